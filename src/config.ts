@@ -1,0 +1,84 @@
+import { LOG_LEVELS, type LogLevel } from "./platform/log.ts";
+import { PATTERNS } from "./platform/names.ts";
+import { parseSealKeys, type SealKey } from "./platform/seal.ts";
+
+/** Every deployment variable, parsed once. A value that makes no sense stops the Worker with its name and reason. */
+export interface Config {
+  readonly platform: string;
+  /** Empty, or starts with a slash and ends without one. */
+  readonly pathPrefix: string;
+  /** An origin, or empty: the request's own. */
+  readonly publicUrl: string;
+  /** An origin, or empty: the service's own. */
+  readonly contentUrl: string;
+  readonly allowLoopback: boolean;
+  readonly logLevel: LogLevel;
+  readonly eventRetentionMs: number;
+  readonly maxUploadBytes: number;
+  readonly maxQueryRows: number;
+  readonly operatorSecret: string;
+  readonly sealKeys: readonly SealKey[];
+}
+
+export type RawConfig = Readonly<Record<string, unknown>>;
+
+export class ConfigError extends Error {
+  override name = "ConfigError";
+}
+
+const DAY_MS = 86_400_000;
+/** Contract 2.1: a given client secret has at least 32 characters. */
+const MIN_SECRET_CHARS = 32;
+
+export function readConfig(raw: RawConfig): Config {
+  const sealKeys = parseSealKeys(text(raw, "SEAL_KEYS"));
+  if (!sealKeys.ok) throw new ConfigError(`SEAL_KEYS: ${sealKeys.error}`);
+  return {
+    platform: matching(raw, "PLATFORM", PATTERNS.platform),
+    pathPrefix: matching(raw, "PATH_PREFIX", /^(\/[A-Za-z0-9._~-]+)*$/),
+    publicUrl: origin(raw, "PUBLIC_URL"),
+    contentUrl: origin(raw, "CONTENT_URL"),
+    allowLoopback: matching(raw, "ALLOW_LOOPBACK", /^(true|false)$/) === "true",
+    logLevel: logLevel(raw),
+    eventRetentionMs: positive(raw, "EVENT_RETENTION_DAYS") * DAY_MS,
+    maxUploadBytes: Math.floor(positive(raw, "MAX_UPLOAD_BYTES")),
+    maxQueryRows: Math.floor(positive(raw, "MAX_QUERY_ROWS")),
+    operatorSecret: matching(raw, "OPERATOR_CLIENT_SECRET", new RegExp(`^[\\x21-\\x7e]{${MIN_SECRET_CHARS},512}$`)),
+    sealKeys: sealKeys.value,
+  };
+}
+
+function text(raw: RawConfig, name: string): string {
+  const value = raw[name] ?? "";
+  if (typeof value !== "string") throw new ConfigError(`${name} must be a text`);
+  return value.trim();
+}
+
+function matching(raw: RawConfig, name: string, pattern: RegExp): string {
+  const value = text(raw, name);
+  if (!pattern.test(value)) throw new ConfigError(`${name} must match ${pattern.source}`);
+  return value;
+}
+
+function origin(raw: RawConfig, name: string): string {
+  const value = text(raw, name);
+  if (value === "") return "";
+  const url = URL.parse(value);
+  const isHttp = url?.protocol === "https:" || url?.protocol === "http:";
+  if (url === null || !isHttp || (value !== url.origin && value !== `${url.origin}/`))
+    throw new ConfigError(`${name} must be an origin such as https://platform.example`);
+  return url.origin;
+}
+
+function positive(raw: RawConfig, name: string): number {
+  const value = Number(text(raw, name));
+  if (!Number.isFinite(value) || value <= 0) throw new ConfigError(`${name} must be a positive number`);
+  return value;
+}
+
+function logLevel(raw: RawConfig): LogLevel {
+  const value = text(raw, "LOG_LEVEL");
+  const level = LOG_LEVELS.find((candidate) => candidate === value);
+  if (level === undefined) throw new ConfigError(`LOG_LEVEL must be one of ${LOG_LEVELS.join(", ")}`);
+  return level;
+}

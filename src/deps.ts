@@ -1,0 +1,66 @@
+import { readConfig } from "./config.ts";
+import type { Env } from "./env.ts";
+import { createAdminRoutes } from "./admin/routes.ts";
+import { createEventRoutes } from "./events/routes.ts";
+import type { HttpDeps } from "./http/mount.ts";
+import type { Route } from "./http/route.ts";
+import { createMedia, type Media } from "./media/routes.ts";
+import { createOAuth, type OAuth } from "./oauth/create.ts";
+import { systemClock, type Clock } from "./platform/clock.ts";
+import { createLog, type Log } from "./platform/log.ts";
+import { createNames } from "./platform/names.ts";
+import { systemRandom } from "./platform/random.ts";
+import { createSealer } from "./platform/seal.ts";
+
+export interface Deps {
+  readonly http: HttpDeps;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly oauth: OAuth;
+  readonly adminRoutes: readonly Route[];
+  readonly eventRoutes: readonly Route[];
+  readonly media: Media;
+}
+
+/** The only wiring: bindings and variables become the ports of the rooms. */
+export function createDeps(env: Env): Deps {
+  const config = readConfig(env as unknown as Record<string, unknown>);
+  const names = createNames(config.platform);
+  const clock = systemClock;
+  const random = systemRandom;
+  const log = createLog(config.logLevel);
+  const sealer = createSealer(config.sealKeys, random);
+  const db = env.DB;
+
+  const { pathPrefix, publicUrl, operatorSecret } = config;
+  const oauth = createOAuth({ names, db, sealer, random, log, pathPrefix, publicUrl, operatorSecret });
+  const adminRoutes = createAdminRoutes({ names, db, random, recordsChanged: oauth.recordsChanged });
+  const eventRoutes = createEventRoutes({
+    names,
+    log,
+    random,
+    db,
+    topicLogs: env.TOPIC_LOG,
+    topicConsumers: env.TOPIC_CONSUMER,
+    access: oauth.access,
+    retentionMs: config.eventRetentionMs,
+  });
+  const media = createMedia({
+    names,
+    log,
+    clock,
+    random,
+    sealer,
+    db,
+    bucket: env.MEDIA,
+    images: env.IMAGES,
+    jobs: env.MEDIA_JOBS,
+    access: oauth.access,
+    contentUrl: config.contentUrl,
+    maxUploadBytes: config.maxUploadBytes,
+    maxQueryRows: config.maxQueryRows,
+  });
+
+  const http = { names, pathPrefix, publicUrl, clock, random, log, verifier: oauth.verifier };
+  return { http, clock, log, oauth, adminRoutes, eventRoutes, media };
+}

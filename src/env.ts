@@ -1,0 +1,26 @@
+import type { TopicConsumer } from "./events/topic-consumer.do.ts";
+import type { TopicLog } from "./events/topic-log.do.ts";
+import type { VariantJob } from "./media/variant-job.ts";
+
+/** The bindings of wrangler.toml and the secrets. */
+export interface Env {
+  readonly DB: D1Database;
+  readonly MEDIA: R2Bucket;
+  readonly IMAGES: ImagesBinding;
+  readonly MEDIA_JOBS: Queue<VariantJob>;
+  readonly TOPIC_LOG: DurableObjectNamespace<TopicLog>;
+  readonly TOPIC_CONSUMER: DurableObjectNamespace<TopicConsumer>;
+
+  readonly PLATFORM: string;
+  readonly PATH_PREFIX: string;
+  readonly PUBLIC_URL: string;
+  readonly CONTENT_URL: string;
+  readonly ALLOW_LOOPBACK: string;
+  readonly LOG_LEVEL: string;
+  readonly EVENT_RETENTION_DAYS: string;
+  readonly MAX_UPLOAD_BYTES: string;
+  readonly MAX_QUERY_ROWS: string;
+
+  readonly OPERATOR_CLIENT_SECRET: string;
+  readonly SEAL_KEYS: string;
+}

@@ -1,0 +1,85 @@
+import { err, ok, type Result } from "../platform/result.ts";
+import type { Names } from "../platform/names.ts";
+import { problem, type Problem } from "./errors.ts";
+
+/** Who calls: the claims of a verified access token (contract 2.1). Empty text where the token carries none. */
+export interface Principal {
+  readonly clientId: string;
+  /** Owner of topics and of media. */
+  readonly clientName: string;
+  readonly tenant: string;
+  /** True when the token request named the tenant: such a token acts for no other one. */
+  readonly tenantExplicit: boolean;
+  readonly org: string;
+  readonly user: string;
+  readonly scopes: readonly string[];
+  readonly tokenId: string;
+  readonly grantId: string;
+  readonly sessionId: string;
+  readonly issuedAtSec: number;
+  readonly expiresAtSec: number;
+}
+
+export type TokenFault = "malformed" | "expired" | "revoked" | "unavailable";
+
+/** Port to the OAuth room. */
+export interface TokenVerifier {
+  verify(token: string, nowMs: number): Promise<Result<Principal, TokenFault>>;
+}
+
+/** Port to the OAuth room: what the operator registered, at most 30 s old (contract 2.1). */
+export interface ClientAccess {
+  /** Whether a token of this client could name this tenant: its own, or one that subscribes to its service. */
+  mayActFor(clientId: string, tenant: string, nowMs: number): Promise<boolean>;
+  /** Whether the client is registered for the scope (full name), whatever its token carries. */
+  listsScope(clientId: string, scope: string, nowMs: number): Promise<boolean>;
+}
+
+/** Longer ones are refused unread: no token of ours comes near it. */
+const MAX_TOKEN_CHARS = 8192;
+
+/** The principal of the `Authorization` header, else the 401 or 503 (RFC 6750 section 3). */
+export async function authenticate(
+  request: Request,
+  verifier: TokenVerifier,
+  names: Names,
+  nowMs: number,
+): Promise<Result<Principal, Problem>> {
+  const header = request.headers.get("authorization");
+  const token = header === null ? undefined : /^bearer +([^ ]+) *$/i.exec(header)?.[1];
+  const realm = `Bearer realm="${names.platform}"`;
+  if (header === null || !/^bearer\b/i.test(header)) {
+    const headers = { "www-authenticate": realm };
+    return err(problem("insufficient_credentials", "The request carries no access token.", { headers }));
+  }
+  const refused = (message: string, reason: string): Result<never, Problem> => {
+    const headers = { "www-authenticate": `${realm}, error="invalid_token", error_description="${message}"` };
+    return err(problem("insufficient_credentials", message, { headers, reason }));
+  };
+  if (token === undefined || token.length > MAX_TOKEN_CHARS)
+    return refused("The access token is not valid.", "malformed");
+  const verified = await verifier.verify(token, nowMs);
+  if (verified.ok) return ok(verified.value);
+  switch (verified.error) {
+    case "malformed":
+    case "revoked":
+      return refused("The access token is not valid.", verified.error);
+    case "expired":
+      return refused("The access token has expired.", verified.error);
+    case "unavailable":
+      return err(
+        problem("service_temporarily_unavailable", "The token cannot be checked at the moment.", {
+          headers: { "retry-after": "5" },
+        }),
+      );
+  }
+}
+
+/** Undefined when the principal has the scope, else the 403 that names it. */
+export function missingScope(principal: Principal, scope: string, names: Names): Problem | undefined {
+  if (principal.scopes.includes(scope)) return undefined;
+  const headers = {
+    "www-authenticate": `Bearer realm="${names.platform}", error="insufficient_scope", scope="${scope}"`,
+  };
+  return problem("insufficient_permissions", `The access token lacks the scope ${scope}.`, { headers });
+}

@@ -1,0 +1,110 @@
+import { fromUtf8 } from "../platform/encoding.ts";
+import { err, ok, type Result } from "../platform/result.ts";
+import { problem, type Problem } from "./errors.ts";
+
+/** Nesting beyond this is refused before it is parsed: walking deeper values would overflow the stack. */
+const MAX_JSON_DEPTH = 64;
+
+/** The bytes of a body, read to its end; one byte over the limit is refused without reading on. */
+export async function readBytes(request: Request, maxBytes: number): Promise<Result<Uint8Array<ArrayBuffer>, Problem>> {
+  const tooLarge = () => err(problem("bad_payload_size", `The body is larger than ${maxBytes} bytes.`));
+  if (Number(request.headers.get("content-length") ?? 0) > maxBytes) return tooLarge();
+  if (request.body === null) return ok(new Uint8Array(0));
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const reader = request.body.getReader();
+  for (;;) {
+    const next = await readChunk(reader);
+    if (next === undefined) return err(problem("bad_payload_syntax", "The body ended before it was complete."));
+    if (next.done) break;
+    size += next.value.byteLength;
+    if (size > maxBytes) {
+      await reader.cancel();
+      return tooLarge();
+    }
+    chunks.push(next.value);
+  }
+  return ok(join(chunks, size));
+}
+
+/** The JSON value of a body; undefined when there is no body. */
+export async function readJson(request: Request, maxBytes: number): Promise<Result<unknown, Problem>> {
+  const bytes = await readBytes(request, maxBytes);
+  if (!bytes.ok) return bytes;
+  if (bytes.value.byteLength === 0) return ok(undefined);
+  if (!isJson(request.headers.get("content-type")))
+    return err(problem("unsupported_request_content_type", "Send the body as application/json."));
+  const text = fromUtf8(bytes.value);
+  if (text === undefined) return err(problem("bad_payload_syntax", "The body is not valid UTF-8."));
+  if (nestingOf(text) > MAX_JSON_DEPTH)
+    return err(problem("bad_payload_syntax", `The body is nested deeper than ${MAX_JSON_DEPTH} levels.`));
+  try {
+    return ok(JSON.parse(text));
+  } catch {
+    return err(problem("bad_payload_syntax", "The body is not well-formed JSON."));
+  }
+}
+
+/** The fields of a form body, repeats kept; no body is an empty form. */
+export async function readForm(request: Request, maxBytes: number): Promise<Result<URLSearchParams, Problem>> {
+  const bytes = await readBytes(request, maxBytes);
+  if (!bytes.ok) return bytes;
+  if (bytes.value.byteLength === 0) return ok(new URLSearchParams());
+  if (mediaType(request.headers.get("content-type")) !== "application/x-www-form-urlencoded")
+    return err(problem("unsupported_request_content_type", "Send the body as application/x-www-form-urlencoded."));
+  const text = fromUtf8(bytes.value);
+  if (text === undefined) return err(problem("bad_payload_syntax", "The body is not valid UTF-8."));
+  return ok(new URLSearchParams(text));
+}
+
+/** `Text/HTML; charset=x` → `text/html` */
+export const mediaType = (contentType: string | null): string =>
+  (contentType ?? "").split(";")[0]!.trim().toLowerCase();
+
+function isJson(contentType: string | null): boolean {
+  const type = mediaType(contentType);
+  return type === "" || type === "application/json" || type.endsWith("+json");
+}
+
+/** The deepest nesting of brackets outside strings. */
+function nestingOf(json: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (let at = 0; at < json.length; at++) {
+    const char = json[at];
+    if (char === '"') at = endOfString(json, at);
+    else if (char === "[" || char === "{") deepest = Math.max(deepest, ++depth);
+    else if (char === "]" || char === "}") depth -= 1;
+  }
+  return deepest;
+}
+
+function endOfString(json: string, start: number): number {
+  for (let end = json.indexOf('"', start + 1); end !== -1; end = json.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (json[end - 1 - backslashes] === "\\") backslashes += 1;
+    if (backslashes % 2 === 0) return end;
+  }
+  return json.length;
+}
+
+/** A chunk, or undefined when the caller went away in the middle. */
+async function readChunk(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+): Promise<ReadableStreamReadResult<Uint8Array> | undefined> {
+  try {
+    return await reader.read();
+  } catch {
+    return undefined;
+  }
+}
+
+function join(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
+  const all = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    all.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return all;
+}

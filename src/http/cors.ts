@@ -1,0 +1,21 @@
+/** Cross-origin rules (contract 1.4): services answer any origin, without credentials; pages answer none. */
+import type { Names } from "../platform/names.ts";
+
+const ALLOWED_HEADERS = ["Authorization", "Content-Type", "If-None-Match", "Range", "Idempotency-Key"];
+const EXPOSED_HEADERS = ["Link", "Location", "ETag", "Retry-After"];
+const PREFLIGHT_MAX_AGE_SEC = 7200;
+
+export function preflight(methods: readonly string[], names: Names): Response {
+  const headers = new Headers({
+    "access-control-allow-methods": methods.join(", "),
+    "access-control-allow-headers": [...ALLOWED_HEADERS, names.header("session-id")].join(", "),
+    "access-control-max-age": String(PREFLIGHT_MAX_AGE_SEC),
+    allow: methods.join(", "),
+  });
+  return new Response(null, { status: 204, headers });
+}
+
+export function allowAnyOrigin(headers: Headers, names: Names): void {
+  headers.set("access-control-allow-origin", "*");
+  headers.set("access-control-expose-headers", [...EXPOSED_HEADERS, names.header("request-id")].join(", "));
+}

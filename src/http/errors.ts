@@ -1,0 +1,112 @@
+/**
+ * The one error object of the platform (contract 1.2).
+ *
+ * A `Problem` is a value: operations return it, `mount.ts` renders it. What it says goes to the caller, so it never
+ * carries an internal message; the log line with the same request id says exactly what happened.
+ */
+export interface Problem {
+  readonly problem: true;
+  readonly type: ProblemType;
+  /** What the caller did and what to do next, one sentence. */
+  readonly message: string;
+  readonly details: readonly ProblemDetail[];
+  readonly headers: Readonly<Record<string, string>>;
+  /** For the log alone. */
+  readonly reason?: string | undefined;
+}
+
+export interface ProblemDetail {
+  readonly type: string;
+  /** Bean notation for a body (`pushConfig.basicAuth.username`), else the name of the parameter or header. */
+  readonly field?: string;
+  readonly message?: string;
+}
+
+/** Every `type` with its status and what a reader does about it; `/docs/errors` shows this table. */
+export const PROBLEM_TYPES = {
+  bad_payload_syntax: {
+    status: 400,
+    advice: "Send a body in the declared format: well-formed JSON in UTF-8, or a form.",
+  },
+  validation_violation: { status: 400, advice: "Correct the fields, parameters or headers that `details` names." },
+  business_error: {
+    status: 400,
+    advice: "The request is well formed, but this service cannot do it; `details` says why.",
+  },
+  insufficient_credentials: {
+    status: 401,
+    advice: "Get an access token from the token endpoint and send it as `Authorization: Bearer`. A token lives 3600 s.",
+  },
+  insufficient_permissions: {
+    status: 403,
+    advice: "Ask for a token with the scope that the message names; the operator lists it at your client.",
+  },
+  element_resource_non_existing: {
+    status: 404,
+    advice: "Check the path and the identifiers. What belongs to somebody else answers alike.",
+  },
+  unsupported_method: { status: 405, advice: "Use one of the methods of the `Allow` header." },
+  unsupported_response_content_type: { status: 406, advice: "Accept `application/json`." },
+  conflict_resource: {
+    status: 409,
+    advice: "The state of the resource does not allow this; `details` says what is in the way.",
+  },
+  topic_locked: {
+    status: 409,
+    advice: "Commit or release the batch that you hold, or wait for the lock to expire: `Retry-After` says how long.",
+  },
+  topic_not_locked: {
+    status: 409,
+    advice: "`details[0].type` says whether the batch is committed already, its lock expired, or the token is unknown.",
+  },
+  bad_payload_size: { status: 413, advice: "Send a smaller body; the message names the limit." },
+  uri_too_long: { status: 414, advice: "Send a shorter address." },
+  unsupported_request_content_type: {
+    status: 415,
+    advice: "Send the body with the `Content-Type` that the message names.",
+  },
+  insufficient_resources: { status: 429, advice: "Wait as long as `Retry-After` says." },
+  internal_service_error: {
+    status: 500,
+    advice: "Report the value of the request id header: the operator finds the cause in the log by it.",
+  },
+  service_temporarily_unavailable: { status: 503, advice: "Try again after `Retry-After` seconds." },
+} as const satisfies Record<string, { status: number; advice: string }>;
+
+export type ProblemType = keyof typeof PROBLEM_TYPES;
+
+export function problem(
+  type: ProblemType,
+  message: string,
+  more: { details?: readonly ProblemDetail[]; headers?: Readonly<Record<string, string>>; reason?: string } = {},
+): Problem {
+  return {
+    problem: true,
+    type,
+    message,
+    details: more.details ?? [],
+    headers: more.headers ?? {},
+    reason: more.reason,
+  };
+}
+
+export const isProblem = (value: object): value is Problem => "problem" in value && value.problem === true;
+
+/** One invalid input: 400 `validation_violation`. */
+export const invalid = (type: string, field: string, message: string): Problem =>
+  problem("validation_violation", message, { details: [{ type, field, message }] });
+
+export const notFound = (what: string): Problem =>
+  problem("element_resource_non_existing", `There is no such ${what}, or it is not yours.`);
+
+/** The wire shape: `{status, type, message, moreInfo, details}`. `docsUrl` is the address of the error reference. */
+export function problemBody(given: Problem, docsUrl: string): object {
+  const moreInfo = `${docsUrl}#${given.type}`;
+  return {
+    status: PROBLEM_TYPES[given.type].status,
+    type: given.type,
+    message: given.message,
+    moreInfo,
+    details: given.details.map((detail) => ({ field: "", message: given.message, ...detail, moreInfo })),
+  };
+}

@@ -1,0 +1,235 @@
+import type { Context, Hono } from "hono";
+import type { Clock } from "../platform/clock.ts";
+import { describeError, type Log } from "../platform/log.ts";
+import type { Names } from "../platform/names.ts";
+import { randomId, type Random } from "../platform/random.ts";
+import { err, ok, type Result } from "../platform/result.ts";
+import { authenticate, missingScope, type Principal, type TokenVerifier } from "./auth.ts";
+import { readForm, readJson } from "./body.ts";
+import { allowAnyOrigin, preflight } from "./cors.ts";
+import { invalid, isProblem, problem, problemBody, PROBLEM_TYPES, type Problem } from "./errors.ts";
+import { readPaging } from "./paging.ts";
+import type { Call, Route } from "./route.ts";
+import { validate } from "./validate.ts";
+
+/**
+ * The way of a request, the same for every service: one table of routes becomes Hono handlers here and nowhere else.
+ * Hono matches paths; this file finds the method, the caller, the input, and turns every outcome into an answer.
+ */
+export interface HttpDeps {
+  readonly names: Names;
+  readonly pathPrefix: string;
+  /** Empty: the request's own origin. */
+  readonly publicUrl: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly verifier: TokenVerifier;
+}
+
+export interface Service {
+  /** `/media/v2`, put behind the path prefix unless `atRoot`. */
+  readonly base: string;
+  /** For the well-known address of RFC 8414, which starts at the root whatever the prefix. */
+  readonly atRoot?: boolean;
+  readonly routes: readonly Route[];
+  /** How this service writes its failures; the platform's error object where absent. */
+  readonly renderProblem?: ProblemRenderer;
+  /** Pages answer no other origin (contract 1.4). */
+  readonly crossOrigin: boolean;
+  /** Headers of every answer of this service. */
+  readonly decorate?: (headers: Headers, url: URL, status: number) => void;
+}
+
+export type ProblemRenderer = (given: Problem, docsUrl: string, requestId: string) => Response;
+
+const MAX_URL_CHARS = 16 * 1024;
+
+export function mountServices(app: Hono, services: readonly Service[], deps: HttpDeps): void {
+  for (const service of services) {
+    for (const [path, routes] of groupByPath(service.routes)) {
+      const prefix = service.atRoot === true ? "" : deps.pathPrefix;
+      const fullPath = `${prefix}${service.base}${path.replaceAll(/\{(\w+)\}/g, ":$1")}`;
+      app.all(fullPath, (context) => answer(context, service, routes, deps));
+    }
+  }
+  app.all("*", (context) => answer(context, undefined, [], deps));
+}
+
+function groupByPath(routes: readonly Route[]): Map<string, Route[]> {
+  const paths = new Map<string, Route[]>();
+  for (const route of routes) paths.set(route.path, [...(paths.get(route.path) ?? []), route]);
+  return paths;
+}
+
+async function answer(
+  context: Context,
+  service: Service | undefined,
+  routes: readonly Route[],
+  deps: HttpDeps,
+): Promise<Response> {
+  const requestId = randomId(deps.random);
+  const nowMs = deps.clock.nowMs();
+  const url = publicUrlOf(context.req.raw.url, deps);
+  const publicBase = `${url.origin}${deps.pathPrefix}`;
+  const docsUrl = `${publicBase}/docs/errors`;
+  let outcome: Response | Problem;
+  let principal: Principal | undefined;
+  try {
+    const call = { context, routes, deps, requestId, nowMs, url, publicBase };
+    outcome = await dispatch(call, (caller) => (principal = caller));
+  } catch (thrown) {
+    deps.log.error("request failed", { requestId, path: url.pathname, error: describeError(thrown) });
+    outcome = problem("internal_service_error", "The request could not be completed.");
+  }
+  if (isProblem(outcome)) {
+    const { type, reason } = outcome;
+    deps.log.info("request refused", {
+      requestId,
+      method: context.req.method,
+      path: url.pathname,
+      type,
+      reason,
+      client: principal?.clientId,
+    });
+    const refused = outcome;
+    outcome = (service?.renderProblem ?? renderPlatformProblem)(refused, docsUrl, requestId);
+    for (const [name, value] of Object.entries(refused.headers)) outcome.headers.set(name, value);
+  }
+  return finish(outcome, context.req.raw, service, url, requestId, deps);
+}
+
+export const renderPlatformProblem: ProblemRenderer = (given, docsUrl) =>
+  new Response(JSON.stringify(problemBody(given, docsUrl)), {
+    status: PROBLEM_TYPES[given.type].status,
+    headers: { "content-type": "application/json", "cache-control": "no-store" },
+  });
+
+interface Incoming {
+  readonly context: Context;
+  readonly routes: readonly Route[];
+  readonly deps: HttpDeps;
+  readonly requestId: string;
+  readonly nowMs: number;
+  readonly url: URL;
+  readonly publicBase: string;
+}
+
+async function dispatch(incoming: Incoming, identified: (caller: Principal) => void): Promise<Response | Problem> {
+  const { context, routes, deps, url } = incoming;
+  const method = context.req.method;
+  if (url.href.length > MAX_URL_CHARS)
+    return problem("uri_too_long", `The address is longer than ${MAX_URL_CHARS} characters.`);
+  if (routes.length === 0) return problem("element_resource_non_existing", "There is nothing at this address.");
+  const methods = allowedMethods(routes);
+  if (method === "OPTIONS") return preflight(methods, deps.names);
+  const route = routes.find((candidate) => candidate.method === (method === "HEAD" ? "GET" : method));
+  if (route === undefined) {
+    const message = `This address takes ${methods.join(", ")}.`;
+    return problem("unsupported_method", message, { headers: { allow: methods.join(", ") } });
+  }
+  const caller = await admit(incoming, route);
+  if (!caller.ok) return caller.error;
+  if (caller.value !== undefined) identified(caller.value);
+  const call = await parse(incoming, route, caller.value);
+  return call.ok ? await route.handle(call.value) : call.error;
+}
+
+function allowedMethods(routes: readonly Route[]): string[] {
+  const methods = routes.map((route) => route.method as string);
+  if (methods.includes("GET")) methods.push("HEAD");
+  return [...new Set([...methods, "OPTIONS"])];
+}
+
+async function admit(incoming: Incoming, route: Route): Promise<Result<Principal | undefined, Problem>> {
+  if (route.access.kind === "public") return ok(undefined);
+  const { deps, nowMs } = incoming;
+  const caller = await authenticate(incoming.context.req.raw, deps.verifier, deps.names, nowMs);
+  if (!caller.ok || route.access.kind === "token") return caller;
+  const refused = missingScope(caller.value, deps.names.scope(route.access.scope), deps.names);
+  return refused === undefined ? caller : err(refused);
+}
+
+async function parse(
+  incoming: Incoming,
+  route: Route,
+  principal: Principal | undefined,
+): Promise<Result<Call<unknown, unknown, unknown, Principal | undefined>, Problem>> {
+  const { context, requestId, nowMs, url, publicBase, deps } = incoming;
+  const request = context.req.raw;
+  if (route.produces === "json" && !acceptsJson(request.headers.get("accept")))
+    return err(problem("unsupported_response_content_type", "This address answers application/json."));
+  const params = route.params === undefined ? ok({}) : validate("path", route.params, context.req.param());
+  if (!params.ok) return params;
+  const query = route.query === undefined ? ok({}) : readQuery(route.query, url.searchParams);
+  if (!query.ok) return query;
+  const paging = readPaging(route.paged ? url.searchParams : new URLSearchParams());
+  if (!paging.ok) return paging;
+  const body = await readBody(route, request);
+  if (!body.ok) return body;
+  const after = (work: Promise<unknown>): void =>
+    context.executionCtx.waitUntil(
+      work.catch((thrown: unknown) =>
+        deps.log.error("work after the answer failed", { requestId, error: describeError(thrown) }),
+      ),
+    );
+  const parsed = { params: params.value, query: query.value, paging: paging.value, body: body.value };
+  return ok({ request, url, publicBase, requestId, nowMs, principal, after, ...parsed });
+}
+
+function readQuery(schema: NonNullable<Route["query"]>, given: URLSearchParams): Result<unknown, Problem> {
+  const values: Record<string, string> = Object.create(null) as Record<string, string>;
+  for (const [name, value] of given) {
+    // Of two values one would win by accident; a caller who sends two is told.
+    if (name in values && name in shapeOf(schema))
+      return err(invalid("invalid_query_parameter", name, `${name} is given more than once.`));
+    values[name] = value;
+  }
+  return validate("query", schema, { ...values });
+}
+
+const shapeOf = (schema: NonNullable<Route["query"]>): object => (schema as unknown as { shape?: object }).shape ?? {};
+
+async function readBody(route: Route, request: Request): Promise<Result<unknown, Problem>> {
+  switch (route.body.kind) {
+    case "none":
+    case "stream":
+      return ok(undefined);
+    case "form":
+      return readForm(request, route.body.maxBytes);
+    case "json": {
+      const value = await readJson(request, route.body.maxBytes);
+      if (!value.ok) return value;
+      if (value.value !== undefined) return validate("body", route.body.schema, value.value);
+      return route.body.optional ? ok(undefined) : err(problem("bad_payload_syntax", "The request needs a JSON body."));
+    }
+  }
+}
+
+const acceptsJson = (accept: string | null): boolean =>
+  accept === null || accept.trim() === "" || /(\*\/\*|application\/\*|application\/(?:[\w.-]+\+)?json)/i.test(accept);
+
+function publicUrlOf(requestUrl: string, deps: HttpDeps): URL {
+  const url = new URL(requestUrl);
+  return deps.publicUrl === "" ? url : new URL(`${url.pathname}${url.search}`, deps.publicUrl);
+}
+
+async function finish(
+  response: Response,
+  request: Request,
+  service: Service | undefined,
+  url: URL,
+  requestId: string,
+  deps: HttpDeps,
+): Promise<Response> {
+  // A refusal may come before the body was read; a body that nobody takes would hold the connection.
+  if (request.body !== null && !request.bodyUsed) await request.body.cancel().catch(() => undefined);
+  // An answer that came from fetch or R2 has fixed headers, so every answer gets headers of its own.
+  const headers = new Headers(response.headers);
+  headers.set(deps.names.header("request-id"), requestId);
+  headers.set("x-content-type-options", "nosniff");
+  if (service === undefined || service.crossOrigin) allowAnyOrigin(headers, deps.names);
+  service?.decorate?.(headers, url, response.status);
+  if (response.body === null) headers.delete("content-type");
+  return new Response(request.method === "HEAD" ? null : response.body, { status: response.status, headers });
+}

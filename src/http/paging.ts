@@ -1,0 +1,85 @@
+import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../platform/encoding.ts";
+import { err, ok, type Result } from "../platform/result.ts";
+import { invalid, type Problem } from "./errors.ts";
+
+/** Contract 1.3. */
+export const PAGE_SIZE = { default: 16, max: 1000 } as const;
+/** A page number beyond this would skip more rows than a database should walk over. */
+const MAX_PAGE_NUMBER = 1_000_000;
+const MAX_CURSOR_CHARS = 4096;
+
+/**
+ * Which page a caller asked for. With a `cursor` (from a `next` link) the page starts after that row, whatever was
+ * written meanwhile; without one it starts `skip` rows from the beginning.
+ */
+export interface Paging {
+  readonly pageNumber: number;
+  readonly pageSize: number;
+  readonly skip: number;
+  /** The sort key of the last row of the page before, as the store made it. */
+  readonly cursor: readonly CursorPart[] | undefined;
+}
+
+export type CursorPart = string | number | null;
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** The sort key of the last item when more rows follow, else undefined. */
+  readonly next: readonly CursorPart[] | undefined;
+}
+
+export function readPaging(query: URLSearchParams): Result<Paging, Problem> {
+  const pageNumber = readNumber(query, "pageNumber", 1, MAX_PAGE_NUMBER);
+  if (!pageNumber.ok) return pageNumber;
+  const pageSize = readNumber(query, "pageSize", PAGE_SIZE.default, PAGE_SIZE.max);
+  if (!pageSize.ok) return pageSize;
+  const cursor = readCursor(query.get("cursor"));
+  if (!cursor.ok) return cursor;
+  const skip = cursor.value === undefined ? (pageNumber.value - 1) * pageSize.value : 0;
+  return ok({ pageNumber: pageNumber.value, pageSize: pageSize.value, skip, cursor: cursor.value });
+}
+
+/** Cuts `pageSize + 1` rows to a page: the row beyond tells that another page exists. */
+export function toPage<T>(rows: readonly T[], paging: Paging, keyOf: (row: T) => readonly CursorPart[]): Page<T> {
+  const items = rows.slice(0, paging.pageSize);
+  const last = items.at(-1);
+  return { items, next: rows.length > paging.pageSize && last !== undefined ? keyOf(last) : undefined };
+}
+
+/** The `Link` header of a page: `self` always, `prev` and `next` where such a page exists. */
+export function pageLinks(selfUrl: URL, paging: Paging, page: Page<unknown>): string {
+  const link = (rel: string, pageNumber: number, cursor: readonly CursorPart[] | undefined): string => {
+    const url = new URL(selfUrl);
+    url.searchParams.set("pageNumber", String(pageNumber));
+    url.searchParams.set("pageSize", String(paging.pageSize));
+    if (cursor === undefined) url.searchParams.delete("cursor");
+    else url.searchParams.set("cursor", toBase64Url(utf8(JSON.stringify(cursor))));
+    return `<${url.href}>; rel="${rel}"`;
+  };
+  const links = [link("self", paging.pageNumber, paging.cursor)];
+  if (paging.pageNumber > 1) links.push(link("prev", paging.pageNumber - 1, undefined));
+  if (page.next !== undefined) links.push(link("next", paging.pageNumber + 1, page.next));
+  return links.join(", ");
+}
+
+function readNumber(query: URLSearchParams, name: string, fallback: number, max: number): Result<number, Problem> {
+  const text = query.get(name);
+  if (text === null) return ok(fallback);
+  const value = Number(text);
+  if (/^\d{1,9}$/.test(text) && value >= 1 && value <= max) return ok(value);
+  return err(invalid("out_of_range_parameter", name, `${name} must be a whole number from 1 to ${max}.`));
+}
+
+function readCursor(text: string | null): Result<readonly CursorPart[] | undefined, Problem> {
+  if (text === null) return ok(undefined);
+  const wrong = () => err(invalid("invalid_query_parameter", "cursor", "cursor must come unchanged from a next link."));
+  if (text.length > MAX_CURSOR_CHARS) return wrong();
+  const json = fromUtf8(fromBase64Url(text) ?? new Uint8Array(0));
+  try {
+    const parts: unknown = JSON.parse(json ?? "");
+    const valid = (part: unknown) => part === null || typeof part === "string" || typeof part === "number";
+    return Array.isArray(parts) && parts.length <= 8 && parts.every(valid) ? ok(parts as CursorPart[]) : wrong();
+  } catch {
+    return wrong();
+  }
+}

@@ -1,0 +1,126 @@
+import type { Principal } from "./auth.ts";
+import type { Problem } from "./errors.ts";
+import type { Page, Paging } from "./paging.ts";
+import type { Schema } from "./validate.ts";
+
+/**
+ * A route is data: what it takes, who may call it, what runs. `mount.ts` does for every route, in this order:
+ * access → path parameters → query → paging → body → `handle`. The interface document is made from the same data.
+ */
+export interface Route {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  /** Below the service's base, parameters in braces: `/topics/{topicOwnerClient}/{eventType}/read`. */
+  readonly path: string;
+  readonly summary: string;
+  readonly access: Access;
+  readonly params: Schema | undefined;
+  readonly query: Schema | undefined;
+  readonly body: Body;
+  readonly paged: boolean;
+  /** `json`: a caller that accepts no JSON gets 406. `any`: the route answers something else, or nothing. */
+  readonly produces: "json" | "any";
+  readonly handle: (call: Call<unknown, unknown, unknown, Principal | undefined>) => Promise<Answer>;
+}
+
+/** Who may call. A route cannot leave it out, and one without a scope says why. */
+export type Access =
+  /** A token with this scope; written without the platform's prefix. */
+  | { readonly kind: "scope"; readonly scope: string }
+  /** Any valid token; the operation decides by the resource. */
+  | { readonly kind: "token"; readonly why: string }
+  /** No token. The operation may authenticate a client or a signed link itself. */
+  | { readonly kind: "public"; readonly why: string };
+
+export type Body =
+  | { readonly kind: "none" }
+  | { readonly kind: "json"; readonly schema: Schema; readonly maxBytes: number; readonly optional: boolean }
+  | { readonly kind: "form"; readonly maxBytes: number }
+  /** The handler reads `call.request.body` itself and holds its limit. */
+  | { readonly kind: "stream" };
+
+/** One request, parsed. Time is read once, so that everything in it sees the same moment. */
+export interface Call<P, Q, B, W> {
+  readonly request: Request;
+  /** The request's address with the public origin: what self-links are made from. */
+  readonly url: URL;
+  /** `{origin}{PATH_PREFIX}`, without a slash at the end. */
+  readonly publicBase: string;
+  readonly requestId: string;
+  readonly nowMs: number;
+  readonly principal: W;
+  readonly params: P;
+  readonly query: Q;
+  readonly body: B;
+  /** The page asked for; of use on a route with `paged: true` alone. */
+  readonly paging: Paging;
+  /** Work that may go on after the answer; its failure is logged. */
+  after(work: Promise<unknown>): void;
+}
+
+export type Answer = Response | Problem;
+
+export const scoped = (scope: string) => ({ kind: "scope", scope }) as const;
+export const anyToken = (why: string) => ({ kind: "token", why }) as const;
+export const open = (why: string) => ({ kind: "public", why }) as const;
+
+/** Default limit of a JSON body. */
+const JSON_MAX_BYTES = 64 * 1024;
+
+export const jsonBody = <T>(schema: Schema<T>, maxBytes: number = JSON_MAX_BYTES) =>
+  ({ kind: "json", schema, maxBytes, optional: false }) as const;
+export const optionalJsonBody = <T>(schema: Schema<T>, maxBytes: number = JSON_MAX_BYTES) =>
+  ({ kind: "json", schema, maxBytes, optional: true }) as const;
+export const formBody = (maxBytes: number) => ({ kind: "form", maxBytes }) as const;
+export const streamBody = { kind: "stream" } as const;
+
+type BodyValue<B> = B extends { kind: "json"; schema: Schema<infer T>; optional: infer O }
+  ? true extends O
+    ? T | undefined
+    : T
+  : B extends { kind: "form" }
+    ? URLSearchParams
+    : undefined;
+
+type Caller<A> = A extends { kind: "public" } ? undefined : Principal;
+
+/** Types the handler by the schemas and the access of its route. */
+export function defineRoute<
+  const A extends Access,
+  P = Record<string, never>,
+  Q = Record<string, never>,
+  const B extends Body | undefined = undefined,
+>(route: {
+  method: Route["method"];
+  path: string;
+  summary: string;
+  access: A;
+  params?: Schema<P>;
+  query?: Schema<Q>;
+  body?: B;
+  paged?: boolean;
+  produces?: Route["produces"];
+  handle: (call: Call<P, Q, BodyValue<B>, Caller<A>>) => Promise<Answer>;
+}): Route {
+  return {
+    method: route.method,
+    path: route.path,
+    summary: route.summary,
+    access: route.access,
+    params: route.params,
+    query: route.query,
+    body: route.body ?? { kind: "none" },
+    paged: route.paged ?? false,
+    produces: route.produces ?? "json",
+    handle: route.handle as Route["handle"],
+  };
+}
+
+/** A JSON answer. */
+export const json = (status: number, value: unknown, headers: Record<string, string> = {}): Response =>
+  new Response(JSON.stringify(value), { status, headers: { "content-type": "application/json", ...headers } });
+
+/** An answer without a body, and so without a content type. */
+export const empty = (status: number, headers: Record<string, string> = {}): Response =>
+  new Response(null, { status, headers });
+
+export type { Page, Paging };

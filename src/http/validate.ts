@@ -1,0 +1,82 @@
+import * as z from "zod/mini";
+import { err, ok, type Result } from "../platform/result.ts";
+import { problem, type Problem, type ProblemDetail } from "./errors.ts";
+
+/** Where a value came from decides the `details[].type` of its faults (contract 1.2). */
+const FAULT_TYPES = {
+  body: { missing: "missing_field", invalid: "invalid_field" },
+  header: { missing: "missing_header", invalid: "invalid_header" },
+  query: { missing: "missing_query_parameter", invalid: "invalid_query_parameter" },
+  path: { missing: "invalid_uri_parameter", invalid: "invalid_uri_parameter" },
+} as const;
+
+export type InputSource = keyof typeof FAULT_TYPES;
+
+/** What a schema is for a route: it reads an unknown value and gives a `T`. */
+export type Schema<T = unknown> = z.ZodMiniType<T>;
+
+/** Faults named in one answer: enough to correct a request, bounded for a request made of nothing but faults. */
+const MAX_DETAILS = 20;
+
+/** Checks a value and names every fault by its place in bean notation. */
+export function validate<T>(source: InputSource, schema: Schema<T>, value: unknown): Result<T, Problem> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return ok(parsed.data);
+  const details = parsed.error.issues.slice(0, MAX_DETAILS).map((issue) => detailOf(source, issue, value));
+  const message = details.map((detail) => detail.message).join(" ");
+  return err(problem("validation_violation", message, { details }));
+}
+
+function detailOf(source: InputSource, issue: z.core.$ZodIssue, value: unknown): ProblemDetail {
+  const missing = issue.code === "invalid_type" && valueAt(value, issue.path) === undefined && issue.path.length > 0;
+  const field = issue.path.reduce<string>(
+    (path, key) => (typeof key === "number" ? `${path}[${key}]` : path === "" ? String(key) : `${path}.${String(key)}`),
+    "",
+  );
+  const name = field === "" ? `The ${source}` : field;
+  const message = missing ? `${name} is missing.` : `${name} ${wording(issue)}.`;
+  return { type: FAULT_TYPES[source][missing ? "missing" : "invalid"], field, message };
+}
+
+function wording(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return `must be ${article(issue.expected)}`;
+    case "too_small":
+      return `must be at least ${issue.minimum}${unitOf(issue.origin)}`;
+    case "too_big":
+      return `must be at most ${issue.maximum}${unitOf(issue.origin)}`;
+    case "invalid_value":
+      return `must be one of ${issue.values.map(String).join(", ")}`;
+    case "custom":
+      return issue.message === "Invalid input" ? "is not valid" : issue.message;
+    case "invalid_format":
+      return issue.pattern === undefined ? `must be ${article(issue.format)}` : `must match ${issue.pattern}`;
+    default:
+      return "is not valid";
+  }
+}
+
+const article = (noun: string): string =>
+  noun === "int" ? "an integer" : /^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`;
+
+const unitOf = (origin: string): string =>
+  origin === "string" ? " characters" : origin === "array" ? " elements" : "";
+
+const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>(
+    (at, key) => (typeof at === "object" && at !== null ? (at as Record<PropertyKey, unknown>)[key] : undefined),
+    value,
+  );
+
+/** `true` or `false` of a query parameter. */
+export const booleanText = z.pipe(
+  z.enum(["true", "false"]),
+  z.transform((text) => text === "true"),
+);
+
+/** A text of at most `max` characters, at least one. */
+export const text = (max: number) => z.string().check(z.minLength(1), z.maxLength(max));
+
+/** A text that matches one of the contract's patterns. */
+export const matching = (pattern: RegExp) => z.string().check(z.regex(pattern));

@@ -1,0 +1,17 @@
+import type { Deps } from "../deps.ts";
+import { describeError } from "../platform/log.ts";
+
+/** The cron of wrangler.toml: each sweep on its own, so that one that fails does not keep the others from running. */
+export async function runSchedule(deps: Deps, nowMs: number): Promise<void> {
+  const sweeps = {
+    media: () => deps.media.sweep(nowMs),
+    revocations: () => deps.oauth.sweep(nowMs),
+  };
+  for (const [name, sweep] of Object.entries(sweeps)) {
+    try {
+      await sweep();
+    } catch (thrown) {
+      deps.log.error("sweep failed", { sweep: name, error: describeError(thrown) });
+    }
+  }
+}

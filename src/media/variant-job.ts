@@ -1,0 +1,3 @@
+export interface VariantJob {
+  readonly fileId: string;
+}

@@ -1,0 +1,8 @@
+/** Where time comes from. Rules take `nowMs` as a number; only wiring and Durable Objects hold a clock. */
+export interface Clock {
+  nowMs(): number;
+}
+
+export const systemClock: Clock = { nowMs: () => Date.now() };
+
+export const toSec = (ms: number): number => Math.floor(ms / 1000);

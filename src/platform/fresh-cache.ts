@@ -1,0 +1,44 @@
+/**
+ * A bounded cache of records that may be a little old (contract 2.1: 30 s for what decides).
+ *
+ * - Misses are kept like hits, so that known and unknown keys cost alike.
+ * - Values are kept, never promises: in a Worker a promise belongs to the request that made it, and one that
+ *   is cancelled would leave every other request waiting.
+ * - `clear` also disowns loads that are on their way: what was read before a change is not kept after it.
+ */
+export class FreshCache<K, V> {
+  readonly #entries = new Map<K, { readonly value: V; readonly freshUntilMs: number }>();
+  readonly #ttlMs: number;
+  readonly #maxEntries: number;
+  #generation = 0;
+
+  constructor(limits: { readonly ttlMs: number; readonly maxEntries: number }) {
+    this.#ttlMs = limits.ttlMs;
+    this.#maxEntries = limits.maxEntries;
+  }
+
+  /** The kept value while it is fresh, else what `load` gives. A load that fails is not kept. */
+  async get(key: K, nowMs: number, load: () => Promise<V>): Promise<V> {
+    const kept = this.#entries.get(key);
+    if (kept !== undefined && nowMs < kept.freshUntilMs) return kept.value;
+    const generation = this.#generation;
+    const value = await load();
+    if (generation === this.#generation) this.#keep(key, value, nowMs + this.#ttlMs);
+    return value;
+  }
+
+  clear(): void {
+    this.#generation += 1;
+    this.#entries.clear();
+  }
+
+  #keep(key: K, value: V, freshUntilMs: number): void {
+    this.#entries.delete(key);
+    this.#entries.set(key, { value, freshUntilMs });
+    // A Map keeps insertion order and a refreshed key is inserted again: the first key is the oldest.
+    for (const oldest of this.#entries.keys()) {
+      if (this.#entries.size <= this.#maxEntries) return;
+      this.#entries.delete(oldest);
+    }
+  }
+}

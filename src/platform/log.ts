@@ -1,0 +1,25 @@
+/** One JSON object a line on the Worker's console. Never pass a secret, a token, a password or a signed link. */
+export interface Log {
+  info(event: string, fields?: LogFields): void;
+  warn(event: string, fields?: LogFields): void;
+  error(event: string, fields?: LogFields): void;
+}
+
+export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export const LOG_LEVELS = ["info", "warn", "error"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export function createLog(lowest: LogLevel): Log {
+  const line = (level: LogLevel) => {
+    if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(lowest)) return () => {};
+    return (event: string, fields: LogFields = {}) => console[level](JSON.stringify({ level, event, ...fields }));
+  };
+  return { info: line("info"), warn: line("warn"), error: line("error") };
+}
+
+/** What a thrown value says, for the log only: such texts never leave the Worker. */
+export function describeError(thrown: unknown): string {
+  if (thrown instanceof Error) return `${thrown.name}: ${thrown.message}\n${thrown.stack ?? ""}`;
+  return String(thrown);
+}

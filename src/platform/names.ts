@@ -1,0 +1,33 @@
+/**
+ * Every name that starts with the platform's own prefix (`PLATFORM`, contract 1.1). Nothing else spells it.
+ * The patterns are contract 1.1 too.
+ */
+export interface Names {
+  readonly platform: string;
+  /** `media_view` → `plat.media_view` */
+  scope(suffix: string): string;
+  /** `request-id` → `plat-request-id`, for headers and for parameters such as the session id */
+  header(suffix: string): string;
+  /** `id_provider` → `plat_id_provider` */
+  parameter(suffix: string): string;
+  /** `authorization` → `plat.authorization`, a client of the platform itself */
+  client(app: string): string;
+}
+
+export function createNames(platform: string): Names {
+  return {
+    platform,
+    scope: (suffix) => `${platform}.${suffix}`,
+    header: (suffix) => `${platform}-${suffix}`,
+    parameter: (suffix) => `${platform}_${suffix}`,
+    client: (app) => `${platform}.${app}`,
+  };
+}
+
+export const PATTERNS = {
+  platform: /^[a-z][a-z0-9]{2,14}$/,
+  tenant: /^[a-z][a-z0-9]{2,15}$/,
+  clientName: /^[a-z][a-z0-9-]{1,14}[a-z0-9]\.[a-z][a-z0-9-]{0,22}[a-z0-9]$/,
+  eventType: /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/,
+  scope: /^[A-Za-z0-9._=*-]{1,256}$/,
+} as const;

@@ -1,0 +1,24 @@
+import type { Hono } from "hono";
+import { createApp } from "./app.ts";
+import { createDeps, type Deps } from "./deps.ts";
+import type { Env } from "./env.ts";
+import { runSchedule } from "./jobs/schedule.ts";
+
+export { TopicConsumer } from "./events/topic-consumer.do.ts";
+export { TopicLog } from "./events/topic-log.do.ts";
+
+/** Made at the first event of an isolate and kept: bindings and variables do not change during its life. */
+let running: { readonly env: Env; readonly deps: Deps; readonly app: Hono } | undefined;
+
+function start(env: Env): { readonly deps: Deps; readonly app: Hono } {
+  if (running?.env.DB === env.DB) return running;
+  const deps = createDeps(env);
+  running = { env, deps, app: createApp(deps) };
+  return running;
+}
+
+export default {
+  fetch: (request, env, context) => start(env).app.fetch(request, env, context),
+  queue: (batch, env) => start(env).deps.media.consume(batch),
+  scheduled: (controller, env) => runSchedule(start(env).deps, controller.scheduledTime),
+} satisfies ExportedHandler<Env>;

@@ -1,0 +1,106 @@
+import { exports } from "cloudflare:workers";
+
+/**
+ * The platform as a test's own: it calls the Worker of this runtime through its public interface, makes tenants and
+ * clients as an operator would, and gets tokens as a client would. Nothing is faked.
+ */
+export const ORIGIN = "https://plinth.test";
+export const OPERATOR = { clientId: "plat.operator", clientSecret: "an-operator-secret-for-tests-only" };
+
+export interface TestClient {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly tenant: string;
+}
+
+export interface CallInit {
+  readonly method?: string;
+  readonly token?: string;
+  /** Sent as application/json. */
+  readonly json?: unknown;
+  /** Sent as a form. */
+  readonly form?: Record<string, string> | URLSearchParams;
+  readonly body?: BodyInit;
+  readonly headers?: Record<string, string>;
+}
+
+/** One request; `path` may be an absolute address too. Redirects are not followed. */
+export function call(path: string, init: CallInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  let body: BodyInit | undefined = init.body;
+  if (init.token !== undefined) headers.set("authorization", `Bearer ${init.token}`);
+  if (init.json !== undefined) {
+    headers.set("content-type", "application/json");
+    body = JSON.stringify(init.json);
+  }
+  if (init.form !== undefined) body = new URLSearchParams(init.form);
+  const method = init.method ?? (body === undefined ? "GET" : "POST");
+  return exports.default.fetch(new URL(path, ORIGIN), { method, headers, body, redirect: "manual" });
+}
+
+/** The JSON of an answer that must have this status; anything else fails with what came. */
+export async function expectJson<T = any>(response: Response, status: number): Promise<T> {
+  const text = await response.text();
+  if (response.status !== status) throw new Error(`expected ${status}, got ${response.status}: ${text}`);
+  return JSON.parse(text) as T;
+}
+
+export const basic = (client: { clientId: string; clientSecret: string }): string =>
+  `Basic ${btoa(`${encodeURIComponent(client.clientId)}:${encodeURIComponent(client.clientSecret)}`)}`;
+
+/** A token by client credentials; `scope` as the client would send it. */
+export async function tokenFor(client: { clientId: string; clientSecret: string }, scope?: string): Promise<string> {
+  const form: Record<string, string> = { grant_type: "client_credentials", ...(scope === undefined ? {} : { scope }) };
+  const response = await call("/oauth2/v1/token", { form, headers: { authorization: basic(client) } });
+  return (await expectJson<{ access_token: string }>(response, 200)).access_token;
+}
+
+/** A change by the operator: PUT, answered with 200 or 201. */
+export async function put(path: string, json: unknown): Promise<any> {
+  const response = await call(`/admin/v1/${path}`, { method: "PUT", token: await tokenFor(OPERATOR), json });
+  const text = await response.text();
+  if (response.status !== 200 && response.status !== 201) throw new Error(`PUT ${path}: ${response.status} ${text}`);
+  return text === "" ? undefined : JSON.parse(text);
+}
+
+let made = 0;
+/** A name that no other test of this run uses. */
+export const unique = (prefix: string): string =>
+  `${prefix}${(++made).toString(36)}${Math.random().toString(36).slice(2, 7)}`;
+
+/** A new tenant with its organization, subscribed to the built-in package unless told otherwise. */
+export async function makeTenant(options: { subscribed?: boolean } = {}): Promise<string> {
+  const tenant = unique("t");
+  await put(`organizations/${tenant}-org`, { name: `Organization of ${tenant}` });
+  await put(`tenants/${tenant}`, { organization: `${tenant}-org`, name: `Tenant ${tenant}` });
+  if (options.subscribed !== false) await put(`tenants/${tenant}/subscriptions/platform`, {});
+  return tenant;
+}
+
+/** Scopes of a client that publishes, consumes and stores media. */
+export const ALL_SCOPES = [
+  "plat.pubsub_publish",
+  "plat.pubsub.topic=*",
+  "plat.media_view",
+  "plat.media_manage",
+  "plat.media_admin",
+];
+
+/** A new confidential client of a tenant (a new tenant where none is given). */
+export async function makeClient(
+  options: { tenant?: string; scopes?: readonly string[]; clientId?: string; name?: string; service?: string } = {},
+): Promise<TestClient> {
+  const tenant = options.tenant ?? (await makeTenant());
+  const clientId = options.clientId ?? `${tenant}.${unique("app")}`;
+  const created = await put(`clients/${clientId}`, {
+    tenant,
+    confidential: true,
+    redirectUris: [],
+    postLogoutRedirectUris: [],
+    grantTypes: ["client_credentials"],
+    scopes: options.scopes ?? ALL_SCOPES,
+    ...(options.name === undefined ? {} : { name: options.name }),
+    ...(options.service === undefined ? {} : { service: options.service }),
+  });
+  return { clientId, clientSecret: created.clientSecret as string, tenant };
+}

@@ -1,0 +1,39 @@
+import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
+import { defineConfig } from "vitest/config";
+
+/**
+ * Two projects: `worker` runs inside the Workers runtime with real Durable Objects, D1, R2, Queues and Images;
+ * `acceptance` runs in Node and speaks HTTP to a platform that it starts with `npm start`.
+ */
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        plugins: [
+          cloudflareTest(async () => ({
+            wrangler: { configPath: "./wrangler.toml" },
+            miniflare: {
+              unsafeObservability: false,
+              bindings: {
+                TEST_MIGRATIONS: await readD1Migrations("migrations"),
+                ALLOW_LOOPBACK: "true",
+                LOG_LEVEL: "error",
+                OPERATOR_CLIENT_SECRET: "an-operator-secret-for-tests-only",
+                SEAL_KEYS: `t1:${Buffer.alloc(32, 7).toString("base64")}`,
+              },
+            },
+          })),
+        ],
+        test: {
+          name: "worker",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/acceptance/**", "test/browser/**"],
+          setupFiles: ["test/support/migrate.ts"],
+        },
+      },
+      {
+        test: { name: "acceptance", include: ["test/acceptance/**/*.test.ts"], testTimeout: 60_000 },
+      },
+    ],
+  },
+});
