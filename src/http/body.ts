@@ -27,8 +27,14 @@ export async function readBytes(request: Request, maxBytes: number): Promise<Res
   return ok(join(chunks, size));
 }
 
-/** The JSON value of a body; undefined when there is no body. */
-export async function readJson(request: Request, maxBytes: number): Promise<Result<unknown, Problem>> {
+/** A JSON body: its value, and its text as it was sent (without a byte order mark). */
+export interface JsonBody {
+  readonly text: string;
+  readonly value: unknown;
+}
+
+/** The JSON of a body; undefined when there is no body. */
+export async function readJson(request: Request, maxBytes: number): Promise<Result<JsonBody | undefined, Problem>> {
   const bytes = await readBytes(request, maxBytes);
   if (!bytes.ok) return bytes;
   if (bytes.value.byteLength === 0) return ok(undefined);
@@ -39,7 +45,7 @@ export async function readJson(request: Request, maxBytes: number): Promise<Resu
   if (nestingOf(text) > MAX_JSON_DEPTH)
     return err(problem("bad_payload_syntax", `The body is nested deeper than ${MAX_JSON_DEPTH} levels.`));
   try {
-    return ok(JSON.parse(text));
+    return ok({ text, value: JSON.parse(text) as unknown });
   } catch {
     return err(problem("bad_payload_syntax", "The body is not well-formed JSON."));
   }

@@ -59,12 +59,17 @@ export const PROBLEM_TYPES = {
     status: 409,
     advice: "`details[0].type` says whether the batch is committed already, its lock expired, or the token is unknown.",
   },
+  precondition_failed: {
+    status: 412,
+    advice: "The resource is not the one that `If-Match` or `If-Unmodified-Since` names: fetch it again.",
+  },
   bad_payload_size: { status: 413, advice: "Send a smaller body; the message names the limit." },
   uri_too_long: { status: 414, advice: "Send a shorter address." },
   unsupported_request_content_type: {
     status: 415,
     advice: "Send the body with the `Content-Type` that the message names.",
   },
+  range_not_satisfiable: { status: 416, advice: "`Content-Range` says how long the content is; ask within it." },
   insufficient_resources: { status: 429, advice: "Wait as long as `Retry-After` says." },
   internal_service_error: {
     status: 500,

@@ -197,14 +197,23 @@ async function readBody(route: Route, request: Request): Promise<Result<unknown,
       return ok(undefined);
     case "form":
       return readForm(request, route.body.maxBytes);
-    case "json": {
-      const value = await readJson(request, route.body.maxBytes);
-      if (!value.ok) return value;
-      if (value.value !== undefined) return validate("body", route.body.schema, value.value);
-      return route.body.optional ? ok(undefined) : err(problem("bad_payload_syntax", "The request needs a JSON body."));
+    case "json":
+    case "json-object": {
+      const read = await readJson(request, route.body.maxBytes);
+      if (!read.ok) return read;
+      if (read.value === undefined)
+        return route.body.optional
+          ? ok(undefined)
+          : err(problem("bad_payload_syntax", "The request needs a JSON body."));
+      if (route.body.kind === "json") return validate("body", route.body.schema, read.value.value);
+      return isObject(read.value.value)
+        ? ok(read.value.text)
+        : err(invalid("invalid_field", "", "The body must be a JSON object."));
     }
   }
 }
+
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
 
 const acceptsJson = (accept: string | null): boolean =>
   accept === null || accept.trim() === "" || /(\*\/\*|application\/\*|application\/(?:[\w.-]+\+)?json)/i.test(accept);
@@ -230,6 +239,7 @@ async function finish(
   headers.set("x-content-type-options", "nosniff");
   if (service === undefined || service.crossOrigin) allowAnyOrigin(headers, deps.names);
   service?.decorate?.(headers, url, response.status);
-  if (response.body === null) headers.delete("content-type");
+  // An answer to HEAD describes the body that GET would get.
+  if (response.body === null && request.method !== "HEAD") headers.delete("content-type");
   return new Response(request.method === "HEAD" ? null : response.body, { status: response.status, headers });
 }

@@ -34,6 +34,8 @@ export type Access =
 export type Body =
   | { readonly kind: "none" }
   | { readonly kind: "json"; readonly schema: Schema; readonly maxBytes: number; readonly optional: boolean }
+  /** Any JSON object; the handler gets its text as it was sent, so that what is stored is what came. */
+  | { readonly kind: "json-object"; readonly maxBytes: number; readonly optional: boolean }
   | { readonly kind: "form"; readonly maxBytes: number }
   /** The handler reads `call.request.body` itself and holds its limit. */
   | { readonly kind: "stream" };
@@ -70,6 +72,8 @@ export const jsonBody = <T>(schema: Schema<T>, maxBytes: number = JSON_MAX_BYTES
   ({ kind: "json", schema, maxBytes, optional: false }) as const;
 export const optionalJsonBody = <T>(schema: Schema<T>, maxBytes: number = JSON_MAX_BYTES) =>
   ({ kind: "json", schema, maxBytes, optional: true }) as const;
+export const jsonObjectBody = <const O extends boolean>(maxBytes: number, optional: O) =>
+  ({ kind: "json-object", maxBytes, optional }) as const;
 export const formBody = (maxBytes: number) => ({ kind: "form", maxBytes }) as const;
 export const streamBody = { kind: "stream" } as const;
 
@@ -77,9 +81,13 @@ type BodyValue<B> = B extends { kind: "json"; schema: Schema<infer T>; optional:
   ? true extends O
     ? T | undefined
     : T
-  : B extends { kind: "form" }
-    ? URLSearchParams
-    : undefined;
+  : B extends { kind: "json-object"; optional: infer O }
+    ? true extends O
+      ? string | undefined
+      : string
+    : B extends { kind: "form" }
+      ? URLSearchParams
+      : undefined;
 
 type Caller<A> = A extends { kind: "public" } ? undefined : Principal;
 
