@@ -1,0 +1,37 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
+import { ROOT } from "./root.ts";
+
+/** What the Worker may weigh, compressed as Cloudflare counts it. A start of an isolate costs by it. */
+export const BUNDLE_BUDGET_GZIP_BYTES = 60 * 1024;
+
+export interface Bundle {
+  /** Absolute path of the one module. */
+  readonly path: string;
+  readonly sizeBytes: number;
+  readonly gzipBytes: number;
+}
+
+/** Bundles the Worker as `wrangler deploy` would, offline. A source that does not bundle throws with wrangler's words. */
+export async function bundleWorker(outDir: string, options: { minify: boolean }): Promise<Bundle> {
+  await wrangler(["deploy", "--dry-run", "--outdir", outDir, `--minify=${options.minify}`]);
+  const path = join(outDir, "worker.js");
+  const bytes = readFileSync(path);
+  return { path, sizeBytes: bytes.length, gzipBytes: gzipSync(bytes, { level: 9 }).length };
+}
+
+const WRANGLER = join(ROOT, "node_modules", "wrangler", "bin", "wrangler.js");
+
+/** Runs the locked wrangler in the checkout and returns what it printed; a failure throws with what it said. */
+export async function wrangler(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
+  const options = { cwd: ROOT, maxBuffer: 1 << 26, env: { ...process.env, WRANGLER_WRITE_LOGS: "false", ...env } };
+  try {
+    return (await promisify(execFile)(process.execPath, [WRANGLER, ...args], options)).stdout;
+  } catch (error) {
+    const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
+    throw new Error(`wrangler ${args[0]} failed:\n${stdout}${stderr}`, { cause: error });
+  }
+}

@@ -1,0 +1,62 @@
+import type { Settings } from "./settings.ts";
+
+/** Who a first start makes, so that the first request can be tried at once. The ids never change. */
+export const DEMO = {
+  organization: "demo",
+  tenant: "demo",
+  role: "demo-all",
+  user: "ada@demo.example",
+  client: "demo.shop",
+};
+
+/** Every scope that a client or a user of the built-in services can hold. */
+export const serviceScopes = (platform: string): string[] => [
+  `${platform}.pubsub_publish`,
+  `${platform}.pubsub.topic=*`,
+  `${platform}.media_view`,
+  `${platform}.media_manage`,
+  `${platform}.media_admin`,
+];
+
+/**
+ * Makes the demo through the operator service, as an operator would. Each step replaces what is there, and the client
+ * comes last, so a client that can sign in tells that everything was made.
+ */
+export async function loadDemo(origin: string, settings: Settings): Promise<void> {
+  const { platform, pathPrefix, operatorSecret } = settings.config;
+  const base = `${origin}${pathPrefix}`;
+  if ((await signIn(base, DEMO.client, settings.demoClientSecret)).status === 200) return;
+
+  const answer = await signIn(base, `${platform}.operator`, operatorSecret);
+  if (answer.status !== 200) throw new Error(`the operator cannot sign in: ${answer.status} ${await answer.text()}`);
+  const { access_token: token } = (await answer.json()) as { access_token: string };
+
+  const put = async (path: string, body: unknown): Promise<void> => {
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const response = await fetch(`${base}/admin/v1/${path}`, { method: "PUT", headers, body: JSON.stringify(body) });
+    if (!response.ok) throw new Error(`PUT ${path}: ${response.status} ${await response.text()}`);
+    await response.arrayBuffer();
+  };
+  const scopes = serviceScopes(platform);
+  await put(`organizations/${DEMO.organization}`, { name: "Demo organization" });
+  await put(`tenants/${DEMO.tenant}`, { organization: DEMO.organization, name: "Demo shop" });
+  await put(`tenants/${DEMO.tenant}/subscriptions/platform`, {});
+  await put(`roles/${DEMO.role}`, { scopes });
+  await put(`users/${DEMO.user}`, { name: "Ada Demo", password: settings.demoUserPassword });
+  await put(`tenants/${DEMO.tenant}/members/${DEMO.user}`, { roles: [DEMO.role] });
+  await put(`clients/${DEMO.client}`, {
+    tenant: DEMO.tenant,
+    confidential: true,
+    clientSecret: settings.demoClientSecret,
+    redirectUris: [],
+    postLogoutRedirectUris: [],
+    grantTypes: ["client_credentials"],
+    scopes,
+  });
+}
+
+function signIn(base: string, clientId: string, secret: string): Promise<Response> {
+  const authorization = `Basic ${btoa(`${encodeURIComponent(clientId)}:${encodeURIComponent(secret)}`)}`;
+  const body = new URLSearchParams({ grant_type: "client_credentials" });
+  return fetch(`${base}/oauth2/v1/token`, { method: "POST", headers: { authorization }, body });
+}

@@ -1,0 +1,35 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { unstable_splitSqlQuery as splitSql } from "wrangler";
+import { ROOT } from "./root.ts";
+
+/** The part of D1 that is needed here. */
+interface Database {
+  prepare(sql: string): Statement;
+  batch(statements: Statement[]): Promise<unknown>;
+}
+interface Statement {
+  bind(...values: unknown[]): Statement;
+  run(): Promise<unknown>;
+  all(): Promise<{ results: unknown[] }>;
+}
+
+/** The table of `wrangler d1 migrations`, so that either may go on where the other stopped. */
+const CREATE_TABLE =
+  "CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, " +
+  "applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)";
+
+/** Applies what is new in migrations/, each file in one transaction, and returns its names. */
+export async function applyMigrations(db: Database): Promise<string[]> {
+  await db.prepare(CREATE_TABLE).run();
+  const { results } = await db.prepare("SELECT name FROM d1_migrations").all();
+  const applied = new Set(results.map((row) => (row as { name: string }).name));
+  const files = readdirSync(join(ROOT, "migrations"))
+    .filter((name) => name.endsWith(".sql") && !applied.has(name))
+    .toSorted();
+  for (const name of files) {
+    const statements = splitSql(readFileSync(join(ROOT, "migrations", name), "utf8")).map((sql) => db.prepare(sql));
+    await db.batch([...statements, db.prepare("INSERT INTO d1_migrations (name) VALUES (?)").bind(name)]);
+  }
+  return files;
+}

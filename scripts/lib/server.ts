@@ -1,0 +1,64 @@
+import { join } from "node:path";
+import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
+import { unstable_getMiniflareWorkerOptions as readWorkerOptions } from "wrangler";
+import { bundleWorker } from "./bundle.ts";
+import { ROOT } from "./root.ts";
+import { StartError, type Settings } from "./settings.ts";
+
+/** The Worker's name in wrangler.toml. */
+const WORKER = "plinth";
+const MINUTE_MS = 60_000;
+
+/**
+ * The Worker in the Workers runtime, on its own port, with its state on disk. The port belongs to the runtime itself:
+ * requests do not pass Miniflare's entry or Node, which is what makes it quick.
+ */
+export async function serve(settings: Settings): Promise<Miniflare> {
+  const { stateDir, host, port, vars } = settings;
+  const bundle = await bundleWorker(join(stateDir, "bundle"), { minify: false });
+  const { workerOptions } = readWorkerOptions(join(ROOT, "wrangler.toml"));
+  const server = new Miniflare(
+    convertV4MiniflareOptions({
+      workers: [
+        {
+          ...workerOptions,
+          name: WORKER,
+          bindings: { ...vars },
+          modulesRoot: join(stateDir, "bundle"),
+          modules: [{ type: "ESModule", path: bundle.path }],
+          unsafeDirectSockets: [{ host, port }],
+        },
+      ],
+      resourcePersistencePath: stateDir,
+      host,
+      port: 0,
+      cf: false,
+      log: new Log(LogLevel.WARN),
+      logRequests: false,
+      telemetry: { enabled: false },
+      enableDevRegistry: false,
+      unsafeObservability: false,
+      unsafeLocalExplorer: false,
+    }),
+  );
+  await server.ready;
+  return server;
+}
+
+/** Runs the crons of wrangler.toml while the server is up, and once at once: what a kill left undone goes on. */
+export function runCrons(server: Miniflare, crons: readonly string[], stopping: AbortSignal): void {
+  for (const cron of crons) {
+    const [, minutes] = /^\*\/(\d+) \* \* \* \*$/.exec(cron) ?? [];
+    if (minutes === undefined) throw new StartError(`npm start knows crons of the form "*/5 * * * *", not "${cron}"`);
+    const tick = async (): Promise<void> => {
+      try {
+        const worker = await server.getWorker(WORKER);
+        await worker.scheduled({ cron, scheduledTime: new Date() });
+      } catch (error) {
+        if (!stopping.aborted) console.error(`cron ${cron} failed:`, error);
+      }
+    };
+    void tick();
+    setInterval(() => void tick(), Number(minutes) * MINUTE_MS).unref();
+  }
+}

@@ -1,0 +1,64 @@
+import { resolve } from "node:path";
+import { unstable_readConfig } from "wrangler";
+import { ConfigError, readConfig, type Config } from "../../src/config.ts";
+import { ensureDevVars } from "./dev-vars.ts";
+import { ROOT } from "./root.ts";
+
+/** What a local start runs with. */
+export interface Settings {
+  readonly host: string;
+  readonly port: number;
+  /** Absolute. */
+  readonly stateDir: string;
+  /** The Worker's variables and secrets, as text. */
+  readonly vars: Readonly<Record<string, string>>;
+  /** The same, parsed. */
+  readonly config: Config;
+  readonly crons: readonly string[];
+  readonly demoUserPassword: string;
+  readonly demoClientSecret: string;
+}
+
+/** A sentence for the person at the terminal: no stack is shown with it. */
+export class StartError extends Error {
+  override name = "StartError";
+}
+
+const HOST = "127.0.0.1";
+const LOCAL_DEFAULTS = { ALLOW_LOOPBACK: "true", LOG_LEVEL: "warn" };
+const SECRETS = ["OPERATOR_CLIENT_SECRET", "SEAL_KEYS"];
+
+/** wrangler.toml, then the local defaults, then `.dev.vars`, then the environment; the last that speaks wins. */
+export function readSettings(env: NodeJS.ProcessEnv): Settings {
+  const deployment = unstable_readConfig({ config: resolve(ROOT, "wrangler.toml") }, { hideWarnings: true });
+  const devVars = ensureDevVars(resolve(ROOT, ".dev.vars"));
+  const vars: Record<string, string> = {};
+  for (const [name, value] of Object.entries({ ...deployment.vars, ...LOCAL_DEFAULTS })) vars[name] = String(value);
+  for (const name of [...Object.keys(vars), ...SECRETS]) vars[name] = env[name] || (devVars[name] ?? vars[name] ?? "");
+  return {
+    host: HOST,
+    port: readPort(env["PORT"]),
+    stateDir: resolve(ROOT, env["STATE_DIR"] || ".state"),
+    vars,
+    config: parse(vars),
+    crons: deployment.triggers.crons ?? [],
+    demoUserPassword: env["DEMO_USER_PASSWORD"] || (devVars["DEMO_USER_PASSWORD"] ?? ""),
+    demoClientSecret: env["DEMO_CLIENT_SECRET"] || (devVars["DEMO_CLIENT_SECRET"] ?? ""),
+  };
+}
+
+export function readPort(text = ""): number {
+  const port = Number(text || "8787");
+  if (!Number.isInteger(port) || port < 1 || port > 65_535)
+    throw new StartError(`PORT must be 1 to 65535, not ${text}`);
+  return port;
+}
+
+function parse(vars: Record<string, string>): Config {
+  try {
+    return readConfig(vars);
+  } catch (error) {
+    if (error instanceof ConfigError) throw new StartError(`Wrong setting: ${error.message}`);
+    throw error;
+  }
+}

@@ -1,0 +1,81 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { SealKey } from "../../src/platform/seal.ts";
+import { StartError } from "./settings.ts";
+
+/** A start right after a stop finds the old processes still ending. */
+const PATIENCE_MS = 3_000;
+
+/**
+ * Takes the state directory for this process, or refuses: two runtimes on one state would corrupt it. The lock is one
+ * of SQLite's, which the system frees however the process ends.
+ */
+export async function lockState(stateDir: string): Promise<void> {
+  mkdirSync(stateDir, { recursive: true });
+  const lock = new DatabaseSync(join(stateDir, "in-use"), { timeout: 0 });
+  const taken = await patiently(() => {
+    try {
+      lock.exec("BEGIN EXCLUSIVE");
+      return true;
+    } catch {
+      return false;
+    }
+  });
+  if (!taken) throw new StartError(`${stateDir} is in use by another npm start. Stop it, or set STATE_DIR.`);
+  held.push(lock);
+}
+/** Keeps the lock from being collected. */
+const held: DatabaseSync[] = [];
+
+export async function requireFreePort(host: string, port: number): Promise<void> {
+  if (!(await patiently(() => isFree(host, port))))
+    throw new StartError(`Port ${port} is in use. Stop what uses it, or choose another: PORT=${port + 1} npm start`);
+}
+
+function isFree(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once("error", () => resolve(false));
+    probe.listen(port, host, () => probe.close(() => resolve(true)));
+  });
+}
+
+async function patiently(attempt: () => boolean | Promise<boolean>): Promise<boolean> {
+  for (const deadline = Date.now() + PATIENCE_MS; ; await sleep(100)) {
+    if (await attempt()) return true;
+    if (Date.now() > deadline) return false;
+  }
+}
+
+/**
+ * Refuses keys that cannot open what this state holds, before anything is served: every key that this state was ever
+ * run with must still be there, in front or behind.
+ */
+export function requireKnownSealKeys(stateDir: string, keys: readonly SealKey[]): void {
+  const path = join(stateDir, "seal-keys.json");
+  const known = readFingerprints(path);
+  const now: Record<string, string> = {};
+  for (const key of keys) now[key.id] = createHash("sha256").update(key.bytes).digest("hex").slice(0, 16);
+  const lost = Object.keys(known).filter((id) => known[id] !== now[id]);
+  if (lost.length > 0) {
+    throw new StartError(
+      `The state in ${stateDir} was sealed under another key "${lost.join('", "')}" than SEAL_KEYS holds.\n` +
+        `Either put the old key back (behind the new one: SEAL_KEYS=new,old; each key with an id of its own),\n` +
+        `or begin with an empty state: rm -r ${stateDir}`,
+    );
+  }
+  writeFileSync(`${path}.new`, JSON.stringify({ ...known, ...now }));
+  renameSync(`${path}.new`, path);
+}
+
+function readFingerprints(path: string): Record<string, string> {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as Record<string, string>;
+  } catch {
+    return {};
+  }
+}

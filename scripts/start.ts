@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Miniflare } from "miniflare";
+import { DEMO, loadDemo } from "./lib/demo.ts";
+import { applyMigrations } from "./lib/migrations.ts";
+import { runCrons, serve } from "./lib/server.ts";
+import { readSettings, StartError, type Settings } from "./lib/settings.ts";
+import { lockState, requireFreePort, requireKnownSealKeys } from "./lib/state.ts";
+import { paint } from "./lib/terminal.ts";
+
+const STOP_MS = 2_000;
+const stopping = new AbortController();
+
+/**
+ * `npm start`: the whole platform on this machine, with its state in STATE_DIR.
+ *
+ * settings → lock and port → bundle and runtime → migrations → demo → "ready <url>". Ends with Ctrl-C, SIGTERM, SIGHUP,
+ * or when the process that started it is gone. A stop needs no farewell: what was acknowledged is on disk.
+ */
+async function start(): Promise<void> {
+  const startedMs = performance.now();
+  const settings = readSettings(process.env);
+  await lockState(settings.stateDir);
+  await requireFreePort(settings.host, settings.port);
+  requireKnownSealKeys(settings.stateDir, settings.config.sealKeys);
+
+  const server = await serve(settings);
+  stopOnSignal(server);
+  await applyMigrations(await server.getD1Database("DB"));
+  const url = `http://${settings.host}:${settings.port}`;
+  await loadDemo(url, settings);
+  runCrons(server, settings.crons, stopping.signal);
+  console.log(summary(url, settings, performance.now() - startedMs));
+  console.log(`ready ${url}`);
+}
+
+/**
+ * Ends all of it at a signal, or when the parent is gone. Miniflare's own handlers would leave the runtime's process
+ * unwaited-for, so they are replaced once there is a server.
+ */
+function stopOnSignal(server?: Miniflare): void {
+  const stop = async (): Promise<void> => {
+    if (stopping.signal.aborted) return;
+    stopping.abort();
+    console.log("\nstopped");
+    await Promise.race([server?.dispose(), sleep(STOP_MS)]);
+    process.exit(0);
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.removeAllListeners(signal);
+    process.on(signal, () => void stop());
+  }
+  if (server !== undefined) {
+    const parent = process.ppid;
+    setInterval(() => process.ppid !== parent && void stop(), 250).unref();
+  }
+}
+
+function summary(url: string, settings: Settings, tookMs: number): string {
+  const { config, demoUserPassword, demoClientSecret, stateDir } = settings;
+  const base = `${url}${config.pathPrefix}`;
+  const rows = [
+    ["OAuth 2.0", `${base}/oauth2/v1`],
+    ["Publish/subscribe", `${base}/pubsub/v1`],
+    ["Media", `${base}/media/v2`],
+    ["Operator", `${base}/admin/v1`],
+    [],
+    ["demo tenant", DEMO.tenant],
+    ["demo user", DEMO.user, `password ${demoUserPassword}`],
+    ["demo client", DEMO.client, `secret ${demoClientSecret}`],
+    ["operator client", `${config.platform}.operator`, "secret in .dev.vars"],
+    ["state", stateDir],
+  ];
+  const lines = rows.map(([label = "", value = "", note = ""]) =>
+    `  ${paint.dim(label.padEnd(18))}${value}${note === "" ? "" : paint.dim(`  ${note}`)}`.trimEnd(),
+  );
+  const head = `  ${paint.bold("Plinth")} is up ${paint.dim(`(${(tookMs / 1000).toFixed(1)} s)`)}`;
+  return ["", head, "", ...lines, "", `  See its story: ${paint.bold("npm run tour")}   Stop: Ctrl-C`, ""].join("\n");
+}
+
+/** Wrangler's own notices are not for the person who starts this. */
+process.env["WRANGLER_LOG"] ??= "warn";
+stopOnSignal();
+try {
+  await start();
+} catch (error) {
+  console.error(error instanceof StartError ? error.message : error);
+  process.exit(1);
+}
