@@ -25,27 +25,45 @@ CREATE TABLE user (
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE tenant_member (
-  tenant TEXT NOT NULL REFERENCES tenant (id),
-  email TEXT NOT NULL REFERENCES user (email),
-  roles TEXT NOT NULL,
-  PRIMARY KEY (tenant, email)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX tenant_member_by_email ON tenant_member (email);
-
-CREATE TABLE organization_member (
-  organization TEXT NOT NULL REFERENCES organization (id),
-  email TEXT NOT NULL REFERENCES user (email),
-  roles TEXT NOT NULL,
-  PRIMARY KEY (organization, email)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX organization_member_by_email ON organization_member (email);
-
 CREATE TABLE role (
   name TEXT PRIMARY KEY,
   scopes TEXT NOT NULL,
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tenant_member (
+  tenant TEXT NOT NULL REFERENCES tenant (id) ON DELETE CASCADE,
+  email TEXT NOT NULL REFERENCES user (email) ON DELETE CASCADE,
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (tenant, email)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tenant_member_by_email ON tenant_member (email);
+
+CREATE TABLE tenant_member_role (
+  tenant TEXT NOT NULL,
+  email TEXT NOT NULL,
+  role TEXT NOT NULL REFERENCES role (name),
+  PRIMARY KEY (tenant, email, role),
+  FOREIGN KEY (tenant, email) REFERENCES tenant_member (tenant, email) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tenant_member_role_by_role ON tenant_member_role (role);
+
+CREATE TABLE organization_member (
+  organization TEXT NOT NULL REFERENCES organization (id) ON DELETE CASCADE,
+  email TEXT NOT NULL REFERENCES user (email) ON DELETE CASCADE,
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (organization, email)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX organization_member_by_email ON organization_member (email);
+
+CREATE TABLE organization_member_role (
+  organization TEXT NOT NULL,
+  email TEXT NOT NULL,
+  role TEXT NOT NULL REFERENCES role (name),
+  PRIMARY KEY (organization, email, role),
+  FOREIGN KEY (organization, email) REFERENCES organization_member (organization, email) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+CREATE INDEX organization_member_role_by_role ON organization_member_role (role);
 
 CREATE TABLE service (
   name TEXT PRIMARY KEY,
@@ -64,7 +82,7 @@ CREATE TABLE client (
   name TEXT NOT NULL UNIQUE,
   tenant TEXT NOT NULL REFERENCES tenant (id),
   confidential INTEGER NOT NULL,
-  service TEXT,
+  service TEXT REFERENCES service (name),
   redirect_uris TEXT NOT NULL,
   post_logout_redirect_uris TEXT NOT NULL,
   grant_types TEXT NOT NULL,

@@ -6,6 +6,7 @@ import type { HttpDeps } from "./http/mount.ts";
 import type { Route } from "./http/route.ts";
 import { createMedia, type Media } from "./media/routes.ts";
 import { createOAuth, type OAuth } from "./oauth/create.ts";
+import { createBuiltIn } from "./platform/built-in.ts";
 import { systemClock, type Clock } from "./platform/clock.ts";
 import { createLog, type Log } from "./platform/log.ts";
 import { createNames } from "./platform/names.ts";
@@ -26,6 +27,7 @@ export interface Deps {
 export function createDeps(env: Env): Deps {
   const config = readConfig(env as unknown as Record<string, unknown>);
   const names = createNames(config.platform);
+  const builtIn = createBuiltIn(names);
   const clock = systemClock;
   const random = systemRandom;
   const log = createLog(config.logLevel);
@@ -33,8 +35,15 @@ export function createDeps(env: Env): Deps {
   const db = env.DB;
 
   const { pathPrefix, publicUrl, operatorSecret } = config;
-  const oauth = createOAuth({ names, db, sealer, random, log, pathPrefix, publicUrl, operatorSecret });
-  const adminRoutes = createAdminRoutes({ names, db, random, recordsChanged: oauth.recordsChanged });
+  const oauth = createOAuth({ names, builtIn, db, sealer, random, log, pathPrefix, publicUrl, operatorSecret });
+  const adminRoutes = createAdminRoutes({
+    names,
+    builtIn,
+    db,
+    random,
+    recordsChanged: oauth.recordsChanged,
+    revokeStatement: oauth.revokeStatement,
+  });
   const eventRoutes = createEventRoutes({
     names,
     log,

@@ -1,12 +1,47 @@
 import type { Route } from "../http/route.ts";
+import type { BuiltIn } from "../platform/built-in.ts";
 import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
-export interface AdminDeps {
+import { auditRoute } from "./audit.ts";
+import { resourceRoutes, type ResourceDeps } from "./resource.ts";
+import { clientSecretRoute } from "./resources/client-secret.ts";
+import { clients } from "./resources/clients.ts";
+import { members } from "./resources/members.ts";
+import { organizations } from "./resources/organizations.ts";
+import { packages } from "./resources/packages.ts";
+import { roles } from "./resources/roles.ts";
+import { services } from "./resources/services.ts";
+import { subscriptions } from "./resources/subscriptions.ts";
+import { tenants } from "./resources/tenants.ts";
+import { users } from "./resources/users.ts";
+
+/**
+ * The operator service (contract section 5): who exists on the platform and who may do what.
+ *
+ * Every route needs the scope `admin`, which the operator client alone can get. A file in `resources/` is one
+ * resource: its fields, its SQL, its shape. What all of them share is in `resource.ts`.
+ */
+export interface AdminDeps extends ResourceDeps {
   readonly names: Names;
-  readonly db: D1Database;
+  readonly builtIn: BuiltIn;
   readonly random: Random;
-  recordsChanged(): void;
+  /** Port to the OAuth room: ends what the client, tenant or user got so far, as a part of the same transaction. */
+  revokeStatement(kind: "client" | "tenant" | "user", key: string, nowMs: number): D1PreparedStatement;
 }
-export function createAdminRoutes(_deps: AdminDeps): Route[] {
-  return [];
+
+export function createAdminRoutes(deps: AdminDeps): Route[] {
+  return [
+    ...resourceRoutes(organizations(deps), deps),
+    ...resourceRoutes(tenants(deps), deps),
+    ...resourceRoutes(users(deps), deps),
+    ...resourceRoutes(members("tenant", deps), deps),
+    ...resourceRoutes(members("organization", deps), deps),
+    ...resourceRoutes(roles(deps), deps),
+    ...resourceRoutes(clients(deps), deps),
+    clientSecretRoute(deps),
+    ...resourceRoutes(services(deps), deps),
+    ...resourceRoutes(packages(deps), deps),
+    ...resourceRoutes(subscriptions(deps), deps),
+    auditRoute(deps.db),
+  ];
 }

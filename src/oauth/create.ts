@@ -1,12 +1,36 @@
+/**
+ * The OAuth room. Where to look:
+ *
+ *   POST /token     token.ts → client-auth.ts → scopes.ts → grants/… → tokens/access-token.ts
+ *   GET /tokeninfo  token-info.ts        POST /revoke  revoke.ts        metadata  discovery.ts
+ *   who is who      directory.ts (30 s copy of what the operator registered)
+ *   what is valid   tokens/trust.ts (5 s copy of keys and revocations)
+ *
+ * An access token is valid from its issue for 3600 s; it ends early by a row in `revocation`, written by `/revoke`
+ * for the client that it was issued to, and by nobody else yet.
+ */
 import type { ClientAccess, TokenVerifier } from "../http/auth.ts";
+import { problem } from "../http/errors.ts";
 import type { Service } from "../http/mount.ts";
-import type { Log } from "../platform/log.ts";
+import type { BuiltIn } from "../platform/built-in.ts";
+import { toSec } from "../platform/clock.ts";
+import { sha256Hex } from "../platform/hash.ts";
+import { describeError, type Log } from "../platform/log.ts";
 import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
 import type { Sealer } from "../platform/seal.ts";
+import type { AnyCall, OAuthContext } from "./context.ts";
+import { createDirectory } from "./directory.ts";
+import { oauthError } from "./failure.ts";
+import { createOAuthServices, OAUTH_BASE } from "./routes.ts";
+import { createDirectoryStore } from "./store/directory-store.ts";
+import { createTrustStore, type Revocation, type RevocationKind } from "./store/trust-store.ts";
+import { ACCESS_TOKEN_LIFETIME_SEC, createTokenVerifier, type Issuer } from "./tokens/access-token.ts";
+import { createTrust } from "./tokens/trust.ts";
 
 export interface OAuthDeps {
   readonly names: Names;
+  readonly builtIn: BuiltIn;
   readonly db: D1Database;
   readonly sealer: Sealer;
   readonly random: Random;
@@ -22,15 +46,58 @@ export interface OAuth {
   readonly access: ClientAccess;
   /** To be called after a change of clients, tenants, services, packages or subscriptions in this isolate. */
   recordsChanged(): void;
+  /** Revokes all that a client, tenant or user got until now, as a part of the caller's transaction. */
+  revokeStatement(kind: "client" | "tenant" | "user", key: string, nowMs: number): D1PreparedStatement;
+  /** Forgets revocations that concern no living token. */
   sweep(nowMs: number): Promise<void>;
 }
 
-export function createOAuth(_deps: OAuthDeps): OAuth {
+const SWEEP_ROWS = 5_000;
+
+const revocationOfAll = (kind: RevocationKind, key: string, nowMs: number): Revocation => ({
+  kind,
+  key,
+  issuedUntilSec: toSec(nowMs),
+  expiresSec: toSec(nowMs) + ACCESS_TOKEN_LIFETIME_SEC,
+});
+
+export function createOAuth(deps: OAuthDeps): OAuth {
+  const { names, builtIn, random, log, pathPrefix, publicUrl } = deps;
+  const trustStore = createTrustStore(deps.db);
+  const trust = createTrust(trustStore, deps.sealer, (thrown) =>
+    log.error("keys and revocations unread", { error: describeError(thrown) }),
+  );
+  const directory = createDirectory(createDirectoryStore(deps.db), builtIn, () => sha256Hex(deps.operatorSecret));
+  const issuerAt = (origin: string): Issuer => ({ issuer: `${origin}${pathPrefix}${OAUTH_BASE}`, audience: origin });
+  const verifier = createTokenVerifier(trust, publicUrl === "" ? undefined : issuerAt(publicUrl));
+
+  const context: OAuthContext = {
+    names,
+    builtIn,
+    random,
+    log,
+    directory,
+    trust,
+    verifier,
+    issuerOf: (call: AnyCall) => issuerAt(call.url.origin),
+    refuse(call, event, refusal) {
+      log.info(event, { requestId: call.requestId, error: refusal.error, reason: refusal.reason });
+      return oauthError(refusal, `${call.publicBase}/docs/errors`, call.requestId, names.platform);
+    },
+    unavailable: () =>
+      problem("service_temporarily_unavailable", "Tokens cannot be checked at the moment.", {
+        headers: { "retry-after": "5" },
+      }),
+  };
   return {
-    services: [],
-    verifier: { verify: async () => ({ ok: false, error: "malformed" }) },
-    access: { mayActFor: async () => false, listsScope: async () => false },
-    recordsChanged: () => {},
-    sweep: async () => {},
+    services: createOAuthServices(context, pathPrefix),
+    verifier,
+    access: directory.access,
+    recordsChanged() {
+      directory.clear();
+      trust.changedBeside();
+    },
+    revokeStatement: (kind, key, nowMs) => trustStore.revokeStatement(revocationOfAll(kind, key, nowMs)),
+    sweep: (nowMs) => trustStore.forgetExpired(toSec(nowMs), SWEEP_ROWS),
   };
 }

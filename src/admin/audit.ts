@@ -1,0 +1,66 @@
+import type { Paging } from "../http/paging.ts";
+import { pageLinks, toPage } from "../http/paging.ts";
+import { defineRoute, json, scoped, type Route } from "../http/route.ts";
+
+/** The audit log: who changed what, newest first. It never holds a secret: bodies are not kept, only addresses. */
+export interface AuditEntry {
+  readonly atMs: number;
+  readonly requestId: string;
+  readonly actor: string;
+  readonly action: string;
+  /** The resource's address below the operator service. */
+  readonly subject: string;
+}
+
+const INSERT = `
+  INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason) SELECT ?1, ?2, ?3, ?4, ?5, 'done', ''`;
+
+/** `if changed`: only when the statement before it in the same transaction changed a row. */
+export const auditStatement = (db: D1Database, when: "always" | "if changed", entry: AuditEntry): D1PreparedStatement =>
+  db
+    .prepare(when === "always" ? INSERT : `${INSERT} WHERE changes() > 0`)
+    .bind(entry.atMs, entry.requestId, entry.actor, entry.action, entry.subject);
+
+const PAGE = `
+  SELECT seq, at, request_id, actor, action, subject, outcome, reason FROM audit
+  WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2 OFFSET ?3`;
+
+interface AuditRow {
+  seq: number;
+  at: number;
+  request_id: string;
+  actor: string;
+  action: string;
+  subject: string;
+  outcome: string;
+  reason: string;
+}
+
+export const auditRoute = (db: D1Database): Route =>
+  defineRoute({
+    method: "GET",
+    path: "/audit",
+    summary: "What was changed, by whom, newest first",
+    access: scoped("admin"),
+    paged: true,
+    handle: async (call) => {
+      const { results } = await page(db, call.paging).all<AuditRow>();
+      const found = toPage(results, call.paging, (row) => [row.seq]);
+      return json(200, found.items.map(toJson), { link: pageLinks(call.url, call.paging, found) });
+    },
+  });
+
+function page(db: D1Database, paging: Paging): D1PreparedStatement {
+  const before = Number(paging.cursor?.[0] ?? Number.MAX_SAFE_INTEGER);
+  return db.prepare(PAGE).bind(before, paging.pageSize + 1, paging.skip);
+}
+
+const toJson = (row: AuditRow): object => ({
+  at: row.at,
+  requestId: row.request_id,
+  actor: row.actor,
+  action: row.action,
+  subject: row.subject,
+  outcome: row.outcome,
+  ...(row.reason === "" ? {} : { reason: row.reason }),
+});

@@ -1,0 +1,18 @@
+import * as z from "zod/mini";
+import { normalizeEmail } from "../platform/email.ts";
+import { PATTERNS } from "../platform/names.ts";
+import { matching, text } from "../http/validate.ts";
+
+/** Fields that several resources have, with their limits. */
+export const tenantId = matching(PATTERNS.tenant);
+export const identifier = matching(/^[a-z0-9][a-z0-9._-]{0,63}$/);
+export const displayName = text(200);
+export const scopePattern = matching(PATTERNS.scope);
+export const scopeList = z.array(scopePattern).check(z.maxLength(500));
+export const flag = z._default(z.boolean(), false);
+
+/** Any spelling of an address, as the one that accounts are known by. */
+export const email = z.pipe(
+  z.string().check(z.refine((value) => normalizeEmail(value) !== undefined, "must be an e-mail address")),
+  z.transform((value) => normalizeEmail(value) ?? value),
+);

@@ -1,0 +1,47 @@
+import * as z from "zod/mini";
+import { notFound } from "../../http/errors.ts";
+import { defineRoute, json, scoped, type Route } from "../../http/route.ts";
+import { matching } from "../../http/validate.ts";
+import { sha256Hex } from "../../platform/hash.ts";
+import { randomSecret } from "../../platform/random.ts";
+import { auditStatement } from "../audit.ts";
+import type { AdminDeps } from "../routes.ts";
+
+/** Contract section 5: the old secret goes on for a day, so that a client's instances change over one by one. */
+const OVERLAP_MS = 24 * 60 * 60 * 1000;
+
+/** Two live at most: what was already on its way out goes now. */
+const DROP_EXPIRING = `DELETE FROM client_secret WHERE client = ?1 AND expires_at IS NOT NULL`;
+const EXPIRE_CURRENT = `UPDATE client_secret SET expires_at = ?2 WHERE client = ?1`;
+const ADD = `
+  INSERT INTO client_secret (client, digest, created_at)
+  SELECT id, ?2, ?3 FROM client WHERE id = ?1 AND confidential = 1`;
+
+export const clientSecretRoute = (deps: AdminDeps): Route =>
+  defineRoute({
+    method: "POST",
+    path: "/clients/{clientId}/secret",
+    summary: "Give the client a new secret; the old one works for 24 h",
+    access: scoped("admin"),
+    params: z.object({ clientId: matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/) }),
+    handle: async ({ params: { clientId }, nowMs, requestId, principal }) => {
+      const { db } = deps;
+      const clientSecret = randomSecret(deps.random);
+      const expiresAt = nowMs + OVERLAP_MS;
+      const results = await db.batch([
+        db.prepare(DROP_EXPIRING).bind(clientId),
+        db.prepare(EXPIRE_CURRENT).bind(clientId, expiresAt),
+        db.prepare(ADD).bind(clientId, await sha256Hex(clientSecret), nowMs),
+        auditStatement(db, "if changed", {
+          atMs: nowMs,
+          requestId,
+          actor: principal.clientId,
+          action: "rotate secret",
+          subject: `clients/${clientId}`,
+        }),
+      ]);
+      if (results[2]?.meta.changes !== 1) return notFound("confidential client");
+      deps.recordsChanged();
+      return json(201, { clientId, clientSecret, previousExpiresAt: expiresAt }, { "cache-control": "no-store" });
+    },
+  });

@@ -1,0 +1,169 @@
+import * as z from "zod/mini";
+import { invalid, type Problem } from "../../http/errors.ts";
+import { matching } from "../../http/validate.ts";
+import { sha256Hex } from "../../platform/hash.ts";
+import { PATTERNS } from "../../platform/names.ts";
+import { randomSecret } from "../../platform/random.ts";
+import { flag, identifier, scopeList, tenantId } from "../fields.ts";
+import { isRedirectUri } from "../redirect-uri.ts";
+import { builtInRefusal, toFlag, toList, type Change, type PutPlan, type Resource } from "../resource.ts";
+import type { AdminDeps } from "../routes.ts";
+
+/** Contract section 5 and 2.1. */
+const GRANT_TYPES = ["client_credentials", "authorization_code", "refresh_token", "implicit", "password"] as const;
+const clientId = matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/);
+const redirectUris = z._default(
+  z
+    .array(
+      z
+        .string()
+        .check(
+          z.refine(
+            isRedirectUri,
+            "must be https, http on a loopback host, or a private-use scheme with a dot, without a fragment",
+          ),
+        ),
+    )
+    .check(z.maxLength(50)),
+  [],
+);
+/** Printable ASCII, so that it survives every way of sending it; 32 characters at least, since only a digest is kept. */
+const secret = z.string().check(z.regex(/^[\x21-\x7e]{32,256}$/));
+
+const body = z.object({
+  name: z.optional(matching(PATTERNS.clientName)),
+  tenant: tenantId,
+  confidential: z.boolean(),
+  service: z.optional(identifier),
+  redirectUris,
+  postLogoutRedirectUris: redirectUris,
+  grantTypes: z.array(z.enum(GRANT_TYPES)).check(z.maxLength(GRANT_TYPES.length)),
+  scopes: scopeList,
+  requirePkce: flag,
+  clientSecret: z.optional(secret),
+  disabled: flag,
+});
+type Body = z.output<typeof body>;
+
+const FAULTS = `
+  SELECT 'invalid_field' AS type, 'tenant' AS field, 'There is no tenant ' || ?2 || '.' AS message
+    WHERE NOT EXISTS (SELECT 1 FROM tenant WHERE id = ?2)
+  UNION ALL SELECT 'invalid_field', 'service', 'There is no service ' || ?3 || '.'
+    WHERE ?3 IS NOT NULL AND NOT EXISTS (SELECT 1 FROM service WHERE name = ?3)
+  UNION ALL SELECT 'taken', 'name', 'Another client has the name ' || ?4 || '.'
+    WHERE EXISTS (SELECT 1 FROM client WHERE name = ?4 AND id <> ?1)`;
+const UPSERT = `
+  INSERT INTO client (id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, grant_types,
+    scopes, require_pkce, disabled, created_at)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+  ON CONFLICT (id) DO UPDATE SET name = excluded.name, tenant = excluded.tenant, confidential = excluded.confidential,
+    service = excluded.service, redirect_uris = excluded.redirect_uris,
+    post_logout_redirect_uris = excluded.post_logout_redirect_uris, grant_types = excluded.grant_types,
+    scopes = excluded.scopes, require_pkce = excluded.require_pkce, disabled = excluded.disabled`;
+const COLUMNS = `id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, grant_types, scopes,
+    require_pkce, disabled, created_at`;
+const SELECT = `SELECT ${COLUMNS} FROM client WHERE id = ?1`;
+const PAGE = `SELECT ${COLUMNS}, id AS page_key FROM client WHERE id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
+const DELETE = `DELETE FROM client WHERE id = ?1`;
+
+const DROP_SECRETS = `DELETE FROM client_secret WHERE client = ?1`;
+const ADD_SECRET = `INSERT INTO client_secret (client, digest, created_at) VALUES (?1, ?2, ?3)`;
+/** A generated secret for a client that has none; the answer shows it only if this row is the one that came to be. */
+const ADD_FIRST_SECRET = `
+  INSERT INTO client_secret (client, digest, created_at)
+  SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM client_secret WHERE client = ?1 AND expires_at IS NULL)`;
+const HAS_SECRET = `SELECT 1 FROM client_secret WHERE client = ?1 AND expires_at IS NULL`;
+
+export const clients = (deps: AdminDeps): Resource<Body> => {
+  const { db } = deps;
+  return {
+    noun: "client",
+    collection: "/clients",
+    key: "clientId",
+    params: z.object({ clientId }),
+    body,
+    faults: ({ params, body: client }) =>
+      db
+        .prepare(FAULTS)
+        .bind(params["clientId"], client.tenant, client.service ?? null, client.name ?? params["clientId"]),
+    put: (change) => plan(change, deps),
+    select: (params) => db.prepare(SELECT).bind(params["clientId"]),
+    page: (_, { cursor, pageSize, skip }) => db.prepare(PAGE).bind(cursor?.[0] ?? "", pageSize + 1, skip),
+    toJson: (row) => ({
+      clientId: row["id"],
+      name: row["name"],
+      tenant: row["tenant"],
+      confidential: toFlag(row["confidential"]),
+      ...(row["service"] === null ? {} : { service: row["service"] }),
+      redirectUris: toList(row["redirect_uris"]),
+      postLogoutRedirectUris: toList(row["post_logout_redirect_uris"]),
+      grantTypes: toList(row["grant_types"]),
+      scopes: toList(row["scopes"]),
+      requirePkce: toFlag(row["require_pkce"]),
+      disabled: toFlag(row["disabled"]),
+      createdAt: row["created_at"],
+    }),
+    remove: (params, nowMs) => {
+      const id = params["clientId"] ?? "";
+      if (id === deps.builtIn.operatorClientId) return builtInRefusal("client", id);
+      return { deletes: [deps.revokeStatement("client", id, nowMs), db.prepare(DELETE).bind(id)] };
+    },
+  };
+};
+
+async function plan(change: Change<Body>, deps: AdminDeps): Promise<PutPlan | Problem> {
+  const { db, names, builtIn } = deps;
+  const { body: client, nowMs } = change;
+  const id = change.params["clientId"] ?? "";
+  const name = client.name ?? id;
+  const refused = checkNames(id, name, client, names.client(""), builtIn.adminScope);
+  if (refused !== undefined) return refused;
+  const lists = [client.redirectUris, client.postLogoutRedirectUris, client.grantTypes, client.scopes].map((list) =>
+    JSON.stringify(list),
+  );
+  const write = db
+    .prepare(UPSERT)
+    .bind(
+      id,
+      name,
+      client.tenant,
+      Number(client.confidential),
+      client.service ?? null,
+      ...lists,
+      Number(client.requirePkce),
+      Number(client.disabled),
+      nowMs,
+    );
+  const revoked = client.disabled ? [deps.revokeStatement("client", id, nowMs)] : [];
+  const drop = db.prepare(DROP_SECRETS).bind(id);
+  if (!client.confidential) return { writes: [write, drop, ...revoked] };
+  if (client.clientSecret !== undefined) {
+    const add = db.prepare(ADD_SECRET).bind(id, await sha256Hex(client.clientSecret), nowMs);
+    return { writes: [write, drop, add, ...revoked] };
+  }
+  if ((await db.prepare(HAS_SECRET).bind(id).first()) !== null) return { writes: [write, ...revoked] };
+  const generated = randomSecret(deps.random);
+  const add = db.prepare(ADD_FIRST_SECRET).bind(id, await sha256Hex(generated), nowMs);
+  return { writes: [write, add, ...revoked], once: { clientSecret: generated } };
+}
+
+function checkNames(
+  id: string,
+  name: string,
+  client: Body,
+  reservedPrefix: string,
+  adminScope: string,
+): Problem | undefined {
+  if (id.startsWith(reservedPrefix) || name.startsWith(reservedPrefix)) return builtInRefusal("client", id);
+  if (!PATTERNS.clientName.test(name))
+    return invalid(
+      "invalid_field",
+      "name",
+      `name is needed, since the id is not of the form <project>.<app>: ${PATTERNS.clientName.source}.`,
+    );
+  if (client.scopes.includes(adminScope))
+    return invalid("invalid_field", "scopes", `${adminScope} is the operator client's alone.`);
+  if (client.clientSecret !== undefined && !client.confidential)
+    return invalid("invalid_field", "clientSecret", "A client that is not confidential has no secret.");
+  return undefined;
+}

@@ -1,0 +1,36 @@
+import * as z from "zod/mini";
+import { displayName, identifier } from "../fields.ts";
+import { builtInRefusal, NAMED_USERS, type Resource } from "../resource.ts";
+import type { AdminDeps } from "../routes.ts";
+
+const body = z.object({ name: displayName });
+
+const UPSERT = `
+  INSERT INTO organization (id, name, created_at) VALUES (?1, ?2, ?3)
+  ON CONFLICT (id) DO UPDATE SET name = excluded.name`;
+const SELECT = `SELECT id, name, created_at FROM organization WHERE id = ?1`;
+const PAGE = `
+  SELECT id, name, created_at, id AS page_key FROM organization WHERE id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
+const USERS = `
+  SELECT * FROM (SELECT 'tenant' AS kind, id FROM tenant WHERE organization = ?1 LIMIT ?2)
+  UNION ALL SELECT * FROM (SELECT 'package', id FROM package WHERE organization = ?1 LIMIT ?2)`;
+const DELETE = `DELETE FROM organization WHERE id = ?1`;
+
+export const organizations = ({ db, builtIn }: AdminDeps): Resource<z.output<typeof body>> => ({
+  noun: "organization",
+  collection: "/organizations",
+  key: "id",
+  params: z.object({ id: identifier }),
+  body,
+  async put({ params, body: { name }, nowMs }) {
+    if (params["id"] === builtIn.tenant) return builtInRefusal("organization", builtIn.tenant);
+    return { writes: [db.prepare(UPSERT).bind(params["id"], name, nowMs)] };
+  },
+  select: ({ id }) => db.prepare(SELECT).bind(id),
+  page: (_, { cursor, pageSize, skip }) => db.prepare(PAGE).bind(cursor?.[0] ?? "", pageSize + 1, skip),
+  toJson: (row) => ({ id: row["id"], name: row["name"], createdAt: row["created_at"] }),
+  remove: ({ id }) => ({
+    users: db.prepare(USERS).bind(id, NAMED_USERS),
+    deletes: [db.prepare(DELETE).bind(id)],
+  }),
+});

@@ -1,0 +1,74 @@
+import * as z from "zod/mini";
+import { text } from "../../http/validate.ts";
+import { identifier } from "../fields.ts";
+import { builtInRefusal, NAMED_USERS, toList, type Resource } from "../resource.ts";
+import type { AdminDeps } from "../routes.ts";
+
+const body = z.object({
+  version: text(64),
+  organization: identifier,
+  services: z.array(identifier).check(z.maxLength(200)),
+});
+
+/** `?3` holds the names of the built-in services, which have no rows. */
+const FAULTS = `
+  SELECT 'invalid_field' AS type, 'organization' AS field, 'There is no organization ' || ?1 || '.' AS message
+    WHERE NOT EXISTS (SELECT 1 FROM organization WHERE id = ?1)
+  UNION ALL SELECT 'invalid_field', 'services[' || key || ']', 'There is no service ' || value || '.' FROM json_each(?2)
+    WHERE value NOT IN (SELECT name FROM service) AND value NOT IN (SELECT value FROM json_each(?3))`;
+const UPSERT = `
+  INSERT INTO package (id, version, organization, created_at) VALUES (?1, ?2, ?3, ?4)
+  ON CONFLICT (id) DO UPDATE SET version = excluded.version, organization = excluded.organization`;
+const DROP_SERVICES = `DELETE FROM package_service WHERE package = ?1`;
+/** Checked again here: a service may have gone since, and a later one of its name must not slip into the package. */
+const ADD_SERVICES = `
+  INSERT OR IGNORE INTO package_service (package, service) SELECT ?1, value FROM json_each(?2)
+  WHERE value IN (SELECT name FROM service) OR value IN (SELECT value FROM json_each(?3))`;
+const ALL = `
+  (SELECT id, version, organization, created_at,
+     (SELECT json_group_array(service) FROM package_service WHERE package = package.id) AS services FROM package
+   UNION ALL SELECT value ->> 'id', value ->> 'version', NULL, NULL, value -> 'services' FROM json_each(?1))`;
+const COLUMNS = `id, version, organization, created_at, services`;
+const SELECT = `SELECT ${COLUMNS} FROM ${ALL} WHERE id = ?2`;
+const PAGE = `SELECT ${COLUMNS}, id AS page_key FROM ${ALL} WHERE id > ?2 ORDER BY id LIMIT ?3 OFFSET ?4`;
+const USERS = `SELECT 'tenant' AS kind, tenant AS id FROM subscription WHERE package = ?1 LIMIT ?2`;
+const DELETE = `DELETE FROM package WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM subscription WHERE package = ?1)`;
+
+export const packages = ({ db, builtIn }: AdminDeps): Resource<z.output<typeof body>> => {
+  const builtInServices = JSON.stringify(builtIn.services.map((service) => service.name));
+  const builtInJson = JSON.stringify([builtIn.package]);
+  return {
+    noun: "package",
+    collection: "/packages",
+    key: "id",
+    params: z.object({ id: identifier }),
+    body,
+    faults: ({ body: { organization, services } }) =>
+      db.prepare(FAULTS).bind(organization, JSON.stringify(services), builtInServices),
+    async put({ params, body: { version, organization, services }, nowMs }) {
+      const id = params["id"] ?? "";
+      if (id === builtIn.package.id) return builtInRefusal("package", id);
+      return {
+        writes: [
+          db.prepare(UPSERT).bind(id, version, organization, nowMs),
+          db.prepare(DROP_SERVICES).bind(id),
+          db.prepare(ADD_SERVICES).bind(id, JSON.stringify(services), builtInServices),
+        ],
+      };
+    },
+    select: ({ id }) => db.prepare(SELECT).bind(builtInJson, id),
+    page: (_, { cursor, pageSize, skip }) => db.prepare(PAGE).bind(builtInJson, cursor?.[0] ?? "", pageSize + 1, skip),
+    toJson: (row) => ({
+      id: row["id"],
+      version: row["version"],
+      ...(row["organization"] === null
+        ? { builtIn: true }
+        : { organization: row["organization"], createdAt: row["created_at"] }),
+      services: toList(row["services"]),
+    }),
+    remove: ({ id = "" }) => {
+      if (id === builtIn.package.id) return builtInRefusal("package", id);
+      return { users: db.prepare(USERS).bind(id, NAMED_USERS), deletes: [db.prepare(DELETE).bind(id)] };
+    },
+  };
+};

@@ -1,0 +1,36 @@
+import * as z from "zod/mini";
+import { identifier, scopeList } from "../fields.ts";
+import { NAMED_USERS, toList, type Resource } from "../resource.ts";
+import type { AdminDeps } from "../routes.ts";
+
+const body = z.object({ scopes: scopeList });
+
+const UPSERT = `
+  INSERT INTO role (name, scopes, created_at) VALUES (?1, ?2, ?3)
+  ON CONFLICT (name) DO UPDATE SET scopes = excluded.scopes`;
+const SELECT = `SELECT name, scopes, created_at FROM role WHERE name = ?1`;
+const PAGE = `
+  SELECT name, scopes, created_at, name AS page_key FROM role WHERE name > ?1 ORDER BY name LIMIT ?2 OFFSET ?3`;
+const USERS = `
+  SELECT * FROM (SELECT 'tenant member' AS kind, tenant || '/' || email AS id FROM tenant_member_role WHERE role = ?1 LIMIT ?2)
+  UNION ALL
+  SELECT * FROM (SELECT 'organization member', organization || '/' || email FROM organization_member_role WHERE role = ?1 LIMIT ?2)`;
+const DELETE = `DELETE FROM role WHERE name = ?1`;
+
+export const roles = ({ db }: AdminDeps): Resource<z.output<typeof body>> => ({
+  noun: "role",
+  collection: "/roles",
+  key: "name",
+  params: z.object({ name: identifier }),
+  body,
+  async put({ params, body: { scopes }, nowMs }) {
+    return { writes: [db.prepare(UPSERT).bind(params["name"], JSON.stringify(scopes), nowMs)] };
+  },
+  select: ({ name }) => db.prepare(SELECT).bind(name),
+  page: (_, { cursor, pageSize, skip }) => db.prepare(PAGE).bind(cursor?.[0] ?? "", pageSize + 1, skip),
+  toJson: (row) => ({ name: row["name"], scopes: toList(row["scopes"]), createdAt: row["created_at"] }),
+  remove: ({ name }) => ({
+    users: db.prepare(USERS).bind(name, NAMED_USERS),
+    deletes: [db.prepare(DELETE).bind(name)],
+  }),
+});

@@ -1,0 +1,95 @@
+import * as z from "zod/mini";
+import { invalid } from "../../http/errors.ts";
+import { flag, identifier, scopeList, tenantId } from "../fields.ts";
+import { builtInRefusal, NAMED_USERS, toFlag, toList, type Resource } from "../resource.ts";
+import type { AdminDeps } from "../routes.ts";
+
+/** Addresses that the platform itself answers at (contract 1.1). */
+const RESERVED_PATHS: readonly string[] = ["account", "docs", "openapi.json", "health", ".well-known"];
+const proxyPath = z.string().check(z.regex(/^(\/[A-Za-z0-9._~-]{1,64}){1,8}$/));
+const sourceUrl = z.string().check(
+  z.maxLength(512),
+  z.refine((text) => {
+    const url = URL.parse(text);
+    const plain = url !== null && url.username === "" && url.password === "" && !/[?#\s]/.test(text);
+    return plain && (url.protocol === "https:" || url.protocol === "http:");
+  }, "must be an http(s) address without user, query and fragment"),
+);
+
+const body = z.object({
+  sourceUrl,
+  proxyPath,
+  scopes: scopeList,
+  essential: flag,
+  tenant: tenantId,
+  access: z.enum(["token", "public"]),
+});
+
+const FAULTS = `
+  SELECT 'invalid_field' AS type, 'tenant' AS field, 'There is no tenant ' || ?2 || '.' AS message
+    WHERE NOT EXISTS (SELECT 1 FROM tenant WHERE id = ?2)
+  UNION ALL SELECT 'taken', 'proxyPath', 'Another service has the path ' || ?3 || '.'
+    WHERE EXISTS (SELECT 1 FROM service WHERE proxy_path = ?3 AND name <> ?1)`;
+const UPSERT = `
+  INSERT INTO service (name, source_url, proxy_path, scopes, essential, tenant, access, created_at)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+  ON CONFLICT (name) DO UPDATE SET source_url = excluded.source_url, proxy_path = excluded.proxy_path,
+    scopes = excluded.scopes, essential = excluded.essential, tenant = excluded.tenant, access = excluded.access`;
+/** Registered services and, from JSON, the built-in ones, as one list. */
+const ALL = `
+  (SELECT name, source_url, proxy_path, scopes, essential, tenant, access, created_at FROM service
+   UNION ALL SELECT value ->> 'name', NULL, value ->> 'proxyPath', value -> 'scopes', value ->> 'essential',
+     value ->> 'tenant', 'token', NULL FROM json_each(?1))`;
+const COLUMNS = `name, source_url, proxy_path, scopes, essential, tenant, access, created_at`;
+const SELECT = `SELECT ${COLUMNS} FROM ${ALL} WHERE name = ?2`;
+const PAGE = `SELECT ${COLUMNS}, name AS page_key FROM ${ALL} WHERE name > ?2 ORDER BY name LIMIT ?3 OFFSET ?4`;
+const USERS = `
+  SELECT * FROM (SELECT 'client' AS kind, id FROM client WHERE service = ?1 LIMIT ?2)
+  UNION ALL SELECT * FROM (SELECT 'package', package FROM package_service WHERE service = ?1 LIMIT ?2)`;
+/** Packages have no foreign key to services, so the condition stands in the statement. */
+const DELETE = `
+  DELETE FROM service WHERE name = ?1 AND NOT EXISTS (SELECT 1 FROM package_service WHERE service = ?1)`;
+
+export const services = ({ db, builtIn }: AdminDeps): Resource<z.output<typeof body>> => {
+  const builtInJson = JSON.stringify(builtIn.services);
+  const isBuiltIn = (name: string): boolean => builtIn.services.some((service) => service.name === name);
+  const paths = [...builtIn.services.map((service) => service.proxyPath.split("/")[1] ?? ""), ...RESERVED_PATHS];
+  return {
+    noun: "service",
+    collection: "/services",
+    key: "name",
+    params: z.object({ name: identifier }),
+    body,
+    faults: ({ params, body: service }) => db.prepare(FAULTS).bind(params["name"], service.tenant, service.proxyPath),
+    async put({ params, body: service, nowMs }) {
+      const name = params["name"] ?? "";
+      if (isBuiltIn(name)) return builtInRefusal("service", name);
+      if (paths.includes(service.proxyPath.split("/")[1] ?? ""))
+        return invalid("invalid_field", "proxyPath", "proxyPath is inside an address of the platform itself.");
+      if (service.scopes.some((scope) => scope.startsWith(builtIn.adminScope)))
+        return invalid("invalid_field", "scopes", `${builtIn.adminScope} is the operator service's alone.`);
+      const { sourceUrl: source, proxyPath: path, scopes, essential, tenant, access } = service;
+      const write = db
+        .prepare(UPSERT)
+        .bind(name, source, path, JSON.stringify(scopes), Number(essential), tenant, access, nowMs);
+      return { writes: [write] };
+    },
+    select: ({ name }) => db.prepare(SELECT).bind(builtInJson, name),
+    page: (_, { cursor, pageSize, skip }) => db.prepare(PAGE).bind(builtInJson, cursor?.[0] ?? "", pageSize + 1, skip),
+    toJson: (row) => ({
+      name: row["name"],
+      ...(row["source_url"] === null
+        ? { builtIn: true }
+        : { sourceUrl: row["source_url"], createdAt: row["created_at"] }),
+      proxyPath: row["proxy_path"],
+      scopes: toList(row["scopes"]),
+      essential: toFlag(row["essential"]),
+      tenant: row["tenant"],
+      access: row["access"],
+    }),
+    remove: ({ name = "" }) => {
+      if (isBuiltIn(name)) return builtInRefusal("service", name);
+      return { users: db.prepare(USERS).bind(name, NAMED_USERS), deletes: [db.prepare(DELETE).bind(name)] };
+    },
+  };
+};

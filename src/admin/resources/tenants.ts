@@ -1,0 +1,51 @@
+import * as z from "zod/mini";
+import { displayName, flag, identifier, tenantId } from "../fields.ts";
+import { builtInRefusal, NAMED_USERS, toFlag, type Resource } from "../resource.ts";
+import type { AdminDeps } from "../routes.ts";
+
+const body = z.object({ organization: identifier, name: displayName, disabled: flag });
+
+const FAULTS = `
+  SELECT 'invalid_field' AS type, 'organization' AS field, 'There is no organization ' || ?1 || '.' AS message
+  WHERE NOT EXISTS (SELECT 1 FROM organization WHERE id = ?1)`;
+const UPSERT = `
+  INSERT INTO tenant (id, organization, name, disabled, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
+  ON CONFLICT (id) DO UPDATE SET organization = excluded.organization, name = excluded.name, disabled = excluded.disabled`;
+const SELECT = `SELECT id, organization, name, disabled, created_at FROM tenant WHERE id = ?1`;
+const PAGE = `
+  SELECT id, organization, name, disabled, created_at, id AS page_key FROM tenant
+  WHERE id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
+const USERS = `
+  SELECT * FROM (SELECT 'client' AS kind, id FROM client WHERE tenant = ?1 LIMIT ?2)
+  UNION ALL SELECT * FROM (SELECT 'service', name FROM service WHERE tenant = ?1 LIMIT ?2)
+  UNION ALL SELECT * FROM (SELECT 'subscription', package FROM subscription WHERE tenant = ?1 LIMIT ?2)`;
+const DELETE = `DELETE FROM tenant WHERE id = ?1`;
+
+/** Memberships go with the tenant; what others rely on keeps it. */
+export const tenants = ({ db, builtIn, revokeStatement }: AdminDeps): Resource<z.output<typeof body>> => ({
+  noun: "tenant",
+  collection: "/tenants",
+  key: "id",
+  params: z.object({ id: tenantId }),
+  body,
+  faults: ({ body: { organization } }) => db.prepare(FAULTS).bind(organization),
+  async put({ params, body: { organization, name, disabled }, nowMs }) {
+    const id = params["id"] ?? "";
+    if (id === builtIn.tenant) return builtInRefusal("tenant", id);
+    const write = db.prepare(UPSERT).bind(id, organization, name, Number(disabled), nowMs);
+    return { writes: disabled ? [write, revokeStatement("tenant", id, nowMs)] : [write] };
+  },
+  select: ({ id }) => db.prepare(SELECT).bind(id),
+  page: (_, { cursor, pageSize, skip }) => db.prepare(PAGE).bind(cursor?.[0] ?? "", pageSize + 1, skip),
+  toJson: (row) => ({
+    id: row["id"],
+    organization: row["organization"],
+    name: row["name"],
+    disabled: toFlag(row["disabled"]),
+    createdAt: row["created_at"],
+  }),
+  remove: ({ id = "" }, nowMs) => ({
+    users: db.prepare(USERS).bind(id, NAMED_USERS),
+    deletes: [revokeStatement("tenant", id, nowMs), db.prepare(DELETE).bind(id)],
+  }),
+});

@@ -1,0 +1,103 @@
+import { fromBase64, fromUtf8 } from "../platform/encoding.ts";
+import { equalDigests, sha256Hex } from "../platform/hash.ts";
+import { err, ok, type Result } from "../platform/result.ts";
+import type { ClientRecord, Directory, Entry } from "./directory.ts";
+import { failure, type OAuthFailure } from "./failure.ts";
+import type { Parameters } from "./form.ts";
+
+/**
+ * Client authentication (RFC 6749 2.3.1, contract 2.3): the header, or the body, never two secrets.
+ *
+ * Known and unknown clients, right and wrong secrets cost the same: one look-up that keeps misses too, one digest,
+ * at least one comparison.
+ */
+export interface Credentials {
+  readonly clientId: string;
+  /** Undefined: the client names itself and proves nothing. */
+  readonly secret: string | undefined;
+}
+
+/** Compared with when there is nothing to compare with. */
+const NO_DIGEST = "0".repeat(64);
+
+/** The credentials that a request carries, if any. */
+export function readCredentials(
+  request: Request,
+  parameters: Parameters,
+): Result<Credentials | undefined, OAuthFailure> {
+  const header = request.headers.get("authorization");
+  const bodyId = parameters.get("client_id");
+  const bodySecret = parameters.get("client_secret");
+  if (header === null || !/^basic\b/i.test(header)) {
+    if (bodyId !== undefined) return ok({ clientId: bodyId, secret: bodySecret });
+    return bodySecret === undefined
+      ? ok(undefined)
+      : err(failure("invalid_request", "client_secret needs a client_id."));
+  }
+  if (bodySecret !== undefined)
+    return err(
+      failure("invalid_request", "The client authenticates in two ways.", "secret in the header and in the body"),
+    );
+  const basic = readBasic(header);
+  if (basic === undefined) return err(refused("the Basic header is not base64 of id:secret"));
+  if (bodyId !== undefined && bodyId !== basic.clientId)
+    return err(failure("invalid_request", "The client_id differs from that of the header.", "two client ids"));
+  return ok(basic);
+}
+
+/** Checks the secret; `entry` is what the directory says of these credentials. */
+export async function authenticateClient(
+  credentials: Credentials,
+  entry: Entry,
+): Promise<Result<ClientRecord, OAuthFailure>> {
+  const { client } = entry;
+  const given = await sha256Hex(credentials.secret ?? "");
+  const live = client === undefined || client.secretDigests.length === 0 ? [NO_DIGEST] : client.secretDigests;
+  // No early end: each live secret is compared, whichever one fits.
+  const matches = live.map((digest) => equalDigests(digest, given)).includes(true);
+  if (client === undefined) return err(refused(`client ${credentials.clientId} is unknown or disabled`));
+  if (credentials.secret === undefined) return err(refused(`client ${client.id} sent no secret`));
+  return matches ? ok(client) : err(refused(`wrong secret for client ${client.id}`));
+}
+
+/** For endpoints where a client must authenticate and no tenant matters. */
+export async function requireClient(
+  request: Request,
+  parameters: Parameters,
+  directory: Directory,
+  nowMs: number,
+): Promise<Result<ClientRecord, OAuthFailure>> {
+  const credentials = readCredentials(request, parameters);
+  if (!credentials.ok) return credentials;
+  if (credentials.value === undefined) return err(noCredentials());
+  return authenticateClient(credentials.value, await directory.find(credentials.value.clientId, undefined, nowMs));
+}
+
+export const noCredentials = (): OAuthFailure =>
+  failure(
+    "invalid_client",
+    "Client authentication is needed: send client_id and client_secret by HTTP Basic.",
+    "no client credentials",
+  );
+
+const refused = (reason: string): OAuthFailure => failure("invalid_client", "Client authentication failed.", reason);
+
+function readBasic(header: string): { clientId: string; secret: string } | undefined {
+  const encoded = /^basic +([A-Za-z0-9+/=_-]+) *$/i.exec(header)?.[1];
+  const bytes = encoded === undefined ? undefined : fromBase64(encoded);
+  const text = bytes === undefined ? undefined : fromUtf8(bytes);
+  const colon = text?.indexOf(":") ?? -1;
+  if (text === undefined || colon < 1) return undefined;
+  const clientId = formDecode(text.slice(0, colon));
+  const secret = formDecode(text.slice(colon + 1));
+  return clientId === undefined || secret === undefined ? undefined : { clientId, secret };
+}
+
+/** Id and secret are form-urlencoded before they are joined (RFC 6749 2.3.1). */
+function formDecode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return undefined;
+  }
+}

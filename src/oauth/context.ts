@@ -1,0 +1,29 @@
+import type { Problem } from "../http/errors.ts";
+import type { Call } from "../http/route.ts";
+import type { BuiltIn } from "../platform/built-in.ts";
+import type { Log } from "../platform/log.ts";
+import type { Names } from "../platform/names.ts";
+import type { Random } from "../platform/random.ts";
+import type { Directory } from "./directory.ts";
+import type { OAuthFailure } from "./failure.ts";
+import type { Issuer, StrictVerifier } from "./tokens/access-token.ts";
+import type { Trust } from "./tokens/trust.ts";
+
+/** Anything of a call that an endpoint of this room needs to answer with. */
+export type AnyCall = Pick<Call<unknown, unknown, unknown, unknown>, "url" | "publicBase" | "requestId">;
+
+/** What the endpoints of this room share; made once in create.ts. */
+export interface OAuthContext {
+  readonly names: Names;
+  readonly builtIn: BuiltIn;
+  readonly random: Random;
+  readonly log: Log;
+  readonly directory: Directory;
+  readonly trust: Trust;
+  readonly verifier: StrictVerifier;
+  issuerOf(call: AnyCall): Issuer;
+  /** The failure as an answer, with its exact reason in the log. */
+  refuse(call: AnyCall, event: string, refusal: OAuthFailure): Response;
+  /** Revocations cannot be read: nothing is called valid or invalid. */
+  unavailable(): Problem;
+}

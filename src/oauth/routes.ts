@@ -1,0 +1,91 @@
+import type { Service } from "../http/mount.ts";
+import { defineRoute, formBody, json, open, type Route } from "../http/route.ts";
+import type { OAuthContext } from "./context.ts";
+import { serverMetadata } from "./discovery.ts";
+import { renderOAuthProblem } from "./failure.ts";
+import { revoke } from "./revoke.ts";
+import { token } from "./token.ts";
+import { tokenInfo } from "./token-info.ts";
+
+export const OAUTH_BASE = "/oauth2/v1";
+
+/** A form with the longest scope list, and a list of tokens to revoke. */
+const TOKEN_FORM_BYTES = 64 * 1024;
+const REVOKE_FORM_BYTES = 1024 * 1024;
+const METADATA_MAX_AGE_SEC = 300;
+
+/** The OAuth service, and the address of its metadata that RFC 8414 wants at the root. */
+export function createOAuthServices(context: OAuthContext, pathPrefix: string): readonly Service[] {
+  const metadata = async (call: { publicBase: string; url: URL; requestId: string }): Promise<Response> => {
+    const scopes = context.builtIn.services
+      .flatMap((service) => service.scopes)
+      .filter((scope) => scope !== context.builtIn.adminScope);
+    return publicDocument(serverMetadata(context.issuerOf(call).issuer, ["openid", ...scopes]));
+  };
+  const wellKnown = {
+    method: "GET",
+    access: open("RFC 8414: metadata is public"),
+    produces: "any",
+    handle: metadata,
+  } as const;
+  const routes: readonly Route[] = [
+    defineRoute({
+      method: "POST",
+      path: "/token",
+      summary: "Get an access token",
+      access: open("the client authenticates by its secret"),
+      body: formBody(TOKEN_FORM_BYTES),
+      produces: "any",
+      handle: (call) => token(call, context),
+    }),
+    defineRoute({
+      method: "GET",
+      path: "/tokeninfo",
+      summary: "What an access token is good for",
+      access: open("the token itself is the query"),
+      produces: "any",
+      handle: (call) => tokenInfo(call, context),
+    }),
+    defineRoute({
+      method: "POST",
+      path: "/revoke",
+      summary: "Revoke tokens",
+      access: open("the client authenticates by its secret"),
+      body: formBody(REVOKE_FORM_BYTES),
+      produces: "any",
+      handle: (call) => revoke(call, context),
+    }),
+    defineRoute({
+      method: "GET",
+      path: "/jwks",
+      summary: "Public keys that verify tokens",
+      access: open("RFC 7517: public keys"),
+      produces: "any",
+      handle: async (call) => {
+        // Asking for the signing key makes the first one, so that the set is never empty.
+        await context.trust.signingKey(call.nowMs);
+        await context.trust.ensure(call.nowMs, "recent");
+        return publicDocument({ keys: context.trust.publicKeys() });
+      },
+    }),
+    defineRoute({
+      ...wellKnown,
+      path: "/.well-known/openid-configuration",
+      summary: "Metadata (OpenID Connect Discovery)",
+    }),
+  ];
+  const atRoot = defineRoute({ ...wellKnown, path: `${pathPrefix}${OAUTH_BASE}`, summary: "Metadata (RFC 8414)" });
+  return [
+    { base: OAUTH_BASE, routes, renderProblem: renderOAuthProblem, crossOrigin: true },
+    {
+      base: "/.well-known/oauth-authorization-server",
+      atRoot: true,
+      routes: [atRoot],
+      renderProblem: renderOAuthProblem,
+      crossOrigin: true,
+    },
+  ];
+}
+
+const publicDocument = (document: object): Response =>
+  json(200, document, { "cache-control": `public, max-age=${METADATA_MAX_AGE_SEC}` });

@@ -1,0 +1,143 @@
+/**
+ * Who gets which scope (contract 2.2), as pure rules.
+ *
+ *   scope parameter ── parseScopes ──▶ what is asked for: a tenant, openid, named service scopes
+ *   client + tenant ── tenantOfClient ▶ the tenant that the token acts for, or a refusal
+ *   what the client lists × what the tenant may use ── grantScopes ──▶ the granted scopes, or a refusal
+ *
+ * A pattern is a scope, or a scope that ends in `*` and stands for every ending. Patterns stand in the lists of
+ * clients and of services, and one may be asked for and granted as it is (`plat.pubsub.topic=shop.*`).
+ */
+import type { BuiltIn, ServiceRecord } from "../platform/built-in.ts";
+import type { Names } from "../platform/names.ts";
+import { PATTERNS } from "../platform/names.ts";
+import { err, ok, type Result } from "../platform/result.ts";
+
+/** A scope parameter longer than this, or with more items, is refused. */
+const MAX_ITEMS = 200;
+
+/** Accepted without effect, as clients of others send them. */
+const WITHOUT_EFFECT: readonly string[] = ["profile", "email", "address", "phone", "offline_access"];
+
+export interface ScopeRequest {
+  readonly tenant: string | undefined;
+  readonly noTenant: boolean;
+  readonly organization: string | undefined;
+  readonly openid: boolean;
+  /** Service scopes, by name. */
+  readonly named: readonly string[];
+  /** No scope that is granted by name was asked for: everything that is grantable is meant. */
+  readonly everything: boolean;
+}
+
+/** Why a scope was refused: `scope` is named to the caller, `reason` is for the log and the operator. */
+export interface ScopeRefusal {
+  readonly scope: string;
+  readonly reason: string;
+}
+
+export function parseScopes(parameter: string, names: Names): Result<ScopeRequest, ScopeRefusal> {
+  const items = [...new Set(parameter.split(" ").filter((item) => item !== ""))];
+  if (items.length > MAX_ITEMS) return refuse("scope", `more than ${MAX_ITEMS} scopes`);
+  const malformed = items.find((item) => !PATTERNS.scope.test(item));
+  if (malformed !== undefined) return refuse(malformed, "not a scope");
+
+  const valuesOf = (prefix: string) =>
+    items.filter((item) => item.startsWith(prefix)).map((item) => item.slice(prefix.length));
+  const tenantPrefix = names.scope("tenant=");
+  const organizationPrefix = names.scope("org=");
+  const noTenantScope = names.scope("no_tenant");
+  const tenants = valuesOf(tenantPrefix);
+  const organizations = valuesOf(organizationPrefix);
+  const noTenant = items.includes(noTenantScope);
+
+  if (tenants.length > 1) return refuse(`${tenantPrefix}${tenants[1]}`, "two tenants in one request");
+  if (organizations.length > 1)
+    return refuse(`${organizationPrefix}${organizations[1]}`, "two organizations in one request");
+  if (tenants.length + organizations.length + Number(noTenant) > 1)
+    return refuse(
+      noTenant ? noTenantScope : `${organizationPrefix}${organizations[0]}`,
+      "more than one of tenant, organization, no tenant",
+    );
+
+  const tenantScopes = new Set([
+    ...tenants.map((id) => tenantPrefix + id),
+    ...organizations.map((id) => organizationPrefix + id),
+    noTenantScope,
+  ]);
+  const others = items.filter((item) => !tenantScopes.has(item));
+  return ok({
+    tenant: tenants[0],
+    noTenant,
+    organization: organizations[0],
+    openid: others.includes("openid"),
+    named: others.filter((item) => item !== "openid" && !WITHOUT_EFFECT.includes(item)),
+    everything: others.length === 0,
+  });
+}
+
+/** What a client may ask for and where. */
+export interface ClientRights {
+  readonly id: string;
+  readonly tenant: string;
+  readonly service: string | undefined;
+  readonly scopes: readonly string[];
+}
+
+/** What a tenant may use: essential services, its own, and those of packages that it subscribes to. */
+export interface TenantRights {
+  readonly id: string;
+  readonly disabled: boolean;
+  readonly services: readonly ServiceRecord[];
+  /** Names of the services that a package brought. */
+  readonly subscribed: readonly string[];
+}
+
+/** Whether a client may hold a token for a tenant: its own, or one whose packages include the client's service. */
+export function mayActFor(client: ClientRights, tenant: TenantRights): Result<true, string> {
+  if (tenant.disabled) return err(`tenant ${tenant.id} is disabled`);
+  if (client.tenant === tenant.id) return ok(true);
+  if (client.service === undefined)
+    return err(`client ${client.id} belongs to tenant ${client.tenant} and to no service`);
+  if (tenant.subscribed.includes(client.service)) return ok(true);
+  return err(`tenant ${tenant.id} has no package that includes service ${client.service}`);
+}
+
+/**
+ * The service scopes that are granted: those named, all of them or none; else every one that the client lists and
+ * the tenant may use.
+ */
+export function grantScopes(
+  request: ScopeRequest,
+  client: ClientRights,
+  tenant: TenantRights,
+  builtIn: BuiltIn,
+): Result<readonly string[], ScopeRefusal> {
+  const grantable = tenant.services
+    .flatMap((service) => service.scopes)
+    // Listed by the operator client alone, whatever another client's patterns cover.
+    .filter((scope) => scope !== builtIn.adminScope || client.id === builtIn.operatorClientId);
+  if (request.everything) return ok(everyMeeting(client.scopes, grantable));
+  for (const scope of request.named) {
+    if (!client.scopes.some((listed) => covers(listed, scope)))
+      return refuse(scope, `client ${client.id} does not list ${scope}`);
+    if (!grantable.some((offered) => covers(offered, scope)))
+      return refuse(scope, `tenant ${tenant.id} may use no service that has ${scope}`);
+  }
+  return ok(request.named);
+}
+
+/** `a.*` covers `a.b`, `a.b*` and itself; a plain scope covers itself. */
+export function covers(pattern: string, scope: string): boolean {
+  return pattern.endsWith("*") ? scope.startsWith(pattern.slice(0, -1)) : pattern === scope;
+}
+
+/** What both lists allow, each as the narrower of the two patterns. */
+function everyMeeting(listed: readonly string[], offered: readonly string[]): readonly string[] {
+  const meeting = listed.flatMap((left) =>
+    offered.flatMap((right) => (covers(left, right) ? [right] : covers(right, left) ? [left] : [])),
+  );
+  return [...new Set(meeting)].sort();
+}
+
+const refuse = (scope: string, reason: string): Result<never, ScopeRefusal> => err({ scope, reason });

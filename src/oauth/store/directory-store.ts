@@ -1,0 +1,106 @@
+import type { ServiceRecord } from "../../platform/built-in.ts";
+
+/** Reads what the operator registered. Everything that one token request needs is one round trip. */
+export interface ClientRow {
+  readonly id: string;
+  readonly name: string;
+  readonly tenant: string;
+  readonly confidential: boolean;
+  readonly service: string | undefined;
+  readonly grantTypes: readonly string[];
+  readonly scopes: readonly string[];
+  readonly disabled: boolean;
+  /** SHA-256 digests in hex of the secrets that live now. */
+  readonly secretDigests: readonly string[];
+}
+
+export interface TenantRow {
+  readonly id: string;
+  readonly disabled: boolean;
+  /** Registered services that are essential or the tenant's own or in one of its packages. */
+  readonly services: readonly ServiceRecord[];
+  /** Names of services that its packages include, built-in ones too. */
+  readonly subscribed: readonly string[];
+  readonly packages: readonly string[];
+}
+
+export interface DirectoryStore {
+  /** The client, and the tenant that it asks for (its own where `tenant` is undefined). */
+  clientAndTenant(
+    clientId: string,
+    tenant: string | undefined,
+    nowMs: number,
+  ): Promise<{ readonly client: ClientRow | undefined; readonly tenant: TenantRow | undefined }>;
+}
+
+const CLIENT = `
+  SELECT id, name, tenant, confidential, service, grant_types, scopes, disabled,
+    (SELECT json_group_array(digest) FROM client_secret
+      WHERE client = client.id AND (expires_at IS NULL OR expires_at > ?2)) AS secret_digests
+  FROM client WHERE id = ?1`;
+
+const TENANT = `
+  SELECT id, disabled,
+    (SELECT json_group_array(package) FROM subscription WHERE tenant = tenant.id) AS packages,
+    (SELECT json_group_array(DISTINCT package_service.service) FROM subscription
+      JOIN package_service ON package_service.package = subscription.package
+      WHERE subscription.tenant = tenant.id) AS subscribed
+  FROM tenant WHERE id = coalesce(?2, (SELECT tenant FROM client WHERE id = ?1))`;
+
+const SERVICES = `
+  WITH chosen (id) AS (SELECT coalesce(?2, (SELECT tenant FROM client WHERE id = ?1)))
+  SELECT name, proxy_path, scopes, essential, tenant FROM service
+  WHERE essential = 1 OR tenant = (SELECT id FROM chosen) OR name IN (
+    SELECT package_service.service FROM subscription
+    JOIN package_service ON package_service.package = subscription.package
+    WHERE subscription.tenant = (SELECT id FROM chosen))`;
+
+export function createDirectoryStore(db: D1Database): DirectoryStore {
+  return {
+    async clientAndTenant(clientId, tenant, nowMs) {
+      const asked = tenant ?? null;
+      const [clients, tenants, services] = await db.batch<Record<string, string | number | null>>([
+        db.prepare(CLIENT).bind(clientId, nowMs),
+        db.prepare(TENANT).bind(clientId, asked),
+        db.prepare(SERVICES).bind(clientId, asked),
+      ]);
+      const client = clients?.results[0];
+      const found = tenants?.results[0];
+      return {
+        client: client === undefined ? undefined : toClient(client),
+        tenant: found === undefined ? undefined : toTenant(found, services?.results ?? []),
+      };
+    },
+  };
+}
+
+type Row = Record<string, string | number | null>;
+
+const toClient = (row: Row): ClientRow => ({
+  id: String(row["id"]),
+  name: String(row["name"]),
+  tenant: String(row["tenant"]),
+  confidential: row["confidential"] === 1,
+  service: row["service"] === null ? undefined : String(row["service"]),
+  grantTypes: toList(row["grant_types"]),
+  scopes: toList(row["scopes"]),
+  disabled: row["disabled"] === 1,
+  secretDigests: toList(row["secret_digests"]),
+});
+
+const toTenant = (row: Row, services: readonly Row[]): TenantRow => ({
+  id: String(row["id"]),
+  disabled: row["disabled"] === 1,
+  packages: toList(row["packages"]),
+  subscribed: toList(row["subscribed"]),
+  services: services.map((service) => ({
+    name: String(service["name"]),
+    proxyPath: String(service["proxy_path"]),
+    scopes: toList(service["scopes"]),
+    essential: service["essential"] === 1,
+    tenant: String(service["tenant"]),
+  })),
+});
+
+const toList = (json: string | number | null | undefined): readonly string[] =>
+  JSON.parse(String(json ?? "[]")) as string[];

@@ -1,0 +1,51 @@
+import type { Call } from "../http/route.ts";
+import { json, type Answer } from "../http/route.ts";
+import type { OAuthContext } from "./context.ts";
+import { failure } from "./failure.ts";
+
+/** `GET /tokeninfo` (specification, Token information). Revocation is asked of D1 every time. */
+export async function tokenInfo(
+  call: Call<unknown, unknown, unknown, undefined>,
+  context: OAuthContext,
+): Promise<Answer> {
+  const refuse = (description: string, reason?: string): Response =>
+    context.refuse(call, "tokeninfo refused", failure("invalid_query_parameter", description, reason));
+  const token = single(call.url.searchParams, "access_token");
+  if (token === undefined) return refuse("Send one access_token as a query parameter.");
+  const details = call.url.searchParams.getAll("details");
+  if (details.length > 1 || !["true", "false", ""].includes(details[0] ?? ""))
+    return refuse("details must be true or false.");
+
+  const verified = await context.verifier.verifyNow([token], call.nowMs);
+  if (!verified.ok) return context.unavailable();
+  const [found] = verified.value;
+  if (!found?.ok) return refuse("The access token is not valid or has expired.", found?.error);
+  const { scopes, tenant, clientId, user } = found.value;
+  const body = { scopes, tenant, clientId, ...(user === "" ? {} : { user }) };
+  const headers = { "cache-control": "no-store" };
+  if (details[0] !== "true") return json(200, body, headers);
+  const allowedServices = await subscribedServices(clientId, tenant, call.publicBase, context, call.nowMs);
+  return json(200, { ...body, allowedServices }, headers);
+}
+
+/** Services that a package brought to the token's tenant; essential ones and the tenant's own are left out. */
+async function subscribedServices(
+  clientId: string,
+  tenant: string,
+  base: string,
+  context: OAuthContext,
+  nowMs: number,
+): Promise<object[]> {
+  const entry = await context.directory.find(clientId, tenant, nowMs);
+  const services = entry.tenant?.services ?? [];
+  return services
+    .filter(
+      (service) => entry.tenant?.subscribed.includes(service.name) && !service.essential && service.tenant !== tenant,
+    )
+    .map((service) => ({ name: service.name, proxyUrl: [base + service.proxyPath], serviceScopes: service.scopes }));
+}
+
+function single(query: URLSearchParams, name: string): string | undefined {
+  const values = query.getAll(name);
+  return values.length === 1 && values[0] !== "" ? values[0] : undefined;
+}

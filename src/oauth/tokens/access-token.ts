@@ -1,0 +1,138 @@
+import { decodeProtectedHeader, jwtVerify, SignJWT, errors as joseErrors } from "jose";
+import type { Principal, TokenFault, TokenVerifier } from "../../http/auth.ts";
+import { toSec } from "../../platform/clock.ts";
+import { fromBase64Url } from "../../platform/encoding.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import { ACCESS_TOKEN_ALG, type Trust } from "./trust.ts";
+
+/**
+ * Access tokens: JWT profile (RFC 9068, `typ: at+jwt`, ES256), opaque to clients, checked without I/O while this
+ * isolate's copy of keys and revocations is fresh. Claims: contract 2.1.
+ */
+export const ACCESS_TOKEN_LIFETIME_SEC = 3600;
+const TYPE = "at+jwt";
+
+export interface Issuer {
+  /** `{origin}{PATH_PREFIX}/oauth2/v1` */
+  readonly issuer: string;
+  /** The issuer's origin, which is the audience. */
+  readonly audience: string;
+}
+
+type Fault = Exclude<TokenFault, "unavailable">;
+
+export type NewToken = Omit<Principal, "issuedAtSec" | "expiresAtSec">;
+
+export async function issueAccessToken(token: NewToken, from: Issuer, trust: Trust, nowMs: number): Promise<string> {
+  const signer = await trust.signingKey(nowMs);
+  const issuedAtSec = toSec(nowMs);
+  return new SignJWT({
+    client_id: token.clientId,
+    client_name: token.clientName,
+    tenant: token.tenant,
+    tenant_explicit: token.tenantExplicit,
+    org: token.org,
+    user: token.user,
+    scope: token.scopes.join(" "),
+    gid: token.grantId,
+    sid: token.sessionId,
+  })
+    .setProtectedHeader({ alg: ACCESS_TOKEN_ALG, typ: TYPE, kid: signer.kid })
+    .setIssuer(from.issuer)
+    .setAudience(from.audience)
+    .setSubject(token.user === "" ? token.clientId : token.user)
+    .setJti(token.tokenId)
+    .setIssuedAt(issuedAtSec)
+    .setExpirationTime(issuedAtSec + ACCESS_TOKEN_LIFETIME_SEC)
+    .sign(signer.key);
+}
+
+/**
+ * `expected` is the issuer of a deployment with a `PUBLIC_URL`. Without one the issuer is whatever origin a request
+ * came to, so it says nothing, and the signature alone tells that the token is ours (decision 4).
+ */
+export function createTokenVerifier(trust: Trust, expected: Issuer | undefined): TokenVerifier & StrictVerifier {
+  const check = async (token: string, nowMs: number): Promise<Result<Principal, Fault>> => {
+    if (!isCanonical(token)) return err("malformed");
+    const principal = await readToken(token, trust, expected, nowMs);
+    return principal.ok && trust.isRevoked(principal.value) ? err("revoked") : principal;
+  };
+  return {
+    async verify(token, nowMs) {
+      return (await trust.ensure(nowMs, "recent")) ? check(token, nowMs) : err("unavailable");
+    },
+    async verifyNow(tokens, nowMs) {
+      if (!(await trust.ensure(nowMs, "now"))) return err("unavailable");
+      return ok(await Promise.all(tokens.map((token) => check(token, nowMs))));
+    },
+  };
+}
+
+/** For the endpoints that answer about tokens: D1 is asked for revocations every time, once for the whole list. */
+export interface StrictVerifier {
+  verifyNow(
+    tokens: readonly string[],
+    nowMs: number,
+  ): Promise<Result<readonly Result<Principal, Fault>[], "unavailable">>;
+}
+
+/** Libraries accept several spellings of one token (padding, spare bits); we accept one. */
+function isCanonical(token: string): boolean {
+  const parts = token.split(".");
+  return parts.length === 3 && parts.every((part) => part !== "" && fromBase64Url(part) !== undefined);
+}
+
+async function readToken(
+  token: string,
+  trust: Trust,
+  expected: Issuer | undefined,
+  nowMs: number,
+): Promise<Result<Principal, Fault>> {
+  try {
+    const { kid } = decodeProtectedHeader(token);
+    const key = kid === undefined ? undefined : trust.verifyKey(kid);
+    if (key === undefined) return err("malformed");
+    const { payload } = await jwtVerify<Claims>(token, key, {
+      algorithms: [ACCESS_TOKEN_ALG],
+      typ: TYPE,
+      currentDate: new Date(nowMs),
+      requiredClaims: ["iat", "exp", "jti"],
+      ...expected,
+    });
+    return ok(toPrincipal(payload));
+  } catch (thrown) {
+    if (thrown instanceof joseErrors.JWTExpired) return err("expired");
+    if (thrown instanceof joseErrors.JOSEError || thrown instanceof TypeError) return err("malformed");
+    throw thrown;
+  }
+}
+
+interface Claims {
+  client_id: string;
+  client_name: string;
+  tenant: string;
+  tenant_explicit: boolean;
+  org: string;
+  user: string;
+  scope: string;
+  gid: string;
+  sid: string;
+  jti: string;
+  iat: number;
+  exp: number;
+}
+
+const toPrincipal = (claims: Claims): Principal => ({
+  clientId: claims.client_id,
+  clientName: claims.client_name,
+  tenant: claims.tenant,
+  tenantExplicit: claims.tenant_explicit,
+  org: claims.org,
+  user: claims.user,
+  scopes: claims.scope.split(" ").filter((scope) => scope !== ""),
+  tokenId: claims.jti,
+  grantId: claims.gid,
+  sessionId: claims.sid,
+  issuedAtSec: claims.iat,
+  expiresAtSec: claims.exp,
+});

@@ -1,0 +1,154 @@
+import { exportJWK, generateKeyPair, importJWK } from "jose";
+import type { Principal } from "../../http/auth.ts";
+import { sha256 } from "../../platform/hash.ts";
+import { toBase64Url } from "../../platform/encoding.ts";
+import type { Sealer } from "../../platform/seal.ts";
+import type { Revocation, RevocationKind, SigningKeyRow, TrustStore } from "../store/trust-store.ts";
+
+/**
+ * This isolate's copy of the signing keys and of the revocations (contract 2.1).
+ *
+ *   empty ──refresh──▶ fresh ──5 s──▶ old ──refresh──▶ fresh
+ *                                      └── D1 does not answer: used until 60 s old, then unavailable
+ *
+ * A refresh asks D1 for every key and for the revocations that came since, in one statement. Nothing is shared
+ * between requests but values, so parallel refreshes do the same work and none waits for another's promise.
+ */
+export interface Trust {
+  /**
+   * Brings the copy up to date unless it is fresh: at most 5 s old, or 0 ("now": asked of D1 in any case).
+   * False: D1 does not answer and there is no copy that may be trusted.
+   */
+  ensure(nowMs: number, freshness: "recent" | "now"): Promise<boolean>;
+  verifyKey(kid: string): CryptoKey | undefined;
+  isRevoked(principal: Principal): boolean;
+  /** The key that signs now; made at the platform's first token. */
+  signingKey(nowMs: number): Promise<{ readonly kid: string; readonly key: CryptoKey }>;
+  /** The public keys, newest first. */
+  publicKeys(): readonly JsonWebKey[];
+  /** Something was revoked by another statement: the next check asks D1. */
+  changedBeside(): void;
+  /** Revokes everywhere, and in this isolate at once. */
+  revoke(revocations: readonly Revocation[]): Promise<void>;
+}
+
+/** Contract 2.1. */
+const TRUST_AGE = { maxMs: 5_000, withoutD1Ms: 60_000, forSigningMs: 30_000 } as const;
+export const ACCESS_TOKEN_ALG = "ES256";
+
+interface Key extends SigningKeyRow {
+  readonly verify: CryptoKey;
+  sign?: CryptoKey;
+}
+
+export function createTrust(store: TrustStore, sealer: Sealer, onFault: (thrown: unknown) => void): Trust {
+  const keys = new Map<string, Key>();
+  const revoked = new Map<string, Revocation>();
+  let loadedAtMs = Number.NEGATIVE_INFINITY;
+  let lastSeq = 0;
+  /** Counts changes made beside this copy; a refresh settles those that came before it began. */
+  let changes = 0;
+  let settledChanges = 0;
+
+  async function refresh(nowMs: number): Promise<void> {
+    const begunAt = changes;
+    const news = await store.news(lastSeq, nowMs);
+    for (const row of news.keys) {
+      if (!keys.has(row.kid)) keys.set(row.kid, { ...row, verify: await importKey(row.publicJwk) });
+    }
+    const published = new Set(news.keys.map((row) => row.kid));
+    for (const kid of keys.keys()) if (!published.has(kid)) keys.delete(kid);
+    for (const row of news.revocations) revoked.set(nameOf(row.kind, row.key), row);
+    for (const [name, row] of revoked) if (row.expiresSec * 1000 <= nowMs) revoked.delete(name);
+    lastSeq = Math.max(lastSeq, news.lastSeq);
+    loadedAtMs = Math.max(loadedAtMs, nowMs);
+    settledChanges = Math.max(settledChanges, begunAt);
+  }
+
+  const newestSigner = (nowMs: number): Key | undefined =>
+    [...keys.values()]
+      .filter((key) => key.alg === ACCESS_TOKEN_ALG && key.signsFromMs <= nowMs)
+      .sort((a, b) => b.signsFromMs - a.signsFromMs)[0];
+
+  const trust: Trust = {
+    async ensure(nowMs, freshness) {
+      if (freshness === "recent" && settledChanges === changes && nowMs - loadedAtMs <= TRUST_AGE.maxMs) return true;
+      try {
+        await refresh(nowMs);
+        return true;
+      } catch (thrown) {
+        onFault(thrown);
+        return freshness === "recent" && nowMs - loadedAtMs <= TRUST_AGE.withoutD1Ms;
+      }
+    },
+
+    verifyKey: (kid) => keys.get(kid)?.verify,
+
+    isRevoked(principal) {
+      const names = [
+        nameOf("token", principal.tokenId),
+        nameOf("grant", principal.grantId),
+        nameOf("client", principal.clientId),
+        nameOf("user", principal.user),
+        nameOf("tenant", principal.tenant),
+        nameOf("session", principal.sessionId),
+      ];
+      return names.some((name) => (revoked.get(name)?.issuedUntilSec ?? -1) >= principal.issuedAtSec);
+    },
+
+    async signingKey(nowMs) {
+      if (nowMs - loadedAtMs > TRUST_AGE.forSigningMs) await refresh(nowMs);
+      if (newestSigner(nowMs) === undefined) {
+        // Two isolates may both find none: the database keeps the first, and both read it back.
+        await store.addFirstKey(await makeKey(sealer, nowMs), nowMs);
+        await refresh(nowMs);
+      }
+      const key = newestSigner(nowMs);
+      if (key === undefined) throw new Error("no signing key after one was made");
+      key.sign ??= await openPrivateKey(key, sealer);
+      return { kid: key.kid, key: key.sign };
+    },
+
+    publicKeys: () => [...keys.values()].sort((a, b) => b.signsFromMs - a.signsFromMs).map((key) => key.publicJwk),
+
+    changedBeside() {
+      changes += 1;
+    },
+
+    async revoke(revocations) {
+      await store.revoke(revocations);
+      for (const row of revocations) {
+        const name = nameOf(row.kind, row.key);
+        if ((revoked.get(name)?.issuedUntilSec ?? -1) < row.issuedUntilSec) revoked.set(name, row);
+      }
+    },
+  };
+  return trust;
+}
+
+const nameOf = (kind: RevocationKind, key: string): string => `${kind}:${key}`;
+
+async function makeKey(sealer: Sealer, nowMs: number): Promise<SigningKeyRow> {
+  const pair = await generateKeyPair(ACCESS_TOKEN_ALG, { extractable: true });
+  const publicPart = await exportJWK(pair.publicKey);
+  const kid = toBase64Url(await sha256(JSON.stringify(publicPart))).slice(0, 16);
+  const publicJwk = { ...publicPart, kid, alg: ACCESS_TOKEN_ALG, use: "sig" } as JsonWebKey;
+  const sealedPrivateJwk = await sealer.seal(JSON.stringify(await exportJWK(pair.privateKey)), contextOf(kid));
+  return { kid, alg: ACCESS_TOKEN_ALG, publicJwk, sealedPrivateJwk, signsFromMs: nowMs };
+}
+
+async function openPrivateKey(key: SigningKeyRow, sealer: Sealer): Promise<CryptoKey> {
+  const jwk = await sealer.open(key.sealedPrivateJwk, contextOf(key.kid));
+  if (jwk === undefined)
+    throw new Error(`signing key ${key.kid} does not open: SEAL_KEYS lacks the key that sealed it`);
+  return importKey({ ...(JSON.parse(jwk) as JsonWebKey), alg: key.alg });
+}
+
+async function importKey(jwk: JsonWebKey): Promise<CryptoKey> {
+  const key = await importJWK(jwk as Parameters<typeof importJWK>[0], ACCESS_TOKEN_ALG);
+  if (key instanceof Uint8Array) throw new Error("a signing key is never symmetric");
+  return key;
+}
+
+/** A sealed key copied to another row does not open. */
+const contextOf = (kid: string): string => `signing_key:${kid}`;

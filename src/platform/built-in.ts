@@ -1,0 +1,51 @@
+import type { Names } from "./names.ts";
+
+/**
+ * What the platform brings itself, read-only (contract section 5): services, the package that includes the two that
+ * need a subscription, and the operator client with the tenant and organization that it belongs to. They have no rows
+ * in D1, since their names carry the deployment's prefix and no operator may change them.
+ */
+export interface BuiltIn {
+  readonly services: readonly ServiceRecord[];
+  readonly package: { readonly id: string; readonly version: string; readonly services: readonly string[] };
+  readonly operatorClientId: string;
+  /** Parent of the operator client; its id is the platform's own prefix. */
+  readonly tenant: string;
+  readonly adminScope: string;
+}
+
+/** What decides about the scopes of a service, built in or registered. */
+export interface ServiceRecord {
+  readonly name: string;
+  readonly proxyPath: string;
+  /** Scopes of the service; one that ends in `*` stands for every ending. */
+  readonly scopes: readonly string[];
+  /** Needs no subscription. */
+  readonly essential: boolean;
+  /** The tenant that owns it. */
+  readonly tenant: string;
+}
+
+export function createBuiltIn(names: Names): BuiltIn {
+  const tenant = names.platform;
+  const service = (name: string, version: string, essential: boolean, scopes: readonly string[]): ServiceRecord => ({
+    name,
+    proxyPath: `/${name}/${version}`,
+    essential,
+    tenant,
+    scopes: scopes.map(names.scope),
+  });
+  return {
+    services: [
+      service("oauth2", "v1", true, []),
+      service("events", "v1", true, ["pubsub.topic=*"]),
+      service("admin", "v1", true, ["admin"]),
+      service("pubsub", "v1", false, ["pubsub_publish"]),
+      service("media", "v2", false, ["media_view", "media_manage", "media_admin"]),
+    ],
+    package: { id: "platform", version: "1", services: ["pubsub", "media"] },
+    operatorClientId: names.client("operator"),
+    tenant,
+    adminScope: names.scope("admin"),
+  };
+}
