@@ -1,0 +1,45 @@
+import { parseArgs } from "node:util";
+import { readSettings, StartError } from "./lib/settings.ts";
+import { paint } from "./lib/terminal.ts";
+import { tellEvents } from "./tour/events.ts";
+import { tellMedia } from "./tour/media.ts";
+import { setUp } from "./tour/people.ts";
+import { tellRevocation } from "./tour/revocation.ts";
+import { createSession, TourError } from "./tour/session.ts";
+
+/**
+ * `npm run tour`: the platform's story, told against a running one by HTTP alone. Every request is shown with its status and its
+ * time, every comparison with what was compared; the first thing that is not as it should be ends it with exit code 1.
+ *
+ * The platform is the one of `npm start` (PORT, PATH_PREFIX, PLATFORM as there), or `-- --url <origin>`, with
+ * OPERATOR_CLIENT_SECRET from the environment or `.dev.vars`.
+ */
+async function tour(): Promise<void> {
+  const startedMs = performance.now();
+  const { values } = parseArgs({ options: { url: { type: "string" } } });
+  const { host, port, config } = readSettings(process.env);
+  const origin = values.url === undefined ? `http://${host}:${port}` : new URL(values.url).origin;
+  const session = createSession(origin, config.pathPrefix, config.platform, values.url === undefined);
+
+  console.log(`A tour of ${session.base}`);
+  await session.call(200, "GET", "/health");
+  const cast = await setUp(session, config.operatorSecret);
+  await tellEvents(session, cast);
+  await tellMedia(session, cast);
+  await tellRevocation(session, cast);
+
+  const { requests, checks } = session.counts;
+  const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1);
+  console.log(
+    `\n${paint.green("Everything is as it should be")}: ${requests} requests, ${checks} checks, ${seconds} s`,
+  );
+}
+
+try {
+  await tour();
+} catch (error) {
+  const isKnown = error instanceof TourError || error instanceof StartError;
+  console.error(`\n${paint.red("The tour ends here.")}`);
+  console.error(isKnown ? error.message : error);
+  process.exit(1);
+}
