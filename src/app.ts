@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import type { Deps } from "./deps.ts";
+import { decorateDeprecated } from "./events/deprecation.ts";
 import { mountServices } from "./http/mount.ts";
 import { platformRoutes } from "./ui/routes.ts";
 
@@ -13,7 +14,7 @@ export function createApp(deps: Deps): Hono {
       ...deps.oauth.services,
       { base: "/admin/v1", routes: deps.adminRoutes, crossOrigin: true },
       { base: "/pubsub/v1", routes: deps.eventRoutes, crossOrigin: true },
-      { base: "/events/v1", routes: deps.eventRoutes, crossOrigin: true },
+      { base: "/events/v1", routes: deps.eventRoutes, crossOrigin: true, decorate: decorateDeprecated },
       { base: "/media/v2", routes: deps.media.routes, crossOrigin: true },
     ],
     deps.http,

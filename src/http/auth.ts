@@ -77,7 +77,11 @@ export async function authenticate(
 
 /** Undefined when the principal has the scope, else the 403 that names it. */
 export function missingScope(principal: Principal, scope: string, names: Names): Problem | undefined {
-  if (principal.scopes.includes(scope)) return undefined;
+  return principal.scopes.includes(scope) ? undefined : scopeRefusal(scope, names);
+}
+
+/** The 403 that names a scope (RFC 6750 section 3). */
+export function scopeRefusal(scope: string, names: Names): Problem {
   const headers = {
     "www-authenticate": `Bearer realm="${names.platform}", error="insufficient_scope", scope="${scope}"`,
   };

@@ -1,0 +1,88 @@
+import { scopeRefusal } from "../http/auth.ts";
+import { notFound, problem, type Problem } from "../http/errors.ts";
+import type { Names } from "../platform/names.ts";
+import type { NotLocked } from "./lock.ts";
+
+/** Every way in which an operation on topics can fail. */
+export type Failure =
+  | { readonly kind: "no_topic" }
+  | { readonly kind: "scope_missing"; readonly scope: string }
+  /** A token that was issued to no client: nobody to own a topic or a cursor. */
+  | { readonly kind: "no_client" }
+  | { readonly kind: "topic_exists" }
+  | { readonly kind: "topic_deleting" }
+  | { readonly kind: "topic_locked"; readonly retryAfterMs: number }
+  | { readonly kind: "topic_not_locked"; readonly why: NotLocked }
+  | { readonly kind: "tenant_missing"; readonly field: string }
+  | { readonly kind: "tenant_refused"; readonly field: string; readonly tenant: string }
+  | { readonly kind: "too_large"; readonly field: string; readonly what: string; readonly maxBytes: number }
+  | { readonly kind: "too_many_events"; readonly maxEvents: number }
+  | { readonly kind: "key_malformed"; readonly maxChars: number }
+  | { readonly kind: "key_used" };
+
+export function toProblem(failure: Failure, names: Names): Problem {
+  switch (failure.kind) {
+    case "no_topic":
+      return notFound("topic");
+    case "scope_missing":
+      return scopeRefusal(failure.scope, names);
+    case "no_client":
+      return problem("insufficient_permissions", "The access token was issued to no client; topics belong to clients.");
+    case "topic_exists":
+      return conflict("topic_exists", "eventType", "You have a topic of this event type.");
+    case "topic_deleting":
+      return conflict("topic_deletion_in_progress", "eventType", "The topic is being deleted.");
+    case "topic_locked": {
+      const headers = { "retry-after": String(Math.ceil(failure.retryAfterMs / 1000)) };
+      return problem("topic_locked", "Your client holds a batch of this topic that is not committed.", { headers });
+    }
+    case "topic_not_locked": {
+      const message = NOT_LOCKED[failure.why];
+      return problem("topic_not_locked", message, { details: [{ type: failure.why, field: "token", message }] });
+    }
+    case "tenant_missing":
+      return refusedField(
+        "missing_field",
+        failure.field,
+        `${failure.field} is missing, and the token names no tenant.`,
+      );
+    case "tenant_refused": {
+      const message = `Your client may not act for the tenant ${failure.tenant}.`;
+      return problem("insufficient_permissions", message, {
+        details: [{ type: "tenant_refused", field: failure.field, message }],
+      });
+    }
+    case "too_large": {
+      const message = `${failure.what} is larger than ${failure.maxBytes} bytes.`;
+      return problem("bad_payload_size", message, {
+        details: [{ type: "invalid_field", field: failure.field, message }],
+      });
+    }
+    case "too_many_events":
+      return refusedField("invalid_field", "", `Send 1 to ${failure.maxEvents} events a request.`);
+    case "key_malformed":
+      return refusedField(
+        "invalid_header",
+        "Idempotency-Key",
+        `Idempotency-Key must be 1 to ${failure.maxChars} visible ASCII characters.`,
+      );
+    case "key_used":
+      return conflict(
+        "idempotency_key_used",
+        "Idempotency-Key",
+        "This Idempotency-Key came with another request within the last 24 hours.",
+      );
+  }
+}
+
+const NOT_LOCKED = {
+  already_committed: "The batch of this token is committed already.",
+  lock_expired: "The lock of this token expired before the commit; its events will be read again.",
+  unknown_token: "No batch of this topic was handed to your client under this token lately.",
+} as const satisfies Record<NotLocked, string>;
+
+const conflict = (type: string, field: string, message: string): Problem =>
+  problem("conflict_resource", message, { details: [{ type, field, message }] });
+
+const refusedField = (type: string, field: string, message: string): Problem =>
+  problem("validation_violation", message, { details: [{ type, field, message }] });

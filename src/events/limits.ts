@@ -1,0 +1,52 @@
+/** Every limit of this room with its source. Sizes are UTF-8 bytes unless the name says characters. */
+
+/** Contract 3.2. */
+export const TOPIC = {
+  minShards: 1,
+  maxShards: 16,
+  defaultShards: 1,
+  /** Our choice: a paragraph. */
+  maxDescriptionChars: 1024,
+  /** Our choice: as old as other records that decide may be (contract 2.1). */
+  recordTtlMs: 30_000,
+  /** Our choice: some 2 MB of an isolate's memory. */
+  maxRecords: 5_000,
+} as const;
+
+/** Contract 3.2. */
+export const PUBLISH = {
+  maxEvents: 1000,
+  maxPayloadBytes: 256 * 1024,
+  maxRequestBytes: 5 * 1024 * 1024,
+  /** Our choice: with a payload of nothing but escapes an event still fits a row of 2 MB. */
+  maxMetadataBytes: 16 * 1024,
+  idempotencyMs: 86_400_000,
+  maxIdempotencyKeyChars: 255,
+} as const;
+
+/** Architecture, "Cost of an operation". */
+export const LOG = {
+  segmentChars: 64 * 1024,
+  /** Our choice: expired idempotency keys that a publish clears away on its way, twice what it can add. */
+  keysClearedAPublish: 2,
+} as const;
+
+/** Specification "Limits", contract 3.4. */
+export const READ = {
+  defaultEvents: 1,
+  maxEvents: 1000,
+  minTtlMs: 1_000,
+  maxTtlMs: 3_600_000,
+  defaultTtlMs: 60_000,
+  maxPayloadBytes: 5 * 1024 * 1024,
+  /** Our choice: a payload of escapes grows sixfold as JSON, and an answer of an object may have 32 MiB. */
+  maxAnswerChars: 8 * 1024 * 1024,
+  /** Architecture: what a consumer keeps in memory between two reads. */
+  aheadChars: 1024 * 1024,
+  /** Our choice: a shard that takes longer counts as one that could not be looked at. */
+  logWaitMs: 5_000,
+  /** Our choice: batches whose end is remembered, so that a repeated commit is told what became of it. */
+  outcomes: 16,
+  /** Our choice: how finely "how often was this event handed out" is kept for one shard. */
+  handoutSteps: 16,
+} as const;

@@ -1,0 +1,108 @@
+import type { ClientAccess, Principal } from "../http/auth.ts";
+import type { Problem } from "../http/errors.ts";
+import { sha256Hex } from "../platform/hash.ts";
+import { err, ok, type Result } from "../platform/result.ts";
+import type { Failure } from "./failure.ts";
+import { PUBLISH } from "./limits.ts";
+import { encodeEvent, readEvents, type PublishedEvent } from "./new-events.ts";
+import type { NewEvent } from "./segments.ts";
+import type { TopicDirectory } from "./topic-directory.ts";
+import type { Once, PublishOutcome, TopicLog } from "./topic-log.do.ts";
+import { logOf, shardFor, shardsOf, type Topic, type TopicId } from "./topic.ts";
+
+export interface PublishPorts {
+  readonly directory: TopicDirectory;
+  readonly logs: DurableObjectNamespace<TopicLog>;
+  readonly access: ClientAccess;
+}
+
+export interface PublishRequest {
+  readonly topic: TopicId;
+  readonly principal: Principal;
+  readonly body: unknown;
+  /** The `Idempotency-Key` header. */
+  readonly key: string | null;
+  readonly nowMs: number;
+}
+
+/**
+ * Publishes one event or an array of them; gives their ids in the same order. The caller owns the topic.
+ * Each shard stores its part all or none; with a key a repeat completes what a failure left undone.
+ */
+export async function publish(
+  ports: PublishPorts,
+  request: PublishRequest,
+): Promise<Result<readonly string[], Failure | Problem>> {
+  const { topic: id, principal, key, nowMs } = request;
+  if (key !== null && !(key.length <= PUBLISH.maxIdempotencyKeyChars && /^[\x21-\x7e]+$/.test(key)))
+    return err({ kind: "key_malformed", maxChars: PUBLISH.maxIdempotencyKeyChars });
+  const events = readEvents(request.body, principal);
+  if (!events.ok) return err("problem" in events.error ? events.error.problem : events.error.failure);
+  const refused = await refusedTenant(ports.access, principal, events.value, nowMs);
+  if (refused !== undefined) return err(refused);
+  const encoded = events.value.map((event) => encodeEvent(event, id, principal.clientName));
+  const once = key === null ? undefined : { key, digest: await digestOf(encoded) };
+  const outcome = await ports.directory.onActive(id, nowMs, (topic) =>
+    storeAll(ports.logs, topic, events.value, encoded, once),
+  );
+  if (outcome === undefined) return err({ kind: "no_topic" });
+  return outcome === "key_used" ? err({ kind: "key_used" }) : ok(outcome);
+}
+
+/** A tenant other than the token's is taken when the client could be granted it (contract 3.2). */
+async function refusedTenant(
+  access: ClientAccess,
+  principal: Principal,
+  events: readonly PublishedEvent[],
+  nowMs: number,
+): Promise<Failure | undefined> {
+  const asked = new Set([principal.tenant]);
+  for (const { tenant, at } of events) {
+    if (asked.has(tenant)) continue;
+    if (principal.tenantExplicit || !(await access.mayActFor(principal.clientId, tenant, nowMs)))
+      return { kind: "tenant_refused", field: `${at}tenant`, tenant };
+    asked.add(tenant);
+  }
+  return undefined;
+}
+
+/** Undefined when the topic is gone. */
+async function storeAll(
+  logs: DurableObjectNamespace<TopicLog>,
+  topic: Topic,
+  events: readonly PublishedEvent[],
+  encoded: readonly NewEvent[],
+  once: Once | undefined,
+): Promise<readonly string[] | "key_used" | undefined> {
+  const places = events.map((event) => shardFor(event.tenant, topic.shards));
+  const store = async (shard: number): Promise<[number, PublishOutcome]> => {
+    const part = encoded.filter((_, index) => places[index] === shard);
+    return [shard, await logOf(logs, topic, shard).publish(part, once)];
+  };
+  const shards = new Set(places);
+  const outcomes = new Map<number, PublishOutcome>();
+  if (once !== undefined) {
+    // One shard knows every key, wherever its events go: it says first whether the key was used for something else.
+    const home = shardFor(once.key, topic.shards);
+    const [, claimed] = await store(home);
+    if (claimed.kind !== "stored") return refusalOf(claimed);
+    outcomes.set(home, claimed);
+    shards.delete(home);
+  }
+  for (const [shard, outcome] of await Promise.all([...shards].map(store))) outcomes.set(shard, outcome);
+  const ids = new Map<number, Iterator<string>>();
+  for (const shard of shardsOf(topic)) {
+    const outcome = outcomes.get(shard);
+    if (outcome === undefined) continue;
+    if (outcome.kind !== "stored") return refusalOf(outcome);
+    ids.set(shard, outcome.ids.values());
+  }
+  return places.map((shard) => ids.get(shard)!.next().value as string);
+}
+
+const refusalOf = (outcome: Exclude<PublishOutcome, { kind: "stored" }>): "key_used" | undefined =>
+  outcome.kind === "key_used" ? "key_used" : undefined;
+
+/** The same for the same events in the same order, whatever the body's white space. */
+const digestOf = (encoded: readonly NewEvent[]): Promise<string> =>
+  sha256Hex(encoded.map((event) => event.text).join("\n"));

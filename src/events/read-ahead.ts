@@ -1,0 +1,120 @@
+import { unpackSegment, type LogEvent, type Segment } from "./segments.ts";
+
+/**
+ * Events that a consumer holds in memory, of each shard a stretch that begins right behind a position.
+ *
+ * They are copies of what the log stores and never changes, so losing them costs a call and nothing else. A stretch
+ * that does not begin behind the cursor (the lock expired, the cursor was moved) is of no use and is let go.
+ */
+export class ReadAhead {
+  #lanes: Lane[] = [];
+
+  /** Lets every shard's stretch begin behind its position; true when all of them did already. */
+  align(cursor: readonly number[]): boolean {
+    const fits = cursor.every((after, shard) => this.#lanes[shard]?.after === after);
+    if (!fits)
+      this.#lanes = cursor.map((after, shard) => {
+        const lane = this.#lanes[shard];
+        return lane?.after === after ? lane : { after, end: after, events: [], chars: 0 };
+      });
+    return fits;
+  }
+
+  /** Events held. */
+  get count(): number {
+    return this.#lanes.reduce((sum, lane) => sum + lane.events.length, 0);
+  }
+
+  /** The position behind which the stretch of a shard goes on. */
+  endOf(shard: number): number {
+    return this.#lanes[shard]!.end;
+  }
+
+  append(shard: number, segments: readonly Segment[]): void {
+    const lane = this.#lanes[shard]!;
+    for (const segment of segments) {
+      for (const event of unpackSegment(segment, lane.end)) {
+        lane.events.push(event);
+        lane.chars += event.text.length;
+      }
+      lane.end = Math.max(lane.end, segment.lastSeq);
+    }
+  }
+
+  /** The next batch: the oldest events first, in order within a shard; within the limits, but at least one event. */
+  take(limits: { maxEvents: number; maxPayloadBytes: number; maxChars: number }): Batch | undefined {
+    const taken = this.#lanes.map(() => 0);
+    const texts: string[] = [];
+    let first: Batch["first"] | undefined;
+    let payloadBytes = 0;
+    let chars = 0;
+    while (texts.length < limits.maxEvents) {
+      const shard = this.#oldest(taken);
+      if (shard === undefined) break;
+      const event = this.#lanes[shard]!.events[taken[shard]!]!;
+      payloadBytes += event.payloadBytes;
+      chars += event.text.length + 1;
+      if (texts.length > 0 && (payloadBytes > limits.maxPayloadBytes || chars > limits.maxChars)) break;
+      first ??= { shard, seq: event.seq };
+      texts.push(event.text);
+      taken[shard]! += 1;
+    }
+    return first === undefined ? undefined : this.#remove(taken, texts, first);
+  }
+
+  /** Lets go of what is farthest ahead until at most `maxChars` are held; true when there was something to let go. */
+  shrink(maxChars: number): boolean {
+    if (this.#lanes.reduce((sum, lane) => sum + lane.chars, 0) <= maxChars) return false;
+    const share = maxChars / this.#lanes.length;
+    for (const lane of this.#lanes)
+      while (lane.chars > share) {
+        lane.chars -= lane.events.pop()!.text.length;
+        lane.end = lane.events.at(-1)?.seq ?? lane.after;
+      }
+    return true;
+  }
+
+  /** The shard whose next event is the oldest. */
+  #oldest(taken: readonly number[]): number | undefined {
+    let oldest: number | undefined;
+    let oldestAtMs = Infinity;
+    for (const [shard, lane] of this.#lanes.entries()) {
+      const event = lane.events[taken[shard]!];
+      if (event === undefined || event.createdAtMs >= oldestAtMs) continue;
+      oldest = shard;
+      oldestAtMs = event.createdAtMs;
+    }
+    return oldest;
+  }
+
+  #remove(taken: readonly number[], texts: readonly string[], first: Batch["first"]): Batch {
+    let lost = 0;
+    for (const [shard, lane] of this.#lanes.entries()) {
+      const last = lane.events[taken[shard]! - 1];
+      if (last === undefined) continue;
+      lost += last.seq - lane.after - taken[shard]!;
+      for (const event of lane.events.splice(0, taken[shard])) lane.chars -= event.text.length;
+      lane.after = last.seq;
+    }
+    return { texts, first, upTo: this.#lanes.map((lane) => lane.after), lost };
+  }
+}
+
+export interface Batch {
+  /** The events as JSON texts. */
+  readonly texts: readonly string[];
+  readonly first: { readonly shard: number; readonly seq: number };
+  /** For each shard the position of the last event that was handed out. */
+  readonly upTo: readonly number[];
+  /** Events that retention removed before they were handed out. */
+  readonly lost: number;
+}
+
+/** `events` follow `after` up to `end`; only retention makes gaps, and those are counted when a batch spans them. */
+interface Lane {
+  after: number;
+  end: number;
+  events: LogEvent[];
+  /** Length of all their texts. */
+  chars: number;
+}

@@ -1,0 +1,50 @@
+import * as z from "zod/mini";
+import type { Principal } from "../http/auth.ts";
+import { err, ok, type Result } from "../platform/result.ts";
+import type { Failure } from "./failure.ts";
+import { READ } from "./limits.ts";
+import type { TopicConsumer, ConsumerReadOutcome } from "./topic-consumer.do.ts";
+import type { TopicDirectory } from "./topic-directory.ts";
+import { addressOf, consumerOf, type TopicId } from "./topic.ts";
+
+/** Specification, "Read request body". Any whole number of events is taken; more than an answer holds is served as that. */
+export const readBody = z.object({
+  numEvents: z.optional(z.number().check(z.gte(1), wholeNumber())),
+  ttlMs: z.optional(z.number().check(z.gte(READ.minTtlMs), z.lte(READ.maxTtlMs), wholeNumber())),
+  autoCommit: z.optional(z.boolean()),
+});
+
+export type ReadBody = z.infer<typeof readBody>;
+
+/** What a read gives when it does not fail. */
+export type ReadAnswer = Extract<ConsumerReadOutcome, { kind: "batch" | "empty" }>;
+
+export interface ConsumePorts {
+  readonly directory: TopicDirectory;
+  readonly consumers: DurableObjectNamespace<TopicConsumer>;
+}
+
+/** Reads the next events for the caller's client and locks the topic for it. The caller may consume the topic. */
+export async function read(
+  ports: ConsumePorts,
+  id: TopicId,
+  principal: Principal,
+  body: ReadBody,
+  nowMs: number,
+): Promise<Result<ReadAnswer, Failure>> {
+  const outcome = await ports.directory.onActive(id, nowMs, async (topic) => {
+    const answer: ConsumerReadOutcome = await consumerOf(ports.consumers, topic, principal.clientId).read({
+      topic: addressOf(topic),
+      numEvents: Math.min(body.numEvents ?? READ.defaultEvents, READ.maxEvents),
+      ttlMs: body.ttlMs ?? READ.defaultTtlMs,
+      autoCommit: body.autoCommit ?? false,
+    });
+    return answer.kind === "gone" ? undefined : answer;
+  });
+  if (outcome === undefined) return err({ kind: "no_topic" });
+  return outcome.kind === "locked" ? err({ kind: "topic_locked", retryAfterMs: outcome.retryAfterMs }) : ok(outcome);
+}
+
+function wholeNumber() {
+  return z.refine<number>((value) => Number.isInteger(value), "must be a whole number");
+}

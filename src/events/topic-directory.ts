@@ -1,0 +1,48 @@
+import { FreshCache } from "../platform/fresh-cache.ts";
+import { TOPIC } from "./limits.ts";
+import type { TopicStore } from "./store.ts";
+import { nameOf, type Topic, type TopicId } from "./topic.ts";
+
+/**
+ * The topics that this isolate knows, so that reading, committing and publishing ask D1 nothing.
+ *
+ * A record may be 30 s old, which two things make harmless: a topic that is missing is never remembered (one created
+ * in another isolate is seen at once), and the objects of a topic that was deleted say "gone", upon which the record is
+ * read again (a topic deleted and created anew is seen at once too).
+ */
+export class TopicDirectory {
+  readonly #store: TopicStore;
+  readonly #records = new FreshCache<string, Topic | undefined>({
+    ttlMs: TOPIC.recordTtlMs,
+    maxEntries: TOPIC.maxRecords,
+    keeps: (topic) => topic !== undefined,
+  });
+
+  constructor(store: TopicStore) {
+    this.#store = store;
+  }
+
+  find(id: TopicId, nowMs: number): Promise<Topic | undefined> {
+    return this.#records.get(nameOf(id), nowMs, () => this.#store.find(id));
+  }
+
+  /** To be called after every change of a topic. */
+  forget(id: TopicId): void {
+    this.#records.forget(nameOf(id));
+  }
+
+  /**
+   * Runs an operation on the objects of an active topic. `undefined` from it means that they are gone: then the record
+   * is read again and the operation tried once more, on the topic as it is now. Undefined when there is none.
+   */
+  async onActive<T>(id: TopicId, nowMs: number, run: (topic: Topic) => Promise<T | undefined>): Promise<T | undefined> {
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const topic = await this.find(id, nowMs);
+      if (topic?.state !== "active") return undefined;
+      const outcome = await run(topic);
+      if (outcome !== undefined) return outcome;
+      this.forget(id);
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,61 @@
+import type { TopicConsumer } from "./topic-consumer.do.ts";
+import type { TopicLog } from "./topic-log.do.ts";
+
+/**
+ * A topic as D1 keeps it. `incarnation` is random and made anew when a topic of the same name is created again: it is a
+ * part of the name of every object, so nothing that belonged to the old topic can touch the new one.
+ */
+export interface Topic extends TopicId {
+  readonly description: string;
+  readonly shards: number;
+  readonly incarnation: string;
+  readonly state: TopicState;
+  readonly createdAtMs: number;
+}
+
+export interface TopicId {
+  readonly owner: string;
+  readonly eventType: string;
+}
+
+export type TopicState = "active" | "deleting";
+
+/** `<owner>.<eventType>`: an owner has exactly one dot (contract 1.1), so two topics never share a name. */
+export const nameOf = (topic: TopicId): string => `${topic.owner}.${topic.eventType}`;
+
+/** What the objects of a topic need to find each other. */
+export interface TopicAddress extends TopicId {
+  readonly incarnation: string;
+  readonly shards: number;
+}
+
+export const addressOf = ({ owner, eventType, incarnation, shards }: TopicAddress): TopicAddress => ({
+  owner,
+  eventType,
+  incarnation,
+  shards,
+});
+
+export const logOf = (
+  logs: DurableObjectNamespace<TopicLog>,
+  topic: TopicAddress,
+  shard: number,
+): DurableObjectStub<TopicLog> => logs.getByName(`${objectPrefix(topic)}/${shard}`);
+
+export const consumerOf = (
+  consumers: DurableObjectNamespace<TopicConsumer>,
+  topic: TopicAddress,
+  clientId: string,
+): DurableObjectStub<TopicConsumer> => consumers.getByName(`${objectPrefix(topic)}/${clientId}`);
+
+export const shardsOf = (topic: TopicAddress): number[] => Array.from({ length: topic.shards }, (_, shard) => shard);
+
+const objectPrefix = (topic: TopicAddress): string => `${topic.owner}/${topic.eventType}/${topic.incarnation}`;
+
+/** The shard of a tenant's events (FNV-1a, mixed): the same for ever, or the tenant's order would break. */
+export function shardFor(tenant: string, shards: number): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < tenant.length; at++) hash = Math.imul(hash ^ tenant.charCodeAt(at), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x45d9f3b);
+  return ((hash ^ (hash >>> 16)) >>> 0) % shards;
+}

@@ -1,0 +1,113 @@
+import * as z from "zod/mini";
+import type { Principal } from "../http/auth.ts";
+import { matching } from "../http/validate.ts";
+import { PATTERNS } from "../platform/names.ts";
+import { randomId, type Random } from "../platform/random.ts";
+import { err, ok, type Result } from "../platform/result.ts";
+import type { Failure } from "./failure.ts";
+import { TOPIC } from "./limits.ts";
+import type { TopicStore } from "./store.ts";
+import type { TopicConsumer } from "./topic-consumer.do.ts";
+import type { TopicDirectory } from "./topic-directory.ts";
+import type { Gone, LogStats, TopicLog } from "./topic-log.do.ts";
+import { consumerOf, logOf, shardsOf, type Topic, type TopicId } from "./topic.ts";
+
+export interface TopicPorts {
+  readonly store: TopicStore;
+  readonly directory: TopicDirectory;
+  readonly logs: DurableObjectNamespace<TopicLog>;
+  readonly consumers: DurableObjectNamespace<TopicConsumer>;
+  readonly random: Random;
+}
+
+/** Contract 3.2. */
+export const newTopicBody = z.object({
+  eventType: matching(PATTERNS.eventType),
+  description: z.optional(z.string().check(z.maxLength(TOPIC.maxDescriptionChars))),
+  shards: z.optional(z.int().check(z.gte(TOPIC.minShards), z.lte(TOPIC.maxShards))),
+});
+
+/**
+ * Creates a topic of the caller.
+ *
+ * The logs are opened before the row is written, so a topic that can be found has its logs. Of several creations at once
+ * the row decides: the incarnation in it says who made the topic, also to one that lost the answer to its own write, and
+ * the others remove their logs again. A crash in between leaves logs of one row each that no topic names.
+ */
+export async function createTopic(
+  ports: TopicPorts,
+  principal: Principal,
+  body: z.infer<typeof newTopicBody>,
+  nowMs: number,
+): Promise<Result<Topic, Failure>> {
+  if (principal.clientName === "") return err({ kind: "no_client" });
+  const topic: Topic = {
+    owner: principal.clientName,
+    eventType: body.eventType,
+    description: body.description ?? "",
+    shards: body.shards ?? TOPIC.defaultShards,
+    incarnation: randomId(ports.random),
+    state: "active",
+    createdAtMs: nowMs,
+  };
+  const existing = await ports.store.find(topic);
+  if (existing !== undefined) return err(alreadyThere(existing));
+  await Promise.all(shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard).init(shard)));
+  const stored = await insertTwice(ports.store, topic);
+  ports.directory.forget(topic);
+  if (stored.incarnation === topic.incarnation) return ok(topic);
+  await Promise.all(shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard).destroy()));
+  return err(alreadyThere(stored));
+}
+
+export interface TopicStatus {
+  readonly storedEvents: number;
+  readonly oldestEventAt: number | null;
+  readonly newestEventAt: number | null;
+  /** Stored events that the caller has not committed. */
+  readonly lag: number;
+}
+
+/** The topic as it is stored, and as the caller stands on it. */
+export async function getTopic(
+  ports: TopicPorts,
+  id: TopicId,
+  principal: Principal,
+  nowMs: number,
+): Promise<Result<readonly [Topic, TopicStatus], Failure>> {
+  const found = await ports.directory.onActive(id, nowMs, async (topic) => {
+    const [position, ...logs] = await Promise.all([
+      consumerOf(ports.consumers, topic, principal.clientId).position() as Promise<readonly number[] | undefined>,
+      ...shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard).stats() as Promise<LogStats | Gone>),
+    ]);
+    const stats = logs.filter((log) => log.kind === "stats");
+    return stats.length === topic.shards ? ([topic, statusOf(stats, position)] as const) : undefined;
+  });
+  return found === undefined ? err({ kind: "no_topic" }) : ok(found);
+}
+
+function statusOf(logs: readonly LogStats[], position: readonly number[] | undefined): TopicStatus {
+  const sum = (of: (log: LogStats, shard: number) => number) =>
+    logs.reduce((total, log, shard) => total + of(log, shard), 0);
+  const times = (of: (log: LogStats) => number | undefined) => logs.map(of).filter((time) => time !== undefined);
+  const oldest = times((log) => log.oldestAtMs);
+  const newest = times((log) => log.newestAtMs);
+  return {
+    storedEvents: sum((log) => log.lastSeq - log.firstSeq + 1),
+    oldestEventAt: oldest.length === 0 ? null : Math.min(...oldest),
+    newestEventAt: newest.length === 0 ? null : Math.max(...newest),
+    lag: sum((log, shard) => log.lastSeq - Math.max(position?.[shard] ?? 0, log.firstSeq - 1)),
+  };
+}
+
+/** A write whose answer was lost may be tried again: it inserts nothing then and tells who is there. */
+async function insertTwice(store: TopicStore, topic: Topic): Promise<Topic> {
+  try {
+    return await store.insert(topic);
+  } catch {
+    return await store.insert(topic);
+  }
+}
+
+const alreadyThere = (topic: Topic): Failure =>
+  topic.state === "deleting" ? { kind: "topic_deleting" } : { kind: "topic_exists" };

@@ -1,0 +1,178 @@
+import { env } from "cloudflare:workers";
+import { Hono } from "hono";
+import { decorateDeprecated } from "../../src/events/deprecation.ts";
+import { createEventRoutes } from "../../src/events/routes.ts";
+import type { Principal } from "../../src/http/auth.ts";
+import { mountServices } from "../../src/http/mount.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../src/platform/encoding.ts";
+import { createLog } from "../../src/platform/log.ts";
+import { createNames } from "../../src/platform/names.ts";
+import { systemRandom } from "../../src/platform/random.ts";
+import { unique } from "../support/platform.ts";
+
+/**
+ * The events room alone, on the real database and the real Durable Objects, behind the real HTTP layer. Only the ports
+ * to the OAuth room are played: a token is its principal as JSON, and what a client is registered for is a set.
+ */
+export interface EventsApp {
+  call(path: string, init?: EventsCall): Promise<Response>;
+  /** `<client id> <scope>` */
+  readonly registered: Set<string>;
+  /** `<client id> <tenant>` */
+  readonly actsFor: Set<string>;
+}
+
+export interface EventsCall {
+  readonly as?: Principal;
+  readonly method?: string;
+  readonly json?: unknown;
+  readonly body?: BodyInit;
+  readonly headers?: Record<string, string>;
+}
+
+export const ORIGIN = "https://events.test";
+
+export function eventsApp(bindings: typeof env = env): EventsApp {
+  const names = createNames("plat");
+  const registered = new Set<string>();
+  const actsFor = new Set<string>();
+  const routes = createEventRoutes({
+    names,
+    log: createLog("error"),
+    random: systemRandom,
+    db: bindings.DB,
+    topicLogs: bindings.TOPIC_LOG,
+    topicConsumers: bindings.TOPIC_CONSUMER,
+    access: {
+      mayActFor: async (clientId, tenant) => actsFor.has(`${clientId} ${tenant}`),
+      listsScope: async (clientId, scope) => registered.has(`${clientId} ${scope}`),
+    },
+    retentionMs: 7 * 86_400_000,
+  });
+  const app = new Hono();
+  mountServices(
+    app,
+    [
+      { base: "/pubsub/v1", routes, crossOrigin: true },
+      { base: "/events/v1", routes, crossOrigin: true, decorate: decorateDeprecated },
+    ],
+    {
+      names,
+      pathPrefix: "",
+      publicUrl: "",
+      clock: systemClock,
+      random: systemRandom,
+      log: createLog("error"),
+      verifier: {
+        verify: async (token) => {
+          const text = fromUtf8(fromBase64Url(token) ?? utf8(""));
+          return text?.startsWith("{") ? { ok: true, value: JSON.parse(text) } : { ok: false, error: "malformed" };
+        },
+      },
+    },
+  );
+  return {
+    registered,
+    actsFor,
+    async call(path, init = {}) {
+      const headers = new Headers(init.headers);
+      if (init.as !== undefined) headers.set("authorization", `Bearer ${toBase64Url(utf8(JSON.stringify(init.as)))}`);
+      let body = init.body;
+      if (init.json !== undefined) {
+        headers.set("content-type", "application/json");
+        body = JSON.stringify(init.json);
+      }
+      const method = init.method ?? (body === undefined ? "GET" : "POST");
+      const waits: Promise<unknown>[] = [];
+      const context = { waitUntil: (work: Promise<unknown>) => void waits.push(work) } as unknown as ExecutionContext;
+      const response = await app.fetch(new Request(new URL(path, ORIGIN), { method, headers, body }), env, context);
+      await Promise.all(waits);
+      return response;
+    },
+  };
+}
+
+/** A client that may publish; its name is its id. */
+export function someClient(changes: Partial<Principal> = {}): Principal {
+  const clientId = `${unique("proj")}.app`;
+  return {
+    clientId,
+    clientName: clientId,
+    tenant: "tenant1",
+    tenantExplicit: false,
+    org: "",
+    user: "",
+    scopes: ["plat.pubsub_publish"],
+    tokenId: "t",
+    grantId: "g",
+    sessionId: "s",
+    issuedAtSec: 0,
+    expiresAtSec: 4_000_000_000,
+    ...changes,
+  };
+}
+
+export interface WireEvent {
+  readonly id: string;
+  readonly createdAt: number;
+  readonly tenant: string;
+  readonly sourceClient: string;
+  readonly eventType: string;
+  readonly payload: string;
+  readonly metadata?: Record<string, string>;
+}
+
+export interface ReadAnswer {
+  readonly status: number;
+  readonly events: readonly WireEvent[];
+  readonly token: string | undefined;
+  readonly response: Response;
+}
+
+/** A topic and what can be done with it, as its owner unless told otherwise. */
+export interface TestTopic {
+  readonly owner: Principal;
+  readonly path: string;
+  publish(events: unknown, init?: EventsCall): Promise<Response>;
+  /** Publishes and gives the ids. */
+  put(events: unknown, init?: EventsCall): Promise<string[]>;
+  read(body?: unknown, init?: EventsCall): Promise<ReadAnswer>;
+  commit(token: string | undefined, init?: EventsCall): Promise<Response>;
+}
+
+export async function makeTopic(
+  app: EventsApp,
+  options: { shards?: number; owner?: Principal } = {},
+): Promise<TestTopic> {
+  const owner = options.owner ?? someClient();
+  const eventType = unique("order");
+  const created = await app.call("/pubsub/v1/topics", { as: owner, json: { eventType, shards: options.shards ?? 1 } });
+  if (created.status !== 201) throw new Error(`no topic: ${created.status} ${await created.text()}`);
+  return topicAt(app, owner, `/pubsub/v1/topics/${owner.clientName}/${eventType}`);
+}
+
+export function topicAt(app: EventsApp, owner: Principal, path: string): TestTopic {
+  const publish = (events: unknown, init: EventsCall = {}) =>
+    app.call(`${path}/publish`, { as: owner, json: events, ...init });
+  return {
+    owner,
+    path,
+    publish,
+    async put(events, init) {
+      const response = await publish(events, init);
+      const text = await response.text();
+      if (response.status !== 201) throw new Error(`not published: ${response.status} ${text}`);
+      return (JSON.parse(text) as { ids: string[] }).ids;
+    },
+    async read(body, init = {}) {
+      const response = await app.call(`${path}/read`, { as: owner, method: "POST", json: body, ...init });
+      const text = await response.clone().text();
+      const answer = response.status === 200 ? JSON.parse(text) : { events: [] };
+      return { status: response.status, events: answer.events, token: answer.token, response };
+    },
+    commit: (token, init = {}) => app.call(`${path}/commit`, { as: owner, json: { token }, ...init }),
+  };
+}
+
+export const payloads = (answer: ReadAnswer): string[] => answer.events.map((event) => event.payload);

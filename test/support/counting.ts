@@ -1,0 +1,97 @@
+import type { Env } from "../../src/env.ts";
+
+/**
+ * The same bindings, with a tally of what goes through them: D1 statements and round trips, calls of Durable Object
+ * methods, R2 operations. What the tallied bindings do is unchanged.
+ */
+export interface Tally {
+  d1Statements: number;
+  d1RoundTrips: number;
+  /** By binding and method: `TOPIC_LOG.read`. */
+  objectCalls: Record<string, number>;
+  /** By method: `get`. */
+  r2Operations: Record<string, number>;
+}
+
+export function counting(env: Env): { env: Env; tally: Tally; reset: () => void } {
+  const tally: Tally = emptyTally();
+  const bindings: Partial<Record<keyof Env, unknown>> = {
+    DB: countDatabase(env.DB, tally),
+    MEDIA: countMethods(env.MEDIA, (method) => add(tally.r2Operations, method)),
+    TOPIC_LOG: countNamespace(env.TOPIC_LOG, (method) => add(tally.objectCalls, `TOPIC_LOG.${method}`)),
+    TOPIC_CONSUMER: countNamespace(env.TOPIC_CONSUMER, (method) => add(tally.objectCalls, `TOPIC_CONSUMER.${method}`)),
+  };
+  return { env: { ...env, ...bindings } as Env, tally, reset: () => void Object.assign(tally, emptyTally()) };
+}
+
+const emptyTally = (): Tally => ({ d1Statements: 0, d1RoundTrips: 0, objectCalls: {}, r2Operations: {} });
+
+const add = (counts: Record<string, number>, key: string): void => void (counts[key] = (counts[key] ?? 0) + 1);
+
+/** The statement behind a counted one: `batch` takes real ones only. */
+const REAL = Symbol("real statement");
+
+function countDatabase(db: D1Database, tally: Tally): D1Database {
+  const count = (statements: number) => {
+    tally.d1Statements += statements;
+    tally.d1RoundTrips += 1;
+  };
+  const statement = (real: D1PreparedStatement): D1PreparedStatement =>
+    new Proxy(real, {
+      get(target, name) {
+        if (name === REAL) return target;
+        const value: unknown = Reflect.get(target, name, target);
+        if (typeof value !== "function") return value;
+        if (name === "bind") return (...args: unknown[]) => statement(target.bind(...args));
+        return (...args: unknown[]) => {
+          count(1);
+          return value.apply(target, args) as unknown;
+        };
+      },
+    });
+  return new Proxy(db, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      if (name === "prepare") return (sql: string) => statement(target.prepare(sql));
+      if (name === "withSession")
+        return (...args: [string?]) => countDatabase(target.withSession(...args) as unknown as D1Database, tally);
+      if (name === "batch")
+        return (statements: D1PreparedStatement[]) => {
+          count(statements.length);
+          return target.batch(statements.map((item) => (item as unknown as { [REAL]: D1PreparedStatement })[REAL]));
+        };
+      return (...args: unknown[]) => {
+        if (name === "exec") count(1);
+        return value.apply(target, args) as unknown;
+      };
+    },
+  });
+}
+
+function countNamespace<T extends object>(namespace: T, counted: (method: string) => void): T {
+  return new Proxy(namespace, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]) => {
+        const made: unknown = value.apply(target, args);
+        return name === "get" || name === "getByName" ? countMethods(made as object, counted) : made;
+      };
+    },
+  });
+}
+
+function countMethods<T extends object>(real: T, counted: (method: string) => void): T {
+  return new Proxy(real, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]) => {
+        counted(String(name));
+        // Called on the object itself: a method of a stub is made anew at each look and knows no `apply`.
+        return (target as Record<PropertyKey, (...given: unknown[]) => unknown>)[name]!(...args);
+      };
+    },
+  });
+}
