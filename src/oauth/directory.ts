@@ -70,7 +70,7 @@ export function createDirectory(
   };
 }
 
-const toRecord = ({ disabled: _, ...client }: ClientRow): ClientRecord => client;
+const toRecord = ({ disabled: _disabled, ...client }: ClientRow): ClientRecord => client;
 
 function withBuiltIn(row: TenantRow, builtIn: BuiltIn): TenantRecord {
   const fromPackage = row.packages.includes(builtIn.package.id) ? builtIn.package.services : [];

@@ -22,7 +22,8 @@ export class FreshCache<K, V> {
   /** The kept value while it is fresh, else what `load` gives. A load that fails is not kept. */
   async get(key: K, nowMs: number, load: () => Promise<V>): Promise<V> {
     const kept = this.#entries.get(key);
-    if (kept !== undefined && nowMs < kept.freshUntilMs) return kept.value;
+    // The lower bound: a clock that was set back makes an entry old, not fresh for as long as it was set back.
+    if (kept !== undefined && nowMs < kept.freshUntilMs && nowMs >= kept.freshUntilMs - this.#ttlMs) return kept.value;
     const generation = this.#generation;
     const value = await load();
     if (generation === this.#generation && this.#keeps(value)) this.#keep(key, value, nowMs + this.#ttlMs);

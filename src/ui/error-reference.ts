@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import { PROBLEM_TYPES } from "../http/errors.ts";
 
 /** The page that `moreInfo` of every error leads to: what each type means and what to do. */
-export function errorReferencePage(): Response {
+export async function errorReferencePage(): Promise<Response> {
   const rows = Object.entries(PROBLEM_TYPES).map(
     ([type, { status, advice }]) =>
       html`<tr id="${type}">
@@ -11,7 +11,7 @@ export function errorReferencePage(): Response {
         <td>${advice}</td>
       </tr>`,
   );
-  const page = html`<!doctype html>
+  const page = await html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
@@ -66,7 +66,7 @@ export function errorReferencePage(): Response {
         </table>
       </body>
     </html>`;
-  return new Response(String(page), {
+  return new Response(page, {
     headers: {
       "content-type": "text/html; charset=utf-8",
       "cache-control": "no-store",

@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
-import type { Schema } from "../../http/validate.ts";
 import { email, identifier, tenantId } from "../fields.ts";
-import { toList, type Params, type Resource } from "../resource.ts";
+import { toList, type Resource } from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";
 
 const body = z.object({ roles: z.array(identifier).check(z.maxLength(100)) });
@@ -44,7 +43,7 @@ export function members(kind: keyof typeof KINDS, { db }: AdminDeps): Resource<z
     noun: `${kind} member`,
     collection: `/${owners}/{id}/members`,
     key: "email",
-    params: z.object({ id: ownerId, email }) as Schema<Params>,
+    params: z.object({ id: ownerId, email }),
     ownerParams: z.object({ id: ownerId }),
     body,
     faults: ({ params, body: { roles } }) =>

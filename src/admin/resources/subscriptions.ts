@@ -1,8 +1,7 @@
 import * as z from "zod/mini";
-import type { Schema } from "../../http/validate.ts";
 import { randomId } from "../../platform/random.ts";
 import { identifier, tenantId } from "../fields.ts";
-import type { Params, Resource } from "../resource.ts";
+import type { Resource } from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";
 
 const body = z.object({});
@@ -28,7 +27,7 @@ export const subscriptions = ({ db, random, builtIn }: AdminDeps): Resource<z.ou
   noun: "subscription",
   collection: "/tenants/{id}/subscriptions",
   key: "packageId",
-  params: z.object({ id: tenantId, packageId: identifier }) as Schema<Params>,
+  params: z.object({ id: tenantId, packageId: identifier }),
   ownerParams: z.object({ id: tenantId }),
   body,
   faults: ({ params }) => db.prepare(FAULTS).bind(params["id"], params["packageId"], builtIn.package.id),

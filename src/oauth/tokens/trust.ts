@@ -50,6 +50,9 @@ export function createTrust(store: TrustStore, sealer: Sealer, onFault: (thrown:
   let changes = 0;
   let settledChanges = 0;
 
+  /** A clock that was set back makes the copy old, not fresh for as long as it was set back. */
+  const isWithin = (ageMs: number, nowMs: number): boolean => Math.abs(nowMs - loadedAtMs) <= ageMs;
+
   async function refresh(nowMs: number): Promise<void> {
     const begunAt = changes;
     const news = await store.news(lastSeq, nowMs);
@@ -61,7 +64,7 @@ export function createTrust(store: TrustStore, sealer: Sealer, onFault: (thrown:
     for (const row of news.revocations) revoked.set(nameOf(row.kind, row.key), row);
     for (const [name, row] of revoked) if (row.expiresSec * 1000 <= nowMs) revoked.delete(name);
     lastSeq = Math.max(lastSeq, news.lastSeq);
-    loadedAtMs = Math.max(loadedAtMs, nowMs);
+    loadedAtMs = nowMs;
     settledChanges = Math.max(settledChanges, begunAt);
   }
 
@@ -72,13 +75,13 @@ export function createTrust(store: TrustStore, sealer: Sealer, onFault: (thrown:
 
   const trust: Trust = {
     async ensure(nowMs, freshness) {
-      if (freshness === "recent" && settledChanges === changes && nowMs - loadedAtMs <= TRUST_AGE.maxMs) return true;
+      if (freshness === "recent" && settledChanges === changes && isWithin(TRUST_AGE.maxMs, nowMs)) return true;
       try {
         await refresh(nowMs);
         return true;
       } catch (thrown) {
         onFault(thrown);
-        return freshness === "recent" && nowMs - loadedAtMs <= TRUST_AGE.withoutD1Ms;
+        return freshness === "recent" && isWithin(TRUST_AGE.withoutD1Ms, nowMs);
       }
     },
 
@@ -97,7 +100,7 @@ export function createTrust(store: TrustStore, sealer: Sealer, onFault: (thrown:
     },
 
     async signingKey(nowMs) {
-      if (nowMs - loadedAtMs > TRUST_AGE.forSigningMs) await refresh(nowMs);
+      if (!isWithin(TRUST_AGE.forSigningMs, nowMs)) await refresh(nowMs);
       if (newestSigner(nowMs) === undefined) {
         // Two isolates may both find none: the database keeps the first, and both read it back.
         await store.addFirstKey(await makeKey(sealer, nowMs), nowMs);

@@ -1,0 +1,74 @@
+import { defineConfig } from "oxlint";
+
+/**
+ * The architecture's rules, held by the linter (ARCHITECTURE.md, "What may import what").
+ * oxlint replaces a rule's options where two overrides match a file, so each kind of file has one list of its own.
+ */
+const ROOMS = ["oauth", "events", "media", "admin", "gateway"];
+
+const upward = {
+  regex: String.raw`^(\.\./)+(app|deps|config|worker|env|jobs|ui)\b`,
+  message: "Nothing points upward: take it as a parameter or a port.",
+};
+const hono = { group: ["hono", "hono/*"], message: "Only http/mount.ts, app.ts and ui/ see Hono." };
+const runtime = {
+  group: ["cloudflare:*"],
+  message: "Only *.do.ts, worker.ts and deps.ts import cloudflare:workers.",
+};
+const otherRooms = (room: string) => ({
+  regex: String.raw`^(\.\./)+(${ROOMS.filter((other) => other !== room).join("|")})/`,
+  message: "A room imports platform/, http/ and itself. Declare a port and bind it in deps.ts.",
+});
+const restricted = (files: string[], patterns: object[]) => ({
+  files,
+  rules: { "no-restricted-imports": ["error", { patterns }] as ["error", object] },
+});
+
+export default defineConfig({
+  plugins: ["typescript", "unicorn", "import", "promise", "oxc"],
+  categories: { correctness: "error", suspicious: "error" },
+  options: { typeAware: true, denyWarnings: true },
+  ignorePatterns: [".build", ".state", "bench/out"],
+  rules: {
+    eqeqeq: "error",
+    "import/no-cycle": "error",
+    "typescript/no-floating-promises": "error",
+    "typescript/no-misused-promises": "error",
+    "typescript/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
+    "typescript/no-explicit-any": "error",
+    "no-restricted-properties": [
+      "error",
+      { object: "Date", property: "now", message: "Time comes from platform/clock.ts." },
+      { object: "crypto", property: "getRandomValues", message: "Randomness comes from platform/random.ts." },
+      { object: "crypto", property: "randomUUID", message: "Randomness comes from platform/random.ts." },
+      { object: "Math", property: "random", message: "Randomness comes from platform/random.ts." },
+    ],
+    // Off: interfaces here declare ports with method syntax; `_` is zod's; rows and JSON are asserted where they enter.
+    "typescript/unbound-method": "off",
+    "typescript/no-unsafe-type-assertion": "off",
+    "typescript/consistent-return": "off",
+    "no-underscore-dangle": "off",
+    "unicorn/consistent-function-scoping": "off",
+    "unicorn/no-array-sort": "off",
+  },
+  overrides: [
+    {
+      files: ["src/platform/clock.ts", "src/platform/random.ts", "test/**", "scripts/**", "bench/**", "vitest.config.ts"],
+      rules: { "no-restricted-properties": "off" },
+    },
+    { files: ["test/**", "scripts/**", "bench/**"], rules: { "typescript/no-explicit-any": "off" } },
+    restricted(["src/platform/*.ts"], [{ group: ["../*"], message: "platform/ knows nothing else." }, hono, runtime]),
+    restricted(
+      ["src/http/*.ts"],
+      [{ regex: String.raw`^\.\./(?!platform/)`, message: "http/ knows platform/ only." }, hono, runtime],
+    ),
+    restricted(
+      ["src/http/mount.ts"],
+      [{ regex: String.raw`^\.\./(?!platform/)`, message: "http/ knows platform/ only." }, runtime],
+    ),
+    ...ROOMS.flatMap((room) => [
+      restricted([`src/${room}/**/*.ts`], [upward, otherRooms(room), hono, runtime]),
+      restricted([`src/${room}/**/*.do.ts`], [upward, otherRooms(room), hono]),
+    ]),
+  ],
+});

@@ -1,0 +1,320 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { call, expectJson, makeClient, makeTenant, OPERATOR, put, tokenFor, unique } from "../support/platform.ts";
+
+const admin = async (path: string, init: { method?: string; json?: unknown } = {}): Promise<Response> =>
+  call(`/admin/v1/${path}`, { ...init, token: await tokenFor(OPERATOR) });
+
+/** One of each resource: where it is, what makes it, what it looks like. */
+async function examples(): Promise<Record<string, { path: string; json: object; shape: object }>> {
+  const tenant = await makeTenant({ subscribed: false });
+  const organization = `${tenant}-org`;
+  const email = `${unique("ada")}@example.org`;
+  const role = unique("role");
+  await put(`users/${email}`, { name: "Ada" });
+  await put(`roles/${role}`, { scopes: ["shop.read"] });
+  const service = unique("svc");
+  return {
+    organization: { path: `organizations/${unique("org")}`, json: { name: "Acme" }, shape: { name: "Acme" } },
+    tenant: {
+      path: `tenants/${unique("t")}`,
+      json: { organization, name: "Shop" },
+      shape: { organization, name: "Shop", disabled: false },
+    },
+    user: {
+      path: `users/${unique("bob")}@example.org`,
+      json: { name: "Bob", password: "correct horse" },
+      shape: { name: "Bob", hasPassword: true, disabled: false },
+    },
+    "tenant member": {
+      path: `tenants/${tenant}/members/${email}`,
+      json: { roles: [role] },
+      shape: { tenant, email, roles: [role] },
+    },
+    "organization member": {
+      path: `organizations/${organization}/members/${email}`,
+      json: { roles: [] },
+      shape: { organization, email, roles: [] },
+    },
+    role: { path: `roles/${unique("role")}`, json: { scopes: ["a.b", "a.*"] }, shape: { scopes: ["a.b", "a.*"] } },
+    client: {
+      path: `clients/${tenant}.${unique("app")}`,
+      json: {
+        tenant,
+        confidential: true,
+        grantTypes: ["client_credentials"],
+        scopes: ["a.b"],
+        redirectUris: ["https://a.example/cb"],
+      },
+      shape: {
+        tenant,
+        confidential: true,
+        grantTypes: ["client_credentials"],
+        redirectUris: ["https://a.example/cb"],
+        disabled: false,
+      },
+    },
+    service: {
+      path: `services/${service}`,
+      json: {
+        sourceUrl: "https://s.example/v1",
+        proxyPath: `/${service}`,
+        scopes: [`${service}.x`],
+        tenant,
+        access: "token",
+      },
+      shape: { sourceUrl: "https://s.example/v1", essential: false, access: "token" },
+    },
+    package: {
+      path: `packages/${unique("pkg")}`,
+      json: { version: "1.2", organization, services: ["media"] },
+      shape: { version: "1.2", organization, services: ["media"] },
+    },
+    subscription: {
+      path: `tenants/${tenant}/subscriptions/platform`,
+      json: {},
+      shape: { tenant, package: "platform" },
+    },
+  };
+}
+
+describe("every resource", () => {
+  it("is made with 201, replaced with 200, shown, listed, removed with 204, and then gone", async () => {
+    for (const [noun, { path, json, shape }] of Object.entries(await examples())) {
+      const made = await expectJson(await admin(path, { method: "PUT", json }), 201);
+      expect(made, noun).toMatchObject(shape);
+      const shown = await expectJson(await admin(path), 200);
+      expect(shown, noun).toMatchObject(shape);
+      expect(await expectJson(await admin(path, { method: "PUT", json }), 200), noun).toEqual(shown);
+      const collection = path.slice(0, path.lastIndexOf("/"));
+      const listed = await admin(`${collection}?pageSize=1000`);
+      expect(listed.headers.get("link"), noun).toContain('rel="self"');
+      expect(await expectJson(listed, 200), noun).toContainEqual(shown);
+      expect((await admin(path, { method: "DELETE" })).status, noun).toBe(204);
+      expect((await admin(path, { method: "DELETE" })).status, noun).toBe(404);
+      const gone = await expectJson(await admin(path), 404);
+      expect(gone.type, noun).toBe("element_resource_non_existing");
+    }
+  });
+
+  it("leaves an audit row for each change and none for a refusal", async () => {
+    const id = unique("org");
+    await put(`organizations/${id}`, { name: "Acme" });
+    await admin(`organizations/${id}`, { method: "PUT", json: {} });
+    await admin(`organizations/${id}`, { method: "DELETE" });
+    await admin(`organizations/${id}`, { method: "DELETE" });
+    const audit = await expectJson<any[]>(await admin("audit?pageSize=1000"), 200);
+    const own = audit.filter((entry) => entry.subject === `organizations/${id}`);
+    expect(own.map((entry) => entry.action)).toEqual(["delete", "put"]);
+    expect(own[0]).toMatchObject({ actor: "plat.operator", outcome: "done" });
+  });
+});
+
+describe("400", () => {
+  it("names a reference that does not exist, and changes nothing", async () => {
+    const tenant = unique("t");
+    const refused = await expectJson(
+      await admin(`tenants/${tenant}`, { method: "PUT", json: { organization: "nowhere", name: "x" } }),
+      400,
+    );
+    expect(refused).toMatchObject({
+      type: "validation_violation",
+      details: [{ type: "invalid_field", field: "organization" }],
+    });
+    expect((await admin(`tenants/${tenant}`)).status).toBe(404);
+  });
+
+  it("names every field that is wrong, in bean notation", async () => {
+    const tenant = await makeTenant();
+    const json = {
+      tenant,
+      confidential: "yes",
+      grantTypes: ["magic"],
+      scopes: ["ok", "no spaces"],
+      redirectUris: ["http://evil.example"],
+    };
+    const refused = await expectJson(await admin(`clients/${tenant}.app`, { method: "PUT", json }), 400);
+    expect(refused.details.map((detail: any) => detail.field).sort()).toEqual([
+      "confidential",
+      "grantTypes[0]",
+      "redirectUris[0]",
+      "scopes[1]",
+    ]);
+    for (const detail of refused.details)
+      expect(detail).toMatchObject({
+        type: "invalid_field",
+        message: expect.any(String),
+        moreInfo: expect.any(String),
+      });
+  });
+
+  it.each([
+    ["https://a.example/cb", true],
+    ["http://127.0.0.1:1234/cb", true],
+    ["http://localhost/cb", true],
+    ["http://[::1]/cb", true],
+    ["com.example.app:/cb", true],
+    ["http://a.example/cb", false],
+    ["https://a.example/cb#x", false],
+    ["https://a.example/cb#", false],
+    ["https://u:p@a.example/cb", false],
+    ["javascript:alert(1)", false],
+    ["data:text/html,x", false],
+    ["myapp:/cb", false],
+    ["/relative", false],
+    ["", false],
+  ])("takes the redirect URI %s: %s", async (uri, taken) => {
+    const tenant = await makeTenant();
+    const json = { tenant, confidential: false, grantTypes: [], scopes: [], redirectUris: [uri] };
+    expect((await admin(`clients/${tenant}.app`, { method: "PUT", json })).status).toBe(taken ? 201 : 400);
+  });
+
+  it.each([
+    ["tenants/UPPER", { organization: "x", name: "x" }],
+    ["tenants/ab", { organization: "x", name: "x" }],
+    ["users/nobody", {}],
+    ["roles/%20", { scopes: [] }],
+    ["services/x1", { sourceUrl: "ftp://x", proxyPath: "/x1", scopes: [], tenant: "abc", access: "token" }],
+    [
+      "services/x1",
+      { sourceUrl: "https://x.example", proxyPath: "/media/v3", scopes: [], tenant: "abc", access: "token" },
+    ],
+  ])("refuses %s", async (path, json) => {
+    expect((await admin(path, { method: "PUT", json })).status).toBe(400);
+  });
+});
+
+describe("409", () => {
+  it("keeps what is in use and names what uses it", async () => {
+    const tenant = await makeTenant();
+    await makeClient({ tenant });
+    for (const path of [`organizations/${tenant}-org`, `tenants/${tenant}`]) {
+      const refused = await expectJson(await admin(path, { method: "DELETE" }), 409);
+      expect(refused).toMatchObject({ type: "conflict_resource" });
+      expect(refused.details.map((detail: any) => detail.type)).toContain("in_use");
+      expect((await admin(path)).status).toBe(200);
+    }
+  });
+
+  it("keeps a name unique among clients", async () => {
+    const tenant = await makeTenant();
+    await makeClient({ tenant, clientId: `${tenant}.one` });
+    const json = { tenant, name: `${tenant}.one`, confidential: false, grantTypes: [], scopes: [] };
+    const refused = await expectJson(await admin(`clients/${tenant}.two`, { method: "PUT", json }), 409);
+    expect(refused).toMatchObject({ type: "conflict_resource", details: [{ type: "taken", field: "name" }] });
+  });
+
+  it("changes nothing that is built in", async () => {
+    const tenant = await makeTenant();
+    const service = { sourceUrl: "https://x.example", proxyPath: "/zz", scopes: [], tenant, access: "token" };
+    expect((await admin("services/media", { method: "PUT", json: service })).status).toBe(409);
+    expect((await admin("services/media", { method: "DELETE" })).status).toBe(409);
+    expect((await admin("packages/platform", { method: "DELETE" })).status).toBe(409);
+    expect(
+      (await admin("tenants/plat", { method: "PUT", json: { organization: `${tenant}-org`, name: "x" } })).status,
+    ).toBe(409);
+    const client = { tenant, confidential: false, grantTypes: [], scopes: [] };
+    expect((await admin("clients/plat.operator", { method: "PUT", json: client })).status).toBe(409);
+    expect((await admin("clients/plat.authorization", { method: "PUT", json: client })).status).toBe(409);
+    expect(
+      (await admin(`clients/${tenant}.x`, { method: "PUT", json: { ...client, name: "plat.authorization" } })).status,
+    ).toBe(409);
+    expect(await expectJson(await admin("services/media"), 200)).toMatchObject({
+      builtIn: true,
+      scopes: expect.arrayContaining(["plat.media_view"]),
+    });
+  });
+});
+
+describe("secrets", () => {
+  it("shows a generated secret once and keeps only its digest", async () => {
+    const client = await makeClient();
+    expect(client.clientSecret).toMatch(/^[A-Za-z0-9_-]{43}$/);
+    const shown = await (await admin(`clients/${client.clientId}`)).text();
+    expect(shown).not.toContain(client.clientSecret);
+    const rows = await env.DB.prepare("SELECT * FROM client_secret WHERE client = ?").bind(client.clientId).all();
+    expect(JSON.stringify(rows.results)).not.toContain(client.clientSecret);
+  });
+
+  it("keeps the secret through a PUT without one, and replaces it by a PUT with one", async () => {
+    const client = await makeClient();
+    const { clientId, tenant } = client;
+    const json = { tenant, confidential: true, grantTypes: ["client_credentials"], scopes: [] };
+    expect(await put(`clients/${clientId}`, json)).not.toHaveProperty("clientSecret");
+    await tokenFor(client);
+    const clientSecret = "n".repeat(32);
+    await put(`clients/${clientId}`, { ...json, clientSecret });
+    await tokenFor({ clientId, clientSecret });
+    await expect((async () => tokenFor(client))()).rejects.toThrow("401");
+  });
+
+  it("lets two secrets live after a rotation, and never three", async () => {
+    const first = await makeClient();
+    const { clientId } = first;
+    const rotate = async () => {
+      const { clientSecret } = await expectJson(await admin(`clients/${clientId}/secret`, { method: "POST" }), 201);
+      return { clientId, clientSecret: clientSecret as string };
+    };
+    const second = await rotate();
+    await tokenFor(first);
+    await tokenFor(second);
+    const third = await rotate();
+    await tokenFor(second);
+    await tokenFor(third);
+    await expect((async () => tokenFor(first))()).rejects.toThrow("401");
+    expect((await admin("clients/no.such/secret", { method: "POST" })).status).toBe(404);
+  });
+
+  it("keeps a password through a PUT without one, and shows none", async () => {
+    const email = `${unique("eve")}@example.org`;
+    await put(`users/${email}`, { password: "first password" });
+    const hash = () =>
+      env.DB.prepare("SELECT password_hash FROM user WHERE email = ?").bind(email).first<string>("password_hash");
+    const before = await hash();
+    expect(before).toMatch(/^scrypt\$15\$8\$1\$/);
+    await put(`users/${email.toUpperCase()}`, { name: "Eve" });
+    expect(await hash()).toBe(before);
+    expect(await (await admin(`users/${email}`)).text()).not.toContain("scrypt");
+  });
+});
+
+describe("paging", () => {
+  it("follows next links through every row once, while others write", async () => {
+    const prefix = unique("page");
+    for (let n = 0; n < 7; n++) await put(`roles/${prefix}-${n}`, { scopes: [] });
+    const seen: string[] = [];
+    let url: string | undefined = "/admin/v1/roles?pageSize=3";
+    for (let page = 0; url !== undefined && page < 100; page++) {
+      const response: Response = await call(url, { token: await tokenFor(OPERATOR) });
+      const link = response.headers.get("link") ?? "";
+      for (const role of await expectJson<any[]>(response, 200)) seen.push(role.name);
+      url = /<([^>]+)>; rel="next"/.exec(link)?.[1];
+      expect(link.includes('rel="prev"')).toBe(page > 0);
+      // A row before the cursor comes and another goes: neither skips nor repeats what follows.
+      await put(`roles/0${prefix}-${page}`, { scopes: [] });
+    }
+    const own = seen.filter((name) => name.startsWith(prefix));
+    expect(own).toEqual([0, 1, 2, 3, 4, 5, 6].map((n) => `${prefix}-${n}`));
+  });
+
+  it.each([
+    "pageNumber=0",
+    "pageNumber=-1",
+    "pageNumber=x",
+    "pageSize=0",
+    "pageSize=1001",
+    "pageSize=1e3",
+    "pageSize=",
+  ])("refuses %s", async (query) => {
+    const refused = await expectJson(await admin(`roles?${query}`), 400);
+    expect(refused).toMatchObject({ type: "validation_violation", details: [{ type: "out_of_range_parameter" }] });
+  });
+
+  it("refuses a cursor that is not from a link, and jumps by number", async () => {
+    for (const cursor of ["x", "e30", "bnVsbA", "_____", "W1tdXQ"])
+      expect((await admin(`roles?cursor=${cursor}`)).status).toBe(400);
+    const all = await expectJson<any[]>(await admin("roles?pageSize=1000"), 200);
+    const second = await expectJson<any[]>(await admin("roles?pageSize=2&pageNumber=2"), 200);
+    expect(second).toEqual(all.slice(2, 4));
+  });
+});
