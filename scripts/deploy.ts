@@ -1,0 +1,162 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { unstable_readConfig } from "wrangler";
+import { readConfig } from "../src/config.ts";
+import { BUNDLE_BUDGET_GZIP_BYTES, bundleWorker, wrangler } from "./lib/bundle.ts";
+import { readDevVars } from "./lib/dev-vars.ts";
+import { ROOT } from "./lib/root.ts";
+import { run } from "./lib/run.ts";
+import { StartError } from "./lib/settings.ts";
+
+const HELP = `npm run deploy                puts the platform on Cloudflare; safe to repeat
+npm run deploy -- --dry-run   bundles offline, prints the size, fails over the budget
+
+Needs an account that wrangler is signed in to (or CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID) and
+  PUBLIC_URL               https://<host>, a host name in a zone of that account
+Each variable of [vars] in wrangler.toml is taken from the environment where it is set.
+
+It makes what is missing (D1 database, R2 bucket with CORS and lifecycle, queues, secrets), applies the migrations,
+deploys to the custom domain, and takes the tour there. New secrets are kept in .deploy.vars: move them to a safe place.
+`;
+const CONFIG = join(ROOT, "wrangler.toml");
+/** wrangler.toml with the account's database and this deployment's variables. Made anew each time, not committed. */
+const DEPLOY_CONFIG = join(ROOT, "wrangler.deploy.toml");
+const SECRETS_PATH = join(ROOT, ".deploy.vars");
+const PLACEHOLDER_DATABASE = "00000000-0000-0000-0000-000000000000";
+const DAY_SEC = 86_400;
+
+const SECRETS: Readonly<Record<string, () => string>> = {
+  OPERATOR_CLIENT_SECRET: () => randomBytes(32).toString("base64url"),
+  SEAL_KEYS: () => `k1:${randomBytes(32).toString("base64")}`,
+};
+
+async function dryRun(): Promise<void> {
+  const { path, sizeBytes, gzipBytes } = await bundleWorker(join(ROOT, ".build"), { minify: true });
+  const kib = (bytes: number): string => `${(bytes / 1024).toFixed(1)} KiB`;
+  const budget = `budget ${kib(BUNDLE_BUDGET_GZIP_BYTES)}`;
+  console.log(`${path}\n${kib(sizeBytes)}, gzip ${kib(gzipBytes)} (${budget})`);
+  if (gzipBytes > BUNDLE_BUDGET_GZIP_BYTES) throw new StartError("The bundle is over its budget.");
+}
+
+/** Each step looks first and makes only what is missing, so a deployment that broke off is simply run again. */
+async function deploy(): Promise<void> {
+  const publicUrl = process.env["PUBLIC_URL"] ?? "";
+  const host = /^https:\/\/([^/:]+)\/?$/.exec(publicUrl)?.[1];
+  if (host === undefined)
+    throw new StartError("Set PUBLIC_URL=https://<host> first: the origin of every link and of the token issuer.");
+  const config = unstable_readConfig({ config: CONFIG }, { hideWarnings: true });
+  const worker = config.name ?? "";
+
+  const vars: Record<string, string> = {};
+  for (const [name, value] of Object.entries(config.vars)) vars[name] = process.env[name] ?? String(value);
+  const secrets = await missingSecrets(worker);
+  readConfig({ ...vars, OPERATOR_CLIENT_SECRET: "x".repeat(32), SEAL_KEYS: SECRETS["SEAL_KEYS"]?.() });
+
+  const databases = config.d1_databases.map(({ database_name: name = "" }) => name);
+  const ids = await Promise.all(databases.map(ensureDatabase));
+  writeFileSync(DEPLOY_CONFIG, deploymentConfig(ids[0] ?? "", vars));
+  for (const { bucket_name: bucket = "" } of config.r2_buckets) await ensureBucket(bucket);
+  const { producers = [], consumers = [] } = config.queues;
+  for (const queue of new Set([...producers, ...consumers].map((item) => item.queue))) await ensureQueue(queue);
+
+  for (const name of databases) await step(["d1", "migrations", "apply", name, "--remote", "--config", DEPLOY_CONFIG]);
+  const args = ["deploy", "--config", DEPLOY_CONFIG, "--domain", host];
+  await withJsonFile(secrets, (path) => step([...args, "--secrets-file", path]));
+  await takeTour(publicUrl, vars);
+}
+
+async function ensureDatabase(name: string): Promise<string> {
+  const find = async (): Promise<string | undefined> => {
+    const list: { name: string; uuid: string }[] = JSON.parse(await wrangler(["d1", "list", "--json"]));
+    return list.find((database) => database.name === name)?.uuid;
+  };
+  const known = await find();
+  if (known !== undefined) return known;
+  await step(["d1", "create", name]);
+  const made = await find();
+  if (made === undefined) throw new StartError(`The database ${name} was made and is not listed. Try again.`);
+  return made;
+}
+
+/** Uploads may come from any page; what a broken upload leaves under incoming/ goes after two days. */
+async function ensureBucket(name: string): Promise<void> {
+  if (!(await succeeds(["r2", "bucket", "info", name]))) await step(["r2", "bucket", "create", name]);
+  const allowed = { origins: ["*"], methods: ["GET", "HEAD", "PUT"], headers: ["content-type", "content-disposition"] };
+  const cors = { rules: [{ allowed, exposeHeaders: ["ETag"], maxAgeSeconds: 3600 }] };
+  await withJsonFile(cors, (path) => step(["r2", "bucket", "cors", "set", name, "--file", path, "--force"]));
+  const condition = { type: "Age", maxAge: 2 * DAY_SEC };
+  const rule = {
+    id: "incoming",
+    enabled: true,
+    conditions: { prefix: "incoming/" },
+    deleteObjectsTransition: { condition },
+  };
+  const lifecycle = { rules: [rule] };
+  await withJsonFile(lifecycle, (path) => step(["r2", "bucket", "lifecycle", "set", name, "--file", path, "--force"]));
+}
+
+async function ensureQueue(name: string): Promise<void> {
+  if (!(await succeeds(["queues", "info", name]))) await step(["queues", "create", name]);
+}
+
+/** Secrets that the Worker does not have yet: from the environment, from an earlier attempt, or new. */
+async function missingSecrets(worker: string): Promise<Record<string, string>> {
+  const listed = await wrangler(["secret", "list", "--name", worker, "--format", "json"]).catch(() => "[]");
+  const known = new Set((JSON.parse(listed) as { name: string }[]).map(({ name }) => name));
+  const kept = readDevVars(SECRETS_PATH);
+  const missing: Record<string, string> = {};
+  for (const [name, make] of Object.entries(SECRETS))
+    if (!known.has(name)) missing[name] = process.env[name] || (kept[name] ?? make());
+  const lines = Object.entries({ ...kept, ...missing }).map(([name, value]) => `${name}="${value}"\n`);
+  if (Object.keys(missing).length > 0) writeFileSync(SECRETS_PATH, lines.join(""), { mode: 0o600 });
+  return missing;
+}
+
+function deploymentConfig(databaseId: string, vars: Record<string, string>): string {
+  let text = readFileSync(CONFIG, "utf8").replace(PLACEHOLDER_DATABASE, databaseId);
+  for (const [name, value] of Object.entries(vars))
+    text = text.replace(new RegExp(`^${name} = .*$`, "m"), () => `${name} = ${JSON.stringify(value)}`);
+  return text;
+}
+
+async function takeTour(publicUrl: string, vars: Record<string, string>): Promise<void> {
+  const secret = process.env["OPERATOR_CLIENT_SECRET"] || readDevVars(SECRETS_PATH)["OPERATOR_CLIENT_SECRET"];
+  if (secret === undefined) return console.log("No tour: set OPERATOR_CLIENT_SECRET to have one.");
+  const args = [join(ROOT, "scripts", "tour.ts"), "--url", publicUrl];
+  const env = { ...process.env, ...vars, OPERATOR_CLIENT_SECRET: secret };
+  const { code } = await run(process.execPath, args, { env, show: true });
+  if (code !== 0) throw new StartError("It is deployed, and the tour found something wrong.");
+}
+
+async function step(args: readonly string[]): Promise<void> {
+  console.log(`wrangler ${args.join(" ")}`);
+  await wrangler(args);
+}
+
+const succeeds = (args: readonly string[]): Promise<boolean> =>
+  wrangler(args).then(
+    () => true,
+    () => false,
+  );
+
+async function withJsonFile(value: unknown, use: (path: string) => Promise<void>): Promise<void> {
+  const path = join(ROOT, ".build", `${randomBytes(6).toString("hex")}.json`);
+  writeFileSync(path, JSON.stringify(value), { mode: 0o600 });
+  try {
+    await use(path);
+  } finally {
+    rmSync(path);
+  }
+}
+
+try {
+  const options = { help: { type: "boolean" }, "dry-run": { type: "boolean" } } as const;
+  const { values } = parseArgs({ options });
+  if (values.help === true) console.log(HELP);
+  else await (values["dry-run"] === true ? dryRun() : deploy());
+} catch (error) {
+  console.error(error instanceof StartError ? error.message : error);
+  process.exit(1);
+}
