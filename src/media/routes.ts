@@ -1,3 +1,30 @@
+/**
+ * Media service (specification: media.md; contract section 4).
+ *
+ * States of a file, in its row:
+ *
+ *   create → pending ── commit ──→ committed ── delete ──→ removed → (no row)
+ *               └────── delete, or a day without commit ──────↑
+ *
+ * - Bytes come by `PUT` to the signed link and go to R2 under the condition that nothing is there (upload.ts). The row
+ *   does not change then: what was uploaded is what R2 says at the commit.
+ * - Commit, delete and sweep each change the row in one write that is conditional on its state, so exactly one of them
+ *   wins. The commit pins ETag and size; no link writes over them.
+ * - `removed` ends every read at once. Bytes are deleted after that, by the operation and again by the sweep (purge.ts);
+ *   the row goes last, when no link can bring bytes any more.
+ *
+ * States of a variant, one row for each making, named by a nonce:
+ *
+ *   create with clip/crop → declared ── commit of the file ──→ pending ──→ ready
+ *   POST variants → pending                                       └─────→ failed (with a reason)
+ *   any of them ── delete ──→ removed → (no row)
+ *
+ * - The row comes before the message; a message that is lost is sent again by the sweep, one that comes twice finds
+ *   nothing to do. Only the consumer writes `ready` and `failed`, from `pending` alone, and `ready` only while the file
+ *   is committed; else it deletes what it wrote (make-variant.ts).
+ *
+ * `due_at` of both says when the sweep has to look at a row.
+ */
 import type { ClientAccess } from "../http/auth.ts";
 import type { Route } from "../http/route.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -5,7 +32,25 @@ import type { Log } from "../platform/log.ts";
 import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
 import type { Sealer } from "../platform/seal.ts";
+import { createBlobStore } from "./blob-store.ts";
+import { commitFile } from "./commit.ts";
+import { contentRoutes } from "./content.ts";
+import type { MediaContext } from "./context.ts";
+import { createFile } from "./create-file.ts";
+import { deleteFile } from "./delete-file.ts";
+import { fetchPrivateFile, fetchPublicFile } from "./fetch-file.ts";
+import { createImagesBinding } from "./images-binding.ts";
+import { createLinks } from "./links.ts";
+import { readMetadata, replaceMetadata } from "./metadata.ts";
+import { createDueStore } from "./store/due.ts";
+import { createFileStore } from "./store/files.ts";
+import { createVariantStore } from "./store/variants.ts";
+import { sweepMedia } from "./sweep.ts";
+import { uploadFile } from "./upload.ts";
+import { consumeVariantJobs } from "./variant-consumer.ts";
 import type { VariantJob } from "./variant-job.ts";
+import { createVariantQueue } from "./variant-queue.ts";
+import { createVariants, deleteVariants, listVariants } from "./variants.ts";
 
 export interface MediaDeps {
   readonly names: Names;
@@ -26,12 +71,44 @@ export interface MediaDeps {
 
 export interface Media {
   readonly routes: readonly Route[];
-  /** Consumers by queue name, without the deployment's prefix. */
-  consume(batch: MessageBatch<unknown>): Promise<void>;
-  /** Removes what was never committed and what was deleted. */
+  /** Takes the batches of the variant queue and of its dead-letter queue. */
+  consume(batch: MessageBatch): Promise<void>;
+  /** Removes what was never committed and what was deleted, and sends lost jobs again. */
   sweep(nowMs: number): Promise<void>;
 }
 
-export function createMedia(_deps: MediaDeps): Media {
-  return { routes: [], consume: async () => {}, sweep: async () => {} };
+export function createMedia(deps: MediaDeps): Media {
+  const media: MediaContext = {
+    log: deps.log,
+    random: deps.random,
+    access: deps.access,
+    files: createFileStore(deps.db),
+    variants: createVariantStore(deps.db),
+    due: createDueStore(deps.db),
+    blobs: createBlobStore(deps.bucket, deps.random),
+    links: createLinks(deps.sealer, deps.contentUrl),
+    queue: createVariantQueue(deps.jobs),
+    transformer: createImagesBinding(deps.images),
+    maxUploadBytes: deps.maxUploadBytes,
+  };
+  return {
+    routes: [
+      ...(["private", "public"] as const).flatMap((visibility) => [
+        createFile(media, visibility),
+        commitFile(media, visibility),
+        deleteFile(media, visibility),
+        readMetadata(media, visibility),
+        replaceMetadata(media, visibility),
+        listVariants(media, visibility),
+        createVariants(media, visibility),
+        deleteVariants(media, visibility),
+      ]),
+      fetchPrivateFile(media),
+      fetchPublicFile(media),
+      uploadFile(media),
+      ...contentRoutes(media),
+    ],
+    consume: (batch) => consumeVariantJobs(media, batch),
+    sweep: (nowMs) => sweepMedia(media, nowMs),
+  };
 }

@@ -1,0 +1,172 @@
+import { randomId, type Random } from "../platform/random.ts";
+import { err, ok, type Result } from "../platform/result.ts";
+import type { ByteRange } from "./byte-range.ts";
+import { LIMITS } from "./limits.ts";
+import { PartReader } from "./part-reader.ts";
+
+/**
+ * Bytes in R2. Three kinds of keys:
+ * - `blob/{file}`: the master, written once, under the condition that nothing is there.
+ * - `variant/{file}/{nonce}`: one making of a variant. Only jobs with this nonce write there, and they write the same.
+ * - `incoming/{file}/{random}`: where an upload of unknown length is collected before it becomes the master. What a
+ *   crash leaves there goes with the file, or by the bucket's lifecycle rule.
+ */
+export interface BlobStore {
+  head(key: string): Promise<R2Object | null>;
+  get(key: string, range?: ByteRange): Promise<R2ObjectBody | null>;
+  /** Stores all of the upload or nothing. Storage that fails throws. */
+  putMaster(upload: MasterUpload): Promise<Result<R2Object, UploadFault>>;
+  /** Stores a stream of unknown length; its size in bytes, undefined when it broke off. */
+  putVariant(key: string, first: Uint8Array, more: PartReader, contentType: string): Promise<number | undefined>;
+  delete(keys: readonly string[]): Promise<void>;
+  deleteIncoming(fileId: string): Promise<void>;
+}
+
+export interface MasterUpload {
+  readonly fileId: string;
+  readonly body: ReadableStream<Uint8Array> | null;
+  /** Undefined when the upload came without a length. */
+  readonly lengthBytes: number | undefined;
+  readonly maxBytes: number;
+  readonly contentType: string;
+  readonly fileName: string | undefined;
+}
+
+export type UploadFault = "exists" | "too_large" | "interrupted";
+
+export const masterKey = (fileId: string): string => `blob/${fileId}`;
+export const variantKey = (fileId: string, nonce: string): string => `variant/${fileId}/${nonce}`;
+const incomingPrefix = (fileId: string): string => `incoming/${fileId}/`;
+
+/** The name that came with an upload. Percent-encoded: metadata travels in headers. */
+export const fileNameOf = (object: R2Object): string | undefined => {
+  const encoded = object.customMetadata?.["fileName"];
+  return encoded === undefined ? undefined : decodeURIComponent(encoded);
+};
+
+export function createBlobStore(bucket: R2Bucket, random: Random): BlobStore {
+  return {
+    head: (key) => bucket.head(key),
+    get: (key, range) => bucket.get(key, range === undefined ? {} : { range }),
+    putMaster: (upload) =>
+      upload.lengthBytes === undefined && upload.body !== null
+        ? putUnknownLength(bucket, random, upload, new PartReader(upload.body, LIMITS.partBytes))
+        : putKnownLength(bucket, upload, upload.body, upload.lengthBytes ?? 0),
+    putVariant: async (key, first, more, contentType) => {
+      const httpMetadata = { contentType };
+      if (more.ended) return (await bucket.put(key, first, { httpMetadata })).size;
+      const stored = await putParts(bucket, key, first, more, Infinity, { httpMetadata });
+      return stored.ok ? stored.value.size : undefined;
+    },
+    async delete(keys) {
+      for (let at = 0; at < keys.length; at += LIMITS.keysPerDelete)
+        await bucket.delete(keys.slice(at, at + LIMITS.keysPerDelete));
+    },
+    async deleteIncoming(fileId) {
+      const listed = await bucket.list({ prefix: incomingPrefix(fileId) });
+      if (listed.objects.length > 0) await bucket.delete(listed.objects.map((object) => object.key));
+    },
+  };
+}
+
+const masterOptions = ({ contentType, fileName }: MasterUpload): R2PutOptions & { onlyIf: R2Conditional } => ({
+  onlyIf: { etagDoesNotMatch: "*" },
+  httpMetadata: { contentType },
+  ...(fileName === undefined ? {} : { customMetadata: { fileName: encodeURIComponent(fileName) } }),
+});
+
+async function putKnownLength(
+  bucket: R2Bucket,
+  upload: MasterUpload,
+  body: ReadableStream<Uint8Array> | null,
+  lengthBytes: number,
+): Promise<Result<R2Object, UploadFault>> {
+  if (lengthBytes > upload.maxBytes) return err("too_large");
+  if (body === null) return lengthBytes === 0 ? putBytes(bucket, upload, new Uint8Array(0)) : err("interrupted");
+  const fixed = new FixedLengthStream(lengthBytes);
+  const stop = new AbortController();
+  let settled = false;
+  let brokeOff = false;
+  const piped = body.pipeTo(fixed.writable, { signal: stop.signal }).catch(() => {
+    brokeOff = !settled;
+  });
+  try {
+    const object = await bucket.put(masterKey(upload.fileId), fixed.readable, masterOptions(upload));
+    return object === null ? err("exists") : ok(object);
+  } catch (thrown) {
+    // A FixedLengthStream says with a TypeError that more or fewer bytes came than were announced.
+    if (brokeOff || thrown instanceof TypeError) return err("interrupted");
+    throw thrown;
+  } finally {
+    // A refused put leaves the rest of the body unread.
+    settled = true;
+    stop.abort();
+    await piped;
+  }
+}
+
+async function putBytes(
+  bucket: R2Bucket,
+  upload: MasterUpload,
+  bytes: Uint8Array,
+): Promise<Result<R2Object, UploadFault>> {
+  if (bytes.byteLength > upload.maxBytes) return err("too_large");
+  const object = await bucket.put(masterKey(upload.fileId), bytes, masterOptions(upload));
+  return object === null ? err("exists") : ok(object);
+}
+
+/** R2 must know a length before it takes a stream, so a longer upload is collected first and then moved. */
+async function putUnknownLength(
+  bucket: R2Bucket,
+  random: Random,
+  upload: MasterUpload,
+  parts: PartReader,
+): Promise<Result<R2Object, UploadFault>> {
+  const first = await parts.next();
+  if (!first.ok) return first;
+  if (parts.ended) return putBytes(bucket, upload, first.value);
+  const key = `${incomingPrefix(upload.fileId)}${randomId(random)}`;
+  const collected = await putParts(bucket, key, first.value, parts, upload.maxBytes, {});
+  if (!collected.ok) return collected;
+  try {
+    const object = await bucket.get(key);
+    if (object === null) throw new Error("a collected upload is gone");
+    return await putKnownLength(bucket, upload, object.body, object.size);
+  } finally {
+    await bucket.delete(key);
+  }
+}
+
+/** One multipart upload: complete, or nothing of it stays. */
+async function putParts(
+  bucket: R2Bucket,
+  key: string,
+  first: Uint8Array,
+  more: PartReader,
+  maxBytes: number,
+  options: R2MultipartOptions,
+): Promise<Result<R2Object, "too_large" | "interrupted">> {
+  const multipart = await bucket.createMultipartUpload(key, options);
+  try {
+    const done: R2UploadedPart[] = [];
+    let sizeBytes = 0;
+    for (let part = first; part.byteLength > 0;) {
+      sizeBytes += part.byteLength;
+      if (sizeBytes > maxBytes) return await abandon(multipart, more, "too_large");
+      done.push(await multipart.uploadPart(done.length + 1, part));
+      const next = await more.next();
+      if (!next.ok) return await abandon(multipart, more, next.error);
+      part = next.value;
+    }
+    return ok(await multipart.complete(done));
+  } catch (thrown) {
+    await abandon(multipart, more, "interrupted").catch(() => undefined);
+    throw thrown;
+  }
+}
+
+async function abandon<E>(multipart: R2MultipartUpload, more: PartReader, fault: E): Promise<Result<never, E>> {
+  await more.cancel();
+  await multipart.abort();
+  return err(fault);
+}

@@ -1,0 +1,97 @@
+import * as z from "zod/mini";
+import type { Principal } from "../http/auth.ts";
+import { defineRoute, json, jsonObjectBody, scoped, type Route } from "../http/route.ts";
+import { matching } from "../http/validate.ts";
+import { sha256Hex } from "../platform/hash.ts";
+import { PATTERNS } from "../platform/names.ts";
+import { err, ok, type Result } from "../platform/result.ts";
+import { fileNameOf, masterKey } from "./blob-store.ts";
+import { fileCaller, type MediaContext } from "./context.ts";
+import { toProblem, type MediaFailure } from "./failure.ts";
+import { LIMITS } from "./limits.ts";
+import { filePath, type Visibility } from "./links.ts";
+import type { FileCaller } from "./store/files.ts";
+
+/** `POST P/{fileId}/commit`: pins what was uploaded and gives the file its tenant. */
+export const commitFile = (media: MediaContext, visibility: Visibility): Route =>
+  defineRoute({
+    method: "POST",
+    path: `${filePath(visibility)}/{fileId}/commit`,
+    summary: `Commit a ${visibility} file`,
+    access: scoped("media_manage"),
+    params: z.object({ fileId: z.string() }),
+    query: z.object({ tenant: z.optional(matching(PATTERNS.tenant)) }),
+    body: jsonObjectBody(LIMITS.metadataMaxBytes, true),
+    async handle({ principal, params: { fileId }, query, body, nowMs, publicBase, after }) {
+      const caller = fileCaller(principal, visibility);
+      if (!caller.ok) return toProblem(caller.error);
+      const tenant = await tenantOf(media, principal, query.tenant, nowMs);
+      if (!tenant.ok) return toProblem(tenant.error);
+      const request = { fileId, tenant: tenant.value, metadata: body ?? "{}", nowMs };
+      const committed = await commit(media, caller.value, request);
+      if (!committed.ok) return toProblem(committed.error);
+      after(media.queue.send(committed.value.map((nonce) => ({ fileId, nonce }))));
+      return json(202, { id: fileId, link: media.links.file(publicBase, visibility, fileId) });
+    },
+  });
+
+/** Contract 4.4: the tenant named, else the token's. A token for one tenant names that one only. */
+async function tenantOf(
+  media: MediaContext,
+  principal: Principal,
+  named: string | undefined,
+  nowMs: number,
+): Promise<Result<string, MediaFailure>> {
+  const tenant = named ?? principal.tenant;
+  if (tenant === "") return err({ kind: "no_tenant" });
+  if (tenant === principal.tenant) return ok(tenant);
+  const allowed = !principal.tenantExplicit && (await media.access.mayActFor(principal.clientId, tenant, nowMs));
+  return allowed ? ok(tenant) : err({ kind: "foreign_tenant", tenant });
+}
+
+interface CommitRequest {
+  readonly fileId: string;
+  readonly tenant: string;
+  readonly metadata: string;
+  readonly nowMs: number;
+}
+
+/** The nonces of the variants to make. A commit whose answer was lost may be repeated: it changes nothing more. */
+async function commit(
+  media: MediaContext,
+  caller: FileCaller,
+  { fileId, tenant, metadata, nowMs }: CommitRequest,
+): Promise<Result<readonly string[], MediaFailure>> {
+  const digest = await sha256Hex(JSON.stringify([tenant, metadata]));
+  const before = await repeated(media, caller, fileId, digest);
+  if (before !== "pending") return before;
+  const object = await media.blobs.head(masterKey(fileId));
+  if (object === null) return err({ kind: "file_not_uploaded" });
+  const started = await media.files.commit(fileId, caller, {
+    tenant,
+    committedAt: nowMs,
+    sizeBytes: object.size,
+    etag: object.etag,
+    fileName: fileNameOf(object),
+    digest,
+    metadata,
+    variantsDueAt: nowMs + LIMITS.variantResendMs,
+  });
+  if (started !== undefined) return ok(started);
+  // Another commit, a deletion or the sweep came in between.
+  const now = await repeated(media, caller, fileId, digest);
+  return now === "pending" ? err({ kind: "no_file" }) : now;
+}
+
+/** What the row says: still `pending`, committed alike (nothing to do), committed differently, or nobody's. */
+async function repeated(
+  media: MediaContext,
+  caller: FileCaller,
+  fileId: string,
+  digest: string,
+): Promise<"pending" | Result<readonly string[], MediaFailure>> {
+  const file = await media.files.findOwned(fileId, caller);
+  if (file === undefined) return err({ kind: "no_file" });
+  if (file.state === "pending") return "pending";
+  return file.commitDigest === digest ? ok([]) : err({ kind: "already_committed" });
+}

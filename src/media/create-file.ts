@@ -1,0 +1,53 @@
+import * as z from "zod/mini";
+import { defineRoute, json, optionalJsonBody, scoped, type Route } from "../http/route.ts";
+import { randomId } from "../platform/random.ts";
+import { fileCaller, type MediaContext } from "./context.ts";
+import { isContentType, isMasterType } from "./content-type.ts";
+import { toProblem } from "./failure.ts";
+import { newFileId } from "./file-id.ts";
+import { LIMITS } from "./limits.ts";
+import { filePath, type Visibility } from "./links.ts";
+import { namedVariants, variantParameters } from "./variant-query.ts";
+
+const DEFAULT_CONTENT_TYPE = "binary/octet-stream";
+
+/** Not a type of content but a way to send several: the specification leaves it out of this version. */
+const isMultipart = (type: string): boolean => /^multipart\/form-data\b/i.test(type);
+
+const contentType = z.string().check(
+  z.maxLength(LIMITS.contentTypeMaxChars),
+  z.refine((type) => isContentType(type) && !isMultipart(type), "must be a media type such as image/png"),
+);
+
+/** `POST P`: a pending file. Its row is there before its link is, so no byte is ever without an owner. */
+export const createFile = (media: MediaContext, visibility: Visibility): Route =>
+  defineRoute({
+    method: "POST",
+    path: filePath(visibility),
+    summary: `Create the upload link of a ${visibility} file`,
+    access: scoped("media_manage"),
+    query: z.object(variantParameters),
+    body: optionalJsonBody(z.object({ "Content-Type": z.optional(contentType) })),
+    async handle({ principal, query, body, nowMs, publicBase }) {
+      const caller = fileCaller(principal, visibility);
+      if (!caller.ok) return toProblem(caller.error);
+      const named = namedVariants(query);
+      if (!named.ok) return toProblem(named.error);
+      const type = body?.["Content-Type"] ?? DEFAULT_CONTENT_TYPE;
+      if (named.value.length > 0 && !isMasterType(type))
+        return toProblem({ kind: "unsupported_content_type", contentType: type });
+      const id = newFileId(nowMs, media.random);
+      await media.files.create({
+        id,
+        client: caller.value.client,
+        visibility,
+        contentType: type,
+        variants: named.value.map((name) => ({ ...name, nonce: randomId(media.random) })),
+        createdAt: nowMs,
+        dueAt: nowMs + LIMITS.uncommittedTtlMs,
+      });
+      const uploadLink = await media.links.upload(publicBase, id, type, nowMs);
+      const commitLink = `${media.links.file(publicBase, visibility, id)}/commit`;
+      return json(200, { id, uploadLink, commitLink }, { "cache-control": "no-store" });
+    },
+  });

@@ -1,0 +1,97 @@
+import { invalid, notFound, problem, type Problem } from "../http/errors.ts";
+import { LIMITS } from "./limits.ts";
+
+/** Every way in which an operation of this service can fail, and what the caller is told. */
+export type MediaFailure =
+  | { readonly kind: "no_file" }
+  | { readonly kind: "no_variant" }
+  | { readonly kind: "variant_pending" }
+  | { readonly kind: "no_content" }
+  | { readonly kind: "no_client_name" }
+  | { readonly kind: "no_tenant" }
+  | { readonly kind: "foreign_tenant"; readonly tenant: string }
+  | { readonly kind: "link_forged" }
+  | { readonly kind: "link_expired" }
+  | { readonly kind: "wrong_content_type"; readonly expected: string }
+  | { readonly kind: "content_encoding" }
+  | { readonly kind: "too_large"; readonly maxBytes: number }
+  | { readonly kind: "interrupted" }
+  | { readonly kind: "storage_unavailable"; readonly reason: string }
+  | { readonly kind: "already_uploaded" }
+  | { readonly kind: "file_not_uploaded" }
+  | { readonly kind: "already_committed" }
+  | { readonly kind: "unsupported_content_type"; readonly contentType: string }
+  | { readonly kind: "no_variant_named" }
+  | { readonly kind: "several_variants_named" }
+  | { readonly kind: "too_many_variants" }
+  | { readonly kind: "precondition_failed" }
+  | { readonly kind: "range_not_satisfiable"; readonly sizeBytes: number };
+
+export function toProblem(failure: MediaFailure): Problem {
+  switch (failure.kind) {
+    case "no_file":
+      return notFound("file");
+    case "no_variant":
+      return notFound("variant");
+    case "no_content":
+      return notFound("content");
+    case "variant_pending":
+      return problem("element_resource_non_existing", "This variant is still being made.", {
+        headers: { "retry-after": String(LIMITS.variantRetryAfterSec) },
+      });
+    case "no_client_name":
+      return problem("insufficient_permissions", "Files belong to clients: get a token with a client of your own.");
+    case "no_tenant":
+      return invalid("missing_query_parameter", "tenant", "The token names no tenant, so tenant is needed.");
+    case "foreign_tenant":
+      return problem("insufficient_permissions", `The client may not act for the tenant ${failure.tenant}.`);
+    case "link_forged":
+      return problem("insufficient_permissions", "The link is not valid: use it exactly as it was given.");
+    case "link_expired":
+      return problem("insufficient_permissions", "The link has expired: get a new one.");
+    case "wrong_content_type":
+      return problem("unsupported_request_content_type", `Send the file as ${failure.expected}.`);
+    case "content_encoding":
+      return problem("unsupported_request_content_type", "Send the file without a Content-Encoding.");
+    case "too_large":
+      return problem("bad_payload_size", `A file has at most ${failure.maxBytes} bytes.`);
+    case "interrupted": {
+      const message = "The body is not as long as Content-Length says, or it broke off. Nothing was kept.";
+      return invalid("invalid_header", "Content-Length", message);
+    }
+    case "storage_unavailable":
+      return problem("service_temporarily_unavailable", "The file could not be stored; the link still works.", {
+        headers: { "retry-after": "5" },
+        reason: failure.reason,
+      });
+    case "already_uploaded":
+      return conflict("already_uploaded", "The file was uploaded before; files do not change.");
+    case "file_not_uploaded":
+      return conflict("file_not_uploaded", "Nothing was uploaded yet: send the file to its uploadLink first.");
+    case "already_committed":
+      return conflict("already_committed", "The file was committed before, with another body or tenant.");
+    case "unsupported_content_type":
+      return businessError(
+        "unsupported_content_type",
+        `Variants are made of image/jpeg, image/gif and image/png, not of ${failure.contentType}.`,
+      );
+    case "no_variant_named":
+      return invalid("missing_query_parameter", "clip", "Name at least one size with clip or crop.");
+    case "several_variants_named":
+      return invalid("invalid_query_parameter", "clip", "Name one variant only, with clip or crop.");
+    case "too_many_variants":
+      return businessError("too_many_variants", `A file has at most ${LIMITS.variantsPerFile} variants.`);
+    case "precondition_failed":
+      return problem("precondition_failed", "The content is not the one that the request's condition names.");
+    case "range_not_satisfiable":
+      return problem("range_not_satisfiable", `The content has ${failure.sizeBytes} bytes.`, {
+        headers: { "content-range": `bytes */${failure.sizeBytes}` },
+      });
+  }
+}
+
+const conflict = (type: string, message: string): Problem =>
+  problem("conflict_resource", message, { details: [{ type, message }] });
+
+const businessError = (type: string, message: string): Problem =>
+  problem("business_error", message, { details: [{ type, message }] });

@@ -1,0 +1,89 @@
+import * as z from "zod/mini";
+import { defineRoute, empty, json, open, scoped, type Answer, type Call, type Route } from "../http/route.ts";
+import { booleanText, matching } from "../http/validate.ts";
+import { PATTERNS } from "../platform/names.ts";
+import { err, ok, type Result } from "../platform/result.ts";
+import { matchesAny } from "./conditional.ts";
+import { fileCaller, type MediaContext } from "./context.ts";
+import { toProblem, type MediaFailure } from "./failure.ts";
+import { filePath } from "./links.ts";
+import { representationOf, type Representation } from "./representation.ts";
+import type { CommittedFile } from "./store/files.ts";
+import { namedVariant, variantParameters } from "./variant-query.ts";
+
+const params = z.object({ fileId: z.string() });
+const query = z.object({
+  ...variantParameters,
+  fallback: z.optional(booleanText),
+  tenant: z.optional(matching(PATTERNS.tenant)),
+});
+
+type FetchCall<W> = Call<z.infer<typeof params>, z.infer<typeof query>, undefined, W>;
+
+/** `GET /files/{fileId}`: a link to the content, valid for some minutes. */
+export const fetchPrivateFile = (media: MediaContext): Route =>
+  defineRoute({
+    method: "GET",
+    path: `${filePath("private")}/{fileId}`,
+    summary: "Get a temporary link to a private file or one of its variants",
+    access: scoped("media_view"),
+    params,
+    query,
+    async handle(call) {
+      const caller = fileCaller(call.principal, "private");
+      if (!caller.ok) return toProblem(caller.error);
+      const { client, tenant } = caller.value;
+      const isReadable = (file: CommittedFile) =>
+        file.client === client && file.visibility === "private" && (tenant === undefined || file.tenant === tenant);
+      return answer(media, call, isReadable, async ({ variant }, headers) => {
+        const link = await media.links.temporaryContent(call.publicBase, call.params.fileId, variant, call.nowMs);
+        return json(200, { link }, headers);
+      });
+    },
+  });
+
+/** `GET /public/files/{fileId}`: a redirection to the content, for everybody. */
+export const fetchPublicFile = (media: MediaContext): Route =>
+  defineRoute({
+    method: "GET",
+    path: `${filePath("public")}/{fileId}`,
+    summary: "Be redirected to a public file or one of its variants",
+    access: open("public files are fetched without a token"),
+    params,
+    query,
+    produces: "any",
+    handle: (call) => {
+      const isReadable = (file: CommittedFile) => file.visibility === "public";
+      return answer(media, call, isReadable, async ({ variant }, headers) =>
+        empty(302, { ...headers, location: media.links.content(call.publicBase, call.params.fileId, variant) }),
+      );
+    },
+  });
+
+async function answer<W>(
+  media: MediaContext,
+  call: FetchCall<W>,
+  isReadable: (file: CommittedFile) => boolean,
+  found: (representation: Representation, headers: Record<string, string>) => Promise<Response>,
+): Promise<Answer> {
+  const chosen = await choose(media, call, isReadable);
+  if (!chosen.ok) return toProblem(chosen.error);
+  const headers = { etag: chosen.value.etag, "cache-control": "no-cache, private" };
+  const ifNoneMatch = call.request.headers.get("if-none-match");
+  if (ifNoneMatch !== null && matchesAny(ifNoneMatch, chosen.value.etag, "weak")) return empty(304, headers);
+  return found(chosen.value, headers);
+}
+
+async function choose<W>(
+  media: MediaContext,
+  call: FetchCall<W>,
+  isReadable: (file: CommittedFile) => boolean,
+): Promise<Result<Representation, MediaFailure>> {
+  const named = namedVariant(call.query);
+  if (!named.ok) return named;
+  const file = await media.files.findCommitted(call.params.fileId, named.value);
+  if (file === undefined || !isReadable(file)) return err({ kind: "no_file" });
+  if (call.query.tenant !== undefined && call.query.tenant !== file.tenant) return err({ kind: "no_file" });
+  const representation = representationOf(file, named.value, call.query.fallback ?? false);
+  return representation.ok ? ok(representation.value) : representation;
+}

@@ -1,0 +1,145 @@
+import { sha256Hex } from "../platform/hash.ts";
+import { err, ok, type Result } from "../platform/result.ts";
+import { masterKey, variantKey } from "./blob-store.ts";
+import type { MediaContext } from "./context.ts";
+import { liesOnSide } from "./exif-orientation.ts";
+import { readImageHeader, type ImageFormat, type ImageHeader } from "./image-header.ts";
+import { LIMITS } from "./limits.ts";
+import { PartReader } from "./part-reader.ts";
+import { dimensionsOf, variantDimensions, type Dimensions, type VariantName } from "./sizes.ts";
+import type { JobRow, MadeVariant } from "./store/variants.ts";
+import type { VariantJob } from "./variant-job.ts";
+import { watchStream } from "./watched-stream.ts";
+
+/** What ends a making: `lasting` faults mark the variant failed, `passing` ones are tried again. */
+type Fault =
+  | { readonly kind: "lasting"; readonly reason: string }
+  | { readonly kind: "passing"; readonly fault: string };
+
+const lasting = (reason: string): Result<never, Fault> => err({ kind: "lasting", reason });
+const passing = (fault: string): Result<never, Fault> => err({ kind: "passing", fault });
+
+const BROKEN = "The file is not a readable image.";
+
+/**
+ * One making of a variant; the answer is the fault of an attempt that is worth repeating. A message that comes late or
+ * twice finds that its row is not pending, and does nothing. Bytes are written before the row says `ready`; when the row
+ * does not take that any more, the bytes go again.
+ */
+export async function makeVariant(media: MediaContext, job: VariantJob): Promise<string | undefined> {
+  const row = await media.variants.findJob(job.fileId, job.nonce);
+  if (row === undefined || row.state === "removed" || !row.fileCommitted) return discard(media, job);
+  if (row.state !== "pending") return undefined;
+  const made = await make(media, job, row);
+  if (made.ok) {
+    if (await media.variants.markReady(job.fileId, job.nonce, made.value)) return undefined;
+    const now = await media.variants.findJob(job.fileId, job.nonce);
+    return now?.state === "ready" && now.fileCommitted ? undefined : discard(media, job);
+  }
+  if (made.error.kind === "passing") return made.error.fault;
+  await media.variants.markFailed(job.fileId, job.nonce, made.error.reason);
+  media.log.info("variant failed", { fileId: job.fileId, nonce: job.nonce, reason: made.error.reason });
+  return undefined;
+}
+
+async function discard(media: MediaContext, { fileId, nonce }: VariantJob): Promise<undefined> {
+  await media.blobs.delete([variantKey(fileId, nonce)]);
+  return undefined;
+}
+
+async function make(media: MediaContext, job: VariantJob, row: JobRow): Promise<Result<MadeVariant, Fault>> {
+  const header = await readMasterHeader(media, job.fileId, row.masterSizeBytes);
+  if (!header.ok) return header;
+  const { format, width, height, orientation } = header.value;
+  if (width * height > LIMITS.masterMaxPixels)
+    return lasting(`The image has ${width} x ${height} pixels, more than ${LIMITS.masterMaxPixels / 1e6} megapixels.`);
+  if (!media.transformer.formats.includes(format)) return lasting(`Variants of ${format} images cannot be made yet.`);
+  const upright = liesOnSide(orientation) ? { width: height, height: width } : { width, height };
+  const target = variantDimensions(row.type, dimensionsOf(row.size), upright);
+  const stream = await transform(media, job.fileId, header.value, row, target);
+  if (!stream.ok) return stream;
+  const stored = await storeResult(media, job, format, stream.value);
+  if (!stored.ok) return stored;
+  return ok({ ...stored.value, etag: await variantEtag(row, media.transformer.version) });
+}
+
+/** Reads the beginning of the master, and more of it only when its header lies behind a lot of other data. */
+async function readMasterHeader(
+  media: MediaContext,
+  fileId: string,
+  sizeBytes: number,
+): Promise<Result<ImageHeader, Fault>> {
+  if (sizeBytes === 0) return lasting(BROKEN);
+  for (const maxBytes of LIMITS.headerReadBytes) {
+    const length = Math.min(maxBytes, sizeBytes);
+    const object = await media.blobs.get(masterKey(fileId), { offset: 0, length });
+    if (object === null) return lasting("The bytes of the file are missing.");
+    const outcome = readImageHeader(new Uint8Array(await object.arrayBuffer()));
+    switch (outcome.kind) {
+      case "header":
+        return ok(outcome.header);
+      case "unknown":
+        return lasting("The file is neither a jpeg nor a png nor a gif image, whatever its content type says.");
+      case "broken":
+        return lasting(BROKEN);
+      case "incomplete":
+        if (length === sizeBytes) return lasting(BROKEN);
+    }
+  }
+  return lasting(BROKEN);
+}
+
+async function transform(
+  media: MediaContext,
+  fileId: string,
+  header: ImageHeader,
+  { type }: VariantName,
+  target: Dimensions,
+): Promise<Result<ReadableStream<Uint8Array>, Fault>> {
+  const object = await media.blobs.get(masterKey(fileId));
+  if (object === null) return lasting("The bytes of the file are missing.");
+  const master = watchStream(object.body);
+  const result = await media.transformer.transform({ master: master.stream, header, type, target });
+  if (result.ok) return result;
+  if (result.error === "unavailable") return passing("the image transformer does not answer");
+  // An image whose bytes did not all arrive is no worse than its storage.
+  return master.brokeOff() ? passing("the master could not be read to its end") : lasting(BROKEN);
+}
+
+/** What came out is measured, not assumed. */
+async function storeResult(
+  media: MediaContext,
+  { fileId, nonce }: VariantJob,
+  format: ImageFormat,
+  stream: ReadableStream<Uint8Array>,
+): Promise<Result<Omit<MadeVariant, "etag">, Fault>> {
+  const parts = new PartReader(stream, LIMITS.partBytes);
+  const first = await parts.next();
+  if (!first.ok) return passing("the transformed image broke off");
+  const outcome = readImageHeader(first.value);
+  if (outcome.kind !== "header" || outcome.header.format !== format) {
+    await parts.cancel();
+    return passing(`the transformer answered with no ${format} image`);
+  }
+  const { width, height } = outcome.header;
+  clearOrientation(first.value, outcome.header);
+  const contentType = `image/${format}`;
+  const sizeBytes = await media.blobs.putVariant(variantKey(fileId, nonce), first.value, parts, contentType);
+  return sizeBytes === undefined
+    ? passing("the transformed image broke off")
+    : ok({ contentType, width, height, sizeBytes });
+}
+
+/**
+ * The pixels are upright: a transformer that leaves the mark would have viewers turn them once more. (Not in png, where
+ * a checksum covers it.)
+ */
+function clearOrientation(bytes: Uint8Array, { format, orientationField: field }: ImageHeader): void {
+  if (format === "jpeg" && field !== undefined)
+    new DataView(bytes.buffer, bytes.byteOffset).setUint16(field.offset, 1, field.littleEndian);
+}
+
+/** Contract 4.6: derived from master, operation, size and encoder version, so known without reading the bytes. */
+async function variantEtag({ masterEtag, type, size }: JobRow, version: string): Promise<string> {
+  return (await sha256Hex(JSON.stringify([masterEtag, type, size, version]))).slice(0, 32);
+}

@@ -1,0 +1,45 @@
+import * as z from "zod/mini";
+import { defineRoute, jsonObjectBody, scoped, type Route } from "../http/route.ts";
+import { fileCaller, type MediaContext } from "./context.ts";
+import { toProblem } from "./failure.ts";
+import { LIMITS } from "./limits.ts";
+import { filePath, type Visibility } from "./links.ts";
+
+const params = z.object({ fileId: z.string() });
+
+/** The text goes back as it came: numbers, order and repeats of members are the client's. */
+const asSent = (metadata: string): Response =>
+  new Response(metadata, { headers: { "content-type": "application/json", "cache-control": "no-cache, private" } });
+
+/** `GET P/{fileId}/metadata` */
+export const readMetadata = (media: MediaContext, visibility: Visibility): Route =>
+  defineRoute({
+    method: "GET",
+    path: `${filePath(visibility)}/{fileId}/metadata`,
+    summary: `Read the metadata of a ${visibility} file`,
+    access: scoped("media_view"),
+    params,
+    async handle({ principal, params: { fileId } }) {
+      const caller = fileCaller(principal, visibility);
+      if (!caller.ok) return toProblem(caller.error);
+      const metadata = await media.files.readMetadata(fileId, caller.value);
+      return metadata === undefined ? toProblem({ kind: "no_file" }) : asSent(metadata);
+    },
+  });
+
+/** `PUT P/{fileId}/metadata`: replaces all of it. */
+export const replaceMetadata = (media: MediaContext, visibility: Visibility): Route =>
+  defineRoute({
+    method: "PUT",
+    path: `${filePath(visibility)}/{fileId}/metadata`,
+    summary: `Replace the metadata of a ${visibility} file`,
+    access: scoped("media_manage"),
+    params,
+    body: jsonObjectBody(LIMITS.metadataMaxBytes, false),
+    async handle({ principal, params: { fileId }, body }) {
+      const caller = fileCaller(principal, visibility);
+      if (!caller.ok) return toProblem(caller.error);
+      const replaced = await media.files.replaceMetadata(fileId, caller.value, body);
+      return replaced ? asSent(body) : toProblem({ kind: "no_file" });
+    },
+  });

@@ -1,0 +1,12 @@
+/** Runs `work` for every item, at most `limit` at a time. `work` handles its own failures. */
+export async function inParallel<T>(
+  items: readonly T[],
+  limit: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const waiting = items.values();
+  const lane = async (): Promise<void> => {
+    for (const item of waiting) await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, lane));
+}

@@ -1,0 +1,226 @@
+import type { Visibility } from "../links.ts";
+import type { VariantName, VariantType } from "../sizes.ts";
+import type { VariantRow } from "./variants.ts";
+
+/** The rows of files in D1. Every change of a state is one conditional write; the answers say whether it happened. */
+export interface FileStore {
+  /** A pending file and the variants that it shall have, in one write. */
+  create(file: NewFile): Promise<void>;
+  /** What a commit decides by; undefined where the caller has no such file. Removed files are nobody's. */
+  findOwned(fileId: string, caller: FileCaller): Promise<OwnedFile | undefined>;
+  /** A committed file and, where asked for, one of its variants that lives. For any reader: the caller checks whose. */
+  findCommitted(fileId: string, variant: VariantName | undefined): Promise<CommittedFile | undefined>;
+  /** Pending → committed, unless something else happened first; the nonces of the variants to make, else undefined. */
+  commit(fileId: string, caller: FileCaller, commit: Commit): Promise<readonly string[] | undefined>;
+  /** False where the caller has no committed file of this id. */
+  replaceMetadata(fileId: string, caller: FileCaller, metadata: string): Promise<boolean>;
+  /** The text of a committed file's metadata. */
+  readMetadata(fileId: string, caller: FileCaller): Promise<string | undefined>;
+  /** Pending or committed → removed; undefined where the caller has no such file. */
+  remove(fileId: string, caller: FileCaller, nowMs: number): Promise<RemovedFile | undefined>;
+  isAlive(fileId: string): Promise<boolean>;
+}
+
+/** A client at work on its private or public files. `tenant` is set when the token acts for that one alone. */
+export interface FileCaller {
+  readonly client: string;
+  readonly visibility: Visibility;
+  readonly tenant: string | undefined;
+}
+
+export interface NewFile {
+  readonly id: string;
+  readonly client: string;
+  readonly visibility: Visibility;
+  readonly contentType: string;
+  readonly variants: readonly (VariantName & { readonly nonce: string })[];
+  readonly createdAt: number;
+  readonly dueAt: number;
+}
+
+export interface OwnedFile {
+  readonly state: "pending" | "committed";
+  readonly commitDigest: string | undefined;
+}
+
+export interface CommittedFile {
+  readonly id: string;
+  readonly client: string;
+  readonly tenant: string;
+  readonly visibility: Visibility;
+  readonly contentType: string;
+  readonly committedAt: number;
+  readonly sizeBytes: number;
+  /** As R2 gives it, without quotes. */
+  readonly etag: string;
+  readonly fileName: string | undefined;
+  readonly variant: VariantRow | undefined;
+}
+
+export interface Commit {
+  readonly tenant: string;
+  readonly committedAt: number;
+  readonly sizeBytes: number;
+  readonly etag: string;
+  readonly fileName: string | undefined;
+  readonly digest: string;
+  readonly metadata: string;
+  readonly variantsDueAt: number;
+}
+
+export interface RemovedFile {
+  readonly id: string;
+  readonly createdAt: number;
+}
+
+/** ?1 is the file, ?2 to ?4 the caller. A pending file has no tenant yet: it is the client's, whatever the token names. */
+const OWNED = `id = ?1 AND EXISTS (
+  SELECT 1 FROM owner WHERE owner.id = file.owner_id AND owner.client = ?2 AND owner.visibility = ?3
+  AND (?4 IS NULL OR owner.tenant IN ('', ?4)))`;
+
+const ownedBy = (fileId: string, caller: FileCaller) => [
+  fileId,
+  caller.client,
+  caller.visibility,
+  caller.tenant ?? null,
+];
+
+const SQL = {
+  ensureOwner: `INSERT INTO owner (client, tenant, visibility) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`,
+  create: `INSERT INTO file (id, owner_id, state, content_type, created_at, due_at)
+    SELECT ?1, owner.id, 'pending', ?2, ?3, ?4 FROM owner
+    WHERE owner.client = ?5 AND owner.tenant = '' AND owner.visibility = ?6`,
+  declareVariants: `INSERT INTO variant (file_id, nonce, type, size, state, created_at)
+    SELECT ?1, value ->> 'nonce', value ->> 'type', value ->> 'size', 'declared', ?2 FROM json_each(?3)`,
+  findOwned: `SELECT state, commit_digest FROM file WHERE ${OWNED} AND state <> 'removed'`,
+  findCommitted: `SELECT file.content_type, file.committed_at, file.size_bytes, file.etag, file.file_name,
+    owner.client, owner.tenant, owner.visibility,
+    variant.nonce, variant.type, variant.size, variant.state, variant.content_type AS variant_content_type,
+    variant.width, variant.height, variant.size_bytes AS variant_size_bytes, variant.etag AS variant_etag,
+    variant.reason
+    FROM file JOIN owner ON owner.id = file.owner_id
+    LEFT JOIN variant ON variant.file_id = file.id AND variant.type = ?2 AND variant.size = ?3
+      AND variant.state <> 'removed'
+    WHERE file.id = ?1 AND file.state = 'committed'`,
+  commit: `UPDATE file SET
+    owner_id = (SELECT id FROM owner AS new WHERE new.client = ?2 AND new.tenant = ?5 AND new.visibility = ?3),
+    state = 'committed', due_at = NULL, committed_at = ?6, size_bytes = ?7, etag = ?8, file_name = ?9,
+    commit_digest = ?10, metadata = ?11
+    WHERE ${OWNED} AND state = 'pending'`,
+  startVariants: `UPDATE variant SET state = 'pending', due_at = ?2 WHERE file_id = ?1 AND state = 'declared'
+    AND EXISTS (SELECT 1 FROM file WHERE file.id = ?1 AND file.state = 'committed') RETURNING nonce`,
+  replaceMetadata: `UPDATE file SET metadata = ?5 WHERE ${OWNED} AND state = 'committed'`,
+  readMetadata: `SELECT metadata FROM file WHERE ${OWNED} AND state = 'committed'`,
+  remove: `UPDATE file SET state = 'removed', due_at = ?5 WHERE ${OWNED} AND state <> 'removed'
+    RETURNING created_at`,
+  isAlive: `SELECT 1 FROM file WHERE id = ?1 AND state <> 'removed'`,
+} as const;
+
+export function createFileStore(db: D1Database): FileStore {
+  const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
+  return {
+    async create(file) {
+      const statements = [
+        prepared(SQL.ensureOwner, file.client, "", file.visibility),
+        prepared(SQL.create, file.id, file.contentType, file.createdAt, file.dueAt, file.client, file.visibility),
+      ];
+      if (file.variants.length > 0)
+        statements.push(prepared(SQL.declareVariants, file.id, file.createdAt, JSON.stringify(file.variants)));
+      await db.batch(statements);
+    },
+
+    async findOwned(fileId, caller) {
+      const row = await prepared(SQL.findOwned, ...ownedBy(fileId, caller)).first<{
+        state: OwnedFile["state"];
+        commit_digest: string | null;
+      }>();
+      return row === null ? undefined : { state: row.state, commitDigest: row.commit_digest ?? undefined };
+    },
+
+    async findCommitted(fileId, variant) {
+      const values = [fileId, variant?.type ?? null, variant?.size ?? null];
+      const row = await prepared(SQL.findCommitted, ...values).first<CommittedRow>();
+      return row === null ? undefined : toCommittedFile(fileId, row);
+    },
+
+    async commit(fileId, caller, commit) {
+      const { tenant, committedAt, sizeBytes, etag, fileName, digest, metadata } = commit;
+      const values = [tenant, committedAt, sizeBytes, etag, fileName ?? null, digest, metadata];
+      const [, updated, started] = await db.batch<{ nonce: string }>([
+        prepared(SQL.ensureOwner, caller.client, tenant, caller.visibility),
+        prepared(SQL.commit, ...ownedBy(fileId, caller), ...values),
+        prepared(SQL.startVariants, fileId, commit.variantsDueAt),
+      ]);
+      return updated?.meta.changes === 1 ? started?.results.map((row) => row.nonce) : undefined;
+    },
+
+    async replaceMetadata(fileId, caller, metadata) {
+      const done = await prepared(SQL.replaceMetadata, ...ownedBy(fileId, caller), metadata).run();
+      return done.meta.changes === 1;
+    },
+
+    async readMetadata(fileId, caller) {
+      return (await prepared(SQL.readMetadata, ...ownedBy(fileId, caller)).first<string>("metadata")) ?? undefined;
+    },
+
+    async remove(fileId, caller, nowMs) {
+      const createdAt = await prepared(SQL.remove, ...ownedBy(fileId, caller), nowMs).first<number>("created_at");
+      return createdAt === null ? undefined : { id: fileId, createdAt };
+    },
+
+    async isAlive(fileId) {
+      return (await prepared(SQL.isAlive, fileId).first()) !== null;
+    },
+  };
+}
+
+interface CommittedRow {
+  readonly content_type: string;
+  readonly committed_at: number;
+  readonly size_bytes: number;
+  readonly etag: string;
+  readonly file_name: string | null;
+  readonly client: string;
+  readonly tenant: string;
+  readonly visibility: Visibility;
+  readonly nonce: string | null;
+  readonly type: VariantType;
+  readonly size: string;
+  readonly state: VariantRow["state"];
+  readonly variant_content_type: string | null;
+  readonly width: number | null;
+  readonly height: number | null;
+  readonly variant_size_bytes: number | null;
+  readonly variant_etag: string | null;
+  readonly reason: string | null;
+}
+
+function toCommittedFile(id: string, row: CommittedRow): CommittedFile {
+  const variant =
+    row.nonce === null
+      ? undefined
+      : {
+          nonce: row.nonce,
+          type: row.type,
+          size: row.size,
+          state: row.state,
+          contentType: row.variant_content_type,
+          width: row.width,
+          height: row.height,
+          sizeBytes: row.variant_size_bytes,
+          etag: row.variant_etag,
+          reason: row.reason,
+        };
+  return {
+    id,
+    client: row.client,
+    tenant: row.tenant,
+    visibility: row.visibility,
+    contentType: row.content_type,
+    committedAt: row.committed_at,
+    sizeBytes: row.size_bytes,
+    etag: row.etag,
+    fileName: row.file_name ?? undefined,
+    variant,
+  };
+}

@@ -1,0 +1,93 @@
+import * as z from "zod/mini";
+import { defineRoute, empty, open, streamBody, type Route } from "../http/route.ts";
+import { describeError } from "../platform/log.ts";
+import { err, ok, type Result } from "../platform/result.ts";
+import { masterKey, type UploadFault } from "./blob-store.ts";
+import { parseFileName } from "./content-disposition.ts";
+import { sameContentType } from "./content-type.ts";
+import type { MediaContext } from "./context.ts";
+import { toProblem, type MediaFailure } from "./failure.ts";
+
+/**
+ * `PUT` to the upload link: the bytes of a pending file, once. Exactly one upload wins, because R2 takes the master's
+ * key only while nothing is there. One that fails leaves nothing, and the link works on until it expires.
+ */
+export const uploadFile = (media: MediaContext): Route =>
+  defineRoute({
+    method: "PUT",
+    path: "/uploads/{fileId}",
+    summary: "Upload the content of a file",
+    access: open("the signed link is the permission"),
+    params: z.object({ fileId: z.string() }),
+    query: z.object({
+      type: z.optional(z.string()),
+      expires: z.optional(z.string()),
+      signature: z.optional(z.string()),
+    }),
+    body: streamBody,
+    produces: "any",
+    async handle({ request, params, query, nowMs }) {
+      const { type = "", expires = "", signature = "" } = query;
+      const given = { contentType: type, expires, signature };
+      const link = await media.links.verifyUpload(params.fileId, given, nowMs);
+      if (!link.ok) return toProblem({ kind: link.error === "expired" ? "link_expired" : "link_forged" });
+      const accepted = acceptHeaders(request.headers, type, media.maxUploadBytes);
+      if (!accepted.ok) return toProblem(accepted.error);
+      const stored = await store(media, params.fileId, request, type, accepted.value);
+      return stored.ok ? empty(200, { etag: `"${stored.value}"` }) : toProblem(stored.error);
+    },
+  });
+
+/** The announced length, undefined when there is none. */
+function acceptHeaders(
+  headers: Headers,
+  contentType: string,
+  maxBytes: number,
+): Result<number | undefined, MediaFailure> {
+  if (!sameContentType(headers.get("content-type") ?? "", contentType))
+    return err({ kind: "wrong_content_type", expected: contentType });
+  if ((headers.get("content-encoding") ?? "identity").trim().toLowerCase() !== "identity")
+    return err({ kind: "content_encoding" });
+  const length = headers.get("content-length");
+  if (length === null || !/^\d+$/.test(length)) return ok(undefined);
+  return Number(length) > maxBytes ? err({ kind: "too_large", maxBytes }) : ok(Number(length));
+}
+
+/** The ETag of the stored master. */
+async function store(
+  media: MediaContext,
+  fileId: string,
+  request: Request,
+  contentType: string,
+  lengthBytes: number | undefined,
+): Promise<Result<string, MediaFailure>> {
+  const maxBytes = media.maxUploadBytes;
+  const key = masterKey(fileId);
+  const fileName = parseFileName(request.headers.get("content-disposition"));
+  const upload = { fileId, body: request.body, lengthBytes, maxBytes, contentType, fileName };
+  try {
+    // Asked before the body is read; the conditional write decides.
+    const [isAlive, present] = await Promise.all([media.files.isAlive(fileId), media.blobs.head(key)]);
+    if (!isAlive) return err({ kind: "no_file" });
+    if (present !== null) return err({ kind: "already_uploaded" });
+    const stored = await media.blobs.putMaster(upload);
+    if (!stored.ok) return err(toFailure(stored.error, maxBytes));
+    // The file may have been removed while its bytes were under way, and its removal found nothing to delete.
+    if (await media.files.isAlive(fileId)) return ok(stored.value.etag);
+    await media.blobs.delete([key]);
+    return err({ kind: "no_file" });
+  } catch (thrown) {
+    return err({ kind: "storage_unavailable", reason: describeError(thrown) });
+  }
+}
+
+function toFailure(fault: UploadFault, maxBytes: number): MediaFailure {
+  switch (fault) {
+    case "exists":
+      return { kind: "already_uploaded" };
+    case "too_large":
+      return { kind: "too_large", maxBytes };
+    case "interrupted":
+      return { kind: "interrupted" };
+  }
+}

@@ -1,0 +1,113 @@
+import * as z from "zod/mini";
+import { defineRoute, empty, json, scoped, type Route } from "../http/route.ts";
+import { randomId } from "../platform/random.ts";
+import { isMasterType } from "./content-type.ts";
+import { fileCaller, type MediaContext } from "./context.ts";
+import { toProblem } from "./failure.ts";
+import { LIMITS } from "./limits.ts";
+import { filePath, type Visibility } from "./links.ts";
+import { purgeVariants } from "./purge.ts";
+import { quoted } from "./representation.ts";
+import type { VariantRow } from "./store/variants.ts";
+import { namedVariants, variantParameters } from "./variant-query.ts";
+
+const params = z.object({ fileId: z.string() });
+const query = z.object(variantParameters);
+const pathOf = (visibility: Visibility): string => `${filePath(visibility)}/{fileId}/variants`;
+
+/** `GET P/{fileId}/variants` */
+export const listVariants = (media: MediaContext, visibility: Visibility): Route =>
+  defineRoute({
+    method: "GET",
+    path: pathOf(visibility),
+    summary: `List the variants of a ${visibility} file`,
+    access: scoped("media_view"),
+    params,
+    async handle({ principal, params: { fileId }, publicBase }) {
+      const caller = fileCaller(principal, visibility);
+      if (!caller.ok) return toProblem(caller.error);
+      const list = await media.variants.list(fileId, caller.value);
+      if (list === undefined) return toProblem({ kind: "no_file" });
+      return json(200, toWire(media, publicBase, visibility, fileId, list.variants));
+    },
+  });
+
+/** `POST P/{fileId}/variants`: asks for variants; those that are there already stay as they are. */
+export const createVariants = (media: MediaContext, visibility: Visibility): Route =>
+  defineRoute({
+    method: "POST",
+    path: pathOf(visibility),
+    summary: `Add variants to a ${visibility} file`,
+    access: scoped("media_manage"),
+    params,
+    query,
+    async handle(call) {
+      const { nowMs, publicBase } = call;
+      const { fileId } = call.params;
+      const caller = fileCaller(call.principal, visibility);
+      if (!caller.ok) return toProblem(caller.error);
+      const named = namedVariants(call.query);
+      if (!named.ok) return toProblem(named.error);
+      if (named.value.length === 0) return toProblem({ kind: "no_variant_named" });
+      const before = await media.variants.list(fileId, caller.value);
+      if (before === undefined) return toProblem({ kind: "no_file" });
+      if (!isMasterType(before.contentType))
+        return toProblem({ kind: "unsupported_content_type", contentType: before.contentType });
+      const wanted = named.value.map((name) => ({ ...name, nonce: randomId(media.random) }));
+      const times = { createdAt: nowMs, dueAt: nowMs + LIMITS.variantResendMs };
+      const added = await media.variants.add(fileId, caller.value, wanted, times, LIMITS.variantsPerFile);
+      if (added === undefined) return toProblem({ kind: "no_file" });
+      const isThere = ({ type, size }: { type: string; size: string }) =>
+        added.variants.some((variant) => variant.type === type && variant.size === size);
+      if (!wanted.every(isThere)) return toProblem({ kind: "too_many_variants" });
+      call.after(media.queue.send(added.started.map((nonce) => ({ fileId, nonce }))));
+      return json(200, toWire(media, publicBase, visibility, fileId, added.variants));
+    },
+  });
+
+/** `DELETE P/{fileId}/variants`: those named, or all. One that is not there is deleted already. */
+export const deleteVariants = (media: MediaContext, visibility: Visibility): Route =>
+  defineRoute({
+    method: "DELETE",
+    path: pathOf(visibility),
+    summary: `Delete variants of a ${visibility} file`,
+    access: scoped("media_manage"),
+    params,
+    query,
+    produces: "any",
+    async handle(call) {
+      const { fileId } = call.params;
+      const caller = fileCaller(call.principal, visibility);
+      if (!caller.ok) return toProblem(caller.error);
+      const named = namedVariants(call.query);
+      if (!named.ok) return toProblem(named.error);
+      const which = named.value.length === 0 ? "all" : named.value;
+      const nonces = await media.variants.remove(fileId, caller.value, which, call.nowMs);
+      if (nonces === undefined) return toProblem({ kind: "no_file" });
+      call.after(purgeVariants(media, fileId, nonces));
+      return empty(204);
+    },
+  });
+
+/** Contract 4.1, Variant. What is not known before it is made is null. */
+function toWire(
+  media: MediaContext,
+  publicBase: string,
+  visibility: Visibility,
+  fileId: string,
+  variants: readonly VariantRow[],
+): object[] {
+  return variants.map((row) => ({
+    type: row.type,
+    size: row.size,
+    width: row.width,
+    height: row.height,
+    bytes: row.sizeBytes,
+    etag: row.etag === null ? null : quoted(row.etag),
+    state: row.state,
+    ...(row.reason === null ? {} : { reason: row.reason }),
+    ...(visibility === "public" && row.state === "ready"
+      ? { link: media.links.content(publicBase, fileId, { type: row.type, size: row.size }) }
+      : {}),
+  }));
+}

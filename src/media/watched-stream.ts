@@ -1,0 +1,24 @@
+/** A stream that is passed on, and the knowledge whether it broke off: its reader may not tell. */
+export interface WatchedStream {
+  readonly stream: ReadableStream<Uint8Array>;
+  brokeOff(): boolean;
+}
+
+export function watchStream(source: ReadableStream<Uint8Array>): WatchedStream {
+  const reader = source.getReader();
+  let broken = false;
+  const stream = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const chunk = await reader.read();
+        if (chunk.done) controller.close();
+        else controller.enqueue(chunk.value);
+      } catch (thrown) {
+        broken = true;
+        controller.error(thrown);
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+  return { stream, brokeOff: () => broken };
+}
