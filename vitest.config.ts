@@ -32,7 +32,12 @@ export default defineConfig({
         },
       },
       {
-        test: { name: "acceptance", include: ["test/acceptance/**/*.test.ts"], testTimeout: 60_000 },
+        test: {
+          name: "acceptance",
+          include: ["test/acceptance/**/*.test.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 20_000,
+        },
       },
     ],
   },

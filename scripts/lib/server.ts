@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { unstable_getMiniflareWorkerOptions as readWorkerOptions } from "wrangler";
 import { bundleWorker } from "./bundle.ts";
@@ -55,6 +56,8 @@ export function runCrons(server: Miniflare, crons: readonly string[], stopping: 
         const worker = await server.getWorker(WORKER);
         await worker.scheduled({ cron, scheduledTime: new Date() });
       } catch (error) {
+        // Ctrl-C ends the runtime too, and may reach it first.
+        await sleep(500);
         if (!stopping.aborted) console.error(`cron ${cron} failed:`, error);
       }
     };

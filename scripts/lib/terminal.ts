@@ -1,5 +1,5 @@
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 };
-const colour = process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined;
+const colour = process.stdout.isTTY && process.env["NO_COLOR"] === undefined;
 
 /** Colour for people, nothing for files and pipes. */
 export const paint = Object.fromEntries(

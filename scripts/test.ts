@@ -1,0 +1,100 @@
+import { accessSync, constants, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { BUNDLE_BUDGET_GZIP_BYTES, bundleWorker } from "./lib/bundle.ts";
+import { run } from "./lib/run.ts";
+import { paint } from "./lib/terminal.ts";
+
+/**
+ * `npm test`: everything that a change must pass, the quick stages first. It stops at the first stage that fails and
+ * shows what that stage printed. `npm test -- lint worker` runs these stages only. The last line sums up the tests
+ * (a stage without tests of its own counts as one): `N passed, N failed`.
+ */
+interface Outcome {
+  readonly passed: number;
+  readonly failed: number;
+  readonly output: string;
+}
+
+const STAGE_TIMEOUT_MS = 300_000;
+const scratch = mkdtempSync(join(tmpdir(), "plinth-test-"));
+
+const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
+  types: () => command("tsc"),
+  lint: () => command("oxlint", "--type-aware", "--deny-warnings"),
+  format: () => command("oxfmt", "--check"),
+  bundle,
+  worker: () => vitest("worker", { TMPDIR: quickDir() }),
+  acceptance: () => vitest("acceptance"),
+};
+
+async function test(wanted: readonly string[]): Promise<boolean> {
+  let passed = 0;
+  for (const [name, stage] of Object.entries(stages)) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue;
+    const startedMs = performance.now();
+    const outcome = await stage();
+    passed += outcome.passed;
+    const ok = outcome.failed === 0;
+    const time = `${((performance.now() - startedMs) / 1_000).toFixed(1)} s`.padStart(8);
+    const tests = outcome.passed + outcome.failed > 1 ? `${outcome.passed + outcome.failed} tests` : "";
+    console.log(
+      `${ok ? paint.green("✓") : paint.red("✗")} ${name.padEnd(12)}${paint.dim(`${time}  ${tests}`)}`.trimEnd(),
+    );
+    if (!ok) {
+      console.log(outcome.output);
+      console.log(`${passed} passed, ${outcome.failed} failed`);
+      return false;
+    }
+  }
+  console.log(`${passed} passed, 0 failed`);
+  return true;
+}
+
+async function command(name: string, ...args: string[]): Promise<Outcome> {
+  const { code, output } = await run(name, args, { timeoutMs: STAGE_TIMEOUT_MS });
+  return code === 0 ? { passed: 1, failed: 0, output } : { passed: 0, failed: 1, output };
+}
+
+async function vitest(project: string, env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
+  const report = join(scratch, `${project}.json`);
+  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+  const { code, output } = await run("vitest", ["run", "--project", project, ...reporters], {
+    env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : { NO_COLOR: "1" }), ...env },
+    timeoutMs: STAGE_TIMEOUT_MS,
+  });
+  const { passed, failed } = readCounts(report);
+  // A run that broke without a failed test (an unhandled error, no test at all) has failed too.
+  return { passed, failed: code === 0 && passed > 0 ? failed : Math.max(1, failed), output };
+}
+
+function readCounts(report: string): { passed: number; failed: number } {
+  try {
+    const { numPassedTests: passed, numFailedTests: failed } = JSON.parse(readFileSync(report, "utf8"));
+    return { passed, failed };
+  } catch {
+    return { passed: 0, failed: 0 };
+  }
+}
+
+async function bundle(): Promise<Outcome> {
+  const { gzipBytes } = await bundleWorker(join(scratch, "bundle"), { minify: true });
+  const output = `gzip ${gzipBytes} bytes, budget ${BUNDLE_BUDGET_GZIP_BYTES}`;
+  return gzipBytes <= BUNDLE_BUDGET_GZIP_BYTES ? { passed: 1, failed: 0, output } : { passed: 0, failed: 1, output };
+}
+
+/** Memory where there is some: the tests write many small databases. */
+function quickDir(): string {
+  try {
+    accessSync("/dev/shm", constants.W_OK);
+    return "/dev/shm";
+  } catch {
+    return tmpdir();
+  }
+}
+
+try {
+  process.exitCode = (await test(process.argv.slice(2))) ? 0 : 1;
+} finally {
+  rmSync(scratch, { recursive: true, force: true });
+}

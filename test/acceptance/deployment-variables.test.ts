@@ -1,0 +1,21 @@
+import { rmSync } from "node:fs";
+import { afterAll, expect, test } from "vitest";
+import { newStateDir, npm, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
+
+const stateDir = newStateDir();
+const variables = { PLATFORM: "acme", PATH_PREFIX: "/base" };
+let platform: Platform | undefined;
+
+afterAll(async () => {
+  if (platform !== undefined) await stopGroup(platform, "SIGKILL");
+  rmSync(stateDir, { recursive: true, force: true });
+});
+
+test("the whole tour under another prefix and another platform name", async () => {
+  platform = await startPlatform({ STATE_DIR: stateDir, ...variables });
+  const tour = npm("tour", { PORT: String(platform.port), ...variables });
+  expect(await tour.ended, tour.output()).toBe(0);
+  expect(tour.output()).toContain("Everything is as it should be");
+  expect((await fetch(`${platform.url}/oauth2/v1/jwks`)).status).toBe(404);
+  expect((await fetch(`${platform.url}/base/oauth2/v1/jwks`)).status).toBe(200);
+});

@@ -1,0 +1,126 @@
+import { rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { ROOT } from "../../scripts/lib/root.ts";
+import {
+  living,
+  localSecret,
+  newStateDir,
+  npm,
+  startPlatform,
+  stopGroup,
+  type Platform,
+} from "./support/platform-process.ts";
+
+const stateDir = newStateDir();
+let platform: Platform | undefined;
+const running = (): Platform => platform ?? expect.fail("the platform was not started");
+
+afterAll(async () => {
+  if (platform !== undefined) await stopGroup(platform, "SIGKILL");
+  rmSync(stateDir, { recursive: true, force: true });
+});
+
+async function demoToken(): Promise<string> {
+  const response = await fetch(`${running().url}/oauth2/v1/token`, {
+    method: "POST",
+    headers: { authorization: `Basic ${btoa(`demo.shop:${localSecret("DEMO_CLIENT_SECRET")}`)}` },
+    body: new URLSearchParams({ grant_type: "client_credentials" }),
+  });
+  expect(response.status).toBe(200);
+  return ((await response.json()) as { access_token: string }).access_token;
+}
+
+async function post(address: string, token: string, body: unknown): Promise<{ status: number; body: any }> {
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  const url = new URL(address, running().url);
+  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+  const text = await response.text();
+  return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
+}
+
+describe("npm start", () => {
+  test("is ready within 20 s and prints where, and the demo's secrets", async () => {
+    platform = await startPlatform({ STATE_DIR: stateDir });
+    expect(platform.readyMs).toBeLessThan(20_000);
+    expect(platform.url).toBe(`http://127.0.0.1:${platform.port}`);
+    expect(platform.output()).toContain(localSecret("DEMO_CLIENT_SECRET"));
+    expect(platform.output()).toContain(localSecret("DEMO_USER_PASSWORD"));
+    expect(platform.output()).not.toContain(localSecret("OPERATOR_CLIENT_SECRET"));
+    expect(statSync(join(ROOT, ".dev.vars")).mode & 0o077).toBe(0);
+  });
+
+  test("npm run tour finds everything as it should be", async () => {
+    const tour = npm("tour", { PORT: String(running().port) });
+    expect(await tour.ended, tour.output()).toBe(0);
+    expect(tour.output()).toContain("Everything is as it should be");
+  });
+
+  test("says so when the port is in use, and ends with 1", async () => {
+    const other = newStateDir();
+    const second = npm("start", { STATE_DIR: other, PORT: String(running().port) });
+    expect(await second.ended).toBe(1);
+    expect(second.output()).toContain(`Port ${running().port} is in use`);
+    rmSync(other, { recursive: true });
+  });
+
+  test("says so when the state is in use, and ends with 1", async () => {
+    const second = npm("start", { STATE_DIR: stateDir, PORT: "9" });
+    expect(await second.ended).toBe(1);
+    expect(second.output()).toContain("is in use by another npm start");
+  });
+
+  test("a kill -9 of all of it loses nothing that was acknowledged; the next start takes under 10 s", async () => {
+    const token = await demoToken();
+    const topic = "/pubsub/v1/topics/demo.shop/survivors";
+    expect((await post("/pubsub/v1/topics", token, { eventType: "survivors" })).status).toBe(201);
+    const payloads = Array.from({ length: 50 }, (_, index) => `event ${index}`);
+    for (const payload of payloads) expect((await post(`${topic}/publish`, token, { payload })).status).toBe(201);
+    const read = await post(`${topic}/read`, token, { numEvents: 20 });
+    expect(read.status).toBe(200);
+    const files = "/media/v2/public/files";
+    const file = (await post(files, token, { "Content-Type": "text/plain" })).body;
+    const upload = { method: "PUT", headers: { "content-type": "text/plain" }, body: "kept" };
+    expect((await fetch(file.uploadLink, upload)).status).toBe(200);
+    expect((await post(file.commitLink, token, {})).status).toBe(202);
+    const { port } = running();
+    await stopGroup(running(), "SIGKILL");
+
+    platform = await startPlatform({ STATE_DIR: stateDir, PORT: String(port) });
+
+    expect(platform.readyMs).toBeLessThan(10_000);
+    expect((await post(`${topic}/read`, token, {})).body).toMatchObject({ status: 409, type: "topic_locked" });
+    expect((await post(`${topic}/commit`, token, { token: read.body.token })).status).toBe(200);
+    const rest = await post(`${topic}/read`, await demoToken(), { numEvents: 100 });
+    const events: { payload: string }[] = [...read.body.events, ...rest.body.events];
+    expect(events.map(({ payload }) => payload)).toEqual(payloads);
+    expect(await (await fetch(`${platform.url}${files}/${file.id}`)).text()).toBe("kept");
+  });
+
+  test("SEAL_KEYS that cannot open the state are refused before anything is served", async () => {
+    await stopGroup(running(), "SIGINT");
+    const keys = `k1:${Buffer.alloc(32, 1).toString("base64")}`;
+    const start = npm("start", { STATE_DIR: stateDir, PORT: String(running().port), SEAL_KEYS: keys });
+    expect(await start.ended).toBe(1);
+    expect(start.output()).toContain("was sealed under another key");
+  });
+
+  for (const [what, signal] of [
+    ["Ctrl-C leaves no process", "SIGINT"],
+    ["so does SIGTERM to all", "SIGTERM"],
+  ] as const) {
+    test(what, async () => {
+      platform = await startPlatform({ STATE_DIR: stateDir });
+      await stopGroup(platform, signal);
+      expect(living(platform.child.pid ?? 0)).toEqual([]);
+      expect(platform.output()).toContain("stopped");
+      expect(platform.output()).not.toMatch(/error/i);
+    });
+  }
+
+  test("a kill -9 of npm alone leaves no process", async () => {
+    platform = await startPlatform({ STATE_DIR: stateDir });
+    process.kill(platform.child.pid ?? 0, "SIGKILL");
+    await expect.poll(() => living(running().child.pid ?? 0), { timeout: 5_000 }).toEqual([]);
+  });
+});

@@ -1,0 +1,93 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { readDevVars } from "../../../scripts/lib/dev-vars.ts";
+import { ROOT } from "../../../scripts/lib/root.ts";
+
+/** Nothing of the caller's environment may decide a test. */
+const FOREIGN =
+  /^(VITEST|NODE_ENV|NODE_OPTIONS|TEST|PORT|STATE_DIR|PLATFORM|PATH_PREFIX|PUBLIC_URL|CONTENT_URL|LOG_LEVEL|ALLOW_LOOPBACK|EVENT_.*|MAX_.*|npm_.*)$/;
+
+export interface Program {
+  readonly child: ChildProcess;
+  /** All that it printed so far. */
+  output(): string;
+  /** The exit code, once it has ended and closed its output. */
+  readonly ended: Promise<number | null>;
+}
+
+/** An npm script, in a process group of its own, as a shell would start it. */
+export function npm(script: string, env: Record<string, string>, args: readonly string[] = []): Program {
+  const inherited = Object.entries(process.env).filter(([name]) => !FOREIGN.test(name));
+  const child = spawn("npm", ["run", script, ...args], {
+    cwd: ROOT,
+    env: { ...Object.fromEntries(inherited), ...env },
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8");
+    stream.on("data", (text: string) => (output += text));
+  }
+  const ended = once(child, "close").then(([code]) => code as number | null);
+  return { child, output: () => output, ended };
+}
+
+export interface Platform extends Program {
+  readonly url: string;
+  readonly port: number;
+  /** From the start of npm to the line `ready`. */
+  readonly readyMs: number;
+}
+
+/** `npm start`, awaited until it is ready. */
+export async function startPlatform(env: Record<string, string>): Promise<Platform> {
+  const startedMs = performance.now();
+  const port = Number(env["PORT"] ?? (await freePort()));
+  const program = npm("start", { ...env, PORT: String(port) });
+  for (;;) {
+    const ready = /^ready (\S+)$/m.exec(program.output());
+    if (ready?.[1] !== undefined) return { ...program, url: ready[1], port, readyMs: performance.now() - startedMs };
+    if (program.child.exitCode !== null) throw new Error(`npm start ended:\n${program.output()}`);
+    await sleep(20);
+  }
+}
+
+/** Sends a signal to the whole group, as a terminal does at Ctrl-C, and waits for its end. */
+export async function stopGroup({ child, ended }: Program, signal: NodeJS.Signals): Promise<void> {
+  if (living(child.pid ?? 0).length > 0) process.kill(-(child.pid ?? 0), signal);
+  await ended;
+}
+
+/** Names of the group's processes that still run (a dead one that nobody waited for does not). */
+export function living(group: number): string[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const [, name, state, pgid] = /\((.*)\) (\S) \d+ (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? [];
+        return Number(pgid) === group && state !== "Z" ? [String(name)] : [];
+      } catch {
+        return [];
+      }
+    });
+}
+
+export const newStateDir = (): string => mkdtempSync(join(tmpdir(), "plinth-state-"));
+
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, "close");
+  return port;
+}
+
+/** A secret that the first start made. */
+export const localSecret = (name: string): string => readDevVars(join(ROOT, ".dev.vars"))[name] ?? "";
