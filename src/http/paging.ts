@@ -63,11 +63,12 @@ export function pageLinks(selfUrl: URL, paging: Paging, page: Page<unknown>): st
 }
 
 function readNumber(query: URLSearchParams, name: string, fallback: number, max: number): Result<number, Problem> {
-  const text = query.get(name);
-  if (text === null) return ok(fallback);
+  const texts = query.getAll(name);
+  const [text = ""] = texts;
+  if (texts.length === 0) return ok(fallback);
   const value = Number(text);
-  if (/^\d{1,9}$/.test(text) && value >= 1 && value <= max) return ok(value);
-  return err(invalid("out_of_range_parameter", name, `${name} must be a whole number from 1 to ${max}.`));
+  if (texts.length === 1 && /^\d{1,9}$/.test(text) && value >= 1 && value <= max) return ok(value);
+  return err(invalid("out_of_range_parameter", name, `${name} must be one whole number from 1 to ${max}.`));
 }
 
 function readCursor(text: string | null): Result<readonly CursorPart[] | undefined, Problem> {

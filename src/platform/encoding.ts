@@ -3,7 +3,7 @@ const strictDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }
 
 export const utf8 = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text) as Uint8Array<ArrayBuffer>;
 
-/** Text of UTF-8 bytes, or undefined when they are not UTF-8. */
+/** Text of UTF-8 bytes without a byte order mark in front, or undefined when they are not UTF-8. */
 export function fromUtf8(bytes: Uint8Array): string | undefined {
   try {
     return strictDecoder.decode(bytes);

@@ -1,0 +1,70 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { ConfigError, readConfig } from "../src/config.ts";
+
+/** Of Vite, which runs the tests. */
+interface Glob {
+  glob(pattern: string, options: object): Record<string, string>;
+}
+
+/** Rules of the architecture that the linter cannot hold, checked on the source itself. */
+const sources = (import.meta as unknown as Glob).glob("../src/**/*.ts", {
+  query: "?raw",
+  import: "default",
+  eager: true,
+});
+const files = Object.entries(sources).map(([path, text]) => ({ path: path.replace("../src/", ""), text }));
+const code = (text: string): string => text.replaceAll(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, "");
+
+describe("the source", () => {
+  it("is read by this test", () => {
+    expect(files.length).toBeGreaterThan(50);
+  });
+
+  it("spells the platform's prefix nowhere", () => {
+    const spelled = files.filter(({ text }) => /["'`/]plat[._-]/.test(code(text)));
+    expect(spelled.map(({ path }) => path)).toEqual([]);
+  });
+
+  it("holds SQL for D1 in stores alone", () => {
+    const mayHold = /(^|\/)store(\/|\.ts$)|\.do\.ts$|^admin\/(resources\/|audit\.ts$)/;
+    const holding = files.filter(({ path, text }) => /\.prepare\(/.test(code(text)) && !mayHold.test(path));
+    expect(holding.map(({ path }) => path)).toEqual([]);
+  });
+
+  it("has no file that is too long to be one concept", () => {
+    const long = files.filter(({ text }) => text.split("\n").length > 300);
+    expect(long.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe("configuration", () => {
+  it.each([
+    ["PLATFORM", "Plat"],
+    ["PLATFORM", ""],
+    ["PATH_PREFIX", "base"],
+    ["PATH_PREFIX", "/base/"],
+    ["PUBLIC_URL", "https://a.example/path"],
+    ["PUBLIC_URL", "a.example"],
+    ["CONTENT_URL", "ftp://a.example"],
+    ["ALLOW_LOOPBACK", "yes"],
+    ["LOG_LEVEL", "loud"],
+    ["EVENT_RETENTION_DAYS", "0"],
+    ["MAX_UPLOAD_BYTES", "much"],
+    ["OPERATOR_CLIENT_SECRET", "short"],
+    ["SEAL_KEYS", "none"],
+  ])("refuses %s=%s by its name", (name, value) => {
+    const attempt = () => readConfig({ ...env, [name]: value });
+    expect(attempt).toThrow(ConfigError);
+    expect(attempt).toThrow(name);
+  });
+
+  it("takes what wrangler.toml says", () => {
+    const { OPERATOR_CLIENT_SECRET, SEAL_KEYS } = env;
+    expect(readConfig({ ...env, OPERATOR_CLIENT_SECRET, SEAL_KEYS })).toMatchObject({
+      platform: "plat",
+      pathPrefix: "",
+      publicUrl: "",
+    });
+  });
+});

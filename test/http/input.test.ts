@@ -1,0 +1,154 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import * as z from "zod/mini";
+import { readBytes, readForm, readJson } from "../../src/http/body.ts";
+import { readPaging } from "../../src/http/paging.ts";
+import { validate } from "../../src/http/validate.ts";
+import { call, expectJson, OPERATOR, tokenFor } from "../support/platform.ts";
+
+const post = (body: BodyInit, contentType = "application/json"): Request =>
+  new Request("https://x.example", { method: "POST", body, headers: { "content-type": contentType } });
+
+/** Sent chunked, without a content length. */
+const chunked = (chunks: readonly string[]): Request => {
+  const stream = new ReadableStream({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(new TextEncoder().encode(chunk));
+      controller.close();
+    },
+  });
+  return new Request("https://x.example", {
+    method: "POST",
+    body: stream,
+    headers: { "content-type": "application/json" },
+  });
+};
+
+const typeOf = (outcome: { ok: boolean; error?: { type: string } }): string =>
+  outcome.ok ? "ok" : (outcome.error?.type ?? "");
+
+describe("readJson", () => {
+  it("reads what JSON.stringify writes, however it is cut", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.jsonValue(), fc.integer({ min: 1, max: 7 }), async (value, size) => {
+        const text = JSON.stringify(value);
+        const chunks = text.match(new RegExp(`[^]{1,${size}}`, "gu")) ?? [];
+        const read = await readJson(chunked(chunks), 1_000_000);
+        expect(read).toEqual({ ok: true, value: { value: JSON.parse(text), text } });
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it.each([
+    ["{", "bad_payload_syntax"],
+    ["nul", "bad_payload_syntax"],
+    ['{"a":1}x', "bad_payload_syntax"],
+    ["[".repeat(65) + "]".repeat(65), "bad_payload_syntax"],
+    ["[".repeat(64) + "]".repeat(64), "ok"],
+    [JSON.stringify("[".repeat(500) + '\\"{'), "ok"],
+    ['{"a":1}', "ok"],
+  ])("%.20s: %s", async (text, outcome) => {
+    expect(typeOf(await readJson(post(text), 10_000))).toBe(outcome);
+  });
+
+  it("refuses bytes that are no UTF-8, another content type, and one byte too many", async () => {
+    expect(typeOf(await readJson(post(new Uint8Array([0x22, 0xff, 0x22])), 100))).toBe("bad_payload_syntax");
+    expect(typeOf(await readJson(post("{}", "text/plain"), 100))).toBe("unsupported_request_content_type");
+    expect(typeOf(await readJson(post("{}", "application/merge-patch+json; charset=utf-8"), 100))).toBe("ok");
+    expect(typeOf(await readJson(post('"12345678"'), 10))).toBe("ok");
+    expect(typeOf(await readJson(post('"123456789"'), 10))).toBe("bad_payload_size");
+    expect(typeOf(await readJson(chunked(['"12345', '6789"']), 10))).toBe("bad_payload_size");
+  });
+
+  it("takes an empty body as none, whatever its label", async () => {
+    const read = await readJson(post(""), 10);
+    expect(read).toEqual({ ok: true, value: undefined });
+  });
+});
+
+describe("readForm and readBytes", () => {
+  it("keeps repeats and refuses other formats", async () => {
+    const read = await readForm(post("a=1&a=2&b=%C3%A9", "application/x-www-form-urlencoded;charset=UTF-8"), 100);
+    expect(read.ok && [...read.value]).toEqual([
+      ["a", "1"],
+      ["a", "2"],
+      ["b", "é"],
+    ]);
+    expect(typeOf(await readForm(post("{}"), 100))).toBe("unsupported_request_content_type");
+  });
+
+  it("gives the bytes as they came", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 500 }), async (bytes) => {
+        const read = await readBytes(post(new Uint8Array(bytes)), 500);
+        expect(read.ok && [...read.value]).toEqual([...bytes]);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe("validate", () => {
+  const schema = z.object({
+    pushConfig: z.object({ endpoint: z.string(), tries: z.array(z.int().check(z.gte(1))) }),
+    n: z.optional(z.int()),
+  });
+  const faults = (value: unknown) => {
+    const checked = validate("body", schema, value);
+    return checked.ok ? [] : checked.error.details.map(({ type, field }) => `${type} ${field}`);
+  };
+
+  it("names each fault by its place in bean notation", () => {
+    expect(faults({ pushConfig: { tries: [1, 0, "x"] } })).toEqual([
+      "missing_field pushConfig.endpoint",
+      "invalid_field pushConfig.tries[1]",
+      "invalid_field pushConfig.tries[2]",
+    ]);
+    expect(faults({})).toEqual(["missing_field pushConfig"]);
+    expect(faults([])).toEqual(["invalid_field "]);
+    expect(faults(null)).toEqual(["invalid_field "]);
+  });
+
+  it("never throws, and says something of every fault", () => {
+    fc.assert(
+      fc.property(fc.anything(), (value) => {
+        const checked = validate("body", schema, value);
+        if (!checked.ok) for (const detail of checked.error.details) expect(detail.message).toMatch(/\.$/);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("readPaging", () => {
+  it("gives numbers in their bounds or a fault, for any text", () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (pageNumber, pageSize) => {
+        const read = readPaging(new URLSearchParams({ pageNumber, pageSize }));
+        if (!read.ok) return;
+        expect(read.value.pageSize).toBeGreaterThanOrEqual(1);
+        expect(read.value.pageSize).toBeLessThanOrEqual(1000);
+        expect(read.value.skip).toBe((read.value.pageNumber - 1) * read.value.pageSize);
+      }),
+    );
+    expect(readPaging(new URLSearchParams())).toMatchObject({ value: { pageNumber: 1, pageSize: 16, skip: 0 } });
+  });
+});
+
+describe("answers", () => {
+  it("names a query parameter that is given twice", async () => {
+    const token = await tokenFor(OPERATOR);
+    const refused = await expectJson(await call("/admin/v1/roles?pageSize=1&pageSize=2", { token }), 400);
+    expect(refused.details[0]).toMatchObject({ type: "out_of_range_parameter", field: "pageSize" });
+    expect((await call("/admin/v1/roles?unknown=1&unknown=2", { token })).status).toBe(200);
+  });
+
+  it("answers HEAD like GET without a body", async () => {
+    const token = await tokenFor(OPERATOR);
+    const response = await call("/admin/v1/roles", { method: "HEAD", token });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toBe("application/json");
+    expect(await response.text()).toBe("");
+  });
+});

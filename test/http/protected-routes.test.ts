@@ -1,0 +1,183 @@
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, it } from "vitest";
+import { createApp } from "../../src/app.ts";
+import { createDeps } from "../../src/deps.ts";
+import type { Route } from "../../src/http/route.ts";
+import { basic, call, expectJson, makeClient, OPERATOR, tokenFor, type TestClient } from "../support/platform.ts";
+
+/**
+ * Every route of every service, taken from the same tables that are mounted: no token, broken, revoked, too weak, another
+ * client's. A route that is added is tested here without a line being written.
+ */
+const deps = createDeps(env);
+const tables: Record<string, readonly Route[]> = {
+  "/admin/v1": deps.adminRoutes,
+  "/pubsub/v1": deps.eventRoutes,
+  "/events/v1": deps.eventRoutes,
+  "/media/v2": deps.media.routes,
+  ...Object.fromEntries(deps.oauth.services.map((service) => [service.base, service.routes])),
+};
+const everyRoute = Object.entries(tables).flatMap(([base, routes]) => routes.map((route) => ({ base, route })));
+const protectedRoutes = everyRoute.filter(({ route }) => route.access.kind !== "public");
+const named = (rows: typeof everyRoute) =>
+  rows.map(({ base, route }) => [`${route.method} ${base}${route.path}`, base, route] as const);
+
+/** A value that every path parameter takes. */
+const fill = (path: string): string =>
+  path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    name === "email"
+      ? "a@b.example"
+      : name === "fileId"
+        ? "0123456789abcdef01234567"
+        : name === "topicOwnerClient"
+          ? "acme.shop"
+          : "sample",
+  );
+
+const send = (base: string, route: Route, token?: string): Promise<Response> =>
+  call(base + fill(route.path), {
+    method: route.method,
+    ...(token === undefined ? {} : { token }),
+    ...(route.body.kind === "json" ? { json: {} } : {}),
+  });
+
+let weak: string;
+let revoked: string;
+beforeAll(async () => {
+  const client: TestClient = await makeClient({ scopes: [] });
+  weak = await tokenFor(client);
+  revoked = await tokenFor(client);
+  await call("/oauth2/v1/revoke", { form: { token: revoked }, headers: { authorization: basic(client) } });
+});
+
+async function expectRefusal(response: Response, status: number, type: string): Promise<void> {
+  const body = await expectJson(response, status);
+  expect(body).toMatchObject({
+    status,
+    type,
+    message: expect.any(String),
+    moreInfo: expect.stringContaining(`/docs/errors#${type}`),
+    details: [],
+  });
+  expect(response.headers.get("content-type")).toBe("application/json");
+  expect(response.headers.get("plat-request-id")).toMatch(/^[0-9a-f]{32}$/);
+  expect(response.headers.get("access-control-allow-origin")).toBe("*");
+}
+
+describe("every protected route", () => {
+  it("is known to this suite", () => {
+    expect(protectedRoutes.length).toBeGreaterThan(50);
+  });
+
+  it.each(named(protectedRoutes))("%s: 401 without a token, and the answer says so", async (_, base, route) => {
+    const response = await send(base, route);
+    await expectRefusal(response.clone(), 401, "insufficient_credentials");
+    expect(response.headers.get("www-authenticate")).toBe('Bearer realm="plat"');
+    expect((await response.json<any>()).message).toMatch(/no access token/);
+  });
+
+  it.each(named(protectedRoutes))("%s: 401 with a broken or revoked token", async (_, base, route) => {
+    for (const token of ["x", "a.b.c", `${weak}x`, revoked, ""]) {
+      const response = await send(base, route, token);
+      await expectRefusal(response.clone(), 401, "insufficient_credentials");
+      expect(response.headers.get("www-authenticate")).toMatch(/^Bearer realm="plat", error="invalid_token"/);
+      expect((await response.json<any>()).message).not.toMatch(/no access token/);
+    }
+  });
+
+  it.each(named(protectedRoutes.filter(({ route }) => route.access.kind === "scope")))(
+    "%s: 403 that names the scope",
+    async (_, base, route) => {
+      const response = await send(base, route, weak);
+      await expectRefusal(response.clone(), 403, "insufficient_permissions");
+      const scope = `plat.${route.access.kind === "scope" ? route.access.scope : ""}`;
+      expect((await response.json<any>()).message).toContain(scope);
+      expect(response.headers.get("www-authenticate")).toContain(`error="insufficient_scope", scope="${scope}"`);
+    },
+  );
+
+  it("takes a token from the header alone", async () => {
+    const token = await tokenFor(OPERATOR);
+    expect((await call(`/admin/v1/roles?access_token=${token}`)).status).toBe(401);
+    expect((await call("/admin/v1/roles", { headers: { authorization: `bearer ${token}` } })).status).toBe(200);
+    expect((await call("/admin/v1/roles", { headers: { authorization: `Basic ${token}` } })).status).toBe(401);
+  });
+});
+
+describe("every route", () => {
+  it.each(named(everyRoute))(
+    "%s: tells the methods of its address, to a preflight and to a wrong method",
+    async (_, base, route) => {
+      const path = fill(base + route.path);
+      const preflight = await call(path, {
+        method: "OPTIONS",
+        headers: { origin: "https://shop.example", "access-control-request-method": route.method },
+      });
+      expect(preflight.status).toBe(204);
+      expect(preflight.headers.get("access-control-allow-origin")).toBe("*");
+      expect(preflight.headers.get("access-control-allow-methods")).toContain(route.method);
+      expect(preflight.headers.get("access-control-allow-headers")).toMatch(/Authorization.*Idempotency-Key/);
+      expect(preflight.headers.get("access-control-allow-credentials")).toBeNull();
+      expect(preflight.headers.get("content-type")).toBeNull();
+      const wrong = await call(path, { method: "PATCH" });
+      expect(wrong.status).toBe(405);
+      expect(wrong.headers.get("allow")).toContain(route.method);
+    },
+  );
+});
+
+describe("requests that fit no route", () => {
+  it.each([
+    "/",
+    "/nothing",
+    "/media/v2",
+    "/media/v3/files",
+    "/oauth2/v1/nothing",
+    "/pubsub/v1/topics/",
+    "/%",
+    "/%zz/..%2f",
+  ])("%s: 404 with the error object", async (path) => {
+    await expectRefusal(await call(path), 404, "element_resource_non_existing");
+  });
+
+  it("answers an address that is too long, and an Accept that cannot be served", async () => {
+    await expectRefusal(await call(`/admin/v1/roles?x=${"y".repeat(17_000)}`), 414, "uri_too_long");
+    const token = await tokenFor(OPERATOR);
+    await expectRefusal(
+      await call("/admin/v1/roles", { token, headers: { accept: "text/csv" } }),
+      406,
+      "unsupported_response_content_type",
+    );
+    expect(
+      (await call("/admin/v1/roles", { token, headers: { accept: "text/csv, application/*;q=0.1" } })).status,
+    ).toBe(200);
+  });
+
+  it("answers under another prefix and another path prefix just as well", async () => {
+    const app = createApp(
+      createDeps({ ...env, PLATFORM: "acme", PATH_PREFIX: "/base", PUBLIC_URL: "https://public.example" }),
+    );
+    const fetch = (path: string, init?: RequestInit) =>
+      app.fetch(new Request(`https://private.example${path}`, init), env, createExecutionContext());
+    expect((await fetch("/health")).status).toBe(404);
+    expect((await fetch("/base/health")).headers.get("acme-request-id")).toMatch(/^[0-9a-f]{32}$/);
+    const metadata = await (await fetch("/.well-known/oauth-authorization-server/base/oauth2/v1")).json<any>();
+    expect(metadata.issuer).toBe("https://public.example/base/oauth2/v1");
+    expect(metadata.scopes_supported).toContain("acme.media_view");
+    const body = "grant_type=client_credentials";
+    const headers = {
+      authorization: basic({ ...OPERATOR, clientId: "acme.operator" }),
+      "content-type": "application/x-www-form-urlencoded",
+    };
+    const granted = await (await fetch("/base/oauth2/v1/token", { method: "POST", body, headers })).json<any>();
+    expect(granted.scope).toBe("acme.tenant=acme acme.admin");
+    const authorization = `Bearer ${granted.access_token}`;
+    expect((await fetch("/base/admin/v1/roles", { headers: { authorization } })).status).toBe(200);
+    const refused = await (await fetch("/base/admin/v1/roles")).json<any>();
+    expect(refused.moreInfo).toBe("https://public.example/base/docs/errors#insufficient_credentials");
+    // A deployment with a public address takes tokens of that issuer alone, though the same key signed the other.
+    const elsewhere = { authorization: `Bearer ${await tokenFor(OPERATOR)}` };
+    expect((await fetch("/base/admin/v1/roles", { headers: elsewhere })).status).toBe(401);
+  });
+});

@@ -1,0 +1,118 @@
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { createApp } from "../../src/app.ts";
+import { createDeps } from "../../src/deps.ts";
+import { counting } from "../support/counting.ts";
+import { basic, makeClient, ORIGIN, tokenFor, type TestClient } from "../support/platform.ts";
+
+/** A fresh isolate as far as the Worker can tell: new caches over counted bindings. */
+function freshIsolate() {
+  const counted = counting(env);
+  const app = createApp(createDeps(counted.env));
+  const fetch = async (path: string, init: RequestInit = {}): Promise<Response> => {
+    const context = createExecutionContext();
+    const response = await app.fetch(new Request(new URL(path, ORIGIN), init), counted.env, context);
+    await waitOnExecutionContext(context);
+    return response;
+  };
+  return { ...counted, fetch };
+}
+
+const tokenRequest = (client: TestClient): RequestInit => ({
+  method: "POST",
+  headers: { authorization: basic(client), "content-type": "application/x-www-form-urlencoded" },
+  body: "grant_type=client_credentials",
+});
+
+let client: TestClient;
+beforeEach(async () => {
+  vi.useRealTimers();
+  client = await makeClient();
+  // The platform's first token makes the signing key; that happens once in its life.
+  await tokenFor(client);
+});
+
+describe("what a request costs in D1 (architecture, Cost of an operation)", () => {
+  it("client_credentials: nothing while the client's record is fresh, else one round trip, and never a write", async () => {
+    const isolate = freshIsolate();
+    expect((await isolate.fetch("/oauth2/v1/token", tokenRequest(client))).status).toBe(200);
+    // The isolate's very first token also reads the signing keys.
+    expect(isolate.tally.d1RoundTrips).toBe(2);
+    isolate.reset();
+    for (let n = 0; n < 5; n++)
+      expect((await isolate.fetch("/oauth2/v1/token", tokenRequest(client))).status).toBe(200);
+    expect(isolate.tally.d1Statements).toBe(0);
+
+    const another = await makeClient();
+    const rows = await env.DB.prepare("SELECT count(*) AS n FROM revocation").first("n");
+    expect((await isolate.fetch("/oauth2/v1/token", tokenRequest(another))).status).toBe(200);
+    expect(isolate.tally.d1RoundTrips).toBe(1);
+    expect(await env.DB.prepare("SELECT count(*) AS n FROM revocation").first("n")).toBe(rows);
+  });
+
+  it("client_credentials: unknown clients are kept like known ones", async () => {
+    const isolate = freshIsolate();
+    const stranger = { ...client, clientId: "no.body" };
+    expect((await isolate.fetch("/oauth2/v1/token", tokenRequest(stranger))).status).toBe(401);
+    expect(isolate.tally.d1RoundTrips).toBe(1);
+    isolate.reset();
+    expect((await isolate.fetch("/oauth2/v1/token", tokenRequest(stranger))).status).toBe(401);
+    expect(isolate.tally.d1Statements).toBe(0);
+  });
+
+  it("a bearer token: one statement for a fresh isolate, then none", async () => {
+    const headers = { authorization: `Bearer ${await tokenFor(client)}` };
+    const isolate = freshIsolate();
+    const call = async () => (await isolate.fetch("/admin/v1/roles", { headers })).status;
+    expect(await call()).toBe(403);
+    expect(isolate.tally).toMatchObject({ d1Statements: 1, d1RoundTrips: 1 });
+    isolate.reset();
+    for (let n = 0; n < 5; n++) expect(await call()).toBe(403);
+    expect(isolate.tally.d1Statements).toBe(0);
+  });
+
+  it("tokeninfo asks D1 every time, once", async () => {
+    const token = await tokenFor(client);
+    const isolate = freshIsolate();
+    for (let n = 0; n < 3; n++) {
+      isolate.reset();
+      expect((await isolate.fetch(`/oauth2/v1/tokeninfo?access_token=${token}`)).status).toBe(200);
+      expect(isolate.tally.d1Statements).toBe(1);
+    }
+  });
+});
+
+describe("when D1 does not answer", () => {
+  it("a token is taken for 60 s on the copy at hand, then nothing is called valid: 503", async () => {
+    const headers = { authorization: `Bearer ${await tokenFor(client)}` };
+    let broken = false;
+    const db = new Proxy(env.DB, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name, target);
+        if (broken && name === "prepare") throw new Error("D1 is away");
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+    const app = createApp(createDeps({ ...env, DB: db, LOG_LEVEL: "error" }));
+    const fetch = (path: string) =>
+      app.fetch(new Request(new URL(path, ORIGIN), { headers }), env, createExecutionContext());
+    const errors = vi.spyOn(console, "error").mockImplementation(() => {});
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const startMs = Date.now();
+    expect((await fetch("/admin/v1/roles")).status).toBe(403);
+    broken = true;
+    vi.setSystemTime(startMs + 59_000);
+    expect((await fetch("/admin/v1/roles")).status).toBe(403);
+    const info = await fetch(`/oauth2/v1/tokeninfo?access_token=${headers.authorization.slice(7)}`);
+    expect(info.status).toBe(503);
+    vi.setSystemTime(startMs + 61_000);
+    const refused = await fetch("/admin/v1/roles");
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get("retry-after")).toBe("5");
+    expect(await refused.json()).toMatchObject({ type: "service_temporarily_unavailable" });
+    expect(errors).toHaveBeenCalled();
+    errors.mockRestore();
+    vi.useRealTimers();
+  });
+});

@@ -1,0 +1,136 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { normalizeEmail } from "../../src/platform/email.ts";
+import { fromBase64Url, fromUtf8, toBase64Url, toHex, utf8 } from "../../src/platform/encoding.ts";
+import { FreshCache } from "../../src/platform/fresh-cache.ts";
+import { equalDigests, equalInConstantTime } from "../../src/platform/hash.ts";
+import { hashPassword, verifyPassword } from "../../src/platform/password-hash.ts";
+import { systemRandom } from "../../src/platform/random.ts";
+import { createSealer, parseSealKeys } from "../../src/platform/seal.ts";
+
+const key = (id: string, byte: number) => ({ id, bytes: new Uint8Array(32).fill(byte) });
+
+describe("encoding", () => {
+  it("round-trips bytes, and takes one spelling of them alone", () => {
+    fc.assert(
+      fc.property(fc.uint8Array(), (given) => {
+        const bytes = new Uint8Array(given);
+        const text = toBase64Url(bytes);
+        expect(fromBase64Url(text)).toEqual(bytes);
+        for (const other of [`${text}=`, `${text} `, `\n${text}`]) expect(fromBase64Url(other)).toBeUndefined();
+      }),
+    );
+    expect(fromBase64Url("AB")).toBeUndefined();
+    expect(fromBase64Url("AA")).toEqual(new Uint8Array(1));
+    expect(toHex(new Uint8Array([0, 15, 255]))).toBe("000fff");
+  });
+
+  it("drops a byte order mark in front, as readers of JSON do, and refuses bytes that are no text", () => {
+    expect(fromUtf8(utf8("\ufeffx"))).toBe("x");
+    expect(fromUtf8(new Uint8Array([0xc3, 0x28]))).toBeUndefined();
+  });
+});
+
+describe("sealing", () => {
+  it("opens what it sealed, in its own context alone", async () => {
+    const sealer = createSealer([key("k1", 1)], systemRandom);
+    const sealed = await sealer.seal("secret ✓", "row:1");
+    expect(sealed).not.toContain("secret");
+    expect(await sealer.open(sealed, "row:1")).toBe("secret ✓");
+    expect(await sealer.open(sealed, "row:2")).toBeUndefined();
+    expect(await sealer.open(`${sealed}A`, "row:1")).toBeUndefined();
+    expect(await sealer.open("", "row:1")).toBeUndefined();
+    expect(await sealer.seal("secret ✓", "row:1")).not.toBe(sealed);
+  });
+
+  it("goes on opening under a key that another one replaced, and never without it", async () => {
+    const sealed = await createSealer([key("k1", 1)], systemRandom).seal("x", "c");
+    expect(await createSealer([key("k2", 2), key("k1", 1)], systemRandom).open(sealed, "c")).toBe("x");
+    expect(await createSealer([key("k2", 2)], systemRandom).open(sealed, "c")).toBeUndefined();
+    expect(await createSealer([key("k1", 2)], systemRandom).open(sealed, "c")).toBeUndefined();
+  });
+
+  it("makes another key for each purpose", async () => {
+    const sealer = createSealer([key("k1", 1)], systemRandom);
+    const sign = async (purpose: string) =>
+      toHex(new Uint8Array(await crypto.subtle.sign("HMAC", (await sealer.macKeys(purpose))[0]!, utf8("x"))));
+    expect(await sign("a")).toBe(await sign("a"));
+    expect(await sign("a")).not.toBe(await sign("b"));
+  });
+
+  it.each([
+    "",
+    "k1",
+    "k1:",
+    "k1:AAAA",
+    "K1:" + btoa("x".repeat(32)),
+    `k1:${btoa("x".repeat(32))},k1:${btoa("y".repeat(32))}`,
+  ])("refuses the configuration %s", (text) => expect(parseSealKeys(text).ok).toBe(false));
+});
+
+describe("passwords", () => {
+  it("verifies the right one, in any Unicode form, and no other", async () => {
+    const stored = await hashPassword("pässword", systemRandom);
+    expect(await verifyPassword("pa\u0308ssword", stored)).toBe(true);
+    expect(await verifyPassword("password", stored)).toBe(false);
+    for (const broken of ["", "scrypt$15$8$1$$", "plain", stored.replace("scrypt", "md5")])
+      expect(await verifyPassword("pässword", broken)).toBe(false);
+  });
+});
+
+describe("comparisons", () => {
+  it("agree with ===", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string(), fc.string(), async (a, b) => {
+        expect(await equalInConstantTime(a, b)).toBe(a === b);
+        expect(await equalInConstantTime(a, a)).toBe(true);
+      }),
+      { numRuns: 50 },
+    );
+    expect(equalDigests("ab", "ab")).toBe(true);
+    expect(equalDigests("ab", "abc")).toBe(false);
+  });
+});
+
+describe("normalizeEmail", () => {
+  it.each([
+    [" Ada@Example.ORG ", "ada@example.org"],
+    ["ａda@example.org", "ada@example.org"],
+    ["no-at.example", undefined],
+    ["a@b", undefined],
+    ["a b@c.de", undefined],
+    ["a@b.c\u0000", undefined],
+    [`${"a".repeat(65)}@b.cd`, undefined],
+    [`a@${"b".repeat(250)}.cd`, undefined],
+    ["\ud800@b.cd", undefined],
+  ])("case %#", (given, expected) => expect(normalizeEmail(given)).toBe(expected));
+});
+
+describe("FreshCache", () => {
+  it("loads once while fresh, again when old, and never keeps what was read before a clear", async () => {
+    const cache = new FreshCache<string, number>({ ttlMs: 10, maxEntries: 2 });
+    let loads = 0;
+    const load = async () => ++loads;
+    expect(await cache.get("a", 0, load)).toBe(1);
+    expect(await cache.get("a", 9, load)).toBe(1);
+    expect(await cache.get("a", 10, load)).toBe(2);
+    let release = (_: number): void => {};
+    const slow = cache.get("b", 10, () => new Promise((resolve) => (release = resolve)));
+    cache.clear();
+    release(99);
+    expect(await slow).toBe(99);
+    expect(await cache.get("b", 10, load)).toBe(3);
+  });
+
+  it("keeps the newest entries within its bound, and no failure", async () => {
+    const cache = new FreshCache<number, number>({ ttlMs: 1000, maxEntries: 2 });
+    for (const key of [1, 2, 3]) await cache.get(key, 0, async () => key);
+    let loaded = false;
+    await cache.get(3, 0, async () => ((loaded = true), 3));
+    expect(loaded).toBe(false);
+    await cache.get(1, 0, async () => ((loaded = true), 1));
+    expect(loaded).toBe(true);
+    await expect((async () => cache.get(9, 0, () => Promise.reject(new Error("away"))))()).rejects.toThrow("away");
+    expect(await cache.get(9, 0, async () => 9)).toBe(9);
+  });
+});
