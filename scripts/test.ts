@@ -17,6 +17,7 @@ interface Outcome {
 }
 
 const STAGE_TIMEOUT_MS = 300_000;
+const environment = { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : { NO_COLOR: "1" }) };
 const scratch = mkdtempSync(join(tmpdir(), "plinth-test-"));
 
 const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
@@ -52,7 +53,7 @@ async function test(wanted: readonly string[]): Promise<boolean> {
 }
 
 async function command(name: string, ...args: string[]): Promise<Outcome> {
-  const { code, output } = await run(name, args, { timeoutMs: STAGE_TIMEOUT_MS });
+  const { code, output } = await run(name, args, { env: environment, timeoutMs: STAGE_TIMEOUT_MS });
   return code === 0 ? { passed: 1, failed: 0, output } : { passed: 0, failed: 1, output };
 }
 
@@ -60,7 +61,7 @@ async function vitest(project: string, env: NodeJS.ProcessEnv = {}): Promise<Out
   const report = join(scratch, `${project}.json`);
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
   const { code, output } = await run("vitest", ["run", "--project", project, ...reporters], {
-    env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : { NO_COLOR: "1" }), ...env },
+    env: { ...environment, ...env },
     timeoutMs: STAGE_TIMEOUT_MS,
   });
   const { passed, failed } = readCounts(report);

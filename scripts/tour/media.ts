@@ -7,7 +7,7 @@ import { signIn, type Cast } from "./people.ts";
 import { TourError, type Answer, type Session } from "./session.ts";
 
 const PHOTO = readFileSync(join(ROOT, "scripts", "data", "photo.jpg"));
-const FILE_NAME = "boats at Nagasaki.jpg";
+const FILE_NAME = "長崎 boats.jpg";
 const METADATA = { title: "Boats at Nagasaki", year: 1865, tags: ["boats", "長崎"] };
 /** The photo is 1024 × 819: a clip keeps that shape, a crop fills its frame. */
 const VARIANTS = [
