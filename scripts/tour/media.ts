@@ -18,8 +18,8 @@ const VARIANT_PATIENCE_MS = 60_000;
 
 /** The shop stores one photograph privately and publicly, has it resized, and fetches everything back. */
 export async function tellMedia(session: Session, cast: Cast): Promise<void> {
-  const token = await signIn(session, cast.shop);
   session.chapter("A private photograph: upload, commit, metadata");
+  const token = await signIn(session, cast.shop);
   const privateFile = await store(session, cast, token, "/media/v2/files");
   await fetchPrivate(session, token, privateFile);
 

@@ -44,6 +44,8 @@ export interface Session {
 }
 
 const REQUEST_TIMEOUT_MS = 30_000;
+/** Of the column of addresses, in characters. */
+const WIDTH = 66;
 
 /**
  * A conversation with the platform, told line by line. Links that name another origin than `origin` (PUBLIC_URL) are
@@ -64,7 +66,7 @@ export function createSession(origin: string, pathPrefix: string, platform: stri
     const ok = typeof status === "number" && status < 400;
     const shown = (ok ? paint.green : paint.yellow)(String(status).padEnd(5));
     const time = paint.dim(`${tookMs.toFixed(tookMs < 10 ? 1 : 0)} ms`.padStart(8));
-    console.log(`  ${method.padEnd(6)} ${place.padEnd(58)} ${shown} ${time}  ${paint.dim(note)}`.trimEnd());
+    console.log(`  ${method.padEnd(6)} ${place.padEnd(WIDTH)} ${shown} ${time}  ${paint.dim(note)}`.trimEnd());
   };
   const ask: Session["ask"] = async (method, address, call = {}) => {
     const url = locate(address);
@@ -147,7 +149,7 @@ const formOf = (call: Call): URLSearchParams | undefined =>
 /** Tokens and signatures are not for a terminal that someone may share. */
 const shorten = (address: string): string => {
   const plain = address.replace(/\b(access_token|token|sig|signature)=[^&]*/g, "$1=…");
-  return plain.length <= 90 ? plain : `${plain.slice(0, 60)}…${plain.slice(-28)}`;
+  return plain.length <= WIDTH ? plain : `${plain.slice(0, WIDTH - 25)}…${plain.slice(-24)}`;
 };
 
 function show(value: unknown): string {
