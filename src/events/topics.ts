@@ -23,7 +23,13 @@ export interface TopicPorts {
 /** Contract 3.2. */
 export const newTopicBody = z.object({
   eventType: matching(PATTERNS.eventType),
-  description: z.optional(z.string().check(z.maxLength(TOPIC.maxDescriptionChars))),
+  // A database text is UTF-8 and cannot hold half of a surrogate pair.
+  description: z.optional(
+    z.string().check(
+      z.maxLength(TOPIC.maxDescriptionChars),
+      z.refine((text) => text.isWellFormed(), "must be well-formed Unicode"),
+    ),
+  ),
   shards: z.optional(z.int().check(z.gte(TOPIC.minShards), z.lte(TOPIC.maxShards))),
 });
 

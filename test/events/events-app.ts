@@ -1,7 +1,10 @@
 import { env } from "cloudflare:workers";
 import { Hono } from "hono";
+import { expect } from "vitest";
 import { decorateDeprecated } from "../../src/events/deprecation.ts";
 import { createEventRoutes } from "../../src/events/routes.ts";
+import { createTopicStore } from "../../src/events/store.ts";
+import { consumerOf, logOf, shardsOf } from "../../src/events/topic.ts";
 import type { Principal } from "../../src/http/auth.ts";
 import { mountServices } from "../../src/http/mount.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -176,3 +179,41 @@ export function topicAt(app: EventsApp, owner: Principal, path: string): TestTop
 }
 
 export const payloads = (answer: ReadAnswer): string[] => answer.events.map((event) => event.payload);
+
+/** The objects behind a topic, to evict them or to break what they call. */
+export async function objectsOf(topic: TestTopic, client: Principal = topic.owner) {
+  const eventType = topic.path.split("/").at(-1)!;
+  const record = await createTopicStore(env.DB).find({ owner: topic.owner.clientName, eventType });
+  if (record === undefined) throw new Error("there is no such topic");
+  return {
+    record,
+    consumer: consumerOf(env.TOPIC_CONSUMER, record, client.clientId),
+    logs: shardsOf(record).map((shard) => logOf(env.TOPIC_LOG, record, shard)),
+  };
+}
+
+/** An error answer: its body, checked for the shape that all have (contract 1.2). */
+export async function expectProblem(response: Response, status: number, type: string): Promise<ProblemView> {
+  const text = await response.text();
+  expect(`${response.status} ${text.slice(0, 300)}`).toMatch(new RegExp(`^${status} `));
+  expect(response.headers.get("content-type")).toBe("application/json");
+  const body = JSON.parse(text) as ProblemView;
+  expect(body).toEqual({
+    status,
+    type,
+    message: expect.any(String),
+    moreInfo: `${ORIGIN}/docs/errors#${type}`,
+    details: expect.any(Array),
+  });
+  for (const detail of body.details)
+    expect(Object.keys(detail).toSorted()).toEqual(["field", "message", "moreInfo", "type"]);
+  return body;
+}
+
+export interface ProblemView {
+  readonly message: string;
+  readonly details: readonly { readonly type: string; readonly field: string; readonly message: string }[];
+}
+
+/** Type and field of each detail. */
+export const faults = (body: ProblemView): string[] => body.details.map(({ type, field }) => `${type} ${field}`.trim());

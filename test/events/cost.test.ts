@@ -1,0 +1,86 @@
+import { env } from "cloudflare:workers";
+import { runInDurableObject } from "cloudflare:test";
+import { expect, it } from "vitest";
+import { counting } from "../support/counting.ts";
+import { eventsApp, makeTopic, objectsOf } from "./events-app.ts";
+
+/** Architecture, "Cost of an operation": what one request does in the steady state. */
+it("read, commit and publish ask D1 nothing and call one object; a read with nothing ahead calls two", async () => {
+  const counted = counting(env);
+  const app = eventsApp(counted.env);
+  const topic = await makeTopic(app);
+  await topic.put({ payload: "warms the record of the topic" });
+  await topic.commit((await topic.read()).token);
+  const { consumer } = await objectsOf(topic);
+  // The consumer's own calls go through the bindings of its object.
+  await runInDurableObject(consumer, (instance) => void ((instance as unknown as { env: object }).env = counted.env));
+  const costOf = async (run: () => Promise<unknown>) => {
+    counted.reset();
+    await run();
+    const { d1Statements, objectCalls } = counted.tally;
+    return { d1Statements, objectCalls };
+  };
+
+  expect(await costOf(() => topic.put(Array.from({ length: 100 }, () => ({ payload: "x" }))))).toEqual({
+    d1Statements: 0,
+    objectCalls: { "TOPIC_LOG.publish": 1 },
+  });
+  let token: string | undefined;
+  const read = async () => void ({ token } = await topic.read({ numEvents: 2 }));
+  const commit = async () => expect((await topic.commit(token)).status).toBe(200);
+  expect(await costOf(read)).toEqual({
+    d1Statements: 0,
+    objectCalls: { "TOPIC_CONSUMER.read": 1, "TOPIC_LOG.read": 1 },
+  });
+  for (let at = 0; at < 20; at++) {
+    expect(await costOf(commit)).toEqual({ d1Statements: 0, objectCalls: { "TOPIC_CONSUMER.commit": 1 } });
+    expect(await costOf(read)).toEqual({ d1Statements: 0, objectCalls: { "TOPIC_CONSUMER.read": 1 } });
+  }
+  expect(
+    await costOf(() =>
+      topic.put({ payload: "x" }, { headers: { "idempotency-key": "k", "content-type": "application/json" } }),
+    ),
+  ).toEqual({
+    d1Statements: 0,
+    objectCalls: { "TOPIC_LOG.publish": 1 },
+  });
+});
+
+it("each read and each commit writes one row, a batch of small events one", async () => {
+  const app = eventsApp();
+  const topic = await makeTopic(app);
+  await topic.put({ payload: "first" });
+  await topic.commit((await topic.read()).token);
+  const { consumer, logs } = await objectsOf(topic);
+  const rowsWritten = async (stub: DurableObjectStub, run: () => Promise<unknown>) => {
+    let rows = 0;
+    let mend = () => {};
+    await runInDurableObject(stub, (_, state) => {
+      const { sql } = state.storage;
+      const exec = sql.exec.bind(sql);
+      const counted: typeof sql.exec = (query, ...bindings) => {
+        const cursor = exec(query, ...bindings);
+        if (/^\s*(insert|update|delete|replace)/i.test(query)) rows += cursor.rowsWritten;
+        return cursor as never;
+      };
+      sql.exec = counted;
+      mend = () => void (sql.exec = exec);
+    });
+    await run();
+    mend();
+    return rows;
+  };
+  expect(
+    await rowsWritten(logs[0]! as unknown as DurableObjectStub, () =>
+      topic.put(Array.from({ length: 100 }, () => ({ payload: "x" }))),
+    ),
+  ).toBe(1);
+  let token: string | undefined;
+  expect(
+    await rowsWritten(
+      consumer as unknown as DurableObjectStub,
+      async () => void ({ token } = await topic.read({ numEvents: 50 })),
+    ),
+  ).toBe(1);
+  expect(await rowsWritten(consumer as unknown as DurableObjectStub, () => topic.commit(token))).toBe(1);
+});
