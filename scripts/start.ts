@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Miniflare } from "miniflare";
 import { DEMO, loadDemo } from "./lib/demo.ts";
-import { applyMigrations } from "./lib/migrations.ts";
+import { applyMigrations, forgetLostMessages } from "./lib/database.ts";
 import { runCrons, serve } from "./lib/server.ts";
 import { readSettings, StartError, type Settings } from "./lib/settings.ts";
 import { lockState, requireFreePort, requireKnownSealKeys } from "./lib/state.ts";
@@ -25,7 +25,9 @@ async function start(): Promise<void> {
 
   const server = await serve(settings);
   stopOnSignal(server);
-  await applyMigrations(await server.getD1Database("DB"));
+  const db = await server.getD1Database("DB");
+  await applyMigrations(db);
+  await forgetLostMessages(db, Date.now());
   const url = `http://${settings.host}:${settings.port}`;
   await loadDemo(url, settings);
   runCrons(server, settings.crons, stopping.signal);

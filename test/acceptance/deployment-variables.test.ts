@@ -3,7 +3,7 @@ import { afterAll, expect, test } from "vitest";
 import { newStateDir, npm, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
 
 const stateDir = newStateDir();
-const variables = { PLATFORM: "acme", PATH_PREFIX: "/base" };
+const variables = { PLATFORM: "acme", PATH_PREFIX: "/base", PUBLIC_URL: "https://plinth.example" };
 let platform: Platform | undefined;
 
 afterAll(async () => {
@@ -11,11 +11,13 @@ afterAll(async () => {
   rmSync(stateDir, { recursive: true, force: true });
 });
 
-test("the whole tour under another prefix and another platform name", async () => {
+test("the whole tour under another prefix, platform name and origin", async () => {
   platform = await startPlatform({ STATE_DIR: stateDir, ...variables });
   const tour = npm("tour", { PORT: String(platform.port), ...variables });
   expect(await tour.ended, tour.output()).toBe(0);
   expect(tour.output()).toContain("Everything is as it should be");
   expect((await fetch(`${platform.url}/oauth2/v1/jwks`)).status).toBe(404);
   expect((await fetch(`${platform.url}/base/oauth2/v1/jwks`)).status).toBe(200);
+  const discovery = await fetch(`${platform.url}/base/oauth2/v1/.well-known/openid-configuration`);
+  expect(await discovery.json()).toMatchObject({ issuer: "https://plinth.example/base/oauth2/v1" });
 });

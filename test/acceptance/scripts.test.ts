@@ -1,7 +1,14 @@
-import { readFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { BUNDLE_BUDGET_GZIP_BYTES } from "../../scripts/lib/bundle.ts";
+import { ensureDevVars, readDevVars } from "../../scripts/lib/dev-vars.ts";
+import { ROOT } from "../../scripts/lib/root.ts";
 import { makeOrders, ORDERS_PATH } from "../../scripts/make-orders.ts";
+import { parseSealKeys } from "../../src/platform/seal.ts";
 import { freePort, npm } from "./support/platform-process.ts";
 
 describe("npm run deploy", () => {
@@ -21,6 +28,30 @@ describe("npm run deploy", () => {
       expect(deploy.output()).toContain("Set PUBLIC_URL=https://<host> first");
     });
   }
+});
+
+test("starts at the same time agree on the local secrets, which only their owner may read", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "plinth-vars-"));
+  const path = join(dir, ".dev.vars");
+  const code = `import("${ROOT}/scripts/lib/dev-vars.ts").then((m) => console.log(JSON.stringify(m.ensureDevVars("${path}"))))`;
+  const starts = Array.from({ length: 8 }, () => promisify(execFile)(process.execPath, ["-e", code]));
+  const seen = new Set((await Promise.all(starts)).map(({ stdout }) => stdout));
+  expect(seen.size).toBe(1);
+  expect(JSON.parse([...seen][0] ?? "")).toEqual(readDevVars(path));
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  rmSync(dir, { recursive: true });
+});
+
+test("a .dev.vars that lacks a value gets it; what it has stays", () => {
+  const dir = mkdtempSync(join(tmpdir(), "plinth-vars-"));
+  const path = join(dir, ".dev.vars");
+  writeFileSync(path, "LOG_LEVEL=info\nSEAL_KEYS=\nDEMO_USER_PASSWORD='mine'");
+  const vars = ensureDevVars(path);
+  expect(vars).toMatchObject({ LOG_LEVEL: "info", DEMO_USER_PASSWORD: "mine" });
+  expect(vars["OPERATOR_CLIENT_SECRET"]).toHaveLength(43);
+  expect(parseSealKeys(vars["SEAL_KEYS"] ?? "")).toMatchObject({ ok: true });
+  expect(ensureDevVars(path)).toEqual(vars);
+  rmSync(dir, { recursive: true });
 });
 
 test("npm run tour says what to do when nothing listens", async () => {

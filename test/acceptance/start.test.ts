@@ -1,4 +1,4 @@
-import { rmSync, statSync } from "node:fs";
+import { readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { ROOT } from "../../scripts/lib/root.ts";
@@ -12,6 +12,7 @@ import {
   type Platform,
 } from "./support/platform-process.ts";
 
+const PHOTO_PATH = join(ROOT, "scripts", "data", "photo.jpg");
 const stateDir = newStateDir();
 let platform: Platform | undefined;
 const running = (): Platform => platform ?? expect.fail("the platform was not started");
@@ -56,6 +57,12 @@ describe("npm start", () => {
     expect(tour.output()).toContain("Everything is as it should be");
   });
 
+  test("npm run tour ends with 1 at the first thing that is not as expected", async () => {
+    const tour = npm("tour", { PORT: String(running().port), OPERATOR_CLIENT_SECRET: "x".repeat(40) });
+    expect(await tour.ended).toBe(1);
+    expect(tour.output()).toMatch(/expected: POST \S+ answers 200\n +got: 401/);
+  });
+
   test("says so when the port is in use, and ends with 1", async () => {
     const other = newStateDir();
     const second = npm("start", { STATE_DIR: other, PORT: String(running().port) });
@@ -83,6 +90,10 @@ describe("npm start", () => {
     const upload = { method: "PUT", headers: { "content-type": "text/plain" }, body: "kept" };
     expect((await fetch(file.uploadLink, upload)).status).toBe(200);
     expect((await post(file.commitLink, token, {})).status).toBe(202);
+    const photo = (await post(`${files}?clip=64x64`, token, { "Content-Type": "image/jpeg" })).body;
+    const photoUpload = { method: "PUT", headers: { "content-type": "image/jpeg" }, body: readFileSync(PHOTO_PATH) };
+    expect((await fetch(photo.uploadLink, photoUpload)).status).toBe(200);
+    expect((await post(photo.commitLink, token, {})).status).toBe(202);
     const { port } = running();
     await stopGroup(running(), "SIGKILL");
 
@@ -95,6 +106,8 @@ describe("npm start", () => {
     const events: { payload: string }[] = [...read.body.events, ...rest.body.events];
     expect(events.map(({ payload }) => payload)).toEqual(payloads);
     expect(await (await fetch(`${platform.url}${files}/${file.id}`)).text()).toBe("kept");
+    const variant = `${platform.url}${files}/${photo.id}?clip=64x64`;
+    await expect.poll(async () => (await fetch(variant)).status, { timeout: 20_000 }).toBe(200);
   });
 
   test("SEAL_KEYS that cannot open the state are refused before anything is served", async () => {

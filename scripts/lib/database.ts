@@ -33,3 +33,11 @@ export async function applyMigrations(db: Database): Promise<string[]> {
   }
   return files;
 }
+
+/**
+ * The local queue lives in memory, so what it held when the last run ended is lost: variants that wait for a message are
+ * due now, and the first sweep sends theirs again. (Deployed, queues keep their messages.)
+ */
+export async function forgetLostMessages(db: Database, nowMs: number): Promise<void> {
+  await db.prepare("UPDATE variant SET due_at = ?1 WHERE state = 'pending' AND due_at > ?1").bind(nowMs).run();
+}

@@ -1,0 +1,32 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { ROOT } from "../../scripts/lib/root.ts";
+import { newStateDir, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
+
+const stateDir = newStateDir();
+let platform: Platform | undefined;
+const hasCurl = spawnSync("curl", ["--version"]).status === 0;
+
+afterAll(async () => {
+  if (platform !== undefined) await stopGroup(platform, "SIGKILL");
+  rmSync(stateDir, { recursive: true, force: true });
+});
+
+test.skipIf(!hasCurl)("the commands of README.md work as they stand", async () => {
+  const readme = readFileSync(join(ROOT, "README.md"), "utf8");
+  const commands = Array.from(readme.matchAll(/^```sh\n(.*?)^```$/gms), ([, block]) => block).join("\n");
+  expect(commands).toContain("PLINTH=http://127.0.0.1:8787\n");
+  platform = await startPlatform({ STATE_DIR: stateDir });
+  const script = commands.replace("http://127.0.0.1:8787", platform.url);
+
+  const { status, stdout, stderr } = spawnSync("bash", ["-euo", "pipefail", "-c", script], {
+    cwd: ROOT,
+    encoding: "utf8",
+  });
+
+  expect(status, `${stdout}\n${stderr}`).toBe(0);
+  expect(stdout).toContain('"order_v1"');
+  expect(stdout).toContain("hello\n");
+});
