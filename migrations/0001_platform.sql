@@ -76,6 +76,7 @@ CREATE TABLE service (
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX service_by_tenant ON service (tenant);
+CREATE INDEX service_essential ON service (essential) WHERE essential = 1;
 
 CREATE TABLE client (
   id TEXT PRIMARY KEY,

@@ -48,12 +48,12 @@ const TENANT = `
   FROM tenant WHERE id = coalesce(?2, (SELECT tenant FROM client WHERE id = ?1))`;
 
 const SERVICES = `
-  WITH chosen (id) AS (SELECT coalesce(?2, (SELECT tenant FROM client WHERE id = ?1)))
-  SELECT name, proxy_path, scopes, essential, tenant FROM service
-  WHERE essential = 1 OR tenant = (SELECT id FROM chosen) OR name IN (
-    SELECT package_service.service FROM subscription
-    JOIN package_service ON package_service.package = subscription.package
-    WHERE subscription.tenant = (SELECT id FROM chosen))`;
+  SELECT name, proxy_path, scopes, essential, tenant FROM service WHERE name IN (
+    SELECT name FROM service WHERE essential = 1
+    UNION SELECT name FROM service WHERE tenant = coalesce(?2, (SELECT tenant FROM client WHERE id = ?1))
+    UNION SELECT package_service.service FROM subscription
+      JOIN package_service ON package_service.package = subscription.package
+      WHERE subscription.tenant = coalesce(?2, (SELECT tenant FROM client WHERE id = ?1)))`;
 
 export function createDirectoryStore(db: D1Database): DirectoryStore {
   return {
