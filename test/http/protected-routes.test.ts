@@ -5,23 +5,13 @@ import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
 import type { Route } from "../../src/http/route.ts";
 import { basic, call, expectJson, makeClient, OPERATOR, tokenFor, type TestClient } from "../support/platform.ts";
+import { everyRoute, named } from "../support/route-table.ts";
 
 /**
  * Every route of every service, taken from the same tables that are mounted: no token, broken, revoked, too weak, another
  * client's. A route that is added is tested here without a line being written.
  */
-const deps = createDeps(env);
-const tables: Record<string, readonly Route[]> = {
-  "/admin/v1": deps.adminRoutes,
-  "/pubsub/v1": deps.eventRoutes,
-  "/events/v1": deps.eventRoutes,
-  "/media/v2": deps.media.routes,
-  ...Object.fromEntries(deps.oauth.services.map((service) => [service.base, service.routes])),
-};
-const everyRoute = Object.entries(tables).flatMap(([base, routes]) => routes.map((route) => ({ base, route })));
 const protectedRoutes = everyRoute.filter(({ route }) => route.access.kind !== "public");
-const named = (rows: typeof everyRoute) =>
-  rows.map(({ base, route }) => [`${route.method} ${base}${route.path}`, base, route] as const);
 
 /** A value that every path parameter takes. */
 const fill = (path: string): string =>
