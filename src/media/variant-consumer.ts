@@ -31,11 +31,12 @@ export async function consumeVariantJobs(media: MediaContext, batch: MessageBatc
   });
 }
 
-/** After the last attempt. A making whose row is gone may have left bytes. */
+/** After the last attempt. Whatever the row says now, bytes that it does not call ready go. */
 async function giveUp(media: MediaContext, { fileId, nonce }: VariantJob): Promise<undefined> {
   await media.variants.markFailed(fileId, nonce, "The variant could not be made, in several attempts.");
   const row = await media.variants.findJob(fileId, nonce);
-  if (row?.state !== "ready") await media.blobs.delete([variantKey(fileId, nonce)]);
+  if (row?.state === "ready") return undefined;
+  await media.blobs.delete([variantKey(fileId, nonce)]);
   media.log.error("variant job given up", { fileId, nonce });
   return undefined;
 }

@@ -1,0 +1,249 @@
+import { createExecutionContext, createMessageBatch, getQueueResult } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { Hono } from "hono";
+import { expect } from "vitest";
+import type { Principal } from "../../src/http/auth.ts";
+import { mountServices } from "../../src/http/mount.ts";
+import { createMedia, type Media, type MediaDeps } from "../../src/media/routes.ts";
+import type { VariantJob } from "../../src/media/variant-job.ts";
+import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../src/platform/encoding.ts";
+import { createLog } from "../../src/platform/log.ts";
+import { createNames } from "../../src/platform/names.ts";
+import { systemRandom } from "../../src/platform/random.ts";
+import { createSealer } from "../../src/platform/seal.ts";
+import { unique } from "../support/platform.ts";
+
+/**
+ * The media room alone, on the real database, bucket and Images binding, behind the real HTTP layer. Played are: the
+ * ports to the OAuth room (a token is its principal as JSON), the clock, and the queue, whose messages are kept in
+ * `jobs` until the test hands them to the consumer.
+ */
+export interface MediaApp {
+  call(path: string, init?: MediaCall): Promise<Response>;
+  readonly media: Media;
+  readonly clock: { nowMs: number };
+  /** Messages that were sent. */
+  readonly jobs: VariantJob[];
+  /** `<client id> <tenant>` */
+  readonly actsFor: Set<string>;
+  /** Hands all kept messages to the consumer and says what became of each. */
+  consume(options?: { jobs?: readonly unknown[]; dead?: boolean; attempts?: number }): Promise<Settled>;
+  /** Waits until the work after the answers is done. */
+  settle(): Promise<void>;
+}
+
+export interface Settled {
+  readonly acked: number;
+  readonly retried: number;
+}
+
+export interface MediaCall {
+  readonly as?: Principal;
+  readonly method?: string;
+  readonly json?: unknown;
+  readonly body?: BodyInit;
+  readonly headers?: Record<string, string>;
+}
+
+export const ORIGIN = "https://media.test";
+export const START_MS = Date.UTC(2026, 10, 20);
+
+export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string } = {}): MediaApp {
+  const names = createNames("plat");
+  const jobs: VariantJob[] = [];
+  const actsFor = new Set<string>();
+  const clock = { nowMs: START_MS };
+  const sealKeys = [{ id: "t1", bytes: new Uint8Array(32).fill(7) }];
+  const media = createMedia({
+    names,
+    log: createLog("error"),
+    clock: { nowMs: () => clock.nowMs },
+    random: systemRandom,
+    sealer: createSealer(sealKeys, systemRandom),
+    db: env.DB,
+    bucket: env.MEDIA,
+    images: env.IMAGES,
+    jobs: keepingQueue(jobs),
+    access: {
+      mayActFor: async (clientId, tenant) => actsFor.has(`${clientId} ${tenant}`),
+      listsScope: async () => false,
+    },
+    contentUrl: "",
+    maxUploadBytes: 100 * 1024 * 1024,
+    maxQueryRows: 50_000,
+    ...overrides,
+  });
+  const app = new Hono();
+  mountServices(app, [{ base: "/media/v2", routes: media.routes, crossOrigin: true }], {
+    names,
+    pathPrefix: overrides.pathPrefix ?? "",
+    publicUrl: "",
+    clock: { nowMs: () => clock.nowMs },
+    random: systemRandom,
+    log: createLog("error"),
+    verifier: { verify: async (token) => ({ ok: true, value: principalOf(token) }) },
+  });
+  const pending = new Set<Promise<unknown>>();
+  return {
+    media,
+    clock,
+    jobs,
+    actsFor,
+    async call(path, init = {}) {
+      const headers = new Headers(init.headers);
+      let body = init.body;
+      if (init.as !== undefined) headers.set("authorization", `Bearer ${tokenOf(init.as)}`);
+      if (init.json !== undefined) {
+        headers.set("content-type", "application/json");
+        body = JSON.stringify(init.json);
+      }
+      const context = createExecutionContext();
+      context.waitUntil = (work) => {
+        pending.add(Promise.resolve(work).finally(() => pending.delete(work)));
+      };
+      const method = init.method ?? (body === undefined ? "GET" : "POST");
+      return app.fetch(new Request(new URL(path, ORIGIN), { method, headers, body }), env, context);
+    },
+    async settle() {
+      await Promise.all(pending);
+    },
+    async consume(options = {}) {
+      await Promise.all(pending);
+      const bodies = options.jobs ?? jobs.splice(0);
+      const queue = `plinth-media-jobs${options.dead === true ? "-dead" : ""}`;
+      const timestamp = new Date(clock.nowMs);
+      const messages = bodies.map((body, index) => ({
+        id: String(index),
+        timestamp,
+        attempts: options.attempts ?? 1,
+        body,
+      }));
+      const batch = createMessageBatch(queue, messages);
+      await media.consume(batch);
+      const result = await getQueueResult(batch, createExecutionContext());
+      return { acked: result.explicitAcks.length, retried: result.retryMessages.length };
+    },
+  };
+}
+
+const keepingQueue = (jobs: VariantJob[]): Queue<VariantJob> =>
+  ({
+    async sendBatch(messages: readonly { body: VariantJob }[]) {
+      jobs.push(...messages.map(({ body }) => body));
+    },
+  }) as unknown as Queue<VariantJob>;
+
+const tokenOf = (principal: Principal): string => toBase64Url(utf8(JSON.stringify(principal)));
+const principalOf = (token: string): Principal =>
+  JSON.parse(fromUtf8(fromBase64Url(token) ?? new Uint8Array(0)) ?? "") as Principal;
+
+/** A caller of its own client and tenant, with every media scope. */
+export function principal(given: Partial<Principal> = {}): Principal {
+  const client = unique("c");
+  return {
+    clientId: `${client}.id`,
+    clientName: `${client}.shop`,
+    tenant: "acme",
+    tenantExplicit: false,
+    org: "",
+    user: "",
+    scopes: ["plat.media_view", "plat.media_manage", "plat.media_admin"],
+    tokenId: "",
+    grantId: "",
+    sessionId: "",
+    issuedAtSec: 0,
+    expiresAtSec: 0,
+    ...given,
+  };
+}
+
+export interface StoredFile {
+  readonly id: string;
+  /** `/media/v2/files/{id}` */
+  readonly path: string;
+  readonly uploadLink: string;
+  readonly commitLink: string;
+  /** Of the upload's answer. */
+  readonly etag: string;
+}
+
+export interface StoreOptions {
+  readonly as: Principal;
+  readonly visibility?: "private" | "public";
+  readonly type?: string;
+  readonly query?: string;
+  readonly disposition?: string;
+  readonly metadata?: unknown;
+}
+
+export const collection = (visibility: "private" | "public" = "private"): string =>
+  visibility === "public" ? "/media/v2/public/files" : "/media/v2/files";
+
+/** Create and PUT, as a client does. */
+export async function uploaded(
+  app: MediaApp,
+  bytes: Uint8Array<ArrayBuffer>,
+  options: StoreOptions,
+): Promise<StoredFile> {
+  const type = options.type ?? "image/png";
+  const root = collection(options.visibility);
+  const created = await app.call(`${root}${options.query ?? ""}`, {
+    as: options.as,
+    json: { "Content-Type": type },
+  });
+  const { id, uploadLink, commitLink } = await expectJson(created, 200);
+  const headers = {
+    "content-type": type,
+    "content-length": String(bytes.byteLength),
+    ...(options.disposition === undefined ? {} : { "content-disposition": options.disposition }),
+  };
+  const put = await app.call(uploadLink, { method: "PUT", body: bytes, headers });
+  expect([put.status, await put.text()]).toEqual([200, ""]);
+  return { id, path: `${root}/${id}`, uploadLink, commitLink, etag: put.headers.get("etag") ?? "" };
+}
+
+/** Create, PUT and commit. */
+export async function stored(
+  app: MediaApp,
+  bytes: Uint8Array<ArrayBuffer>,
+  options: StoreOptions,
+): Promise<StoredFile> {
+  const file = await uploaded(app, bytes, options);
+  await expectJson(await app.call(file.commitLink, { method: "POST", as: options.as, json: options.metadata }), 202);
+  await app.settle();
+  return file;
+}
+
+/** The JSON of an answer that must have this status. */
+export async function expectJson<T = any>(response: Response, status: number): Promise<T> {
+  const text = await response.text();
+  if (response.status !== status) throw new Error(`expected ${status}, got ${response.status}: ${text}`);
+  return JSON.parse(text) as T;
+}
+
+/** The whole error object, and nothing else. */
+export async function expectProblem(
+  response: Response,
+  status: number,
+  type: string,
+  details: readonly { type: string; field?: string }[] = [],
+): Promise<any> {
+  const problem = await expectJson(response, status);
+  const docs = expect.stringMatching(new RegExp(`^https://[^/]+(/[\\w.~-]+)*/docs/errors#${type}$`));
+  expect(problem).toEqual({
+    status,
+    type,
+    message: expect.stringMatching(/.+/),
+    moreInfo: docs,
+    details: details.map((detail) => ({ field: "", ...detail, message: expect.stringMatching(/.+/), moreInfo: docs })),
+  });
+  expect(response.headers.get("content-type")).toBe("application/json");
+  expect(response.headers.get("plat-request-id")).toMatch(/^[0-9a-f]{32}$/);
+  return problem;
+}
+
+export const keysOf = async (fileId: string): Promise<string[]> => {
+  const prefixes = [`blob/${fileId}`, `variant/${fileId}/`, `incoming/${fileId}/`];
+  const lists = await Promise.all(prefixes.map((prefix) => env.MEDIA.list({ prefix })));
+  return lists.flatMap((list) => list.objects.map((object) => object.key));
+};

@@ -1,0 +1,288 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parseRange } from "../../src/media/byte-range.ts";
+import { matchesAny } from "../../src/media/conditional.ts";
+import { formatDisposition, parseFileName } from "../../src/media/content-disposition.ts";
+import { newFileId } from "../../src/media/file-id.ts";
+import { readImageHeader } from "../../src/media/image-header.ts";
+import { PartReader } from "../../src/media/part-reader.ts";
+import { parseSizes, variantDimensions } from "../../src/media/sizes.ts";
+import { systemRandom } from "../../src/platform/random.ts";
+import { concat, exifSegment, GIF, jpegSegment, PNG_SIGNATURE, pngChunk } from "../support/images.ts";
+
+const side = fc.integer({ min: 1, max: 5000 });
+const box = fc.record({ width: side, height: side });
+const master = fc.record({ width: fc.integer({ min: 1, max: 20_000 }), height: fc.integer({ min: 1, max: 20_000 }) });
+
+describe("sizes", () => {
+  it("a list is read back, repeats folded, in its order", () => {
+    fc.assert(
+      fc.property(fc.array(box, { minLength: 1, maxLength: 100 }), (boxes) => {
+        const texts = boxes.map(({ width, height }) => `${width}x${height}`);
+        expect(parseSizes(texts.join(","))).toEqual({ ok: true, value: [...new Set(texts)] });
+      }),
+    );
+  });
+
+  it("no other text is a list", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 30 }), (text) => {
+        const parsed = parseSizes(text);
+        const isList = text.split(",").every((item) => {
+          const [, width, height] = /^([1-9]\d*)x([1-9]\d*)$/.exec(item.trim()) ?? [];
+          return width !== undefined && Number(width) <= 5000 && Number(height) <= 5000;
+        });
+        expect(parsed.ok).toBe(isList);
+      }),
+    );
+  });
+
+  it("a variant is never larger than box or master; a clip keeps the proportions and touches a side", () => {
+    fc.assert(
+      fc.property(box, master, (bounds, image) => {
+        for (const type of ["clip", "crop"] as const) {
+          const made = variantDimensions(type, bounds, image);
+          for (const length of ["width", "height"] as const) {
+            expect(Number.isInteger(made[length])).toBe(true);
+            expect(made[length]).toBeGreaterThanOrEqual(1);
+            expect(made[length]).toBeLessThanOrEqual(Math.min(bounds[length], image[length]));
+          }
+        }
+        const clip = variantDimensions("clip", bounds, image);
+        const touches = ["width", "height"].some(
+          (length) => clip[length as "width"] === Math.min(bounds[length as "width"], image[length as "width"]),
+        );
+        expect(touches).toBe(true);
+        const skew = Math.abs(clip.width * image.height - clip.height * image.width);
+        expect(skew).toBeLessThanOrEqual(Math.max(image.width, image.height));
+        const crop = variantDimensions("crop", bounds, image);
+        if (image.width >= bounds.width && image.height >= bounds.height) expect(crop).toEqual(bounds);
+      }),
+    );
+  });
+});
+
+describe("file names", () => {
+  it("go round, as far as they are names", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme", minLength: 1, maxLength: 60 }), (text) => {
+        const name = parseFileName(formatDisposition("attachment", text));
+        const kept = text
+          .split(/[/\\]/)
+          .at(-1)!
+          .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "")
+          .trim();
+        expect(name).toBe(/^\.*$/.test(kept) ? undefined : kept);
+      }),
+    );
+  });
+
+  it("any header gives a harmless name or none, and any name a harmless header", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 400 }), (text) => {
+        for (const header of [
+          text,
+          `attachment; filename="${text}`,
+          `x; filename*=UTF-8''${text}`,
+          `;filename=${text}`,
+        ]) {
+          const name = parseFileName(header);
+          if (name === undefined) continue;
+          expect(new TextEncoder().encode(name).length).toBeLessThanOrEqual(255);
+          expect(name).not.toMatch(/[/\\\p{Cc}]/u);
+          expect(name.isWellFormed()).toBe(true);
+          expect(formatDisposition("inline", name)).toMatch(
+            /^inline; filename="[\x20-\x7e]*"(?:; filename\*=UTF-8''[A-Za-z0-9%!._~-]+)?$/,
+          );
+        }
+      }),
+    );
+  });
+
+  it.each([
+    ['attachment; filename="a b.txt"', "a b.txt"],
+    ["attachment; filename=plain.txt", "plain.txt"],
+    ['attachment; FILENAME="C:\\\\temp\\\\x.doc"', "x.doc"],
+    ["attachment; filename=\"old.txt\"; filename*=utf-8'de'%e2%82%ac.txt", "€.txt"],
+    ["attachment; filename*=UTF-8''%ff; filename=fallback.txt", "fallback.txt"],
+    ["attachment; filename*=ISO-8859-1''%fc.txt", undefined],
+    ['attachment; filename="a;filename=b.txt"', "a;filename=b.txt"],
+    ['attachment; filename="\\"q\\".txt"', '"q".txt'],
+    ["attachment; filename=..", undefined],
+    ["attachment", undefined],
+    ["", undefined],
+    [null, undefined],
+  ])("%s", (header, name) => expect(parseFileName(header)).toBe(name));
+});
+
+describe("ranges", () => {
+  const number = fc.oneof(
+    fc.integer({ min: 0, max: 40 }).map(String),
+    fc.constantFrom("", "99999999999999999999", "007"),
+  );
+
+  it("a single range gives exactly the bytes that a slice gives", () => {
+    fc.assert(
+      fc.property(number, number, fc.integer({ min: 0, max: 30 }), (first, last, size) => {
+        const bytes = Array.from({ length: size }, (_, index) => index);
+        const parsed = parseRange(`bytes=${first}-${last}`, size);
+        const isOrdered = first !== "" ? last === "" || Number(last) >= Number(first) : last !== "";
+        const end = last === "" ? size : Number(last) + 1;
+        const slice = first === "" ? bytes.slice(Math.max(0, size - Number(last))) : bytes.slice(Number(first), end);
+        const range = slice.length === 0 ? "unsatisfiable" : { offset: slice[0], length: slice.length };
+        expect(parsed).toEqual(isOrdered ? range : "whole");
+      }),
+    );
+  });
+
+  it("any other text is no range", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), fc.nat(), (text, size) => {
+        fc.pre(!/^\s*bytes=\s*\d*-\d*\s*$/i.test(text));
+        expect(parseRange(text, size)).toBe("whole");
+      }),
+    );
+  });
+});
+
+describe("entity tags", () => {
+  const opaque = fc.string({ unit: fc.constantFrom("a", "b", ",", "W", "/", " ", "*"), maxLength: 6 });
+
+  it("a list matches when it holds the tag, weak ones only in weak comparison", () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(opaque, fc.boolean()), { minLength: 1, maxLength: 5 }), opaque, (tags, wanted) => {
+        const list = tags.map(([tag, isWeak]) => `${isWeak ? "W/" : ""}"${tag}"`).join(", ");
+        expect(matchesAny(list, `"${wanted}"`, "weak")).toBe(tags.some(([tag]) => tag === wanted));
+        expect(matchesAny(list, `"${wanted}"`, "strong")).toBe(tags.some(([tag, isWeak]) => tag === wanted && !isWeak));
+      }),
+    );
+  });
+
+  it("never throws, and only * and the tag itself match", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        if (text.trim() !== "*" && !text.includes("secret")) expect(matchesAny(text, '"secret"', "weak")).toBe(false);
+      }),
+    );
+    expect(matchesAny("secret", '"secret"', "weak")).toBe(true);
+  });
+});
+
+describe("image headers", () => {
+  const png = (width: number, height: number) => {
+    const header = new Uint8Array(13);
+    new DataView(header.buffer).setUint32(0, width);
+    new DataView(header.buffer).setUint32(4, height);
+    return concat(PNG_SIGNATURE, pngChunk("IHDR", header), pngChunk("tEXt", new Uint8Array(9)), pngChunk("IDAT"));
+  };
+  const jpeg = (width: number, height: number, orientation: number, littleEndian: boolean) => {
+    const frame = Uint8Array.of(8, height >> 8, height & 255, width >> 8, width & 255, 3);
+    return concat(
+      Uint8Array.of(0xff, 0xd8),
+      jpegSegment(0xe0, new Uint8Array(14)),
+      exifSegment(orientation, littleEndian),
+      Uint8Array.of(0xff),
+      jpegSegment(0xc4, new Uint8Array(20)),
+      jpegSegment(0xc2, frame),
+    );
+  };
+  const length = fc.integer({ min: 1, max: 65_535 });
+
+  it("dimensions and orientation are read as written", () => {
+    fc.assert(
+      fc.property(
+        length,
+        length,
+        fc.integer({ min: 1, max: 8 }),
+        fc.boolean(),
+        (width, height, orientation, little) => {
+          expect(readImageHeader(jpeg(width, height, orientation, little))).toMatchObject({
+            kind: "header",
+            header: { format: "jpeg", width, height, orientation },
+          });
+          expect(readImageHeader(png(width, height))).toMatchObject({
+            kind: "header",
+            header: { format: "png", width, height, orientation: 1 },
+          });
+        },
+      ),
+    );
+    expect(readImageHeader(GIF)).toMatchObject({ kind: "header", header: { format: "gif", width: 1, height: 1 } });
+  });
+
+  it("a shorter beginning is incomplete, never something else", () => {
+    for (const image of [png(3, 4), jpeg(3, 4, 6, false), GIF]) {
+      let end = 0;
+      while (readImageHeader(image.slice(0, end)).kind === "incomplete") end += 1;
+      expect(readImageHeader(image.slice(0, end)).kind).toBe("header");
+    }
+  });
+
+  it("never throws: random bytes, and good images with bytes changed", () => {
+    const starts = [
+      new Uint8Array(0),
+      PNG_SIGNATURE,
+      Uint8Array.of(0xff, 0xd8, 0xff),
+      GIF.slice(0, 6),
+      png(9, 9),
+      jpeg(9, 9, 3, true),
+    ];
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...starts),
+        fc.uint8Array({ maxLength: 200 }),
+        fc.array(fc.tuple(fc.nat(300), fc.nat(255)), { maxLength: 8 }),
+        (start, rest, changes) => {
+          const bytes = concat(start, rest);
+          for (const [at, value] of changes) if (at < bytes.length) bytes[at] = value;
+          expect(["header", "incomplete", "unknown", "broken"]).toContain(readImageHeader(bytes).kind);
+        },
+      ),
+      { numRuns: 3000 },
+    );
+  });
+
+  it("sides of zero are broken; an orientation that is none counts as upright", () => {
+    expect(readImageHeader(png(0, 4)).kind).toBe("broken");
+    expect(readImageHeader(jpeg(4, 0, 1, false)).kind).toBe("broken");
+    for (const orientation of [0, 9, 65_535])
+      expect(readImageHeader(jpeg(4, 4, orientation, false))).toMatchObject({ header: { orientation: 1 } });
+  });
+});
+
+describe("part reader", () => {
+  it("parts are of one size, the last one shorter, and together the stream", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.uint8Array({ maxLength: 40 })),
+        fc.integer({ min: 1, max: 50 }),
+        async (chunks, size) => {
+          const stream = new ReadableStream<Uint8Array>({
+            start(controller) {
+              for (const chunk of chunks) controller.enqueue(chunk);
+              controller.close();
+            },
+          });
+          const reader = new PartReader(stream, size);
+          const parts: Uint8Array[] = [];
+          while (!reader.ended) {
+            const part = await reader.next();
+            if (!part.ok) throw new Error("interrupted");
+            parts.push(part.value);
+          }
+          const sizes = parts.map((part) => part.length);
+          expect(sizes.slice(0, -1).every((length) => length === size)).toBe(true);
+          expect(sizes.at(-1)).toBeLessThanOrEqual(size);
+          expect([...concat(...parts)]).toEqual([...concat(...chunks)]);
+          expect(parts.length).toBe(Math.max(1, Math.ceil(concat(...chunks).length / size)));
+        },
+      ),
+    );
+  });
+});
+
+it("file ids carry time and shard, and differ", () => {
+  const ids = Array.from({ length: 100 }, () => newFileId(Date.UTC(2026, 0, 1), systemRandom));
+  expect(new Set(ids).size).toBe(100);
+  for (const id of ids) expect(id).toMatch(/^6955b90000[0-9a-f]{14}$/);
+});

@@ -1,0 +1,114 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { call, expectJson, makeClient, makeTenant, tokenFor, unique } from "../support/platform.ts";
+import { decode, encodeJpeg, gradient } from "../support/images.ts";
+
+/** A registered service that a tenant subscribes to. Written as rows: the operator's resources for it are not there yet. */
+async function subscribedService(tenant: string): Promise<string> {
+  const service = unique("service");
+  const organization = `${tenant}-org`;
+  await env.DB.batch([
+    env.DB.prepare("INSERT INTO service VALUES (?1, 'https://s.example', ?1, '[]', 0, ?2, 'token', 0)").bind(
+      service,
+      tenant,
+    ),
+    env.DB.prepare("INSERT INTO package VALUES (?1, '1', ?2, 0)").bind(service, organization),
+    env.DB.prepare("INSERT INTO package_service VALUES (?1, ?1)").bind(service),
+    env.DB.prepare("INSERT INTO subscription VALUES (?1, ?2, ?2, 0)").bind(tenant, service),
+  ]);
+  return service;
+}
+
+/** The whole platform: real tokens, the real queue, nothing played. */
+describe("media through the platform", () => {
+  const PATIENCE_MS = 15_000;
+
+  async function ready(path: string, token: string): Promise<Response> {
+    for (const end = Date.now() + PATIENCE_MS; Date.now() < end;) {
+      const answer = await call(path, { token });
+      if (answer.status !== 404) return answer;
+      expect(answer.headers.get("retry-after")).toBe("2");
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    throw new Error("no variant in time");
+  }
+
+  it("create, upload, commit, variants by the queue, fetch, delete", async () => {
+    const client = await makeClient();
+    const token = await tokenFor(client);
+    const photo = await encodeJpeg(gradient(640, 480));
+    const root = "/media/v2/files";
+    const json = { "Content-Type": "image/jpeg" };
+    const created = await expectJson(await call(`${root}?clip=320x320&crop=100x100`, { token, json }), 200);
+    const upload = { method: "PUT", body: photo, headers: { "content-type": "image/jpeg" } };
+    const put = await call(created.uploadLink, upload);
+    expect(put.status).toBe(200);
+    const committed = await call(created.commitLink, { token, json: { title: "photo" } });
+    const { link } = await expectJson(committed, 202);
+    expect(new URL(link).pathname).toBe(`${root}/${created.id}`);
+
+    const master = await expectJson(await call(link, { token }), 200);
+    const content = await call(master.link);
+    expect(new Uint8Array(await content.arrayBuffer())).toEqual(photo);
+    expect(content.headers.get("etag")).toBe(put.headers.get("etag"));
+    for (const [query, width, height] of [
+      ["clip=320x320", 320, 240],
+      ["crop=100x100", 100, 100],
+    ] as const) {
+      const variant = await expectJson(await ready(`${link}?${query}`, token), 200);
+      const picture = await decode(new Uint8Array(await (await call(variant.link)).arrayBuffer()));
+      expect([picture.width, picture.height]).toEqual([width, height]);
+    }
+    expect((await call(link, { token, method: "DELETE" })).status).toBe(204);
+    expect((await call(link, { token })).status).toBe(404);
+    expect((await call(master.link)).status).toBe(404);
+  });
+
+  it("one client serves several tenants; a token for one tenant reaches that one alone", async () => {
+    const [home, guest, stranger] = [await makeTenant(), await makeTenant(), await makeTenant({ subscribed: false })];
+    const client = await makeClient({ tenant: home, service: await subscribedService(guest) });
+    const token = await tokenFor(client);
+    const commit = async (tenant: string): Promise<Response> => {
+      const created = await expectJson(await call("/media/v2/files", { token, method: "POST" }), 200);
+      await call(created.uploadLink, { method: "PUT", body: "x", headers: { "content-type": "binary/octet-stream" } });
+      return call(`${created.commitLink}?tenant=${tenant}`, { token, method: "POST" });
+    };
+    const { link } = await expectJson(await commit(guest), 202);
+    expect((await call(link, { token })).status).toBe(200);
+    expect((await commit(stranger)).status).toBe(403);
+    const scopes = "plat.media_view plat.media_manage";
+    const ofGuest = await tokenFor(client, `plat.tenant=${guest} ${scopes}`);
+    const ofHome = await tokenFor(client, `plat.tenant=${home} ${scopes}`);
+    expect((await call(link, { token: ofGuest })).status).toBe(200);
+    expect((await call(link, { token: ofHome })).status).toBe(404);
+    const another = await tokenFor(await makeClient({ tenant: home }));
+    expect((await call(link, { token: another })).status).toBe(404);
+  });
+
+  it("403 names the scope that an operation needs", async () => {
+    const client = await makeClient();
+    const viewer = await tokenFor(client, "plat.media_view");
+    const manager = await tokenFor(client, "plat.media_manage");
+    const file = "/media/v2/files/0123456789abcdef01234567";
+    const operations: [string, string, string][] = [
+      ["POST", "/media/v2/files", "media_manage"],
+      ["POST", `${file}/commit`, "media_manage"],
+      ["GET", file, "media_view"],
+      ["GET", `${file}/metadata`, "media_view"],
+      ["PUT", `${file}/metadata`, "media_manage"],
+      ["GET", `${file}/variants`, "media_view"],
+      ["POST", `${file}/variants`, "media_manage"],
+      ["DELETE", `${file}/variants`, "media_manage"],
+      ["DELETE", file, "media_manage"],
+    ];
+    for (const [method, path, scope] of operations) {
+      const token = scope === "media_view" ? manager : viewer;
+      const problem = await expectJson(await call(path, { method, token }), 403);
+      expect(problem).toMatchObject({
+        type: "insufficient_permissions",
+        message: expect.stringContaining(`plat.${scope}`),
+      });
+      expect((await call(path, { method })).status).toBe(401);
+    }
+  });
+});

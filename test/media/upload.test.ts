@@ -1,0 +1,290 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import type { Principal } from "../../src/http/auth.ts";
+import { LIMITS } from "../../src/media/limits.ts";
+import {
+  collection,
+  expectJson,
+  expectProblem,
+  keysOf,
+  mediaApp,
+  principal,
+  START_MS,
+  type MediaApp,
+} from "./media-app.ts";
+
+const MAX_BYTES = 20 * 1024 * 1024;
+const app = mediaApp({ maxUploadBytes: MAX_BYTES });
+
+interface Created {
+  readonly id: string;
+  readonly uploadLink: string;
+  readonly commitLink: string;
+}
+
+async function create(as: Principal = principal(), type?: string, on: MediaApp = app): Promise<Created> {
+  const json = type === undefined ? {} : { "Content-Type": type };
+  return expectJson<Created>(await on.call(collection(), { as, json }), 200);
+}
+
+const BINARY = { "content-type": "binary/octet-stream" };
+const withLength = (length: number) => ({ ...BINARY, "content-length": String(length) });
+
+/** Bytes that differ from place to place, in chunks of odd sizes, without a length. */
+function chunked(size: number, breakAfter = Infinity): ReadableStream<Uint8Array> {
+  let sent = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (sent >= breakAfter) return controller.error(new Error("injected: the client went away"));
+      const length = Math.min(100_003, size - sent);
+      if (length > 0) controller.enqueue(bytesOf(length, sent));
+      sent += length;
+      if (sent >= size) controller.close();
+    },
+  });
+}
+
+function bytesOf(length: number, start = 0): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(length);
+  for (let at = 0; at < length; at++) bytes[at] = (start + at) * 31 + ((start + at) >> 8);
+  return bytes;
+}
+
+const storedBytes = async (id: string): Promise<Uint8Array> =>
+  new Uint8Array(await (await env.MEDIA.get(`blob/${id}`))!.arrayBuffer());
+
+const equal = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && crypto.subtle.timingSafeEqual(a as Uint8Array<ArrayBuffer>, b as Uint8Array<ArrayBuffer>);
+
+describe("200", () => {
+  it("with a length, without one, and empty: the very bytes, an ETag, no body", async () => {
+    for (const [size, hasLength] of [
+      [0, true],
+      [0, false],
+      [1, true],
+      [70_000, true],
+      [70_000, false],
+    ] as const) {
+      const { id, uploadLink } = await create();
+      const answer = await app.call(uploadLink, {
+        method: "PUT",
+        body: hasLength ? bytesOf(size) : chunked(size),
+        headers: hasLength ? withLength(size) : BINARY,
+      });
+      expect([answer.status, await answer.text()]).toEqual([200, ""]);
+      expect(answer.headers.get("etag")).toBe((await env.MEDIA.head(`blob/${id}`))!.httpEtag);
+      expect(equal(await storedBytes(id), bytesOf(size))).toBe(true);
+    }
+  });
+
+  it("chunked beyond what is kept in memory: moved in one piece, nothing left where it was collected", async () => {
+    const { id, uploadLink } = await create();
+    const size = LIMITS.partBytes * 2 + 12_345;
+    const answer = await app.call(uploadLink, { method: "PUT", body: chunked(size), headers: BINARY });
+    expect(answer.status).toBe(200);
+    expect(equal(await storedBytes(id), bytesOf(size))).toBe(true);
+    expect(await keysOf(id)).toEqual([`blob/${id}`]);
+  });
+
+  it("the type in another spelling; the name sanitised", async () => {
+    const as = principal();
+    const { uploadLink, commitLink, id } = await create(as, "text/plain; charset=utf-8");
+    const headers = {
+      "content-type": "Text/Plain;charset=UTF-8",
+      "content-disposition": "attachment; filename=\"x.txt\"; filename*=UTF-8''..%2f%e2%82%ac%00%20a%22.txt",
+    };
+    expect((await app.call(uploadLink, { method: "PUT", body: "hi", headers })).status).toBe(200);
+    await expectJson(await app.call(commitLink, { as, method: "POST" }), 202);
+    const row = await env.DB.prepare("SELECT file_name FROM file WHERE id = ?").bind(id).first();
+    expect(row).toEqual({ file_name: '€ a".txt' });
+  });
+});
+
+describe("409", () => {
+  it("one of 20 parallel uploads to one link wins, whole", async () => {
+    for (const hasLength of [true, false]) {
+      const { id, uploadLink } = await create();
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => {
+          const body = bytesOf(5000 + index, index);
+          return app.call(uploadLink, {
+            method: "PUT",
+            body: hasLength ? body : new Blob([body]).stream(),
+            headers: hasLength ? withLength(body.length) : BINARY,
+          });
+        }),
+      );
+      const won = answers.findIndex((answer) => answer.status === 200);
+      expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array.from({ length: 19 }, () => 409)]);
+      expect(equal(await storedBytes(id), bytesOf(5000 + won, won))).toBe(true);
+      const lost = answers.find((answer) => answer.status === 409)!;
+      await expectProblem(lost, 409, "conflict_resource", [{ type: "already_uploaded" }]);
+    }
+  });
+
+  it("a second upload, before and after the commit, changes nothing", async () => {
+    const as = principal();
+    const { id, uploadLink, commitLink } = await create(as);
+    await app.call(uploadLink, { method: "PUT", body: "first", headers: BINARY });
+    const again = () => app.call(uploadLink, { method: "PUT", body: "second", headers: BINARY });
+    await expectProblem(await again(), 409, "conflict_resource", [{ type: "already_uploaded" }]);
+    await expectJson(await app.call(commitLink, { as, method: "POST" }), 202);
+    await expectProblem(await again(), 409, "conflict_resource", [{ type: "already_uploaded" }]);
+    expect(new TextDecoder().decode(await storedBytes(id))).toBe("first");
+  });
+});
+
+describe("413", () => {
+  it("announced, or found while reading: nothing is kept and the link works on", async () => {
+    const small = mediaApp({ maxUploadBytes: 1000 });
+    const { id, uploadLink } = await create(undefined, undefined, small);
+    const announced = await small.call(uploadLink, { method: "PUT", body: bytesOf(1001), headers: withLength(1001) });
+    await expectProblem(announced, 413, "bad_payload_size");
+    const counted = await small.call(uploadLink, { method: "PUT", body: chunked(1001), headers: BINARY });
+    await expectProblem(counted, 413, "bad_payload_size");
+    expect(await keysOf(id)).toEqual([]);
+    const right = await small.call(uploadLink, { method: "PUT", body: chunked(1000), headers: BINARY });
+    expect(right.status).toBe(200);
+  });
+
+  it("found in the third part", async () => {
+    const { id, uploadLink } = await create();
+    const answer = await app.call(uploadLink, { method: "PUT", body: chunked(MAX_BYTES + 1), headers: BINARY });
+    await expectProblem(answer, 413, "bad_payload_size");
+    expect(await keysOf(id)).toEqual([]);
+  });
+});
+
+describe("400", () => {
+  it("an upload that breaks off or is not as long as announced leaves nothing; the link works on", async () => {
+    const { id, uploadLink } = await create();
+    const bodies = [
+      { body: chunked(200_000, 100_000), headers: withLength(200_000) },
+      { body: chunked(100_000), headers: withLength(100_001) },
+      { body: chunked(100_001), headers: withLength(100_000) },
+      { body: chunked(200_000, 100_000), headers: BINARY },
+      { body: chunked(LIMITS.partBytes * 2, LIMITS.partBytes + 200_000), headers: BINARY },
+    ];
+    for (const init of bodies) {
+      const answer = await app.call(uploadLink, { method: "PUT", ...init });
+      await expectProblem(answer, 400, "validation_violation", [{ type: "invalid_header", field: "Content-Length" }]);
+      expect(await keysOf(id)).toEqual([]);
+    }
+    const whole = await app.call(uploadLink, { method: "PUT", body: bytesOf(10), headers: withLength(10) });
+    expect(whole.status).toBe(200);
+  });
+});
+
+describe("415", () => {
+  it("another type, none, or an encoding", async () => {
+    const { uploadLink } = await create(undefined, "image/png");
+    const png = { "content-type": "image/png" };
+    for (const headers of [{ "content-type": "image/jpeg" }, {}, { ...png, "content-encoding": "gzip" }]) {
+      const answer = await app.call(uploadLink, { method: "PUT", body: bytesOf(3), headers });
+      await expectProblem(answer, 415, "unsupported_request_content_type");
+    }
+  });
+});
+
+describe("403", () => {
+  it("any part of the link changed, or none of it there", async () => {
+    const { uploadLink, id } = await create(undefined, "image/png");
+    const other = await create(undefined, "image/png");
+    const changed = (name: string, value: string): string => {
+      const url = new URL(uploadLink);
+      url.searchParams.set(name, value);
+      return url.href;
+    };
+    const signature = new URL(uploadLink).searchParams.get("signature")!;
+    const links = [
+      `/media/v2/uploads/${id}`,
+      uploadLink.replace(id, other.id),
+      uploadLink.replace(id, "%00"),
+      changed("expires", "99999999999"),
+      changed("expires", ""),
+      changed("type", "text/html"),
+      changed("signature", ""),
+      changed("signature", `${signature}=`),
+      changed("signature", signature.slice(0, -1)),
+      changed(
+        "signature",
+        `A${signature.slice(1)}` === signature ? `B${signature.slice(1)}` : `A${signature.slice(1)}`,
+      ),
+      changed("signature", "\ud800\0"),
+    ];
+    for (const link of links) {
+      const headers = { "content-type": new URL(link, "https://a.test").searchParams.get("type") ?? "image/png" };
+      const answer = await app.call(link, { method: "PUT", body: "x", headers });
+      const { message } = await expectProblem(answer, 403, "insufficient_permissions");
+      expect(message).not.toContain(signature);
+    }
+    const twice = await app.call(`${uploadLink}&signature=x`, { method: "PUT", body: "x" });
+    await expectProblem(twice, 400, "validation_violation", [{ type: "invalid_query_parameter", field: "signature" }]);
+  });
+
+  it("one hour later", async () => {
+    const late = mediaApp();
+    const { uploadLink } = await create(undefined, undefined, late);
+    late.clock.nowMs = START_MS + 3_600_000;
+    const answer = await late.call(uploadLink, { method: "PUT", body: "x", headers: BINARY });
+    const { message } = await expectProblem(answer, 403, "insufficient_permissions");
+    expect(message).toContain("expired");
+    late.clock.nowMs = START_MS + 3_599_999;
+    expect((await late.call(uploadLink, { method: "PUT", body: "x", headers: BINARY })).status).toBe(200);
+  });
+});
+
+describe("404", () => {
+  it("a file that was deleted, before or while its bytes came", async () => {
+    const as = principal();
+    const before = await create(as);
+    await app.call(`${collection()}/${before.id}`, { as, method: "DELETE" });
+    const answer = await app.call(before.uploadLink, { method: "PUT", body: "x", headers: BINARY });
+    await expectProblem(answer, 404, "element_resource_non_existing");
+
+    const during = await create(as);
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        expect((await app.call(`${collection()}/${during.id}`, { as, method: "DELETE" })).status).toBe(204);
+        await app.settle();
+        controller.enqueue(bytesOf(10));
+        controller.close();
+      },
+    });
+    const late = await app.call(during.uploadLink, { method: "PUT", body, headers: withLength(10) });
+    await expectProblem(late, 404, "element_resource_non_existing");
+    expect(await keysOf(during.id)).toEqual([]);
+  });
+});
+
+describe("503", () => {
+  it("storage that fails: nothing is kept, the link works on", async () => {
+    const bucket = {
+      head: (key: string) => env.MEDIA.head(key),
+      put: () => Promise.reject(new Error("injected: put: internal error (10001)")),
+    } as unknown as R2Bucket;
+    const broken = mediaApp({ bucket });
+    const { uploadLink } = await create(undefined, undefined, broken);
+    for (const init of [
+      { body: bytesOf(9), headers: withLength(9) },
+      { body: chunked(9), headers: BINARY },
+    ]) {
+      const answer = await broken.call(uploadLink, { method: "PUT", ...init });
+      await expectProblem(answer, 503, "service_temporarily_unavailable");
+      expect(answer.headers.get("retry-after")).toBe("5");
+    }
+    expect((await app.call(uploadLink, { method: "PUT", body: "x", headers: BINARY })).status).toBe(200);
+  });
+});
+
+describe("405 and CORS", () => {
+  it("the link takes PUT, from any origin", async () => {
+    const { uploadLink } = await create();
+    const got = await app.call(uploadLink);
+    await expectProblem(got, 405, "unsupported_method");
+    expect(got.headers.get("allow")).toBe("PUT, OPTIONS");
+    const preflight = await app.call(uploadLink, { method: "OPTIONS", headers: { origin: "https://shop.example" } });
+    expect([preflight.status, preflight.headers.get("access-control-allow-origin")]).toEqual([204, "*"]);
+    expect(preflight.headers.get("access-control-allow-methods")).toContain("PUT");
+  });
+});
