@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { unstable_readConfig } from "wrangler";
-import { readConfig } from "../src/config.ts";
 import { BUNDLE_BUDGET_GZIP_BYTES, bundleWorker, wrangler } from "./lib/bundle.ts";
 import { readDevVars } from "./lib/dev-vars.ts";
 import { ROOT } from "./lib/root.ts";
 import { run } from "./lib/run.ts";
-import { StartError } from "./lib/settings.ts";
+import { parseConfig } from "./lib/settings.ts";
+import { failWith, UserError } from "./lib/user-error.ts";
 
 const HELP = `npm run deploy                puts the platform on Cloudflare; safe to repeat
 npm run deploy -- --dry-run   bundles offline, prints the size, fails over the budget
@@ -27,17 +27,17 @@ const SECRETS_PATH = join(ROOT, ".deploy.vars");
 const PLACEHOLDER_DATABASE = "00000000-0000-0000-0000-000000000000";
 const DAY_SEC = 86_400;
 
-const SECRETS: Readonly<Record<string, () => string>> = {
-  OPERATOR_CLIENT_SECRET: () => randomBytes(32).toString("base64url"),
-  SEAL_KEYS: () => `k1:${randomBytes(32).toString("base64")}`,
-};
+const SCRATCH = join(ROOT, ".build");
+
+const makeOperatorSecret = (): string => randomBytes(32).toString("base64url");
+const makeSealKeys = (): string => `k1:${randomBytes(32).toString("base64")}`;
 
 async function dryRun(): Promise<void> {
-  const { path, sizeBytes, gzipBytes } = await bundleWorker(join(ROOT, ".build"), { minify: true });
+  const { path, sizeBytes, gzipBytes } = await bundleWorker(SCRATCH, { minify: true });
   const kib = (bytes: number): string => `${(bytes / 1024).toFixed(1)} KiB`;
   const budget = `budget ${kib(BUNDLE_BUDGET_GZIP_BYTES)}`;
   console.log(`${path}\n${kib(sizeBytes)}, gzip ${kib(gzipBytes)} (${budget})`);
-  if (gzipBytes > BUNDLE_BUDGET_GZIP_BYTES) throw new StartError("The bundle is over its budget.");
+  if (gzipBytes > BUNDLE_BUDGET_GZIP_BYTES) throw new UserError("The bundle is over its budget.");
 }
 
 /** Each step looks first and makes only what is missing, so a deployment that broke off is simply run again. */
@@ -45,38 +45,36 @@ async function deploy(): Promise<void> {
   const publicUrl = process.env["PUBLIC_URL"] ?? "";
   const host = /^https:\/\/([^/:]+)\/?$/.exec(publicUrl)?.[1];
   if (host === undefined)
-    throw new StartError("Set PUBLIC_URL=https://<host> first: the origin of every link and of the token issuer.");
+    throw new UserError("Set PUBLIC_URL=https://<host> first: the origin of every link and of the token issuer.");
   const config = unstable_readConfig({ config: CONFIG }, { hideWarnings: true });
-  const worker = config.name ?? "";
-
   const vars: Record<string, string> = {};
   for (const [name, value] of Object.entries(config.vars)) vars[name] = process.env[name] ?? String(value);
-  const secrets = await missingSecrets(worker);
-  readConfig({ ...vars, OPERATOR_CLIENT_SECRET: "x".repeat(32), SEAL_KEYS: SECRETS["SEAL_KEYS"]?.() });
+  parseConfig({ ...vars, OPERATOR_CLIENT_SECRET: makeOperatorSecret(), SEAL_KEYS: makeSealKeys() });
+  mkdirSync(SCRATCH, { recursive: true });
 
-  const databases = config.d1_databases.map(({ database_name: name = "" }) => name);
-  const ids = await Promise.all(databases.map(ensureDatabase));
-  writeFileSync(DEPLOY_CONFIG, deploymentConfig(ids[0] ?? "", vars));
+  const database = config.d1_databases[0]?.database_name ?? "";
+  const known = await findDatabase(database);
+  const secrets = await missingSecrets(config.name ?? "", known === undefined);
+  writeFileSync(DEPLOY_CONFIG, deploymentConfig(known ?? (await makeDatabase(database)), vars));
   for (const { bucket_name: bucket = "" } of config.r2_buckets) await ensureBucket(bucket);
   const { producers = [], consumers = [] } = config.queues;
   for (const queue of new Set([...producers, ...consumers].map((item) => item.queue))) await ensureQueue(queue);
 
-  for (const name of databases) await step(["d1", "migrations", "apply", name, "--remote", "--config", DEPLOY_CONFIG]);
+  await step(["d1", "migrations", "apply", database, "--remote", "--config", DEPLOY_CONFIG]);
   const args = ["deploy", "--config", DEPLOY_CONFIG, "--domain", host];
   await withJsonFile(secrets, (path) => step([...args, "--secrets-file", path]));
   await takeTour(publicUrl, vars);
 }
 
-async function ensureDatabase(name: string): Promise<string> {
-  const find = async (): Promise<string | undefined> => {
-    const list: { name: string; uuid: string }[] = JSON.parse(await wrangler(["d1", "list", "--json"]));
-    return list.find((database) => database.name === name)?.uuid;
-  };
-  const known = await find();
-  if (known !== undefined) return known;
+async function findDatabase(name: string): Promise<string | undefined> {
+  const list: { name: string; uuid: string }[] = parseList(await wrangler(["d1", "list", "--json"]));
+  return list.find((database) => database.name === name)?.uuid;
+}
+
+async function makeDatabase(name: string): Promise<string> {
   await step(["d1", "create", name]);
-  const made = await find();
-  if (made === undefined) throw new StartError(`The database ${name} was made and is not listed. Try again.`);
+  const made = await findDatabase(name);
+  if (made === undefined) throw new UserError(`The database ${name} was made and is not listed. Try again.`);
   return made;
 }
 
@@ -101,17 +99,36 @@ async function ensureQueue(name: string): Promise<void> {
   if (!(await succeeds(["queues", "info", name]))) await step(["queues", "create", name]);
 }
 
-/** Secrets that the Worker does not have yet: from the environment, from an earlier attempt, or new. */
-async function missingSecrets(worker: string): Promise<Record<string, string>> {
-  const listed = await wrangler(["secret", "list", "--name", worker, "--format", "json"]).catch(() => "[]");
-  const known = new Set((JSON.parse(listed) as { name: string }[]).map(({ name }) => name));
+/**
+ * Secrets that the Worker does not have yet: from the environment, from an earlier attempt, or new. New ones are made
+ * only where there is no database yet: keys that do not open what is stored would be worse than no deployment.
+ */
+async function missingSecrets(worker: string, mayMake: boolean): Promise<Record<string, string>> {
+  const known = await secretNames(worker);
   const kept = readDevVars(SECRETS_PATH);
   const missing: Record<string, string> = {};
-  for (const [name, make] of Object.entries(SECRETS))
-    if (!known.has(name)) missing[name] = process.env[name] || (kept[name] ?? make());
+  for (const [name, make] of Object.entries({ OPERATOR_CLIENT_SECRET: makeOperatorSecret, SEAL_KEYS: makeSealKeys })) {
+    if (known.has(name)) continue;
+    const value = process.env[name] || (kept[name] ?? (mayMake ? make() : undefined));
+    if (value === undefined)
+      throw new UserError(`There is a database, but ${worker} has no secret ${name}. Set ${name} to the one in use.`);
+    missing[name] = value;
+  }
   const lines = Object.entries({ ...kept, ...missing }).map(([name, value]) => `${name}="${value}"\n`);
   if (Object.keys(missing).length > 0) writeFileSync(SECRETS_PATH, lines.join(""), { mode: 0o600 });
   return missing;
+}
+
+async function secretNames(worker: string): Promise<Set<string>> {
+  try {
+    const list: { name: string }[] = parseList(
+      await wrangler(["secret", "list", "--name", worker, "--format", "json"]),
+    );
+    return new Set(list.map(({ name }) => name));
+  } catch (error) {
+    if (String(error).includes(`Worker "${worker}" not found`)) return new Set();
+    throw error;
+  }
 }
 
 function deploymentConfig(databaseId: string, vars: Record<string, string>): string {
@@ -127,13 +144,16 @@ async function takeTour(publicUrl: string, vars: Record<string, string>): Promis
   const args = [join(ROOT, "scripts", "tour.ts"), "--url", publicUrl];
   const env = { ...process.env, ...vars, OPERATOR_CLIENT_SECRET: secret };
   const { code } = await run(process.execPath, args, { env, show: true });
-  if (code !== 0) throw new StartError("It is deployed, and the tour found something wrong.");
+  if (code !== 0) throw new UserError("It is deployed, and the tour found something wrong.");
 }
 
 async function step(args: readonly string[]): Promise<void> {
   console.log(`wrangler ${args.join(" ")}`);
   await wrangler(args);
 }
+
+/** The list that wrangler printed, whatever it said before it. */
+const parseList = (output: string): any => JSON.parse(output.slice(output.indexOf("[")));
 
 const succeeds = (args: readonly string[]): Promise<boolean> =>
   wrangler(args).then(
@@ -142,7 +162,7 @@ const succeeds = (args: readonly string[]): Promise<boolean> =>
   );
 
 async function withJsonFile(value: unknown, use: (path: string) => Promise<void>): Promise<void> {
-  const path = join(ROOT, ".build", `${randomBytes(6).toString("hex")}.json`);
+  const path = join(SCRATCH, `${randomBytes(6).toString("hex")}.json`);
   writeFileSync(path, JSON.stringify(value), { mode: 0o600 });
   try {
     await use(path);
@@ -157,6 +177,5 @@ try {
   if (values.help === true) console.log(HELP);
   else await (values["dry-run"] === true ? dryRun() : deploy());
 } catch (error) {
-  console.error(error instanceof StartError ? error.message : error);
-  process.exit(1);
+  failWith(error);
 }

@@ -3,9 +3,10 @@ import type { Miniflare } from "miniflare";
 import { DEMO, loadDemo } from "./lib/demo.ts";
 import { applyMigrations, forgetLostMessages } from "./lib/database.ts";
 import { runCrons, serve } from "./lib/server.ts";
-import { readSettings, StartError, type Settings } from "./lib/settings.ts";
+import { readSettings, type Settings } from "./lib/settings.ts";
 import { lockState, requireFreePort, requireKnownSealKeys } from "./lib/state.ts";
 import { paint } from "./lib/terminal.ts";
+import { failWith } from "./lib/user-error.ts";
 
 const STOP_MS = 2_000;
 const stopping = new AbortController();
@@ -85,6 +86,5 @@ stopOnSignal();
 try {
   await start();
 } catch (error) {
-  console.error(error instanceof StartError ? error.message : error);
-  process.exit(1);
+  failWith(error);
 }

@@ -1,6 +1,7 @@
 import { accessSync, constants, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { BUNDLE_BUDGET_GZIP_BYTES, bundleWorker } from "./lib/bundle.ts";
 import { run } from "./lib/run.ts";
 import { paint } from "./lib/terminal.ts";
@@ -17,7 +18,7 @@ interface Outcome {
 }
 
 const STAGE_TIMEOUT_MS = 300_000;
-const environment = { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : { NO_COLOR: "1" }) };
+const environment = process.stdout.isTTY ? { ...process.env, FORCE_COLOR: "1" } : process.env;
 const scratch = mkdtempSync(join(tmpdir(), "plinth-test-"));
 
 const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
@@ -43,7 +44,7 @@ async function test(wanted: readonly string[]): Promise<boolean> {
       `${ok ? paint.green("✓") : paint.red("✗")} ${name.padEnd(12)}${paint.dim(`${time}  ${tests}`)}`.trimEnd(),
     );
     if (!ok) {
-      console.log(outcome.output);
+      console.log(process.stdout.isTTY ? outcome.output : stripVTControlCharacters(outcome.output));
       console.log(`${passed} passed, ${outcome.failed} failed`);
       return false;
     }

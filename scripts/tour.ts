@@ -1,11 +1,12 @@
 import { parseArgs } from "node:util";
-import { readSettings, StartError } from "./lib/settings.ts";
+import { readSettings } from "./lib/settings.ts";
 import { paint } from "./lib/terminal.ts";
 import { tellEvents } from "./tour/events.ts";
 import { tellMedia } from "./tour/media.ts";
 import { setUp } from "./tour/people.ts";
 import { tellRevocation } from "./tour/revocation.ts";
-import { createSession, TourError } from "./tour/session.ts";
+import { createSession } from "./tour/session.ts";
+import { failWith } from "./lib/user-error.ts";
 
 /**
  * `npm run tour`: the platform's story, told against a running one by HTTP alone. Every request is shown with its status and its
@@ -38,8 +39,6 @@ async function tour(): Promise<void> {
 try {
   await tour();
 } catch (error) {
-  const isKnown = error instanceof TourError || error instanceof StartError;
   console.error(`\n${paint.red("The tour ends here.")}`);
-  console.error(isKnown ? error.message : error);
-  process.exit(1);
+  failWith(error);
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { ROOT } from "./root.ts";
+import { UserError } from "./user-error.ts";
 
 /** What the Worker may weigh, compressed as Cloudflare counts it. A start of an isolate costs by it. */
 export const BUNDLE_BUDGET_GZIP_BYTES = 60 * 1024;
@@ -26,12 +27,16 @@ export async function bundleWorker(outDir: string, options: { minify: boolean })
 const WRANGLER = join(ROOT, "node_modules", "wrangler", "bin", "wrangler.js");
 
 /** Runs the locked wrangler in the checkout and returns what it printed; a failure throws with what it said. */
-export async function wrangler(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
-  const options = { cwd: ROOT, maxBuffer: 1 << 26, env: { ...process.env, WRANGLER_WRITE_LOGS: "false", ...env } };
+export async function wrangler(args: readonly string[]): Promise<string> {
+  const options = {
+    cwd: ROOT,
+    maxBuffer: 1 << 26,
+    env: { ...process.env, WRANGLER_WRITE_LOGS: "false", WRANGLER_HIDE_BANNER: "true" },
+  };
   try {
     return (await promisify(execFile)(process.execPath, [WRANGLER, ...args], options)).stdout;
   } catch (error) {
     const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
-    throw new Error(`wrangler ${args[0]} failed:\n${stdout}${stderr}`, { cause: error });
+    throw new UserError(`wrangler ${args.slice(0, 3).join(" ")} failed:\n${stdout}${stderr}`, { cause: error });
   }
 }

@@ -25,7 +25,7 @@ export const serviceScopes = (platform: string): string[] => [
 export async function loadDemo(origin: string, settings: Settings): Promise<void> {
   const { platform, pathPrefix, operatorSecret } = settings.config;
   const base = `${origin}${pathPrefix}`;
-  if ((await signIn(base, DEMO.client, settings.demoClientSecret)).status === 200) return;
+  if (await isLoaded(base, settings)) return;
 
   const answer = await signIn(base, `${platform}.operator`, operatorSecret);
   if (answer.status !== 200) throw new Error(`the operator cannot sign in: ${answer.status} ${await answer.text()}`);
@@ -53,6 +53,12 @@ export async function loadDemo(origin: string, settings: Settings): Promise<void
     grantTypes: ["client_credentials"],
     scopes,
   });
+}
+
+async function isLoaded(base: string, { config, demoClientSecret }: Settings): Promise<boolean> {
+  const answer = await signIn(base, DEMO.client, demoClientSecret);
+  const { scope = "" } = (await answer.json()) as { scope?: string };
+  return answer.status === 200 && scope.split(" ").includes(`${config.platform}.media_view`);
 }
 
 function signIn(base: string, clientId: string, secret: string): Promise<Response> {

@@ -4,7 +4,8 @@ import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { unstable_getMiniflareWorkerOptions as readWorkerOptions } from "wrangler";
 import { bundleWorker } from "./bundle.ts";
 import { ROOT } from "./root.ts";
-import { StartError, type Settings } from "./settings.ts";
+import { type Settings } from "./settings.ts";
+import { UserError } from "./user-error.ts";
 
 /** The Worker's name in wrangler.toml. */
 const WORKER = "plinth";
@@ -18,6 +19,8 @@ export async function serve(settings: Settings): Promise<Miniflare> {
   const { stateDir, host, port, vars } = settings;
   const bundle = await bundleWorker(join(stateDir, "bundle"), { minify: false });
   const { workerOptions } = readWorkerOptions(join(ROOT, "wrangler.toml"));
+  // A small young generation: pauses of milliseconds instead of tens of them, at the same throughput.
+  process.env["MINIFLARE_WORKERD_V8_FLAGS"] ??= "--max-semi-space-size=1";
   const server = new Miniflare(
     convertV4MiniflareOptions({
       workers: [
@@ -50,7 +53,7 @@ export async function serve(settings: Settings): Promise<Miniflare> {
 export function runCrons(server: Miniflare, crons: readonly string[], stopping: AbortSignal): void {
   for (const cron of crons) {
     const [, minutes] = /^\*\/(\d+) \* \* \* \*$/.exec(cron) ?? [];
-    if (minutes === undefined) throw new StartError(`npm start knows crons of the form "*/5 * * * *", not "${cron}"`);
+    if (minutes === undefined) throw new UserError(`npm start knows crons of the form "*/5 * * * *", not "${cron}"`);
     const tick = async (): Promise<void> => {
       try {
         const worker = await server.getWorker(WORKER);

@@ -3,6 +3,7 @@ import { unstable_readConfig } from "wrangler";
 import { ConfigError, readConfig, type Config } from "../../src/config.ts";
 import { ensureDevVars } from "./dev-vars.ts";
 import { ROOT } from "./root.ts";
+import { UserError } from "./user-error.ts";
 
 /** What a local start runs with. */
 export interface Settings {
@@ -17,11 +18,6 @@ export interface Settings {
   readonly crons: readonly string[];
   readonly demoUserPassword: string;
   readonly demoClientSecret: string;
-}
-
-/** A sentence for the person at the terminal: no stack is shown with it. */
-export class StartError extends Error {
-  override name = "StartError";
 }
 
 const HOST = "127.0.0.1";
@@ -40,7 +36,7 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
     port: readPort(env["PORT"]),
     stateDir: resolve(ROOT, env["STATE_DIR"] || ".state"),
     vars,
-    config: parse(vars),
+    config: parseConfig(vars),
     crons: deployment.triggers.crons ?? [],
     demoUserPassword: env["DEMO_USER_PASSWORD"] || (devVars["DEMO_USER_PASSWORD"] ?? ""),
     demoClientSecret: env["DEMO_CLIENT_SECRET"] || (devVars["DEMO_CLIENT_SECRET"] ?? ""),
@@ -49,16 +45,15 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
 
 export function readPort(text = ""): number {
   const port = Number(text || "8787");
-  if (!Number.isInteger(port) || port < 1 || port > 65_535)
-    throw new StartError(`PORT must be 1 to 65535, not ${text}`);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new UserError(`PORT must be 1 to 65535, not ${text}`);
   return port;
 }
 
-function parse(vars: Record<string, string>): Config {
+export function parseConfig(vars: Record<string, string>): Config {
   try {
     return readConfig(vars);
   } catch (error) {
-    if (error instanceof ConfigError) throw new StartError(`Wrong setting: ${error.message}`);
+    if (error instanceof ConfigError) throw new UserError(`Wrong setting: ${error.message}`);
     throw error;
   }
 }

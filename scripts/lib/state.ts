@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SealKey } from "../../src/platform/seal.ts";
-import { StartError } from "./settings.ts";
+import { UserError } from "./user-error.ts";
 
 /** A start right after a stop finds the old processes still ending. */
 const PATIENCE_MS = 3_000;
@@ -25,7 +25,7 @@ export async function lockState(stateDir: string): Promise<void> {
       return false;
     }
   });
-  if (!taken) throw new StartError(`${stateDir} is in use by another npm start. Stop it, or set STATE_DIR.`);
+  if (!taken) throw new UserError(`${stateDir} is in use by another npm start. Stop it, or set STATE_DIR.`);
   held.push(lock);
 }
 /** Keeps the lock from being collected. */
@@ -33,7 +33,7 @@ const held: DatabaseSync[] = [];
 
 export async function requireFreePort(host: string, port: number): Promise<void> {
   if (!(await patiently(() => isFree(host, port))))
-    throw new StartError(`Port ${port} is in use. Stop what uses it, or choose another: PORT=${port + 1} npm start`);
+    throw new UserError(`Port ${port} is in use. Stop what uses it, or choose another: PORT=${port + 1} npm start`);
 }
 
 function isFree(host: string, port: number): Promise<boolean> {
@@ -62,7 +62,7 @@ export function requireKnownSealKeys(stateDir: string, keys: readonly SealKey[])
   for (const key of keys) now[key.id] = createHash("sha256").update(key.bytes).digest("hex").slice(0, 16);
   const lost = Object.keys(known).filter((id) => known[id] !== now[id]);
   if (lost.length > 0) {
-    throw new StartError(
+    throw new UserError(
       `The state in ${stateDir} was sealed under another key "${lost.join('", "')}" than SEAL_KEYS holds.\n` +
         `Either put the old key back (behind the new one: SEAL_KEYS=new,old; each key with an id of its own),\n` +
         `or begin with an empty state: rm -r ${stateDir}`,

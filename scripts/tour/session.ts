@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { paint } from "../lib/terminal.ts";
+import { UserError } from "../lib/user-error.ts";
 
 /** Something is not as it should be; the message says what was expected and what came. */
-export class TourError extends Error {
+export class TourError extends UserError {
   override name = "TourError";
 }
 
