@@ -13,8 +13,8 @@ const ENTRY_BYTES = 12;
 
 /** Looks in the first directory of the TIFF structure from `start` to `end`; a malformed one says nothing. */
 export function readOrientation(bytes: Uint8Array, start: number, end: number): OrientationField | undefined {
+  if (end - start < 8) return undefined;
   const tiff = new DataView(bytes.buffer, bytes.byteOffset + start, end - start);
-  if (tiff.byteLength < 8) return undefined;
   const littleEndian = tiff.getUint16(0) === 0x4949;
   if ((!littleEndian && tiff.getUint16(0) !== 0x4d4d) || tiff.getUint16(2, littleEndian) !== 42) return undefined;
   const directory = tiff.getUint32(4, littleEndian);

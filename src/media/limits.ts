@@ -22,7 +22,7 @@ export const LIMITS = {
   fileNameMaxBytes: 255,
   contentTypeMaxChars: 255,
   /** R2: the parts of a multipart upload are of one size, at least 5 MiB. Also what one upload keeps in memory. */
-  partBytes: 8 * 1024 * 1024,
+  partBytes: 5 * 1024 * 1024,
   /** How much of a master is read to find its dimensions: the first is enough for nearly all. */
   headerReadBytes: [64 * 1024, 4 * 1024 * 1024],
   /** Queues: a batch of messages to send. */

@@ -26,14 +26,17 @@ export const uploadFile = (media: MediaContext): Route =>
     }),
     body: streamBody,
     produces: "any",
-    async handle({ request, params, query, nowMs }) {
+    async handle({ request, params, query, nowMs, after }) {
       const { type = "", expires = "", signature = "" } = query;
       const given = { contentType: type, expires, signature };
       const link = await media.links.verifyUpload(params.fileId, given, nowMs);
       if (!link.ok) return toProblem({ kind: link.error === "expired" ? "link_expired" : "link_forged" });
       const accepted = acceptHeaders(request.headers, type, media.maxUploadBytes);
       if (!accepted.ok) return toProblem(accepted.error);
-      const stored = await store(media, params.fileId, request, type, accepted.value);
+      const storing = store(media, params.fileId, request, type, accepted.value);
+      // A caller who goes away in the middle ends the request, but not the clearing up.
+      after(storing);
+      const stored = await storing;
       return stored.ok ? empty(200, { etag: `"${stored.value}"` }) : toProblem(stored.error);
     },
   });

@@ -11,6 +11,7 @@ import {
   START_MS,
   stored,
   type StoredFile,
+  uploaded,
 } from "./media-app.ts";
 
 const app = mediaApp();
@@ -325,5 +326,48 @@ describe("cost", () => {
     await mediaApp({ db }).call(`${file.path}?clip=4x4&fallback=true`, { as });
     expect(read).toHaveLength(1);
     expect(read[0]).toBeLessThanOrEqual(4);
+  });
+
+  it("every statement finds its rows by an index", async () => {
+    const statements = new Set<string>();
+    const db = new Proxy(env.DB, {
+      get(target, name) {
+        if (name === "prepare")
+          return (sql: string) => {
+            statements.add(sql);
+            return target.prepare(sql);
+          };
+        return (target as any)[name].bind(target);
+      },
+    });
+    const recorded = mediaApp({ db });
+    const picture = await encodePng(gradient(20, 20));
+    const file = await stored(recorded, picture, { as, query: "?clip=5x5,6x6" });
+    await recorded.consume();
+    await recorded.call(`${file.path}?clip=5x5`, { as });
+    await recorded.call(`${file.path}/metadata`, { as });
+    await recorded.call(`${file.path}/metadata`, { as, method: "PUT", json: {} });
+    await recorded.call(`${file.path}/variants?crop=5x5`, { as, method: "POST" });
+    await recorded.consume({ dead: true });
+    await recorded.call(`${file.path}/variants?clip=5x5`, { as, method: "DELETE" });
+    await recorded.call(`${file.path}/variants?clip=7x7`, { as, method: "POST" });
+    await uploaded(recorded, picture, { as });
+    await recorded.media.sweep(START_MS + 86_400_000);
+    await recorded.call(file.path, { as, method: "DELETE" });
+    await recorded.settle();
+    await recorded.media.sweep(START_MS + 2 * 86_400_000);
+
+    // As many as the stores have: none is left out.
+    expect(statements.size).toBe(27);
+    for (const sql of statements) {
+      const parameters = Math.max(...[...sql.matchAll(/\?(\d+)/g)].map(([, index]) => Number(index)));
+      const values = Array.from({ length: parameters }, () => null);
+      const explained = env.DB.prepare(`EXPLAIN QUERY PLAN ${sql}`).bind(...values);
+      const plan = await explained.all<{ detail: string }>();
+      const scans = plan.results
+        .map(({ detail }) => detail)
+        .filter((detail) => /\bSCAN (?!json_each|value|CONSTANT)/.test(detail));
+      expect([sql, scans]).toEqual([sql, []]);
+    }
   });
 });

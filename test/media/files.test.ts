@@ -142,7 +142,7 @@ describe("commit", () => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, index) => app.call(file.commitLink, { as, json: { index } })),
     );
-    const statuses = answers.map((answer) => answer.status).sort();
+    const statuses = answers.map((answer) => answer.status).toSorted((a, b) => a - b);
     expect(statuses).toEqual([202, 409, 409, 409, 409, 409, 409, 409]);
     const metadata = await expectJson(await app.call(`${file.path}/metadata`, { as }), 200);
     expect(metadata).toEqual({ index: answers.findIndex((answer) => answer.status === 202) });
@@ -281,7 +281,7 @@ describe("delete", () => {
     const as = principal();
     const file = await stored(app, PICTURE, { as });
     const broken = mediaApp({
-      bucket: { ...env.MEDIA, delete: () => Promise.reject(new Error("injected")) } as R2Bucket,
+      bucket: { ...env.MEDIA, delete: () => Promise.reject(new Error("injected")) },
     });
     expect((await broken.call(file.path, { as, method: "DELETE" })).status).toBe(204);
     await broken.settle();

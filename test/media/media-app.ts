@@ -7,7 +7,7 @@ import { mountServices } from "../../src/http/mount.ts";
 import { createMedia, type Media, type MediaDeps } from "../../src/media/routes.ts";
 import type { VariantJob } from "../../src/media/variant-job.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../src/platform/encoding.ts";
-import { createLog } from "../../src/platform/log.ts";
+import type { Log } from "../../src/platform/log.ts";
 import { createNames } from "../../src/platform/names.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { createSealer } from "../../src/platform/seal.ts";
@@ -56,7 +56,7 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
   const sealKeys = [{ id: "t1", bytes: new Uint8Array(32).fill(7) }];
   const media = createMedia({
     names,
-    log: createLog("error"),
+    log: SILENT,
     clock: { nowMs: () => clock.nowMs },
     random: systemRandom,
     sealer: createSealer(sealKeys, systemRandom),
@@ -80,7 +80,7 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
     publicUrl: "",
     clock: { nowMs: () => clock.nowMs },
     random: systemRandom,
-    log: createLog("error"),
+    log: SILENT,
     verifier: { verify: async (token) => ({ ok: true, value: principalOf(token) }) },
   });
   const pending = new Set<Promise<unknown>>();
@@ -126,6 +126,9 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
   };
 }
 
+/** Faults are injected on purpose. */
+const SILENT: Log = { info: () => {}, warn: () => {}, error: () => {} };
+
 const keepingQueue = (jobs: VariantJob[]): Queue<VariantJob> =>
   ({
     async sendBatch(messages: readonly { body: VariantJob }[]) {
@@ -133,7 +136,7 @@ const keepingQueue = (jobs: VariantJob[]): Queue<VariantJob> =>
     },
   }) as unknown as Queue<VariantJob>;
 
-const tokenOf = (principal: Principal): string => toBase64Url(utf8(JSON.stringify(principal)));
+const tokenOf = (caller: Principal): string => toBase64Url(utf8(JSON.stringify(caller)));
 const principalOf = (token: string): Principal =>
   JSON.parse(fromUtf8(fromBase64Url(token) ?? new Uint8Array(0)) ?? "") as Principal;
 

@@ -1,22 +1,16 @@
-import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { call, expectJson, makeClient, makeTenant, tokenFor, unique } from "../support/platform.ts";
+import { call, expectJson, makeClient, makeTenant, put, tokenFor, unique } from "../support/platform.ts";
 import { decode, encodeJpeg, gradient } from "../support/images.ts";
 
-/** A registered service that a tenant subscribes to. Written as rows: the operator's resources for it are not there yet. */
+/** A registered service that the tenant subscribes to. */
 async function subscribedService(tenant: string): Promise<string> {
-  const service = unique("service");
-  const organization = `${tenant}-org`;
-  await env.DB.batch([
-    env.DB.prepare("INSERT INTO service VALUES (?1, 'https://s.example', ?1, '[]', 0, ?2, 'token', 0)").bind(
-      service,
-      tenant,
-    ),
-    env.DB.prepare("INSERT INTO package VALUES (?1, '1', ?2, 0)").bind(service, organization),
-    env.DB.prepare("INSERT INTO package_service VALUES (?1, ?1)").bind(service),
-    env.DB.prepare("INSERT INTO subscription VALUES (?1, ?2, ?2, 0)").bind(tenant, service),
-  ]);
-  return service;
+  const name = unique("service");
+  const sourceUrl = "https://service.example";
+  const service = { sourceUrl, proxyPath: `/${name}`, scopes: [], tenant, access: "token", essential: false };
+  await put(`services/${name}`, service);
+  await put(`packages/${name}`, { version: "1", organization: `${tenant}-org`, services: [name] });
+  await put(`tenants/${tenant}/subscriptions/${name}`, {});
+  return name;
 }
 
 /** The whole platform: real tokens, the real queue, nothing played. */
@@ -41,8 +35,8 @@ describe("media through the platform", () => {
     const json = { "Content-Type": "image/jpeg" };
     const created = await expectJson(await call(`${root}?clip=320x320&crop=100x100`, { token, json }), 200);
     const upload = { method: "PUT", body: photo, headers: { "content-type": "image/jpeg" } };
-    const put = await call(created.uploadLink, upload);
-    expect(put.status).toBe(200);
+    const uploaded = await call(created.uploadLink, upload);
+    expect(uploaded.status).toBe(200);
     const committed = await call(created.commitLink, { token, json: { title: "photo" } });
     const { link } = await expectJson(committed, 202);
     expect(new URL(link).pathname).toBe(`${root}/${created.id}`);
@@ -50,7 +44,7 @@ describe("media through the platform", () => {
     const master = await expectJson(await call(link, { token }), 200);
     const content = await call(master.link);
     expect(new Uint8Array(await content.arrayBuffer())).toEqual(photo);
-    expect(content.headers.get("etag")).toBe(put.headers.get("etag"));
+    expect(content.headers.get("etag")).toBe(uploaded.headers.get("etag"));
     for (const [query, width, height] of [
       ["clip=320x320", 320, 240],
       ["crop=100x100", 100, 100],

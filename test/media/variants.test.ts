@@ -21,6 +21,7 @@ import {
   type Colour,
 } from "../support/images.ts";
 import { LIMITS } from "../../src/media/limits.ts";
+import { utf8 } from "../../src/platform/encoding.ts";
 import { readImageHeader } from "../../src/media/image-header.ts";
 import {
   expectJson,
@@ -200,7 +201,7 @@ describe("made", () => {
 
 describe("failed, at once and with a reason", () => {
   it.each([
-    ["no image at all", new TextEncoder().encode("hello, this is a text"), /neither a jpeg nor a png nor a gif/],
+    ["no image at all", utf8("hello, this is a text"), /neither a jpeg nor a png nor a gif/],
     ["nothing", new Uint8Array(0), /not a readable image/],
     ["a png that ends early", TRUNCATED, /not a readable image/],
     ["a png of nothing but a signature", PNG_SIGNATURE, /not a readable image/],
@@ -208,7 +209,7 @@ describe("failed, at once and with a reason", () => {
     ["a bomb", bomb(20_000, 20_000), /20000 x 20000 pixels, more than 100 megapixels/],
     ["a bomb of the largest numbers", bomb(0xffffffff, 0xffffffff), /megapixels/],
   ])("%s", async (_, bytes, reason) => {
-    const file = await stored(app, bytes as Uint8Array<ArrayBuffer>, { as, query: "?clip=10x10" });
+    const file = await stored(app, bytes, { as, query: "?clip=10x10" });
     expect(await app.consume()).toEqual({ acked: 1, retried: 0 });
     const [variant] = await listed(file);
     expect(variant).toMatchObject({
@@ -398,7 +399,7 @@ describe("POST", () => {
     await expectJson(await app.call(`${path}?clip=${sizes(90, 100)}`, { as, method: "POST" }), 200);
     app.jobs.splice(0);
 
-    const text = await stored(app, new TextEncoder().encode("x"), { as, type: "text/plain" });
+    const text = await stored(app, utf8("x"), { as, type: "text/plain" });
     const answer = await app.call(`${text.path}/variants?clip=1x1`, { as, method: "POST" });
     await expectProblem(answer, 400, "business_error", [{ type: "unsupported_content_type" }]);
   });

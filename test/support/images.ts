@@ -55,7 +55,7 @@ export async function encodePng(
   return concat(PNG_SIGNATURE, pngChunk("IHDR", header), ...extraChunks, pngChunk("IDAT", data), pngChunk("IEND"));
 }
 
-export const PNG_SIGNATURE = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
+export const PNG_SIGNATURE: Uint8Array<ArrayBuffer> = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
 
 export function pngChunk(type: string, data: Uint8Array = new Uint8Array(0)): Uint8Array {
   const body = concat(new TextEncoder().encode(type), data);
@@ -147,7 +147,7 @@ export const exifSegment = (orientation: number, littleEndian = false): Uint8Arr
   jpegSegment(0xe1, concat(new TextEncoder().encode("Exif\0\0"), exif(orientation, littleEndian)));
 
 /** A gif of one pixel. */
-export const GIF = Uint8Array.from(atob("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"), (char) =>
+export const GIF: Uint8Array<ArrayBuffer> = Uint8Array.from(atob("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"), (char) =>
   char.charCodeAt(0),
 );
 
@@ -162,7 +162,7 @@ export function concat(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer>
 }
 
 async function pass(bytes: Uint8Array<ArrayBuffer>, through: CompressionStream | DecompressionStream) {
-  const stream = new Blob([bytes]).stream().pipeThrough(through as unknown as TransformStream<Uint8Array, Uint8Array>);
+  const stream = new Blob([bytes]).stream().pipeThrough(through);
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
