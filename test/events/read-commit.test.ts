@@ -401,6 +401,26 @@ describe("POST …/read", () => {
       expect(answers.flatMap(payloads).toSorted()).toEqual(names(100).toSorted());
       expect(statuses(answers)).toEqual([...Array(15).fill(200), ...Array(15).fill(204)]);
     });
+
+    it("parallel reads with autoCommit each get their number from a backlog larger than the read-ahead", async () => {
+      const topic = await makeTopic(app);
+      const payload = "x".repeat(100 * 1024);
+      for (let at = 0; at < 3; at++) await topic.put(Array.from({ length: 20 }, () => ({ payload })));
+      const answers = await Promise.all(
+        Array.from({ length: 12 }, () => topic.read({ numEvents: 5, autoCommit: true })),
+      );
+      expect(answers.map((answer) => answer.events.length)).toEqual(Array(12).fill(5));
+    });
+
+    it("parallel reads with autoCommit find what the first one saw and did not take", async () => {
+      const topic = await makeTopic(app);
+      const payload = "x".repeat(256 * 1024);
+      for (let at = 0; at < 4; at++) await topic.put(Array.from({ length: 7 }, () => ({ payload })));
+      const answers = await Promise.all(
+        Array.from({ length: 4 }, () => topic.read({ numEvents: 100, autoCommit: true })),
+      );
+      expect(answers.map((answer) => answer.events.length)).toEqual([20, 8, 0, 0]);
+    });
   });
 });
 

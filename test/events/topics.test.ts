@@ -3,6 +3,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { TOPIC_SQL } from "../../src/events/store.ts";
 import { logOf } from "../../src/events/topic.ts";
+import { counting } from "../support/counting.ts";
 import { unique } from "../support/platform.ts";
 import { eventsApp, expectProblem, faults, makeTopic, objectsOf, ORIGIN, someClient, topicAt } from "./events-app.ts";
 
@@ -112,8 +113,17 @@ describe("POST /topics", () => {
 
     it("for all but one of many at once, and the topic works", async () => {
       const owner = someClient();
-      const answers = await Promise.all(Array.from({ length: 10 }, () => create(owner, { eventType: "raced" })));
+      const { env: counted, tally } = counting(env);
+      const racing = eventsApp(counted);
+      const json = { eventType: "raced", shards: 2 };
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, () => racing.call("/pubsub/v1/topics", { as: owner, json })),
+      );
       expect(answers.map((answer) => answer.status).toSorted((a, b) => a - b)).toEqual([201, ...Array(9).fill(409)]);
+      // Those that lost leave no logs.
+      const { "TOPIC_LOG.init": opened, "TOPIC_LOG.destroy": removed } = tally.objectCalls;
+      expect(opened).toBeGreaterThan(2);
+      expect(removed).toBe(opened! - 2);
       const topic = topicAt(app, owner, `/pubsub/v1/topics/${owner.clientName}/raced`);
       await topic.put({ payload: "x" });
       expect((await topic.read()).status).toBe(200);
