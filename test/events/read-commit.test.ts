@@ -412,14 +412,14 @@ describe("POST …/read", () => {
       expect(answers.map((answer) => answer.events.length)).toEqual(Array(12).fill(5));
     });
 
-    it("parallel reads with autoCommit find what the first one saw and did not take", async () => {
+    it("parallel reads with autoCommit find what another one saw and did not take", async () => {
       const topic = await makeTopic(app);
       const payload = "x".repeat(256 * 1024);
-      for (let at = 0; at < 4; at++) await topic.put(Array.from({ length: 7 }, () => ({ payload })));
+      for (let at = 0; at < 4; at++) await topic.put(Array.from({ length: 12 }, () => ({ payload })));
       const answers = await Promise.all(
         Array.from({ length: 4 }, () => topic.read({ numEvents: 100, autoCommit: true })),
       );
-      expect(answers.map((answer) => answer.events.length)).toEqual([20, 8, 0, 0]);
+      expect(answers.map((answer) => answer.events.length)).toEqual([20, 20, 8, 0]);
     });
   });
 });
