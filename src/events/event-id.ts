@@ -13,6 +13,18 @@ export function newEventIds(count: number, shard: number, firstSeq: number, rand
   });
 }
 
+/** Where the event of this id is stored; undefined for what is no event id. */
+export function positionOf(id: string): Position | undefined {
+  const place = parseInt(/^[0-9a-f]{16}-([0-9a-z]{1,10})$/.exec(id)?.[1] ?? "", 36);
+  if (!Number.isSafeInteger(place) || place < SHARD_FACTOR) return undefined;
+  return { shard: place % SHARD_FACTOR, seq: Math.floor(place / SHARD_FACTOR) };
+}
+
+export interface Position {
+  readonly shard: number;
+  readonly seq: number;
+}
+
 const RANDOM_BYTES = 8;
 /** The largest number of shards (contract 3.2). */
 const SHARD_FACTOR = 16;

@@ -13,6 +13,9 @@ export type Failure =
   | { readonly kind: "topic_deleting" }
   | { readonly kind: "topic_locked"; readonly retryAfterMs: number }
   | { readonly kind: "topic_not_locked"; readonly why: NotLocked }
+  | { readonly kind: "not_in_batch" }
+  /** A log did not answer in time. */
+  | { readonly kind: "unavailable" }
   | { readonly kind: "tenant_missing"; readonly field: string }
   | { readonly kind: "tenant_refused"; readonly field: string; readonly tenant: string }
   | { readonly kind: "too_large"; readonly field: string; readonly what: string; readonly maxBytes: number }
@@ -40,6 +43,10 @@ export function toProblem(failure: Failure, names: Names): Problem {
       const message = NOT_LOCKED[failure.why];
       return problem("topic_not_locked", message, { details: [{ type: failure.why, field: "token", message }] });
     }
+    case "not_in_batch":
+      return refusedField("invalid_field", "commitThrough", "commitThrough must be the id of an event of the batch.");
+    case "unavailable":
+      return unreachable();
     case "tenant_missing":
       return refusedField(
         "missing_field",
@@ -75,9 +82,15 @@ export function toProblem(failure: Failure, names: Names): Problem {
   }
 }
 
+/** An object of the topic is restarting, overloaded or slow: the caller is asked to come again. */
+export const unreachable = (): Problem =>
+  problem("service_temporarily_unavailable", "The topic cannot be reached at the moment.", {
+    headers: { "retry-after": "1" },
+  });
+
 const NOT_LOCKED = {
   already_committed: "The batch of this token is committed already.",
-  lock_expired: "The lock of this token expired before the commit; its events will be read again.",
+  lock_expired: "The lock of this token expired or was released; its events are read again.",
   unknown_token: "No batch of this topic was handed to your client under this token lately.",
 } as const satisfies Record<NotLocked, string>;
 

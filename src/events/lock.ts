@@ -1,15 +1,20 @@
+import type { Position } from "./event-id.ts";
+
 /**
  * The lock of one client on one topic, as pure rules (specification, "Lock on a topic"; contract 3.4).
  *
  *   unlocked ── take (a read, 200) ──────────────→ locked           epoch + 1, a new token
  *   unlocked ── take with autoCommit ────────────→ unlocked         cursor moves at once, no token
  *   locked   ── commit with the lock's token ────→ unlocked         cursor moves to the end of the batch
+ *   locked   ── extend with the lock's token ────→ locked           expires later, or earlier
+ *   locked   ── release with the lock's token ───→ unlocked         cursor moves into the batch, or stays
  *   locked   ── ttlMs pass ──────────────────────→ lock expired     cursor stays: the batch is read again
  *   expired  ── take ────────────────────────────→ locked           under a new epoch
+ *   unlocked, expired ── seek ───────────────────→ unlocked         cursor as asked
  *
- * Every other commit changes nothing. A token starts with its epoch and only the current one commits, so a client that
- * was too slow can never commit what somebody else reads now. The cursor moves in `commit` and in `take` with
- * autoCommit, nowhere else, and only to the end of what was handed out: nothing is skipped.
+ * Every other call changes nothing. A token starts with its epoch and only the current one counts, so a client that
+ * was too slow can never commit what somebody else reads now. But for `seek`, the cursor moves only over what was handed
+ * out: nothing is skipped.
  */
 export interface ConsumerState {
   /** For each shard the position of the last event that was committed; 0 when none was. */
@@ -24,9 +29,12 @@ export interface ConsumerState {
 export interface Lock {
   readonly token: string;
   readonly expiresAtMs: number;
-  /** For each shard the position of the last event of the batch. */
-  readonly upTo: readonly number[];
+  readonly batch: Batch;
 }
+
+/** The events that were handed out, in their order: from the cursor of a shard to a position, then of a next shard. */
+export type Batch = readonly Run[];
+export type Run = readonly [shard: number, lastSeq: number];
 
 export interface Outcome {
   readonly token: string;
@@ -46,38 +54,86 @@ export const unread = (shards: number): ConsumerState => ({
 export const lockedForMs = (state: ConsumerState, nowMs: number): number =>
   Math.max(0, (state.lock?.expiresAtMs ?? 0) - nowMs);
 
-/** Hands out everything up to `upTo`. Only for a topic that is not locked. */
+/** The cursor behind a batch. */
+export function behind(cursor: readonly number[], batch: Batch): readonly number[] {
+  const moved = [...cursor];
+  for (const [shard, lastSeq] of batch) moved[shard] = lastSeq;
+  return moved;
+}
+
+/** Hands out a batch. Only for a topic that is not locked. */
 export function take(
   state: ConsumerState,
-  batch: {
-    readonly upTo: readonly number[];
-    readonly autoCommit: boolean;
-    readonly ttlMs: number;
-    readonly nonce: string;
-  },
+  given: { readonly batch: Batch; readonly autoCommit: boolean; readonly ttlMs: number; readonly nonce: string },
   nowMs: number,
   maxOutcomes: number,
 ): ConsumerState {
   const free = expire(state, maxOutcomes);
-  if (batch.autoCommit) return { ...free, cursor: batch.upTo };
+  if (given.autoCommit) return { ...free, cursor: behind(free.cursor, given.batch) };
   const epoch = free.epoch + 1;
-  const lock = { token: `${epoch}.${batch.nonce}`, expiresAtMs: nowMs + batch.ttlMs, upTo: batch.upTo };
+  const lock = { token: `${epoch}.${given.nonce}`, expiresAtMs: nowMs + given.ttlMs, batch: given.batch };
   return { ...free, epoch, lock };
 }
 
-export type CommitOutcome =
-  | { readonly kind: "committed"; readonly state: ConsumerState }
-  | { readonly kind: "not_locked"; readonly why: NotLocked };
+/** What a call with a token came to. */
+export type LockChange =
+  | { readonly kind: "done"; readonly state: ConsumerState }
+  | { readonly kind: "not_locked"; readonly why: NotLocked }
+  /** The event to commit through is not in the batch. */
+  | { readonly kind: "not_in_batch" };
 
-export function commit(state: ConsumerState, token: string, nowMs: number, maxOutcomes: number): CommitOutcome {
-  const { lock } = state;
-  if (lock?.token !== token) {
-    const earlier = state.outcomes.find((outcome) => outcome.token === token);
-    return { kind: "not_locked", why: earlier?.end ?? "unknown_token" };
-  }
-  if (lockedForMs(state, nowMs) === 0) return { kind: "not_locked", why: "lock_expired" };
+export function commit(state: ConsumerState, token: string, nowMs: number, maxOutcomes: number): LockChange {
+  const lock = heldLock(state, token, nowMs);
+  if (typeof lock === "string") return { kind: "not_locked", why: lock };
   const unlocked = end(state, lock, "already_committed", maxOutcomes);
-  return { kind: "committed", state: { ...unlocked, cursor: lock.upTo } };
+  return { kind: "done", state: { ...unlocked, cursor: behind(state.cursor, lock.batch) } };
+}
+
+export function extend(state: ConsumerState, token: string, ttlMs: number, nowMs: number): LockChange {
+  const lock = heldLock(state, token, nowMs);
+  if (typeof lock === "string") return { kind: "not_locked", why: lock };
+  return { kind: "done", state: { ...state, lock: { ...lock, expiresAtMs: nowMs + ttlMs } } };
+}
+
+/** Ends a lock early. With `through`, the events of the batch up to and with that one are committed. */
+export function release(
+  state: ConsumerState,
+  token: string,
+  through: Position | undefined,
+  nowMs: number,
+  maxOutcomes: number,
+): LockChange {
+  const lock = heldLock(state, token, nowMs);
+  if (typeof lock === "string") return { kind: "not_locked", why: lock };
+  if (through === undefined) return { kind: "done", state: end(state, lock, "lock_expired", maxOutcomes) };
+  const batch = cutBehind(state.cursor, lock.batch, through);
+  if (batch === undefined) return { kind: "not_in_batch" };
+  const unlocked = end(state, lock, "already_committed", maxOutcomes);
+  return { kind: "done", state: { ...unlocked, cursor: behind(state.cursor, batch) } };
+}
+
+/** Moves the cursor. Only for a topic that is not locked. */
+export const seek = (state: ConsumerState, cursor: readonly number[], maxOutcomes: number): ConsumerState => ({
+  ...expire(state, maxOutcomes),
+  cursor,
+});
+
+/** The lock that this token holds, or why it holds none. */
+function heldLock(state: ConsumerState, token: string, nowMs: number): Lock | NotLocked {
+  const { lock } = state;
+  if (lock?.token === token) return lockedForMs(state, nowMs) > 0 ? lock : "lock_expired";
+  return state.outcomes.find((outcome) => outcome.token === token)?.end ?? "unknown_token";
+}
+
+/** The batch up to and with one of its events, or undefined when the event is not in it. */
+function cutBehind(cursor: readonly number[], batch: Batch, at: Position): Batch | undefined {
+  let seen = cursor[at.shard] ?? Infinity;
+  for (const [index, [shard, lastSeq]] of batch.entries()) {
+    if (shard !== at.shard) continue;
+    if (at.seq > seen && at.seq <= lastSeq) return [...batch.slice(0, index), [shard, at.seq]];
+    seen = lastSeq;
+  }
+  return undefined;
 }
 
 const expire = (state: ConsumerState, maxOutcomes: number): ConsumerState =>

@@ -13,7 +13,7 @@ import { logOf, shardFor, shardsOf, type Topic, type TopicId } from "./topic.ts"
 export interface PublishPorts {
   readonly directory: TopicDirectory;
   readonly logs: DurableObjectNamespace<TopicLog>;
-  readonly access: ClientAccess;
+  readonly clients: ClientAccess;
 }
 
 export interface PublishRequest {
@@ -38,7 +38,7 @@ export async function publish(
     return err({ kind: "key_malformed", maxChars: PUBLISH.maxIdempotencyKeyChars });
   const events = readEvents(request.body, principal);
   if (!events.ok) return err("problem" in events.error ? events.error.problem : events.error.failure);
-  const refused = await refusedTenant(ports.access, principal, events.value, nowMs);
+  const refused = await refusedTenant(ports.clients, principal, events.value, nowMs);
   if (refused !== undefined) return err(refused);
   const encoded = events.value.map((event) => encodeEvent(event, id, principal.clientName));
   const once = key === null ? undefined : { key, digest: await digestOf(encoded) };
@@ -51,7 +51,7 @@ export async function publish(
 
 /** A tenant other than the token's is taken when the client could be granted it (contract 3.2). */
 async function refusedTenant(
-  access: ClientAccess,
+  clients: ClientAccess,
   principal: Principal,
   events: readonly PublishedEvent[],
   nowMs: number,
@@ -59,7 +59,7 @@ async function refusedTenant(
   const asked = new Set([principal.tenant]);
   for (const { tenant, at } of events) {
     if (asked.has(tenant)) continue;
-    if (principal.tenantExplicit || !(await access.mayActFor(principal.clientId, tenant, nowMs)))
+    if (principal.tenantExplicit || !(await clients.mayActFor(principal.clientId, tenant, nowMs)))
       return { kind: "tenant_refused", field: `${at}tenant`, tenant };
     asked.add(tenant);
   }

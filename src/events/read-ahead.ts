@@ -1,3 +1,5 @@
+import type { Position } from "./event-id.ts";
+import type { Run } from "./lock.ts";
 import { unpackSegment, type LogEvent, type Segment } from "./segments.ts";
 
 /**
@@ -41,11 +43,12 @@ export class ReadAhead {
     }
   }
 
-  /** The next batch: the oldest events first, in order within a shard; within the limits, but at least one event. */
-  take(limits: { maxEvents: number; maxPayloadBytes: number; maxChars: number }): Batch | undefined {
+  /** The next events: the oldest first, in order within a shard; within the limits, but at least one event. */
+  take(limits: { maxEvents: number; maxPayloadBytes: number; maxChars: number }): Taken | undefined {
     const taken = this.#lanes.map(() => 0);
     const texts: string[] = [];
-    let first: Batch["first"] | undefined;
+    const batch: Run[] = [];
+    let first: Position | undefined;
     let payloadBytes = 0;
     let chars = 0;
     while (texts.length < limits.maxEvents) {
@@ -58,8 +61,10 @@ export class ReadAhead {
       first ??= { shard, seq: event.seq };
       texts.push(event.text);
       taken[shard]! += 1;
+      if (batch.at(-1)?.[0] === shard) batch.pop();
+      batch.push([shard, event.seq]);
     }
-    return first === undefined ? undefined : this.#remove(taken, texts, first);
+    return first === undefined ? undefined : { texts, batch, first, lost: this.#remove(taken) };
   }
 
   /** Lets go of what is farthest ahead until at most `maxChars` are held; true when there was something to let go. */
@@ -87,7 +92,8 @@ export class ReadAhead {
     return oldest;
   }
 
-  #remove(taken: readonly number[], texts: readonly string[], first: Batch["first"]): Batch {
+  /** Gives how many events were missing in between. */
+  #remove(taken: readonly number[]): number {
     let lost = 0;
     for (const [shard, lane] of this.#lanes.entries()) {
       const last = lane.events[taken[shard]! - 1];
@@ -96,16 +102,15 @@ export class ReadAhead {
       for (const event of lane.events.splice(0, taken[shard])) lane.chars -= event.text.length;
       lane.after = last.seq;
     }
-    return { texts, first, upTo: this.#lanes.map((lane) => lane.after), lost };
+    return lost;
   }
 }
 
-export interface Batch {
+export interface Taken {
   /** The events as JSON texts. */
   readonly texts: readonly string[];
-  readonly first: { readonly shard: number; readonly seq: number };
-  /** For each shard the position of the last event that was handed out. */
-  readonly upTo: readonly number[];
+  readonly batch: readonly Run[];
+  readonly first: Position;
   /** Events that retention removed before they were handed out. */
   readonly lost: number;
 }

@@ -7,10 +7,18 @@ import type { TopicConsumer, ConsumerReadOutcome } from "./topic-consumer.do.ts"
 import type { TopicDirectory } from "./topic-directory.ts";
 import { addressOf, consumerOf, type TopicId } from "./topic.ts";
 
+/** How long a lock lasts. */
+export const ttlMs = z.int().check(z.gte(READ.minTtlMs), z.lte(READ.maxTtlMs));
+
 /** Specification, "Read request body". Any whole number of events is taken; more than an answer holds is served as that. */
 export const readBody = z.object({
-  numEvents: z.optional(z.number().check(z.gte(1), wholeNumber())),
-  ttlMs: z.optional(z.number().check(z.gte(READ.minTtlMs), z.lte(READ.maxTtlMs), wholeNumber())),
+  numEvents: z.optional(
+    z.number().check(
+      z.gte(1),
+      z.refine((value) => Number.isInteger(value), "must be a whole number"),
+    ),
+  ),
+  ttlMs: z.optional(ttlMs),
   autoCommit: z.optional(z.boolean()),
 });
 
@@ -43,8 +51,4 @@ export async function read(
   });
   if (outcome === undefined) return err({ kind: "no_topic" });
   return outcome.kind === "locked" ? err({ kind: "topic_locked", retryAfterMs: outcome.retryAfterMs }) : ok(outcome);
-}
-
-function wholeNumber() {
-  return z.refine<number>((value) => Number.isInteger(value), "must be a whole number");
 }

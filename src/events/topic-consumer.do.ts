@@ -5,10 +5,23 @@ import { createLog, describeError } from "../platform/log.ts";
 import { systemRandom } from "../platform/random.ts";
 import { forgetCommitted, handOut, timesHandedOut, type Handouts } from "./handouts.ts";
 import { READ } from "./limits.ts";
-import { commit, lockedForMs, take, unread, type ConsumerState, type NotLocked } from "./lock.ts";
-import { ReadAhead, type Batch } from "./read-ahead.ts";
+import type { Position } from "./event-id.ts";
+import {
+  behind,
+  commit,
+  extend,
+  lockedForMs,
+  release,
+  seek,
+  take,
+  unread,
+  type ConsumerState,
+  type LockChange,
+  type NotLocked,
+} from "./lock.ts";
+import { ReadAhead, type Taken } from "./read-ahead.ts";
 import { logOf, shardsOf, type TopicAddress } from "./topic.ts";
-import type { Gone, ReadOutcome, TopicLog } from "./topic-log.do.ts";
+import type { Gone, Place, ReadOutcome, TopicLog } from "./topic-log.do.ts";
 
 /**
  * One client on one topic: its cursor, its lock and how its last batches ended, in one row.
@@ -27,31 +40,50 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
   readonly #sql = this.ctx.storage.sql;
   readonly #ahead = new ReadAhead();
   #record: ConsumerRecord | undefined = this.#load();
-  /** Resolves when the read that holds the turn is done. */
+  /** Resolves when the read or seek that holds the turn is done. */
   #turn: Promise<void> | undefined;
   /** Reads that ever arrived: says whether a look at the logs began after a read came. */
   #arrivals = 0;
   #lastLook: Look = { arrivals: 0, complete: false, failed: false };
 
-  async read(request: ReadRequest): Promise<ConsumerReadOutcome> {
+  read(request: ReadRequest): Promise<ConsumerReadOutcome> {
     const arrival = ++this.#arrivals;
-    while (this.#turn !== undefined) await this.#turn;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#turn = promise;
-    try {
-      return await this.#readInTurn(request, arrival);
-    } finally {
-      this.#turn = undefined;
-      resolve();
-    }
+    return this.#inTurn(() => this.#readInTurn(request, arrival));
   }
 
-  commit(token: string): ConsumerCommitOutcome {
-    if (this.#record === undefined) return { kind: "not_locked", why: "unknown_token" };
-    const outcome = commit(this.#record.state, token, systemClock.nowMs(), READ.outcomes);
-    if (outcome.kind === "not_locked") return outcome;
-    this.#save({ ...this.#record, state: outcome.state });
-    return { kind: "committed" };
+  commit(token: string): LockOutcome {
+    return this.#changeLock((state, nowMs) => commit(state, token, nowMs, READ.outcomes));
+  }
+
+  extend(token: string, ttlMs: number): LockOutcome {
+    return this.#changeLock((state, nowMs) => extend(state, token, ttlMs, nowMs));
+  }
+
+  release(token: string, through: Position | undefined): LockOutcome {
+    return this.#changeLock((state, nowMs) => release(state, token, through, nowMs, READ.outcomes));
+  }
+
+  /** Moves the cursor, unless the topic is locked. */
+  seek(topic: TopicAddress, to: Place): Promise<SeekOutcome> {
+    return this.#inTurn(async () => {
+      const answers = await Promise.all(
+        shardsOf(topic).map((shard) =>
+          this.#ask(topic, shard, async (log): Promise<number | "gone"> => log.positionBefore(to)),
+        ),
+      );
+      const cursor: number[] = [];
+      for (const answer of answers) {
+        if (answer === undefined) return { kind: "failed" };
+        if (answer === "gone") return { kind: "gone" };
+        cursor.push(answer);
+      }
+      const record = this.#record ?? newRecord(topic.shards);
+      const lockedMs = lockedForMs(record.state, systemClock.nowMs());
+      if (lockedMs > 0) return { kind: "locked", retryAfterMs: lockedMs };
+      // What was handed out before counts no more: from here on the client reads as if for the first time.
+      this.#save({ ...newRecord(topic.shards), state: seek(record.state, cursor, READ.outcomes) });
+      return { kind: "done" };
+    });
   }
 
   /** For each shard the position of the last event that was committed; undefined when nothing was ever read. */
@@ -69,10 +101,10 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
       if (lockedMs > 0) return { kind: "locked", retryAfterMs: lockedMs };
       const kept = this.#ahead.align(record.state.cursor);
       if (this.#ahead.count >= numEvents || (kept && (looks > 0 || this.#lookedSince(arrival)))) {
-        const batch = this.#ahead.take(limits);
-        return batch === undefined
+        const taken = this.#ahead.take(limits);
+        return taken === undefined
           ? { kind: "empty", more: this.#lastLook.failed }
-          : this.#handOut(request, record, batch);
+          : this.#handOut(request, record, taken);
       }
       const look = await this.#look(topic, numEvents);
       if (look === "gone") return { kind: "gone" };
@@ -81,20 +113,20 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
   }
 
   /** Writes what the answer will say. The read-ahead begins behind the batch now; should the write fail, it is aligned anew. */
-  #handOut(request: ReadRequest, record: ConsumerRecord, batch: Batch): ConsumerReadOutcome {
-    const { first, upTo } = batch;
+  #handOut(request: ReadRequest, record: ConsumerRecord, taken: Taken): ConsumerReadOutcome {
+    const { batch, first, lost } = taken;
     const { autoCommit, ttlMs } = request;
     const attempt = timesHandedOut(record.handouts[first.shard]!, first.seq) + 1;
     const nonce = toBase64Url(systemRandom.bytes(NONCE_BYTES));
-    const state = take(record.state, { upTo, autoCommit, ttlMs, nonce }, systemClock.nowMs(), READ.outcomes);
+    const state = take(record.state, { batch, autoCommit, ttlMs, nonce }, systemClock.nowMs(), READ.outcomes);
+    const upTo = behind(record.state.cursor, batch);
     const handouts = record.handouts.map((known, shard) =>
       upTo[shard]! > record.state.cursor[shard]! ? handOut(known, upTo[shard]!, READ.handoutSteps) : known,
     );
     this.#save({ state, handouts });
     // What is let go was not seen to its end, whatever the last look says.
     if (this.#ahead.shrink(READ.aheadChars)) this.#lastLook = { ...this.#lastLook, complete: false };
-    const events = batch.texts.join(",");
-    return { kind: "batch", events, token: state.lock?.token, attempt, lost: batch.lost };
+    return { kind: "batch", events: taken.texts.join(","), token: state.lock?.token, attempt, lost };
   }
 
   /** Whether a look that began after this read came saw each shard to its end, or failed: looking again tells no more. */
@@ -105,7 +137,15 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
   /** Asks every shard for what follows the read-ahead. */
   async #look(topic: TopicAddress, numEvents: number): Promise<Look | "gone"> {
     const arrivals = this.#arrivals;
-    const answers = await Promise.all(shardsOf(topic).map((shard) => this.#ask(topic, shard, numEvents)));
+    const share = (chars: number): number => Math.ceil(chars / topic.shards);
+    const [aheadChars, maxChars] = [share(READ.aheadChars), share(READ.maxAnswerChars)];
+    const answers = await Promise.all(
+      shardsOf(topic).map((shard) =>
+        this.#ask(topic, shard, async (log): Promise<ReadOutcome> =>
+          log.read(this.#ahead.endOf(shard), numEvents, aheadChars, maxChars),
+        ),
+      ),
+    );
     let complete = true;
     let failed = false;
     for (const [shard, answer] of answers.entries()) {
@@ -120,25 +160,44 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
   }
 
   /** One shard's answer, or undefined when it failed or took too long. */
-  async #ask(topic: TopicAddress, shard: number, numEvents: number): Promise<ReadOutcome | undefined> {
-    const share = (chars: number): number => Math.ceil(chars / topic.shards);
+  async #ask<T>(
+    topic: TopicAddress,
+    shard: number,
+    question: (log: DurableObjectStub<TopicLog>) => Promise<T>,
+  ): Promise<T | undefined> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const tooLate = new Promise<undefined>((resolve) => {
       timer = setTimeout(() => resolve(undefined), READ.logWaitMs);
     });
     try {
-      const after = this.#ahead.endOf(shard);
-      const log = logOf(this.env.TOPIC_LOG, topic, shard);
-      return await Promise.race([
-        log.read(after, numEvents, share(READ.aheadChars), share(READ.maxAnswerChars)) as Promise<ReadOutcome>,
-        tooLate,
-      ]);
+      return await Promise.race([question(logOf(this.env.TOPIC_LOG, topic, shard)), tooLate]);
     } catch (thrown) {
       createLog("warn").warn("topic log failed", { eventType: topic.eventType, shard, error: describeError(thrown) });
       return undefined;
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** One after the other: what it does may wait for the logs without another of its kind coming between. */
+  async #inTurn<T>(run: () => Promise<T>): Promise<T> {
+    while (this.#turn !== undefined) await this.#turn;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#turn = promise;
+    try {
+      return await run();
+    } finally {
+      this.#turn = undefined;
+      resolve();
+    }
+  }
+
+  #changeLock(change: (state: ConsumerState, nowMs: number) => LockChange): LockOutcome {
+    if (this.#record === undefined) return { kind: "not_locked", why: "unknown_token" };
+    const outcome = change(this.#record.state, systemClock.nowMs());
+    if (outcome.kind !== "done") return outcome;
+    this.#save({ ...this.#record, state: outcome.state });
+    return { kind: "done" };
   }
 
   #load(): ConsumerRecord | undefined {
@@ -189,9 +248,17 @@ export type ConsumerReadOutcome =
   | { readonly kind: "locked"; readonly retryAfterMs: number }
   | Gone;
 
-export type ConsumerCommitOutcome =
-  | { readonly kind: "committed" }
-  | { readonly kind: "not_locked"; readonly why: NotLocked };
+export type LockOutcome =
+  | { readonly kind: "done" }
+  | { readonly kind: "not_locked"; readonly why: NotLocked }
+  | { readonly kind: "not_in_batch" };
+
+export type SeekOutcome =
+  | { readonly kind: "done" }
+  | { readonly kind: "locked"; readonly retryAfterMs: number }
+  /** A log did not answer; the cursor is where it was. */
+  | { readonly kind: "failed" }
+  | Gone;
 
 /** What the row holds, as JSON. */
 interface ConsumerRecord {

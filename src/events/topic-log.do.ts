@@ -60,7 +60,6 @@ export class TopicLog extends DurableObject {
     let chars = 0;
     let endSeq = afterSeq;
     if (afterSeq < this.#tail.seq) {
-      // The segment that holds the next position may begin before it.
       for (const row of this.#sql.exec<SegmentRow>(SEGMENTS_FROM, afterSeq + 1)) {
         if (chars >= maxChars || (chars >= aheadChars && endSeq - afterSeq >= minEvents)) break;
         segments.push(toSegment(row));
@@ -84,6 +83,22 @@ export class TopicLog extends DurableObject {
     return { kind: "stats", firstSeq: oldest.first_seq, lastSeq: seq, ...times };
   }
 
+  /** The position in front of the oldest event, behind the newest one, or in front of the first one of a time or later. */
+  positionBefore(place: Place): number | "gone" {
+    if (this.#tail === undefined) return "gone";
+    if (place === "newest") return this.#tail.seq;
+    let lastBefore = (this.#segmentFrom(0)?.first_seq ?? this.#tail.seq + 1) - 1;
+    if (place === "oldest") return lastBefore;
+    // Times never run backwards along the log, so halving finds the place without an index on them.
+    let lastCandidate = this.#tail.seq;
+    while (lastBefore < lastCandidate) {
+      const segment = this.#segmentFrom(Math.ceil((lastBefore + lastCandidate) / 2))!;
+      if (segment.created_at < place) lastBefore = segment.last_seq;
+      else lastCandidate = segment.first_seq - 1;
+    }
+    return lastBefore;
+  }
+
   /** Removes everything; whatever is asked afterwards is told "gone". */
   async destroy(): Promise<void> {
     this.#tail = undefined;
@@ -100,6 +115,11 @@ export class TopicLog extends DurableObject {
       )
       .toArray()[0];
     return { shard, seq: last?.last_seq ?? 0, createdAtMs: last?.created_at ?? 0 };
+  }
+
+  /** The segment that holds a position, or the first one behind it. */
+  #segmentFrom(seq: number): SegmentPlace | undefined {
+    return this.#sql.exec<SegmentPlace>(SEGMENT_PLACE_FROM, seq).toArray()[0];
   }
 
   #append(segment: Segment): void {
@@ -139,6 +159,9 @@ export class TopicLog extends DurableObject {
     );
   }
 }
+
+/** A number is a time in milliseconds. */
+export type Place = "oldest" | "newest" | number;
 
 /** An `Idempotency-Key` and what it was sent with. */
 export interface Once {
@@ -201,13 +224,19 @@ const SCHEMA = [
   `CREATE INDEX publish_key_by_expiry ON publish_key (expires_at)`,
 ];
 
-const SEGMENTS_FROM = `SELECT first_seq, last_seq, created_at, payload_bytes, events FROM segment
+/** From the segment that holds a position on: it may begin before it. */
+const FROM_POSITION = `FROM segment
   WHERE first_seq >= coalesce((SELECT max(first_seq) FROM segment WHERE first_seq <= ?1), 0) ORDER BY first_seq`;
+const SEGMENTS_FROM = `SELECT first_seq, last_seq, created_at, payload_bytes, events ${FROM_POSITION}`;
+const SEGMENT_PLACE_FROM = `SELECT first_seq, last_seq, created_at ${FROM_POSITION} LIMIT 1`;
 
-interface SegmentRow extends Record<string, SqlStorageValue> {
+interface SegmentPlace extends Record<string, SqlStorageValue> {
   first_seq: number;
   last_seq: number;
   created_at: number;
+}
+
+interface SegmentRow extends SegmentPlace {
   payload_bytes: string;
   events: string;
 }

@@ -28,7 +28,8 @@ export function validate<T>(source: InputSource, schema: Schema<T>, value: unkno
 }
 
 function detailOf(source: InputSource, issue: z.core.$ZodIssue, value: unknown): ProblemDetail {
-  const missing = issue.code === "invalid_type" && valueAt(value, issue.path) === undefined && issue.path.length > 0;
+  const absent = issue.path.length > 0 && valueAt(value, issue.path) === undefined;
+  const missing = absent && (issue.code === "invalid_type" || issue.code === "invalid_union");
   const field = issue.path.reduce<string>(
     (path, key) => (typeof key === "number" ? `${path}[${key}]` : path === "" ? String(key) : `${path}.${String(key)}`),
     "",

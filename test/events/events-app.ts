@@ -142,6 +142,8 @@ export interface TestTopic {
   put(events: unknown, init?: EventsCall): Promise<string[]>;
   read(body?: unknown, init?: EventsCall): Promise<ReadAnswer>;
   commit(token: string | undefined, init?: EventsCall): Promise<Response>;
+  /** `extend`, `release`, `seek`. */
+  post(operation: string, body: unknown, init?: EventsCall): Promise<Response>;
 }
 
 export async function makeTopic(
@@ -175,6 +177,7 @@ export function topicAt(app: EventsApp, owner: Principal, path: string): TestTop
       return { status: response.status, events: answer.events, token: answer.token, response };
     },
     commit: (token, init = {}) => app.call(`${path}/commit`, { as: owner, json: { token }, ...init }),
+    post: (operation, body, init = {}) => app.call(`${path}/${operation}`, { as: owner, json: body, ...init }),
   };
 }
 

@@ -1,15 +1,19 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { commit, lockedForMs, take, unread, type ConsumerState } from "../../src/events/lock.ts";
+import { commit, extend, lockedForMs, release, seek, take, unread, type ConsumerState } from "../../src/events/lock.ts";
 
 const MAX_OUTCOMES = 4;
 
 type Step =
   | { readonly do: "read"; readonly count: number; readonly ttlMs: number; readonly autoCommit: boolean }
   /** `back` 0 is the latest token that was handed out. */
-  | { readonly do: "commit"; readonly back: number }
+  | { readonly do: "commit" | "extend"; readonly back: number }
+  /** Commits the first `keep` events; -1 none and names none; one too many is not in the batch. */
+  | { readonly do: "release"; readonly back: number; readonly keep: number }
+  | { readonly do: "seek"; readonly to: number }
   | { readonly do: "wait"; readonly ms: number };
 
+const back = fc.nat(5);
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
     do: fc.constant("read" as const),
@@ -17,56 +21,79 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     ttlMs: fc.integer({ min: 1, max: 20 }),
     autoCommit: fc.boolean(),
   }),
-  fc.record({ do: fc.constant("commit" as const), back: fc.nat(6) }),
+  fc.record({ do: fc.constantFrom("commit" as const, "extend" as const), back }),
+  fc.record({ do: fc.constant("release" as const), back, keep: fc.integer({ min: -1, max: 6 }) }),
+  fc.record({ do: fc.constant("seek" as const), to: fc.nat(30) }),
   fc.record({ do: fc.constant("wait" as const), ms: fc.nat(15) }),
 );
 
 describe("the lock's rules", () => {
-  it("agree with a model in which a batch is a set of numbers that is committed or not", () => {
+  it("agree with a model in which a batch is a stretch of numbers that is held or not", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         let state: ConsumerState = unread(1);
         let nowMs = 1000;
-        // The model: what is committed, who holds which numbers until when, and what every token came to.
+        // The model: up to where it is committed, who holds how much until when, and what every token came to.
         let committed = 0;
-        let held: { token: string; upTo: number; untilMs: number } | undefined;
+        let held: { token: string; count: number; untilMs: number } | undefined;
         const ends = new Map<string, "already_committed" | "lock_expired">();
         const tokens: string[] = [];
+        const finish = (end: "already_committed" | "lock_expired", count: number) => {
+          ends.set(held!.token, end);
+          committed += count;
+          held = undefined;
+        };
 
         for (const [index, next] of steps.entries()) {
           if (next.do === "wait") nowMs += next.ms;
-          if (held !== undefined && nowMs >= held.untilMs) {
-            ends.set(held.token, "lock_expired");
-            held = undefined;
-          }
+          if (held !== undefined && nowMs >= held.untilMs) finish("lock_expired", 0);
           expect(lockedForMs(state, nowMs)).toBe(held === undefined ? 0 : held.untilMs - nowMs);
 
           if (next.do === "read" && held === undefined) {
-            const upTo = committed + next.count;
-            const { ttlMs, autoCommit } = next;
-            state = take(state, { upTo: [upTo], ttlMs, autoCommit, nonce: `n${index}` }, nowMs, MAX_OUTCOMES);
-            if (autoCommit) committed = upTo;
+            const { ttlMs, autoCommit, count } = next;
+            const given = { batch: [[0, committed + count]] as const, ttlMs, autoCommit, nonce: `n${index}` };
+            state = take(state, given, nowMs, MAX_OUTCOMES);
+            if (autoCommit) committed += count;
             else {
-              held = { token: state.lock!.token, upTo, untilMs: nowMs + ttlMs };
+              held = { token: state.lock!.token, count, untilMs: nowMs + ttlMs };
               expect(tokens).not.toContain(held.token);
               tokens.push(held.token);
             }
-          }
-          if (next.do === "commit") {
+          } else if (next.do === "seek" && held === undefined) {
+            state = seek(state, [next.to], MAX_OUTCOMES);
+            committed = next.to;
+          } else if ("back" in next) {
             const token = tokens.at(-1 - next.back) ?? "never issued";
-            const outcome = commit(state, token, nowMs, MAX_OUTCOMES);
-            expect(outcome.kind).toBe(token === held?.token ? "committed" : "not_locked");
-            if (outcome.kind === "committed") {
-              state = outcome.state;
-              committed = held!.upTo;
-              ends.set(token, "already_committed");
-              held = undefined;
-            } else if (outcome.why !== "unknown_token") expect(outcome.why).toBe(ends.get(token));
-            // The last few are remembered; older ones may be forgotten.
-            else
-              expect(tokens.length - tokens.indexOf(token)).toBeGreaterThan(
-                token === "never issued" ? 0 : MAX_OUTCOMES,
-              );
+            const through = next.do === "release" && next.keep >= 0 ? committed + next.keep : undefined;
+            const outcome =
+              next.do === "commit"
+                ? commit(state, token, nowMs, MAX_OUTCOMES)
+                : next.do === "extend"
+                  ? extend(state, token, 30, nowMs)
+                  : release(
+                      state,
+                      token,
+                      through === undefined ? through : { shard: 0, seq: through },
+                      nowMs,
+                      MAX_OUTCOMES,
+                    );
+            if (token !== held?.token) {
+              expect(outcome.kind).toBe("not_locked");
+              const why = outcome.kind === "not_locked" ? outcome.why : undefined;
+              // The last few are remembered; older ones may be forgotten.
+              if (why !== "unknown_token") expect(why).toBe(ends.get(token));
+              else if (token !== "never issued")
+                expect(tokens.length - tokens.indexOf(token)).toBeGreaterThan(MAX_OUTCOMES);
+            } else if (next.do === "release" && through !== undefined && (next.keep === 0 || next.keep > held.count)) {
+              expect(outcome.kind).toBe("not_in_batch");
+            } else {
+              expect(outcome.kind).toBe("done");
+              if (outcome.kind === "done") state = outcome.state;
+              if (next.do === "release")
+                finish(next.keep < 0 ? "lock_expired" : "already_committed", Math.max(0, next.keep));
+              else if (next.do === "commit") finish("already_committed", held.count);
+              else held.untilMs = nowMs + 30;
+            }
           }
           expect(state.cursor).toEqual([committed]);
           expect(state.outcomes.length).toBeLessThanOrEqual(MAX_OUTCOMES);
@@ -76,17 +103,44 @@ describe("the lock's rules", () => {
     );
   });
 
+  it("release a batch of several shards in the order in which it was handed out", () => {
+    const batch = [
+      [1, 3],
+      [0, 2],
+      [1, 5],
+      [2, 1],
+    ] as const;
+    const start = seek(unread(3), [0, 2, 0], MAX_OUTCOMES);
+    const locked = take(start, { batch, ttlMs: 1000, autoCommit: false, nonce: "n" }, 0, MAX_OUTCOMES);
+    const cursorAfter = (shard: number, seq: number) => {
+      const outcome = release(locked, "1.n", { shard, seq }, 0, MAX_OUTCOMES);
+      return outcome.kind === "done" ? outcome.state.cursor : outcome.kind;
+    };
+    expect(cursorAfter(1, 3)).toEqual([0, 3, 0]);
+    expect(cursorAfter(0, 1)).toEqual([1, 3, 0]);
+    expect(cursorAfter(1, 4)).toEqual([2, 4, 0]);
+    expect(cursorAfter(2, 1)).toEqual([2, 5, 1]);
+    for (const [shard, seq] of [
+      [1, 2],
+      [1, 6],
+      [0, 3],
+      [2, 2],
+      [3, 1],
+    ] as const)
+      expect(cursorAfter(shard, seq)).toBe("not_in_batch");
+  });
+
   it("end a lock at the very millisecond of its expiry", () => {
-    const state = take(unread(1), { upTo: [1], ttlMs: 1000, autoCommit: false, nonce: "n" }, 5000, MAX_OUTCOMES);
+    const state = take(unread(1), { batch: [[0, 1]], ttlMs: 1000, autoCommit: false, nonce: "n" }, 5000, MAX_OUTCOMES);
     const { token } = state.lock!;
     expect(lockedForMs(state, 5999)).toBe(1);
-    expect(commit(state, token, 5999, MAX_OUTCOMES).kind).toBe("committed");
+    expect(commit(state, token, 5999, MAX_OUTCOMES).kind).toBe("done");
     expect(lockedForMs(state, 6000)).toBe(0);
     expect(commit(state, token, 6000, MAX_OUTCOMES)).toEqual({ kind: "not_locked", why: "lock_expired" });
   });
 
   it("start a token with the epoch, which grows with every lock", () => {
-    const batch = { upTo: [1], ttlMs: 1, autoCommit: false, nonce: "n" };
+    const batch = { batch: [[0, 1]] as const, ttlMs: 1, autoCommit: false, nonce: "n" };
     const first = take(unread(1), batch, 0, MAX_OUTCOMES);
     const second = take(first, batch, 10, MAX_OUTCOMES);
     expect([first.lock!.token, second.lock!.token]).toEqual(["1.n", "2.n"]);

@@ -9,6 +9,7 @@ import {
   someClient,
   type ReadAnswer,
   type TestTopic,
+  type WireEvent,
 } from "./events-app.ts";
 
 const app = eventsApp();
@@ -37,6 +38,10 @@ type Step =
     }
   | { readonly do: "commit"; readonly back: number; readonly by: number }
   | { readonly do: "parallel reads"; readonly count: number; readonly by: number }
+  | { readonly do: "extend"; readonly back: number; readonly by: number }
+  /** Commits the first `keep` events of the batch; none is named with 0. */
+  | { readonly do: "release"; readonly back: number; readonly keep: number; readonly by: number }
+  | { readonly do: "seek"; readonly to: "oldest" | "newest"; readonly by: number }
   | { readonly do: "wait"; readonly ms: number }
   | { readonly do: "evict"; readonly what: number };
 
@@ -64,6 +69,27 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 1,
     arbitrary: fc.record({ do: fc.constant("parallel reads" as const), count: fc.integer({ min: 2, max: 6 }), by }),
   },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant("extend" as const), back: fc.constantFrom(0, 0, 1), by }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant("release" as const),
+      back: fc.constantFrom(0, 0, 0, 1),
+      keep: fc.nat(6),
+      by,
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant("seek" as const),
+      to: fc.constantFrom("oldest" as const, "newest" as const),
+      by,
+    }),
+  },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("wait" as const), ms: fc.integer({ min: 1, max: 5000 }) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("evict" as const), what: fc.nat(4) }) },
 );
@@ -71,7 +97,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** The model: each client has committed some payloads, and holds a batch until a time, or not. */
 interface Reader {
   readonly committed: Set<string>;
-  held: { token: string; batch: readonly string[]; untilMs: number } | undefined;
+  held: { token: string; batch: readonly WireEvent[]; untilMs: number } | undefined;
   readonly tokens: string[];
 }
 
@@ -111,7 +137,7 @@ describe.each([1, 3])("random schedules on %i shard(s)", (shards) => {
             if (shards === 1) expect(batch).toEqual(left.slice(0, batch.length));
             if (limits.autoCommit) for (const payload of batch) reader.committed.add(payload);
             else {
-              reader.held = { token: read.token!, batch, untilMs: Date.now() + limits.ttlMs };
+              reader.held = { token: read.token!, batch: read.events, untilMs: Date.now() + limits.ttlMs };
               reader.tokens.push(read.token!);
             }
           };
@@ -157,8 +183,33 @@ describe.each([1, 3])("random schedules on %i shard(s)", (shards) => {
                 const { status } = await topic.commit(token, { as });
                 expect(status).toBe(token === reader.held?.token ? 200 : 409);
                 if (status !== 200) break;
-                for (const payload of reader.held!.batch) reader.committed.add(payload);
+                for (const { payload } of reader.held!.batch) reader.committed.add(payload);
                 reader.held = undefined;
+                break;
+              }
+              case "extend": {
+                const token = reader.tokens.at(-1 - next.back) ?? "none";
+                const { status } = await topic.post("extend", { token, ttlMs: 3000 }, { as });
+                expect(status).toBe(token === reader.held?.token ? 200 : 409);
+                if (status === 200) reader.held!.untilMs = Date.now() + 3000;
+                break;
+              }
+              case "release": {
+                const token = reader.tokens.at(-1 - next.back) ?? "none";
+                const kept = reader.held?.batch.slice(0, next.keep) ?? [];
+                const { status } = await topic.post("release", { token, commitThrough: kept.at(-1)?.id }, { as });
+                expect(status).toBe(token === reader.held?.token ? 200 : 409);
+                if (status !== 200) break;
+                for (const { payload } of kept) reader.committed.add(payload);
+                reader.held = undefined;
+                break;
+              }
+              case "seek": {
+                const { status } = await topic.post("seek", { to: next.to }, { as });
+                expect(status).toBe(reader.held === undefined ? 200 : 409);
+                if (status !== 200) break;
+                reader.committed.clear();
+                if (next.to === "newest") for (const payload of published) reader.committed.add(payload);
                 break;
               }
               case "wait":
@@ -183,7 +234,7 @@ describe.each([1, 3])("random schedules on %i shard(s)", (shards) => {
               accept(reader, read, limits);
               if (read.status === 204) break;
               expect((await topic.commit(read.token, { as })).status).toBe(200);
-              for (const payload of reader.held!.batch) reader.committed.add(payload);
+              for (const { payload } of reader.held!.batch) reader.committed.add(payload);
               reader.held = undefined;
             }
             expect(reader.committed).toEqual(new Set(published));

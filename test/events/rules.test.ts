@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { newEventIds } from "../../src/events/event-id.ts";
+import { newEventIds, positionOf } from "../../src/events/event-id.ts";
 import { forgetCommitted, handOut, timesHandedOut, type Handouts } from "../../src/events/handouts.ts";
 import { ReadAhead } from "../../src/events/read-ahead.ts";
 import { packSegments, unpackSegment } from "../../src/events/segments.ts";
@@ -47,6 +47,26 @@ describe("event ids", () => {
     const rounds = [0, 1, 0, 1].flatMap((shard) => newEventIds(500, shard, 1, systemRandom));
     expect(new Set(rounds).size).toBe(2000);
     for (const id of rounds) expect(id).toMatch(/^[0-9a-f]{16}-[0-9a-z]+$/);
+  });
+
+  it("lead back to shard and position; what is no id leads nowhere", () => {
+    for (const [shard, seq] of [
+      [0, 1],
+      [15, 1],
+      [3, 1_000_000_007],
+    ] as const)
+      expect(positionOf(newEventIds(1, shard, seq, systemRandom)[0]!)).toEqual({ shard, seq });
+    const odd = [
+      "",
+      "x",
+      "0123456789abcdef",
+      "0123456789abcdef-",
+      "0123456789abcdef-0",
+      "0123456789abcdef-f",
+      "0123456789ABCDEF-1a",
+    ];
+    for (const id of [...odd, "0123456789abcdef-zzzzzzzzzzzzzzz", "0123456789abcdef-1a\n", "\ud800"])
+      expect(positionOf(id)).toBeUndefined();
   });
 });
 
@@ -106,16 +126,26 @@ describe("the read-ahead", () => {
     ahead.align([0, 0]);
     ahead.append(0, [segment(1, ["a1", "a2"], 10), segment(3, ["a3"], 30)]);
     ahead.append(1, [segment(1, ["b1"], 5), segment(2, ["b2"], 20)]);
-    expect(ahead.take(limits)).toMatchObject({ texts: ["b1", "a1", "a2", "b2", "a3"], upTo: [3, 2], lost: 0 });
+    expect(ahead.take(limits)).toMatchObject({
+      texts: ["b1", "a1", "a2", "b2", "a3"],
+      batch: [
+        [1, 1],
+        [0, 2],
+        [1, 2],
+        [0, 3],
+      ],
+      first: { shard: 1, seq: 1 },
+      lost: 0,
+    });
   });
 
   it("begins in the middle of a segment", () => {
     const ahead = new ReadAhead();
     ahead.align([2]);
     ahead.append(0, [segment(1, ["1", "2", "3", "4"])]);
-    expect(ahead.take({ ...limits, maxEvents: 1 })).toMatchObject({ texts: ["3"], upTo: [3] });
+    expect(ahead.take({ ...limits, maxEvents: 1 })).toMatchObject({ texts: ["3"], batch: [[0, 3]] });
     expect(ahead.align([3])).toBe(true);
-    expect(ahead.take(limits)).toMatchObject({ texts: ["4"], upTo: [4] });
+    expect(ahead.take(limits)).toMatchObject({ texts: ["4"], batch: [[0, 4]] });
   });
 
   it("gives one event that is over the limits alone, and stops before the next", () => {
@@ -131,7 +161,7 @@ describe("the read-ahead", () => {
     const ahead = new ReadAhead();
     ahead.align([2]);
     ahead.append(0, [segment(6, ["6", "7"])]);
-    expect(ahead.take(limits)).toMatchObject({ texts: ["6", "7"], upTo: [7], lost: 3 });
+    expect(ahead.take(limits)).toMatchObject({ texts: ["6", "7"], batch: [[0, 7]], lost: 3 });
   });
 
   it("forgets a shard whose cursor is elsewhere", () => {
@@ -140,7 +170,7 @@ describe("the read-ahead", () => {
     ahead.append(0, [segment(1, ["a"])]);
     ahead.append(1, [segment(1, ["b"])]);
     expect(ahead.align([0, 1])).toBe(false);
-    expect(ahead.take(limits)).toMatchObject({ texts: ["a"], upTo: [1, 1] });
+    expect(ahead.take(limits)).toMatchObject({ texts: ["a"], batch: [[0, 1]] });
   });
 
   it("lets go of the far end when it holds too much, and asks for it again", () => {

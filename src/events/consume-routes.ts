@@ -1,0 +1,94 @@
+import { defineRoute, empty, jsonBody, optionalJsonBody, type Route } from "../http/route.ts";
+import type { Names } from "../platform/names.ts";
+import { ok } from "../platform/result.ts";
+import { commit, commitBody, extend, extendBody, release, releaseBody } from "./commit.ts";
+import { read, readBody, type ReadAnswer } from "./read.ts";
+import { asConsumer, byTopic, topicParams, type EventsRoom } from "./room.ts";
+import { seek, seekBody } from "./seek.ts";
+
+/** Consuming a topic: reading with the lock, and what ends or moves it (specification; contract 3.4). */
+export const consumeRoutes = (room: EventsRoom): Route[] => [
+  defineRoute({
+    method: "POST",
+    path: "/topics/{topicOwnerClient}/{eventType}/read",
+    summary: "Read the next events and lock the topic for the calling client",
+    access: byTopic,
+    params: topicParams,
+    body: optionalJsonBody(readBody),
+    handle: (call) =>
+      asConsumer(room, call, async (topic) => {
+        const answer = await read(room, topic, call.principal, call.body ?? {}, call.nowMs);
+        return answer.ok ? ok(readResponse(answer.value, call.url, room.names)) : answer;
+      }),
+  }),
+  defineRoute({
+    method: "POST",
+    path: "/topics/{topicOwnerClient}/{eventType}/commit",
+    summary: "Commit the events that were read under a token",
+    access: byTopic,
+    params: topicParams,
+    body: jsonBody(commitBody),
+    produces: "any",
+    handle: (call) =>
+      asConsumer(room, call, async (topic) => {
+        const done = await commit(room, topic, call.principal, call.body, call.nowMs);
+        return done.ok ? ok(empty(200)) : done;
+      }),
+  }),
+  defineRoute({
+    method: "POST",
+    path: "/topics/{topicOwnerClient}/{eventType}/extend",
+    summary: "Let the lock of a batch last ttlMs from now",
+    access: byTopic,
+    params: topicParams,
+    body: jsonBody(extendBody),
+    produces: "any",
+    handle: (call) =>
+      asConsumer(room, call, async (topic) => {
+        const done = await extend(room, topic, call.principal, call.body, call.nowMs);
+        return done.ok ? ok(empty(200)) : done;
+      }),
+  }),
+  defineRoute({
+    method: "POST",
+    path: "/topics/{topicOwnerClient}/{eventType}/release",
+    summary: "Give a batch back, after committing the events up to one of them",
+    access: byTopic,
+    params: topicParams,
+    body: jsonBody(releaseBody),
+    produces: "any",
+    handle: (call) =>
+      asConsumer(room, call, async (topic) => {
+        const done = await release(room, topic, call.principal, call.body, call.nowMs);
+        return done.ok ? ok(empty(200)) : done;
+      }),
+  }),
+  defineRoute({
+    method: "POST",
+    path: "/topics/{topicOwnerClient}/{eventType}/seek",
+    summary: "Move the calling client's cursor, while the topic is not locked",
+    access: byTopic,
+    params: topicParams,
+    body: jsonBody(seekBody),
+    produces: "any",
+    handle: (call) =>
+      asConsumer(room, call, async (topic) => {
+        const done = await seek(room, topic, call.principal, call.body.to, call.nowMs);
+        return done.ok ? ok(empty(200)) : done;
+      }),
+  }),
+];
+
+/** The events are JSON already: they are put together as text, not parsed. */
+function readResponse(answer: ReadAnswer, url: URL, names: Names): Response {
+  if (answer.kind === "empty")
+    return empty(204, answer.more ? { link: `<${url.origin}${url.pathname}>; rel="more"` } : {});
+  const token = answer.token === undefined ? "" : `,"token":${JSON.stringify(answer.token)}`;
+  const headers: Record<string, string> = {
+    "content-type": "application/json",
+    "cache-control": "no-store",
+    [names.header("delivery-attempt")]: String(answer.attempt),
+  };
+  if (answer.lost > 0) headers[names.header("events-lost")] = String(answer.lost);
+  return new Response(`{"events":[${answer.events}]${token}}`, { status: 200, headers });
+}

@@ -1,0 +1,86 @@
+import * as z from "zod/mini";
+import type { ClientAccess, Principal } from "../http/auth.ts";
+import { isProblem, type Problem } from "../http/errors.ts";
+import { anyToken, type Answer } from "../http/route.ts";
+import { matching } from "../http/validate.ts";
+import type { Log } from "../platform/log.ts";
+import { PATTERNS, type Names } from "../platform/names.ts";
+import type { Random } from "../platform/random.ts";
+import type { Result } from "../platform/result.ts";
+import type { TopicAccess } from "./access.ts";
+import { toProblem, unreachable, type Failure } from "./failure.ts";
+import type { TopicStore } from "./store.ts";
+import type { TopicConsumer } from "./topic-consumer.do.ts";
+import type { TopicDirectory } from "./topic-directory.ts";
+import type { TopicLog } from "./topic-log.do.ts";
+import type { TopicId } from "./topic.ts";
+
+/** What the operations of this room work with. */
+export interface EventsRoom {
+  readonly names: Names;
+  readonly log: Log;
+  readonly random: Random;
+  readonly store: TopicStore;
+  readonly directory: TopicDirectory;
+  readonly access: TopicAccess;
+  readonly clients: ClientAccess;
+  readonly logs: DurableObjectNamespace<TopicLog>;
+  readonly consumers: DurableObjectNamespace<TopicConsumer>;
+  readonly retentionMs: number;
+}
+
+/** The path parameters of one topic. */
+export const topicParams = z.object({
+  topicOwnerClient: matching(PATTERNS.clientName),
+  eventType: matching(PATTERNS.eventType),
+});
+
+export const byTopic = anyToken("the topic's owner needs no scope; everybody else needs one that names the topic");
+
+interface TopicCall {
+  readonly principal: Principal;
+  readonly params: z.infer<typeof topicParams>;
+  readonly nowMs: number;
+}
+
+type Operation = (topic: TopicId) => Promise<Result<Answer, Failure | Problem>>;
+
+/** Runs an operation for a caller who may consume the topic. */
+export function asConsumer(room: EventsRoom, call: TopicCall, run: Operation): Promise<Answer> {
+  return reaching(room, async () => {
+    const topic = topicOf(call);
+    const allowed = await room.access.mayConsume(call.principal, topic, call.nowMs);
+    return allowed.ok ? run(topic) : allowed;
+  });
+}
+
+/** Runs an operation for the topic's owner. */
+export function asOwner(room: EventsRoom, call: TopicCall, run: Operation): Promise<Answer> {
+  return reaching(room, async () => {
+    const topic = topicOf(call);
+    const allowed = room.access.mayOwn(call.principal, topic);
+    return allowed.ok ? run(topic) : allowed;
+  });
+}
+
+/** Runs what calls objects. One that is restarting or overloaded is no bug: the caller is asked to come again. */
+export async function reaching(
+  room: EventsRoom,
+  run: () => Promise<Result<Answer, Failure | Problem>>,
+): Promise<Answer> {
+  try {
+    const outcome = await run();
+    if (outcome.ok) return outcome.value;
+    return isProblem(outcome.error) ? outcome.error : toProblem(outcome.error, room.names);
+  } catch (thrown) {
+    const fault = thrown as { retryable?: boolean; overloaded?: boolean } | undefined;
+    if (fault?.retryable !== true && fault?.overloaded !== true) throw thrown;
+    room.log.warn("topic object unavailable", { overloaded: fault.overloaded === true });
+    return unreachable();
+  }
+}
+
+const topicOf = (call: TopicCall): TopicId => ({
+  owner: call.params.topicOwnerClient,
+  eventType: call.params.eventType,
+});

@@ -1,0 +1,37 @@
+import * as z from "zod/mini";
+import type { Principal } from "../http/auth.ts";
+import { err, ok, type Result } from "../platform/result.ts";
+import type { Failure } from "./failure.ts";
+import type { ConsumePorts } from "./read.ts";
+import type { SeekOutcome } from "./topic-consumer.do.ts";
+import type { Place } from "./topic-log.do.ts";
+import { addressOf, consumerOf, type TopicId } from "./topic.ts";
+
+/** Contract 3.4: a number is a time in milliseconds; the first event of that time or later is read next. */
+export const seekBody = z.object({
+  to: z.union([z.enum(["oldest", "newest"]), z.int().check(z.gte(0))]),
+});
+
+/** Moves the cursor of the caller's client. The caller may consume the topic. */
+export async function seek(
+  ports: ConsumePorts,
+  id: TopicId,
+  principal: Principal,
+  to: Place,
+  nowMs: number,
+): Promise<Result<void, Failure>> {
+  const outcome = await ports.directory.onActive(id, nowMs, async (topic) => {
+    const answer: SeekOutcome = await consumerOf(ports.consumers, topic, principal.clientId).seek(addressOf(topic), to);
+    return answer.kind === "gone" ? undefined : answer;
+  });
+  switch (outcome?.kind) {
+    case undefined:
+      return err({ kind: "no_topic" });
+    case "done":
+      return ok(undefined);
+    case "locked":
+      return err({ kind: "topic_locked", retryAfterMs: outcome.retryAfterMs });
+    case "failed":
+      return err({ kind: "unavailable" });
+  }
+}

@@ -1,0 +1,80 @@
+import * as z from "zod/mini";
+import { pageLinks } from "../http/paging.ts";
+import { anyToken, defineRoute, empty, json, jsonBody, scoped, type Route } from "../http/route.ts";
+import { ok } from "../platform/result.ts";
+import { PUBLISH } from "./limits.ts";
+import { publish } from "./publish.ts";
+import { asConsumer, asOwner, byTopic, reaching, topicParams, type EventsRoom } from "./room.ts";
+import type { Topic } from "./topic.ts";
+import { createTopic, getTopic, newTopicBody } from "./topics.ts";
+
+/** Publish/subscribe operations: topics, and publishing to them (contract 3.2). */
+export const topicRoutes = (room: EventsRoom): Route[] => [
+  defineRoute({
+    method: "POST",
+    path: "/topics",
+    summary: "Create a topic; the caller becomes its owner",
+    access: scoped("pubsub_publish"),
+    body: jsonBody(newTopicBody),
+    produces: "any",
+    handle: (call) =>
+      reaching(room, async () => {
+        const created = await createTopic(room, call.principal, call.body, call.nowMs);
+        return created.ok ? ok(empty(201, { location: topicUrl(call.url, created.value) })) : created;
+      }),
+  }),
+  defineRoute({
+    method: "GET",
+    path: "/topics",
+    summary: "List the topics that the caller owns or may consume",
+    access: anyToken("the list holds what the caller may see"),
+    paged: true,
+    handle: async (call) => {
+      const page = await room.store.list(room.access.visible(call.principal), call.paging);
+      const topics = page.items.map((topic) => topicView(topic, topicUrl(call.url, topic)));
+      return json(200, topics, { link: pageLinks(call.url, call.paging, page) });
+    },
+  }),
+  defineRoute({
+    method: "GET",
+    path: "/topics/{topicOwnerClient}/{eventType}",
+    summary: "A topic, what it stores, and how far behind the caller is",
+    access: byTopic,
+    params: topicParams,
+    handle: (call) =>
+      asConsumer(room, call, async (id) => {
+        const found = await getTopic(room, id, call.principal, call.nowMs);
+        if (!found.ok) return found;
+        const [topic, status] = found.value;
+        return ok(json(200, { ...topicView(topic, `${call.url.origin}${call.url.pathname}`), ...status }));
+      }),
+  }),
+  defineRoute({
+    method: "POST",
+    path: "/topics/{topicOwnerClient}/{eventType}/publish",
+    summary: "Publish an event or an array of events",
+    access: scoped("pubsub_publish"),
+    params: topicParams,
+    body: jsonBody(z.unknown(), PUBLISH.maxRequestBytes),
+    handle: (call) =>
+      asOwner(room, call, async (topic) => {
+        const { principal, body, nowMs } = call;
+        const key = call.request.headers.get("idempotency-key");
+        const published = await publish(room, { topic, principal, body, key, nowMs });
+        return published.ok ? ok(json(201, { ids: published.value })) : published;
+      }),
+  }),
+];
+
+/** `url` is the collection's own address. */
+const topicUrl = (url: URL, topic: Topic): string => `${url.origin}${url.pathname}/${topic.owner}/${topic.eventType}`;
+
+const topicView = (topic: Topic, href: string) => ({
+  topicOwnerClient: topic.owner,
+  eventType: topic.eventType,
+  description: topic.description,
+  createdAt: topic.createdAtMs,
+  shards: topic.shards,
+  state: topic.state,
+  href,
+});
