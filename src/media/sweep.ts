@@ -33,7 +33,7 @@ export async function sweepMedia(media: MediaContext, nowMs: number): Promise<vo
 
 async function sweepVariant(media: MediaContext, { fileId, nonce, state }: DueVariant, nowMs: number): Promise<void> {
   if (state === "removed") return purgeVariants(media, fileId, [nonce]);
-  // Put off before it is sent: a send that fails is tried again then, one that succeeds twice does no harm.
-  const isWaiting = await media.due.postponeVariant(fileId, nonce, nowMs + LIMITS.variantResendMs);
-  if (isWaiting) await media.queue.send([{ fileId, nonce }]);
+  // Put off before it is sent: a send that fails is tried again then, one that was needless does no harm.
+  await media.due.postponeVariant(fileId, nonce, nowMs + LIMITS.variantResendMs);
+  await media.queue.send([{ fileId, nonce }]);
 }

@@ -269,8 +269,12 @@ describe("messages", () => {
       const jobs = app.jobs.splice(0);
       await app.call(`${file.path}${path}`, { as, method: "DELETE" });
       await app.settle();
-      expect(await app.consume({ jobs })).toEqual({ acked: 1, retried: 0 });
-      expect(await keysOf(file.id)).toEqual(path === "" ? [] : [`blob/${file.id}`]);
+      for (const dead of [false, true]) {
+        // An attempt that was cut off had written them already.
+        await env.MEDIA.put(`variant/${file.id}/${jobs[0]!.nonce}`, "x");
+        expect(await app.consume({ jobs, dead })).toEqual({ acked: 1, retried: 0 });
+        expect(await keysOf(file.id)).toEqual(path === "" ? [] : [`blob/${file.id}`]);
+      }
     }
   });
 

@@ -9,8 +9,8 @@ export interface DueStore {
   /** The file is gone: its rows too. */
   forgetFile(fileId: string): Promise<void>;
   postponeFile(fileId: string, dueAt: number): Promise<void>;
-  /** Only pending ones: false when something else happened meanwhile. */
-  postponeVariant(fileId: string, nonce: string, dueAt: number): Promise<boolean>;
+  /** Only while it is pending. */
+  postponeVariant(fileId: string, nonce: string, dueAt: number): Promise<void>;
 }
 
 export interface DueFile {
@@ -25,8 +25,8 @@ export interface DueVariant {
 }
 
 const SQL = {
-  expirePending: `UPDATE file SET state = 'removed' WHERE state = 'pending'
-    AND id IN (SELECT id FROM file WHERE due_at <= ?1 AND state = 'pending' ORDER BY due_at LIMIT ?2)`,
+  expirePending: `UPDATE file SET state = 'removed' WHERE
+    id IN (SELECT id FROM file WHERE due_at <= ?1 AND state = 'pending' ORDER BY due_at LIMIT ?2)`,
   removedFiles: `SELECT id, created_at FROM file WHERE due_at <= ?1 AND state = 'removed' ORDER BY due_at LIMIT ?2`,
   dueVariants: `SELECT file_id, nonce, state FROM variant WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2`,
   noncesOf: `SELECT nonce FROM variant WHERE file_id = ?1`,
@@ -66,7 +66,7 @@ export function createDueStore(db: D1Database): DueStore {
       await prepared(SQL.postponeFile, fileId, dueAt).run();
     },
     async postponeVariant(fileId, nonce, dueAt) {
-      return (await prepared(SQL.postponeVariant, fileId, nonce, dueAt).run()).meta.changes === 1;
+      await prepared(SQL.postponeVariant, fileId, nonce, dueAt).run();
     },
   };
 }
