@@ -3,7 +3,8 @@
  *
  * Plain JavaScript for Node 20 with nothing installed. It installs the locked packages where they are missing, picks a
  * Node that runs TypeScript (the locked one of node-linux-*, else the running one), and stays as the parent: signals
- * go down, the exit code comes up. All processes stay in one process group.
+ * go down, the exit code comes up. All processes stay in one process group. (package.json says `exec`: a shell between
+ * npm and this process would keep npm's signals to itself.)
  */
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,7 +14,7 @@ import { fileURLToPath } from "node:url";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const INSTALL_LOCK = join(ROOT, ".build", "install.lock");
 const INSTALL_WAIT_MS = 300_000;
-/** wrangler and vitest need it; 22.18 and newer run TypeScript without a flag. */
+/** wrangler and vitest need it; 22.18 and newer run TypeScript and have SQLite without flags. */
 const OLDEST_NODE = [22, 12];
 
 const [script, ...args] = process.argv.slice(2);
@@ -120,7 +121,12 @@ function pickNode() {
     fail(`Node ${OLDEST_NODE.join(".")} or newer is needed on this system; this is ${process.versions.node}.`);
   return process.features.typescript
     ? [process.execPath]
-    : [process.execPath, "--experimental-strip-types", "--disable-warning=ExperimentalWarning"];
+    : [
+        process.execPath,
+        "--experimental-strip-types",
+        "--experimental-sqlite",
+        "--disable-warning=ExperimentalWarning",
+      ];
 }
 
 function run([node, ...flags]) {
@@ -145,7 +151,7 @@ function run([node, ...flags]) {
   });
 }
 
-/** npm runs scripts through a shell that passes no signal on, so a killed npm is seen by its absence. */
+/** A killed npm can pass nothing on: it is seen by its absence. */
 function stopWithNpm(child) {
   const npm = findNpm();
   if (npm === undefined) return;
