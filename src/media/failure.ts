@@ -60,10 +60,11 @@ export function toProblem(failure: MediaFailure): Problem {
       return invalid("invalid_header", "Content-Length", message);
     }
     case "storage_unavailable":
-      return problem("service_temporarily_unavailable", "The file could not be stored; the link still works.", {
-        headers: { "retry-after": "5" },
-        reason: failure.reason,
-      });
+      return problem(
+        "service_temporarily_unavailable",
+        "The storage did not answer. Upload again with the same link; already_uploaded then means that it had worked.",
+        { headers: { "retry-after": "5" }, reason: failure.reason },
+      );
     case "already_uploaded":
       return conflict("already_uploaded", "The file was uploaded before; files do not change.");
     case "file_not_uploaded":

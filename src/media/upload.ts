@@ -7,6 +7,7 @@ import { parseFileName } from "./content-disposition.ts";
 import { sameContentType } from "./content-type.ts";
 import type { MediaContext } from "./context.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
+import { quoted } from "./representation.ts";
 
 /**
  * `PUT` to the upload link: the bytes of a pending file, once. Exactly one upload wins, because R2 takes the master's
@@ -37,7 +38,7 @@ export const uploadFile = (media: MediaContext): Route =>
       // A caller who goes away in the middle ends the request, but not the clearing up.
       after(storing);
       const stored = await storing;
-      return stored.ok ? empty(200, { etag: `"${stored.value}"` }) : toProblem(stored.error);
+      return stored.ok ? empty(200, { etag: quoted(stored.value) }) : toProblem(stored.error);
     },
   });
 
