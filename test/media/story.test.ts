@@ -27,7 +27,7 @@ describe("media through the platform", () => {
     throw new Error("no variant in time");
   }
 
-  it("create, upload, commit, variants by the queue, fetch, delete", async () => {
+  it("create, upload, commit, variants by the queue, fetch, delete", { timeout: 2 * PATIENCE_MS }, async () => {
     const client = await makeClient();
     const token = await tokenFor(client);
     const photo = await encodeJpeg(gradient(640, 480));
