@@ -26,9 +26,9 @@ const recording = { ...env, DB: recordingDb };
 const deps = createDeps(recording);
 const app = createApp(deps);
 
-async function send(path: string, method: string, token?: string, body?: unknown): Promise<any> {
+async function send(path: string, method: string, bearer?: string, body?: unknown): Promise<any> {
   const headers: Record<string, string> = { "content-type": "application/json" };
-  if (token !== undefined) headers["authorization"] = `Bearer ${token}`;
+  if (bearer !== undefined) headers["authorization"] = `Bearer ${bearer}`;
   const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
   const context = createExecutionContext();
   const response = await app.fetch(new Request(new URL(path, ORIGIN), init), recording, context);
@@ -104,14 +104,14 @@ beforeAll(async () => {
     context,
   );
   await send(file.commitLink, "POST", access, {});
-  const path = `/media/v2/public/files/${file.id}`;
-  await send(path, "GET");
-  await send(`${path}/metadata`, "PUT", access, { a: 1 });
-  await send(`${path}/metadata`, "GET", access);
-  await send(`${path}/variants?crop=5x5`, "POST", access);
-  await send(`${path}/variants`, "GET", access);
-  await send(`${path}/variants`, "DELETE", access);
-  await send(path, "DELETE", access);
+  const address = `/media/v2/public/files/${file.id}`;
+  await send(address, "GET");
+  await send(`${address}/metadata`, "PUT", access, { a: 1 });
+  await send(`${address}/metadata`, "GET", access);
+  await send(`${address}/variants?crop=5x5`, "POST", access);
+  await send(`${address}/variants`, "GET", access);
+  await send(`${address}/variants`, "DELETE", access);
+  await send(address, "DELETE", access);
   await runSchedule(deps, Date.now());
 
   for (const [path] of resources.toReversed()) await admin(path, "DELETE");

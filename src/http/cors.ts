@@ -1,8 +1,19 @@
 /** Cross-origin rules (contract 1.4): services answer any origin, without credentials; pages answer none. */
 import type { Names } from "../platform/names.ts";
 
-const ALLOWED_HEADERS = ["Authorization", "Content-Type", "If-None-Match", "Range", "Idempotency-Key"];
-const EXPOSED_HEADERS = ["Link", "Location", "ETag", "Retry-After"];
+/** The contract's, and what an upload with its file name and a conditional or resumed download send besides. */
+const ALLOWED_HEADERS = [
+  "Authorization",
+  "Content-Type",
+  "If-None-Match",
+  "Range",
+  "Idempotency-Key",
+  "Content-Disposition",
+  "If-Match",
+  "If-Range",
+  "If-Modified-Since",
+];
+const EXPOSED_HEADERS = ["Link", "Location", "ETag", "Retry-After", "Content-Range", "Content-Disposition"];
 const PREFLIGHT_MAX_AGE_SEC = 7200;
 
 export function preflight(methods: readonly string[], names: Names): Response {

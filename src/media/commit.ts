@@ -35,7 +35,7 @@ export const commitFile = (media: MediaContext, visibility: Visibility): Route =
     },
   });
 
-/** Contract 4.4: the tenant named, else the token's. A token for one tenant names that one only. */
+/** Contract 4.4: the tenant named, else the token's. A token for one tenant names that one only; others are not there. */
 async function tenantOf(
   media: MediaContext,
   principal: Principal,
@@ -46,7 +46,7 @@ async function tenantOf(
   if (tenant === "") return err({ kind: "no_tenant" });
   if (tenant === principal.tenant) return ok(tenant);
   const allowed = !principal.tenantExplicit && (await media.access.mayActFor(principal.clientId, tenant, nowMs));
-  return allowed ? ok(tenant) : err({ kind: "foreign_tenant", tenant });
+  return allowed ? ok(tenant) : err({ kind: "foreign_tenant" });
 }
 
 interface CommitRequest {

@@ -9,7 +9,7 @@ export type MediaFailure =
   | { readonly kind: "no_content" }
   | { readonly kind: "no_client_name" }
   | { readonly kind: "no_tenant" }
-  | { readonly kind: "foreign_tenant"; readonly tenant: string }
+  | { readonly kind: "foreign_tenant" }
   | { readonly kind: "link_forged" }
   | { readonly kind: "link_expired" }
   | { readonly kind: "wrong_content_type"; readonly expected: string }
@@ -44,7 +44,8 @@ export function toProblem(failure: MediaFailure): Problem {
     case "no_tenant":
       return invalid("missing_query_parameter", "tenant", "The token names no tenant, so tenant is needed.");
     case "foreign_tenant":
-      return problem("insufficient_permissions", `The client may not act for the tenant ${failure.tenant}.`);
+      // Contract 4.4: like a file of somebody else, so that nobody learns which tenants there are.
+      return notFound("tenant");
     case "link_forged":
       return problem("insufficient_permissions", "The link is not valid: use it exactly as it was given.");
     case "link_expired":

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Route } from "../../src/http/route.ts";
 import { call, makeClient, OPERATOR, tokenFor } from "../support/platform.ts";

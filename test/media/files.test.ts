@@ -158,7 +158,7 @@ describe("commit", () => {
       [explicit, "globex"],
     ] as const) {
       const answer = await app.call(`${file.commitLink}?tenant=${tenant}`, { as: caller, method: "POST" });
-      await expectProblem(answer, 403, "insufficient_permissions");
+      await expectProblem(answer, 404, "element_resource_non_existing");
     }
     const bad = await app.call(`${file.commitLink}?tenant=Bad!`, { as, method: "POST" });
     await expectProblem(bad, 400, "validation_violation", [{ type: "invalid_query_parameter", field: "tenant" }]);

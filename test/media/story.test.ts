@@ -69,7 +69,7 @@ describe("media through the platform", () => {
     };
     const { link } = await expectJson(await commit(guest), 202);
     expect((await call(link, { token })).status).toBe(200);
-    expect((await commit(stranger)).status).toBe(403);
+    expect((await commit(stranger)).status).toBe(404);
     const scopes = "plat.media_view plat.media_manage";
     const ofGuest = await tokenFor(client, `plat.tenant=${guest} ${scopes}`);
     const ofHome = await tokenFor(client, `plat.tenant=${home} ${scopes}`);

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { normalizeEmail } from "../../src/platform/email.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, toHex, utf8 } from "../../src/platform/encoding.ts";
@@ -8,7 +8,7 @@ import { hashPassword, verifyPassword } from "../../src/platform/password-hash.t
 import { systemRandom } from "../../src/platform/random.ts";
 import { createSealer, parseSealKeys } from "../../src/platform/seal.ts";
 
-const key = (id: string, byte: number) => ({ id, bytes: new Uint8Array(32).fill(byte) });
+const sealKey = (id: string, byte: number) => ({ id, bytes: new Uint8Array(32).fill(byte) });
 
 describe("encoding", () => {
   it("round-trips bytes, and takes one spelling of them alone", () => {
@@ -33,7 +33,7 @@ describe("encoding", () => {
 
 describe("sealing", () => {
   it("opens what it sealed, in its own context alone", async () => {
-    const sealer = createSealer([key("k1", 1)], systemRandom);
+    const sealer = createSealer([sealKey("k1", 1)], systemRandom);
     const sealed = await sealer.seal("secret ✓", "row:1");
     expect(sealed).not.toContain("secret");
     expect(await sealer.open(sealed, "row:1")).toBe("secret ✓");
@@ -44,14 +44,14 @@ describe("sealing", () => {
   });
 
   it("goes on opening under a key that another one replaced, and never without it", async () => {
-    const sealed = await createSealer([key("k1", 1)], systemRandom).seal("x", "c");
-    expect(await createSealer([key("k2", 2), key("k1", 1)], systemRandom).open(sealed, "c")).toBe("x");
-    expect(await createSealer([key("k2", 2)], systemRandom).open(sealed, "c")).toBeUndefined();
-    expect(await createSealer([key("k1", 2)], systemRandom).open(sealed, "c")).toBeUndefined();
+    const sealed = await createSealer([sealKey("k1", 1)], systemRandom).seal("x", "c");
+    expect(await createSealer([sealKey("k2", 2), sealKey("k1", 1)], systemRandom).open(sealed, "c")).toBe("x");
+    expect(await createSealer([sealKey("k2", 2)], systemRandom).open(sealed, "c")).toBeUndefined();
+    expect(await createSealer([sealKey("k1", 2)], systemRandom).open(sealed, "c")).toBeUndefined();
   });
 
   it("makes another key for each purpose", async () => {
-    const sealer = createSealer([key("k1", 1)], systemRandom);
+    const sealer = createSealer([sealKey("k1", 1)], systemRandom);
     const sign = async (purpose: string) =>
       toHex(new Uint8Array(await crypto.subtle.sign("HMAC", (await sealer.macKeys(purpose))[0]!, utf8("x"))));
     expect(await sign("a")).toBe(await sign("a"));
@@ -114,7 +114,7 @@ describe("FreshCache", () => {
     expect(await cache.get("a", 0, load)).toBe(1);
     expect(await cache.get("a", 9, load)).toBe(1);
     expect(await cache.get("a", 10, load)).toBe(2);
-    let release = (_: number): void => {};
+    let release: (value: number) => void = () => {};
     const slow = cache.get("b", 10, () => new Promise((resolve) => (release = resolve)));
     cache.clear();
     release(99);

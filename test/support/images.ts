@@ -147,8 +147,9 @@ export const exifSegment = (orientation: number, littleEndian = false): Uint8Arr
   jpegSegment(0xe1, concat(new TextEncoder().encode("Exif\0\0"), exif(orientation, littleEndian)));
 
 /** A gif of one pixel. */
-export const GIF: Uint8Array<ArrayBuffer> = Uint8Array.from(atob("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"), (char) =>
-  char.charCodeAt(0),
+export const GIF: Uint8Array<ArrayBuffer> = Uint8Array.from(
+  atob("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"),
+  (char) => char.charCodeAt(0),
 );
 
 export function concat(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
