@@ -10,3 +10,5 @@ CREATE TABLE topic (
   state TEXT NOT NULL CHECK (state IN ('active', 'deleting')),
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+-- The sweep finishes what was begun.
+CREATE INDEX topic_deleting ON topic (state, created_at) WHERE state = 'deleting';

@@ -1,7 +1,7 @@
 import { readConfig } from "./config.ts";
 import type { Env } from "./env.ts";
 import { createAdminRoutes } from "./admin/routes.ts";
-import { createEventRoutes } from "./events/routes.ts";
+import { createEvents, type Events } from "./events/routes.ts";
 import type { HttpDeps } from "./http/mount.ts";
 import type { Route } from "./http/route.ts";
 import { createMedia, type Media } from "./media/routes.ts";
@@ -19,7 +19,7 @@ export interface Deps {
   readonly log: Log;
   readonly oauth: OAuth;
   readonly adminRoutes: readonly Route[];
-  readonly eventRoutes: readonly Route[];
+  readonly events: Events;
   readonly media: Media;
 }
 
@@ -44,7 +44,7 @@ export function createDeps(env: Env): Deps {
     recordsChanged: oauth.recordsChanged,
     revokeStatement: oauth.revokeStatement,
   });
-  const eventRoutes = createEventRoutes({
+  const events = createEvents({
     names,
     log,
     random,
@@ -71,5 +71,5 @@ export function createDeps(env: Env): Deps {
   });
 
   const http = { names, pathPrefix, publicUrl, clock, random, log, verifier: oauth.verifier };
-  return { http, clock, log, oauth, adminRoutes, eventRoutes, media };
+  return { http, clock, log, oauth, adminRoutes, events, media };
 }

@@ -4,7 +4,8 @@ import { err, ok, type Result } from "../platform/result.ts";
 import { positionOf } from "./event-id.ts";
 import type { Failure } from "./failure.ts";
 import { ttlMs, type ConsumePorts } from "./read.ts";
-import type { LockOutcome, TopicConsumer } from "./topic-consumer.do.ts";
+import type { TopicConsumer } from "./topic-consumer.do.ts";
+import type { LockOutcome } from "./topic-consumer.ts";
 import { consumerOf, type TopicId } from "./topic.ts";
 
 const token = z.string().check(z.minLength(1));

@@ -2,6 +2,7 @@ import { defineRoute, empty, jsonBody, optionalJsonBody, type Route } from "../h
 import type { Names } from "../platform/names.ts";
 import { ok } from "../platform/result.ts";
 import { commit, commitBody, extend, extendBody, release, releaseBody } from "./commit.ts";
+import { look, lookQuery } from "./look.ts";
 import { read, readBody, type ReadAnswer } from "./read.ts";
 import { asConsumer, byTopic, topicParams, type EventsRoom } from "./room.ts";
 import { seek, seekBody } from "./seek.ts";
@@ -77,6 +78,21 @@ export const consumeRoutes = (room: EventsRoom): Route[] => [
         return done.ok ? ok(empty(200)) : done;
       }),
   }),
+  defineRoute({
+    method: "GET",
+    path: "/topics/{topicOwnerClient}/{eventType}/events",
+    summary: "Look at stored events without lock or cursor",
+    access: byTopic,
+    params: topicParams,
+    query: lookQuery,
+    handle: (call) =>
+      asConsumer(room, call, async (topic) => {
+        const view = await look(room, topic, call.query, call.nowMs);
+        if (!view.ok) return view;
+        const { events, next } = view.value;
+        return ok(jsonText(200, `{"events":[${events}],"next":${JSON.stringify(next)}}`));
+      }),
+  }),
 ];
 
 /** The events are JSON already: they are put together as text, not parsed. */
@@ -84,11 +100,13 @@ function readResponse(answer: ReadAnswer, url: URL, names: Names): Response {
   if (answer.kind === "empty")
     return empty(204, answer.more ? { link: `<${url.origin}${url.pathname}>; rel="more"` } : {});
   const token = answer.token === undefined ? "" : `,"token":${JSON.stringify(answer.token)}`;
-  const headers: Record<string, string> = {
-    "content-type": "application/json",
-    "cache-control": "no-store",
-    [names.header("delivery-attempt")]: String(answer.attempt),
-  };
+  const headers: Record<string, string> = { [names.header("delivery-attempt")]: String(answer.attempt) };
   if (answer.lost > 0) headers[names.header("events-lost")] = String(answer.lost);
-  return new Response(`{"events":[${answer.events}]${token}}`, { status: 200, headers });
+  return jsonText(200, `{"events":[${answer.events}]${token}}`, headers);
 }
+
+const jsonText = (status: number, text: string, headers: Record<string, string> = {}): Response =>
+  new Response(text, {
+    status,
+    headers: { "content-type": "application/json", "cache-control": "no-store", ...headers },
+  });

@@ -29,6 +29,10 @@ export const LOG = {
   segmentChars: 64 * 1024,
   /** Our choice: expired idempotency keys that a publish clears away on its way, twice what it can add. */
   keysClearedAPublish: 2,
+  /** Our choice: rows that one step of retention removes; the next step follows at once. */
+  rowsTrimmedAStep: 500,
+  /** Our choice: how long after a failed step the next one is tried. */
+  trimRetryMs: 60_000,
 } as const;
 
 /** Specification "Limits", contract 3.4. */
@@ -49,4 +53,17 @@ export const READ = {
   outcomes: 16,
   /** Our choice: how finely "how often was this event handed out" is kept for one shard. */
   handoutSteps: 16,
+} as const;
+
+/** Contract 3.2; the numbers are those of paging (contract 1.3). */
+export const LOOK = {
+  defaultEvents: 16,
+  maxEvents: 1000,
+} as const;
+
+/** Our choice: bounds of the work that one request or one sweep does to clear topics away; the next sweep goes on. */
+export const DELETE = {
+  topicsASweep: 20,
+  consumersAStep: 50,
+  stepsAtOnce: 10,
 } as const;

@@ -7,12 +7,14 @@ import { PUBLISH } from "./limits.ts";
 import { encodeEvent, readEvents, type PublishedEvent } from "./new-events.ts";
 import type { NewEvent } from "./segments.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
-import type { Once, PublishOutcome, TopicLog } from "./topic-log.do.ts";
+import type { TopicLog } from "./topic-log.do.ts";
+import type { Once, PublishOutcome } from "./topic-log.ts";
 import { logOf, shardFor, shardsOf, type Topic, type TopicId } from "./topic.ts";
 
 export interface PublishPorts {
   readonly directory: TopicDirectory;
   readonly logs: DurableObjectNamespace<TopicLog>;
+  readonly retentionMs: number;
   readonly clients: ClientAccess;
 }
 
@@ -43,7 +45,7 @@ export async function publish(
   const encoded = events.value.map((event) => encodeEvent(event, id, principal.clientName));
   const once = key === null ? undefined : { key, digest: await digestOf(encoded) };
   const outcome = await ports.directory.onActive(id, nowMs, (topic) =>
-    storeAll(ports.logs, topic, events.value, encoded, once),
+    storeAll(ports, topic, events.value, encoded, once),
   );
   if (outcome === undefined) return err({ kind: "no_topic" });
   return outcome === "key_used" ? err({ kind: "key_used" }) : ok(outcome);
@@ -68,7 +70,7 @@ async function refusedTenant(
 
 /** Undefined when the topic is gone. */
 async function storeAll(
-  logs: DurableObjectNamespace<TopicLog>,
+  { logs, retentionMs }: PublishPorts,
   topic: Topic,
   events: readonly PublishedEvent[],
   encoded: readonly NewEvent[],
@@ -77,7 +79,7 @@ async function storeAll(
   const places = events.map((event) => shardFor(event.tenant, topic.shards));
   const store = async (shard: number): Promise<[number, PublishOutcome]> => {
     const part = encoded.filter((_, index) => places[index] === shard);
-    return [shard, await logOf(logs, topic, shard).publish(part, once)];
+    return [shard, await logOf(logs, topic, shard).publish(part, once, retentionMs)];
   };
   const shards = new Set(places);
   const outcomes = new Map<number, PublishOutcome>();

@@ -3,7 +3,8 @@ import type { Principal } from "../http/auth.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import type { Failure } from "./failure.ts";
 import { READ } from "./limits.ts";
-import type { TopicConsumer, ConsumerReadOutcome } from "./topic-consumer.do.ts";
+import type { TopicConsumer } from "./topic-consumer.do.ts";
+import type { ConsumerReadOutcome } from "./topic-consumer.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
 import { addressOf, consumerOf, type TopicId } from "./topic.ts";
 
@@ -43,6 +44,7 @@ export async function read(
   const outcome = await ports.directory.onActive(id, nowMs, async (topic) => {
     const answer: ConsumerReadOutcome = await consumerOf(ports.consumers, topic, principal.clientId).read({
       topic: addressOf(topic),
+      clientId: principal.clientId,
       numEvents: Math.min(body.numEvents ?? READ.defaultEvents, READ.maxEvents),
       ttlMs: body.ttlMs ?? READ.defaultTtlMs,
       autoCommit: body.autoCommit ?? false,

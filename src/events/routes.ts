@@ -5,6 +5,7 @@ import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
 import { TopicAccess } from "./access.ts";
 import { consumeRoutes } from "./consume-routes.ts";
+import { sweepTopics } from "./delete-topic.ts";
 import type { EventsRoom } from "./room.ts";
 import { createTopicStore } from "./store.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
@@ -23,6 +24,12 @@ export interface EventsDeps {
   readonly retentionMs: number;
 }
 
+export interface Events {
+  readonly routes: readonly Route[];
+  /** Goes on with deletions that were begun. */
+  sweep(): Promise<void>;
+}
+
 /**
  * Events: topics, publishing, reading and committing. One table, mounted as `/pubsub` and, deprecated, as `/events`.
  *
@@ -30,14 +37,14 @@ export interface EventsDeps {
  *   Worker ── read, commit ──→ TopicConsumer (one of each client on a topic): cursor and lock ── read ──→ TopicLog
  *   Worker ── create, list ──→ D1: which topics exist; kept 30 s in the isolate, so the lines above ask it nothing
  *
- * A topic: absent → active (created; its logs are open before it can be found). The lock's states stand in lock.ts, the
+ * A topic: absent → active (created; its logs are open before it can be found) → deleting → absent. The lock's states stand in lock.ts, the
  * log's in topic-log.do.ts, who may do what in access.ts.
  */
-export function createEventRoutes(deps: EventsDeps): Route[] {
+export function createEvents(deps: EventsDeps): Events {
   const { names, log, random, topicLogs: logs, topicConsumers: consumers, access: clients, retentionMs } = deps;
   const store = createTopicStore(deps.db);
   const directory = new TopicDirectory(store);
   const access = new TopicAccess(clients, names);
   const room: EventsRoom = { names, log, random, store, directory, access, clients, logs, consumers, retentionMs };
-  return [...topicRoutes(room), ...consumeRoutes(room)];
+  return { routes: [...topicRoutes(room), ...consumeRoutes(room)], sweep: () => sweepTopics(room) };
 }

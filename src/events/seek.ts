@@ -3,8 +3,8 @@ import type { Principal } from "../http/auth.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import type { Failure } from "./failure.ts";
 import type { ConsumePorts } from "./read.ts";
-import type { SeekOutcome } from "./topic-consumer.do.ts";
-import type { Place } from "./topic-log.do.ts";
+import type { SeekOutcome } from "./topic-consumer.ts";
+import type { Place } from "./topic-log.ts";
 import { addressOf, consumerOf, type TopicId } from "./topic.ts";
 
 /** Contract 3.4: a number is a time in milliseconds; the first event of that time or later is read next. */
@@ -21,7 +21,11 @@ export async function seek(
   nowMs: number,
 ): Promise<Result<void, Failure>> {
   const outcome = await ports.directory.onActive(id, nowMs, async (topic) => {
-    const answer: SeekOutcome = await consumerOf(ports.consumers, topic, principal.clientId).seek(addressOf(topic), to);
+    const answer: SeekOutcome = await consumerOf(ports.consumers, topic, principal.clientId).seek(
+      addressOf(topic),
+      principal.clientId,
+      to,
+    );
     return answer.kind === "gone" ? undefined : answer;
   });
   switch (outcome?.kind) {

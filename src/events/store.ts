@@ -9,6 +9,12 @@ export interface TopicStore {
   insert(topic: Topic): Promise<Topic>;
   /** Topics whose name lies in one of the ranges, by name. */
   list(ranges: readonly NameRange[], paging: Paging): Promise<Page<Topic>>;
+  /** Marks the topic as being deleted; gives it as it is then. */
+  markDeleting(id: TopicId): Promise<Topic | undefined>;
+  /** Some of the topics that are being deleted, the oldest first. */
+  listDeleting(limit: number): Promise<readonly Topic[]>;
+  /** Removes the row of a topic that is being deleted. */
+  remove(topic: Topic): Promise<void>;
 }
 
 /** Names from `from` up to, not including, `to`. */
@@ -23,6 +29,10 @@ export const TOPIC_SQL = {
     FROM json_each(?1) AS range CROSS JOIN topic
     WHERE name >= range.value ->> 0 AND name < range.value ->> 1
     ORDER BY name LIMIT ?2 OFFSET ?3`,
+  markDeleting: `UPDATE topic SET state = 'deleting' WHERE name = ? AND state = 'active'`,
+  listDeleting: `SELECT owner, event_type, description, shards, incarnation, state, created_at FROM topic
+    WHERE state = 'deleting' ORDER BY created_at LIMIT ?`,
+  remove: `DELETE FROM topic WHERE name = ? AND incarnation = ? AND state = 'deleting'`,
 } as const;
 
 interface TopicRow {
@@ -57,6 +67,18 @@ export function createTopicStore(db: D1Database): TopicStore {
         .bind(JSON.stringify(disjoint(ranges, after)), paging.pageSize + 1, paging.skip)
         .all<TopicRow>();
       return toPage(results.map(toTopic), paging, (topic): readonly CursorPart[] => [nameOf(topic)]);
+    },
+    async markDeleting(id) {
+      const results = await db.batch<TopicRow>([db.prepare(TOPIC_SQL.markDeleting).bind(nameOf(id)), find(id)]);
+      const row = results[1]!.results[0];
+      return row === undefined ? undefined : toTopic(row);
+    },
+    async listDeleting(limit) {
+      const { results } = await db.prepare(TOPIC_SQL.listDeleting).bind(limit).all<TopicRow>();
+      return results.map(toTopic);
+    },
+    async remove(topic) {
+      await db.prepare(TOPIC_SQL.remove).bind(nameOf(topic), topic.incarnation).run();
     },
   };
 }

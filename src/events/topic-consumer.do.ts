@@ -17,11 +17,12 @@ import {
   unread,
   type ConsumerState,
   type LockChange,
-  type NotLocked,
 } from "./lock.ts";
 import { ReadAhead, type Taken } from "./read-ahead.ts";
 import { logOf, shardsOf, type TopicAddress } from "./topic.ts";
-import type { Gone, Place, ReadOutcome, TopicLog } from "./topic-log.do.ts";
+import type { TopicLog } from "./topic-log.do.ts";
+import type { Place, ReadOutcome } from "./topic-log.ts";
+import type { ConsumerReadOutcome, LockOutcome, ReadRequest, SeekOutcome } from "./topic-consumer.ts";
 
 /**
  * One client on one topic: its cursor, its lock and how its last batches ended, in one row.
@@ -38,8 +39,10 @@ import type { Gone, Place, ReadOutcome, TopicLog } from "./topic-log.do.ts";
  */
 export class TopicConsumer extends DurableObject<ConsumerEnv> {
   readonly #sql = this.ctx.storage.sql;
-  readonly #ahead = new ReadAhead();
+  #ahead = new ReadAhead();
   #record: ConsumerRecord | undefined = this.#load();
+  /** Whether the topic knows this client: before anything is stored here, so that deleting the topic finds it. */
+  #registered = this.#record !== undefined;
   /** Resolves when the read or seek that holds the turn is done. */
   #turn: Promise<void> | undefined;
   /** Reads that ever arrived: says whether a look at the logs began after a read came. */
@@ -64,8 +67,10 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
   }
 
   /** Moves the cursor, unless the topic is locked. */
-  seek(topic: TopicAddress, to: Place): Promise<SeekOutcome> {
+  seek(topic: TopicAddress, clientId: string, to: Place): Promise<SeekOutcome> {
     return this.#inTurn(async () => {
+      const registered = await this.#register(topic, clientId);
+      if (registered !== "registered") return { kind: registered };
       const answers = await Promise.all(
         shardsOf(topic).map((shard) =>
           this.#ask(topic, shard, async (log): Promise<number | "gone"> => log.positionBefore(to)),
@@ -86,6 +91,16 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
     });
   }
 
+  /** Forgets everything: the topic is being deleted. Waits for a read that is on its way, which would write after it. */
+  destroy(): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#record = undefined;
+      this.#registered = false;
+      this.#ahead = new ReadAhead();
+      await this.ctx.storage.deleteAll();
+    });
+  }
+
   /** For each shard the position of the last event that was committed; undefined when nothing was ever read. */
   position(): readonly number[] | undefined {
     return this.#record?.state.cursor;
@@ -101,6 +116,12 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
       if (lockedMs > 0) return { kind: "locked", retryAfterMs: lockedMs };
       const kept = this.#ahead.align(record.state.cursor);
       if (this.#ahead.count >= numEvents || (kept && (looks > 0 || this.#lookedSince(arrival)))) {
+        if (this.#ahead.count > 0 && !this.#registered) {
+          const registered = await this.#register(topic, request.clientId);
+          if (registered === "gone") return { kind: "gone" };
+          if (registered === "failed") return { kind: "empty", more: true };
+          continue;
+        }
         const taken = this.#ahead.take(limits);
         return taken === undefined
           ? { kind: "empty", more: this.#lastLook.failed }
@@ -159,6 +180,15 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
     return { arrivals, complete, failed };
   }
 
+  async #register(topic: TopicAddress, clientId: string): Promise<"registered" | "gone" | "failed"> {
+    if (this.#registered) return "registered";
+    const answer = await this.#ask(topic, 0, async (log): Promise<"added" | "gone"> => log.addConsumer(clientId));
+    if (answer === undefined) return "failed";
+    if (answer === "gone") return "gone";
+    this.#registered = true;
+    return "registered";
+  }
+
   /** One shard's answer, or undefined when it failed or took too long. */
   async #ask<T>(
     topic: TopicAddress,
@@ -203,8 +233,8 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
   #load(): ConsumerRecord | undefined {
     const exists = this.#sql.exec(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'consumer'`).toArray();
     if (exists.length === 0) return undefined;
-    const { record } = this.#sql.exec<{ record: string }>(`SELECT record FROM consumer WHERE id = 1`).one();
-    return JSON.parse(record) as ConsumerRecord;
+    const row = this.#sql.exec<{ record: string }>(`SELECT record FROM consumer WHERE id = 1`).toArray()[0];
+    return row === undefined ? undefined : (JSON.parse(row.record) as ConsumerRecord);
   }
 
   /** A client that only looks for its position leaves nothing behind: the table comes with the first batch. */
@@ -223,42 +253,6 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
 interface ConsumerEnv {
   readonly TOPIC_LOG: DurableObjectNamespace<TopicLog>;
 }
-
-export interface ReadRequest {
-  readonly topic: TopicAddress;
-  readonly numEvents: number;
-  readonly ttlMs: number;
-  readonly autoCommit: boolean;
-}
-
-export type ConsumerReadOutcome =
-  | {
-      readonly kind: "batch";
-      /** Event objects as JSON, comma-separated. */
-      readonly events: string;
-      /** None when the batch is committed already. */
-      readonly token: string | undefined;
-      /** How often the first event was handed out, this time included. */
-      readonly attempt: number;
-      /** Events that retention removed before this client got them. */
-      readonly lost: number;
-    }
-  /** `more`: a shard could not be looked at, so there may be events. */
-  | { readonly kind: "empty"; readonly more: boolean }
-  | { readonly kind: "locked"; readonly retryAfterMs: number }
-  | Gone;
-
-export type LockOutcome =
-  | { readonly kind: "done" }
-  | { readonly kind: "not_locked"; readonly why: NotLocked }
-  | { readonly kind: "not_in_batch" };
-
-export type SeekOutcome =
-  | { readonly kind: "done" }
-  | { readonly kind: "locked"; readonly retryAfterMs: number }
-  /** A log did not answer; the cursor is where it was. */
-  | { readonly kind: "failed" }
-  | Gone;
 
 /** What the row holds, as JSON. */
 interface ConsumerRecord {

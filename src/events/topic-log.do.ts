@@ -1,15 +1,28 @@
 import { DurableObject } from "cloudflare:workers";
 import { systemClock } from "../platform/clock.ts";
+import { createLog, describeError } from "../platform/log.ts";
 import { systemRandom } from "../platform/random.ts";
 import { newEventIds } from "./event-id.ts";
 import { LOG, PUBLISH } from "./limits.ts";
 import { packSegments, type NewEvent, type Segment } from "./segments.ts";
+import {
+  SCHEMA,
+  SCHEMA_VERSION,
+  SEGMENTS_FROM,
+  SEGMENT_PLACE_FROM,
+  toSegment,
+  type LogRow,
+  type SegmentPlace,
+  type SegmentRow,
+} from "./topic-log-schema.ts";
+import type { Gone, LogStats, LookOutcome, Once, Place, PublishOutcome, ReadOutcome } from "./topic-log.ts";
 
 /**
  * The events of one shard of one topic, in the order in which they were published: append-only, in SQLite.
  *
- * States: absent → open, by `init` alone; open → absent, by `destroy`. An absent log stores nothing and answers "gone"
- * to everything, so an isolate that remembers a deleted topic cannot bring it back to life.
+ * States: absent → open, by `init` alone; open → closed, by `close`; any → absent, by `destroy`. A log that is not open
+ * answers "gone", so an isolate that remembers a deleted topic cannot bring it back to life. A closed one still knows the
+ * topic's consumers, so that they can be removed.
  *
  * Every method runs without an `await` between its first look and its last write, so calls do not interleave, and the
  * runtime holds the answer back until what it wrote is on disk.
@@ -17,19 +30,29 @@ import { packSegments, type NewEvent, type Segment } from "./segments.ts";
 export class TopicLog extends DurableObject {
   readonly #sql = this.ctx.storage.sql;
   #tail: Tail | undefined = this.#load();
+  /** Whether this instance has set the alarm; one set before it woke is set again, which costs a row. */
+  #alarmSet = false;
 
-  /** Opens the log; one that is open stays as it is. */
-  init(shard: number): void {
-    if (this.#tail !== undefined) return;
+  /** Opens the log; one that is open stays as it is. Events are kept for `retentionMs`. */
+  init(shard: number, retentionMs: number): void {
+    if (this.#exists()) return;
     this.ctx.storage.transactionSync(() => {
       for (const statement of SCHEMA) this.#sql.exec(statement);
-      this.#sql.exec(`INSERT INTO log (id, schema_version, shard) VALUES (1, ?, ?)`, SCHEMA_VERSION, shard);
+      this.#sql.exec(
+        `INSERT INTO log (id, schema_version, shard, retention_ms, trimmed_seq, trimmed_at) VALUES (1, ?, ?, ?, 0, 0)`,
+        SCHEMA_VERSION,
+        shard,
+        retentionMs,
+      );
     });
-    this.#tail = { shard, seq: 0, createdAtMs: 0 };
+    this.#tail = { shard, retentionMs, seq: 0, createdAtMs: 0 };
   }
 
-  /** Stores all of the events or none. With `once`, a repeat of the same request gives the ids that it gave first. */
-  publish(events: readonly NewEvent[], once: Once | undefined): PublishOutcome {
+  /**
+   * Stores all of the events or none. With `once`, a repeat of the same request gives the ids that it gave first.
+   * `retentionMs` is the deployment's variable as it is now.
+   */
+  publish(events: readonly NewEvent[], once: Once | undefined, retentionMs: number): PublishOutcome {
     const tail = this.#tail;
     if (tail === undefined) return GONE;
     const nowMs = systemClock.nowMs();
@@ -45,9 +68,28 @@ export class TopicLog extends DurableObject {
     this.ctx.storage.transactionSync(() => {
       for (const segment of segments) this.#append(segment);
       if (once !== undefined) this.#remember(once, ids, nowMs);
+      if (retentionMs !== tail.retentionMs) this.#sql.exec(`UPDATE log SET retention_ms = ?`, retentionMs);
     });
-    this.#tail = { ...tail, seq: tail.seq + events.length, createdAtMs };
+    if (!this.#alarmSet || retentionMs !== tail.retentionMs) this.#setAlarm(retentionMs);
+    this.#tail = { ...tail, retentionMs, seq: tail.seq + events.length, createdAtMs };
     return { kind: "stored", ids };
+  }
+
+  /**
+   * Retention: removes what is too old, some rows at a time, and wakes again when the next row is due. It never
+   * throws, since the runtime gives up after some failures: it tries again later.
+   */
+  override alarm(): void {
+    this.#alarmSet = false;
+    const tail = this.#tail;
+    if (tail === undefined) return;
+    try {
+      this.ctx.storage.transactionSync(() => this.#trim(systemClock.nowMs() - tail.retentionMs));
+      this.#setAlarm(tail.retentionMs);
+    } catch (thrown) {
+      createLog("warn").warn("retention failed", { shard: tail.shard, error: describeError(thrown) });
+      this.ctx.waitUntil(this.ctx.storage.setAlarm(systemClock.nowMs() + LOG.trimRetryMs));
+    }
   }
 
   /**
@@ -57,26 +99,40 @@ export class TopicLog extends DurableObject {
   read(afterSeq: number, minEvents: number, aheadChars: number, maxChars: number): ReadOutcome {
     if (this.#tail === undefined) return GONE;
     const segments: Segment[] = [];
+    if (afterSeq >= this.#tail.seq) return { kind: "segments", segments, atEnd: true };
     let chars = 0;
     let endSeq = afterSeq;
-    if (afterSeq < this.#tail.seq) {
-      for (const row of this.#sql.exec<SegmentRow>(SEGMENTS_FROM, afterSeq + 1)) {
-        if (chars >= maxChars || (chars >= aheadChars && endSeq - afterSeq >= minEvents)) break;
-        segments.push(toSegment(row));
-        chars += row.events.length;
-        endSeq = row.last_seq;
-      }
+    for (const row of this.#sql.exec<SegmentRow>(SEGMENTS_FROM, afterSeq + 1)) {
+      if (chars >= maxChars || (chars >= aheadChars && endSeq - afterSeq >= minEvents))
+        return { kind: "segments", segments, atEnd: false };
+      segments.push(toSegment(row));
+      chars += row.events.length;
+      endSeq = row.last_seq;
     }
-    return { kind: "segments", segments, atEnd: endSeq >= this.#tail.seq };
+    return { kind: "segments", segments, atEnd: true };
+  }
+
+  /** What follows a position, or what is of a time or later; for a reader without a cursor. */
+  look(
+    from: { readonly afterSeq: number } | { readonly fromMs: number },
+    minEvents: number,
+    maxChars: number,
+  ): LookOutcome {
+    const afterSeq = "afterSeq" in from ? from.afterSeq : this.positionBefore(from.fromMs);
+    if (afterSeq === "gone") return GONE;
+    const read = this.read(afterSeq, minEvents, 0, maxChars);
+    return read.kind === "gone" ? read : { ...read, afterSeq };
+  }
+
+  /** When the event at a position was published; of one that retention removed, when the oldest one left was. */
+  timeOf(seq: number): number | "gone" {
+    if (this.#tail === undefined) return "gone";
+    return this.#segmentFrom(seq)?.created_at ?? this.#tail.createdAtMs;
   }
 
   stats(): LogStats | Gone {
     if (this.#tail === undefined) return GONE;
-    const oldest = this.#sql
-      .exec<{ first_seq: number; created_at: number }>(
-        `SELECT first_seq, created_at FROM segment ORDER BY first_seq LIMIT 1`,
-      )
-      .toArray()[0];
+    const oldest = this.#segmentFrom(0);
     const { seq, createdAtMs } = this.#tail;
     if (oldest === undefined) return { kind: "stats", firstSeq: seq + 1, lastSeq: seq };
     const times = { oldestAtMs: oldest.created_at, newestAtMs: createdAtMs };
@@ -99,22 +155,89 @@ export class TopicLog extends DurableObject {
     return lastBefore;
   }
 
+  /** Remembers a client that reads the topic: the log of the first shard keeps them for all. */
+  addConsumer(clientId: string): "added" | "gone" {
+    if (this.#tail === undefined) return "gone";
+    this.#sql.exec(`INSERT OR IGNORE INTO consumer (client_id) VALUES (?)`, clientId);
+    return "added";
+  }
+
+  /** Some of the clients that read the topic; none of an absent log. */
+  consumers(limit: number): string[] {
+    if (!this.#exists()) return [];
+    return this.#sql
+      .exec<{ client_id: string }>(`SELECT client_id FROM consumer ORDER BY client_id LIMIT ?`, limit)
+      .toArray()
+      .map((row) => row.client_id);
+  }
+
+  forgetConsumers(clientIds: readonly string[]): void {
+    if (!this.#exists()) return;
+    for (const clientId of clientIds) this.#sql.exec(`DELETE FROM consumer WHERE client_id = ?`, clientId);
+  }
+
+  /** Ends publishing and reading. */
+  close(): void {
+    if (this.#tail === undefined) return;
+    this.#sql.exec(`UPDATE log SET closed = 1`);
+    this.#tail = undefined;
+  }
+
   /** Removes everything; whatever is asked afterwards is told "gone". */
   async destroy(): Promise<void> {
     this.#tail = undefined;
     await this.ctx.storage.deleteAll();
   }
 
+  #exists(): boolean {
+    return this.#sql.exec(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'log'`).toArray().length > 0;
+  }
+
   #load(): Tail | undefined {
-    const exists = this.#sql.exec(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'log'`).toArray();
-    if (exists.length === 0) return undefined;
-    const { shard } = this.#sql.exec<{ shard: number }>(`SELECT shard FROM log WHERE id = 1`).one();
+    if (!this.#exists()) return undefined;
+    const log = this.#sql
+      .exec<LogRow>(`SELECT shard, closed, retention_ms, trimmed_seq, trimmed_at FROM log WHERE id = 1`)
+      .one();
+    if (log.closed === 1) return undefined;
     const last = this.#sql
-      .exec<{ last_seq: number; created_at: number }>(
-        `SELECT last_seq, created_at FROM segment ORDER BY first_seq DESC LIMIT 1`,
-      )
+      .exec<SegmentPlace>(`SELECT first_seq, last_seq, created_at FROM segment ORDER BY first_seq DESC LIMIT 1`)
       .toArray()[0];
-    return { shard, seq: last?.last_seq ?? 0, createdAtMs: last?.created_at ?? 0 };
+    return {
+      shard: log.shard,
+      retentionMs: log.retention_ms,
+      seq: last?.last_seq ?? log.trimmed_seq,
+      createdAtMs: last?.created_at ?? log.trimmed_at,
+    };
+  }
+
+  /** Removes a step of what was published up to a time. What the end of the log was is kept when nothing else is left. */
+  #trim(upToMs: number): void {
+    const old = this.#sql
+      .exec<SegmentPlace>(
+        `SELECT first_seq, last_seq, created_at FROM segment ORDER BY first_seq LIMIT ${LOG.rowsTrimmedAStep}`,
+      )
+      .toArray()
+      .findLast((segment) => segment.created_at <= upToMs);
+    if (old !== undefined) {
+      this.#sql.exec(`DELETE FROM segment WHERE first_seq <= ?`, old.first_seq);
+      this.#sql.exec(`UPDATE log SET trimmed_seq = ?, trimmed_at = ?`, old.last_seq, old.created_at);
+    }
+    this.#clearKeys(systemClock.nowMs(), LOG.rowsTrimmedAStep);
+  }
+
+  /** Wakes the object when the oldest segment or idempotency key is due; not at all when there is none. */
+  #setAlarm(retentionMs: number): void {
+    const segment = this.#segmentFrom(0);
+    const key = this.#sql
+      .exec<{ expires_at: number }>(`SELECT expires_at FROM publish_key ORDER BY expires_at LIMIT 1`)
+      .toArray()[0];
+    const dueMs = Math.min(
+      segment === undefined ? Infinity : segment.created_at + retentionMs,
+      key?.expires_at ?? Infinity,
+    );
+    if (dueMs === Infinity) return;
+    this.#alarmSet = true;
+    this.ctx.waitUntil(this.ctx.storage.setAlarm(dueMs));
   }
 
   /** The segment that holds a position, or the first one behind it. */
@@ -145,11 +268,7 @@ export class TopicLog extends DurableObject {
   }
 
   #remember(once: Once, ids: readonly string[], nowMs: number): void {
-    this.#sql.exec(
-      `DELETE FROM publish_key WHERE key IN
-        (SELECT key FROM publish_key WHERE expires_at <= ? ORDER BY expires_at LIMIT ${LOG.keysClearedAPublish})`,
-      nowMs,
-    );
+    this.#clearKeys(nowMs, LOG.keysClearedAPublish);
     this.#sql.exec(
       `INSERT OR REPLACE INTO publish_key (key, digest, ids, expires_at) VALUES (?, ?, ?, ?)`,
       once.key,
@@ -158,93 +277,22 @@ export class TopicLog extends DurableObject {
       nowMs + PUBLISH.idempotencyMs,
     );
   }
+
+  #clearKeys(nowMs: number, limit: number): void {
+    this.#sql.exec(
+      `DELETE FROM publish_key WHERE key IN
+        (SELECT key FROM publish_key WHERE expires_at <= ? ORDER BY expires_at LIMIT ${limit})`,
+      nowMs,
+    );
+  }
 }
 
-/** A number is a time in milliseconds. */
-export type Place = "oldest" | "newest" | number;
-
-/** An `Idempotency-Key` and what it was sent with. */
-export interface Once {
-  readonly key: string;
-  readonly digest: string;
-}
-
-export interface Gone {
-  readonly kind: "gone";
-}
-
-export type PublishOutcome =
-  | { readonly kind: "stored"; readonly ids: readonly string[] }
-  /** The key came before with another request. */
-  | { readonly kind: "key_used" }
-  | Gone;
-
-export type ReadOutcome =
-  | { readonly kind: "segments"; readonly segments: readonly Segment[]; readonly atEnd: boolean }
-  | Gone;
-
-export interface LogStats {
-  readonly kind: "stats";
-  /** Position of the oldest stored event, `lastSeq + 1` when none is stored. */
-  readonly firstSeq: number;
-  readonly lastSeq: number;
-  readonly oldestAtMs?: number;
-  readonly newestAtMs?: number;
-}
-
-/** The end of the log, kept in memory. */
+/** What the log is and where it ends, kept in memory. */
 interface Tail {
   readonly shard: number;
+  readonly retentionMs: number;
   readonly seq: number;
   readonly createdAtMs: number;
 }
 
 const GONE = { kind: "gone" } as const;
-
-const SCHEMA_VERSION = 1;
-const SCHEMA = [
-  `CREATE TABLE log (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    schema_version INTEGER NOT NULL,
-    shard INTEGER NOT NULL
-  ) STRICT`,
-  `CREATE TABLE segment (
-    first_seq INTEGER PRIMARY KEY,
-    last_seq INTEGER NOT NULL,
-    created_at INTEGER NOT NULL,
-    payload_bytes TEXT NOT NULL,
-    events TEXT NOT NULL
-  ) STRICT`,
-  `CREATE TABLE publish_key (
-    key TEXT PRIMARY KEY,
-    digest TEXT NOT NULL,
-    ids TEXT NOT NULL,
-    expires_at INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID`,
-  `CREATE INDEX publish_key_by_expiry ON publish_key (expires_at)`,
-];
-
-/** From the segment that holds a position on: it may begin before it. */
-const FROM_POSITION = `FROM segment
-  WHERE first_seq >= coalesce((SELECT max(first_seq) FROM segment WHERE first_seq <= ?1), 0) ORDER BY first_seq`;
-const SEGMENTS_FROM = `SELECT first_seq, last_seq, created_at, payload_bytes, events ${FROM_POSITION}`;
-const SEGMENT_PLACE_FROM = `SELECT first_seq, last_seq, created_at ${FROM_POSITION} LIMIT 1`;
-
-interface SegmentPlace extends Record<string, SqlStorageValue> {
-  first_seq: number;
-  last_seq: number;
-  created_at: number;
-}
-
-interface SegmentRow extends SegmentPlace {
-  payload_bytes: string;
-  events: string;
-}
-
-const toSegment = (row: SegmentRow): Segment => ({
-  firstSeq: row.first_seq,
-  lastSeq: row.last_seq,
-  createdAtMs: row.created_at,
-  payloadBytes: row.payload_bytes,
-  events: row.events,
-});

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { pageLinks } from "../http/paging.ts";
 import { anyToken, defineRoute, empty, json, jsonBody, scoped, type Route } from "../http/route.ts";
 import { ok } from "../platform/result.ts";
+import { clearTopic, deleteTopic } from "./delete-topic.ts";
 import { PUBLISH } from "./limits.ts";
 import { publish } from "./publish.ts";
 import { asConsumer, asOwner, byTopic, reaching, topicParams, type EventsRoom } from "./room.ts";
@@ -47,6 +48,21 @@ export const topicRoutes = (room: EventsRoom): Route[] => [
         if (!found.ok) return found;
         const [topic, status] = found.value;
         return ok(json(200, { ...topicView(topic, `${call.url.origin}${call.url.pathname}`), ...status }));
+      }),
+  }),
+  defineRoute({
+    method: "DELETE",
+    path: "/topics/{topicOwnerClient}/{eventType}",
+    summary: "Delete a topic with its events and cursors",
+    access: scoped("pubsub_publish"),
+    params: topicParams,
+    produces: "any",
+    handle: (call) =>
+      asOwner(room, call, async (id) => {
+        const deleted = await deleteTopic(room, id);
+        if (!deleted.ok) return deleted;
+        call.after(clearTopic(room, deleted.value));
+        return ok(empty(202));
       }),
   }),
   defineRoute({

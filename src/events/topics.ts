@@ -9,7 +9,8 @@ import { TOPIC } from "./limits.ts";
 import type { TopicStore } from "./store.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
-import type { Gone, LogStats, TopicLog } from "./topic-log.do.ts";
+import type { TopicLog } from "./topic-log.do.ts";
+import type { Gone, LogStats } from "./topic-log.ts";
 import { consumerOf, logOf, shardsOf, type Topic, type TopicId } from "./topic.ts";
 
 export interface TopicPorts {
@@ -18,6 +19,7 @@ export interface TopicPorts {
   readonly logs: DurableObjectNamespace<TopicLog>;
   readonly consumers: DurableObjectNamespace<TopicConsumer>;
   readonly random: Random;
+  readonly retentionMs: number;
 }
 
 /** Contract 3.2. */
@@ -58,7 +60,7 @@ export async function createTopic(
   };
   const existing = await ports.store.find(topic);
   if (existing !== undefined) return err(alreadyThere(existing));
-  await Promise.all(shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard).init(shard)));
+  await Promise.all(shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard).init(shard, ports.retentionMs)));
   const stored = await insertTwice(ports.store, topic);
   ports.directory.forget(topic);
   if (stored.incarnation === topic.incarnation) return ok(topic);
@@ -81,6 +83,8 @@ export async function getTopic(
   principal: Principal,
   nowMs: number,
 ): Promise<Result<readonly [Topic, TopicStatus], Failure>> {
+  const known = await ports.directory.find(id, nowMs);
+  if (known?.state === "deleting") return ok([known, NOTHING_STORED]);
   const found = await ports.directory.onActive(id, nowMs, async (topic) => {
     const [position, ...logs] = await Promise.all([
       consumerOf(ports.consumers, topic, principal.clientId).position() as Promise<readonly number[] | undefined>,
@@ -105,6 +109,9 @@ function statusOf(logs: readonly LogStats[], position: readonly number[] | undef
     lag: sum((log, shard) => log.lastSeq - Math.max(position?.[shard] ?? 0, log.firstSeq - 1)),
   };
 }
+
+/** Of a topic that is being deleted. */
+const NOTHING_STORED: TopicStatus = { storedEvents: 0, oldestEventAt: null, newestEventAt: null, lag: 0 };
 
 /** A write whose answer was lost may be tried again: it inserts nothing then and tells who is there. */
 async function insertTwice(store: TopicStore, topic: Topic): Promise<Topic> {

@@ -4,6 +4,7 @@ import { describeError } from "../platform/log.ts";
 /** The cron of wrangler.toml: each sweep on its own, so that one that fails does not keep the others from running. */
 export async function runSchedule(deps: Deps, nowMs: number): Promise<void> {
   const sweeps = {
+    topics: () => deps.events.sweep(),
     media: () => deps.media.sweep(nowMs),
     revocations: () => deps.oauth.sweep(nowMs),
   };

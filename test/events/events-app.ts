@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { Hono } from "hono";
 import { expect } from "vitest";
 import { decorateDeprecated } from "../../src/events/deprecation.ts";
-import { createEventRoutes } from "../../src/events/routes.ts";
+import { createEvents } from "../../src/events/routes.ts";
 import { createTopicStore } from "../../src/events/store.ts";
 import { consumerOf, logOf, shardsOf } from "../../src/events/topic.ts";
 import type { Principal } from "../../src/http/auth.ts";
@@ -20,6 +20,7 @@ import { unique } from "../support/platform.ts";
  */
 export interface EventsApp {
   call(path: string, init?: EventsCall): Promise<Response>;
+  sweep(): Promise<void>;
   /** `<client id> <scope>` */
   readonly registered: Set<string>;
   /** `<client id> <tenant>` */
@@ -40,7 +41,7 @@ export function eventsApp(bindings: typeof env = env): EventsApp {
   const names = createNames("plat");
   const registered = new Set<string>();
   const actsFor = new Set<string>();
-  const routes = createEventRoutes({
+  const { routes, sweep } = createEvents({
     names,
     log: createLog("error"),
     random: systemRandom,
@@ -76,6 +77,7 @@ export function eventsApp(bindings: typeof env = env): EventsApp {
     },
   );
   return {
+    sweep,
     registered,
     actsFor,
     async call(path, init = {}) {

@@ -218,7 +218,13 @@ describe("POST …/read", () => {
       await topic.put(texts(1));
       const mend = await breakLog(topic, 0, () => new Promise(() => {}));
       const { consumer, record } = await objectsOf(topic);
-      const request = { topic: { ...record }, numEvents: 1, ttlMs: 1000, autoCommit: false };
+      const request = {
+        topic: { ...record },
+        clientId: topic.owner.clientId,
+        numEvents: 1,
+        ttlMs: 1000,
+        autoCommit: false,
+      };
       const outcomes = await runInDurableObject(consumer, async (instance: TopicConsumer) => {
         vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
         const reads = Promise.all(Array.from({ length: 5 }, () => instance.read(request)));
@@ -556,7 +562,13 @@ describe("what survives", () => {
     const topic = await makeTopic(app);
     await topic.put(texts(3));
     const { consumer, record } = await objectsOf(topic);
-    const request = { topic: { ...record }, numEvents: 2, ttlMs: 1000, autoCommit: true };
+    const request = {
+      topic: { ...record },
+      clientId: topic.owner.clientId,
+      numEvents: 2,
+      ttlMs: 1000,
+      autoCommit: true,
+    };
     await consumer.read({ ...request, numEvents: 1 });
     const failed = await runInDurableObject(consumer, async (instance: TopicConsumer, state) => {
       state.storage.sql.exec(`ALTER TABLE consumer RENAME TO away`);

@@ -297,14 +297,14 @@ describe("records that an isolate remembers", () => {
   it("a log that was never opened, or was deleted, says gone and stores nothing", async () => {
     const topic = { owner: "proj.app", eventType: unique("never"), incarnation: "none", shards: 1 };
     const log = logOf(env.TOPIC_LOG, topic, 0);
-    expect(await log.publish([{ text: `"payload":""}`, payloadBytes: 0 }], undefined)).toEqual({ kind: "gone" });
+    expect(await log.publish([{ text: `"payload":""}`, payloadBytes: 0 }], undefined, 1000)).toEqual({ kind: "gone" });
     expect(await log.read(0, 1, 1, 1)).toEqual({ kind: "gone" });
     expect(await log.stats()).toEqual({ kind: "gone" });
     const tables = await runInDurableObject(log, (_, state) =>
       state.storage.sql.exec(`SELECT name FROM sqlite_master WHERE name IN ('log', 'segment')`).toArray(),
     );
     expect(tables).toEqual([]);
-    await log.init(0);
+    await log.init(0, 1000);
     expect(await log.stats()).toMatchObject({ kind: "stats", lastSeq: 0 });
     await log.destroy();
     expect(await log.stats()).toEqual({ kind: "gone" });

@@ -11,8 +11,8 @@ export interface MountedRoute {
 const deps = createDeps(env);
 const tables: readonly (readonly [base: string, routes: readonly Route[]])[] = [
   ["/admin/v1", deps.adminRoutes],
-  ["/pubsub/v1", deps.eventRoutes],
-  ["/events/v1", deps.eventRoutes],
+  ["/pubsub/v1", deps.events.routes],
+  ["/events/v1", deps.events.routes],
   ["/media/v2", deps.media.routes],
   ...deps.oauth.services.map((service) => [service.base, service.routes] as const),
 ];

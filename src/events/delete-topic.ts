@@ -1,0 +1,55 @@
+import { err, ok, type Result } from "../platform/result.ts";
+import type { Failure } from "./failure.ts";
+import { DELETE } from "./limits.ts";
+import type { TopicStore } from "./store.ts";
+import type { TopicConsumer } from "./topic-consumer.do.ts";
+import type { TopicDirectory } from "./topic-directory.ts";
+import type { TopicLog } from "./topic-log.do.ts";
+import { consumerOf, logOf, shardsOf, type Topic, type TopicId } from "./topic.ts";
+
+export interface DeletePorts {
+  readonly store: TopicStore;
+  readonly directory: TopicDirectory;
+  readonly logs: DurableObjectNamespace<TopicLog>;
+  readonly consumers: DurableObjectNamespace<TopicConsumer>;
+}
+
+/**
+ * Deleting a topic: active → deleting (this write is the promise; from now on the sweep finishes what is left) → absent.
+ *
+ * Gives the topic, for `clearTopic`. Asked again while it is being deleted it gives it again. The caller owns the topic.
+ */
+export async function deleteTopic(ports: DeletePorts, id: TopicId): Promise<Result<Topic, Failure>> {
+  const topic = await ports.store.markDeleting(id);
+  ports.directory.forget(id);
+  return topic === undefined ? err({ kind: "no_topic" }) : ok(topic);
+}
+
+/**
+ * Removes what a topic that is being deleted consists of, in an order in which nothing is forgotten: the logs close, so
+ * nobody reads, publishes or becomes a consumer any more; then the consumers go, whose names the first log keeps; then
+ * the logs; then the row. Each step may be repeated, and by several at once.
+ */
+export async function clearTopic(ports: DeletePorts, topic: Topic): Promise<void> {
+  const logs = shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard));
+  await Promise.all(logs.map((log) => log.close()));
+  const [register] = logs;
+  for (let step = 0; step < DELETE.stepsAtOnce; step++) {
+    const clientIds: readonly string[] = await register!.consumers(DELETE.consumersAStep);
+    if (clientIds.length === 0) {
+      await Promise.all(logs.map((log) => log.destroy()));
+      await ports.store.remove(topic);
+      return;
+    }
+    await Promise.all(clientIds.map((clientId) => consumerOf(ports.consumers, topic, clientId).destroy()));
+    await register!.forgetConsumers(clientIds);
+  }
+}
+
+/** Goes on with every topic whose deletion was begun and not finished; one that fails does not keep the others waiting. */
+export async function sweepTopics(ports: DeletePorts): Promise<void> {
+  const topics = await ports.store.listDeleting(DELETE.topicsASweep);
+  const outcomes = await Promise.allSettled(topics.map((topic) => clearTopic(ports, topic)));
+  const failed = outcomes.find((outcome) => outcome.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
+}

@@ -1,0 +1,35 @@
+import type { Segment } from "./segments.ts";
+
+/** A number is a time in milliseconds. */
+export type Place = "oldest" | "newest" | number;
+
+/** An `Idempotency-Key` and what it was sent with. */
+export interface Once {
+  readonly key: string;
+  readonly digest: string;
+}
+
+export interface Gone {
+  readonly kind: "gone";
+}
+
+export type PublishOutcome =
+  | { readonly kind: "stored"; readonly ids: readonly string[] }
+  /** The key came before with another request. */
+  | { readonly kind: "key_used" }
+  | Gone;
+
+export type ReadOutcome =
+  | { readonly kind: "segments"; readonly segments: readonly Segment[]; readonly atEnd: boolean }
+  | Gone;
+
+export type LookOutcome = (Extract<ReadOutcome, { kind: "segments" }> & { readonly afterSeq: number }) | Gone;
+
+export interface LogStats {
+  readonly kind: "stats";
+  /** Position of the oldest stored event, `lastSeq + 1` when none is stored. */
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+  readonly oldestAtMs?: number;
+  readonly newestAtMs?: number;
+}

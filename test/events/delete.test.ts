@@ -1,0 +1,187 @@
+import { env } from "cloudflare:workers";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { createTopicStore, TOPIC_SQL } from "../../src/events/store.ts";
+import { consumerOf, logOf } from "../../src/events/topic.ts";
+import {
+  eventsApp,
+  expectProblem,
+  faults,
+  makeTopic,
+  objectsOf,
+  payloads,
+  someClient,
+  type TestTopic,
+} from "./events-app.ts";
+
+const app = eventsApp();
+afterEach(() => void vi.restoreAllMocks());
+
+const remove = (topic: TestTopic, on = app, as = topic.owner) => on.call(topic.path, { as, method: "DELETE" });
+const create = (topic: TestTopic, on = app) =>
+  on.call("/pubsub/v1/topics", { as: topic.owner, json: { eventType: topic.path.split("/").at(-1) } });
+/** An app whose deletions stay half done: its consumers cannot be reached. */
+const halting = () => {
+  vi.spyOn(console, "error").mockReturnValue();
+  const consumers = { getByName: () => ({ destroy: () => Promise.reject(new Error("out of reach")) }) };
+  return eventsApp({ ...env, TOPIC_CONSUMER: consumers as unknown as typeof env.TOPIC_CONSUMER });
+};
+const tablesOf = (stub: DurableObjectStub) =>
+  runInDurableObject(stub, (_, state) =>
+    state.storage.sql.exec(`SELECT name FROM sqlite_master WHERE name IN ('log', 'segment', 'consumer')`).toArray(),
+  );
+
+describe("DELETE /topics/{owner}/{eventType}", () => {
+  it("202: events, locks and cursors are gone, on all shards and of all clients", async () => {
+    const topic = await makeTopic(app, { shards: 3 });
+    await topic.put([{ payload: "a" }, { payload: "b" }]);
+    const clients = Array.from({ length: 120 }, () => someClient({ scopes: ["plat.pubsub.topic=*"] }));
+    await topic.read({ ttlMs: 3_600_000 });
+    await Promise.all(clients.map((as) => topic.read({ autoCommit: true }, { as })));
+    const { record, logs, consumer } = await objectsOf(topic);
+    const response = await remove(topic);
+    expect(response.status).toBe(202);
+    expect(await response.text()).toBe("");
+    await expectProblem(await app.call(topic.path, { as: topic.owner }), 404, "element_resource_non_existing");
+    const others = clients.map((client) => consumerOf(env.TOPIC_CONSUMER, record, client.clientId));
+    for (const stub of [consumer, ...others, ...logs])
+      expect(await tablesOf(stub as unknown as DurableObjectStub)).toEqual([]);
+  });
+
+  it("202, and a topic created again has nothing of the old one", async () => {
+    const topic = await makeTopic(app);
+    await topic.put([{ payload: "old" }, { payload: "old too" }]);
+    const { token } = await topic.read({ ttlMs: 3_600_000 });
+    await remove(topic);
+    expect((await create(topic)).status).toBe(201);
+    expect((await topic.read()).status).toBe(204);
+    await topic.put({ payload: "new" });
+    const unknown = await expectProblem(await topic.commit(token), 409, "topic_not_locked");
+    expect(faults(unknown)).toEqual(["unknown_token token"]);
+    expect(payloads(await topic.read())).toEqual(["new"]);
+  });
+
+  it("202 again while it is being deleted", async () => {
+    const topic = await makeTopic(app);
+    await topic.put({ payload: "a" });
+    await topic.read();
+    const stuck = halting();
+    expect((await remove(topic, stuck)).status).toBe(202);
+    expect((await remove(topic, stuck)).status).toBe(202);
+  });
+
+  it("403 without the scope; 404 for somebody else's, and for one that is not there", async () => {
+    const topic = await makeTopic(app);
+    const noScope = await remove(topic, app, { ...topic.owner, scopes: [] });
+    await expectProblem(noScope, 403, "insufficient_permissions");
+    const stranger = someClient({ scopes: ["plat.pubsub_publish", "plat.pubsub.topic=*"] });
+    await expectProblem(await remove(topic, app, stranger), 404, "element_resource_non_existing");
+    const missing = await app.call(`${topic.path}x`, { as: topic.owner, method: "DELETE" });
+    await expectProblem(missing, 404, "element_resource_non_existing");
+    expect((await app.call(topic.path, { as: topic.owner })).status).toBe(200);
+  });
+});
+
+describe("a topic that is being deleted", () => {
+  async function halfDeleted() {
+    const topic = await makeTopic(app, { shards: 2 });
+    await topic.put([{ payload: "a" }, { payload: "b" }]);
+    const { token } = await topic.read({ ttlMs: 3_600_000 });
+    const objects = await objectsOf(topic);
+    await remove(topic, halting());
+    return { topic, token, ...objects };
+  }
+
+  it("says so to its owner, is not there to publish and read, and cannot be created", async () => {
+    const { topic, token } = await halfDeleted();
+    const fresh = eventsApp();
+    const view = await fresh.call(topic.path, { as: topic.owner });
+    expect(await view.json()).toMatchObject({ state: "deleting", storedEvents: 0, lag: 0 });
+    const list = await fresh.call("/pubsub/v1/topics", { as: topic.owner });
+    expect(await list.json()).toMatchObject([{ state: "deleting" }]);
+    const body = await expectProblem(await create(topic, fresh), 409, "conflict_resource");
+    expect(faults(body)).toEqual(["topic_deletion_in_progress eventType"]);
+    for (const [operation, json] of [
+      ["publish", { payload: "x" }],
+      ["read", {}],
+      ["commit", { token }],
+      ["extend", { token, ttlMs: 1000 }],
+      ["release", { token }],
+      ["seek", { to: "oldest" }],
+    ] as const)
+      await expectProblem(
+        await fresh.call(`${topic.path}/${operation}`, { as: topic.owner, json }),
+        404,
+        "element_resource_non_existing",
+      );
+    await expectProblem(
+      await fresh.call(`${topic.path}/events`, { as: topic.owner }),
+      404,
+      "element_resource_non_existing",
+    );
+  });
+
+  it("is closed for an isolate that still remembers it, also after the objects were evicted", async () => {
+    const { topic, logs } = await halfDeleted();
+    // `app` has read the topic and keeps its record.
+    await expectProblem(await topic.publish({ payload: "x" }), 404, "element_resource_non_existing");
+    for (const log of logs) await evictDurableObject(log);
+    expect(await logs[0]!.stats()).toEqual({ kind: "gone" });
+    const late = someClient({ scopes: ["plat.pubsub.topic=*"] });
+    expect((await topic.read({}, { as: late })).status).toBe(404);
+    expect(await logs[0]!.addConsumer("late")).toBe("gone");
+  });
+
+  it("is finished by the sweep, which may be repeated", async () => {
+    const { topic, record, logs, consumer } = await halfDeleted();
+    await Promise.all([app.sweep(), app.sweep()]);
+    await app.sweep();
+    for (const stub of [consumer, ...logs]) expect(await tablesOf(stub as unknown as DurableObjectStub)).toEqual([]);
+    expect(await createTopicStore(env.DB).find(record)).toBeUndefined();
+    expect((await create(topic)).status).toBe(201);
+  });
+
+  it("a read on its way leaves nothing behind it", async () => {
+    const topic = await makeTopic(app);
+    await topic.put([{ payload: "a" }, { payload: "b" }]);
+    const { consumer } = await objectsOf(topic);
+    const reads = Promise.all(Array.from({ length: 5 }, () => topic.read({ autoCommit: true })));
+    const [, outcomes] = await Promise.all([remove(topic), reads]);
+    for (const { status } of outcomes) expect([200, 204, 404]).toContain(status);
+    await app.sweep();
+    expect(await tablesOf(consumer as unknown as DurableObjectStub)).toEqual([]);
+  });
+
+  it("a client that the topic does not know stores nothing: a failed registration is no batch", async () => {
+    vi.spyOn(console, "warn").mockReturnValue();
+    const topic = await makeTopic(app);
+    await topic.put({ payload: "a" });
+    const { consumer, record } = await objectsOf(topic);
+    const real = logOf(env.TOPIC_LOG, record, 0);
+    const logs = {
+      getByName: () => ({
+        read: (...given: Parameters<typeof real.read>) => real.read(...given),
+        addConsumer: () => Promise.reject(new Error("out of reach")),
+      }),
+    };
+    const use = (namespace: unknown) =>
+      runInDurableObject(consumer, (instance) => {
+        const own = instance as unknown as { env: object };
+        own.env = { ...own.env, TOPIC_LOG: namespace };
+      });
+    await use(logs);
+    const read = await topic.read();
+    expect(read.status).toBe(204);
+    expect(read.response.headers.get("link")).toContain('rel="more"');
+    expect(await tablesOf(consumer as unknown as DurableObjectStub)).toEqual([]);
+    await use(env.TOPIC_LOG);
+    expect(payloads(await topic.read())).toEqual(["a"]);
+  });
+
+  it("is found by its index", async () => {
+    const plan = await env.DB.prepare(`EXPLAIN QUERY PLAN ${TOPIC_SQL.listDeleting}`)
+      .bind(20)
+      .all<{ detail: string }>();
+    expect(plan.results.map((row) => row.detail)).toEqual(["SEARCH topic USING INDEX topic_deleting (state=?)"]);
+  });
+});

@@ -1,0 +1,124 @@
+import { describe, expect, it } from "vitest";
+import {
+  eventsApp,
+  expectProblem,
+  faults,
+  makeTopic,
+  payloads,
+  someClient,
+  type TestTopic,
+  type WireEvent,
+} from "./events-app.ts";
+
+const app = eventsApp();
+
+async function look(topic: TestTopic, query = ""): Promise<{ events: WireEvent[]; next: string | null }> {
+  const response = await app.call(`${topic.path}/events${query}`, { as: topic.owner });
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toBe("application/json");
+  return response.json();
+}
+
+async function lookAtAll(topic: TestTopic, limit: number): Promise<string[]> {
+  const seen: string[] = [];
+  let after = "";
+  for (;;) {
+    const { events, next } = await look(topic, `?limit=${limit}${after}`);
+    expect(events.length).toBeLessThanOrEqual(limit);
+    seen.push(...events.map((event) => event.payload));
+    if (next === null) return seen;
+    expect(next).toBe(events.at(-1)!.id);
+    after = `&after=${next}`;
+  }
+}
+
+describe("GET …/events", () => {
+  it("200: the oldest sixteen, as a read gives them, and moves nothing", async () => {
+    const topic = await makeTopic(app);
+    await topic.put(Array.from({ length: 20 }, (_, at) => ({ payload: `p${at}`, metadata: { at: `${at}` } })));
+    const held = await topic.read({ numEvents: 3 });
+    const { events, next } = await look(topic);
+    expect(events.length).toBe(16);
+    expect(events.slice(0, 3)).toEqual(held.events);
+    expect(next).toBe(events[15]!.id);
+    expect((await topic.commit(held.token)).status).toBe(200);
+    expect(payloads(await topic.read())).toEqual(["p3"]);
+  });
+
+  it.each([1, 4])("200: page by page every event once, in order, on %i shard(s)", async (shards) => {
+    const topic = await makeTopic(app, { shards });
+    const tenants = ["tenant1", "tenant2", "tenant3", "tenant5"];
+    for (const tenant of tenants) app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
+    // Batches share their time, so events of several shards tie.
+    for (let batch = 0; batch < 6; batch++)
+      await topic.put(Array.from({ length: 7 }, (_, at) => ({ payload: `p${batch}-${at}`, tenant: tenants[at % 4] })));
+    const all = (await look(topic, "?limit=1000")).events;
+    expect(new Set(all.map((event) => event.payload)).size).toBe(42);
+    expect(all.map((event) => event.createdAt)).toEqual(all.map((event) => event.createdAt).toSorted((a, b) => a - b));
+    for (const limit of [1, 2, 5, 41, 42])
+      expect(await lookAtAll(topic, limit)).toEqual(all.map((event) => event.payload));
+  });
+
+  it("200: large events, a few at a time, none passed over", async () => {
+    const topic = await makeTopic(app, { shards: 3 });
+    for (const tenant of ["tenant2", "tenant3"]) app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
+    const filler = "x".repeat(200 * 1024);
+    for (let at = 0; at < 6; at++)
+      for (const tenant of ["tenant1", "tenant2", "tenant3"])
+        await topic.put(
+          Array.from({ length: 4 }, (_, part) => ({ payload: `${tenant} ${at} ${part} ${filler}`, tenant })),
+        );
+    const seen = await lookAtAll(topic, 1000);
+    expect(seen.length).toBe(72);
+    expect(new Set(seen).size).toBe(72);
+  });
+
+  it("200: nothing behind the newest event, and goes on from there when there is more", async () => {
+    const topic = await makeTopic(app);
+    expect(await look(topic)).toEqual({ events: [], next: null });
+    const [id] = await topic.put([{ payload: "a" }]);
+    expect(await look(topic, `?after=${id}`)).toEqual({ events: [], next: null });
+    await topic.put([{ payload: "b" }]);
+    expect((await look(topic, `?after=${id}`)).events.map((event) => event.payload)).toEqual(["b"]);
+  });
+
+  it("200: nothing after an event that never was", async () => {
+    const topic = await makeTopic(app);
+    await topic.put([{ payload: "a" }]);
+    expect((await look(topic, "?after=0123456789abcdef-zzzz")).events).toEqual([]);
+    expect((await look(topic, "?after=0123456789abcdef-zzzzzzzzzz")).events).toEqual([]);
+  });
+
+  it.each(["limit=0", "limit=-1", "limit=1001", "limit=x", "limit=", "limit=1.5", "limit=1e2"])(
+    "400 for %s",
+    async (query) => {
+      const topic = await makeTopic(app);
+      const response = await app.call(`${topic.path}/events?${query}`, { as: topic.owner });
+      expect(faults(await expectProblem(response, 400, "validation_violation"))).toEqual([
+        "out_of_range_parameter limit",
+      ]);
+    },
+  );
+
+  it.each(["after=", "after=x", "after=%00", "after=%ff", "after=0123456789abcdef-0"])("400 for %s", async (query) => {
+    const topic = await makeTopic(app);
+    const response = await app.call(`${topic.path}/events?${query}`, { as: topic.owner });
+    expect(faults(await expectProblem(response, 400, "validation_violation"))).toEqual([
+      "invalid_query_parameter after",
+    ]);
+  });
+
+  it("404 for somebody without access, and for a topic that is not there", async () => {
+    const topic = await makeTopic(app);
+    await expectProblem(
+      await app.call(`${topic.path}/events`, { as: someClient() }),
+      404,
+      "element_resource_non_existing",
+    );
+    await expectProblem(
+      await app.call(`${topic.path}x/events`, { as: topic.owner }),
+      404,
+      "element_resource_non_existing",
+    );
+  });
+});
