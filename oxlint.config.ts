@@ -53,7 +53,14 @@ export default defineConfig({
   },
   overrides: [
     {
-      files: ["src/platform/clock.ts", "src/platform/random.ts", "test/**", "scripts/**", "bench/**", "vitest.config.ts"],
+      files: [
+        "src/platform/clock.ts",
+        "src/platform/random.ts",
+        "test/**",
+        "scripts/**",
+        "bench/**",
+        "vitest.config.ts",
+      ],
       rules: { "no-restricted-properties": "off" },
     },
     { files: ["test/**", "scripts/**", "bench/**"], rules: { "typescript/no-explicit-any": "off" } },

@@ -1,8 +1,13 @@
 /** Signing keys and revocations in D1: everything that decides whether a token is ours and still good. */
+export interface PublicJwk extends JsonWebKey {
+  readonly kid: string;
+}
+
 export interface SigningKeyRow {
   readonly kid: string;
   readonly alg: string;
-  readonly publicJwk: JsonWebKey;
+  /** With `kid`, `alg` and `use`, as `/jwks` shows it. */
+  readonly publicJwk: PublicJwk;
   readonly sealedPrivateJwk: string;
   readonly signsFromMs: number;
 }

@@ -1,9 +1,8 @@
-import { exportJWK, generateKeyPair, importJWK } from "jose";
 import type { Principal } from "../../http/auth.ts";
 import { sha256 } from "../../platform/hash.ts";
 import { toBase64Url } from "../../platform/encoding.ts";
 import type { Sealer } from "../../platform/seal.ts";
-import type { Revocation, RevocationKind, SigningKeyRow, TrustStore } from "../store/trust-store.ts";
+import type { PublicJwk, Revocation, RevocationKind, SigningKeyRow, TrustStore } from "../store/trust-store.ts";
 
 /**
  * This isolate's copy of the signing keys and of the revocations (contract 2.1).
@@ -25,7 +24,7 @@ export interface Trust {
   /** The key that signs now; made at the platform's first token. */
   signingKey(nowMs: number): Promise<{ readonly kid: string; readonly key: CryptoKey }>;
   /** The public keys, newest first. */
-  publicKeys(): readonly JsonWebKey[];
+  publicKeys(): readonly PublicJwk[];
   /** Something was revoked by another statement: the next check asks D1. */
   changedBeside(): void;
   /** Revokes everywhere, and in this isolate at once. */
@@ -35,6 +34,7 @@ export interface Trust {
 /** Contract 2.1. */
 const TRUST_AGE = { maxMs: 5_000, withoutD1Ms: 60_000, forSigningMs: 30_000 } as const;
 export const ACCESS_TOKEN_ALG = "ES256";
+const WEB_CRYPTO = { name: "ECDSA", namedCurve: "P-256" } as const;
 
 interface Key extends SigningKeyRow {
   readonly verify: CryptoKey;
@@ -57,7 +57,11 @@ export function createTrust(store: TrustStore, sealer: Sealer, onFault: (thrown:
     const begunAt = changes;
     const news = await store.news(lastSeq, nowMs);
     for (const row of news.keys) {
-      if (!keys.has(row.kid)) keys.set(row.kid, { ...row, verify: await importKey(row.publicJwk) });
+      if (!keys.has(row.kid))
+        keys.set(row.kid, {
+          ...row,
+          verify: await crypto.subtle.importKey("jwk", row.publicJwk, WEB_CRYPTO, false, ["verify"]),
+        });
     }
     const published = new Set(news.keys.map((row) => row.kid));
     for (const kid of keys.keys()) if (!published.has(kid)) keys.delete(kid);
@@ -132,11 +136,11 @@ export function createTrust(store: TrustStore, sealer: Sealer, onFault: (thrown:
 const nameOf = (kind: RevocationKind, key: string): string => `${kind}:${key}`;
 
 async function makeKey(sealer: Sealer, nowMs: number): Promise<SigningKeyRow> {
-  const pair = await generateKeyPair(ACCESS_TOKEN_ALG, { extractable: true });
-  const publicPart = await exportJWK(pair.publicKey);
-  const kid = toBase64Url(await sha256(JSON.stringify(publicPart))).slice(0, 16);
-  const publicJwk = { ...publicPart, kid, alg: ACCESS_TOKEN_ALG, use: "sig" } as JsonWebKey;
-  const sealedPrivateJwk = await sealer.seal(JSON.stringify(await exportJWK(pair.privateKey)), contextOf(kid));
+  const pair = (await crypto.subtle.generateKey(WEB_CRYPTO, true, ["sign", "verify"])) as CryptoKeyPair;
+  const { kty, crv, x, y } = await exportJwk(pair.publicKey);
+  const kid = toBase64Url(await sha256(JSON.stringify([kty, crv, x, y]))).slice(0, 16);
+  const publicJwk: PublicJwk = { kty, crv, x, y, kid, alg: ACCESS_TOKEN_ALG, use: "sig" };
+  const sealedPrivateJwk = await sealer.seal(JSON.stringify(await exportJwk(pair.privateKey)), contextOf(kid));
   return { kid, alg: ACCESS_TOKEN_ALG, publicJwk, sealedPrivateJwk, signsFromMs: nowMs };
 }
 
@@ -144,14 +148,11 @@ async function openPrivateKey(key: SigningKeyRow, sealer: Sealer): Promise<Crypt
   const jwk = await sealer.open(key.sealedPrivateJwk, contextOf(key.kid));
   if (jwk === undefined)
     throw new Error(`signing key ${key.kid} does not open: SEAL_KEYS lacks the key that sealed it`);
-  return importKey({ ...(JSON.parse(jwk) as JsonWebKey), alg: key.alg });
+  return crypto.subtle.importKey("jwk", JSON.parse(jwk) as JsonWebKey, WEB_CRYPTO, false, ["sign"]);
 }
 
-async function importKey(jwk: JsonWebKey): Promise<CryptoKey> {
-  const key = await importJWK(jwk as Parameters<typeof importJWK>[0], ACCESS_TOKEN_ALG);
-  if (key instanceof Uint8Array) throw new Error("a signing key is never symmetric");
-  return key;
-}
+const exportJwk = async (key: CryptoKey): Promise<JsonWebKey> =>
+  (await crypto.subtle.exportKey("jwk", key)) as JsonWebKey;
 
 /** A sealed key copied to another row does not open. */
 const contextOf = (kid: string): string => `signing_key:${kid}`;
