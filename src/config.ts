@@ -15,7 +15,6 @@ export interface Config {
   readonly logLevel: LogLevel;
   readonly eventRetentionMs: number;
   readonly maxUploadBytes: number;
-  readonly maxQueryRows: number;
   readonly operatorSecret: string;
   readonly sealKeys: readonly SealKey[];
 }
@@ -42,7 +41,6 @@ export function readConfig(raw: RawConfig): Config {
     logLevel: logLevel(raw),
     eventRetentionMs: positive(raw, "EVENT_RETENTION_DAYS") * DAY_MS,
     maxUploadBytes: Math.floor(positive(raw, "MAX_UPLOAD_BYTES")),
-    maxQueryRows: Math.floor(positive(raw, "MAX_QUERY_ROWS")),
     operatorSecret: matching(raw, "OPERATOR_CLIENT_SECRET", new RegExp(`^[\\x21-\\x7e]{${MIN_SECRET_CHARS},512}$`)),
     sealKeys: sealKeys.value,
   };

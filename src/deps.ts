@@ -67,7 +67,6 @@ export function createDeps(env: Env): Deps {
     access: oauth.access,
     contentUrl: config.contentUrl,
     maxUploadBytes: config.maxUploadBytes,
-    maxQueryRows: config.maxQueryRows,
   });
 
   const http = { names, pathPrefix, publicUrl, clock, random, log, verifier: oauth.verifier };

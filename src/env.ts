@@ -19,7 +19,6 @@ export interface Env {
   readonly LOG_LEVEL: string;
   readonly EVENT_RETENTION_DAYS: string;
   readonly MAX_UPLOAD_BYTES: string;
-  readonly MAX_QUERY_ROWS: string;
 
   readonly OPERATOR_CLIENT_SECRET: string;
   readonly SEAL_KEYS: string;

@@ -66,7 +66,6 @@ export interface MediaDeps {
   /** Origin of content addresses; empty: the origin of the service. */
   readonly contentUrl: string;
   readonly maxUploadBytes: number;
-  readonly maxQueryRows: number;
 }
 
 export interface Media {

@@ -61,6 +61,16 @@ describe("DELETE /topics/{owner}/{eventType}", () => {
     expect(payloads(await topic.read())).toEqual(["new"]);
   });
 
+  it("202 also after a reader stopped in the middle of the log", async () => {
+    const topic = await makeTopic(app);
+    const { logs } = await objectsOf(topic);
+    for (let at = 0; at < 5; at++) await topic.put({ payload: "x" });
+    expect(await logs[0]!.read(0, 1, 0, 1)).toMatchObject({ atEnd: false });
+    await topic.put({ payload: "y" });
+    expect((await remove(topic)).status).toBe(202);
+    expect(await tablesOf(logs[0] as unknown as DurableObjectStub)).toEqual([]);
+  });
+
   it("202 again while it is being deleted", async () => {
     const topic = await makeTopic(app);
     await topic.put({ payload: "a" });

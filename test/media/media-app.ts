@@ -70,7 +70,6 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
     },
     contentUrl: "",
     maxUploadBytes: 100 * 1024 * 1024,
-    maxQueryRows: 50_000,
     ...overrides,
   });
   const app = new Hono();
