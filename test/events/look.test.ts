@@ -26,6 +26,7 @@ async function lookAtAll(topic: TestTopic, limit: number): Promise<string[]> {
     const { events, next } = await look(topic, `?limit=${limit}${after}`);
     expect(events.length).toBeLessThanOrEqual(limit);
     seen.push(...events.map((event) => event.payload));
+    expect(new Set(seen).size).toBe(seen.length);
     if (next === null) return seen;
     expect(next).toBe(events.at(-1)!.id);
     after = `&after=${next}`;
