@@ -195,6 +195,14 @@ describe("POST …/seek", () => {
     expect((await topic.read()).response.headers.get("plat-delivery-attempt")).toBe("1");
   });
 
+  it("200: the count of deliveries begins anew", async () => {
+    const topic = await makeTopic(app);
+    await topic.put(texts("a"));
+    await topic.post("release", { token: (await topic.read()).token });
+    await topic.post("seek", { to: "oldest" });
+    expect((await topic.read()).response.headers.get("plat-delivery-attempt")).toBe("1");
+  });
+
   it("200 to the oldest after retention: nothing counts as lost", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts("a", "b"));
