@@ -14,6 +14,8 @@ const ALLOWED_HEADERS = [
   "If-Modified-Since",
 ];
 const EXPOSED_HEADERS = ["Link", "Location", "ETag", "Retry-After", "Content-Range", "Content-Disposition"];
+/** The platform's own ones, without its prefix. */
+const EXPOSED_SUFFIXES = ["request-id", "delivery-attempt", "events-lost"];
 const PREFLIGHT_MAX_AGE_SEC = 7200;
 
 export function preflight(methods: readonly string[], names: Names): Response {
@@ -28,5 +30,5 @@ export function preflight(methods: readonly string[], names: Names): Response {
 
 export function allowAnyOrigin(headers: Headers, names: Names): void {
   headers.set("access-control-allow-origin", "*");
-  headers.set("access-control-expose-headers", [...EXPOSED_HEADERS, names.header("request-id")].join(", "));
+  headers.set("access-control-expose-headers", [...EXPOSED_HEADERS, ...EXPOSED_SUFFIXES.map(names.header)].join(", "));
 }
