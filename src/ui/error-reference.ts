@@ -3,13 +3,12 @@ import { PROBLEM_TYPES } from "../http/errors.ts";
 
 /** The page that `moreInfo` of every error leads to: what each type means and what to do. */
 export async function errorReferencePage(): Promise<Response> {
-  const rows = Object.entries(PROBLEM_TYPES).map(
+  const entries = Object.entries(PROBLEM_TYPES).map(
     ([type, { status, advice }]) =>
-      html`<tr id="${type}">
-        <td>${status}</td>
-        <td><code>${type}</code></td>
-        <td>${advice}</td>
-      </tr>`,
+      html`<div id="${type}">
+        <dt><code>${type}</code> <span>${status}</span></dt>
+        <dd>${withCode(advice)}</dd>
+      </div>`,
   );
   const page = await html`<!doctype html>
     <html lang="en">
@@ -25,45 +24,44 @@ export async function errorReferencePage(): Promise<Response> {
               sans-serif;
           }
           body {
-            max-width: 60rem;
+            max-width: 44rem;
             margin: 2rem auto;
             padding: 0 1rem;
           }
-          table {
-            border-collapse: collapse;
-            width: 100%;
+          h1 {
+            line-height: 1.2;
           }
-          th,
-          td {
-            text-align: left;
-            vertical-align: top;
-            padding: 0.5rem 0.75rem;
-            border-bottom: 1px solid #8886;
+          dl > div {
+            padding: 0.75rem 1rem;
+            border-bottom: 1px solid #8885;
             overflow-wrap: anywhere;
           }
-          tr:target {
+          dl > div:target {
             background: #fc03;
+            border-radius: 0.5rem;
+          }
+          dt {
+            font-weight: 600;
+          }
+          dt span {
+            font-weight: 400;
+            opacity: 0.75;
+          }
+          dd {
+            margin: 0.25rem 0 0;
           }
         </style>
       </head>
       <body>
-        <h1>Errors of this platform</h1>
-        <p>
-          Every error answer is JSON: <code>status</code>, <code>type</code>, <code>message</code>,
-          <code>moreInfo</code>, <code>details</code>.
-        </p>
-        <table>
-          <thead>
-            <tr>
-              <th>Status</th>
-              <th>Type</th>
-              <th>What to do</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${rows}
-          </tbody>
-        </table>
+        <main>
+          <h1>Errors of this platform</h1>
+          <p>
+            Every error answer is JSON with <code>status</code>, <code>type</code>, <code>message</code>,
+            <code>moreInfo</code> and <code>details</code>. The message says what was wrong with this request; below
+            stands what to do about each type.
+          </p>
+          <dl>${entries}</dl>
+        </main>
       </body>
     </html>`;
   return new Response(page, {
@@ -76,3 +74,7 @@ export async function errorReferencePage(): Promise<Response> {
     },
   });
 }
+
+/** Words between backticks as code. */
+const withCode = (text: string) =>
+  text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
