@@ -141,14 +141,15 @@ CREATE TABLE signing_key (
   published_until INTEGER
 ) STRICT, WITHOUT ROWID;
 
--- One row revokes a token (`kind` token, `key` jti), all of a grant, or all that a client, user, tenant or session got
--- up to `issued_until_sec`. `seq` only grows, so a copy is brought up to date by what is new. A row goes when every
--- token that it can concern has expired.
+-- One row revokes a token (`kind` token, `key` its id), a grant or a session for good (`until_ms` is then the largest
+-- number), or all that a client, tenant or user got by records read at `until_ms` or before. Both that time and the time
+-- that a token carries are this database's own, so no clock of an isolate matters. `seq` only grows, so a copy is brought
+-- up to date by what is new. A row goes when every token that it can concern has expired.
 CREATE TABLE revocation (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   kind TEXT NOT NULL CHECK (kind IN ('token', 'grant', 'client', 'user', 'tenant', 'session')),
   key TEXT NOT NULL,
-  issued_until_sec INTEGER NOT NULL,
+  until_ms INTEGER NOT NULL,
   expires_sec INTEGER NOT NULL,
   UNIQUE (kind, key)
 ) STRICT;
@@ -164,4 +165,3 @@ CREATE TABLE audit (
   outcome TEXT NOT NULL,
   reason TEXT NOT NULL
 ) STRICT;
-CREATE INDEX audit_by_time ON audit (at);

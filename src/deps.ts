@@ -8,6 +8,7 @@ import { createMedia, type Media } from "./media/routes.ts";
 import { createOAuth, type OAuth } from "./oauth/create.ts";
 import { createBuiltIn } from "./platform/built-in.ts";
 import { systemClock, type Clock } from "./platform/clock.ts";
+import { guardDatabase } from "./platform/database.ts";
 import { createLog, type Log } from "./platform/log.ts";
 import { createNames } from "./platform/names.ts";
 import { systemRandom } from "./platform/random.ts";
@@ -32,18 +33,10 @@ export function createDeps(env: Env): Deps {
   const random = systemRandom;
   const log = createLog(config.logLevel);
   const sealer = createSealer(config.sealKeys, random);
-  const db = env.DB;
+  const db = guardDatabase(env.DB);
 
   const { pathPrefix, publicUrl, operatorSecret } = config;
   const oauth = createOAuth({ names, builtIn, db, sealer, random, log, pathPrefix, publicUrl, operatorSecret });
-  const adminRoutes = createAdminRoutes({
-    names,
-    builtIn,
-    db,
-    random,
-    recordsChanged: oauth.recordsChanged,
-    revokeStatement: oauth.revokeStatement,
-  });
   const events = createEvents({
     names,
     log,
@@ -53,6 +46,16 @@ export function createDeps(env: Env): Deps {
     topicConsumers: env.TOPIC_CONSUMER,
     access: oauth.access,
     retentionMs: config.eventRetentionMs,
+  });
+  const adminRoutes = createAdminRoutes({
+    names,
+    builtIn,
+    db,
+    random,
+    allowLoopback: config.allowLoopback,
+    recordsChanged: oauth.recordsChanged,
+    voidStatement: oauth.voidStatement,
+    topicsOf: events.topicsOf,
   });
   const media = createMedia({
     names,

@@ -96,6 +96,8 @@ beforeAll(async () => {
   const read = await send(`${topic}/read`, "POST", access, {});
   await send(`${topic}/commit`, "POST", access, { token: read.token });
 
+  await send(topic, "DELETE", access);
+
   const file = await send("/media/v2/public/files?clip=10x10", "POST", access, { "Content-Type": "image/png" });
   const context = createExecutionContext();
   await app.fetch(

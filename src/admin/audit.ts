@@ -1,5 +1,4 @@
-import type { Paging } from "../http/paging.ts";
-import { pageLinks, toPage } from "../http/paging.ts";
+import { invalidCursor, pageLinks, toPage } from "../http/paging.ts";
 import { defineRoute, json, scoped, type Route } from "../http/route.ts";
 
 /** The audit log: who changed what, newest first. It never holds a secret: bodies are not kept, only addresses. */
@@ -44,16 +43,17 @@ export const auditRoute = (db: D1Database): Route =>
     access: scoped("admin"),
     paged: true,
     handle: async (call) => {
-      const { results } = await page(db, call.paging).all<AuditRow>();
+      const before = call.paging.cursor?.[0] ?? Number.MAX_SAFE_INTEGER;
+      if (typeof before !== "number") return invalidCursor();
+      const { pageSize, skip } = call.paging;
+      const { results } = await db
+        .prepare(PAGE)
+        .bind(before, pageSize + 1, skip)
+        .all<AuditRow>();
       const found = toPage(results, call.paging, (row) => [row.seq]);
       return json(200, found.items.map(toJson), { link: pageLinks(call.url, call.paging, found) });
     },
   });
-
-function page(db: D1Database, paging: Paging): D1PreparedStatement {
-  const before = Number(paging.cursor?.[0] ?? Number.MAX_SAFE_INTEGER);
-  return db.prepare(PAGE).bind(before, paging.pageSize + 1, paging.skip);
-}
 
 const toJson = (row: AuditRow): object => ({
   at: row.at,

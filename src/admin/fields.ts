@@ -5,7 +5,8 @@ import { matching, text } from "../http/validate.ts";
 
 /** Fields that several resources have, with their limits. */
 export const tenantId = matching(PATTERNS.tenant);
-export const identifier = matching(/^[a-z0-9][a-z0-9._-]{0,63}$/);
+/** Of organizations, roles, services, packages and clients. The contract has no pattern for them (decision 42). */
+export const identifier = matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/);
 export const displayName = text(200);
 export const scopePattern = matching(PATTERNS.scope);
 export const scopeList = z.array(scopePattern).check(z.maxLength(500));

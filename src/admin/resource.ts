@@ -1,18 +1,28 @@
+import * as z from "zod/mini";
 import type { Principal } from "../http/auth.ts";
 import { notFound, problem, type Problem } from "../http/errors.ts";
-import { pageLinks, toPage, type Paging } from "../http/paging.ts";
-import { defineRoute, empty, json, jsonBody, scoped, type Call, type Route } from "../http/route.ts";
+import { invalidCursor, pageLinks, toPage } from "../http/paging.ts";
+import {
+  defineRoute,
+  empty,
+  json,
+  jsonBody,
+  optionalJsonBody,
+  scoped,
+  type Answer,
+  type Call,
+  type Route,
+} from "../http/route.ts";
 import type { Schema } from "../http/validate.ts";
-import * as z from "zod/mini";
-import { auditStatement } from "./audit.ts";
+import { auditStatement, type AuditEntry } from "./audit.ts";
 
 /**
  * What every resource of the operator service has in common (contract section 5): PUT makes or replaces, GET shows,
  * DELETE removes, GET on the collection lists. A resource gives its SQL; this file runs it.
  *
- * A change and its audit row are one transaction. References are checked twice: first by `faults` or `users`, so that
- * the answer can name them, then by the database's foreign keys, so that nothing slips in between. When a key does
- * refuse, the first check is run again and now finds the cause.
+ * A change, its audit row and what it voids are one transaction. References are checked twice: first by `faults` or
+ * `users`, so that the answer can name them, then by the database's foreign keys and conditions, so that nothing slips in
+ * between. When one of those refuses, the first check is run again and now finds the cause.
  */
 export interface Resource<B> {
   /** One of it, for people: `organization`. */
@@ -22,23 +32,33 @@ export interface Resource<B> {
   /** Name of the last path parameter. */
   readonly key: string;
   readonly params: Schema<Params>;
-  /** Of the collection, where it lies below another resource. */
-  readonly ownerParams?: Schema<Params>;
+  /** A collection below another resource: its path parameters, and a statement that finds a row while that exists. */
+  readonly owner?: { readonly params: Schema<Params>; exists(params: Params): D1PreparedStatement };
   readonly body: Schema<B>;
+  /** A body that says nothing may be left out. */
+  readonly bodyOptional?: boolean;
+  /** The refusal where this one is built in and cannot be changed. */
+  builtIn?(params: Params): Problem | undefined;
   put(change: Change<B>): Promise<PutPlan | Problem>;
-  /** Rows that stand in the way of this change: `{type, field, message}`. */
+  /** Rows that stand in the way of this change: `{type, field, message}`; `absent` is a parent that is not there. */
   faults?(change: Change<B>): D1PreparedStatement;
   /** At most one row. */
   select(params: Params): D1PreparedStatement;
-  /** `pageSize + 1` rows ordered by the key, after the cursor or behind `skip`. */
-  page(params: Params, paging: Paging): D1PreparedStatement;
+  /** `pageSize + 1` rows ordered by `page_key`, after `after` or behind `skip`. */
+  page(params: Params, page: PageRequest): D1PreparedStatement;
   toJson(row: Row): object;
-  /** Undefined for what is built in and has no row. */
-  remove(params: Params, nowMs: number): RemovePlan | Problem;
+  remove(params: Params, nowMs: number): RemovePlan | Promise<RemovePlan>;
 }
 
 export type Params = Readonly<Record<string, string>>;
 export type Row = Readonly<Record<string, string | number | null>>;
+
+export interface PageRequest {
+  /** The empty text comes before every key. */
+  readonly after: string;
+  readonly limit: number;
+  readonly skip: number;
+}
 
 export interface Change<B> {
   readonly params: Params;
@@ -48,15 +68,16 @@ export interface Change<B> {
 
 export interface PutPlan {
   readonly writes: readonly D1PreparedStatement[];
-  /** Shown in this answer alone: a secret that was just made. */
-  readonly once?: object;
+  /** Shown in this answer alone, a secret that was just made, if `write` (one of the writes) is what stored it. */
+  readonly once?: { readonly fields: object; readonly write: D1PreparedStatement };
 }
 
 export interface RemovePlan {
   /** What uses it: rows `{kind, id}`, a few of them; any row refuses. */
   readonly users?: D1PreparedStatement;
-  /** The resource's own row last: whether that one changed anything decides about the audit row. */
-  readonly deletes: readonly D1PreparedStatement[];
+  readonly delete: D1PreparedStatement;
+  /** Runs behind the audit row, and so with `changes()` above 0 exactly when something was removed. */
+  readonly andThen?: D1PreparedStatement;
 }
 
 export interface ResourceDeps {
@@ -70,43 +91,45 @@ export const NAMED_USERS = 5;
 const CONFIGURE = scoped("admin");
 const NO_PARAMS: Schema<Params> = z.object({});
 
+type AdminCall<B> = Call<Params, unknown, B, Principal>;
+
 export function resourceRoutes<B>(resource: Resource<B>, deps: ResourceDeps): Route[] {
   const onePath = `${resource.collection}/{${resource.key}}`;
-  const { params } = resource;
+  const { params, noun } = resource;
   return [
     defineRoute({
       method: "GET",
       path: resource.collection,
-      summary: `List every ${resource.noun}`,
+      summary: `List every ${noun}`,
       access: CONFIGURE,
-      params: resource.ownerParams ?? NO_PARAMS,
+      params: resource.owner?.params ?? NO_PARAMS,
       paged: true,
       handle: (call) => list(call, resource),
     }),
     defineRoute({
       method: "PUT",
       path: onePath,
-      summary: `Make or replace the ${resource.noun}`,
+      summary: `Make or replace the ${noun}`,
       access: CONFIGURE,
       params,
-      body: jsonBody(resource.body),
+      body: resource.bodyOptional === true ? optionalJsonBody(resource.body) : jsonBody(resource.body),
       handle: (call) => put(call, resource, deps),
     }),
     defineRoute({
       method: "GET",
       path: onePath,
-      summary: `Show the ${resource.noun}`,
+      summary: `Show the ${noun}`,
       access: CONFIGURE,
       params,
       handle: async (call) => {
         const row = await resource.select(call.params).first<Row>();
-        return row === null ? notFound(resource.noun) : json(200, resource.toJson(row));
+        return row === null ? notFound(noun) : json(200, resource.toJson(row));
       },
     }),
     defineRoute({
       method: "DELETE",
       path: onePath,
-      summary: `Remove the ${resource.noun}`,
+      summary: `Remove the ${noun}`,
       access: CONFIGURE,
       params,
       produces: "any",
@@ -115,88 +138,91 @@ export function resourceRoutes<B>(resource: Resource<B>, deps: ResourceDeps): Ro
   ];
 }
 
-async function list<B>(call: Call<Params, unknown, unknown, Principal>, resource: Resource<B>): Promise<Response> {
-  const { results } = await resource.page(call.params, call.paging).all<Row>();
+async function list<B>(call: AdminCall<unknown>, resource: Resource<B>): Promise<Answer> {
+  const { cursor, pageSize, skip } = call.paging;
+  const after = cursor?.[0] ?? "";
+  if (typeof after !== "string" || (cursor?.length ?? 1) !== 1) return invalidCursor();
+  if ((await resource.owner?.exists(call.params).first()) === null) return notFound("parent");
+  const { results } = await resource.page(call.params, { after, limit: pageSize + 1, skip }).all<Row>();
   const page = toPage(results, call.paging, (row) => [row["page_key"] ?? null]);
   return json(200, page.items.map(resource.toJson), { link: pageLinks(call.url, call.paging, page) });
 }
 
-async function put<B>(
-  call: Call<Params, unknown, B, Principal>,
-  resource: Resource<B>,
-  deps: ResourceDeps,
-): Promise<Response | Problem> {
-  const change: Change<B> = { params: call.params, body: call.body, nowMs: call.nowMs };
-  const refused = await findFaults(resource, change);
+async function put<B>(call: AdminCall<B | undefined>, resource: Resource<B>, deps: ResourceDeps): Promise<Answer> {
+  const change: Change<B> = { params: call.params, body: call.body ?? ({} as B), nowMs: call.nowMs };
+  const refused = resource.builtIn?.(call.params) ?? (await findFaults(resource, change));
   if (refused !== undefined) return refused;
   const plan = await resource.put(change);
   if ("problem" in plan) return plan;
   const select = resource.select(call.params);
   try {
-    const results = await deps.db.batch<Row>([select, ...plan.writes, audited(call, "put", "always", deps), select]);
+    const audit = auditStatement(deps.db, "always", auditEntry(call, "put", resource));
+    const results = await deps.db.batch<Row>([select, ...plan.writes, audit, select]);
     const created = results[0]?.results.length === 0;
     const row = results.at(-1)?.results[0];
     if (row === undefined) throw new Error(`${resource.noun} is missing after it was written`);
-    deps.recordsChanged();
-    return json(created ? 201 : 200, { ...resource.toJson(row), ...plan.once });
+    const stored = plan.once === undefined ? undefined : results[1 + plan.writes.indexOf(plan.once.write)];
+    const shown = stored?.meta.changes === 1 ? plan.once?.fields : {};
+    return json(created ? 201 : 200, { ...resource.toJson(row), ...shown });
   } catch (thrown) {
     const cause = await findFaults(resource, change);
     if (cause !== undefined) return cause;
     throw thrown;
+  } finally {
+    // Whatever became of the answer: it may have been written.
+    deps.recordsChanged();
   }
 }
 
-async function remove<B>(
-  call: Call<Params, unknown, unknown, Principal>,
-  resource: Resource<B>,
-  deps: ResourceDeps,
-): Promise<Response | Problem> {
-  const plan = resource.remove(call.params, call.nowMs);
-  if ("problem" in plan) return plan;
+async function remove<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: ResourceDeps): Promise<Answer> {
+  const builtIn = resource.builtIn?.(call.params);
+  if (builtIn !== undefined) return builtIn;
+  const plan = await resource.remove(call.params, call.nowMs);
   const used = await findUsers(resource.noun, plan);
   if (used !== undefined) return used;
-  const select = resource.select(call.params);
   try {
-    const results = await deps.db.batch<Row>([select, ...plan.deletes, audited(call, "delete", "if changed", deps)]);
-    if (results[0]?.results.length === 0) return notFound(resource.noun);
-    deps.recordsChanged();
-    return empty(204);
+    const audit = auditStatement(deps.db, "if changed", auditEntry(call, "delete", resource));
+    const [removed] = await deps.db.batch([plan.delete, audit, ...(plan.andThen === undefined ? [] : [plan.andThen])]);
+    if (removed?.meta.changes !== 0) return empty(204);
+    // Nothing was there, or something came to use it in between.
+    return (await findUsers(resource.noun, plan)) ?? notFound(resource.noun);
   } catch (thrown) {
     const cause = await findUsers(resource.noun, plan);
     if (cause !== undefined) return cause;
     throw thrown;
+  } finally {
+    deps.recordsChanged();
   }
 }
 
-const audited = (
-  call: Call<Params, unknown, unknown, Principal>,
-  action: string,
-  when: "always" | "if changed",
-  deps: ResourceDeps,
-): D1PreparedStatement =>
-  auditStatement(deps.db, when, {
-    atMs: call.nowMs,
-    requestId: call.requestId,
-    actor: call.principal.clientId,
-    action,
-    subject: call.url.pathname.slice(call.url.pathname.indexOf("/admin/v1/") + "/admin/v1/".length),
-  });
+const auditEntry = <B>(call: AdminCall<unknown>, action: string, { collection, key }: Resource<B>): AuditEntry => ({
+  atMs: call.nowMs,
+  requestId: call.requestId,
+  actor: call.principal.clientId,
+  action,
+  subject: `${collection}/{${key}}`.slice(1).replaceAll(/\{(\w+)\}/g, (_, name: string) => call.params[name] ?? ""),
+});
 
-/** A name that is taken is a conflict; whatever else is in the way is wrong input. */
+/** A parent that is not there is 404, a name that is taken a conflict, whatever else is in the way wrong input. */
 async function findFaults<B>(resource: Resource<B>, change: Change<B>): Promise<Problem | undefined> {
   const found = await resource.faults?.(change).all<{ type: string; field: string; message: string }>();
   const details = found?.results ?? [];
   if (details.length === 0) return undefined;
   const message = details.map((detail) => detail.message).join(" ");
-  const taken = details.some((detail) => detail.type === "taken");
-  return problem(taken ? "conflict_resource" : "validation_violation", message, { details });
+  const has = (type: string): boolean => details.some((detail) => detail.type === type);
+  if (has("absent")) return problem("element_resource_non_existing", message);
+  return problem(has("taken") ? "conflict_resource" : "validation_violation", message, { details });
 }
 
 async function findUsers(noun: string, plan: RemovePlan): Promise<Problem | undefined> {
   const found = await plan.users?.all<{ kind: string; id: string }>();
   const users = found?.results ?? [];
   if (users.length === 0) return undefined;
-  const details = users.map(({ kind, id }) => ({ type: "in_use", field: kind, message: `The ${kind} ${id} uses it.` }));
+  const details = users.map(({ kind, id }) => ({
+    type: "in_use",
+    field: kind,
+    message: `The ${kind} ${id} uses it.`,
+  }));
   return problem("conflict_resource", `The ${noun} is in use and cannot be removed.`, { details });
 }
 

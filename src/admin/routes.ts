@@ -25,8 +25,17 @@ export interface AdminDeps extends ResourceDeps {
   readonly names: Names;
   readonly builtIn: BuiltIn;
   readonly random: Random;
-  /** Port to the OAuth room: ends what the client, tenant or user got so far, as a part of the same transaction. */
-  revokeStatement(kind: "client" | "tenant" | "user", key: string, nowMs: number): D1PreparedStatement;
+  /** Whether plain http and loopback addresses may be registered. */
+  readonly allowLoopback: boolean;
+  /** Port to the OAuth room: voids what the client, tenant or user got until now, as a part of the same transaction. */
+  voidStatement(
+    kind: "client" | "tenant" | "user",
+    key: string,
+    nowMs: number,
+    when: "always" | "if changed",
+  ): D1PreparedStatement;
+  /** Port to the events room: some topics of an owner, a client's name, as rows `{kind, id}`. */
+  topicsOf(owner: string, limit: number): D1PreparedStatement;
 }
 
 export function createAdminRoutes(deps: AdminDeps): Route[] {

@@ -26,6 +26,8 @@ export interface EventsDeps {
 
 export interface Events {
   readonly routes: readonly Route[];
+  /** Some topics of an owner, as rows `{kind, id}`, for whoever wants to remove or rename the owner. */
+  topicsOf(owner: string, limit: number): D1PreparedStatement;
   /** Goes on with deletions that were begun. */
   sweep(): Promise<void>;
 }
@@ -46,5 +48,9 @@ export function createEvents(deps: EventsDeps): Events {
   const directory = new TopicDirectory(store);
   const access = new TopicAccess(clients, names);
   const room: EventsRoom = { names, log, random, store, directory, access, clients, logs, consumers, retentionMs };
-  return { routes: [...topicRoutes(room), ...consumeRoutes(room)], sweep: () => sweepTopics(room) };
+  return {
+    routes: [...topicRoutes(room), ...consumeRoutes(room)],
+    topicsOf: store.ownedBy,
+    sweep: () => sweepTopics(room),
+  };
 }

@@ -13,6 +13,8 @@ export interface TopicStore {
   markDeleting(id: TopicId): Promise<Topic | undefined>;
   /** Some of the topics that are being deleted, the oldest first. */
   listDeleting(limit: number): Promise<readonly Topic[]>;
+  /** Some topics of an owner, as rows `{kind, id}`. */
+  ownedBy(owner: string, limit: number): D1PreparedStatement;
   /** Removes the row of a topic that is being deleted. */
   remove(topic: Topic): Promise<void>;
 }
@@ -32,6 +34,8 @@ export const TOPIC_SQL = {
   markDeleting: `UPDATE topic SET state = 'deleting' WHERE name = ? AND state = 'active'`,
   listDeleting: `SELECT owner, event_type, description, shards, incarnation, state, created_at FROM topic
     WHERE state = 'deleting' ORDER BY created_at LIMIT ?`,
+  // "/" follows "." in ASCII: every name that starts with the owner and a dot.
+  ownedBy: `SELECT 'topic' AS kind, name AS id FROM topic WHERE name >= ?1 || '.' AND name < ?1 || '/' LIMIT ?2`,
   remove: `DELETE FROM topic WHERE name = ? AND incarnation = ? AND state = 'deleting'`,
 } as const;
 
@@ -77,6 +81,7 @@ export function createTopicStore(db: D1Database): TopicStore {
       const { results } = await db.prepare(TOPIC_SQL.listDeleting).bind(limit).all<TopicRow>();
       return results.map(toTopic);
     },
+    ownedBy: (owner, limit) => db.prepare(TOPIC_SQL.ownedBy).bind(owner, limit),
     async remove(topic) {
       await db.prepare(TOPIC_SQL.remove).bind(nameOf(topic), topic.incarnation).run();
     },

@@ -31,6 +31,8 @@ export interface TokenVerifier {
 export interface ClientAccess {
   /** Whether a token of this client could name this tenant: its own, or one that subscribes to its service. */
   mayActFor(clientId: string, tenant: string, nowMs: number): Promise<boolean>;
+  /** Whether the client is a service's, and so may act for tenants besides its own. */
+  servesOthers(clientId: string, nowMs: number): Promise<boolean>;
   /** Whether the client is registered for the scope (full name), whatever its token carries. */
   listsScope(clientId: string, scope: string, nowMs: number): Promise<boolean>;
 }

@@ -9,6 +9,8 @@ const MAX_JSON_DEPTH = 64;
 export async function readBytes(request: Request, maxBytes: number): Promise<Result<Uint8Array<ArrayBuffer>, Problem>> {
   const tooLarge = () => err(problem("bad_payload_size", `The body is larger than ${maxBytes} bytes.`));
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) return tooLarge();
+  if ((request.headers.get("content-encoding") ?? "identity").trim().toLowerCase() !== "identity")
+    return err(problem("unsupported_request_content_type", "Send the body without a Content-Encoding."));
   if (request.body === null) return ok(new Uint8Array(0));
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -67,8 +69,11 @@ export async function readForm(request: Request, maxBytes: number): Promise<Resu
 export const mediaType = (contentType: string | null): string =>
   (contentType ?? "").split(";")[0]!.trim().toLowerCase();
 
+/** JSON is UTF-8 (RFC 8259 8.1); a label that says otherwise is not believed. */
 function isJson(contentType: string | null): boolean {
   const type = mediaType(contentType);
+  const charset = /;\s*charset="?([^";\s]+)/i.exec(contentType ?? "")?.[1] ?? "utf-8";
+  if (!/^utf-?8$/i.test(charset)) return false;
   return type === "" || type === "application/json" || type.endsWith("+json");
 }
 

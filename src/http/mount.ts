@@ -1,5 +1,6 @@
 import type { Context, Hono } from "hono";
 import type { Clock } from "../platform/clock.ts";
+import { StoreUnavailable } from "../platform/database.ts";
 import { describeError, type Log } from "../platform/log.ts";
 import type { Names } from "../platform/names.ts";
 import { randomId, type Random } from "../platform/random.ts";
@@ -80,7 +81,12 @@ async function answer(
     outcome = await dispatch(call, (caller) => (principal = caller));
   } catch (thrown) {
     deps.log.error("request failed", { requestId, path: url.pathname, error: describeError(thrown) });
-    outcome = problem("internal_service_error", "The request could not be completed.");
+    outcome =
+      thrown instanceof StoreUnavailable
+        ? problem("service_temporarily_unavailable", "The request could not be completed now.", {
+            headers: { "retry-after": "5" },
+          })
+        : problem("internal_service_error", "The request could not be completed.");
   }
   if (isProblem(outcome)) {
     const { type, reason } = outcome;
@@ -215,12 +221,24 @@ async function readBody(route: Route, request: Request): Promise<Result<unknown,
 
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
 
-const acceptsJson = (accept: string | null): boolean =>
-  accept === null || accept.trim() === "" || /(\*\/\*|application\/\*|application\/(?:[\w.-]+\+)?json)/i.test(accept);
+/** Whether one of the ranges of `Accept` covers JSON; one with `q=0` says that it does not. */
+function acceptsJson(accept: string | null): boolean {
+  if (accept === null || accept.trim() === "") return true;
+  return accept.split(",").some((range) => {
+    const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
+    const refused = parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
+    return !refused && ["*/*", "application/*", "application/json"].includes(type);
+  });
+}
 
+/** The address as the outside knows it. Set part by part: a path that starts with two slashes is no host. */
 function publicUrlOf(requestUrl: string, deps: HttpDeps): URL {
   const url = new URL(requestUrl);
-  return deps.publicUrl === "" ? url : new URL(`${url.pathname}${url.search}`, deps.publicUrl);
+  if (deps.publicUrl === "") return url;
+  const known = new URL(deps.publicUrl);
+  known.pathname = url.pathname;
+  known.search = url.search;
+  return known;
 }
 
 async function finish(

@@ -71,9 +71,13 @@ function readNumber(query: URLSearchParams, name: string, fallback: number, max:
   return err(invalid("out_of_range_parameter", name, `${name} must be one whole number from 1 to ${max}.`));
 }
 
+/** A cursor that is none of ours, or one of another collection. */
+export const invalidCursor = (): Problem =>
+  invalid("invalid_query_parameter", "cursor", "cursor must come unchanged from a next link.");
+
 function readCursor(text: string | null): Result<readonly CursorPart[] | undefined, Problem> {
   if (text === null) return ok(undefined);
-  const wrong = () => err(invalid("invalid_query_parameter", "cursor", "cursor must come unchanged from a next link."));
+  const wrong = () => err(invalidCursor());
   if (text.length > MAX_CURSOR_CHARS) return wrong();
   const json = fromUtf8(fromBase64Url(text) ?? new Uint8Array(0));
   try {

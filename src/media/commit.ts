@@ -6,7 +6,7 @@ import { sha256Hex } from "../platform/hash.ts";
 import { PATTERNS } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { fileNameOf, masterKey } from "./blob-store.ts";
-import { fileCaller, type MediaContext } from "./context.ts";
+import { fileCaller, reachesTenant, type MediaContext } from "./context.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
 import { LIMITS } from "./limits.ts";
 import { filePath, type Visibility } from "./links.ts";
@@ -23,7 +23,7 @@ export const commitFile = (media: MediaContext, visibility: Visibility): Route =
     query: z.object({ tenant: z.optional(matching(PATTERNS.tenant)) }),
     body: jsonObjectBody(LIMITS.metadataMaxBytes, true),
     async handle({ principal, params: { fileId }, query, body, nowMs, publicBase, after }) {
-      const caller = fileCaller(principal, visibility);
+      const caller = await fileCaller(media, principal, visibility, fileId, nowMs);
       if (!caller.ok) return toProblem(caller.error);
       const tenant = await tenantOf(media, principal, query.tenant, nowMs);
       if (!tenant.ok) return toProblem(tenant.error);
@@ -44,9 +44,7 @@ async function tenantOf(
 ): Promise<Result<string, MediaFailure>> {
   const tenant = named ?? principal.tenant;
   if (tenant === "") return err({ kind: "no_tenant" });
-  if (tenant === principal.tenant) return ok(tenant);
-  const allowed = !principal.tenantExplicit && (await media.access.mayActFor(principal.clientId, tenant, nowMs));
-  return allowed ? ok(tenant) : err({ kind: "foreign_tenant" });
+  return (await reachesTenant(media, principal, tenant, nowMs)) ? ok(tenant) : err({ kind: "foreign_tenant" });
 }
 
 interface CommitRequest {

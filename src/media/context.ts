@@ -26,9 +26,40 @@ export interface MediaContext {
   readonly maxUploadBytes: number;
 }
 
-/** Whose files a token reaches (contract 4.4): its client's and, when it names a tenant, that tenant's alone. */
-export function fileCaller(principal: Principal, visibility: Visibility): Result<FileCaller, MediaFailure> {
-  if (principal.clientName === "") return err({ kind: "no_client_name" });
-  const tenant = principal.tenantExplicit ? principal.tenant : undefined;
-  return ok({ client: principal.clientName, visibility, tenant });
+/** The name that files go by; a token of no client has none. */
+export const ownerName = (principal: Principal): Result<string, MediaFailure> =>
+  principal.clientName === "" ? err({ kind: "no_client_name" }) : ok(principal.clientName);
+
+/**
+ * Whether a token reaches files of a tenant (contract 4.4): its own, and, unless it names one, those for which its
+ * client could be granted a token now. A subscription that was cancelled ends it.
+ */
+export async function reachesTenant(
+  media: MediaContext,
+  principal: Principal,
+  tenant: string,
+  nowMs: number,
+): Promise<boolean> {
+  if (tenant === principal.tenant) return true;
+  return !principal.tenantExplicit && (await media.access.mayActFor(principal.clientId, tenant, nowMs));
+}
+
+/**
+ * The caller of an operation on one file: its client's files of one tenant. Which tenant is a question only for a
+ * service's client whose token names none; then the file's own row answers it.
+ */
+export async function fileCaller(
+  media: MediaContext,
+  principal: Principal,
+  visibility: Visibility,
+  fileId: string,
+  nowMs: number,
+): Promise<Result<FileCaller, MediaFailure>> {
+  const client = ownerName(principal);
+  if (!client.ok) return client;
+  const own = { client: client.value, visibility, tenant: principal.tenant };
+  if (principal.tenantExplicit || !(await media.access.servesOthers(principal.clientId, nowMs))) return ok(own);
+  const tenant = await media.files.tenantOf(fileId, client.value, visibility);
+  if (tenant === undefined || tenant === "") return ok(own);
+  return (await reachesTenant(media, principal, tenant, nowMs)) ? ok({ ...own, tenant }) : err({ kind: "no_file" });
 }

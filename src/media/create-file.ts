@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { defineRoute, json, optionalJsonBody, scoped, type Route } from "../http/route.ts";
 import { randomId } from "../platform/random.ts";
-import { fileCaller, type MediaContext } from "./context.ts";
+import { ownerName, type MediaContext } from "./context.ts";
 import { isContentType, isMasterType } from "./content-type.ts";
 import { toProblem } from "./failure.ts";
 import { newFileId } from "./file-id.ts";
@@ -29,8 +29,8 @@ export const createFile = (media: MediaContext, visibility: Visibility): Route =
     query: z.object(variantParameters),
     body: optionalJsonBody(z.object({ "Content-Type": z.optional(contentType) })),
     async handle({ principal, query, body, nowMs, publicBase }) {
-      const caller = fileCaller(principal, visibility);
-      if (!caller.ok) return toProblem(caller.error);
+      const client = ownerName(principal);
+      if (!client.ok) return toProblem(client.error);
       const named = namedVariants(query);
       if (!named.ok) return toProblem(named.error);
       const type = body?.["Content-Type"] ?? DEFAULT_CONTENT_TYPE;
@@ -39,7 +39,7 @@ export const createFile = (media: MediaContext, visibility: Visibility): Route =
       const id = newFileId(nowMs, media.random);
       await media.files.create({
         id,
-        client: caller.value.client,
+        client: client.value,
         visibility,
         contentType: type,
         variants: named.value.map((name) => ({ ...name, nonce: randomId(media.random) })),

@@ -15,7 +15,7 @@ export const deleteFile = (media: MediaContext, visibility: Visibility): Route =
     params: z.object({ fileId: z.string() }),
     produces: "any",
     async handle({ principal, params: { fileId }, nowMs, after }) {
-      const caller = fileCaller(principal, visibility);
+      const caller = await fileCaller(media, principal, visibility, fileId, nowMs);
       if (!caller.ok) return toProblem(caller.error);
       const removed = await media.files.remove(fileId, caller.value, nowMs);
       if (removed === undefined) return toProblem({ kind: "no_file" });

@@ -4,7 +4,7 @@ import { booleanText, matching } from "../http/validate.ts";
 import { PATTERNS } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { matchesAny } from "./conditional.ts";
-import { fileCaller, type MediaContext } from "./context.ts";
+import { ownerName, reachesTenant, type MediaContext } from "./context.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
 import { filePath } from "./links.ts";
 import { representationOf, type Representation } from "./representation.ts";
@@ -30,11 +30,12 @@ export const fetchPrivateFile = (media: MediaContext): Route =>
     params,
     query,
     async handle(call) {
-      const caller = fileCaller(call.principal, "private");
-      if (!caller.ok) return toProblem(caller.error);
-      const { client, tenant } = caller.value;
-      const isReadable = (file: CommittedFile) =>
-        file.client === client && file.visibility === "private" && (tenant === undefined || file.tenant === tenant);
+      const client = ownerName(call.principal);
+      if (!client.ok) return toProblem(client.error);
+      const isReadable = async (file: CommittedFile) =>
+        file.client === client.value &&
+        file.visibility === "private" &&
+        reachesTenant(media, call.principal, file.tenant, call.nowMs);
       return answer(media, call, isReadable, async ({ variant }, headers) => {
         const link = await media.links.temporaryContent(call.publicBase, call.params.fileId, variant, call.nowMs);
         return json(200, { link }, headers);
@@ -53,7 +54,7 @@ export const fetchPublicFile = (media: MediaContext): Route =>
     query,
     produces: "any",
     handle: (call) => {
-      const isReadable = (file: CommittedFile) => file.visibility === "public";
+      const isReadable = async (file: CommittedFile) => file.visibility === "public";
       return answer(media, call, isReadable, async ({ variant }, headers) =>
         empty(302, { ...headers, location: media.links.content(call.publicBase, call.params.fileId, variant) }),
       );
@@ -63,7 +64,7 @@ export const fetchPublicFile = (media: MediaContext): Route =>
 async function answer<W>(
   media: MediaContext,
   call: FetchCall<W>,
-  isReadable: (file: CommittedFile) => boolean,
+  isReadable: (file: CommittedFile) => Promise<boolean>,
   found: (representation: Representation, headers: Record<string, string>) => Promise<Response>,
 ): Promise<Answer> {
   const chosen = await choose(media, call, isReadable);
@@ -77,12 +78,12 @@ async function answer<W>(
 async function choose<W>(
   media: MediaContext,
   call: FetchCall<W>,
-  isReadable: (file: CommittedFile) => boolean,
+  isReadable: (file: CommittedFile) => Promise<boolean>,
 ): Promise<Result<Representation, MediaFailure>> {
   const named = namedVariant(call.query);
   if (!named.ok) return named;
   const file = await media.files.findCommitted(call.params.fileId, named.value);
-  if (file === undefined || !isReadable(file)) return err({ kind: "no_file" });
+  if (file === undefined || !(await isReadable(file))) return err({ kind: "no_file" });
   if (call.query.tenant !== undefined && call.query.tenant !== file.tenant) return err({ kind: "no_file" });
   const representation = representationOf(file, named.value, call.query.fallback ?? false);
   return representation.ok ? ok(representation.value) : representation;

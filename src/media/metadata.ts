@@ -19,8 +19,8 @@ export const readMetadata = (media: MediaContext, visibility: Visibility): Route
     summary: `Read the metadata of a ${visibility} file`,
     access: scoped("media_view"),
     params,
-    async handle({ principal, params: { fileId } }) {
-      const caller = fileCaller(principal, visibility);
+    async handle({ principal, params: { fileId }, nowMs }) {
+      const caller = await fileCaller(media, principal, visibility, fileId, nowMs);
       if (!caller.ok) return toProblem(caller.error);
       const metadata = await media.files.readMetadata(fileId, caller.value);
       return metadata === undefined ? toProblem({ kind: "no_file" }) : asSent(metadata);
@@ -36,8 +36,8 @@ export const replaceMetadata = (media: MediaContext, visibility: Visibility): Ro
     access: scoped("media_manage"),
     params,
     body: jsonObjectBody(LIMITS.metadataMaxBytes, false),
-    async handle({ principal, params: { fileId }, body }) {
-      const caller = fileCaller(principal, visibility);
+    async handle({ principal, params: { fileId }, body, nowMs }) {
+      const caller = await fileCaller(media, principal, visibility, fileId, nowMs);
       if (!caller.ok) return toProblem(caller.error);
       const replaced = await media.files.replaceMetadata(fileId, caller.value, body);
       return replaced ? asSent(body) : toProblem({ kind: "no_file" });

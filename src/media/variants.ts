@@ -23,8 +23,8 @@ export const listVariants = (media: MediaContext, visibility: Visibility): Route
     summary: `List the variants of a ${visibility} file`,
     access: scoped("media_view"),
     params,
-    async handle({ principal, params: { fileId }, publicBase }) {
-      const caller = fileCaller(principal, visibility);
+    async handle({ principal, params: { fileId }, publicBase, nowMs }) {
+      const caller = await fileCaller(media, principal, visibility, fileId, nowMs);
       if (!caller.ok) return toProblem(caller.error);
       const list = await media.variants.list(fileId, caller.value);
       if (list === undefined) return toProblem({ kind: "no_file" });
@@ -44,7 +44,7 @@ export const createVariants = (media: MediaContext, visibility: Visibility): Rou
     async handle(call) {
       const { nowMs, publicBase } = call;
       const { fileId } = call.params;
-      const caller = fileCaller(call.principal, visibility);
+      const caller = await fileCaller(media, call.principal, visibility, fileId, call.nowMs);
       if (!caller.ok) return toProblem(caller.error);
       const named = namedVariants(call.query);
       if (!named.ok) return toProblem(named.error);
@@ -77,7 +77,7 @@ export const deleteVariants = (media: MediaContext, visibility: Visibility): Rou
     produces: "any",
     async handle(call) {
       const { fileId } = call.params;
-      const caller = fileCaller(call.principal, visibility);
+      const caller = await fileCaller(media, call.principal, visibility, fileId, call.nowMs);
       if (!caller.ok) return toProblem(caller.error);
       const named = namedVariants(call.query);
       if (!named.ok) return toProblem(named.error);

@@ -1,7 +1,7 @@
 import { fromBase64, fromUtf8 } from "../platform/encoding.ts";
 import { equalDigests, sha256Hex } from "../platform/hash.ts";
 import { err, ok, type Result } from "../platform/result.ts";
-import type { ClientRecord, Directory, Entry } from "./directory.ts";
+import type { ClientRecord, Entry } from "./directory.ts";
 import { failure, type OAuthFailure } from "./failure.ts";
 import type { Parameters } from "./form.ts";
 
@@ -13,8 +13,11 @@ import type { Parameters } from "./form.ts";
  */
 export interface Credentials {
   readonly clientId: string;
-  /** Undefined: the client names itself and proves nothing. */
-  readonly secret: string | undefined;
+  /**
+   * None: the client names itself and proves nothing. Two: a Basic header whose secret reads differently as it stands
+   * and form-decoded; RFC 6749 wants the second, the specification and most tools send the first.
+   */
+  readonly secrets: readonly string[];
 }
 
 /** Compared with when there is nothing to compare with. */
@@ -29,7 +32,7 @@ export function readCredentials(
   const bodyId = parameters.get("client_id");
   const bodySecret = parameters.get("client_secret");
   if (header === null || !/^basic\b/i.test(header)) {
-    if (bodyId !== undefined) return ok({ clientId: bodyId, secret: bodySecret });
+    if (bodyId !== undefined) return ok({ clientId: bodyId, secrets: bodySecret === undefined ? [] : [bodySecret] });
     return bodySecret === undefined
       ? ok(undefined)
       : err(failure("invalid_request", "client_secret needs a client_id."));
@@ -51,26 +54,13 @@ export async function authenticateClient(
   entry: Entry,
 ): Promise<Result<ClientRecord, OAuthFailure>> {
   const { client } = entry;
-  const given = await sha256Hex(credentials.secret ?? "");
+  const given = await Promise.all([...credentials.secrets, ""].map((secret) => sha256Hex(secret)));
   const live = client === undefined || client.secretDigests.length === 0 ? [NO_DIGEST] : client.secretDigests;
   // No early end: each live secret is compared, whichever one fits.
-  const matches = live.map((digest) => equalDigests(digest, given)).includes(true);
+  const matches = live.flatMap((digest) => given.map((one) => equalDigests(digest, one))).includes(true);
   if (client === undefined) return err(refused(`client ${credentials.clientId} is unknown or disabled`));
-  if (credentials.secret === undefined) return err(refused(`client ${client.id} sent no secret`));
+  if (credentials.secrets.length === 0) return err(refused(`client ${client.id} sent no secret`));
   return matches ? ok(client) : err(refused(`wrong secret for client ${client.id}`));
-}
-
-/** For endpoints where a client must authenticate and no tenant matters. */
-export async function requireClient(
-  request: Request,
-  parameters: Parameters,
-  directory: Directory,
-  nowMs: number,
-): Promise<Result<ClientRecord, OAuthFailure>> {
-  const credentials = readCredentials(request, parameters);
-  if (!credentials.ok) return credentials;
-  if (credentials.value === undefined) return err(noCredentials());
-  return authenticateClient(credentials.value, await directory.find(credentials.value.clientId, undefined, nowMs));
 }
 
 export const noCredentials = (): OAuthFailure =>
@@ -82,15 +72,16 @@ export const noCredentials = (): OAuthFailure =>
 
 const refused = (reason: string): OAuthFailure => failure("invalid_client", "Client authentication failed.", reason);
 
-function readBasic(header: string): { clientId: string; secret: string } | undefined {
-  const encoded = /^basic +([A-Za-z0-9+/=_-]+) *$/i.exec(header)?.[1];
+function readBasic(header: string): Credentials | undefined {
+  const encoded = /^basic +([A-Za-z0-9+/=]+) *$/i.exec(header)?.[1];
   const bytes = encoded === undefined ? undefined : fromBase64(encoded);
   const text = bytes === undefined ? undefined : fromUtf8(bytes);
   const colon = text?.indexOf(":") ?? -1;
   if (text === undefined || colon < 1) return undefined;
   const clientId = formDecode(text.slice(0, colon));
-  const secret = formDecode(text.slice(colon + 1));
-  return clientId === undefined || secret === undefined ? undefined : { clientId, secret };
+  if (clientId === undefined) return undefined;
+  const raw = text.slice(colon + 1);
+  return { clientId, secrets: [...new Set([raw, formDecode(raw) ?? raw])] };
 }
 
 /** Id and secret are form-urlencoded before they are joined (RFC 6749 2.3.1). */

@@ -6,8 +6,10 @@
  *   who is who      directory.ts (30 s copy of what the operator registered)
  *   what is valid   tokens/trust.ts (5 s copy of keys and revocations)
  *
- * An access token is valid from its issue for 3600 s; it ends early by a row in `revocation`, written by `/revoke`
- * for the client that it was issued to, and by nobody else yet.
+ * An access token is valid from its issue for 3600 s. It ends early by a row in `revocation`: its own, written by
+ * `/revoke` for the client that it was issued to, or one for its client, tenant or user, written by the operator
+ * service in the transaction that disables, removes or renames it. Such a row voids what was issued by the records as
+ * they were before, in whatever isolate and however late, and nothing that was issued by the records after it.
  */
 import type { ClientAccess, TokenVerifier } from "../http/auth.ts";
 import { problem } from "../http/errors.ts";
@@ -24,7 +26,7 @@ import { createDirectory } from "./directory.ts";
 import { oauthError } from "./failure.ts";
 import { createOAuthServices, OAUTH_BASE } from "./routes.ts";
 import { createDirectoryStore } from "./store/directory-store.ts";
-import { createTrustStore, type Revocation, type RevocationKind } from "./store/trust-store.ts";
+import { createTrustStore, type OwnerKind } from "./store/trust-store.ts";
 import { ACCESS_TOKEN_LIFETIME_SEC, createTokenVerifier, type Issuer } from "./tokens/access-token.ts";
 import { createTrust } from "./tokens/trust.ts";
 
@@ -46,20 +48,19 @@ export interface OAuth {
   readonly access: ClientAccess;
   /** To be called after a change of clients, tenants, services, packages or subscriptions in this isolate. */
   recordsChanged(): void;
-  /** Revokes all that a client, tenant or user got until now, as a part of the caller's transaction. */
-  revokeStatement(kind: "client" | "tenant" | "user", key: string, nowMs: number): D1PreparedStatement;
+  /**
+   * Voids all that a client, tenant or user got by its records until now, as a part of the caller's transaction.
+   * `if changed`: only when the statement before it changed a row.
+   */
+  voidStatement(kind: OwnerKind, key: string, nowMs: number, when: "always" | "if changed"): D1PreparedStatement;
   /** Forgets revocations that concern no living token. */
   sweep(nowMs: number): Promise<void>;
 }
 
-const SWEEP_ROWS = 5_000;
-
-const revocationOfAll = (kind: RevocationKind, key: string, nowMs: number): Revocation => ({
-  kind,
-  key,
-  issuedUntilSec: toSec(nowMs),
-  expiresSec: toSec(nowMs) + ACCESS_TOKEN_LIFETIME_SEC,
-});
+/** Rows of one step of the sweep, and steps of one run. */
+const SWEEP = { rows: 5_000, steps: 20 } as const;
+/** Isolates go on issuing by records of before for 30 s; a minute covers what is under way besides. */
+const LATE_ISSUE_SEC = 60;
 
 export function createOAuth(deps: OAuthDeps): OAuth {
   const { names, builtIn, random, log, pathPrefix, publicUrl } = deps;
@@ -97,7 +98,11 @@ export function createOAuth(deps: OAuthDeps): OAuth {
       directory.clear();
       trust.changedBeside();
     },
-    revokeStatement: (kind, key, nowMs) => trustStore.revokeStatement(revocationOfAll(kind, key, nowMs)),
-    sweep: (nowMs) => trustStore.forgetExpired(toSec(nowMs), SWEEP_ROWS),
+    voidStatement: (kind, key, nowMs, when) =>
+      trustStore.voidStatement(kind, key, toSec(nowMs) + ACCESS_TOKEN_LIFETIME_SEC + LATE_ISSUE_SEC, when),
+    async sweep(nowMs) {
+      for (let step = 0; step < SWEEP.steps; step++)
+        if ((await trustStore.forgetExpired(toSec(nowMs), SWEEP.rows)) < SWEEP.rows) return;
+    },
   };
 }

@@ -12,13 +12,13 @@ export interface ClientRecord extends ClientRights {
   readonly secretDigests: readonly string[];
 }
 
-export interface TenantRecord extends TenantRights {}
-
 export interface Entry {
   /** Undefined for an unknown client and for a disabled one. */
   readonly client: ClientRecord | undefined;
   /** Undefined for an unknown tenant. */
-  readonly tenant: TenantRecord | undefined;
+  readonly tenant: TenantRights | undefined;
+  /** When they were read, by the database's clock; a change of them voids what was issued by earlier ones. */
+  readonly asOfMs: number;
 }
 
 /**
@@ -44,13 +44,15 @@ export function createDirectory(
   const cache = new FreshCache<string, Entry>(CACHE);
 
   const find = async (clientId: string, tenant: string | undefined, nowMs: number): Promise<Entry> => {
-    if (clientId === builtIn.operatorClientId) return operatorEntry(tenant, builtIn, await operatorDigest());
+    if (clientId === builtIn.operatorClientId) return operatorEntry(tenant, builtIn, await operatorDigest(), nowMs);
     if (clientId.length > MAX_ID_CHARS || (tenant ?? "").length > MAX_ID_CHARS)
-      return { client: undefined, tenant: undefined };
+      return { client: undefined, tenant: undefined, asOfMs: nowMs };
     return cache.get(JSON.stringify([clientId, tenant]), nowMs, async () => {
       const found = await store.clientAndTenant(clientId, tenant, nowMs);
-      const usable = found.client !== undefined && !found.client.disabled ? toRecord(found.client) : undefined;
-      return { client: usable, tenant: found.tenant === undefined ? undefined : withBuiltIn(found.tenant, builtIn) };
+      const { client, tenant: row, asOfMs } = found;
+      // What a stranger asks for is kept as a miss alone: made-up ids must not fill the memory with tenants.
+      if (client === undefined || client.disabled) return { client: undefined, tenant: undefined, asOfMs };
+      return { client: toRecord(client), tenant: row === undefined ? undefined : withBuiltIn(row, builtIn), asOfMs };
     });
   };
 
@@ -60,6 +62,10 @@ export function createDirectory(
       async mayActFor(clientId, tenant, nowMs) {
         const entry = await find(clientId, tenant, nowMs);
         return entry.client !== undefined && entry.tenant !== undefined && mayActFor(entry.client, entry.tenant).ok;
+      },
+      async servesOthers(clientId, nowMs) {
+        const { client } = await find(clientId, undefined, nowMs);
+        return client?.service !== undefined;
       },
       async listsScope(clientId, scope, nowMs) {
         const { client } = await find(clientId, undefined, nowMs);
@@ -72,14 +78,14 @@ export function createDirectory(
 
 const toRecord = ({ disabled: _disabled, ...client }: ClientRow): ClientRecord => client;
 
-function withBuiltIn(row: TenantRow, builtIn: BuiltIn): TenantRecord {
+function withBuiltIn(row: TenantRow, builtIn: BuiltIn): TenantRights {
   const fromPackage = row.packages.includes(builtIn.package.id) ? builtIn.package.services : [];
   const subscribed = [...new Set([...row.subscribed, ...fromPackage])];
   const usable = builtIn.services.filter((service) => service.essential || subscribed.includes(service.name));
   return { id: row.id, disabled: row.disabled, subscribed, services: [...usable, ...row.services] };
 }
 
-function operatorEntry(tenant: string | undefined, builtIn: BuiltIn, digest: string): Entry {
+function operatorEntry(tenant: string | undefined, builtIn: BuiltIn, digest: string, asOfMs: number): Entry {
   const client: ClientRecord = {
     id: builtIn.operatorClientId,
     name: builtIn.operatorClientId,
@@ -90,7 +96,7 @@ function operatorEntry(tenant: string | undefined, builtIn: BuiltIn, digest: str
     grantTypes: ["client_credentials"],
     secretDigests: [digest],
   };
-  if (tenant !== undefined && tenant !== builtIn.tenant) return { client, tenant: undefined };
+  if (tenant !== undefined && tenant !== builtIn.tenant) return { client, tenant: undefined, asOfMs };
   const services = builtIn.services.filter((service) => service.essential);
-  return { client, tenant: { id: builtIn.tenant, disabled: false, services, subscribed: [] } };
+  return { client, tenant: { id: builtIn.tenant, disabled: false, services, subscribed: [] }, asOfMs };
 }

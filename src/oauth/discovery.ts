@@ -1,5 +1,3 @@
-import { ACCESS_TOKEN_ALG } from "./tokens/trust.ts";
-
 /**
  * What this server can do, as machines read it (RFC 8414, OpenID Connect Discovery). It names only what is there:
  * an endpoint appears with the issue that builds it.
@@ -15,8 +13,6 @@ export function serverMetadata(issuer: string, scopes: readonly string[]): objec
     grant_types_supported: ["client_credentials"],
     token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post"],
     revocation_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post"],
-    access_token_signing_alg_values_supported: [ACCESS_TOKEN_ALG],
     subject_types_supported: ["public"],
-    id_token_signing_alg_values_supported: ["RS256"],
   };
 }

@@ -6,15 +6,11 @@ export interface Parameters {
   get(name: string): string | undefined;
 }
 
-const MAX_VALUE_CHARS = 64 * 1024;
-
 export function readParameters(form: URLSearchParams): Result<Parameters, OAuthFailure> {
   const values = new Map<string, string>();
   for (const [name, value] of form) {
     if (values.has(name))
       return err(failure("invalid_request", "A parameter is given more than once.", `repeated parameter ${name}`));
-    if (value.length > MAX_VALUE_CHARS)
-      return err(failure("invalid_request", "A parameter is too long.", `parameter ${name} is too long`));
     values.set(name, value);
   }
   return ok({ get: (name) => values.get(name) || undefined });

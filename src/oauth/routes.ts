@@ -62,9 +62,9 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
       access: open("RFC 7517: public keys"),
       produces: "any",
       handle: async (call) => {
+        if (!(await context.trust.ensure(call.nowMs, "recent"))) return context.unavailable();
         // Asking for the signing key makes the first one, so that the set is never empty.
-        await context.trust.signingKey(call.nowMs);
-        await context.trust.ensure(call.nowMs, "recent");
+        if (context.trust.publicKeys().length === 0) await context.trust.signingKey(call.nowMs);
         return publicDocument({ keys: context.trust.publicKeys() });
       },
     }),

@@ -32,13 +32,14 @@ export interface ScopeRequest {
 
 /** Why a scope was refused: `scope` is named to the caller, `reason` is for the log and the operator. */
 export interface ScopeRefusal {
-  readonly scope: string;
+  /** Undefined: the request as a whole. */
+  readonly scope: string | undefined;
   readonly reason: string;
 }
 
 export function parseScopes(parameter: string, names: Names): Result<ScopeRequest, ScopeRefusal> {
   const items = [...new Set(parameter.split(" ").filter((item) => item !== ""))];
-  if (items.length > MAX_ITEMS) return refuse("scope", `more than ${MAX_ITEMS} scopes`);
+  if (items.length > MAX_ITEMS) return refuse(undefined, `more than ${MAX_ITEMS} scopes`);
   const malformed = items.find((item) => !PATTERNS.scope.test(item));
   if (malformed !== undefined) return refuse(malformed, "not a scope");
 
@@ -115,8 +116,8 @@ export function grantScopes(
 ): Result<readonly string[], ScopeRefusal> {
   const grantable = tenant.services
     .flatMap((service) => service.scopes)
-    // Listed by the operator client alone, whatever another client's patterns cover.
-    .filter((scope) => scope !== builtIn.adminScope || client.id === builtIn.operatorClientId);
+    // The operator client's alone, whatever the patterns of another client or service cover.
+    .filter((scope) => client.id === builtIn.operatorClientId || !covers(scope, builtIn.adminScope));
   if (request.everything) return ok(everyMeeting(client.scopes, grantable));
   for (const scope of request.named) {
     if (!client.scopes.some((listed) => covers(listed, scope)))
@@ -140,4 +141,4 @@ function everyMeeting(listed: readonly string[], offered: readonly string[]): re
   return [...new Set(meeting)].sort();
 }
 
-const refuse = (scope: string, reason: string): Result<never, ScopeRefusal> => err({ scope, reason });
+const refuse = (scope: string | undefined, reason: string): Result<never, ScopeRefusal> => err({ scope, reason });

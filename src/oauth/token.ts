@@ -28,6 +28,7 @@ export async function token(
     context.trust,
     call.nowMs,
   );
+  if (context.trust.wantsRefresh(call.nowMs)) call.after(context.trust.ensure(call.nowMs, "recent"));
   context.log.info("token issued", { requestId: call.requestId, clientId, tenant, tokenId, sessionId });
   const body = {
     token_type: "Bearer",
@@ -80,7 +81,7 @@ function readSessionId(
   context: { readonly names: OAuthContext["names"]; readonly random: Random },
 ): Result<string, OAuthFailure> {
   const name = context.names.header("session-id");
-  const given = request.headers.get(name) ?? parameters.get(name);
+  const given = request.headers.get(name) || parameters.get(name);
   if (given === undefined) return ok(randomId(context.random));
   return SESSION_ID.test(given)
     ? ok(given)

@@ -6,12 +6,6 @@ export async function sha256(data: string | Uint8Array<ArrayBuffer>): Promise<Ui
 
 export const sha256Hex = async (data: string | Uint8Array<ArrayBuffer>): Promise<string> => toHex(await sha256(data));
 
-/** Constant-time comparison of two texts of any length: their digests are compared. */
-export async function equalInConstantTime(a: string, b: string): Promise<boolean> {
-  const [left, right] = await Promise.all([sha256(a), sha256(b)]);
-  return crypto.subtle.timingSafeEqual(left, right);
-}
-
 /** Constant-time comparison of two digests in hex. */
 export function equalDigests(a: string, b: string): boolean {
   const left = utf8(a);

@@ -20,6 +20,9 @@ export function createLog(lowest: LogLevel): Log {
 
 /** What a thrown value says, for the log only: such texts never leave the Worker. */
 export function describeError(thrown: unknown): string {
-  if (thrown instanceof Error) return `${thrown.name}: ${thrown.message}\n${thrown.stack ?? ""}`;
+  if (thrown instanceof Error) {
+    const cause = thrown.cause === undefined ? "" : `\ncaused by ${describeError(thrown.cause)}`;
+    return `${thrown.name}: ${thrown.message}\n${thrown.stack ?? ""}${cause}`;
+  }
   return String(thrown);
 }

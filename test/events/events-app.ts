@@ -49,6 +49,7 @@ export function eventsApp(bindings: typeof env = env): EventsApp {
     topicLogs: bindings.TOPIC_LOG,
     topicConsumers: bindings.TOPIC_CONSUMER,
     access: {
+      servesOthers: async (clientId) => [...actsFor].some((entry) => entry.startsWith(`${clientId} `)),
       mayActFor: async (clientId, tenant) => actsFor.has(`${clientId} ${tenant}`),
       listsScope: async (clientId, scope) => registered.has(`${clientId} ${scope}`),
     },

@@ -65,6 +65,7 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
     images: env.IMAGES,
     jobs: keepingQueue(jobs),
     access: {
+      servesOthers: async (clientId) => [...actsFor].some((entry) => entry.startsWith(`${clientId} `)),
       mayActFor: async (clientId, tenant) => actsFor.has(`${clientId} ${tenant}`),
       listsScope: async () => false,
     },

@@ -197,7 +197,7 @@ describe("a revocation by another isolate", () => {
     expect((await call("/admin/v1/roles", { token })).status).toBe(403);
     const { jti } = decodeJwt(token);
     await env.DB.prepare(
-      "INSERT INTO revocation (kind, key, issued_until_sec, expires_sec) VALUES ('token', ?, 9999999999, 9999999999)",
+      "INSERT INTO revocation (kind, key, until_ms, expires_sec) VALUES ('token', ?, 9999999999999, 9999999999)",
     )
       .bind(jti)
       .run();

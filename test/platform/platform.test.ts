@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { normalizeEmail } from "../../src/platform/email.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, toHex, utf8 } from "../../src/platform/encoding.ts";
 import { FreshCache } from "../../src/platform/fresh-cache.ts";
-import { equalDigests, equalInConstantTime } from "../../src/platform/hash.ts";
+import { equalDigests } from "../../src/platform/hash.ts";
 import { hashPassword, verifyPassword } from "../../src/platform/password-hash.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { createSealer, parseSealKeys } from "../../src/platform/seal.ts";
@@ -78,17 +78,14 @@ describe("passwords", () => {
   });
 });
 
-describe("comparisons", () => {
-  it("agree with ===", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.string(), fc.string(), async (a, b) => {
-        expect(await equalInConstantTime(a, b)).toBe(a === b);
-        expect(await equalInConstantTime(a, a)).toBe(true);
+describe("equalDigests", () => {
+  it("agrees with ===", () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (a, b) => {
+        expect(equalDigests(a, b)).toBe(a === b);
+        expect(equalDigests(a, a)).toBe(true);
       }),
-      { numRuns: 50 },
     );
-    expect(equalDigests("ab", "ab")).toBe(true);
-    expect(equalDigests("ab", "abc")).toBe(false);
   });
 });
 

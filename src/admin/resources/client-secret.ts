@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
 import { notFound } from "../../http/errors.ts";
 import { defineRoute, json, scoped, type Route } from "../../http/route.ts";
-import { matching } from "../../http/validate.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import { randomSecret } from "../../platform/random.ts";
 import { auditStatement } from "../audit.ts";
+import { identifier } from "../fields.ts";
 import type { AdminDeps } from "../routes.ts";
 
 /** Contract section 5: the old secret goes on for a day, so that a client's instances change over one by one. */
@@ -23,7 +23,7 @@ export const clientSecretRoute = (deps: AdminDeps): Route =>
     path: "/clients/{clientId}/secret",
     summary: "Give the client a new secret; the old one works for 24 h",
     access: scoped("admin"),
-    params: z.object({ clientId: matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/) }),
+    params: z.object({ clientId: identifier }),
     handle: async ({ params: { clientId }, nowMs, requestId, principal }) => {
       const { db } = deps;
       const clientSecret = randomSecret(deps.random);

@@ -1,17 +1,16 @@
 import * as z from "zod/mini";
-import { invalid, type Problem } from "../../http/errors.ts";
+import { invalid, problem, type Problem } from "../../http/errors.ts";
 import { matching } from "../../http/validate.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import { PATTERNS } from "../../platform/names.ts";
 import { randomSecret } from "../../platform/random.ts";
 import { flag, identifier, scopeList, tenantId } from "../fields.ts";
 import { isRedirectUri } from "../redirect-uri.ts";
-import { builtInRefusal, toFlag, toList, type Change, type PutPlan, type Resource } from "../resource.ts";
+import { builtInRefusal, NAMED_USERS, toFlag, toList, type Change, type PutPlan, type Resource } from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";
 
 /** Contract section 5 and 2.1. */
 const GRANT_TYPES = ["client_credentials", "authorization_code", "refresh_token", "implicit", "password"] as const;
-const clientId = matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/);
 const redirectUris = z._default(
   z
     .array(
@@ -48,10 +47,14 @@ type Body = z.output<typeof body>;
 const FAULTS = `
   SELECT 'invalid_field' AS type, 'tenant' AS field, 'There is no tenant ' || ?2 || '.' AS message
     WHERE NOT EXISTS (SELECT 1 FROM tenant WHERE id = ?2)
-  UNION ALL SELECT 'invalid_field', 'service', 'There is no service ' || ?3 || '.'
+  UNION ALL SELECT 'invalid_field', 'service', 'There is no registered service ' || ?3 || '.'
     WHERE ?3 IS NOT NULL AND NOT EXISTS (SELECT 1 FROM service WHERE name = ?3)
   UNION ALL SELECT 'taken', 'name', 'Another client has the name ' || ?4 || '.'
     WHERE EXISTS (SELECT 1 FROM client WHERE name = ?4 AND id <> ?1)`;
+/** What a token carries of its client: when this changes, what was issued before is void. */
+const CHANGE_IDENTITY = `
+  UPDATE client SET name = ?2, tenant = ?3, confidential = ?4
+  WHERE id = ?1 AND (name <> ?2 OR tenant <> ?3 OR confidential <> ?4)`;
 const UPSERT = `
   INSERT INTO client (id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, grant_types,
     scopes, require_pkce, disabled, created_at)
@@ -64,31 +67,33 @@ const COLUMNS = `id, name, tenant, confidential, service, redirect_uris, post_lo
     require_pkce, disabled, created_at`;
 const SELECT = `SELECT ${COLUMNS} FROM client WHERE id = ?1`;
 const PAGE = `SELECT ${COLUMNS}, id AS page_key FROM client WHERE id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
+const OWNER = `SELECT name, tenant FROM client WHERE id = ?1`;
 const DELETE = `DELETE FROM client WHERE id = ?1`;
 
 const DROP_SECRETS = `DELETE FROM client_secret WHERE client = ?1`;
 const ADD_SECRET = `INSERT INTO client_secret (client, digest, created_at) VALUES (?1, ?2, ?3)`;
-/** A generated secret for a client that has none; the answer shows it only if this row is the one that came to be. */
+/** A generated secret for a client that has none; the answer shows it only if this statement stored it. */
 const ADD_FIRST_SECRET = `
   INSERT INTO client_secret (client, digest, created_at)
   SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM client_secret WHERE client = ?1 AND expires_at IS NULL)`;
-const HAS_SECRET = `SELECT 1 FROM client_secret WHERE client = ?1 AND expires_at IS NULL`;
 
 export const clients = (deps: AdminDeps): Resource<Body> => {
-  const { db } = deps;
+  const { db, names } = deps;
   return {
     noun: "client",
     collection: "/clients",
     key: "clientId",
-    params: z.object({ clientId }),
+    params: z.object({ clientId: identifier }),
     body,
+    builtIn: ({ clientId = "" }) =>
+      clientId.startsWith(names.client("")) ? builtInRefusal("client", clientId) : undefined,
     faults: ({ params, body: client }) =>
       db
         .prepare(FAULTS)
         .bind(params["clientId"], client.tenant, client.service ?? null, client.name ?? params["clientId"]),
     put: (change) => plan(change, deps),
     select: (params) => db.prepare(SELECT).bind(params["clientId"]),
-    page: (_, { cursor, pageSize, skip }) => db.prepare(PAGE).bind(cursor?.[0] ?? "", pageSize + 1, skip),
+    page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
     toJson: (row) => ({
       clientId: row["id"],
       name: row["name"],
@@ -103,11 +108,11 @@ export const clients = (deps: AdminDeps): Resource<Body> => {
       disabled: toFlag(row["disabled"]),
       createdAt: row["created_at"],
     }),
-    remove: (params, nowMs) => {
-      const id = params["clientId"] ?? "";
-      if (id === deps.builtIn.operatorClientId) return builtInRefusal("client", id);
-      return { deletes: [deps.revokeStatement("client", id, nowMs), db.prepare(DELETE).bind(id)] };
-    },
+    remove: async ({ clientId = "" }, nowMs) => ({
+      users: deps.topicsOf((await ownerOf(db, clientId))?.name ?? "", NAMED_USERS),
+      delete: db.prepare(DELETE).bind(clientId),
+      andThen: deps.voidStatement("client", clientId, nowMs, "if changed"),
+    }),
   };
 };
 
@@ -116,45 +121,47 @@ async function plan(change: Change<Body>, deps: AdminDeps): Promise<PutPlan | Pr
   const { body: client, nowMs } = change;
   const id = change.params["clientId"] ?? "";
   const name = client.name ?? id;
-  const refused = checkNames(id, name, client, names.client(""), builtIn.adminScope);
+  const refused = checkNames(name, client, names.client(""), builtIn.adminScope);
   if (refused !== undefined) return refused;
+  const owner = await ownerOf(db, id);
+  if (owner !== undefined && (owner.name !== name || owner.tenant !== client.tenant)) {
+    // Topics go by the client's name: under another tenant, or left behind, they would become a stranger's.
+    const owned = await deps.topicsOf(owner.name, NAMED_USERS).all<{ id: string }>();
+    if (owned.results.length > 0) return ownsTopics(owned.results.map((topic) => topic.id));
+  }
   const lists = [client.redirectUris, client.postLogoutRedirectUris, client.grantTypes, client.scopes].map((list) =>
     JSON.stringify(list),
   );
+  const confidential = Number(client.confidential);
+  const identity = [id, name, client.tenant, confidential] as const;
   const write = db
     .prepare(UPSERT)
-    .bind(
-      id,
-      name,
-      client.tenant,
-      Number(client.confidential),
-      client.service ?? null,
-      ...lists,
-      Number(client.requirePkce),
-      Number(client.disabled),
-      nowMs,
-    );
-  const revoked = client.disabled ? [deps.revokeStatement("client", id, nowMs)] : [];
+    .bind(...identity, client.service ?? null, ...lists, Number(client.requirePkce), Number(client.disabled), nowMs);
+  const voided = (when: "always" | "if changed") => deps.voidStatement("client", id, nowMs, when);
+  const writes = [db.prepare(CHANGE_IDENTITY).bind(...identity), voided("if changed"), write];
+  if (client.disabled) writes.push(voided("always"));
   const drop = db.prepare(DROP_SECRETS).bind(id);
-  if (!client.confidential) return { writes: [write, drop, ...revoked] };
+  if (!client.confidential) return { writes: [...writes, drop] };
   if (client.clientSecret !== undefined) {
+    // The old secret leaked, perhaps, so what it got ends with it.
     const add = db.prepare(ADD_SECRET).bind(id, await sha256Hex(client.clientSecret), nowMs);
-    return { writes: [write, drop, add, ...revoked] };
+    return { writes: [...writes, drop, add, voided("always")] };
   }
-  if ((await db.prepare(HAS_SECRET).bind(id).first()) !== null) return { writes: [write, ...revoked] };
   const generated = randomSecret(deps.random);
-  const add = db.prepare(ADD_FIRST_SECRET).bind(id, await sha256Hex(generated), nowMs);
-  return { writes: [write, add, ...revoked], once: { clientSecret: generated } };
+  const first = db.prepare(ADD_FIRST_SECRET).bind(id, await sha256Hex(generated), nowMs);
+  return { writes: [...writes, first], once: { fields: { clientSecret: generated }, write: first } };
 }
 
-function checkNames(
-  id: string,
-  name: string,
-  client: Body,
-  reservedPrefix: string,
-  adminScope: string,
-): Problem | undefined {
-  if (id.startsWith(reservedPrefix) || name.startsWith(reservedPrefix)) return builtInRefusal("client", id);
+const ownerOf = async (db: D1Database, id: string): Promise<{ name: string; tenant: string } | undefined> =>
+  (await db.prepare(OWNER).bind(id).first<{ name: string; tenant: string }>()) ?? undefined;
+
+const ownsTopics = (names: readonly string[]): Problem =>
+  problem("conflict_resource", "A client that owns topics keeps its name and tenant.", {
+    details: names.map((name) => ({ type: "in_use", field: "topic", message: `The client owns the topic ${name}.` })),
+  });
+
+function checkNames(name: string, client: Body, reservedPrefix: string, adminScope: string): Problem | undefined {
+  if (name.startsWith(reservedPrefix)) return builtInRefusal("client", name);
   if (!PATTERNS.clientName.test(name))
     return invalid(
       "invalid_field",

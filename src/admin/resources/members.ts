@@ -13,10 +13,11 @@ const KINDS = {
 
 /** `kind` is one of the two words above and names the tables and their column. */
 const statements = (kind: keyof typeof KINDS) => ({
+  owner: `SELECT 1 FROM ${kind} WHERE id = ?1`,
   faults: `
-    SELECT 'invalid_uri_parameter' AS type, 'id' AS field, 'There is no ${kind} ' || ?1 || '.' AS message
+    SELECT 'absent' AS type, 'id' AS field, 'There is no ${kind} ' || ?1 || '.' AS message
       WHERE NOT EXISTS (SELECT 1 FROM ${kind} WHERE id = ?1)
-    UNION ALL SELECT 'invalid_uri_parameter', 'email', 'There is no user ' || ?2 || '.'
+    UNION ALL SELECT 'absent', 'email', 'There is no user ' || ?2 || '.'
       WHERE NOT EXISTS (SELECT 1 FROM user WHERE email = ?2)
     UNION ALL SELECT 'invalid_field', 'roles[' || key || ']', 'There is no role ' || value || '.'
       FROM json_each(?3) WHERE NOT EXISTS (SELECT 1 FROM role WHERE name = value)`,
@@ -44,7 +45,7 @@ export function members(kind: keyof typeof KINDS, { db }: AdminDeps): Resource<z
     collection: `/${owners}/{id}/members`,
     key: "email",
     params: z.object({ id: ownerId, email }),
-    ownerParams: z.object({ id: ownerId }),
+    owner: { params: z.object({ id: ownerId }), exists: ({ id }) => db.prepare(sql.owner).bind(id) },
     body,
     faults: ({ params, body: { roles } }) =>
       db.prepare(sql.faults).bind(params["id"], params["email"], JSON.stringify(roles)),
@@ -59,14 +60,13 @@ export function members(kind: keyof typeof KINDS, { db }: AdminDeps): Resource<z
       };
     },
     select: (params) => db.prepare(sql.select).bind(params["id"], params["email"]),
-    page: (params, { cursor, pageSize, skip }) =>
-      db.prepare(sql.page).bind(params["id"], cursor?.[0] ?? "", pageSize + 1, skip),
+    page: (params, { after, limit, skip }) => db.prepare(sql.page).bind(params["id"], after, limit, skip),
     toJson: (row) => ({
       [kind]: row["owner"],
       email: row["email"],
       roles: toList(row["roles"]),
       createdAt: row["created_at"],
     }),
-    remove: (params) => ({ deletes: [db.prepare(sql.delete).bind(params["id"], params["email"])] }),
+    remove: (params) => ({ delete: db.prepare(sql.delete).bind(params["id"], params["email"]) }),
   };
 }

@@ -22,15 +22,15 @@ export const organizations = ({ db, builtIn }: AdminDeps): Resource<z.output<typ
   key: "id",
   params: z.object({ id: identifier }),
   body,
+  builtIn: ({ id }) => (id === builtIn.tenant ? builtInRefusal("organization", id) : undefined),
   async put({ params, body: { name }, nowMs }) {
-    if (params["id"] === builtIn.tenant) return builtInRefusal("organization", builtIn.tenant);
     return { writes: [db.prepare(UPSERT).bind(params["id"], name, nowMs)] };
   },
   select: ({ id }) => db.prepare(SELECT).bind(id),
-  page: (_, { cursor, pageSize, skip }) => db.prepare(PAGE).bind(cursor?.[0] ?? "", pageSize + 1, skip),
+  page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
   toJson: (row) => ({ id: row["id"], name: row["name"], createdAt: row["created_at"] }),
   remove: ({ id }) => ({
     users: db.prepare(USERS).bind(id, NAMED_USERS),
-    deletes: [db.prepare(DELETE).bind(id)],
+    delete: db.prepare(DELETE).bind(id),
   }),
 });

@@ -45,9 +45,8 @@ export const packages = ({ db, builtIn }: AdminDeps): Resource<z.output<typeof b
     body,
     faults: ({ body: { organization, services } }) =>
       db.prepare(FAULTS).bind(organization, JSON.stringify(services), builtInServices),
-    async put({ params, body: { version, organization, services }, nowMs }) {
-      const id = params["id"] ?? "";
-      if (id === builtIn.package.id) return builtInRefusal("package", id);
+    builtIn: ({ id }) => (id === builtIn.package.id ? builtInRefusal("package", id) : undefined),
+    async put({ params: { id }, body: { version, organization, services }, nowMs }) {
       return {
         writes: [
           db.prepare(UPSERT).bind(id, version, organization, nowMs),
@@ -57,7 +56,7 @@ export const packages = ({ db, builtIn }: AdminDeps): Resource<z.output<typeof b
       };
     },
     select: ({ id }) => db.prepare(SELECT).bind(builtInJson, id),
-    page: (_, { cursor, pageSize, skip }) => db.prepare(PAGE).bind(builtInJson, cursor?.[0] ?? "", pageSize + 1, skip),
+    page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(builtInJson, after, limit, skip),
     toJson: (row) => ({
       id: row["id"],
       version: row["version"],
@@ -66,9 +65,9 @@ export const packages = ({ db, builtIn }: AdminDeps): Resource<z.output<typeof b
         : { organization: row["organization"], createdAt: row["created_at"] }),
       services: toList(row["services"]),
     }),
-    remove: ({ id = "" }) => {
-      if (id === builtIn.package.id) return builtInRefusal("package", id);
-      return { users: db.prepare(USERS).bind(id, NAMED_USERS), deletes: [db.prepare(DELETE).bind(id)] };
-    },
+    remove: ({ id }) => ({
+      users: db.prepare(USERS).bind(id, NAMED_USERS),
+      delete: db.prepare(DELETE).bind(id),
+    }),
   };
 };

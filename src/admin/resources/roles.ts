@@ -27,10 +27,10 @@ export const roles = ({ db }: AdminDeps): Resource<z.output<typeof body>> => ({
     return { writes: [db.prepare(UPSERT).bind(params["name"], JSON.stringify(scopes), nowMs)] };
   },
   select: ({ name }) => db.prepare(SELECT).bind(name),
-  page: (_, { cursor, pageSize, skip }) => db.prepare(PAGE).bind(cursor?.[0] ?? "", pageSize + 1, skip),
+  page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
   toJson: (row) => ({ name: row["name"], scopes: toList(row["scopes"]), createdAt: row["created_at"] }),
   remove: ({ name }) => ({
     users: db.prepare(USERS).bind(name, NAMED_USERS),
-    deletes: [db.prepare(DELETE).bind(name)],
+    delete: db.prepare(DELETE).bind(name),
   }),
 });

@@ -6,7 +6,10 @@ import type { AdminDeps } from "../routes.ts";
 
 /** Addresses that the platform itself answers at (contract 1.1). */
 const RESERVED_PATHS: readonly string[] = ["account", "docs", "openapi.json", "health", ".well-known"];
-const proxyPath = z.string().check(z.regex(/^(\/[A-Za-z0-9._~-]{1,64}){1,8}$/));
+const proxyPath = z.string().check(
+  z.regex(/^(\/[A-Za-z0-9._~-]{1,64}){1,8}$/),
+  z.refine((path) => !/\/\.{1,2}(\/|$)/.test(path), "must have no . or .. in it"),
+);
 const sourceUrl = z.string().check(
   z.maxLength(512),
   z.refine((text) => {
@@ -50,9 +53,10 @@ const USERS = `
 const DELETE = `
   DELETE FROM service WHERE name = ?1 AND NOT EXISTS (SELECT 1 FROM package_service WHERE service = ?1)`;
 
-export const services = ({ db, builtIn }: AdminDeps): Resource<z.output<typeof body>> => {
+export const services = ({ db, builtIn, names, allowLoopback }: AdminDeps): Resource<z.output<typeof body>> => {
   const builtInJson = JSON.stringify(builtIn.services);
-  const isBuiltIn = (name: string): boolean => builtIn.services.some((service) => service.name === name);
+  const tenancy = ["tenant=*", "org=*", "no_tenant"].map(names.scope);
+  const reserved = ["openid", ...tenancy, ...builtIn.services.flatMap((service) => service.scopes)];
   const paths = [...builtIn.services.map((service) => service.proxyPath.split("/")[1] ?? ""), ...RESERVED_PATHS];
   return {
     noun: "service",
@@ -61,13 +65,16 @@ export const services = ({ db, builtIn }: AdminDeps): Resource<z.output<typeof b
     params: z.object({ name: identifier }),
     body,
     faults: ({ params, body: service }) => db.prepare(FAULTS).bind(params["name"], service.tenant, service.proxyPath),
-    async put({ params, body: service, nowMs }) {
-      const name = params["name"] ?? "";
-      if (isBuiltIn(name)) return builtInRefusal("service", name);
+    builtIn: ({ name = "" }) =>
+      builtIn.services.some((service) => service.name === name) ? builtInRefusal("service", name) : undefined,
+    async put({ params: { name }, body: service, nowMs }) {
+      if (!allowLoopback && URL.parse(service.sourceUrl)?.protocol !== "https:")
+        return invalid("invalid_field", "sourceUrl", "sourceUrl must start with https://.");
       if (paths.includes(service.proxyPath.split("/")[1] ?? ""))
         return invalid("invalid_field", "proxyPath", "proxyPath is inside an address of the platform itself.");
-      if (service.scopes.some((scope) => scope.startsWith(builtIn.adminScope)))
-        return invalid("invalid_field", "scopes", `${builtIn.adminScope} is the operator service's alone.`);
+      const taken = service.scopes.find((scope) => reserved.some((other) => meet(scope, other)));
+      if (taken !== undefined)
+        return invalid("invalid_field", "scopes", `${taken} is, or covers, a scope of the platform itself.`);
       const { sourceUrl: source, proxyPath: path, scopes, essential, tenant, access } = service;
       const write = db
         .prepare(UPSERT)
@@ -75,7 +82,7 @@ export const services = ({ db, builtIn }: AdminDeps): Resource<z.output<typeof b
       return { writes: [write] };
     },
     select: ({ name }) => db.prepare(SELECT).bind(builtInJson, name),
-    page: (_, { cursor, pageSize, skip }) => db.prepare(PAGE).bind(builtInJson, cursor?.[0] ?? "", pageSize + 1, skip),
+    page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(builtInJson, after, limit, skip),
     toJson: (row) => ({
       name: row["name"],
       ...(row["source_url"] === null
@@ -87,9 +94,17 @@ export const services = ({ db, builtIn }: AdminDeps): Resource<z.output<typeof b
       tenant: row["tenant"],
       access: row["access"],
     }),
-    remove: ({ name = "" }) => {
-      if (isBuiltIn(name)) return builtInRefusal("service", name);
-      return { users: db.prepare(USERS).bind(name, NAMED_USERS), deletes: [db.prepare(DELETE).bind(name)] };
-    },
+    remove: ({ name }) => ({
+      users: db.prepare(USERS).bind(name, NAMED_USERS),
+      delete: db.prepare(DELETE).bind(name),
+    }),
   };
+};
+
+/** Whether one of two scope patterns stands for a scope that the other stands for too. */
+const meet = (a: string, b: string): boolean => {
+  const [left, right] = [a, b].map((pattern) => pattern.replace(/\*$/, ""));
+  const [short, long] =
+    a.endsWith("*") && (!b.endsWith("*") || left!.length <= right!.length) ? [a, right!] : [b, left!];
+  return short.endsWith("*") ? long.startsWith(short.slice(0, -1)) : a === b;
 };

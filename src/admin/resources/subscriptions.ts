@@ -6,10 +6,11 @@ import type { AdminDeps } from "../routes.ts";
 
 const body = z.object({});
 
+const TENANT = `SELECT 1 FROM tenant WHERE id = ?1`;
 const FAULTS = `
-  SELECT 'invalid_uri_parameter' AS type, 'id' AS field, 'There is no tenant ' || ?1 || '.' AS message
+  SELECT 'absent' AS type, 'id' AS field, 'There is no tenant ' || ?1 || '.' AS message
     WHERE NOT EXISTS (SELECT 1 FROM tenant WHERE id = ?1)
-  UNION ALL SELECT 'invalid_uri_parameter', 'packageId', 'There is no package ' || ?2 || '.'
+  UNION ALL SELECT 'absent', 'packageId', 'There is no package ' || ?2 || '.'
     WHERE ?2 <> ?3 AND NOT EXISTS (SELECT 1 FROM package WHERE id = ?2)`;
 /** Checked again here, since packages have no foreign key: the built-in one has no row. */
 const SUBSCRIBE = `
@@ -28,15 +29,16 @@ export const subscriptions = ({ db, random, builtIn }: AdminDeps): Resource<z.ou
   collection: "/tenants/{id}/subscriptions",
   key: "packageId",
   params: z.object({ id: tenantId, packageId: identifier }),
-  ownerParams: z.object({ id: tenantId }),
+  owner: { params: z.object({ id: tenantId }), exists: ({ id }) => db.prepare(TENANT).bind(id) },
   body,
+  bodyOptional: true,
   faults: ({ params }) => db.prepare(FAULTS).bind(params["id"], params["packageId"], builtIn.package.id),
   async put({ params, nowMs }) {
     const { id, packageId } = params;
     return { writes: [db.prepare(SUBSCRIBE).bind(id, packageId, builtIn.package.id, randomId(random), nowMs)] };
   },
   select: ({ id, packageId }) => db.prepare(SELECT).bind(id, packageId),
-  page: ({ id }, { cursor, pageSize, skip }) => db.prepare(PAGE).bind(id, cursor?.[0] ?? "", pageSize + 1, skip),
+  page: ({ id }, { after, limit, skip }) => db.prepare(PAGE).bind(id, after, limit, skip),
   toJson: (row) => ({ id: row["id"], tenant: row["tenant"], package: row["package"], createdAt: row["created_at"] }),
-  remove: ({ id, packageId }) => ({ deletes: [db.prepare(DELETE).bind(id, packageId)] }),
+  remove: ({ id, packageId }) => ({ delete: db.prepare(DELETE).bind(id, packageId) }),
 });

@@ -22,21 +22,21 @@ const USERS = `
 const DELETE = `DELETE FROM tenant WHERE id = ?1`;
 
 /** Memberships go with the tenant; what others rely on keeps it. */
-export const tenants = ({ db, builtIn, revokeStatement }: AdminDeps): Resource<z.output<typeof body>> => ({
+export const tenants = ({ db, builtIn, voidStatement }: AdminDeps): Resource<z.output<typeof body>> => ({
   noun: "tenant",
   collection: "/tenants",
   key: "id",
   params: z.object({ id: tenantId }),
   body,
   faults: ({ body: { organization } }) => db.prepare(FAULTS).bind(organization),
+  builtIn: ({ id }) => (id === builtIn.tenant ? builtInRefusal("tenant", id) : undefined),
   async put({ params, body: { organization, name, disabled }, nowMs }) {
     const id = params["id"] ?? "";
-    if (id === builtIn.tenant) return builtInRefusal("tenant", id);
     const write = db.prepare(UPSERT).bind(id, organization, name, Number(disabled), nowMs);
-    return { writes: disabled ? [write, revokeStatement("tenant", id, nowMs)] : [write] };
+    return { writes: disabled ? [write, voidStatement("tenant", id, nowMs, "always")] : [write] };
   },
   select: ({ id }) => db.prepare(SELECT).bind(id),
-  page: (_, { cursor, pageSize, skip }) => db.prepare(PAGE).bind(cursor?.[0] ?? "", pageSize + 1, skip),
+  page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
   toJson: (row) => ({
     id: row["id"],
     organization: row["organization"],
@@ -46,6 +46,7 @@ export const tenants = ({ db, builtIn, revokeStatement }: AdminDeps): Resource<z
   }),
   remove: ({ id = "" }, nowMs) => ({
     users: db.prepare(USERS).bind(id, NAMED_USERS),
-    deletes: [revokeStatement("tenant", id, nowMs), db.prepare(DELETE).bind(id)],
+    delete: db.prepare(DELETE).bind(id),
+    andThen: voidStatement("tenant", id, nowMs, "if changed"),
   }),
 });

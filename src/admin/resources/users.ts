@@ -21,7 +21,7 @@ const PAGE = `
 const DELETE = `DELETE FROM user WHERE email = ?1`;
 
 /** A user's memberships go with the user. */
-export const users = ({ db, random, revokeStatement }: AdminDeps): Resource<z.output<typeof body>> => ({
+export const users = ({ db, random, voidStatement }: AdminDeps): Resource<z.output<typeof body>> => ({
   noun: "user",
   collection: "/users",
   key: "email",
@@ -31,10 +31,10 @@ export const users = ({ db, random, revokeStatement }: AdminDeps): Resource<z.ou
     const address = params["email"] ?? "";
     const hash = user.password === undefined ? null : await hashPassword(user.password, random);
     const write = db.prepare(UPSERT).bind(address, user.name ?? address, hash, Number(user.disabled), nowMs);
-    return { writes: user.disabled ? [write, revokeStatement("user", address, nowMs)] : [write] };
+    return { writes: user.disabled ? [write, voidStatement("user", address, nowMs, "always")] : [write] };
   },
   select: (params) => db.prepare(SELECT).bind(params["email"]),
-  page: (_, { cursor, pageSize, skip }) => db.prepare(PAGE).bind(cursor?.[0] ?? "", pageSize + 1, skip),
+  page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
   toJson: (row) => ({
     email: row["email"],
     name: row["name"],
@@ -43,6 +43,7 @@ export const users = ({ db, random, revokeStatement }: AdminDeps): Resource<z.ou
     createdAt: row["created_at"],
   }),
   remove: ({ email: address = "" }, nowMs) => ({
-    deletes: [revokeStatement("user", address, nowMs), db.prepare(DELETE).bind(address)],
+    delete: db.prepare(DELETE).bind(address),
+    andThen: voidStatement("user", address, nowMs, "if changed"),
   }),
 });

@@ -6,6 +6,8 @@ import type { VariantRow } from "./variants.ts";
 export interface FileStore {
   /** A pending file and the variants that it shall have, in one write. */
   create(file: NewFile): Promise<void>;
+  /** The tenant of a client's file that lives, empty while it is pending; undefined where there is no such file. */
+  tenantOf(fileId: string, client: string, visibility: Visibility): Promise<string | undefined>;
   /** What a commit decides by; undefined where the caller has no such file. Removed files are nobody's. */
   findOwned(fileId: string, caller: FileCaller): Promise<OwnedFile | undefined>;
   /** A committed file and, where asked for, one of its variants that lives. For any reader: the caller checks whose. */
@@ -21,11 +23,11 @@ export interface FileStore {
   isAlive(fileId: string): Promise<boolean>;
 }
 
-/** A client at work on its private or public files. `tenant` is set when the token acts for that one alone. */
+/** A client at work on its private or public files of one tenant. */
 export interface FileCaller {
   readonly client: string;
   readonly visibility: Visibility;
-  readonly tenant: string | undefined;
+  readonly tenant: string;
 }
 
 export interface NewFile {
@@ -76,14 +78,9 @@ export interface RemovedFile {
 /** ?1 is the file, ?2 to ?4 the caller. A pending file has no tenant yet: it is the client's, whatever the token names. */
 const OWNED = `id = ?1 AND EXISTS (
   SELECT 1 FROM owner WHERE owner.id = file.owner_id AND owner.client = ?2 AND owner.visibility = ?3
-  AND (?4 IS NULL OR owner.tenant IN ('', ?4)))`;
+  AND owner.tenant IN ('', ?4))`;
 
-const ownedBy = (fileId: string, caller: FileCaller) => [
-  fileId,
-  caller.client,
-  caller.visibility,
-  caller.tenant ?? null,
-];
+const ownedBy = (fileId: string, caller: FileCaller) => [fileId, caller.client, caller.visibility, caller.tenant];
 
 const SQL = {
   ensureOwner: `INSERT INTO owner (client, tenant, visibility) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`,
@@ -92,6 +89,8 @@ const SQL = {
     WHERE owner.client = ?5 AND owner.tenant = '' AND owner.visibility = ?6`,
   declareVariants: `INSERT INTO variant (file_id, nonce, type, size, state, created_at)
     SELECT ?1, value ->> 'nonce', value ->> 'type', value ->> 'size', 'declared', ?2 FROM json_each(?3)`,
+  tenantOf: `SELECT owner.tenant FROM file JOIN owner ON owner.id = file.owner_id
+    WHERE file.id = ?1 AND owner.client = ?2 AND owner.visibility = ?3 AND file.state <> 'removed'`,
   findOwned: `SELECT state, commit_digest FROM file WHERE ${OWNED} AND state <> 'removed'`,
   findCommitted: `SELECT file.content_type, file.committed_at, file.size_bytes, file.etag, file.file_name,
     owner.client, owner.tenant, owner.visibility,
@@ -127,6 +126,10 @@ export function createFileStore(db: D1Database): FileStore {
       if (file.variants.length > 0)
         statements.push(prepared(SQL.declareVariants, file.id, file.createdAt, JSON.stringify(file.variants)));
       await db.batch(statements);
+    },
+
+    async tenantOf(fileId, client, visibility) {
+      return (await prepared(SQL.tenantOf, fileId, client, visibility).first<string>("tenant")) ?? undefined;
     },
 
     async findOwned(fileId, caller) {

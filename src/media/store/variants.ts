@@ -80,7 +80,7 @@ export interface MadeVariant {
 /** ?1 is the file, ?2 to ?4 the caller. */
 const OWNED_FILE = `SELECT file.content_type FROM file JOIN owner ON owner.id = file.owner_id
   WHERE file.id = ?1 AND file.state = 'committed' AND owner.client = ?2 AND owner.visibility = ?3
-  AND (?4 IS NULL OR owner.tenant = ?4)`;
+  AND owner.tenant = ?4`;
 
 const SQL = {
   ownedFile: OWNED_FILE,
@@ -110,12 +110,7 @@ const SQL = {
 
 export function createVariantStore(db: D1Database): VariantStore {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
-  const owned = (fileId: string, caller: FileCaller) => [
-    fileId,
-    caller.client,
-    caller.visibility,
-    caller.tenant ?? null,
-  ];
+  const owned = (fileId: string, caller: FileCaller) => [fileId, caller.client, caller.visibility, caller.tenant];
   const contentTypeOf = (found: D1Result | undefined): string | undefined =>
     (found?.results[0] as { content_type: string } | undefined)?.content_type;
   const variantsOf = (found: D1Result | undefined): VariantRow[] =>

@@ -13,6 +13,7 @@ export interface Granted {
   readonly tenant: string;
   readonly tenantExplicit: boolean;
   readonly scopes: readonly string[];
+  readonly recordsAsOfMs: number;
 }
 
 /**
@@ -60,12 +61,17 @@ export async function grantClientCredentials(
     tenant: tenant.id,
     tenantExplicit: request.tenant !== undefined,
     scopes: [tenantScope, ...(request.openid ? ["openid"] : []), ...granted.value],
+    recordsAsOfMs: entry.asOfMs,
   });
 }
 
 /** Names the scope and not why: whether a tenant exists or subscribes is not the caller's to learn. */
-export const refusedScope = (refusal: ScopeRefusal): OAuthFailure =>
-  failure("invalid_scope", `The scope ${printable(refusal.scope)} cannot be granted.`, refusal.reason);
+export const refusedScope = ({ scope, reason }: ScopeRefusal): OAuthFailure =>
+  failure(
+    "invalid_scope",
+    scope === undefined ? "The list of scopes is too long." : `The scope ${printable(scope)} cannot be granted.`,
+    reason,
+  );
 
 /** RFC 6749 5.2: error_description is printable ASCII without quote and backslash. */
 const printable = (text: string): string => text.replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "?").slice(0, 256);

@@ -30,8 +30,16 @@ export interface DirectoryStore {
     clientId: string,
     tenant: string | undefined,
     nowMs: number,
-  ): Promise<{ readonly client: ClientRow | undefined; readonly tenant: TenantRow | undefined }>;
+  ): Promise<{
+    readonly client: ClientRow | undefined;
+    readonly tenant: TenantRow | undefined;
+    /** When this was read, by the database's clock. */
+    readonly asOfMs: number;
+  }>;
 }
+
+/** First in the batch, so that no change that it does not show is older. */
+const AS_OF = `SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS as_of`;
 
 const CLIENT = `
   SELECT id, name, tenant, confidential, service, grant_types, scopes, disabled,
@@ -59,7 +67,8 @@ export function createDirectoryStore(db: D1Database): DirectoryStore {
   return {
     async clientAndTenant(clientId, tenant, nowMs) {
       const asked = tenant ?? null;
-      const [clients, tenants, services] = await db.batch<Record<string, string | number | null>>([
+      const [times, clients, tenants, services] = await db.batch<Row>([
+        db.prepare(AS_OF),
         db.prepare(CLIENT).bind(clientId, nowMs),
         db.prepare(TENANT).bind(clientId, asked),
         db.prepare(SERVICES).bind(clientId, asked),
@@ -67,6 +76,7 @@ export function createDirectoryStore(db: D1Database): DirectoryStore {
       const client = clients?.results[0];
       const found = tenants?.results[0];
       return {
+        asOfMs: Number(times?.results[0]?.["as_of"] ?? 0),
         client: client === undefined ? undefined : toClient(client),
         tenant: found === undefined ? undefined : toTenant(found, services?.results ?? []),
       };

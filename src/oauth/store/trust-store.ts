@@ -12,88 +12,104 @@ export interface SigningKeyRow {
   readonly signsFromMs: number;
 }
 
-export type RevocationKind = "token" | "grant" | "client" | "user" | "tenant" | "session";
+/** What ends for good, by its own id. */
+export type EndedKind = "token" | "grant" | "session";
+/** Whose records decided; what was issued by later records is not concerned. */
+export type OwnerKind = "client" | "tenant" | "user";
+
+export interface Ended {
+  readonly kind: EndedKind;
+  readonly key: string;
+  /** From here on every token that it concerns has expired anyway. */
+  readonly expiresSec: number;
+}
 
 export interface Revocation {
-  readonly kind: RevocationKind;
+  readonly seq: number;
+  readonly kind: EndedKind | OwnerKind;
   readonly key: string;
-  /** Tokens issued at this second or before are revoked. */
-  readonly issuedUntilSec: number;
-  /** From here on every token that the row concerns has expired anyway. */
+  /** Tokens whose records were read at this time of the database or before are void. */
+  readonly untilMs: number;
   readonly expiresSec: number;
 }
 
 export interface TrustNews {
   readonly keys: readonly SigningKeyRow[];
+  /** In the order in which they were made: of two for one key the later one counts. */
   readonly revocations: readonly Revocation[];
-  /** The number of the newest revocation seen: ask for what came after it. */
-  readonly lastSeq: number;
 }
 
 export interface TrustStore {
-  /** Every published key, and the revocations that came after `afterSeq`: one statement, one round trip. */
+  /** Every published key, and the living revocations that came after `afterSeq`: one statement, one round trip. */
   news(afterSeq: number, nowMs: number): Promise<TrustNews>;
   /** Adds the key unless one for its algorithm is there already. */
   addFirstKey(key: SigningKeyRow, nowMs: number): Promise<void>;
-  revoke(revocations: readonly Revocation[]): Promise<void>;
-  /** The same for one row, to be run in a caller's transaction. */
-  revokeStatement(revocation: Revocation): D1PreparedStatement;
-  /** Removes at most `limit` rows that concern no living token. */
-  forgetExpired(nowSec: number, limit: number): Promise<void>;
+  end(ended: readonly Ended[]): Promise<readonly Revocation[]>;
+  /**
+   * Voids all that was issued by records up to now, to be run in the transaction that changes the records. `if changed`:
+   * only when the statement before it changed a row.
+   */
+  voidStatement(kind: OwnerKind, key: string, expiresSec: number, when: "always" | "if changed"): D1PreparedStatement;
+  /** Removes at most `limit` rows that concern no living token; how many it were. */
+  forgetExpired(nowSec: number, limit: number): Promise<number>;
 }
 
 const NEWS = `
-  SELECT 0 AS seq, 'key' AS tag, json_object('kid', kid, 'alg', alg, 'publicJwk', json(public_jwk),
+  SELECT 'key' AS tag, json_object('kid', kid, 'alg', alg, 'publicJwk', json(public_jwk),
       'sealedPrivateJwk', sealed_private_jwk, 'signsFromMs', signs_from) AS value
     FROM signing_key WHERE published_until IS NULL OR published_until > ?2
   UNION ALL
-  SELECT seq, 'revocation', json_object('kind', kind, 'key', key, 'issuedUntilSec', issued_until_sec, 'expiresSec', expires_sec)
-    FROM revocation WHERE seq > ?1`;
+  SELECT 'revocation', json_object('seq', seq, 'kind', kind, 'key', key, 'untilMs', until_ms, 'expiresSec', expires_sec)
+    FROM revocation WHERE seq > ?1 AND expires_sec * 1000 > ?2`;
 
 const ADD_FIRST_KEY = `
   INSERT INTO signing_key (kid, alg, public_jwk, sealed_private_jwk, created_at, signs_from)
   SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE NOT EXISTS (SELECT 1 FROM signing_key WHERE alg = ?2)`;
 
-/** A repeat keeps the later cut-off and gets a new number, so that every copy hears of it. */
-const REVOKE = `
-  INSERT OR REPLACE INTO revocation (kind, key, issued_until_sec, expires_sec)
-  SELECT ?1, ?2, max(?3, coalesce(max(issued_until_sec), 0)), max(?4, coalesce(max(expires_sec), 0))
-    FROM revocation WHERE kind = ?1 AND key = ?2`;
+/** A row that is replaced gets a new number, so that every copy hears of it. */
+const END = `
+  INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
+  VALUES (?1, ?2, ${Number.MAX_SAFE_INTEGER}, ?3) RETURNING seq`;
+const VOID = `
+  INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
+  SELECT ?1, ?2, CAST(unixepoch('subsec') * 1000 AS INTEGER), ?3`;
 
 const FORGET = `
   DELETE FROM revocation WHERE seq IN (SELECT seq FROM revocation WHERE expires_sec <= ?1 ORDER BY expires_sec LIMIT ?2)`;
 
 export function createTrustStore(db: D1Database): TrustStore {
-  const revokeStatement = (row: Revocation): D1PreparedStatement =>
-    db.prepare(REVOKE).bind(row.kind, row.key, row.issuedUntilSec, row.expiresSec);
   return {
-    revokeStatement,
     async news(afterSeq, nowMs) {
-      const { results } = await db
-        .prepare(NEWS)
-        .bind(afterSeq, nowMs)
-        .all<{ seq: number; tag: string; value: string }>();
+      const { results } = await db.prepare(NEWS).bind(afterSeq, nowMs).all<{ tag: string; value: string }>();
+      const tagged = (tag: string): unknown[] =>
+        results.filter((row) => row.tag === tag).map((row) => JSON.parse(row.value) as unknown);
       return {
-        keys: results.filter((row) => row.tag === "key").map((row) => JSON.parse(row.value) as SigningKeyRow),
-        revocations: results
-          .filter((row) => row.tag === "revocation")
-          .map((row) => JSON.parse(row.value) as Revocation),
-        lastSeq: results.reduce((last, row) => Math.max(last, row.seq), afterSeq),
+        keys: tagged("key") as SigningKeyRow[],
+        revocations: (tagged("revocation") as Revocation[]).sort((a, b) => a.seq - b.seq),
       };
     },
     async addFirstKey(key, nowMs) {
       const publicJwk = JSON.stringify(key.publicJwk);
+      const values = [key.kid, key.alg, publicJwk, key.sealedPrivateJwk, nowMs, key.signsFromMs];
       await db
         .prepare(ADD_FIRST_KEY)
-        .bind(key.kid, key.alg, publicJwk, key.sealedPrivateJwk, nowMs, key.signsFromMs)
+        .bind(...values)
         .run();
     },
-    async revoke(revocations) {
-      if (revocations.length === 0) return;
-      await db.batch(revocations.map(revokeStatement));
+    async end(ended) {
+      if (ended.length === 0) return [];
+      const statements = ended.map((row) => db.prepare(END).bind(row.kind, row.key, row.expiresSec));
+      const results = await db.batch<{ seq: number }>(statements);
+      return ended.map((row, index) => ({
+        ...row,
+        seq: results[index]?.results[0]?.seq ?? 0,
+        untilMs: Number.MAX_SAFE_INTEGER,
+      }));
     },
+    voidStatement: (kind, key, expiresSec, when) =>
+      db.prepare(when === "always" ? VOID : `${VOID} WHERE changes() > 0`).bind(kind, key, expiresSec),
     async forgetExpired(nowSec, limit) {
-      await db.prepare(FORGET).bind(nowSec, limit).run();
+      return (await db.prepare(FORGET).bind(nowSec, limit).run()).meta.changes;
     },
   };
 }

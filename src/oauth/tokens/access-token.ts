@@ -3,11 +3,11 @@ import type { Principal, TokenFault, TokenVerifier } from "../../http/auth.ts";
 import { toSec } from "../../platform/clock.ts";
 import { fromBase64Url } from "../../platform/encoding.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { ACCESS_TOKEN_ALG, type Trust } from "./trust.ts";
+import { ACCESS_TOKEN_ALG, type IssuedToken, type Trust } from "./trust.ts";
 
 /**
  * Access tokens: JWT profile (RFC 9068, `typ: at+jwt`, ES256), opaque to clients, checked without I/O while this
- * isolate's copy of keys and revocations is fresh. Claims: contract 2.1.
+ * isolate's copy of keys and revocations is fresh. Claims: contract 2.1, and `asof` (decision 28).
  */
 export const ACCESS_TOKEN_LIFETIME_SEC = 3600;
 const TYPE = "at+jwt";
@@ -21,7 +21,7 @@ export interface Issuer {
 
 type Fault = Exclude<TokenFault, "unavailable">;
 
-export type NewToken = Omit<Principal, "issuedAtSec" | "expiresAtSec">;
+export type NewToken = Omit<IssuedToken, "issuedAtSec" | "expiresAtSec">;
 
 export async function issueAccessToken(token: NewToken, from: Issuer, trust: Trust, nowMs: number): Promise<string> {
   const signer = await trust.signingKey(nowMs);
@@ -36,6 +36,7 @@ export async function issueAccessToken(token: NewToken, from: Issuer, trust: Tru
     scope: token.scopes.join(" "),
     gid: token.grantId,
     sid: token.sessionId,
+    asof: token.recordsAsOfMs,
   })
     .setProtectedHeader({ alg: ACCESS_TOKEN_ALG, typ: TYPE, kid: signer.kid })
     .setIssuer(from.issuer)
@@ -87,10 +88,10 @@ async function readToken(
   trust: Trust,
   expected: Issuer | undefined,
   nowMs: number,
-): Promise<Result<Principal, Fault>> {
+): Promise<Result<IssuedToken, Fault>> {
   try {
     const { kid } = decodeProtectedHeader(token);
-    const key = kid === undefined ? undefined : trust.verifyKey(kid);
+    const key = kid === undefined ? undefined : await trust.verifyKey(kid, nowMs);
     if (key === undefined) return err("malformed");
     const { payload } = await jwtVerify<Claims>(token, key, {
       algorithms: [ACCESS_TOKEN_ALG],
@@ -117,12 +118,13 @@ interface Claims {
   scope: string;
   gid: string;
   sid: string;
+  asof: number;
   jti: string;
   iat: number;
   exp: number;
 }
 
-const toPrincipal = (claims: Claims): Principal => ({
+const toPrincipal = (claims: Claims): IssuedToken => ({
   clientId: claims.client_id,
   clientName: claims.client_name,
   tenant: claims.tenant,
@@ -133,6 +135,7 @@ const toPrincipal = (claims: Claims): Principal => ({
   tokenId: claims.jti,
   grantId: claims.gid,
   sessionId: claims.sid,
+  recordsAsOfMs: claims.asof,
   issuedAtSec: claims.iat,
   expiresAtSec: claims.exp,
 });

@@ -2,7 +2,7 @@ import type { Principal } from "../../http/auth.ts";
 import { sha256 } from "../../platform/hash.ts";
 import { toBase64Url } from "../../platform/encoding.ts";
 import type { Sealer } from "../../platform/seal.ts";
-import type { PublicJwk, Revocation, RevocationKind, SigningKeyRow, TrustStore } from "../store/trust-store.ts";
+import type { Ended, PublicJwk, Revocation, SigningKeyRow, TrustStore } from "../store/trust-store.ts";
 
 /**
  * This isolate's copy of the signing keys and of the revocations (contract 2.1).
@@ -11,7 +11,8 @@ import type { PublicJwk, Revocation, RevocationKind, SigningKeyRow, TrustStore }
  *                                      └── D1 does not answer: used until 60 s old, then unavailable
  *
  * A refresh asks D1 for every key and for the revocations that came since, in one statement. Nothing is shared
- * between requests but values, so parallel refreshes do the same work and none waits for another's promise.
+ * between requests but values, so parallel refreshes do the same work and none waits for another's promise; an answer
+ * that lands late undoes nothing that a later one brought, since rows carry a number and refreshes are counted.
  */
 export interface Trust {
   /**
@@ -19,25 +20,43 @@ export interface Trust {
    * False: D1 does not answer and there is no copy that may be trusted.
    */
   ensure(nowMs: number, freshness: "recent" | "now"): Promise<boolean>;
-  verifyKey(kid: string): CryptoKey | undefined;
-  isRevoked(principal: Principal): boolean;
+  /** The key that verifies; one that is not known is looked for in D1, at most once a second. */
+  verifyKey(kid: string, nowMs: number): Promise<CryptoKey | undefined>;
+  isRevoked(token: IssuedToken): boolean;
   /** The key that signs now; made at the platform's first token. */
   signingKey(nowMs: number): Promise<{ readonly kid: string; readonly key: CryptoKey }>;
+  /** True when the copy should be brought up to date beside a request that does not wait for it. */
+  wantsRefresh(nowMs: number): boolean;
   /** The public keys, newest first. */
   publicKeys(): readonly PublicJwk[];
   /** Something was revoked by another statement: the next check asks D1. */
   changedBeside(): void;
-  /** Revokes everywhere, and in this isolate at once. */
-  revoke(revocations: readonly Revocation[]): Promise<void>;
+  /** Ends tokens, grants or sessions everywhere, and in this isolate at once. */
+  end(ended: readonly Ended[]): Promise<void>;
 }
 
-/** Contract 2.1. */
-const TRUST_AGE = { maxMs: 5_000, withoutD1Ms: 60_000, forSigningMs: 30_000 } as const;
+/** What a token says that revocations are about. */
+export interface IssuedToken extends Principal {
+  /** When the records that decided about it were read, by the database's clock. */
+  readonly recordsAsOfMs: number;
+}
+
+/** Contract 2.1; the ages for signing and the wait are ours. */
+const TRUST_AGE = {
+  maxMs: 5_000,
+  withoutD1Ms: 60_000,
+  unknownKeyMs: 1_000,
+  wantedMs: 60_000,
+  forSigningMs: 600_000,
+} as const;
+/** D1 that hangs is D1 that does not answer. */
+const D1_WAIT_MS = 5_000;
 export const ACCESS_TOKEN_ALG = "ES256";
 const WEB_CRYPTO = { name: "ECDSA", namedCurve: "P-256" } as const;
 
 interface Key extends SigningKeyRow {
-  readonly verify: CryptoKey;
+  /** Absent where the key is not for access tokens: it is published and nothing else here. */
+  readonly verify: CryptoKey | undefined;
   sign?: CryptoKey;
 }
 
@@ -46,6 +65,8 @@ export function createTrust(store: TrustStore, sealer: Sealer, onFault: (thrown:
   const revoked = new Map<string, Revocation>();
   let loadedAtMs = Number.NEGATIVE_INFINITY;
   let lastSeq = 0;
+  let refreshesBegun = 0;
+  let lastLanded = 0;
   /** Counts changes made beside this copy; a refresh settles those that came before it began. */
   let changes = 0;
   let settledChanges = 0;
@@ -54,22 +75,25 @@ export function createTrust(store: TrustStore, sealer: Sealer, onFault: (thrown:
   const isWithin = (ageMs: number, nowMs: number): boolean => Math.abs(nowMs - loadedAtMs) <= ageMs;
 
   async function refresh(nowMs: number): Promise<void> {
-    const begunAt = changes;
-    const news = await store.news(lastSeq, nowMs);
-    for (const row of news.keys) {
-      if (!keys.has(row.kid))
-        keys.set(row.kid, {
-          ...row,
-          verify: await crypto.subtle.importKey("jwk", row.publicJwk, WEB_CRYPTO, false, ["verify"]),
-        });
-    }
+    const number = ++refreshesBegun;
+    const changesSeen = changes;
+    const news = await within(D1_WAIT_MS, store.news(lastSeq, nowMs));
+    for (const row of news.keys)
+      if (!keys.has(row.kid)) keys.set(row.kid, { ...row, verify: await importVerifyKey(row) });
+    news.revocations.forEach(remember);
+    lastSeq = Math.max(lastSeq, news.revocations.at(-1)?.seq ?? 0);
+    settledChanges = Math.max(settledChanges, changesSeen);
+    if (number < lastLanded) return;
+    lastLanded = number;
+    loadedAtMs = nowMs;
     const published = new Set(news.keys.map((row) => row.kid));
     for (const kid of keys.keys()) if (!published.has(kid)) keys.delete(kid);
-    for (const row of news.revocations) revoked.set(nameOf(row.kind, row.key), row);
     for (const [name, row] of revoked) if (row.expiresSec * 1000 <= nowMs) revoked.delete(name);
-    lastSeq = Math.max(lastSeq, news.lastSeq);
-    loadedAtMs = nowMs;
-    settledChanges = Math.max(settledChanges, begunAt);
+  }
+
+  function remember(row: Revocation): void {
+    const name = nameOf(row.kind, row.key);
+    if ((revoked.get(name)?.seq ?? -1) < row.seq) revoked.set(name, row);
   }
 
   const newestSigner = (nowMs: number): Key | undefined =>
@@ -89,18 +113,22 @@ export function createTrust(store: TrustStore, sealer: Sealer, onFault: (thrown:
       }
     },
 
-    verifyKey: (kid) => keys.get(kid)?.verify,
+    async verifyKey(kid, nowMs) {
+      // Made in another isolate a moment ago, perhaps. Bounded, since anybody can send a kid that nobody knows.
+      if (!keys.has(kid) && !isWithin(TRUST_AGE.unknownKeyMs, nowMs)) await trust.ensure(nowMs, "now");
+      return keys.get(kid)?.verify;
+    },
 
-    isRevoked(principal) {
-      const names = [
-        nameOf("token", principal.tokenId),
-        nameOf("grant", principal.grantId),
-        nameOf("client", principal.clientId),
-        nameOf("user", principal.user),
-        nameOf("tenant", principal.tenant),
-        nameOf("session", principal.sessionId),
+    isRevoked(token) {
+      const about = [
+        nameOf("token", token.tokenId),
+        nameOf("grant", token.grantId),
+        nameOf("session", token.sessionId),
+        nameOf("client", token.clientId),
+        nameOf("tenant", token.tenant),
+        nameOf("user", token.user),
       ];
-      return names.some((name) => (revoked.get(name)?.issuedUntilSec ?? -1) >= principal.issuedAtSec);
+      return about.some((name) => (revoked.get(name)?.untilMs ?? -1) >= token.recordsAsOfMs);
     },
 
     async signingKey(nowMs) {
@@ -116,24 +144,40 @@ export function createTrust(store: TrustStore, sealer: Sealer, onFault: (thrown:
       return { kid: key.kid, key: key.sign };
     },
 
+    wantsRefresh: (nowMs) => !isWithin(TRUST_AGE.wantedMs, nowMs),
+
     publicKeys: () => [...keys.values()].sort((a, b) => b.signsFromMs - a.signsFromMs).map((key) => key.publicJwk),
 
     changedBeside() {
       changes += 1;
     },
 
-    async revoke(revocations) {
-      await store.revoke(revocations);
-      for (const row of revocations) {
-        const name = nameOf(row.kind, row.key);
-        if ((revoked.get(name)?.issuedUntilSec ?? -1) < row.issuedUntilSec) revoked.set(name, row);
-      }
+    async end(ended) {
+      (await store.end(ended)).forEach(remember);
     },
   };
   return trust;
 }
 
-const nameOf = (kind: RevocationKind, key: string): string => `${kind}:${key}`;
+async function within<T>(waitMs: number, work: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${waitMs} ms`)), waitMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Other algorithms' keys may stand beside ours: ID tokens have their own. */
+const importVerifyKey = async (row: SigningKeyRow): Promise<CryptoKey | undefined> =>
+  row.alg === ACCESS_TOKEN_ALG
+    ? crypto.subtle.importKey("jwk", row.publicJwk, WEB_CRYPTO, false, ["verify"])
+    : undefined;
+
+const nameOf = (kind: Revocation["kind"], key: string): string => `${kind}:${key}`;
 
 async function makeKey(sealer: Sealer, nowMs: number): Promise<SigningKeyRow> {
   const pair = (await crypto.subtle.generateKey(WEB_CRYPTO, true, ["sign", "verify"])) as CryptoKeyPair;
