@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { isolate } from "../support/isolate.ts";
 import { call, expectJson, makeClient, makeTenant, OPERATOR, put, tokenFor, unique } from "../support/platform.ts";
 
 const admin = async (path: string, init: { method?: string; json?: unknown } = {}): Promise<Response> =>
@@ -184,6 +185,148 @@ describe("400", () => {
   });
 });
 
+describe("404", () => {
+  it("for what lies below something that is not there", async () => {
+    const email = `${unique("zoe")}@example.org`;
+    await put(`users/${email}`, {});
+    const tenant = await makeTenant();
+    const cases: [string, string, unknown?][] = [
+      ["GET", "tenants/nosuch/members"],
+      ["GET", "tenants/nosuch/subscriptions"],
+      ["GET", "organizations/nosuch/members"],
+      ["PUT", `tenants/nosuch/members/${email}`, { roles: [] }],
+      ["PUT", `tenants/${tenant}/members/nobody@example.org`, { roles: [] }],
+      ["PUT", "tenants/nosuch/subscriptions/platform", {}],
+      ["PUT", `tenants/${tenant}/subscriptions/nosuch`, {}],
+    ];
+    for (const [method, path, json] of cases) {
+      const refused = await expectJson(await admin(path, { method, json }), 404);
+      expect(refused, `${method} ${path}`).toMatchObject({ type: "element_resource_non_existing", details: [] });
+    }
+  });
+});
+
+describe("input that is forgiven", () => {
+  it("a subscription without a body, and ids with capitals", async () => {
+    const tenant = await makeTenant({ subscribed: false });
+    expect((await admin(`tenants/${tenant}/subscriptions/platform`, { method: "PUT" })).status).toBe(201);
+    expect((await admin(`roles/${unique("CatalogManager")}`, { method: "PUT", json: { scopes: [] } })).status).toBe(
+      201,
+    );
+  });
+
+  it("any spelling of an address; the audit log has the one that the account is known by", async () => {
+    const email = `${unique("zed")}@example.org`;
+    await put(`users/${encodeURIComponent(` ${email.toUpperCase()} `)}`, {});
+    const audit = await expectJson<any[]>(await admin("audit?pageSize=5"), 200);
+    expect(audit.map((entry) => entry.subject)).toContain(`users/${email}`);
+  });
+});
+
+describe("what changes between check and write", () => {
+  it("a package that a tenant subscribed to meanwhile is kept: 409, not 204", async () => {
+    const tenant = await makeTenant();
+    const id = unique("pkg");
+    await put(`packages/${id}`, { version: "1", organization: `${tenant}-org`, services: ["media"] });
+    let meanwhile: (() => Promise<unknown>) | undefined = async () => put(`tenants/${tenant}/subscriptions/${id}`, {});
+    const db = new Proxy(env.DB, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (typeof value !== "function") return value;
+        return async (...args: unknown[]) => {
+          const act = meanwhile;
+          meanwhile = undefined;
+          await act?.();
+          return value.apply(target, args) as unknown;
+        };
+      },
+    });
+    const guarded = new Proxy(env.DB, {
+      get: (target, name) => (name === "batch" ? db.batch : Reflect.get(target, name, target).bind(target)),
+    });
+    const authorization = `Bearer ${await tokenFor(OPERATOR)}`;
+    const response = await isolate({ DB: guarded }).fetch(`/admin/v1/packages/${id}`, {
+      method: "DELETE",
+      headers: { authorization },
+    });
+    expect(await expectJson(response, 409)).toMatchObject({ details: [{ type: "in_use", field: "tenant" }] });
+    expect((await admin(`packages/${id}`)).status).toBe(200);
+  });
+
+  it("an organization that went meanwhile is named: 400, not a broken key", async () => {
+    const organization = unique("org");
+    await put(`organizations/${organization}`, { name: "x" });
+    const tenant = unique("t");
+    let meanwhile: (() => Promise<unknown>) | undefined = async () =>
+      admin(`organizations/${organization}`, { method: "DELETE" });
+    const guarded = new Proxy(env.DB, {
+      get(target, name) {
+        const value = Reflect.get(target, name, target) as (...args: unknown[]) => unknown;
+        if (name !== "batch") return value.bind(target);
+        return async (...args: unknown[]) => {
+          const act = meanwhile;
+          meanwhile = undefined;
+          await act?.();
+          return value.apply(target, args);
+        };
+      },
+    });
+    const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}`, "content-type": "application/json" };
+    const body = JSON.stringify({ organization, name: "x" });
+    const response = await isolate({ DB: guarded }).fetch(`/admin/v1/tenants/${tenant}`, {
+      method: "PUT",
+      headers,
+      body,
+    });
+    expect(await expectJson(response, 400)).toMatchObject({
+      details: [{ type: "invalid_field", field: "organization" }],
+    });
+  });
+});
+
+describe("services", () => {
+  it.each([
+    ["proxyPath", { proxyPath: "/media/v3" }],
+    ["proxyPath", { proxyPath: "/oauth2" }],
+    ["proxyPath", { proxyPath: "/health/x" }],
+    ["proxyPath", { proxyPath: "/x/../media" }],
+    ["sourceUrl", { sourceUrl: "ftp://s.example" }],
+    ["sourceUrl", { sourceUrl: "https://u:p@s.example" }],
+  ])("refuses a %s: %o", async (field, change) => {
+    const tenant = await makeTenant();
+    const service = {
+      sourceUrl: "https://s.example",
+      proxyPath: `/${unique("s")}`,
+      scopes: [],
+      tenant,
+      access: "token",
+      ...change,
+    };
+    const refused = await expectJson(await admin(`services/${unique("s")}`, { method: "PUT", json: service }), 400);
+    expect(refused.details).toMatchObject([{ type: "invalid_field", field }]);
+  });
+
+  it("takes plain http only where loopback is allowed", async () => {
+    const tenant = await makeTenant();
+    const service = {
+      sourceUrl: "http://127.0.0.1:9",
+      proxyPath: `/${unique("s")}`,
+      scopes: [],
+      tenant,
+      access: "token",
+    };
+    const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}`, "content-type": "application/json" };
+    const send = (ALLOW_LOOPBACK: string) =>
+      isolate({ ALLOW_LOOPBACK }).fetch(`/admin/v1/services/${unique("s")}`, {
+        method: "PUT",
+        headers,
+        body: JSON.stringify(service),
+      });
+    expect((await send("false")).status).toBe(400);
+    expect((await send("true")).status).toBe(201);
+  });
+});
+
 describe("409", () => {
   it("keeps what is in use and names what uses it", async () => {
     const tenant = await makeTenant();
@@ -311,8 +454,9 @@ describe("paging", () => {
   });
 
   it("refuses a cursor that is not from a link, and jumps by number", async () => {
-    for (const cursor of ["x", "e30", "bnVsbA", "_____", "W1tdXQ"])
+    for (const cursor of ["x", "e30", "bnVsbA", "_____", "W1tdXQ", "WzFd"])
       expect((await admin(`roles?cursor=${cursor}`)).status).toBe(400);
+    expect((await admin(`audit?cursor=${btoa('["abc"]').replace(/=+$/, "")}`)).status).toBe(400);
     const all = await expectJson<any[]>(await admin("roles?pageSize=1000"), 200);
     const second = await expectJson<any[]>(await admin("roles?pageSize=2&pageNumber=2"), 200);
     expect(second).toEqual(all.slice(2, 4));

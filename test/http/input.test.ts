@@ -61,6 +61,19 @@ describe("readJson", () => {
     expect(typeOf(await readJson(chunked(['"12345', '6789"']), 10))).toBe("bad_payload_size");
   });
 
+  it("refuses what is not plain UTF-8: a content encoding, another charset", async () => {
+    const zipped = new Request("https://x.example", {
+      method: "POST",
+      body: "{}",
+      headers: { "content-type": "application/json", "content-encoding": "gzip" },
+    });
+    expect(typeOf(await readJson(zipped, 100))).toBe("unsupported_request_content_type");
+    expect(typeOf(await readJson(post("{}", "application/json; charset=utf-16"), 100))).toBe(
+      "unsupported_request_content_type",
+    );
+    expect(typeOf(await readJson(post("{}", 'application/json;charset="UTF-8"'), 100))).toBe("ok");
+  });
+
   it("takes an empty body as none, whatever its label", async () => {
     const read = await readJson(post(""), 10);
     expect(read).toEqual({ ok: true, value: undefined });
@@ -133,6 +146,20 @@ describe("readPaging", () => {
       }),
     );
     expect(readPaging(new URLSearchParams())).toMatchObject({ value: { pageNumber: 1, pageSize: 16, skip: 0 } });
+  });
+});
+
+describe("Accept", () => {
+  it.each([
+    ["application/json;q=0", 406],
+    ["*/*;q=0.0", 406],
+    ["application/problem+json, text/plain", 406],
+    ["text/csv, application/json;q=0.1", 200],
+    ["APPLICATION/*", 200],
+    ["", 200],
+  ])("%s: %i", async (accept, status) => {
+    const token = await tokenFor(OPERATOR);
+    expect((await call("/admin/v1/roles", { token, headers: { accept } })).status).toBe(status);
   });
 });
 

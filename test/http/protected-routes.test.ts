@@ -1,6 +1,6 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
 import type { Route } from "../../src/http/route.ts";
@@ -8,8 +8,9 @@ import { basic, call, expectJson, makeClient, OPERATOR, tokenFor, type TestClien
 import { everyRoute, named } from "../support/route-table.ts";
 
 /**
- * Every route of every service, taken from the same tables that are mounted: no token, broken, revoked, too weak, another
- * client's. A route that is added is tested here without a line being written.
+ * Every route of every service, taken from the same tables that are mounted: no token, broken, revoked, expired, too
+ * weak. A route that is added is tested here without a line being written. What another client or tenant may not see
+ * is tested with each room's operations.
  */
 const protectedRoutes = everyRoute.filter(({ route }) => route.access.kind !== "public");
 
@@ -86,6 +87,20 @@ describe("every protected route", () => {
       expect(response.headers.get("www-authenticate")).toContain(`error="insufficient_scope", scope="${scope}"`);
     },
   );
+
+  it("answers 401 when the token has expired, on every one of them", async () => {
+    const token = await tokenFor(await makeClient());
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(Date.now() + 3_601_000);
+    try {
+      for (const { base, route } of protectedRoutes) {
+        const body = await expectJson(await send(base, route, token), 401);
+        expect(body).toMatchObject({ type: "insufficient_credentials", message: "The access token has expired." });
+      }
+    } finally {
+      vi.useRealTimers();
+    }
+  });
 
   it("takes a token from the header alone", async () => {
     const token = await tokenFor(OPERATOR);
@@ -166,6 +181,12 @@ describe("requests that fit no route", () => {
     expect((await fetch("/base/admin/v1/roles", { headers: { authorization } })).status).toBe(200);
     const refused = await (await fetch("/base/admin/v1/roles")).json<any>();
     expect(refused.moreInfo).toBe("https://public.example/base/docs/errors#insufficient_credentials");
+    // A path is no host, however it starts.
+    for (const path of ["//", "///", "//:/x", "//evil.example/x", "//evil.example:99999/"]) {
+      const refused = await fetch(path);
+      expect(refused.status, path).toBe(404);
+      expect((await refused.json<any>()).moreInfo, path).toMatch(/^https:\/\/public\.example\/base\/docs/);
+    }
     // A deployment with a public address takes tokens of that issuer alone, though the same key signed the other.
     const elsewhere = { authorization: `Bearer ${await tokenFor(OPERATOR)}` };
     expect((await fetch("/base/admin/v1/roles", { headers: elsewhere })).status).toBe(401);

@@ -51,6 +51,16 @@ describe("what a request costs in D1 (architecture, Cost of an operation)", () =
     expect(await env.DB.prepare("SELECT count(*) AS n FROM revocation").first("n")).toBe(rows);
   });
 
+  it("client_credentials: one round trip too after a pause; the keys are looked at beside the answer", async () => {
+    const isolate = freshIsolate();
+    await isolate.fetch("/oauth2/v1/token", tokenRequest(client));
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(Date.now() + 31_000);
+    isolate.reset();
+    expect((await isolate.fetch("/oauth2/v1/token", tokenRequest(client))).status).toBe(200);
+    expect(isolate.tally.d1RoundTrips).toBe(1);
+  });
+
   it("client_credentials: unknown clients are kept like known ones", async () => {
     const isolate = freshIsolate();
     const stranger = { ...client, clientId: "no.body" };
@@ -87,10 +97,13 @@ describe("when D1 does not answer", () => {
   it("a token is taken for 60 s on the copy at hand, then nothing is called valid: 503", async () => {
     const headers = { authorization: `Bearer ${await tokenFor(client)}` };
     let broken = false;
+    const away = () => Promise.reject(new Error("D1 is away"));
+    const dead: object = { bind: () => dead, all: away, first: away, run: away };
     const db = new Proxy(env.DB, {
       get: (target, name) => {
         const value: unknown = Reflect.get(target, name, target);
-        if (broken && name === "prepare") throw new Error("D1 is away");
+        if (broken && name === "prepare") return () => dead;
+        if (broken && name === "batch") return away;
         return typeof value === "function" ? value.bind(target) : value;
       },
     });
@@ -104,6 +117,11 @@ describe("when D1 does not answer", () => {
     broken = true;
     vi.setSystemTime(startMs + 59_000);
     expect((await fetch("/admin/v1/roles")).status).toBe(403);
+    const token = new Request(new URL("/oauth2/v1/token", ORIGIN), tokenRequest(await makeClient()));
+    const refusedToken = await app.fetch(token, env, createExecutionContext());
+    expect(refusedToken.status).toBe(503);
+    expect(await refusedToken.json()).toMatchObject({ error: "temporarily_unavailable" });
+    expect((await fetch("/oauth2/v1/jwks")).status).toBe(200);
     const info = await fetch(`/oauth2/v1/tokeninfo?access_token=${headers.authorization.slice(7)}`);
     expect(info.status).toBe(503);
     vi.setSystemTime(startMs + 61_000);

@@ -56,13 +56,17 @@ const allowed = (scope: string, listed: readonly string[], offered: readonly (re
 describe("grantScopes", () => {
   it("grants a named scope exactly when the model allows it", () => {
     fc.assert(
-      fc.property(world, fc.constantFrom("a", "b", "ab", "a.x", "a.y", "b.x", "c", "plat.admin"), ({ listed, offered }, scope) => {
-        const request = parseScopes(scope, names);
-        if (!request.ok) throw new Error("a plain scope parses");
-        const granted = grantScopes(request.value, client(listed), tenant(offered), builtIn);
-        expect(granted.ok).toBe(allowed(scope, listed, offered));
-        if (granted.ok) expect(granted.value).toEqual([scope]);
-      }),
+      fc.property(
+        world,
+        fc.constantFrom("a", "b", "ab", "a.x", "a.y", "b.x", "c", "plat.admin"),
+        ({ listed, offered }, scope) => {
+          const request = parseScopes(scope, names);
+          if (!request.ok) throw new Error("a plain scope parses");
+          const granted = grantScopes(request.value, client(listed), tenant(offered), builtIn);
+          expect(granted.ok).toBe(allowed(scope, listed, offered));
+          if (granted.ok) expect(granted.value).toEqual([scope]);
+        },
+      ),
       { numRuns: 2000 },
     );
   });

@@ -160,6 +160,19 @@ describe("POST /revoke", () => {
     expect((await info(foreign)).status).toBe(200);
   });
 
+  it("of nothing but unknown tokens needs no credentials: there is nothing to protect", async () => {
+    expect(await expectJson(await revoke("unknown, , a.b.c"), 200)).toEqual({});
+  });
+
+  it("takes as many tokens as it says, and no more", async () => {
+    const client = await makeClient();
+    const tokens = await Promise.all(Array.from({ length: 100 }, () => tokenFor(client)));
+    expect(await expectJson(await revoke(tokens.join(","), client), 200)).toEqual({});
+    expect((await info(tokens[99]!)).status).toBe(400);
+    const many = Array.from({ length: 501 }, (_, n) => `unknown${n}`).join(",");
+    expect(await expectJson(await revoke(many, client), 400)).toMatchObject({ error: "invalid_request" });
+  });
+
   it("needs the client's credentials", async () => {
     const client = await makeClient();
     const token = await tokenFor(client);

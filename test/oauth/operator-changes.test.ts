@@ -1,0 +1,229 @@
+import { env } from "cloudflare:workers";
+import { decodeProtectedHeader, decodeJwt, SignJWT } from "jose";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { systemRandom } from "../../src/platform/random.ts";
+import { createSealer, parseSealKeys } from "../../src/platform/seal.ts";
+import { isolate, type Isolate } from "../support/isolate.ts";
+import {
+  basic,
+  call,
+  expectJson,
+  makeClient,
+  makeTenant,
+  OPERATOR,
+  put,
+  tokenFor,
+  unique,
+} from "../support/platform.ts";
+
+const admin = async (path: string, method = "GET", json?: unknown): Promise<Response> =>
+  call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR), ...(json === undefined ? {} : { json }) });
+const isValid = async (token: string): Promise<boolean> =>
+  (await call(`/oauth2/v1/tokeninfo?access_token=${token}`)).status === 200;
+const accessToken = async (response: Promise<Response>): Promise<string> =>
+  (await expectJson(await response, 200)).access_token as string;
+const settings = (tenant: string) => ({
+  tenant,
+  confidential: true,
+  grantTypes: ["client_credentials"],
+  scopes: ["plat.media_view", "plat.pubsub_publish"],
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("what another isolate still issues by old records", () => {
+  const changes: [string, (client: { clientId: string; tenant: string }) => Promise<unknown>][] = [
+    [
+      "disabling the client",
+      (client) => put(`clients/${client.clientId}`, { ...settings(client.tenant), disabled: true }),
+    ],
+    ["removing the client", (client) => admin(`clients/${client.clientId}`, "DELETE")],
+    [
+      "renaming the client",
+      (client) => put(`clients/${client.clientId}`, { ...settings(client.tenant), name: `${client.tenant}.renamed` }),
+    ],
+    [
+      "replacing a secret that leaked",
+      (client) => put(`clients/${client.clientId}`, { ...settings(client.tenant), clientSecret: "x".repeat(40) }),
+    ],
+    [
+      "disabling the tenant",
+      (client) => put(`tenants/${client.tenant}`, { organization: `${client.tenant}-org`, name: "x", disabled: true }),
+    ],
+  ];
+  it.each(changes)("is void from the start, after %s", async (_, change) => {
+    const client = await makeClient();
+    const other: Isolate = isolate();
+    const before = await accessToken(other.token(client));
+    expect(await isValid(before)).toBe(true);
+    await change(client);
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(Date.now() + 20_000);
+    const late = await accessToken(other.token(client));
+    expect(await isValid(late)).toBe(false);
+    expect(await isValid(before)).toBe(false);
+  });
+
+  it("stops within 30 s", async () => {
+    const client = await makeClient();
+    const other = isolate();
+    await accessToken(other.token(client));
+    await put(`clients/${client.clientId}`, { ...settings(client.tenant), disabled: true });
+    expect((await other.token(client)).status).toBe(200);
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(Date.now() + 30_001);
+    expect((await other.token(client)).status).toBe(401);
+  });
+});
+
+describe("what is issued after a change", () => {
+  it("is good at once: disabled and enabled again, removed and made again", async () => {
+    const client = await makeClient();
+    const path = `clients/${client.clientId}`;
+    const old = await tokenFor(client);
+    await put(path, { ...settings(client.tenant), disabled: true });
+    await put(path, settings(client.tenant));
+    expect(await isValid(await tokenFor(client))).toBe(true);
+    expect(await isValid(old)).toBe(false);
+    expect((await admin(path, "DELETE")).status).toBe(204);
+    const { clientSecret } = await put(path, settings(client.tenant));
+    expect(await isValid(await tokenFor({ clientId: client.clientId, clientSecret }))).toBe(true);
+  });
+
+  it("leaves tokens alone where nothing of them changed", async () => {
+    const client = await makeClient();
+    const token = await tokenFor(client);
+    await put(`clients/${client.clientId}`, {
+      ...settings(client.tenant),
+      scopes: [],
+      redirectUris: ["https://a.example/cb"],
+    });
+    await admin(`clients/${client.clientId}/secret`, "POST");
+    expect(await isValid(token)).toBe(true);
+  });
+
+  it("a DELETE of what is not there voids nothing", async () => {
+    const clientId = `${await makeTenant()}.${unique("app")}`;
+    const operator = await tokenFor(OPERATOR);
+    expect((await admin(`clients/${clientId}`, "DELETE")).status).toBe(404);
+    for (const path of ["tenants/plat", "organizations/plat", "clients/plat.operator"])
+      expect((await admin(path, "DELETE")).status).toBe(409);
+    const count = await env.DB.prepare("SELECT count(*) AS n FROM revocation WHERE key IN (?, 'plat', 'plat.operator')")
+      .bind(clientId)
+      .first("n");
+    expect(count).toBe(0);
+    expect(await isValid(operator)).toBe(true);
+  });
+});
+
+describe("a client that owns topics", () => {
+  it("keeps its name and tenant, and is not removed: its topics would become a stranger's", async () => {
+    const client = await makeClient();
+    const path = `clients/${client.clientId}`;
+    const token = await tokenFor(client);
+    expect((await call("/pubsub/v1/topics", { token, json: { eventType: "orders" } })).status).toBe(201);
+    const other = await makeTenant();
+    const refusals = [
+      await admin(path, "DELETE"),
+      await admin(path, "PUT", { ...settings(client.tenant), name: `${client.tenant}.renamed` }),
+      await admin(path, "PUT", settings(other)),
+    ];
+    for (const refusal of refusals)
+      expect(await expectJson(refusal, 409)).toMatchObject({
+        type: "conflict_resource",
+        details: [{ type: "in_use", field: "topic" }],
+      });
+    expect((await call(`/pubsub/v1/topics/${client.clientId}/orders`, { method: "DELETE", token })).status).toBe(202);
+    await vi.waitFor(async () => expect((await admin(path, "DELETE")).status).toBe(204), { timeout: 5_000 });
+  });
+});
+
+describe("secrets", () => {
+  it("of many parallel first PUTs one shows a secret, and that one works", async () => {
+    const tenant = await makeTenant();
+    const clientId = `${tenant}.${unique("app")}`;
+    const answers = await Promise.all(Array.from({ length: 6 }, () => put(`clients/${clientId}`, settings(tenant))));
+    const shown = answers.filter((answer) => "clientSecret" in answer);
+    expect(shown).toHaveLength(1);
+    await tokenFor({ clientId, clientSecret: shown[0].clientSecret });
+  });
+
+  it("are taken by Basic as they stand and form-encoded", async () => {
+    const tenant = await makeTenant();
+    const clientId = `${tenant}.${unique("app")}`;
+    const clientSecret = `a+b%zz/c:d=${"x".repeat(32)}`;
+    await put(`clients/${clientId}`, { ...settings(tenant), clientSecret });
+    const form = { grant_type: "client_credentials" };
+    for (const authorization of [`Basic ${btoa(`${clientId}:${clientSecret}`)}`, basic({ clientId, clientSecret })])
+      expect((await call("/oauth2/v1/token", { form, headers: { authorization } })).status).toBe(200);
+  });
+});
+
+describe("scopes of services", () => {
+  it.each([
+    "plat.admin",
+    "plat.*",
+    "*",
+    "plat.media_view",
+    "plat.pubsub.topic=acme.*",
+    "plat.tenant=victim",
+    "plat.no_tenant",
+    "openid",
+    "open*",
+  ])("may not be %s", async (scope) => {
+    const tenant = await makeTenant();
+    const service = {
+      sourceUrl: "https://s.example",
+      proxyPath: `/${unique("s")}`,
+      scopes: [scope],
+      tenant,
+      access: "token",
+    };
+    const refused = await expectJson(await admin(`services/${unique("s")}`, "PUT", service), 400);
+    expect(refused.details[0]).toMatchObject({ type: "invalid_field", field: "scopes" });
+  });
+});
+
+describe("keys beside the one that signs", () => {
+  it("of another algorithm are published, and break nothing", async () => {
+    const pair = (await crypto.subtle.generateKey(
+      { name: "RSASSA-PKCS1-v1_5", modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]), hash: "SHA-256" },
+      true,
+      ["sign", "verify"],
+    )) as CryptoKeyPair;
+    const publicJwk = {
+      ...((await crypto.subtle.exportKey("jwk", pair.publicKey)) as object),
+      kid: "rsa-1",
+      alg: "RS256",
+      use: "sig",
+    };
+    await env.DB.prepare(
+      "INSERT INTO signing_key (kid, alg, public_jwk, sealed_private_jwk, created_at, signs_from) VALUES ('rsa-1', 'RS256', ?, '', 0, 0)",
+    )
+      .bind(JSON.stringify(publicJwk))
+      .run();
+    const other = isolate();
+    const token = await accessToken(other.token(await makeClient()));
+    expect((await other.fetch("/admin/v1/roles", { headers: { authorization: `Bearer ${token}` } })).status).toBe(403);
+    const { keys } = await (await other.fetch("/oauth2/v1/jwks")).json<{ keys: { kid: string }[] }>();
+    expect(keys.map((key) => key.kid)).toContain("rsa-1");
+  });
+
+  it("a token of our own key that is no access token is not taken", async () => {
+    const token = await tokenFor(await makeClient());
+    const { kid } = decodeProtectedHeader(token);
+    const sealed = await env.DB.prepare("SELECT sealed_private_jwk FROM signing_key WHERE kid = ?")
+      .bind(kid)
+      .first<string>("sealed_private_jwk");
+    const keys = parseSealKeys(env.SEAL_KEYS);
+    if (!keys.ok) throw new Error("SEAL_KEYS of the tests parse");
+    const jwk = JSON.parse((await createSealer(keys.value, systemRandom).open(sealed!, `signing_key:${kid}`))!);
+    const key = await crypto.subtle.importKey("jwk", jwk, { name: "ECDSA", namedCurve: "P-256" }, false, ["sign"]);
+    const signed = (typ: string) =>
+      new SignJWT(decodeJwt(token)).setProtectedHeader({ alg: "ES256", kid: kid!, typ }).sign(key);
+    expect(await isValid(await signed("at+jwt"))).toBe(true);
+    expect(await isValid(await signed("JWT"))).toBe(false);
+  });
+});

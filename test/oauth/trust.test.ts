@@ -1,0 +1,126 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import {
+  createTrustStore,
+  type Revocation,
+  type TrustNews,
+  type TrustStore,
+} from "../../src/oauth/store/trust-store.ts";
+import { createTrust, type IssuedToken } from "../../src/oauth/tokens/trust.ts";
+import { systemRandom } from "../../src/platform/random.ts";
+import { createSealer } from "../../src/platform/seal.ts";
+
+const sealer = createSealer([{ id: "t", bytes: new Uint8Array(32) }], systemRandom);
+const issued = (asOfMs: number): IssuedToken => ({
+  clientId: "acme.app",
+  clientName: "acme.app",
+  tenant: "acme",
+  tenantExplicit: false,
+  org: "",
+  user: "ada@acme.example",
+  scopes: [],
+  tokenId: "jti",
+  grantId: "gid",
+  sessionId: "sid",
+  issuedAtSec: 0,
+  expiresAtSec: 3600,
+  recordsAsOfMs: asOfMs,
+});
+const row = (seq: number, untilMs: number, more: Partial<Revocation> = {}): Revocation => ({
+  seq,
+  kind: "client",
+  key: "acme.app",
+  untilMs,
+  expiresSec: 9_999_999_999,
+  ...more,
+});
+
+/** The real store, but a test says when each answer lands, and with what. */
+function scripted() {
+  const waiting: ((news: TrustNews) => void)[] = [];
+  const store: TrustStore = {
+    ...createTrustStore(env.DB),
+    news: () => new Promise((resolve) => waiting.push(resolve)),
+  };
+  const trust = createTrust(store, sealer, () => {});
+  return { trust, land: (index: number, revocations: Revocation[]) => waiting[index]!({ keys: [], revocations }) };
+}
+
+describe("a refresh that lands late", () => {
+  it("undoes nothing that a later one brought", async () => {
+    const { trust, land } = scripted();
+    const first = trust.ensure(0, "now");
+    const second = trust.ensure(0, "now");
+    land(1, [row(6, 90)]);
+    await second;
+    expect(trust.isRevoked(issued(80))).toBe(true);
+    land(0, [row(5, 50)]);
+    await first;
+    expect(trust.isRevoked(issued(80))).toBe(true);
+    expect(trust.isRevoked(issued(91))).toBe(false);
+  });
+});
+
+describe("each kind of revocation", () => {
+  it.each([
+    ["token", "jti"],
+    ["grant", "gid"],
+    ["session", "sid"],
+    ["client", "acme.app"],
+    ["tenant", "acme"],
+    ["user", "ada@acme.example"],
+  ] as const)("%s: concerns what carries it, and nothing else", async (kind, key) => {
+    const { trust, land } = scripted();
+    const refreshed = trust.ensure(0, "now");
+    land(0, [row(1, 100, { kind, key })]);
+    await refreshed;
+    expect(trust.isRevoked(issued(100))).toBe(true);
+    expect(trust.isRevoked(issued(101))).toBe(false);
+    const others = { tokenId: "x", grantId: "x", sessionId: "x", clientId: "x", tenant: "x", user: "x" };
+    expect(trust.isRevoked({ ...issued(100), ...others })).toBe(false);
+  });
+});
+
+describe("the sweep", () => {
+  it("forgets what concerns no living token, and nothing else", async () => {
+    const store = createTrustStore(env.DB);
+    await store.end([
+      { kind: "token", key: "over", expiresSec: 100 },
+      { kind: "token", key: "living", expiresSec: 101 },
+    ]);
+    expect(await store.forgetExpired(100, 10)).toBe(1);
+    const { revocations } = await store.news(0, 100_500);
+    expect(revocations.map((revocation) => revocation.key)).toEqual(["living"]);
+  });
+});
+
+describe("the first signing key", () => {
+  it("is one, though several isolates make it at once, and all sign by it", async () => {
+    const isolates = Array.from({ length: 5 }, () => createTrust(createTrustStore(env.DB), sealer, () => {}));
+    const signers = await Promise.all(isolates.map((trust) => trust.signingKey(1_000)));
+    expect(new Set(signers.map((signer) => signer.kid)).size).toBe(1);
+    const count = await env.DB.prepare("SELECT count(*) AS n FROM signing_key").first("n");
+    expect(count).toBe(1);
+  });
+
+  it("made elsewhere a moment ago, is found without waiting for the copy to grow old", async () => {
+    const trust = createTrust(createTrustStore(env.DB), sealer, () => {});
+    const { kid } = await trust.signingKey(1_000);
+    await env.DB.prepare("UPDATE signing_key SET kid = 'moved' WHERE kid = ?").bind(kid).run();
+    expect(await trust.verifyKey("moved", 1_500)).toBeUndefined();
+    expect(await trust.verifyKey("moved", 2_100)).toBeDefined();
+  });
+});
+
+describe("a clock that is set back", () => {
+  it("makes the copy old, not fresh for as long as it was set back", async () => {
+    let asked = 0;
+    const real = createTrustStore(env.DB);
+    const trust = createTrust({ ...real, news: (...args) => (asked++, real.news(...args)) }, sealer, () => {});
+    await trust.ensure(1_000_000, "recent");
+    await trust.ensure(1_004_000, "recent");
+    expect(asked).toBe(1);
+    await trust.ensure(10_000, "recent");
+    expect(asked).toBe(2);
+  });
+});

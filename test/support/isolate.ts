@@ -1,0 +1,31 @@
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { createApp } from "../../src/app.ts";
+import { createDeps } from "../../src/deps.ts";
+import type { Env } from "../../src/env.ts";
+import { basic, ORIGIN } from "./platform.ts";
+
+/** Another isolate as far as the Worker can tell: caches of its own, over the same bindings unless others are given. */
+export interface Isolate {
+  fetch(path: string, init?: RequestInit): Promise<Response>;
+  /** `POST /token` with client credentials. */
+  token(client: { clientId: string; clientSecret: string }): Promise<Response>;
+}
+
+export function isolate(bindings: Partial<Env> = {}): Isolate {
+  const own = { ...env, ...bindings };
+  const app = createApp(createDeps(own));
+  const fetch = async (path: string, init: RequestInit = {}): Promise<Response> => {
+    const context = createExecutionContext();
+    const response = await app.fetch(new Request(`${ORIGIN}${path}`, init), own, context);
+    await waitOnExecutionContext(context);
+    return response;
+  };
+  const token: Isolate["token"] = (client) =>
+    fetch("/oauth2/v1/token", {
+      method: "POST",
+      headers: { authorization: basic(client), "content-type": "application/x-www-form-urlencoded" },
+      body: "grant_type=client_credentials",
+    });
+  return { fetch, token };
+}
