@@ -183,9 +183,9 @@ describe("requests that fit no route", () => {
     expect(refused.moreInfo).toBe("https://public.example/base/docs/errors#insufficient_credentials");
     // A path is no host, however it starts.
     for (const path of ["//", "///", "//:/x", "//evil.example/x", "//evil.example:99999/"]) {
-      const refused = await fetch(path);
-      expect(refused.status, path).toBe(404);
-      expect((await refused.json<any>()).moreInfo, path).toMatch(/^https:\/\/public\.example\/base\/docs/);
+      const nowhere = await fetch(path);
+      expect(nowhere.status, path).toBe(404);
+      expect((await nowhere.json<any>()).moreInfo, path).toMatch(/^https:\/\/public\.example\/base\/docs/);
     }
     // A deployment with a public address takes tokens of that issuer alone, though the same key signed the other.
     const elsewhere = { authorization: `Bearer ${await tokenFor(OPERATOR)}` };
