@@ -223,64 +223,46 @@ describe("input that is forgiven", () => {
   });
 });
 
+/** The database, with something that happens right before its first transaction. */
+function interrupted(act: () => Promise<unknown>): D1Database {
+  let pending: (() => Promise<unknown>) | undefined = act;
+  return new Proxy(env.DB, {
+    get(target, name) {
+      const value = Reflect.get(target, name, target) as (...args: unknown[]) => unknown;
+      if (name !== "batch") return value.bind(target);
+      return async (...args: unknown[]) => {
+        const now = pending;
+        pending = undefined;
+        await now?.();
+        return value.apply(target, args);
+      };
+    },
+  });
+}
+
 describe("what changes between check and write", () => {
+  const send = async (DB: D1Database, method: string, path: string, json?: unknown): Promise<Response> => {
+    const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}`, "content-type": "application/json" };
+    const body = json === undefined ? {} : { body: JSON.stringify(json) };
+    return isolate({ DB }).fetch(`/admin/v1/${path}`, { method, headers, ...body });
+  };
+
   it("a package that a tenant subscribed to meanwhile is kept: 409, not 204", async () => {
     const tenant = await makeTenant();
     const id = unique("pkg");
     await put(`packages/${id}`, { version: "1", organization: `${tenant}-org`, services: ["media"] });
-    let meanwhile: (() => Promise<unknown>) | undefined = async () => put(`tenants/${tenant}/subscriptions/${id}`, {});
-    const db = new Proxy(env.DB, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name, target);
-        if (typeof value !== "function") return value;
-        return async (...args: unknown[]) => {
-          const act = meanwhile;
-          meanwhile = undefined;
-          await act?.();
-          return value.apply(target, args) as unknown;
-        };
-      },
-    });
-    const guarded = new Proxy(env.DB, {
-      get: (target, name) => (name === "batch" ? db.batch : Reflect.get(target, name, target).bind(target)),
-    });
-    const authorization = `Bearer ${await tokenFor(OPERATOR)}`;
-    const response = await isolate({ DB: guarded }).fetch(`/admin/v1/packages/${id}`, {
-      method: "DELETE",
-      headers: { authorization },
-    });
-    expect(await expectJson(response, 409)).toMatchObject({ details: [{ type: "in_use", field: "tenant" }] });
+    const db = interrupted(() => put(`tenants/${tenant}/subscriptions/${id}`, {}));
+    const refused = await expectJson(await send(db, "DELETE", `packages/${id}`), 409);
+    expect(refused).toMatchObject({ details: [{ type: "in_use", field: "tenant" }] });
     expect((await admin(`packages/${id}`)).status).toBe(200);
   });
 
   it("an organization that went meanwhile is named: 400, not a broken key", async () => {
     const organization = unique("org");
     await put(`organizations/${organization}`, { name: "x" });
-    const tenant = unique("t");
-    let meanwhile: (() => Promise<unknown>) | undefined = async () =>
-      admin(`organizations/${organization}`, { method: "DELETE" });
-    const guarded = new Proxy(env.DB, {
-      get(target, name) {
-        const value = Reflect.get(target, name, target) as (...args: unknown[]) => unknown;
-        if (name !== "batch") return value.bind(target);
-        return async (...args: unknown[]) => {
-          const act = meanwhile;
-          meanwhile = undefined;
-          await act?.();
-          return value.apply(target, args);
-        };
-      },
-    });
-    const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}`, "content-type": "application/json" };
-    const body = JSON.stringify({ organization, name: "x" });
-    const response = await isolate({ DB: guarded }).fetch(`/admin/v1/tenants/${tenant}`, {
-      method: "PUT",
-      headers,
-      body,
-    });
-    expect(await expectJson(response, 400)).toMatchObject({
-      details: [{ type: "invalid_field", field: "organization" }],
-    });
+    const db = interrupted(() => admin(`organizations/${organization}`, { method: "DELETE" }));
+    const refused = await expectJson(await send(db, "PUT", `tenants/${unique("t")}`, { organization, name: "x" }), 400);
+    expect(refused).toMatchObject({ details: [{ type: "invalid_field", field: "organization" }] });
   });
 });
 
