@@ -78,20 +78,24 @@ async function makeDatabase(name: string): Promise<string> {
   return made;
 }
 
-/** Uploads may come from any page; what a broken upload leaves under incoming/ goes after two days. */
+/**
+ * Uploads may come from any page. What a broken upload leaves goes after two days: under incoming/, and parts of
+ * multipart uploads anywhere. The second rule takes the place of R2's own (seven days): setting rules replaces all.
+ */
 async function ensureBucket(name: string): Promise<void> {
   if (!(await succeeds(["r2", "bucket", "info", name]))) await step(["r2", "bucket", "create", name]);
   const allowed = { origins: ["*"], methods: ["GET", "HEAD", "PUT"], headers: ["content-type", "content-disposition"] };
   const cors = { rules: [{ allowed, exposeHeaders: ["ETag"], maxAgeSeconds: 3600 }] };
   await withJsonFile(cors, (path) => step(["r2", "bucket", "cors", "set", name, "--file", path, "--force"]));
   const condition = { type: "Age", maxAge: 2 * DAY_SEC };
-  const rule = {
-    id: "incoming",
-    enabled: true,
-    conditions: { prefix: "incoming/" },
-    deleteObjectsTransition: { condition },
+  const incoming = { id: "incoming", enabled: true, conditions: { prefix: "incoming/" } };
+  const parts = { id: "unfinished-uploads", enabled: true, conditions: { prefix: "" } };
+  const lifecycle = {
+    rules: [
+      { ...incoming, deleteObjectsTransition: { condition } },
+      { ...parts, abortMultipartUploadsTransition: { condition } },
+    ],
   };
-  const lifecycle = { rules: [rule] };
   await withJsonFile(lifecycle, (path) => step(["r2", "bucket", "lifecycle", "set", name, "--file", path, "--force"]));
 }
 

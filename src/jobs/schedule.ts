@@ -1,12 +1,15 @@
 import type { Deps } from "../deps.ts";
 import { describeError } from "../platform/log.ts";
 
-/** The cron of wrangler.toml: each sweep on its own, so that one that fails does not keep the others from running. */
+/**
+ * The cron of wrangler.toml: each sweep on its own, so that one that fails does not keep the others from running. They
+ * share what one invocation may ask of D1 and R2, so the one that may have most to do comes last.
+ */
 export async function runSchedule(deps: Deps, nowMs: number): Promise<void> {
   const sweeps = {
     topics: () => deps.events.sweep(),
-    media: () => deps.media.sweep(nowMs),
     revocations: () => deps.oauth.sweep(nowMs),
+    media: () => deps.media.sweep(nowMs),
   };
   for (const [name, sweep] of Object.entries(sweeps)) {
     try {

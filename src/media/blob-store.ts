@@ -2,7 +2,9 @@ import { randomId, type Random } from "../platform/random.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import type { ByteRange } from "./byte-range.ts";
 import { LIMITS } from "./limits.ts";
+import { inParallel } from "./parallel.ts";
 import { PartReader } from "./part-reader.ts";
+import { watchStream } from "./watched-stream.ts";
 
 /**
  * Bytes in R2. Three kinds of keys:
@@ -19,7 +21,7 @@ export interface BlobStore {
   /** Stores a stream of unknown length; its size in bytes, undefined when it broke off. */
   putVariant(key: string, first: Uint8Array, more: PartReader, contentType: string): Promise<number | undefined>;
   delete(keys: readonly string[]): Promise<void>;
-  deleteIncoming(fileId: string): Promise<void>;
+  deleteIncoming(fileIds: readonly string[]): Promise<void>;
 }
 
 export interface MasterUpload {
@@ -58,15 +60,21 @@ export function createBlobStore(bucket: R2Bucket, random: Random): BlobStore {
       const stored = await putParts(bucket, key, first, more, Infinity, { httpMetadata });
       return stored.ok ? stored.value.size : undefined;
     },
-    async delete(keys) {
-      for (let at = 0; at < keys.length; at += LIMITS.keysPerDelete)
-        await bucket.delete(keys.slice(at, at + LIMITS.keysPerDelete));
-    },
-    async deleteIncoming(fileId) {
-      const listed = await bucket.list({ prefix: incomingPrefix(fileId) });
-      if (listed.objects.length > 0) await bucket.delete(listed.objects.map((object) => object.key));
+    delete: (keys) => deleteKeys(bucket, keys),
+    async deleteIncoming(fileIds) {
+      const keys: string[] = [];
+      await inParallel(fileIds, LIMITS.parallelLists, async (fileId) => {
+        const listed = await bucket.list({ prefix: incomingPrefix(fileId) });
+        keys.push(...listed.objects.map((object) => object.key));
+      });
+      await deleteKeys(bucket, keys);
     },
   };
+}
+
+async function deleteKeys(bucket: R2Bucket, keys: readonly string[]): Promise<void> {
+  for (let at = 0; at < keys.length; at += LIMITS.keysPerDelete)
+    await bucket.delete(keys.slice(at, at + LIMITS.keysPerDelete));
 }
 
 const masterOptions = ({ contentType, fileName }: MasterUpload): R2PutOptions & { onlyIf: R2Conditional } => ({
@@ -85,21 +93,18 @@ async function putKnownLength(
   if (body === null) return lengthBytes === 0 ? putBytes(bucket, upload, new Uint8Array(0)) : err("interrupted");
   const fixed = new FixedLengthStream(lengthBytes);
   const stop = new AbortController();
-  let settled = false;
-  let brokeOff = false;
-  const piped = body.pipeTo(fixed.writable, { signal: stop.signal }).catch(() => {
-    brokeOff = !settled;
-  });
+  // The source is watched, not the pipe: that one also fails when R2 gives up.
+  const source = watchStream(body);
+  const piped = source.stream.pipeTo(fixed.writable, { signal: stop.signal }).catch(() => undefined);
   try {
     const object = await bucket.put(masterKey(upload.fileId), fixed.readable, masterOptions(upload));
     return object === null ? err("exists") : ok(object);
   } catch (thrown) {
     // A FixedLengthStream says with a TypeError that more or fewer bytes came than were announced.
-    if (brokeOff || thrown instanceof TypeError) return err("interrupted");
+    if (source.brokeOff() || thrown instanceof TypeError) return err("interrupted");
     throw thrown;
   } finally {
     // A refused put leaves the rest of the body unread.
-    settled = true;
     stop.abort();
     await piped;
   }
@@ -131,9 +136,12 @@ async function putUnknownLength(
   try {
     const object = await bucket.get(key);
     if (object === null) throw new Error("a collected upload is gone");
-    return await putKnownLength(bucket, upload, object.body, object.size);
+    const moved = await putKnownLength(bucket, upload, object.body, object.size);
+    if (!moved.ok && moved.error === "interrupted") throw new Error("a collected upload could not be read");
+    return moved;
   } finally {
-    await bucket.delete(key);
+    // What stays here goes with the file: the outcome of the upload does not depend on it.
+    await bucket.delete(key).catch(() => undefined);
   }
 }
 
@@ -160,13 +168,14 @@ async function putParts(
     }
     return ok(await multipart.complete(done));
   } catch (thrown) {
-    await abandon(multipart, more, "interrupted").catch(() => undefined);
+    await abandon(multipart, more, "interrupted");
     throw thrown;
   }
 }
 
+/** Parts that cannot be taken back now are dropped by the bucket's lifecycle rule. */
 async function abandon<E>(multipart: R2MultipartUpload, more: PartReader, fault: E): Promise<Result<never, E>> {
   await more.cancel();
-  await multipart.abort();
+  await multipart.abort().catch(() => undefined);
   return err(fault);
 }

@@ -10,7 +10,7 @@ import { fileCaller, reachesTenant, type MediaContext } from "./context.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
 import { LIMITS } from "./limits.ts";
 import { filePath, type Visibility } from "./links.ts";
-import type { FileCaller } from "./store/files.ts";
+import type { Commit, FileCaller, FileStore } from "./store/files.ts";
 
 /** `POST P/{fileId}/commit`: pins what was uploaded and gives the file its tenant. */
 export const commitFile = (media: MediaContext, visibility: Visibility): Route =>
@@ -65,7 +65,7 @@ async function commit(
   if (before !== "pending") return before;
   const object = await media.blobs.head(masterKey(fileId));
   if (object === null) return err({ kind: "file_not_uploaded" });
-  const started = await media.files.commit(fileId, caller, {
+  const write = {
     tenant,
     committedAt: nowMs,
     sizeBytes: object.size,
@@ -74,14 +74,33 @@ async function commit(
     digest,
     metadata,
     variantsDueAt: nowMs + LIMITS.variantResendMs,
-  });
+  };
+  const started = await commitTwice(media.files, fileId, caller, write);
   if (started !== undefined) return ok(started);
-  // Another commit, a deletion or the sweep came in between.
+  // Another commit, a deletion or the sweep came in between, or the first attempt of this one.
   const now = await repeated(media, caller, fileId, digest);
   return now === "pending" ? err({ kind: "no_file" }) : now;
 }
 
-/** What the row says: still `pending`, committed alike (nothing to do), committed differently, or nobody's. */
+/** A write whose answer was lost may be tried again: it changes nothing then, and the row tells who was first. */
+async function commitTwice(
+  files: FileStore,
+  fileId: string,
+  caller: FileCaller,
+  write: Commit,
+): Promise<readonly string[] | undefined> {
+  try {
+    return await files.commit(fileId, caller, write);
+  } catch {
+    return await files.commit(fileId, caller, write);
+  }
+}
+
+/**
+ * What the row says: still `pending`, committed alike, committed differently, or nobody's. Whether the messages of a
+ * commit alike were sent is not known, so what is still to be made is asked for again: a job that comes twice does
+ * nothing.
+ */
 async function repeated(
   media: MediaContext,
   caller: FileCaller,
@@ -91,5 +110,6 @@ async function repeated(
   const file = await media.files.findOwned(fileId, caller);
   if (file === undefined) return err({ kind: "no_file" });
   if (file.state === "pending") return "pending";
-  return file.commitDigest === digest ? ok([]) : err({ kind: "already_committed" });
+  if (file.commitDigest !== digest) return err({ kind: "already_committed" });
+  return ok(await media.variants.pendingNonces(fileId));
 }

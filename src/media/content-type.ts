@@ -1,23 +1,22 @@
 /** Content types: what is accepted at creation, and how a browser may show it. */
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
 const PATTERN = new RegExp(
-  `^${TOKEN}/${TOKEN}(?:\\s*;\\s*${TOKEN}=(?:${TOKEN}|"[^"\\\\\\x00-\\x1f\\x7f-\\uffff]*"))*$`,
+  `^${TOKEN}/${TOKEN}(?:[ \\t]*;[ \\t]*${TOKEN}=(?:${TOKEN}|"[^"\\\\\\x00-\\x1f\\x7f-\\uffff]*"))*$`,
 );
 
-/** A media type with parameters (RFC 9110 section 8.3.1), in ASCII. */
+/** A media type with parameters (RFC 9110 section 8.3.1): visible ASCII, spaces and tabs, so fit for a header. */
 export const isContentType = (text: string): boolean => PATTERN.test(text);
 
 /** Whether two spellings say the same: case and the spaces around `;` do not matter. */
 export const sameContentType = (a: string, b: string): boolean => comparable(a) === comparable(b);
 
-const comparable = (type: string): string =>
-  type
-    .trim()
-    .toLowerCase()
-    .replaceAll(/\s*;\s*/g, ";");
+const comparable = (type: string): string => type.toLowerCase().replaceAll(/[ \t]*;[ \t]*/g, ";");
 
 /** Masters that variants are made of (specification, Variant). */
 const IMAGE_TYPES: ReadonlySet<string> = new Set(["image/jpeg", "image/gif", "image/png"]);
+
+/** Not a type of content but a way to send several: the specification leaves it out of this version. */
+export const isMultipartForm = (type: string): boolean => essence(type) === "multipart/form-data";
 
 export const isMasterType = (type: string): boolean => IMAGE_TYPES.has(essence(type));
 

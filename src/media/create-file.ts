@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { defineRoute, json, optionalJsonBody, scoped, type Route } from "../http/route.ts";
 import { randomId } from "../platform/random.ts";
 import { ownerName, type MediaContext } from "./context.ts";
-import { isContentType, isMasterType } from "./content-type.ts";
+import { isContentType, isMasterType, isMultipartForm } from "./content-type.ts";
 import { toProblem } from "./failure.ts";
 import { newFileId } from "./file-id.ts";
 import { LIMITS } from "./limits.ts";
@@ -11,12 +11,10 @@ import { namedVariants, variantParameters } from "./variant-query.ts";
 
 const DEFAULT_CONTENT_TYPE = "binary/octet-stream";
 
-/** Not a type of content but a way to send several: the specification leaves it out of this version. */
-const isMultipart = (type: string): boolean => /^multipart\/form-data\b/i.test(type);
-
 const contentType = z.string().check(
   z.maxLength(LIMITS.contentTypeMaxChars),
-  z.refine((type) => isContentType(type) && !isMultipart(type), "must be a media type such as image/png"),
+  z.refine(isContentType, "must be a media type such as image/png"),
+  z.refine((type) => !isMultipartForm(type), "is not supported as multipart/form-data: send the file itself"),
 );
 
 /** `POST P`: a pending file. Its row is there before its link is, so no byte is ever without an owner. */

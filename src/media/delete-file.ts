@@ -3,7 +3,7 @@ import { defineRoute, empty, scoped, type Route } from "../http/route.ts";
 import { fileCaller, type MediaContext } from "./context.ts";
 import { toProblem } from "./failure.ts";
 import { filePath, type Visibility } from "./links.ts";
-import { purgeFile } from "./purge.ts";
+import { purgeFiles } from "./purge.ts";
 
 /** `DELETE P/{fileId}`: unreadable from the answer on, because every read asks the row. The bytes follow. */
 export const deleteFile = (media: MediaContext, visibility: Visibility): Route =>
@@ -17,9 +17,8 @@ export const deleteFile = (media: MediaContext, visibility: Visibility): Route =
     async handle({ principal, params: { fileId }, nowMs, after }) {
       const caller = await fileCaller(media, principal, visibility, fileId, nowMs);
       if (!caller.ok) return toProblem(caller.error);
-      const removed = await media.files.remove(fileId, caller.value, nowMs);
-      if (removed === undefined) return toProblem({ kind: "no_file" });
-      after(purgeFile(media, removed, nowMs));
+      if (!(await media.files.remove(fileId, caller.value, nowMs))) return toProblem({ kind: "no_file" });
+      after(purgeFiles(media, [fileId], nowMs));
       return empty(204);
     },
   });

@@ -14,6 +14,8 @@ export const LIMITS = {
   variantMaxSide: 5000,
   /** Contract 4.6. */
   masterMaxPixels: 100_000_000,
+  /** Cloudflare Images, limits of transformations: "image dimension". */
+  masterMaxSide: 12_000,
   /** Our own, after the specification's 100 transformations of a bulk query. */
   variantsPerRequest: 100,
   /** Our own: bounds the list of variants and the work of removing a file. */
@@ -21,7 +23,10 @@ export const LIMITS = {
   /** Our own: what common file systems allow. */
   fileNameMaxBytes: 255,
   contentTypeMaxChars: 255,
-  /** R2: the parts of a multipart upload are of one size, at least 5 MiB. Also what one upload keeps in memory. */
+  /**
+   * R2: the parts of a multipart upload are of one size, at least 5 MiB. One that comes without a length keeps about
+   * two of them in memory: the chunks of a part, and the part that they are joined to.
+   */
   partBytes: 5 * 1024 * 1024,
   /** How much of a master is read to find its dimensions: the first is enough for nearly all. */
   headerReadBytes: [64 * 1024, 4 * 1024 * 1024],
@@ -33,10 +38,14 @@ export const LIMITS = {
   variantResendMs: 15 * 60_000,
   /** When a caller may ask again for a variant that is being made. */
   variantRetryAfterSec: 2,
-  /** Images made at a time in one isolate: each may hold a part in memory. */
+  /** Images made at a time in one isolate: each may hold two parts in memory. */
   parallelJobs: 4,
-  /** Rows of one step of the sweep, and steps of one run. */
+  /**
+   * Our own: rows of one page of the sweep, and pages of files and of variants in one run. D1 takes 1000 statements from
+   * one invocation, which other sweeps share: a page costs at most six, so a run less than sixty. R2 is asked once for
+   * each file, and once for every thousand keys.
+   */
   sweepRows: 100,
-  sweepSteps: 20,
-  parallelPurges: 6,
+  sweepPages: 5,
+  parallelLists: 6,
 } as const;

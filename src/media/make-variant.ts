@@ -53,6 +53,8 @@ async function make(media: MediaContext, job: VariantJob, row: JobRow): Promise<
   const { format, width, height, orientation } = header.value;
   if (width * height > LIMITS.masterMaxPixels)
     return lasting(`The image has ${width} x ${height} pixels, more than ${LIMITS.masterMaxPixels / 1e6} megapixels.`);
+  if (Math.max(width, height) > LIMITS.masterMaxSide)
+    return lasting(`The image has ${width} x ${height} pixels, more than ${LIMITS.masterMaxSide} on one side.`);
   if (!media.transformer.formats.includes(format)) return lasting(`Variants of ${format} images cannot be made yet.`);
   const upright = liesOnSide(orientation) ? { width: height, height: width } : { width, height };
   const target = variantDimensions(row.type, dimensionsOf(row.size), upright);

@@ -1,4 +1,4 @@
-/** Runs `work` for every item, at most `limit` at a time. `work` handles its own failures. */
+/** Runs `work` for every item, at most `limit` at a time. When one fails this does; what runs then goes on. */
 export async function inParallel<T>(
   items: readonly T[],
   limit: number,

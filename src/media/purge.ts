@@ -1,26 +1,27 @@
 import { masterKey, variantKey } from "./blob-store.ts";
 import type { MediaContext } from "./context.ts";
 import { LIMITS } from "./limits.ts";
-import type { DueFile } from "./store/due.ts";
+import type { VariantJob } from "./variant-job.ts";
 
 /**
- * Deletes the bytes of what the rows call removed; may run twice or break off at any place, the sweep runs it again.
+ * Deletes the bytes of files that the rows call removed; may run twice or break off at any place, the sweep runs it
+ * again. The cost in D1 does not depend on how many files these are.
  *
  * The row of a file stays until the file is a day old: until then its upload link may still bring bytes, which the
  * second run takes away.
  */
-export async function purgeFile(media: MediaContext, file: DueFile, nowMs: number): Promise<void> {
-  const nonces = await media.due.noncesOf(file.id);
-  await media.blobs.delete([masterKey(file.id), ...nonces.map((nonce) => variantKey(file.id, nonce))]);
-  await media.blobs.deleteIncoming(file.id);
-  const linkIsOverAtMs = file.createdAt + LIMITS.uncommittedTtlMs;
-  if (nowMs >= linkIsOverAtMs) await media.due.forgetFile(file.id);
-  else await media.due.postponeFile(file.id, linkIsOverAtMs);
+export async function purgeFiles(media: MediaContext, fileIds: readonly string[], nowMs: number): Promise<void> {
+  const makings = await media.due.makingsOf(fileIds);
+  await media.blobs.delete([...fileIds.map(masterKey), ...makings.map(keyOf)]);
+  await media.blobs.deleteIncoming(fileIds);
+  await media.due.settleRemoved(fileIds, nowMs, LIMITS.uncommittedTtlMs);
 }
 
 /** A job that still runs on one of them finds its row gone and deletes what it wrote. */
-export async function purgeVariants(media: MediaContext, fileId: string, nonces: readonly string[]): Promise<void> {
-  if (nonces.length === 0) return;
-  await media.blobs.delete(nonces.map((nonce) => variantKey(fileId, nonce)));
-  await media.variants.forget(fileId, nonces);
+export async function purgeVariants(media: MediaContext, makings: readonly VariantJob[]): Promise<void> {
+  if (makings.length === 0) return;
+  await media.blobs.delete(makings.map(keyOf));
+  await media.variants.forget(makings);
 }
+
+const keyOf = ({ fileId, nonce }: VariantJob): string => variantKey(fileId, nonce);

@@ -1,39 +1,44 @@
 import { describeError } from "../platform/log.ts";
 import type { MediaContext } from "./context.ts";
 import { LIMITS } from "./limits.ts";
-import { inParallel } from "./parallel.ts";
-import { purgeFile, purgeVariants } from "./purge.ts";
-import type { DueVariant } from "./store/due.ts";
+import { purgeFiles, purgeVariants } from "./purge.ts";
 
 /**
  * Finishes what time or a crash left: files that nobody committed within a day, bytes of what was removed, variants
- * whose message was lost. Bounded; what is left over is the next run's.
+ * whose message was lost. Works in pages, each as a whole, and a bounded number of them; what is left over, and a page
+ * that failed, is the next run's.
  */
 export async function sweepMedia(media: MediaContext, nowMs: number): Promise<void> {
-  for (let step = 0; step < LIMITS.sweepSteps; step++) {
-    const expired = await media.due.expirePending(nowMs, LIMITS.sweepRows);
-    const files = await media.due.removedFiles(nowMs, LIMITS.sweepRows);
-    const variants = await media.due.dueVariants(nowMs, LIMITS.sweepRows);
-    let done = expired;
-    const count = async (what: string, work: Promise<void>): Promise<void> => {
-      try {
-        await work;
-        done += 1;
-      } catch (thrown) {
-        media.log.error("sweep of one item failed", { what, error: describeError(thrown) });
-      }
-    };
-    await inParallel(files, LIMITS.parallelPurges, (file) => count(file.id, purgeFile(media, file, nowMs)));
-    await inParallel(variants, LIMITS.parallelPurges, (variant) =>
-      count(variant.fileId, sweepVariant(media, variant, nowMs)),
-    );
-    if (done === 0) return;
+  await inPages(media, "files", () => sweepFiles(media, nowMs));
+  await inPages(media, "variants", () => sweepVariants(media, nowMs));
+}
+
+/** `sweepPage` answers how many rows it found due. */
+async function inPages(media: MediaContext, what: string, sweepPage: () => Promise<number>): Promise<void> {
+  try {
+    for (let page = 0; page < LIMITS.sweepPages; page++) if ((await sweepPage()) < LIMITS.sweepRows) return;
+  } catch (thrown) {
+    media.log.error("sweep of a page failed", { what, error: describeError(thrown) });
   }
 }
 
-async function sweepVariant(media: MediaContext, { fileId, nonce, state }: DueVariant, nowMs: number): Promise<void> {
-  if (state === "removed") return purgeVariants(media, fileId, [nonce]);
-  // Put off before it is sent: a send that fails is tried again then, one that was needless does no harm.
-  await media.due.postponeVariant(fileId, nonce, nowMs + LIMITS.variantResendMs);
-  await media.queue.send([{ fileId, nonce }]);
+async function sweepFiles(media: MediaContext, nowMs: number): Promise<number> {
+  const fileIds = await media.due.dueFiles(nowMs, LIMITS.sweepRows);
+  if (fileIds.length > 0) await purgeFiles(media, fileIds, nowMs);
+  return fileIds.length;
+}
+
+async function sweepVariants(media: MediaContext, nowMs: number): Promise<number> {
+  const due = await media.due.dueVariants(nowMs, LIMITS.sweepRows);
+  const pending = due.filter(({ state }) => state === "pending").map(({ fileId, nonce }) => ({ fileId, nonce }));
+  if (pending.length > 0) {
+    // Put off before they are sent: a send that fails is tried again then, one that was needless does no harm.
+    await media.due.postponeVariants(pending, nowMs + LIMITS.variantResendMs);
+    await media.queue.send(pending);
+  }
+  await purgeVariants(
+    media,
+    due.filter(({ state }) => state === "removed"),
+  );
+  return due.length;
 }

@@ -84,7 +84,8 @@ export const deleteVariants = (media: MediaContext, visibility: Visibility): Rou
       const which = named.value.length === 0 ? "all" : named.value;
       const nonces = await media.variants.remove(fileId, caller.value, which, call.nowMs);
       if (nonces === undefined) return toProblem({ kind: "no_file" });
-      call.after(purgeVariants(media, fileId, nonces));
+      const makings = nonces.map((nonce) => ({ fileId, nonce }));
+      call.after(purgeVariants(media, makings));
       return empty(204);
     },
   });

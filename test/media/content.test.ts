@@ -343,6 +343,7 @@ describe("cost", () => {
     const recorded = mediaApp({ db });
     const picture = await encodePng(gradient(20, 20));
     const file = await stored(recorded, picture, { as, query: "?clip=5x5,6x6" });
+    await expectJson(await recorded.call(file.commitLink, { as, method: "POST" }), 202);
     await recorded.consume();
     await recorded.call(`${file.path}?clip=5x5`, { as });
     await recorded.call(`${file.path}/metadata`, { as });
@@ -358,7 +359,7 @@ describe("cost", () => {
     await recorded.media.sweep(START_MS + 2 * 86_400_000);
 
     // As many as the stores have: none is left out.
-    expect(statements.size).toBe(27);
+    expect(statements.size).toBe(28);
     for (const sql of statements) {
       const parameters = Math.max(...[...sql.matchAll(/\?(\d+)/g)].map(([, index]) => Number(index)));
       const values = Array.from({ length: parameters }, () => null);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { call, expectJson, makeClient, makeTenant, put, tokenFor, unique } from "../support/platform.ts";
+import { call, expectJson, makeClient, makeTenant, OPERATOR, put, tokenFor, unique } from "../support/platform.ts";
 import { decode, encodeJpeg, gradient } from "../support/images.ts";
 
 /** A registered service that the tenant subscribes to. */
@@ -77,6 +77,41 @@ describe("media through the platform", () => {
     expect((await call(link, { token: ofHome })).status).toBe(404);
     const another = await tokenFor(await makeClient({ tenant: home }));
     expect((await call(link, { token: another })).status).toBe(404);
+  });
+
+  it("a cancelled subscription ends the reach of a service's client; a new one restores it", async () => {
+    const [home, guest] = [await makeTenant(), await makeTenant()];
+    const service = await subscribedService(guest);
+    const token = await tokenFor(await makeClient({ tenant: home, service }));
+    const committed = async (tenant: string): Promise<string> => {
+      const created = await expectJson(await call("/media/v2/files", { token, method: "POST" }), 200);
+      await call(created.uploadLink, { method: "PUT", body: "x", headers: { "content-type": "binary/octet-stream" } });
+      const answer = await call(`${created.commitLink}?tenant=${tenant}`, { token, method: "POST" });
+      return (await expectJson(answer, 202)).link as string;
+    };
+    const [own, theirs] = [await committed(home), await committed(guest)];
+    const statuses = async (link: string): Promise<number[]> => {
+      const answers = [
+        await call(link, { token }),
+        await call(`${link}/metadata`, { token }),
+        await call(`${link}/metadata`, { token, method: "PUT", json: {} }),
+        await call(`${link}/variants`, { token }),
+        await call(`${link}/variants`, { token, method: "DELETE" }),
+      ];
+      return answers.map(({ status }) => status);
+    };
+    const all = [200, 200, 200, 200, 204];
+    expect([await statuses(own), await statuses(theirs)]).toEqual([all, all]);
+    const subscription = `tenants/${guest}/subscriptions/${service}`;
+    const cancelled = await call(`/admin/v1/${subscription}`, { method: "DELETE", token: await tokenFor(OPERATOR) });
+    expect(cancelled.status).toBe(204);
+    expect(await statuses(theirs)).toEqual([404, 404, 404, 404, 404]);
+    expect((await call(`${theirs}/variants?clip=1x1`, { token, method: "POST" })).status).toBe(404);
+    expect((await call(theirs, { token, method: "DELETE" })).status).toBe(404);
+    expect(await statuses(own)).toEqual(all);
+    await put(subscription, {});
+    expect(await statuses(theirs)).toEqual(all);
+    expect((await call(theirs, { token, method: "DELETE" })).status).toBe(204);
   });
 
   it("403 names the scope that an operation needs", async () => {

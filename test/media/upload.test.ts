@@ -1,64 +1,16 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import type { Principal } from "../../src/http/auth.ts";
 import { LIMITS } from "../../src/media/limits.ts";
-import {
-  collection,
-  expectJson,
-  expectProblem,
-  keysOf,
-  mediaApp,
-  principal,
-  START_MS,
-  type MediaApp,
-} from "./media-app.ts";
+import { createSealer } from "../../src/platform/seal.ts";
+import { systemRandom } from "../../src/platform/random.ts";
+import { collection, expectJson, expectProblem, keysOf, mediaApp, principal, START_MS } from "./media-app.ts";
+import { BINARY, bytesOf, chunked, create, equal, withLength } from "./upload-bodies.ts";
 
 const MAX_BYTES = 20 * 1024 * 1024;
 const app = mediaApp({ maxUploadBytes: MAX_BYTES });
 
-interface Created {
-  readonly id: string;
-  readonly uploadLink: string;
-  readonly commitLink: string;
-}
-
-async function create(as: Principal = principal(), type?: string, on: MediaApp = app): Promise<Created> {
-  const json = type === undefined ? {} : { "Content-Type": type };
-  return expectJson<Created>(await on.call(collection(), { as, json }), 200);
-}
-
-const BINARY = { "content-type": "binary/octet-stream" };
-const withLength = (length: number) => ({ ...BINARY, "content-length": String(length) });
-
-/** Bytes that differ from place to place, in chunks of odd sizes, without a length. */
-function chunked(
-  size: number,
-  breakAfter = Infinity,
-  sending = (_sentBytes: number) => {},
-): ReadableStream<Uint8Array> {
-  let sent = 0;
-  return new ReadableStream({
-    pull(controller) {
-      if (sent >= breakAfter) return controller.error(new Error("injected: the client went away"));
-      const length = Math.min(100_003, size - sent);
-      if (length > 0) controller.enqueue(bytesOf(length, sent));
-      sent += length;
-      sending(sent);
-      if (sent >= size) controller.close();
-    },
-  });
-}
-
-function bytesOf(length: number, start = 0): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(length);
-  for (let at = 0; at < length; at++) bytes[at] = (start + at) * 31 + ((start + at) >> 8);
-  return bytes;
-}
-
 const storedBytes = async (id: string): Promise<Uint8Array> =>
   new Uint8Array(await (await env.MEDIA.get(`blob/${id}`))!.arrayBuffer());
-
-const equal = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && crypto.subtle.timingSafeEqual(a, b);
 
 describe("200", () => {
   it("with a length, without one, and empty: the very bytes, an ETag, no body", async () => {
@@ -69,7 +21,7 @@ describe("200", () => {
       [70_000, true],
       [70_000, false],
     ] as const) {
-      const { id, uploadLink } = await create();
+      const { id, uploadLink } = await create(app);
       const answer = await app.call(uploadLink, {
         method: "PUT",
         body: hasLength ? bytesOf(size) : chunked(size),
@@ -82,7 +34,7 @@ describe("200", () => {
   });
 
   it("chunked beyond what is kept in memory: moved in one piece, nothing left where it was collected", async () => {
-    const { id, uploadLink } = await create();
+    const { id, uploadLink } = await create(app);
     const size = LIMITS.partBytes * 2 + 12_345;
     const answer = await app.call(uploadLink, { method: "PUT", body: chunked(size), headers: BINARY });
     expect(answer.status).toBe(200);
@@ -92,7 +44,7 @@ describe("200", () => {
 
   it("the type in another spelling; the name sanitised", async () => {
     const as = principal();
-    const { uploadLink, commitLink, id } = await create(as, "text/plain; charset=utf-8");
+    const { uploadLink, commitLink, id } = await create(app, as, "text/plain; charset=utf-8");
     const headers = {
       "content-type": "Text/Plain;charset=UTF-8",
       "content-disposition": "attachment; filename=\"x.txt\"; filename*=UTF-8''..%2f%e2%82%ac%00%20a%22.txt",
@@ -104,10 +56,34 @@ describe("200", () => {
   });
 });
 
+describe("keys", () => {
+  it("links that an older key signed work as long as the key is configured", async () => {
+    const [older, newer] = [3, 4].map((fill) => ({ id: `k${fill}`, bytes: new Uint8Array(32).fill(fill) }));
+    const withKeys = (...keys: (typeof older)[]) =>
+      mediaApp({
+        sealer: createSealer(
+          keys.filter((key) => key !== undefined),
+          systemRandom,
+        ),
+      });
+    const [before, rotated, after] = [withKeys(older), withKeys(newer, older), withKeys(newer)];
+    const as = principal();
+    const put = (on: typeof before, link: string) => on.call(link, { method: "PUT", body: "x", headers: BINARY });
+    const { id, uploadLink, commitLink } = await create(before, as);
+    expect((await put(after, uploadLink)).status).toBe(403);
+    expect((await put(rotated, uploadLink)).status).toBe(200);
+    await expectJson(await before.call(commitLink, { as, method: "POST" }), 202);
+    const { link } = await expectJson(await before.call(`${collection()}/${id}`, { as }), 200);
+    expect([await after.call(link), await rotated.call(link)].map(({ status }) => status)).toEqual([403, 200]);
+    const signedAnew = await create(rotated, as);
+    expect((await put(after, signedAnew.uploadLink)).status).toBe(200);
+  });
+});
+
 describe("409", () => {
   it("one of 20 parallel uploads to one link wins, whole", async () => {
     for (const hasLength of [true, false]) {
-      const { id, uploadLink } = await create();
+      const { id, uploadLink } = await create(app);
       const answers = await Promise.all(
         Array.from({ length: 20 }, (_, index) => {
           const body = bytesOf(5000 + index, index);
@@ -129,7 +105,7 @@ describe("409", () => {
 
   it("a second upload, before and after the commit, changes nothing", async () => {
     const as = principal();
-    const { id, uploadLink, commitLink } = await create(as);
+    const { id, uploadLink, commitLink } = await create(app, as);
     await app.call(uploadLink, { method: "PUT", body: "first", headers: BINARY });
     const again = () => app.call(uploadLink, { method: "PUT", body: "second", headers: BINARY });
     await expectProblem(await again(), 409, "conflict_resource", [{ type: "already_uploaded" }]);
@@ -142,7 +118,7 @@ describe("409", () => {
 describe("413", () => {
   it("announced, or found while reading: nothing is kept and the link works on", async () => {
     const small = mediaApp({ maxUploadBytes: 1000 });
-    const { id, uploadLink } = await create(undefined, undefined, small);
+    const { id, uploadLink } = await create(small);
     const announced = await small.call(uploadLink, { method: "PUT", body: bytesOf(1001), headers: withLength(1001) });
     await expectProblem(announced, 413, "bad_payload_size");
     const counted = await small.call(uploadLink, { method: "PUT", body: chunked(1001), headers: BINARY });
@@ -153,7 +129,7 @@ describe("413", () => {
   });
 
   it("found in a later part: what follows is not read", async () => {
-    const { id, uploadLink } = await create();
+    const { id, uploadLink } = await create(app);
     const limit = MAX_BYTES + 2 * LIMITS.partBytes;
     let isOver = false;
     const long = chunked(3 * MAX_BYTES, Infinity, (sentBytes) => (isOver = sentBytes > limit));
@@ -166,7 +142,7 @@ describe("413", () => {
 
 describe("400", () => {
   it("an upload that breaks off or is not as long as announced leaves nothing; the link works on", async () => {
-    const { id, uploadLink } = await create();
+    const { id, uploadLink } = await create(app);
     const bodies = [
       { body: chunked(200_000, 100_000), headers: withLength(200_000) },
       { body: chunked(100_000), headers: withLength(100_001) },
@@ -186,7 +162,7 @@ describe("400", () => {
 
 describe("415", () => {
   it("another type, none, or an encoding", async () => {
-    const { uploadLink } = await create(undefined, "image/png");
+    const { uploadLink } = await create(app, undefined, "image/png");
     const png = { "content-type": "image/png" };
     const wrong: Record<string, string>[] = [
       { "content-type": "image/jpeg" },
@@ -202,8 +178,8 @@ describe("415", () => {
 
 describe("403", () => {
   it("any part of the link changed, or none of it there", async () => {
-    const { uploadLink, id } = await create(undefined, "image/png");
-    const other = await create(undefined, "image/png");
+    const { uploadLink, id } = await create(app, undefined, "image/png");
+    const other = await create(app, undefined, "image/png");
     const changed = (name: string, value: string): string => {
       const url = new URL(uploadLink);
       url.searchParams.set(name, value);
@@ -238,7 +214,7 @@ describe("403", () => {
 
   it("one hour later", async () => {
     const late = mediaApp();
-    const { uploadLink } = await create(undefined, undefined, late);
+    const { uploadLink } = await create(late);
     late.clock.nowMs = START_MS + 3_600_000;
     const answer = await late.call(uploadLink, { method: "PUT", body: "x", headers: BINARY });
     const { message } = await expectProblem(answer, 403, "insufficient_permissions");
@@ -251,12 +227,12 @@ describe("403", () => {
 describe("404", () => {
   it("a file that was deleted, before or while its bytes came", async () => {
     const as = principal();
-    const before = await create(as);
+    const before = await create(app, as);
     await app.call(`${collection()}/${before.id}`, { as, method: "DELETE" });
     const answer = await app.call(before.uploadLink, { method: "PUT", body: "x", headers: BINARY });
     await expectProblem(answer, 404, "element_resource_non_existing");
 
-    const during = await create(as);
+    const during = await create(app, as);
     const bucket = new Proxy(env.MEDIA, {
       get:
         (target, name) =>
@@ -277,29 +253,9 @@ describe("404", () => {
   });
 });
 
-describe("503", () => {
-  it("storage that fails: nothing is kept, the link works on", async () => {
-    const bucket = {
-      head: (key: string) => env.MEDIA.head(key),
-      put: () => Promise.reject(new Error("injected: put: internal error (10001)")),
-    } as unknown as R2Bucket;
-    const broken = mediaApp({ bucket });
-    const { uploadLink } = await create(undefined, undefined, broken);
-    for (const init of [
-      { body: bytesOf(9), headers: withLength(9) },
-      { body: chunked(9), headers: BINARY },
-    ]) {
-      const answer = await broken.call(uploadLink, { method: "PUT", ...init });
-      await expectProblem(answer, 503, "service_temporarily_unavailable");
-      expect(answer.headers.get("retry-after")).toBe("5");
-    }
-    expect((await app.call(uploadLink, { method: "PUT", body: "x", headers: BINARY })).status).toBe(200);
-  });
-});
-
 describe("405 and CORS", () => {
   it("the link takes PUT, from any origin", async () => {
-    const { uploadLink } = await create();
+    const { uploadLink } = await create(app);
     const got = await app.call(uploadLink);
     await expectProblem(got, 405, "unsupported_method");
     expect(got.headers.get("allow")).toBe("PUT, OPTIONS");

@@ -207,6 +207,8 @@ describe("failed, at once and with a reason", () => {
     ["a png of nothing but a signature", PNG_SIGNATURE, /not a readable image/],
     ["a gif", GIF, /gif/],
     ["a bomb", bomb(20_000, 20_000), /20000 x 20000 pixels, more than 100 megapixels/],
+    ["one that is too long", bomb(20_000, 4000), /20000 x 4000 pixels, more than 12000 on one side/],
+    ["one that is too high", bomb(1, 12_001), /more than 12000 on one side/],
     ["a bomb of the largest numbers", bomb(0xffffffff, 0xffffffff), /megapixels/],
   ])("%s", async (_, bytes, reason) => {
     const file = await stored(app, bytes, { as, query: "?clip=10x10" });

@@ -1,72 +1,67 @@
-/** What the sweep finds and forgets. Rows tell by `due_at` that they wait for it. */
+import type { VariantJob } from "../variant-job.ts";
+
+/** What the sweep finds and forgets, in sets. Rows tell by `due_at` that they wait for it. */
 export interface DueStore {
-  /** Pending → removed for files whose day is over; how many. The condition is what a commit races with. */
-  expirePending(nowMs: number, maxRows: number): Promise<number>;
-  removedFiles(nowMs: number, maxRows: number): Promise<readonly DueFile[]>;
+  /**
+   * Pending → removed for files whose day is over, which is what a commit races with; then the removed files whose
+   * bytes have to go.
+   */
+  dueFiles(nowMs: number, maxRows: number): Promise<readonly string[]>;
   dueVariants(nowMs: number, maxRows: number): Promise<readonly DueVariant[]>;
-  /** Nonces of all makings that a file has rows of. */
-  noncesOf(fileId: string): Promise<readonly string[]>;
-  /** The file is gone: its rows too. */
-  forgetFile(fileId: string): Promise<void>;
-  postponeFile(fileId: string, dueAt: number): Promise<void>;
-  /** Only while it is pending. */
-  postponeVariant(fileId: string, nonce: string, dueAt: number): Promise<void>;
+  /** All makings that the files have rows of. */
+  makingsOf(fileIds: readonly string[]): Promise<readonly VariantJob[]>;
+  /** Removed files whose bytes are gone: those made `keptMs` ago or earlier are forgotten, others are due then. */
+  settleRemoved(fileIds: readonly string[], nowMs: number, keptMs: number): Promise<void>;
+  /** Only those that are pending. */
+  postponeVariants(makings: readonly VariantJob[], dueAt: number): Promise<void>;
 }
 
-export interface DueFile {
-  readonly id: string;
-  readonly createdAt: number;
-}
-
-export interface DueVariant {
-  readonly fileId: string;
-  readonly nonce: string;
+export interface DueVariant extends VariantJob {
   readonly state: "pending" | "removed";
 }
 
 const SQL = {
   expirePending: `UPDATE file SET state = 'removed' WHERE
     id IN (SELECT id FROM file WHERE due_at <= ?1 AND state = 'pending' ORDER BY due_at LIMIT ?2)`,
-  removedFiles: `SELECT id, created_at FROM file WHERE due_at <= ?1 AND state = 'removed' ORDER BY due_at LIMIT ?2`,
-  dueVariants: `SELECT file_id, nonce, state FROM variant WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2`,
-  noncesOf: `SELECT nonce FROM variant WHERE file_id = ?1`,
-  forgetVariants: `DELETE FROM variant WHERE file_id = ?1
-    AND EXISTS (SELECT 1 FROM file WHERE file.id = ?1 AND file.state = 'removed')`,
-  forgetFile: `DELETE FROM file WHERE id = ?1 AND state = 'removed'`,
-  postponeFile: `UPDATE file SET due_at = ?2 WHERE id = ?1 AND state = 'removed'`,
-  postponeVariant: `UPDATE variant SET due_at = ?3 WHERE file_id = ?1 AND nonce = ?2 AND state = 'pending'`,
+  removedFiles: `SELECT id FROM file WHERE due_at <= ?1 AND state = 'removed' ORDER BY due_at LIMIT ?2`,
+  dueVariants: `SELECT file_id AS fileId, nonce, state FROM variant WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2`,
+  makingsOf: `SELECT file_id AS fileId, nonce FROM variant WHERE file_id IN (SELECT value FROM json_each(?1))`,
+  forgetVariants: `DELETE FROM variant WHERE file_id IN (SELECT file.id FROM json_each(?1)
+    JOIN file ON file.id = value WHERE file.state = 'removed' AND file.created_at <= ?2)`,
+  forgetFiles: `DELETE FROM file WHERE id IN (SELECT value FROM json_each(?1))
+    AND state = 'removed' AND created_at <= ?2`,
+  postponeFiles: `UPDATE file SET due_at = created_at + ?3 WHERE id IN (SELECT value FROM json_each(?1))
+    AND state = 'removed' AND created_at > ?2`,
+  postponeVariants: `UPDATE variant SET due_at = ?2 WHERE state = 'pending' AND (file_id, nonce) IN
+    (SELECT value ->> 'fileId', value ->> 'nonce' FROM json_each(?1))`,
 } as const;
 
 export function createDueStore(db: D1Database): DueStore {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
   return {
-    async expirePending(nowMs, maxRows) {
-      return (await prepared(SQL.expirePending, nowMs, maxRows).run()).meta.changes;
-    },
-    async removedFiles(nowMs, maxRows) {
-      const found = await prepared(SQL.removedFiles, nowMs, maxRows).all<{ id: string; created_at: number }>();
-      return found.results.map((row) => ({ id: row.id, createdAt: row.created_at }));
+    async dueFiles(nowMs, maxRows) {
+      const [, removed] = await db.batch<{ id: string }>([
+        prepared(SQL.expirePending, nowMs, maxRows),
+        prepared(SQL.removedFiles, nowMs, maxRows),
+      ]);
+      return (removed?.results ?? []).map((row) => row.id);
     },
     async dueVariants(nowMs, maxRows) {
-      const found = await prepared(SQL.dueVariants, nowMs, maxRows).all<{
-        file_id: string;
-        nonce: string;
-        state: DueVariant["state"];
-      }>();
-      return found.results.map((row) => ({ fileId: row.file_id, nonce: row.nonce, state: row.state }));
+      return (await prepared(SQL.dueVariants, nowMs, maxRows).all<DueVariant>()).results;
     },
-    async noncesOf(fileId) {
-      const found = await prepared(SQL.noncesOf, fileId).all<{ nonce: string }>();
-      return found.results.map((row) => row.nonce);
+    async makingsOf(fileIds) {
+      return (await prepared(SQL.makingsOf, JSON.stringify(fileIds)).all<VariantJob>()).results;
     },
-    async forgetFile(fileId) {
-      await db.batch([prepared(SQL.forgetVariants, fileId), prepared(SQL.forgetFile, fileId)]);
+    async settleRemoved(fileIds, nowMs, keptMs) {
+      const [ids, madeUntil] = [JSON.stringify(fileIds), nowMs - keptMs];
+      await db.batch([
+        prepared(SQL.forgetVariants, ids, madeUntil),
+        prepared(SQL.forgetFiles, ids, madeUntil),
+        prepared(SQL.postponeFiles, ids, madeUntil, keptMs),
+      ]);
     },
-    async postponeFile(fileId, dueAt) {
-      await prepared(SQL.postponeFile, fileId, dueAt).run();
-    },
-    async postponeVariant(fileId, nonce, dueAt) {
-      await prepared(SQL.postponeVariant, fileId, nonce, dueAt).run();
+    async postponeVariants(makings, dueAt) {
+      await prepared(SQL.postponeVariants, JSON.stringify(makings), dueAt).run();
     },
   };
 }

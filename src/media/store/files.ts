@@ -18,8 +18,8 @@ export interface FileStore {
   replaceMetadata(fileId: string, caller: FileCaller, metadata: string): Promise<boolean>;
   /** The text of a committed file's metadata. */
   readMetadata(fileId: string, caller: FileCaller): Promise<string | undefined>;
-  /** Pending or committed → removed; undefined where the caller has no such file. */
-  remove(fileId: string, caller: FileCaller, nowMs: number): Promise<RemovedFile | undefined>;
+  /** Pending or committed → removed; false where the caller has no such file. */
+  remove(fileId: string, caller: FileCaller, nowMs: number): Promise<boolean>;
   isAlive(fileId: string): Promise<boolean>;
 }
 
@@ -70,11 +70,6 @@ export interface Commit {
   readonly variantsDueAt: number;
 }
 
-export interface RemovedFile {
-  readonly id: string;
-  readonly createdAt: number;
-}
-
 /** ?1 is the file, ?2 to ?4 the caller. A pending file has no tenant yet: it is the client's, whatever the token names. */
 const OWNED = `id = ?1 AND EXISTS (
   SELECT 1 FROM owner WHERE owner.id = file.owner_id AND owner.client = ?2 AND owner.visibility = ?3
@@ -110,8 +105,7 @@ const SQL = {
     AND EXISTS (SELECT 1 FROM file WHERE file.id = ?1 AND file.state = 'committed') RETURNING nonce`,
   replaceMetadata: `UPDATE file SET metadata = ?5 WHERE ${OWNED} AND state = 'committed'`,
   readMetadata: `SELECT metadata FROM file WHERE ${OWNED} AND state = 'committed'`,
-  remove: `UPDATE file SET state = 'removed', due_at = ?5 WHERE ${OWNED} AND state <> 'removed'
-    RETURNING created_at`,
+  remove: `UPDATE file SET state = 'removed', due_at = ?5 WHERE ${OWNED} AND state <> 'removed'`,
   isAlive: `SELECT 1 FROM file WHERE id = ?1 AND state <> 'removed'`,
 } as const;
 
@@ -167,8 +161,7 @@ export function createFileStore(db: D1Database): FileStore {
     },
 
     async remove(fileId, caller, nowMs) {
-      const createdAt = await prepared(SQL.remove, ...ownedBy(fileId, caller), nowMs).first<number>("created_at");
-      return createdAt === null ? undefined : { id: fileId, createdAt };
+      return (await prepared(SQL.remove, ...ownedBy(fileId, caller), nowMs).run()).meta.changes === 1;
     },
 
     async isAlive(fileId) {

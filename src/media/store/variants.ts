@@ -1,4 +1,5 @@
 import type { VariantName, VariantType } from "../sizes.ts";
+import type { VariantJob } from "../variant-job.ts";
 import type { FileCaller } from "./files.ts";
 
 /** The rows of variants in D1. One row is one making, named by its nonce. */
@@ -23,7 +24,9 @@ export interface VariantStore {
     nowMs: number,
   ): Promise<readonly string[] | undefined>;
   /** Forgets removed ones whose bytes are gone. */
-  forget(fileId: string, nonces: readonly string[]): Promise<void>;
+  forget(makings: readonly VariantJob[]): Promise<void>;
+  /** Makings that were asked for and are neither ready nor failed. */
+  pendingNonces(fileId: string): Promise<readonly string[]>;
   /** What the consumer of a job decides by; undefined when there is no such making. */
   findJob(fileId: string, nonce: string): Promise<JobRow | undefined>;
   /** Pending → ready, while the file is committed. False: somebody else was first, or it was removed. */
@@ -97,8 +100,9 @@ const SQL = {
     AND EXISTS (${OWNED_FILE})
     AND (?5 IS NULL OR type || size IN (SELECT value ->> 'type' || (value ->> 'size') FROM json_each(?5)))
     RETURNING nonce`,
-  forget: `DELETE FROM variant WHERE file_id = ?1 AND state = 'removed'
-    AND nonce IN (SELECT value FROM json_each(?2))`,
+  forget: `DELETE FROM variant WHERE state = 'removed' AND (file_id, nonce) IN
+    (SELECT value ->> 'fileId', value ->> 'nonce' FROM json_each(?1))`,
+  pendingNonces: `SELECT nonce FROM variant WHERE file_id = ?1 AND state = 'pending'`,
   findJob: `SELECT variant.type, variant.size, variant.state, file.state AS file_state, file.etag, file.size_bytes
     FROM variant JOIN file ON file.id = variant.file_id WHERE variant.file_id = ?1 AND variant.nonce = ?2`,
   markReady: `UPDATE variant SET state = 'ready', due_at = NULL, content_type = ?3, width = ?4, height = ?5,
@@ -149,8 +153,12 @@ export function createVariantStore(db: D1Database): VariantStore {
       return contentTypeOf(file) === undefined ? undefined : noncesOf(removed);
     },
 
-    async forget(fileId, nonces) {
-      await prepared(SQL.forget, fileId, JSON.stringify(nonces)).run();
+    async forget(makings) {
+      await prepared(SQL.forget, JSON.stringify(makings)).run();
+    },
+
+    async pendingNonces(fileId) {
+      return noncesOf(await prepared(SQL.pendingNonces, fileId).all());
     },
 
     async findJob(fileId, nonce) {

@@ -1,0 +1,20 @@
+import { expect, it } from "vitest";
+import type { Deps } from "../../src/deps.ts";
+import { runSchedule } from "../../src/jobs/schedule.ts";
+
+it("each sweep runs, whatever became of the others; media, which may have most to do, last", async () => {
+  const ran: string[] = [];
+  const failing = (name: string) => ({
+    sweep: () => {
+      ran.push(name);
+      return Promise.reject(new Error("injected"));
+    },
+  });
+  const errors: unknown[] = [];
+  const log = { info: () => {}, warn: () => {}, error: (_: string, fields: object) => errors.push(fields) };
+  const rooms = { events: failing("events"), media: failing("media"), oauth: failing("oauth"), log };
+  await runSchedule(rooms as unknown as Deps, 0);
+  expect(ran.toSorted()).toEqual(["events", "media", "oauth"]);
+  expect(ran.at(-1)).toBe("media");
+  expect(errors).toHaveLength(3);
+});

@@ -1,0 +1,139 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { LIMITS } from "../../src/media/limits.ts";
+import { counting } from "../support/counting.ts";
+import { encodePng, gradient } from "../support/images.ts";
+import { unique } from "../support/platform.ts";
+import { expectProblem, keysOf, mediaApp, principal, START_MS, stored, uploaded } from "./media-app.ts";
+
+const app = mediaApp();
+const PICTURE = await encodePng(gradient(64, 48));
+const DAY_MS = 86_400_000;
+
+describe("sweep", () => {
+  it("removes what nobody committed in a day, with its bytes, and nothing else", async () => {
+    const as = principal();
+    const left = await uploaded(app, PICTURE, { as, query: "?clip=10x10" });
+    const kept = await stored(app, PICTURE, { as });
+    await app.media.sweep(START_MS + 86_400_000 - 1);
+    expect(await keysOf(left.id)).toHaveLength(1);
+    await app.media.sweep(START_MS + 86_400_000);
+    expect(await keysOf(left.id)).toEqual([]);
+    expect(await env.DB.prepare("SELECT 1 FROM file WHERE id = ?").bind(left.id).first()).toBeNull();
+    expect(await env.DB.prepare("SELECT 1 FROM variant WHERE file_id = ?").bind(left.id).first()).toBeNull();
+    expect(await keysOf(kept.id)).toHaveLength(1);
+    await expectProblem(await app.call(left.commitLink, { as, method: "POST" }), 404, "element_resource_non_existing");
+  });
+
+  it("and commit exclude each other: a committed file keeps its bytes, a swept one is not committed", async () => {
+    const as = principal();
+    const files = await Promise.all(Array.from({ length: 12 }, () => uploaded(app, PICTURE, { as })));
+    const [, ...answers] = await Promise.all([
+      app.media.sweep(START_MS + 86_400_000),
+      ...files.map((file) => app.call(file.commitLink, { as, method: "POST" })),
+    ]);
+    for (const [index, file] of files.entries()) {
+      const isCommitted = answers[index]!.status === 202;
+      expect(await keysOf(file.id)).toHaveLength(isCommitted ? 1 : 0);
+      expect((await app.call(file.path, { as })).status).toBe(isCommitted ? 200 : 404);
+    }
+  });
+
+  it("takes many files in a few round trips, page after page", async () => {
+    const { env: counted, tally, reset } = counting(env);
+    const costed = mediaApp({ db: counted.DB, bucket: counted.MEDIA });
+    const due = START_MS + 3 * DAY_MS;
+    const ids = await insertPending(300, due - DAY_MS);
+    const withBytes = [ids[0]!, ids[150]!, ids[299]!];
+    for (const id of withBytes)
+      for (const key of [`blob/${id}`, `variant/${id}/${id}n`, `incoming/${id}/x`]) await env.MEDIA.put(key, "x");
+    reset();
+    await costed.media.sweep(due);
+    expect(tally.d1RoundTrips).toBeLessThan(20);
+    expect(tally.d1Statements).toBeLessThan(40);
+    expect(tally.r2Operations["delete"]).toBeLessThan(10);
+    expect(await countOf("file", ids)).toBe(0);
+    expect(await countOf("variant", ids)).toBe(0);
+    for (const id of withBytes) expect(await keysOf(id)).toEqual([]);
+  });
+
+  it("ends after a bounded number of pages; the next run goes on", async () => {
+    const { env: counted, tally, reset } = counting(env);
+    const costed = mediaApp({ db: counted.DB });
+    const due = START_MS + 5 * DAY_MS;
+    const perRun = LIMITS.sweepRows * LIMITS.sweepPages;
+    const ids = await insertPending(perRun + 50, due - DAY_MS);
+    reset();
+    await costed.media.sweep(due);
+    expect(await countOf("file", ids)).toBe(50);
+    expect(tally.d1RoundTrips).toBeLessThan(300);
+    await costed.media.sweep(due);
+    expect(await countOf("file", ids)).toBe(0);
+  });
+
+  it("variants: those removed go, those late are sent together and put off, in a few round trips", async () => {
+    const { env: counted, tally, reset } = counting(env);
+    const costed = mediaApp({ db: counted.DB, bucket: counted.MEDIA });
+    const due = START_MS + 7 * DAY_MS;
+    const ids = await insertPending(250, due + DAY_MS);
+    await env.DB.prepare(
+      `UPDATE variant SET due_at = ?1, state = CASE WHEN nonce LIKE '%0n' THEN 'removed' ELSE 'pending' END
+       WHERE file_id IN (SELECT value FROM json_each(?2))`,
+    )
+      .bind(due, JSON.stringify(ids))
+      .run();
+    const removed = ids.filter((id) => id.endsWith("0"));
+    const kept = `variant/${ids[1]}/${ids[1]}n`;
+    for (const id of [removed[0]!, removed.at(-1)!]) await env.MEDIA.put(`variant/${id}/${id}n`, "x");
+    await env.MEDIA.put(kept, "x");
+    reset();
+    await costed.media.sweep(due);
+    expect(tally.d1RoundTrips).toBeLessThan(20);
+    expect(costed.jobs.length).toBe(250 - removed.length);
+    expect(new Set(costed.jobs.map(({ fileId }) => fileId))).toEqual(new Set(ids.filter((id) => !id.endsWith("0"))));
+    expect(await countOf("variant", ids)).toBe(250 - removed.length);
+    for (const id of [removed[0]!, removed.at(-1)!]) expect(await keysOf(id)).toEqual([]);
+    expect(await keysOf(ids[1]!)).toEqual([kept]);
+    costed.jobs.length = 0;
+    await costed.media.sweep(due + LIMITS.variantResendMs - 1);
+    expect(costed.jobs).toEqual([]);
+  });
+
+  it("files that cannot be purged do not keep the variants from being sent", async () => {
+    const due = START_MS + 9 * DAY_MS;
+    const [file] = await insertPending(1, due - DAY_MS);
+    await env.DB.prepare("UPDATE variant SET state = 'pending', due_at = ?1 WHERE file_id = ?2").bind(due, file).run();
+    const broken = mediaApp({
+      bucket: { ...env.MEDIA, delete: () => Promise.reject(new Error("injected")) },
+    });
+    await broken.media.sweep(due);
+    expect(broken.jobs).toContainEqual({ fileId: file, nonce: `${file}n` });
+    await app.media.sweep(due);
+    expect(await countOf("file", [file!])).toBe(0);
+  });
+});
+
+/** Pending files that were made at this time, with a declared variant each whose nonce is the id and `n`. */
+async function insertPending(count: number, createdAt: number): Promise<string[]> {
+  const run = unique("f");
+  const ids = Array.from({ length: count }, (_, index) => `${run}-${String(index).padStart(4, "0")}`);
+  const list = JSON.stringify(ids);
+  await env.DB.batch([
+    env.DB.prepare("INSERT INTO owner (client, tenant, visibility) VALUES (?1, '', 'private')").bind(run),
+    env.DB.prepare(
+      `INSERT INTO file (id, owner_id, state, content_type, created_at, due_at)
+       SELECT value, owner.id, 'pending', 'image/png', ?2, ?3 FROM json_each(?4) JOIN owner ON owner.client = ?1`,
+    ).bind(run, createdAt, createdAt + DAY_MS, list),
+    env.DB.prepare(
+      `INSERT INTO variant (file_id, nonce, type, size, state, created_at)
+       SELECT value, value || 'n', 'clip', '9x9', 'declared', ?1 FROM json_each(?2)`,
+    ).bind(createdAt, list),
+  ]);
+  return ids;
+}
+
+async function countOf(table: "file" | "variant", ids: readonly string[]): Promise<number> {
+  const column = table === "file" ? "id" : "file_id";
+  const sql = `SELECT count(*) AS n FROM ${table} WHERE ${column} IN (SELECT value FROM json_each(?1))`;
+  return (await env.DB.prepare(sql).bind(JSON.stringify(ids)).first<number>("n")) ?? 0;
+}

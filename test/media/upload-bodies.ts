@@ -1,0 +1,46 @@
+import type { Principal } from "../../src/http/auth.ts";
+import { collection, expectJson, principal, type MediaApp } from "./media-app.ts";
+
+/** Files to upload to, and bodies to upload. */
+export interface Created {
+  readonly id: string;
+  readonly uploadLink: string;
+  readonly commitLink: string;
+}
+
+/** A pending file of this client (one of its own unless told otherwise). */
+export async function create(on: MediaApp, as: Principal = principal(), type?: string): Promise<Created> {
+  const json = type === undefined ? {} : { "Content-Type": type };
+  return expectJson<Created>(await on.call(collection(), { as, json }), 200);
+}
+
+export const BINARY = { "content-type": "binary/octet-stream" };
+export const withLength = (length: number) => ({ ...BINARY, "content-length": String(length) });
+
+/** Bytes that differ from place to place, in chunks of odd sizes, without a length. */
+export function chunked(
+  size: number,
+  breakAfter = Infinity,
+  sending = (_sentBytes: number) => {},
+): ReadableStream<Uint8Array> {
+  let sent = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (sent >= breakAfter) return controller.error(new Error("injected: the client went away"));
+      const length = Math.min(100_003, size - sent);
+      if (length > 0) controller.enqueue(bytesOf(length, sent));
+      sent += length;
+      sending(sent);
+      if (sent >= size) controller.close();
+    },
+  });
+}
+
+export function bytesOf(length: number, start = 0): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(length);
+  for (let at = 0; at < length; at++) bytes[at] = (start + at) * 31 + ((start + at) >> 8);
+  return bytes;
+}
+
+export const equal = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && crypto.subtle.timingSafeEqual(a, b);
