@@ -14,7 +14,12 @@ export function createApp(deps: Deps): Hono {
       ...deps.oauth.services,
       { base: "/admin/v1", routes: deps.adminRoutes, crossOrigin: true },
       { base: "/pubsub/v1", routes: deps.events.routes, crossOrigin: true },
-      { base: "/events/v1", routes: deps.events.routes, crossOrigin: true, decorate: decorateDeprecated },
+      {
+        base: "/events/v1",
+        routes: deps.events.routes,
+        crossOrigin: true,
+        decorate: decorateDeprecated(deps.http.pathPrefix),
+      },
       { base: "/media/v2", routes: deps.media.routes, crossOrigin: true },
     ],
     deps.http,

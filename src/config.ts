@@ -26,6 +26,8 @@ export class ConfigError extends Error {
 }
 
 const DAY_MS = 86_400_000;
+/** Our choice: ten years. */
+const MAX_RETENTION_DAYS = 3650;
 /** Contract 2.1: a given client secret has at least 32 characters. */
 const MIN_SECRET_CHARS = 32;
 
@@ -39,7 +41,7 @@ export function readConfig(raw: RawConfig): Config {
     contentUrl: origin(raw, "CONTENT_URL"),
     allowLoopback: matching(raw, "ALLOW_LOOPBACK", /^(true|false)$/) === "true",
     logLevel: logLevel(raw),
-    eventRetentionMs: positive(raw, "EVENT_RETENTION_DAYS") * DAY_MS,
+    eventRetentionMs: retentionMs(raw),
     maxUploadBytes: Math.floor(positive(raw, "MAX_UPLOAD_BYTES")),
     operatorSecret: matching(raw, "OPERATOR_CLIENT_SECRET", new RegExp(`^[\\x21-\\x7e]{${MIN_SECRET_CHARS},512}$`)),
     sealKeys: sealKeys.value,
@@ -72,6 +74,14 @@ function positive(raw: RawConfig, name: string): number {
   const value = Number(text(raw, name));
   if (!Number.isFinite(value) || value <= 0) throw new ConfigError(`${name} must be a positive number`);
   return value;
+}
+
+/** Whole milliseconds: that is what the logs store. */
+function retentionMs(raw: RawConfig): number {
+  const timeMs = Math.floor(positive(raw, "EVENT_RETENTION_DAYS") * DAY_MS);
+  if (timeMs < 1 || timeMs > MAX_RETENTION_DAYS * DAY_MS)
+    throw new ConfigError(`EVENT_RETENTION_DAYS must be a number of days above 0, at most ${MAX_RETENTION_DAYS}`);
+  return timeMs;
 }
 
 function logLevel(raw: RawConfig): LogLevel {

@@ -50,6 +50,9 @@ describe("configuration", () => {
     ["ALLOW_LOOPBACK", "yes"],
     ["LOG_LEVEL", "loud"],
     ["EVENT_RETENTION_DAYS", "0"],
+    ["EVENT_RETENTION_DAYS", "0.000000001"],
+    ["EVENT_RETENTION_DAYS", "3650.1"],
+    ["EVENT_RETENTION_DAYS", "Infinity"],
     ["MAX_UPLOAD_BYTES", "much"],
     ["OPERATOR_CLIENT_SECRET", "short"],
     ["SEAL_KEYS", "none"],
@@ -57,6 +60,13 @@ describe("configuration", () => {
     const attempt = () => readConfig({ ...env, [name]: value });
     expect(attempt).toThrow(ConfigError);
     expect(attempt).toThrow(name);
+  });
+
+  it.each([
+    ["0.7", 60_479_999],
+    ["3650", 315_360_000_000],
+  ])("keeps events for whole milliseconds: %s days", (days, expected) => {
+    expect(readConfig({ ...env, EVENT_RETENTION_DAYS: days }).eventRetentionMs).toBe(expected);
   });
 
   it("takes what wrangler.toml says", () => {

@@ -5,11 +5,14 @@ const DEPRECATED_SINCE_SEC = 1_735_689_600;
  * Says on every answer of `/events` that the service is deprecated (RFC 9745) and where the same operation lives on.
  * Not on 204: there a `Link` means that the topic may hold more events (specification, "Endpoints").
  */
-export function decorateDeprecated(headers: Headers, url: URL, status: number): void {
-  headers.set("deprecation", `@${DEPRECATED_SINCE_SEC}`);
-  if (status === 204) return;
-  const successor = new URL(url);
-  const at = successor.pathname.lastIndexOf("/events/v1");
-  successor.pathname = `${successor.pathname.slice(0, at)}/pubsub/v1${successor.pathname.slice(at + "/events/v1".length)}`;
-  headers.append("link", `<${successor.href}>; rel="successor-version"`);
-}
+export const decorateDeprecated =
+  (pathPrefix: string) =>
+  (headers: Headers, url: URL, status: number): void => {
+    headers.set("deprecation", `@${DEPRECATED_SINCE_SEC}`);
+    const base = `${pathPrefix}/events/v1`;
+    // A path that spells the base with escapes reaches the service too; it gets no link.
+    if (status === 204 || !url.pathname.startsWith(base)) return;
+    const successor = new URL(url);
+    successor.pathname = `${pathPrefix}/pubsub/v1${url.pathname.slice(base.length)}`;
+    headers.append("link", `<${successor.href}>; rel="successor-version"`);
+  };

@@ -29,6 +29,11 @@ export const LOG = {
   segmentChars: 64 * 1024,
   /** Our choice: expired idempotency keys that a publish clears away on its way, twice what it can add. */
   keysClearedAPublish: 2,
+  /**
+   * Our choice: how long a key that is over is still kept: a repeat that its home knew in the last moment finds it in
+   * the other shards a moment later.
+   */
+  keyGraceMs: 60_000,
   /** Our choice: rows that one step of retention removes; the next step follows at once. */
   rowsTrimmedAStep: 500,
   /** Our choice: how long after a failed step the next one is tried. */

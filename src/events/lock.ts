@@ -29,6 +29,8 @@ export interface ConsumerState {
 export interface Lock {
   readonly token: string;
   readonly expiresAtMs: number;
+  /** How long it was given last; no lock has more than that ahead of it unless the clock was set back. */
+  readonly ttlMs: number;
   readonly batch: Batch;
 }
 
@@ -50,9 +52,15 @@ export const unread = (shards: number): ConsumerState => ({
   outcomes: [],
 });
 
-/** How long the topic stays locked; 0 when it is not. A lock is over at the very millisecond that it expires. */
-export const lockedForMs = (state: ConsumerState, nowMs: number): number =>
-  Math.max(0, (state.lock?.expiresAtMs ?? 0) - nowMs);
+/**
+ * How long the topic stays locked; 0 when it is not. A lock is over at the very millisecond that it expires, and counts
+ * as expired while the clock stands before it was taken: it would hold for as long as the clock was set back.
+ */
+export function lockedForMs({ lock }: ConsumerState, nowMs: number): number {
+  if (lock === undefined) return 0;
+  const leftMs = lock.expiresAtMs - nowMs;
+  return leftMs > lock.ttlMs ? 0 : Math.max(0, leftMs);
+}
 
 /** The cursor behind a batch. */
 export function behind(cursor: readonly number[], batch: Batch): readonly number[] {
@@ -71,7 +79,8 @@ export function take(
   const free = expire(state, maxOutcomes);
   if (given.autoCommit) return { ...free, cursor: behind(free.cursor, given.batch) };
   const epoch = free.epoch + 1;
-  const lock = { token: `${epoch}.${given.nonce}`, expiresAtMs: nowMs + given.ttlMs, batch: given.batch };
+  const { ttlMs, batch } = given;
+  const lock = { token: `${epoch}.${given.nonce}`, expiresAtMs: nowMs + ttlMs, ttlMs, batch };
   return { ...free, epoch, lock };
 }
 
@@ -92,7 +101,7 @@ export function commit(state: ConsumerState, token: string, nowMs: number, maxOu
 export function extend(state: ConsumerState, token: string, ttlMs: number, nowMs: number): LockChange {
   const lock = heldLock(state, token, nowMs);
   if (typeof lock === "string") return { kind: "not_locked", why: lock };
-  return { kind: "done", state: { ...state, lock: { ...lock, expiresAtMs: nowMs + ttlMs } } };
+  return { kind: "done", state: { ...state, lock: { ...lock, expiresAtMs: nowMs + ttlMs, ttlMs } } };
 }
 
 /** Ends a lock early. With `through`, the events of the batch up to and with that one are committed. */

@@ -39,16 +39,37 @@ export async function look(
   const limit = query.limit === undefined ? LOOK.defaultEvents : Number(query.limit);
   if ((query.limit !== undefined && !/^\d{1,4}$/.test(query.limit)) || limit < 1 || limit > LOOK.maxEvents)
     return err(invalid("out_of_range_parameter", "limit", `limit must be a whole number from 1 to ${LOOK.maxEvents}.`));
-  const after = query.after === undefined ? undefined : positionOf(query.after);
-  if (query.after !== undefined && after === undefined)
-    return err(invalid("invalid_query_parameter", "after", "after must be the id of an event."));
+  const after = query.after === undefined ? undefined : markOf(query.after);
+  if (query.after !== undefined && after === undefined) return err(NO_EVENT);
   const view = await ports.directory.onActive(id, nowMs, async (topic) => {
-    // The shard of an event that never was, on a topic with fewer shards.
-    if (after !== undefined && after.shard >= topic.shards) return { events: "", next: null };
-    const answers = await askAll(ports.logs, topic, after, limit);
+    const afterMs = after === undefined ? 0 : await timeOf(ports.logs, topic, after);
+    if (typeof afterMs !== "number") return afterMs === "gone" ? undefined : afterMs;
+    const answers = await askAll(ports.logs, topic, after, afterMs, limit);
     return answers === undefined ? undefined : viewOf(answers, limit);
   });
-  return view === undefined ? err({ kind: "no_topic" }) : ok(view);
+  if (view === undefined) return err({ kind: "no_topic" });
+  return view === "unknown" ? err(NO_EVENT) : ok(view);
+}
+
+const NO_EVENT = invalid("invalid_query_parameter", "after", "after must be the id of an event of this topic.");
+
+/** The event to go on after. */
+interface Mark extends Position {
+  readonly id: string;
+}
+
+function markOf(id: string): Mark | undefined {
+  const place = positionOf(id);
+  return place === undefined ? undefined : { ...place, id };
+}
+
+/** When it was published. */
+async function timeOf(
+  logs: DurableObjectNamespace<TopicLog>,
+  topic: Topic,
+  after: Mark,
+): Promise<number | "unknown" | "gone"> {
+  return after.shard < topic.shards ? logOf(logs, topic, after.shard).timeOf(after.seq, after.id) : "unknown";
 }
 
 type Seen = Exclude<LookOutcome, { kind: "gone" }>;
@@ -58,12 +79,10 @@ async function askAll(
   logs: DurableObjectNamespace<TopicLog>,
   topic: Topic,
   after: Position | undefined,
+  afterMs: number,
   limit: number,
 ): Promise<readonly Seen[] | undefined> {
   const maxChars = Math.ceil(READ.maxAnswerChars / topic.shards);
-  let afterMs: number | "gone" = 0;
-  if (after !== undefined && topic.shards > 1) afterMs = await logOf(logs, topic, after.shard).timeOf(after.seq);
-  if (afterMs === "gone") return undefined;
   const answers = await Promise.all(
     shardsOf(topic).map(async (shard): Promise<LookOutcome> => {
       const log = logOf(logs, topic, shard);

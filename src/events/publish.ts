@@ -43,7 +43,7 @@ export async function publish(
   const refused = await refusedTenant(ports.clients, principal, events.value, nowMs);
   if (refused !== undefined) return err(refused);
   const encoded = events.value.map((event) => encodeEvent(event, id, principal.clientName));
-  const once = key === null ? undefined : { key, digest: await digestOf(encoded) };
+  const once = key === null ? undefined : { key, digest: await digestOf(encoded), expiresAtMs: undefined };
   const outcome = await ports.directory.onActive(id, nowMs, (topic) =>
     storeAll(ports, topic, events.value, encoded, once),
   );
@@ -61,7 +61,7 @@ async function refusedTenant(
   const asked = new Set([principal.tenant]);
   for (const { tenant, at } of events) {
     if (asked.has(tenant)) continue;
-    if (principal.tenantExplicit || !(await clients.mayActFor(principal.clientId, tenant, nowMs)))
+    if (!(await clients.mayActFor(principal.clientId, tenant, nowMs)))
       return { kind: "tenant_refused", field: `${at}tenant`, tenant };
     asked.add(tenant);
   }
@@ -77,21 +77,25 @@ async function storeAll(
   once: Once | undefined,
 ): Promise<readonly string[] | "key_used" | undefined> {
   const places = events.map((event) => shardFor(event.tenant, topic.shards));
-  const store = async (shard: number): Promise<[number, PublishOutcome]> => {
+  const store = async (shard: number, key: Once | undefined): Promise<[number, PublishOutcome]> => {
     const part = encoded.filter((_, index) => places[index] === shard);
-    return [shard, await logOf(logs, topic, shard).publish(part, once, retentionMs)];
+    return [shard, await logOf(logs, topic, shard).publish(part, key, retentionMs)];
   };
   const shards = new Set(places);
   const outcomes = new Map<number, PublishOutcome>();
+  let claim = once;
   if (once !== undefined) {
-    // One shard knows every key, wherever its events go: it says first whether the key was used for something else.
+    // One shard knows every key, wherever its events go: it says first whether the key was used for something else, and
+    // until when all of them know it.
     const home = shardFor(once.key, topic.shards);
-    const [, claimed] = await store(home);
+    const [, claimed] = await store(home, once);
     if (claimed.kind !== "stored") return refusalOf(claimed);
+    claim = { ...once, expiresAtMs: claimed.keyExpiresAtMs };
     outcomes.set(home, claimed);
     shards.delete(home);
   }
-  for (const [shard, outcome] of await Promise.all([...shards].map(store))) outcomes.set(shard, outcome);
+  const others = await Promise.all([...shards].map((shard) => store(shard, claim)));
+  for (const [shard, outcome] of others) outcomes.set(shard, outcome);
   const ids = new Map<number, Iterator<string>>();
   for (const shard of shardsOf(topic)) {
     const outcome = outcomes.get(shard);

@@ -9,7 +9,10 @@ import { addressOf, consumerOf, type TopicId } from "./topic.ts";
 
 /** Contract 3.4: a number is a time in milliseconds; the first event of that time or later is read next. */
 export const seekBody = z.object({
-  to: z.union([z.enum(["oldest", "newest"]), z.int().check(z.gte(0))]),
+  to: z.union(
+    [z.enum(["oldest", "newest"]), z.int().check(z.gte(0))],
+    "must be oldest, newest or a time in milliseconds",
+  ),
 });
 
 /** Moves the cursor of the caller's client. The caller may consume the topic. */

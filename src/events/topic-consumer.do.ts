@@ -47,6 +47,8 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
   #turn: Promise<void> | undefined;
   /** Reads that ever arrived: says whether a look at the logs began after a read came. */
   #arrivals = 0;
+  /** Reads that had arrived when a registration that failed began: none of them tries it again. */
+  #unregisteredArrivals = 0;
   #lastLook: Look = { arrivals: 0, complete: false, failed: false };
 
   read(request: ReadRequest): Promise<ConsumerReadOutcome> {
@@ -114,6 +116,7 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
       const record = this.#record ?? newRecord(topic.shards);
       const lockedMs = lockedForMs(record.state, systemClock.nowMs());
       if (lockedMs > 0) return { kind: "locked", retryAfterMs: lockedMs };
+      if (!this.#registered && arrival <= this.#unregisteredArrivals) return { kind: "empty", more: true };
       const kept = this.#ahead.align(record.state.cursor);
       if (this.#ahead.count >= numEvents || (kept && (looks > 0 || this.#lookedSince(arrival)))) {
         if (this.#ahead.count > 0 && !this.#registered) {
@@ -182,8 +185,12 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
 
   async #register(topic: TopicAddress, clientId: string): Promise<"registered" | "gone" | "failed"> {
     if (this.#registered) return "registered";
+    const arrivals = this.#arrivals;
     const answer = await this.#ask(topic, 0, async (log): Promise<"added" | "gone"> => log.addConsumer(clientId));
-    if (answer === undefined) return "failed";
+    if (answer === undefined) {
+      this.#unregisteredArrivals = arrivals;
+      return "failed";
+    }
     if (answer === "gone") return "gone";
     this.#registered = true;
     return "registered";

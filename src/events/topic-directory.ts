@@ -6,16 +6,16 @@ import { nameOf, type Topic, type TopicId } from "./topic.ts";
 /**
  * The topics that this isolate knows, so that reading, committing and publishing ask D1 nothing.
  *
- * A record may be 30 s old, which two things make harmless: a topic that is missing is never remembered (one created
- * in another isolate is seen at once), and the objects of a topic that was deleted say "gone", upon which the record is
- * read again (a topic deleted and created anew is seen at once too).
+ * A record may be 30 s old, which two things make harmless: only active topics are remembered (one created in another
+ * isolate, also in the place of one that was being deleted, is seen at once), and the objects of a topic that was
+ * deleted say "gone", upon which the record is read again (a topic deleted and created anew is seen at once too).
  */
 export class TopicDirectory {
   readonly #store: TopicStore;
   readonly #records = new FreshCache<string, Topic | undefined>({
     ttlMs: TOPIC.recordTtlMs,
     maxEntries: TOPIC.maxRecords,
-    keeps: (topic) => topic !== undefined,
+    keeps: (topic) => topic?.state === "active",
   });
 
   constructor(store: TopicStore) {

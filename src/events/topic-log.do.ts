@@ -3,8 +3,9 @@ import { systemClock } from "../platform/clock.ts";
 import { createLog, describeError } from "../platform/log.ts";
 import { systemRandom } from "../platform/random.ts";
 import { newEventIds } from "./event-id.ts";
-import { LOG, PUBLISH } from "./limits.ts";
-import { packSegments, type NewEvent, type Segment } from "./segments.ts";
+import { LOG } from "./limits.ts";
+import { clearedAtMs, expiryOf, PublishKeys } from "./publish-keys.ts";
+import { packSegments, unpackSegment, type NewEvent, type Segment } from "./segments.ts";
 import {
   SCHEMA,
   SCHEMA_VERSION,
@@ -30,8 +31,9 @@ import type { Gone, LogStats, LookOutcome, Once, Place, PublishOutcome, ReadOutc
 export class TopicLog extends DurableObject {
   readonly #sql = this.ctx.storage.sql;
   #tail: Tail | undefined = this.#load();
-  /** Whether this instance has set the alarm; one set before it woke is set again, which costs a row. */
-  #alarmSet = false;
+  readonly #keys = new PublishKeys(this.#sql);
+  /** When the alarm that this instance set is due; one set before it woke is set again, which costs a row. */
+  #alarmAtMs = Infinity;
 
   /** Opens the log; one that is open stays as it is. Events are kept for `retentionMs`. */
   init(shard: number, retentionMs: number): void {
@@ -56,23 +58,28 @@ export class TopicLog extends DurableObject {
     const tail = this.#tail;
     if (tail === undefined) return GONE;
     const nowMs = systemClock.nowMs();
-    const earlier = once === undefined ? undefined : this.#earlier(once.key, nowMs);
+    const earlier = once === undefined ? undefined : this.#keys.find(once, nowMs);
     if (earlier !== undefined)
       return earlier.digest === once?.digest
-        ? { kind: "stored", ids: JSON.parse(earlier.ids) as string[] }
+        ? { kind: "stored", ids: earlier.ids, keyExpiresAtMs: earlier.expiresAtMs }
         : { kind: "key_used" };
+    const key = once === undefined ? undefined : { ...once, expiresAtMs: expiryOf(once, nowMs) };
     // Never before the event in front of it: readers merge shards by this time and search by it.
     const createdAtMs = Math.max(nowMs, tail.createdAtMs);
     const ids = newEventIds(events.length, tail.shard, tail.seq + 1, systemRandom);
     const segments = packSegments(events, ids, tail.seq + 1, createdAtMs, LOG.segmentChars);
     this.ctx.storage.transactionSync(() => {
       for (const segment of segments) this.#append(segment);
-      if (once !== undefined) this.#remember(once, ids, nowMs);
+      if (key !== undefined) {
+        this.#keys.clear(nowMs, LOG.keysClearedAPublish);
+        this.#keys.remember(key, ids);
+      }
       if (retentionMs !== tail.retentionMs) this.#sql.exec(`UPDATE log SET retention_ms = ?`, retentionMs);
     });
-    if (!this.#alarmSet || retentionMs !== tail.retentionMs) this.#setAlarm(retentionMs);
     this.#tail = { ...tail, retentionMs, seq: tail.seq + events.length, createdAtMs };
-    return { kind: "stored", ids };
+    const dueMs = Math.min(createdAtMs + retentionMs, clearedAtMs(key?.expiresAtMs ?? Infinity));
+    if (dueMs < this.#alarmAtMs || retentionMs !== tail.retentionMs) this.#wakeWhenDue(retentionMs);
+    return { kind: "stored", ids, keyExpiresAtMs: key?.expiresAtMs };
   }
 
   /**
@@ -80,15 +87,15 @@ export class TopicLog extends DurableObject {
    * throws, since the runtime gives up after some failures: it tries again later.
    */
   override alarm(): void {
-    this.#alarmSet = false;
+    this.#alarmAtMs = Infinity;
     const tail = this.#tail;
     if (tail === undefined) return;
     try {
       this.ctx.storage.transactionSync(() => this.#trim(systemClock.nowMs() - tail.retentionMs));
-      this.#setAlarm(tail.retentionMs);
+      this.#wakeWhenDue(tail.retentionMs);
     } catch (thrown) {
       createLog("warn").warn("retention failed", { shard: tail.shard, error: describeError(thrown) });
-      this.ctx.waitUntil(this.ctx.storage.setAlarm(systemClock.nowMs() + LOG.trimRetryMs));
+      this.#wakeAt(systemClock.nowMs() + LOG.trimRetryMs);
     }
   }
 
@@ -124,10 +131,18 @@ export class TopicLog extends DurableObject {
     return read.kind === "gone" ? read : { ...read, afterSeq };
   }
 
-  /** When the event at a position was published; of one that retention removed, when the oldest one left was. */
-  timeOf(seq: number): number | "gone" {
+  /**
+   * When an event was published; of a position that retention passed, up to when it removed, so that nothing that is to
+   * be kept lies before it. "unknown" when another event has this position, or none was ever there.
+   */
+  timeOf(seq: number, id: string): number | "unknown" | "gone" {
     if (this.#tail === undefined) return "gone";
-    return this.#segmentFrom(seq)?.created_at ?? this.#tail.createdAtMs;
+    if (seq > this.#tail.seq) return "unknown";
+    const row = this.#sql.exec<SegmentRow>(`${SEGMENTS_FROM} LIMIT 1`, seq).toArray()[0];
+    if (row === undefined || row.first_seq > seq)
+      return this.#sql.exec<{ trimmed_at: number }>(`SELECT trimmed_at FROM log`).one().trimmed_at;
+    const [event] = unpackSegment(toSegment(row), seq - 1);
+    return event!.text.startsWith(`{"id":"${id}"`) ? row.created_at : "unknown";
   }
 
   stats(): LogStats | Gone {
@@ -222,22 +237,19 @@ export class TopicLog extends DurableObject {
       this.#sql.exec(`DELETE FROM segment WHERE first_seq <= ?`, old.first_seq);
       this.#sql.exec(`UPDATE log SET trimmed_seq = ?, trimmed_at = ?`, old.last_seq, old.created_at);
     }
-    this.#clearKeys(systemClock.nowMs(), LOG.rowsTrimmedAStep);
+    this.#keys.clear(systemClock.nowMs(), LOG.rowsTrimmedAStep);
   }
 
   /** Wakes the object when the oldest segment or idempotency key is due; not at all when there is none. */
-  #setAlarm(retentionMs: number): void {
+  #wakeWhenDue(retentionMs: number): void {
     const segment = this.#segmentFrom(0);
-    const key = this.#sql
-      .exec<{ expires_at: number }>(`SELECT expires_at FROM publish_key ORDER BY expires_at LIMIT 1`)
-      .toArray()[0];
-    const dueMs = Math.min(
-      segment === undefined ? Infinity : segment.created_at + retentionMs,
-      key?.expires_at ?? Infinity,
-    );
-    if (dueMs === Infinity) return;
-    this.#alarmSet = true;
-    this.ctx.waitUntil(this.ctx.storage.setAlarm(dueMs));
+    const dueMs = Math.min((segment?.created_at ?? Infinity) + retentionMs, this.#keys.dueMs());
+    if (dueMs !== Infinity) this.#wakeAt(dueMs);
+  }
+
+  #wakeAt(timeMs: number): void {
+    this.#alarmAtMs = timeMs;
+    this.ctx.waitUntil(this.ctx.storage.setAlarm(timeMs));
   }
 
   /** The segment that holds a position, or the first one behind it. */
@@ -254,35 +266,6 @@ export class TopicLog extends DurableObject {
       createdAtMs,
       payloadBytes,
       events,
-    );
-  }
-
-  #earlier(key: string, nowMs: number): { digest: string; ids: string } | undefined {
-    return this.#sql
-      .exec<{ digest: string; ids: string }>(
-        `SELECT digest, ids FROM publish_key WHERE key = ? AND expires_at > ?`,
-        key,
-        nowMs,
-      )
-      .toArray()[0];
-  }
-
-  #remember(once: Once, ids: readonly string[], nowMs: number): void {
-    this.#clearKeys(nowMs, LOG.keysClearedAPublish);
-    this.#sql.exec(
-      `INSERT OR REPLACE INTO publish_key (key, digest, ids, expires_at) VALUES (?, ?, ?, ?)`,
-      once.key,
-      once.digest,
-      JSON.stringify(ids),
-      nowMs + PUBLISH.idempotencyMs,
-    );
-  }
-
-  #clearKeys(nowMs: number, limit: number): void {
-    this.#sql.exec(
-      `DELETE FROM publish_key WHERE key IN
-        (SELECT key FROM publish_key WHERE expires_at <= ? ORDER BY expires_at LIMIT ${limit})`,
-      nowMs,
     );
   }
 }

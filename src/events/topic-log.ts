@@ -7,6 +7,8 @@ export type Place = "oldest" | "newest" | number;
 export interface Once {
   readonly key: string;
   readonly digest: string;
+  /** What the home shard of the key said; undefined in the call to the home shard, which decides. */
+  readonly expiresAtMs: number | undefined;
 }
 
 export interface Gone {
@@ -14,7 +16,12 @@ export interface Gone {
 }
 
 export type PublishOutcome =
-  | { readonly kind: "stored"; readonly ids: readonly string[] }
+  | {
+      readonly kind: "stored";
+      readonly ids: readonly string[];
+      /** When the key of the request is forgotten; undefined when it has none. */
+      readonly keyExpiresAtMs: number | undefined;
+    }
   /** The key came before with another request. */
   | { readonly kind: "key_used" }
   | Gone;

@@ -83,8 +83,6 @@ export async function getTopic(
   principal: Principal,
   nowMs: number,
 ): Promise<Result<readonly [Topic, TopicStatus], Failure>> {
-  const known = await ports.directory.find(id, nowMs);
-  if (known?.state === "deleting") return ok([known, NOTHING_STORED]);
   const found = await ports.directory.onActive(id, nowMs, async (topic) => {
     const [position, ...logs] = await Promise.all([
       consumerOf(ports.consumers, topic, principal.clientId).position() as Promise<readonly number[] | undefined>,
@@ -93,7 +91,10 @@ export async function getTopic(
     const stats = logs.filter((log) => log.kind === "stats");
     return stats.length === topic.shards ? ([topic, statusOf(stats, position)] as const) : undefined;
   });
-  return found === undefined ? err({ kind: "no_topic" }) : ok(found);
+  if (found !== undefined) return ok(found);
+  // The logs of a topic that is being deleted are gone already; its row says so until the end.
+  const left = await ports.directory.find(id, nowMs);
+  return left?.state === "deleting" ? ok([left, NOTHING_STORED]) : err({ kind: "no_topic" });
 }
 
 function statusOf(logs: readonly LogStats[], position: readonly number[] | undefined): TopicStatus {

@@ -8,7 +8,7 @@ export interface Principal {
   /** Owner of topics and of media. */
   readonly clientName: string;
   readonly tenant: string;
-  /** True when the token request named the tenant: such a token acts for no other one. */
+  /** True when the token request named the tenant: for media such a token acts for no other one (contract 4.4). */
   readonly tenantExplicit: boolean;
   readonly org: string;
   readonly user: string;

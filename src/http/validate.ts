@@ -50,6 +50,7 @@ function wording(issue: z.core.$ZodIssue): string {
     case "invalid_value":
       return `must be one of ${issue.values.map(String).join(", ")}`;
     case "custom":
+    case "invalid_union":
       return issue.message === "Invalid input" ? "is not valid" : issue.message;
     case "invalid_format":
       return issue.pattern === undefined ? `must be ${article(issue.format)}` : `must match ${issue.pattern}`;

@@ -60,7 +60,7 @@ describe("another client", () => {
 });
 
 describe("publishing for another tenant", () => {
-  it("is refused to a client that could not name it, and to a token that names its own", async () => {
+  it("is refused to a client that could not name it; a token that names its own tenant publishes for that", async () => {
     const { publish, client, path } = await makeOwner();
     const other = await makeTenant();
     const refused = await expectJson(await publish([{ payload: "x" }, { payload: "y", tenant: other }]), 403);

@@ -60,7 +60,7 @@ export function eventsApp(bindings: typeof env = env): EventsApp {
     app,
     [
       { base: "/pubsub/v1", routes, crossOrigin: true },
-      { base: "/events/v1", routes, crossOrigin: true, decorate: decorateDeprecated },
+      { base: "/events/v1", routes, crossOrigin: true, decorate: decorateDeprecated("") },
     ],
     {
       names,

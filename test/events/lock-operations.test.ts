@@ -238,9 +238,16 @@ describe("POST …/seek", () => {
     [{ to: 1e300 }, "invalid_field to"],
   ])("400 for %j", async (body, expected) => {
     const topic = await makeTopic(app);
-    expect(faults(await expectProblem(await topic.post("seek", body), 400, "validation_violation"))).toEqual([
-      expected,
-    ]);
+    const refused = await expectProblem(await topic.post("seek", body), 400, "validation_violation");
+    expect(faults(refused)).toEqual([expected]);
+  });
+
+  it("400 says what it takes", async () => {
+    const topic = await makeTopic(app);
+    for (const to of ["latest", null, {}, true]) {
+      const { message } = await expectProblem(await topic.post("seek", { to }), 400, "validation_violation");
+      expect(message).toBe("to must be oldest, newest or a time in milliseconds.");
+    }
   });
 
   it("404 for somebody without access, and for a topic that is not there", async () => {

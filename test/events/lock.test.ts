@@ -11,6 +11,7 @@ type Step =
   /** Commits the first `keep` events; -1 none and names none; one too many is not in the batch. */
   | { readonly do: "release"; readonly back: number; readonly keep: number }
   | { readonly do: "seek"; readonly to: number }
+  /** Less than none: the clock was set back. */
   | { readonly do: "wait"; readonly ms: number };
 
 const back = fc.nat(5);
@@ -24,7 +25,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constantFrom("commit" as const, "extend" as const), back }),
   fc.record({ do: fc.constant("release" as const), back, keep: fc.integer({ min: -1, max: 6 }) }),
   fc.record({ do: fc.constant("seek" as const), to: fc.nat(30) }),
-  fc.record({ do: fc.constant("wait" as const), ms: fc.nat(15) }),
+  fc.record({ do: fc.constant("wait" as const), ms: fc.oneof(fc.nat(15), fc.integer({ min: -50, max: -1 })) }),
 );
 
 describe("the lock's rules", () => {
@@ -35,7 +36,7 @@ describe("the lock's rules", () => {
         let nowMs = 1000;
         // The model: up to where it is committed, who holds how much until when, and what every token came to.
         let committed = 0;
-        let held: { token: string; count: number; untilMs: number } | undefined;
+        let held: { token: string; count: number; fromMs: number; untilMs: number } | undefined;
         const ends = new Map<string, "already_committed" | "lock_expired">();
         const tokens: string[] = [];
         const finish = (end: "already_committed" | "lock_expired", count: number) => {
@@ -46,20 +47,22 @@ describe("the lock's rules", () => {
 
         for (const [index, next] of steps.entries()) {
           if (next.do === "wait") nowMs += next.ms;
-          if (held !== undefined && nowMs >= held.untilMs) finish("lock_expired", 0);
-          expect(lockedForMs(state, nowMs)).toBe(held === undefined ? 0 : held.untilMs - nowMs);
+          const locked = held !== undefined && nowMs >= held.fromMs && nowMs < held.untilMs;
+          expect(lockedForMs(state, nowMs)).toBe(locked ? held!.untilMs - nowMs : 0);
+          // A lock that is over stays until somebody takes its place: a clock that was set back may come to it again.
+          if (!locked && held !== undefined && (next.do === "read" || next.do === "seek")) finish("lock_expired", 0);
 
-          if (next.do === "read" && held === undefined) {
+          if (next.do === "read" && !locked) {
             const { ttlMs, autoCommit, count } = next;
             const given = { batch: [[0, committed + count]] as const, ttlMs, autoCommit, nonce: `n${index}` };
             state = take(state, given, nowMs, MAX_OUTCOMES);
             if (autoCommit) committed += count;
             else {
-              held = { token: state.lock!.token, count, untilMs: nowMs + ttlMs };
+              held = { token: state.lock!.token, count, fromMs: nowMs, untilMs: nowMs + ttlMs };
               expect(tokens).not.toContain(held.token);
               tokens.push(held.token);
             }
-          } else if (next.do === "seek" && held === undefined) {
+          } else if (next.do === "seek" && !locked) {
             state = seek(state, [next.to], MAX_OUTCOMES);
             committed = next.to;
           } else if ("back" in next) {
@@ -77,11 +80,12 @@ describe("the lock's rules", () => {
                       nowMs,
                       MAX_OUTCOMES,
                     );
-            if (token !== held?.token) {
+            if (held === undefined || !locked || token !== held.token) {
               expect(outcome.kind).toBe("not_locked");
               const why = outcome.kind === "not_locked" ? outcome.why : undefined;
+              if (token === held?.token) expect(why).toBe("lock_expired");
               // The last few are remembered; older ones may be forgotten.
-              if (why !== "unknown_token") expect(why).toBe(ends.get(token));
+              else if (why !== "unknown_token") expect(why).toBe(ends.get(token));
               else if (token !== "never issued")
                 expect(tokens.length - tokens.indexOf(token)).toBeGreaterThan(MAX_OUTCOMES);
             } else if (next.do === "release" && through !== undefined && (next.keep === 0 || next.keep > held.count)) {
@@ -92,7 +96,7 @@ describe("the lock's rules", () => {
               if (next.do === "release")
                 finish(next.keep < 0 ? "lock_expired" : "already_committed", Math.max(0, next.keep));
               else if (next.do === "commit") finish("already_committed", held.count);
-              else held.untilMs = nowMs + 30;
+              else held = { ...held, fromMs: nowMs, untilMs: nowMs + 30 };
             }
           }
           expect(state.cursor).toEqual([committed]);
@@ -137,6 +141,16 @@ describe("the lock's rules", () => {
     expect(commit(state, token, 5999, MAX_OUTCOMES).kind).toBe("done");
     expect(lockedForMs(state, 6000)).toBe(0);
     expect(commit(state, token, 6000, MAX_OUTCOMES)).toEqual({ kind: "not_locked", why: "lock_expired" });
+  });
+
+  it("do not hold a lock for as long as the clock was set back", () => {
+    const batch = [[0, 1]] as const;
+    const hourMs = 3_600_000;
+    const taken = take(unread(1), { batch, ttlMs: 1000, autoCommit: false, nonce: "n" }, hourMs, MAX_OUTCOMES);
+    expect(lockedForMs(taken, 0)).toBe(0);
+    expect(commit(taken, "1.n", 0, MAX_OUTCOMES)).toEqual({ kind: "not_locked", why: "lock_expired" });
+    const extended = extend(taken, "1.n", 5000, hourMs);
+    expect(extended.kind === "done" && lockedForMs(extended.state, hourMs)).toBe(5000);
   });
 
   it("start a token with the epoch, which grows with every lock", () => {

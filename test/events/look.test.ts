@@ -1,9 +1,12 @@
-import { describe, expect, it } from "vitest";
+import { runDurableObjectAlarm } from "cloudflare:test";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { shardFor } from "../../src/events/topic.ts";
 import {
   eventsApp,
   expectProblem,
   faults,
   makeTopic,
+  objectsOf,
   payloads,
   someClient,
   type TestTopic,
@@ -11,6 +14,7 @@ import {
 } from "./events-app.ts";
 
 const app = eventsApp();
+afterEach(() => void vi.useRealTimers());
 
 async function look(topic: TestTopic, query = ""): Promise<{ events: WireEvent[]; next: string | null }> {
   const response = await app.call(`${topic.path}/events${query}`, { as: topic.owner });
@@ -83,11 +87,40 @@ describe("GET …/events", () => {
     expect((await look(topic, `?after=${id}`)).events.map((event) => event.payload)).toEqual(["b"]);
   });
 
-  it("200: nothing after an event that never was", async () => {
-    const topic = await makeTopic(app);
-    await topic.put([{ payload: "a" }]);
-    expect((await look(topic, "?after=0123456789abcdef-zzzz")).events).toEqual([]);
-    expect((await look(topic, "?after=0123456789abcdef-zzzzzzzzzz")).events).toEqual([]);
+  it("200: after an event that retention removed, everything that is still stored", async () => {
+    const start = Date.now();
+    vi.useFakeTimers({ toFake: ["Date"], now: start });
+    const topic = await makeTopic(app, { shards: 2 });
+    const [tenant0, tenant1] = [0, 1].map((shard) =>
+      ["tenant1", "tenant2", "tenant3", "tenant4"].find((tenant) => shardFor(tenant, 2) === shard),
+    );
+    for (const tenant of [tenant0, tenant1]) app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
+    await topic.put({ payload: "a", tenant: tenant0 });
+    vi.setSystemTime(start + 1000);
+    await topic.put({ payload: "b", tenant: tenant1 });
+    vi.setSystemTime(start + 10_000);
+    await topic.put({ payload: "c", tenant: tenant0 });
+    const { events, next } = await look(topic, "?limit=1");
+    expect(events.map((event) => event.payload)).toEqual(["a"]);
+    vi.setSystemTime(start + 7 * 86_400_000);
+    for (const log of (await objectsOf(topic)).logs) await runDurableObjectAlarm(log);
+    const rest = await look(topic, `?after=${next}`);
+    expect(rest.events.map((event) => event.payload)).toEqual(["b", "c"]);
+  });
+
+  it.each([1, 3])("400 after what is no event of the topic, on %i shard(s)", async (shards) => {
+    const topic = await makeTopic(app, { shards });
+    const other = await makeTopic(app, { shards });
+    const [own, next] = await topic.put([{ payload: "a" }, { payload: "b" }]);
+    const [foreign] = await other.put([{ payload: "a" }, { payload: "b" }]);
+    const place = own!.split("-")[1];
+    for (const id of [foreign, `0123456789abcdef-${place}`, `${next!.split("-")[0]}-${place}`, "0123456789abcdef-zz"]) {
+      const response = await app.call(`${topic.path}/events?after=${id}`, { as: topic.owner });
+      expect(faults(await expectProblem(response, 400, "validation_violation"))).toEqual([
+        "invalid_query_parameter after",
+      ]);
+    }
+    expect((await look(topic, `?after=${own}`)).events.map((event) => event.payload)).toEqual(["b"]);
   });
 
   it.each(["limit=0", "limit=-1", "limit=1001", "limit=x", "limit=", "limit=1.5", "limit=1e2"])(

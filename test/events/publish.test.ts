@@ -1,10 +1,20 @@
+import { env } from "cloudflare:workers";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import * as fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { shardFor } from "../../src/events/topic.ts";
 import { eventsApp, expectProblem, faults, makeTopic, objectsOf, payloads, someClient } from "./events-app.ts";
 
 const app = eventsApp();
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+/** The first of these names that falls on the shard. */
+function inShard(shard: number, shards: number, name: (at: number) => string): string {
+  for (let at = 0; ; at++) if (shardFor(name(at), shards) === shard) return name(at);
+}
 
 describe("POST …/publish", () => {
   describe("201", () => {
@@ -188,6 +198,62 @@ describe("POST …/publish", () => {
       expect(await topic.put({ payload: "b" }, once("k"))).not.toEqual([first]);
     });
 
+    it("a key is free on all shards together, though one stored its part later", async () => {
+      let down = false;
+      const logs = {
+        getByName: (name: string) =>
+          down && name.endsWith("/1")
+            ? { publish: () => Promise.reject(Object.assign(new Error("out of reach"), { retryable: true })) }
+            : env.TOPIC_LOG.getByName(name),
+      };
+      vi.spyOn(console, "warn").mockReturnValue();
+      const own = eventsApp({ ...env, TOPIC_LOG: logs as unknown as typeof env.TOPIC_LOG });
+      const topic = await makeTopic(own, { shards: 2 });
+      const tenants = [0, 1].map((shard) => inShard(shard, 2, (at) => `tenant${at}`));
+      for (const tenant of tenants) own.actsFor.add(`${topic.owner.clientId} ${tenant}`);
+      const key = inShard(0, 2, (at) => `key${at}`);
+      const [x, y] = ["x", "y"].map((name) => tenants.map((tenant) => ({ payload: name, tenant })));
+      const start = Date.now();
+      vi.useFakeTimers({ toFake: ["Date"], now: start });
+      down = true;
+      expect((await topic.publish(x, once(key))).status).toBe(503);
+      vi.setSystemTime(start + 43_200_000);
+      down = false;
+      const stored = await topic.put(x, once(key));
+      vi.setSystemTime(start + 86_399_999);
+      expect(await topic.put(x, once(key))).toEqual(stored);
+      await expectProblem(await topic.publish(y, once(key)), 409, "conflict_resource");
+      vi.setSystemTime(start + 86_401_000);
+      const next = await topic.put(y, once(key));
+      expect(await topic.put(y, once(key))).toEqual(next);
+      const { events } = await topic.read({ numEvents: 100 });
+      expect(payloads({ events } as never).toSorted()).toEqual(["x", "x", "y", "y"]);
+    });
+
+    it("a key that its home knew in the last moment is found in another shard a moment later, and cleared then", async () => {
+      const topic = await makeTopic(app);
+      const log = (await objectsOf(topic)).logs[0]!;
+      const start = Date.now();
+      vi.useFakeTimers({ toFake: ["Date"], now: start });
+      const publish = (key: string, expiresAtMs?: number) =>
+        log.publish([{ text: `"payload":"p"}`, payloadBytes: 1 }], { key, digest: "d", expiresAtMs }, 7 * 86_400_000);
+      const keys = () =>
+        runInDurableObject(log, (_, state) =>
+          state.storage.sql
+            .exec<{ key: string }>(`SELECT key FROM publish_key ORDER BY key`)
+            .toArray()
+            .map((row) => row.key),
+        );
+      const first = await publish("k", start + 1000);
+      vi.setSystemTime(start + 2000);
+      await publish("other");
+      expect(await publish("k", start + 1000)).toEqual(first);
+      expect(await publish("k", start + 90_000)).not.toEqual(first);
+      vi.setSystemTime(start + 90_000 + 60_000);
+      await publish("third");
+      expect(await keys()).toEqual(["other", "third"]);
+    });
+
     it("400 for a key that is none", async () => {
       const topic = await makeTopic(app);
       for (const key of ["", "a b", "x".repeat(256)]) {
@@ -257,13 +323,14 @@ describe("POST …/publish", () => {
       expect((await topic.read()).status).toBe(204);
     });
 
-    it("for another tenant when the token names its tenant explicitly; for its own it is taken", async () => {
+    it("but not for one that the client may act for, also when the token names its tenant explicitly", async () => {
       const owner = someClient({ tenantExplicit: true });
       const topic = await makeTopic(app, { owner });
       app.actsFor.add(`${owner.clientId} other`);
-      const refused = await topic.publish({ payload: "x", tenant: "other" });
-      await expectProblem(refused, 403, "insufficient_permissions");
+      await topic.put({ payload: "x", tenant: "other" });
       await topic.put({ payload: "x", tenant: "tenant1" });
+      const refused = await topic.publish({ payload: "x", tenant: "foreign" });
+      await expectProblem(refused, 403, "insufficient_permissions");
     });
   });
 

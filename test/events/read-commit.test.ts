@@ -1,8 +1,10 @@
 import { env } from "cloudflare:workers";
 import { abortAllDurableObjects, evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { decorateDeprecated } from "../../src/events/deprecation.ts";
 import type { TopicConsumer } from "../../src/events/topic-consumer.do.ts";
 import type { TopicLog } from "../../src/events/topic-log.do.ts";
+import { shardFor } from "../../src/events/topic.ts";
 import {
   eventsApp,
   expectProblem,
@@ -241,6 +243,42 @@ describe("POST …/read", () => {
       expect(outcomes).toEqual(Array.from({ length: 5 }, () => ({ kind: "empty", more: true })));
       await mend();
       expect((await topic.read()).status).toBe(200);
+    });
+
+    it("with a Link when the shard that keeps the readers is slow, to all first reads at once", async () => {
+      const topic = await makeTopic(app, { shards: 2 });
+      const tenant = ["tenant1", "tenant2", "tenant3"].find((name) => shardFor(name, 2) === 1);
+      app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
+      await topic.put({ payload: "p1", tenant });
+      const hang = () => new Promise(() => {});
+      const mend = await breakLog(topic, 0, hang, { addConsumer: hang });
+      const { consumer, record } = await objectsOf(topic);
+      const { clientId } = topic.owner;
+      let looks = 0;
+      const outcomes = await runInDurableObject(consumer, async (instance: TopicConsumer) => {
+        vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+        const reads = Promise.all(
+          [1, 1, 5, 1].map((numEvents) =>
+            instance.read({ topic: { ...record }, clientId, numEvents, ttlMs: 1000, autoCommit: false }),
+          ),
+        );
+        const settled = { all: false };
+        void reads.then(() => (settled.all = true));
+        while (!settled.all) {
+          if (vi.getTimerCount() > 0) {
+            looks += 1;
+            vi.advanceTimersByTime(5000);
+          }
+          await scheduler.wait(1);
+        }
+        vi.useRealTimers();
+        return reads;
+      });
+      expect(outcomes).toEqual(Array.from({ length: 4 }, () => ({ kind: "empty", more: true })));
+      // The first read's look, and its registration, which began when all the others had come.
+      expect(looks).toBe(2);
+      await mend();
+      expect(payloads(await topic.read())).toEqual(["p1"]);
     });
 
     it("never while another shard has events", async () => {
@@ -607,6 +645,14 @@ describe("/events", () => {
     expect((await topic.read()).response.headers.get("deprecation")).toBeNull();
   });
 
+  it("replaces its own base alone", async () => {
+    const odd = await app.call("/events/v1/topics/events/v1", { as: someClient() });
+    expect(odd.headers.get("link")).toBe(`<${ORIGIN}/pubsub/v1/topics/events/v1>; rel="successor-version"`);
+    const headers = new Headers();
+    decorateDeprecated("/events/v1")(headers, new URL(`${ORIGIN}/events/v1/events/v1/topics`), 200);
+    expect(headers.get("link")).toBe(`<${ORIGIN}/events/v1/pubsub/v1/topics>; rel="successor-version"`);
+  });
+
   it("keeps the links of a page beside it", async () => {
     const topic = await makeTopic(app);
     const list = await app.call("/events/v1/topics?pageSize=5", { as: topic.owner });
@@ -629,7 +675,12 @@ describe("/events", () => {
 });
 
 /** Lets the consumer of the topic's owner meet a log whose `read` does this; gives what mends it. */
-async function breakLog(topic: TestTopic, shard: number, read: () => unknown): Promise<() => Promise<void>> {
+async function breakLog(
+  topic: TestTopic,
+  shard: number,
+  read: () => unknown,
+  more: object = {},
+): Promise<() => Promise<void>> {
   const { consumer } = await objectsOf(topic);
   const use = (logs: DurableObjectNamespace<TopicLog>) =>
     runInDurableObject(consumer, (instance) => {
@@ -638,7 +689,7 @@ async function breakLog(topic: TestTopic, shard: number, read: () => unknown): P
     });
   const broken = {
     getByName: (name: string) =>
-      name.endsWith(`/${shard}`) ? { read: async () => read() } : env.TOPIC_LOG.getByName(name),
+      name.endsWith(`/${shard}`) ? { read: async () => read(), ...more } : env.TOPIC_LOG.getByName(name),
   };
   await use(broken as unknown as DurableObjectNamespace<TopicLog>);
   return () => use(env.TOPIC_LOG);

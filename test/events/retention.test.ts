@@ -80,13 +80,29 @@ describe("retention by age", () => {
     const log = (await objectsOf(topic)).logs[0]!;
     const headers = { "idempotency-key": "k", "content-type": "application/json" };
     await topic.put({ payload: "x" }, { headers });
-    pass(DAY_MS);
+    pass(DAY_MS + 60_000);
     await runDurableObjectAlarm(log);
     const keys = await runInDurableObject(log, (_: TopicLog, state) =>
       state.storage.sql.exec(`SELECT key FROM publish_key`).toArray(),
     );
     expect(keys).toEqual([]);
     expect((await status(topic)).storedEvents).toBe(1);
+  });
+
+  it("wakes for an idempotency key that is over before the oldest event is", async () => {
+    const pass = frozenTime();
+    const topic = await makeTopic(app);
+    const log = (await objectsOf(topic)).logs[0]!;
+    await topic.put({ payload: "x" });
+    pass(1000);
+    const headers = { "idempotency-key": "k", "content-type": "application/json" };
+    await topic.put({ payload: "x" }, { headers });
+    const dueMs = Date.now() + DAY_MS + 60_000;
+    expect(await alarmOf(log)).toBe(dueMs);
+    pass(1000);
+    await topic.put({ payload: "x" }, { headers: { ...headers, "idempotency-key": "later" } });
+    await topic.put({ payload: "x" });
+    expect(await alarmOf(log)).toBe(dueMs);
   });
 
   it("takes up a shorter time with the next event", async () => {

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { TOPIC_SQL } from "../../src/events/store.ts";
+import { createTopicStore, TOPIC_SQL } from "../../src/events/store.ts";
 import { logOf } from "../../src/events/topic.ts";
 import { counting } from "../support/counting.ts";
 import { unique } from "../support/platform.ts";
@@ -292,6 +292,31 @@ describe("records that an isolate remembers", () => {
     // `here` still remembered the old one's record until its log said gone.
     const read = await topic.read();
     expect(read.events.map((event) => event.payload)).toEqual(["new"]);
+  });
+
+  it("find the topic created anew also when they were asked for it while the old one was being deleted", async () => {
+    const [here, elsewhere] = [eventsApp(), eventsApp()];
+    const topic = await makeTopic(here);
+    await topic.put({ payload: "old" });
+    const { record, logs } = await objectsOf(topic);
+    await createTopicStore(env.DB).markDeleting(record);
+    await logs[0]!.close();
+    await expectProblem(await topic.publish({ payload: "x" }), 404, "element_resource_non_existing");
+    await elsewhere.sweep();
+    await makeTopicNamed(elsewhere, topic.owner, record.eventType);
+    expect((await topic.publish({ payload: "new" })).status).toBe(201);
+  });
+
+  it("show the owner a topic that is being deleted, though it was remembered as active", async () => {
+    const here = eventsApp();
+    const topic = await makeTopic(here);
+    await topic.put({ payload: "a" });
+    const { record, logs } = await objectsOf(topic);
+    await createTopicStore(env.DB).markDeleting(record);
+    await logs[0]!.close();
+    const view = await here.call(topic.path, { as: topic.owner });
+    expect(view.status).toBe(200);
+    expect(await view.json()).toMatchObject({ state: "deleting", storedEvents: 0, lag: 0 });
   });
 
   it("a log that was never opened, or was deleted, says gone and stores nothing", async () => {
