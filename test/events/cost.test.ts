@@ -46,6 +46,26 @@ it("read, commit and publish ask D1 nothing and call one object; a read with not
   });
 });
 
+it("a consumer keeps at most 1 MiB of events ahead: what is farther is asked for again", async () => {
+  const counted = counting(env);
+  const app = eventsApp(counted.env);
+  const topic = await makeTopic(app);
+  const count = 70;
+  for (let at = 0; at < count; at += 14)
+    await topic.put(Array.from({ length: 14 }, () => ({ payload: "x".repeat(100 * 1024) })));
+  const { consumer } = await objectsOf(topic);
+  await runInDurableObject(consumer, (instance) => void ((instance as unknown as { env: object }).env = counted.env));
+  // All of it comes from the log, 5 MiB are handed out.
+  const first = await topic.read({ numEvents: 1000 });
+  await topic.commit(first.token);
+  expect(first.events.length).toBe(51);
+  counted.reset();
+  expect((await topic.read({ numEvents: 10, autoCommit: true })).events.length).toBe(10);
+  expect(counted.tally.objectCalls["TOPIC_LOG.read"]).toBeUndefined();
+  expect((await topic.read({ numEvents: 1000 })).events.length).toBe(count - 61);
+  expect(counted.tally.objectCalls["TOPIC_LOG.read"]).toBe(1);
+});
+
 it("each read and each commit writes one row, a batch of small events one", async () => {
   const app = eventsApp();
   const topic = await makeTopic(app);

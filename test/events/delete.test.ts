@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createTopicStore, TOPIC_SQL } from "../../src/events/store.ts";
+import type { TopicConsumer } from "../../src/events/topic-consumer.do.ts";
 import { consumerOf, logOf } from "../../src/events/topic.ts";
 import {
   eventsApp,
@@ -59,6 +60,34 @@ describe("DELETE /topics/{owner}/{eventType}", () => {
     const unknown = await expectProblem(await topic.commit(token), 409, "topic_not_locked");
     expect(faults(unknown)).toEqual(["unknown_token token"]);
     expect(payloads(await topic.read())).toEqual(["new"]);
+  });
+
+  it("202: a client that only moved its cursor is forgotten too", async () => {
+    const topic = await makeTopic(app);
+    await topic.put({ payload: "a" });
+    const client = someClient({ scopes: ["plat.pubsub.topic=*"] });
+    expect((await topic.post("seek", { to: "newest" }, { as: client })).status).toBe(200);
+    const { consumer } = await objectsOf(topic, client);
+    await evictDurableObject(consumer);
+    await topic.read({}, { as: client });
+    await remove(topic);
+    expect(await tablesOf(consumer as unknown as DurableObjectStub)).toEqual([]);
+  });
+
+  it("202, and nothing is published from here any more, though its logs cannot be reached", async () => {
+    vi.spyOn(console, "error").mockReturnValue();
+    const logs = {
+      getByName: (name: string) =>
+        new Proxy(env.TOPIC_LOG.getByName(name), {
+          get: (stub, method) =>
+            method === "close" ? () => Promise.reject(new Error("out of reach")) : Reflect.get(stub, method),
+        }),
+    };
+    const stuck = eventsApp({ ...env, TOPIC_LOG: logs as unknown as typeof env.TOPIC_LOG });
+    const topic = await makeTopic(stuck);
+    await topic.put({ payload: "a" });
+    expect((await remove(topic, stuck)).status).toBe(202);
+    await expectProblem(await topic.publish({ payload: "b" }), 404, "element_resource_non_existing");
   });
 
   it("202 also after a reader stopped in the middle of the log", async () => {
@@ -162,17 +191,71 @@ describe("a topic that is being deleted", () => {
     expect(await tablesOf(consumer as unknown as DurableObjectStub)).toEqual([]);
   });
 
+  it("is finished by the sweep also beside one that fails; the sweep waits for all", async () => {
+    await app.sweep();
+    const [bad, good] = [await makeTopic(app), await makeTopic(app)];
+    for (const topic of [bad, good]) {
+      await topic.put({ payload: "a" });
+      await topic.read();
+      await remove(topic, halting());
+    }
+    const { record } = await objectsOf(good);
+    const consumers = {
+      getByName: (name: string) => ({
+        destroy: async () => {
+          if (!name.includes(record.incarnation)) throw new Error("out of reach");
+          await scheduler.wait(50);
+          await env.TOPIC_CONSUMER.getByName(name).destroy();
+        },
+      }),
+    };
+    const own = eventsApp({ ...env, TOPIC_CONSUMER: consumers as unknown as typeof env.TOPIC_CONSUMER });
+    await expect(own.sweep()).rejects.toThrow("out of reach");
+    expect(await createTopicStore(env.DB).find(record)).toBeUndefined();
+  });
+
+  it("its consumer goes after the read that it waits for, which would write behind it", async () => {
+    const topic = await makeTopic(app);
+    await topic.put({ payload: "a" });
+    const { consumer, record } = await objectsOf(topic);
+    const answered = await runInDurableObject(consumer, async (instance: TopicConsumer) => {
+      const real = logOf(env.TOPIC_LOG, record, 0);
+      const reached = Promise.withResolvers<void>();
+      const slow = {
+        read: async (...given: Parameters<typeof real.read>) => {
+          reached.resolve();
+          await scheduler.wait(20);
+          return real.read(...given);
+        },
+        addConsumer: (clientId: string) => real.addConsumer(clientId),
+      };
+      const own = instance as unknown as { env: object };
+      own.env = { ...own.env, TOPIC_LOG: { getByName: () => slow } };
+      const { clientId } = topic.owner;
+      const read = instance.read({ topic: { ...record }, clientId, numEvents: 1, ttlMs: 1000, autoCommit: false });
+      await reached.promise;
+      const [answer] = await Promise.all([read, instance.destroy()]);
+      return answer.kind;
+    });
+    expect(answered).toBe("batch");
+    expect(await tablesOf(consumer as unknown as DurableObjectStub)).toEqual([]);
+  });
+
   it("a client that the topic does not know stores nothing: a failed registration is no batch", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     const topic = await makeTopic(app);
     await topic.put({ payload: "a" });
-    const { consumer, record } = await objectsOf(topic);
-    const real = logOf(env.TOPIC_LOG, record, 0);
+    const { consumer } = await objectsOf(topic);
+    let attempts = 0;
     const logs = {
-      getByName: () => ({
-        read: (...given: Parameters<typeof real.read>) => real.read(...given),
-        addConsumer: () => Promise.reject(new Error("out of reach")),
-      }),
+      getByName: (name: string) => {
+        const real = env.TOPIC_LOG.getByName(name);
+        const addConsumer = () => {
+          attempts += 1;
+          return Promise.reject(new Error("out of reach"));
+        };
+        return { read: (...given: Parameters<typeof real.read>) => real.read(...given), addConsumer };
+      },
     };
     const use = (namespace: unknown) =>
       runInDurableObject(consumer, (instance) => {
@@ -181,7 +264,7 @@ describe("a topic that is being deleted", () => {
       });
     await use(logs);
     const read = await topic.read();
-    expect(read.status).toBe(204);
+    expect([read.status, attempts]).toEqual([204, 1]);
     expect(read.response.headers.get("link")).toContain('rel="more"');
     expect(await tablesOf(consumer as unknown as DurableObjectStub)).toEqual([]);
     await use(env.TOPIC_LOG);

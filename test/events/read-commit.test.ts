@@ -156,6 +156,23 @@ describe("POST …/read", () => {
       expect(attempts).toEqual(["1", "2", "3", "3", "1"]);
     });
 
+    it("keeps no count of what is committed", async () => {
+      const topic = await makeTopic(app);
+      await topic.put(texts(6));
+      const { consumer } = await objectsOf(topic);
+      const handouts = () =>
+        runInDurableObject(consumer, (_, state) => {
+          const { record } = state.storage.sql.exec<{ record: string }>(`SELECT record FROM consumer`).one();
+          return (JSON.parse(record) as { handouts: unknown }).handouts;
+        });
+      for (let at = 1; at <= 3; at++) {
+        const { token } = await topic.read();
+        expect(await handouts()).toEqual([[[at, 1]]]);
+        await topic.commit(token);
+        expect(await handouts()).toEqual([[]]);
+      }
+    });
+
     it("says how many events retention removed before they were read", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(3));
