@@ -31,6 +31,8 @@ describe("503", () => {
         const reader = body.getReader();
         await reader.read();
         await reader.cancel();
+        // Long enough for the pipe to see it.
+        await scheduler.wait(20);
         throw new Error("injected: put: internal error (10001)");
       },
     });
