@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { decorateDeprecated } from "../../src/events/deprecation.ts";
 import { createEvents } from "../../src/events/routes.ts";
 import { createTopicStore } from "../../src/events/store.ts";
-import { consumerOf, logOf, shardsOf } from "../../src/events/topic.ts";
+import { consumerOf, logOf, shardFor, shardsOf } from "../../src/events/topic.ts";
 import type { Principal } from "../../src/http/auth.ts";
 import { mountServices } from "../../src/http/mount.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -185,6 +185,11 @@ export function topicAt(app: EventsApp, owner: Principal, path: string): TestTop
 }
 
 export const payloads = (answer: ReadAnswer): string[] => answer.events.map((event) => event.payload);
+
+/** A tenant, or a key, that falls on the shard: its name begins like this. */
+export function inShard(shard: number, shards: number, prefix: string): string {
+  for (let at = 0; ; at++) if (shardFor(`${prefix}${at}`, shards) === shard) return `${prefix}${at}`;
+}
 
 /** The objects behind a topic, to evict them or to break what they call. */
 export async function objectsOf(topic: TestTopic, client: Principal = topic.owner) {

@@ -2,19 +2,13 @@ import { env } from "cloudflare:workers";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import * as fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { shardFor } from "../../src/events/topic.ts";
-import { eventsApp, expectProblem, faults, makeTopic, objectsOf, payloads, someClient } from "./events-app.ts";
+import { eventsApp, expectProblem, faults, inShard, makeTopic, objectsOf, payloads, someClient } from "./events-app.ts";
 
 const app = eventsApp();
 afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
 });
-
-/** The first of these names that falls on the shard. */
-function inShard(shard: number, shards: number, name: (at: number) => string): string {
-  for (let at = 0; ; at++) if (shardFor(name(at), shards) === shard) return name(at);
-}
 
 describe("POST …/publish", () => {
   describe("201", () => {
@@ -209,9 +203,9 @@ describe("POST …/publish", () => {
       vi.spyOn(console, "warn").mockReturnValue();
       const own = eventsApp({ ...env, TOPIC_LOG: logs as unknown as typeof env.TOPIC_LOG });
       const topic = await makeTopic(own, { shards: 2 });
-      const tenants = [0, 1].map((shard) => inShard(shard, 2, (at) => `tenant${at}`));
+      const tenants = [0, 1].map((shard) => inShard(shard, 2, "tenant"));
       for (const tenant of tenants) own.actsFor.add(`${topic.owner.clientId} ${tenant}`);
-      const key = inShard(0, 2, (at) => `key${at}`);
+      const key = inShard(0, 2, "key");
       const [x, y] = ["x", "y"].map((name) => tenants.map((tenant) => ({ payload: name, tenant })));
       const start = Date.now();
       vi.useFakeTimers({ toFake: ["Date"], now: start });
