@@ -31,7 +31,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 describe("the lock's rules", () => {
   it("agree with a model in which a batch is a stretch of numbers that is held or not", () => {
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      fc.property(fc.array(step, { maxLength: 60, size: "max" }), (steps) => {
         let state: ConsumerState = unread(1);
         let nowMs = 1000;
         // The model: up to where it is committed, who holds how much until when, and what every token came to.
