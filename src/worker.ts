@@ -1,16 +1,16 @@
-import type { Hono } from "hono";
 import { createApp } from "./app.ts";
 import { createDeps, type Deps } from "./deps.ts";
 import type { Env } from "./env.ts";
+import type { App } from "./http/mount.ts";
 import { runSchedule } from "./jobs/schedule.ts";
 
 export { TopicConsumer } from "./events/topic-consumer.do.ts";
 export { TopicLog } from "./events/topic-log.do.ts";
 
 /** Made at the first event of an isolate and kept: bindings and variables do not change during its life. */
-let running: { readonly env: Env; readonly deps: Deps; readonly app: Hono } | undefined;
+let running: { readonly env: Env; readonly deps: Deps; readonly app: App } | undefined;
 
-function start(env: Env): { readonly deps: Deps; readonly app: Hono } {
+function start(env: Env): { readonly deps: Deps; readonly app: App } {
   if (running?.env.DB === env.DB) return running;
   const deps = createDeps(env);
   running = { env, deps, app: createApp(deps) };

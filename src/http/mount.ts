@@ -1,4 +1,6 @@
-import type { Context, Hono } from "hono";
+import type { Context } from "hono";
+import type { HonoBase } from "hono/hono-base";
+import type { BlankEnv, BlankSchema } from "hono/types";
 import type { Clock } from "../platform/clock.ts";
 import { StoreUnavailable } from "../platform/database.ts";
 import { describeError, type Log } from "../platform/log.ts";
@@ -46,7 +48,9 @@ export type ProblemRenderer = (given: Problem, docsUrl: string, requestId: strin
 
 const MAX_URL_CHARS = 16 * 1024;
 
-export function mountServices(app: Hono, services: readonly Service[], deps: HttpDeps): void {
+export type App = HonoBase<BlankEnv, BlankSchema, "/">;
+
+export function mountServices(app: App, services: readonly Service[], deps: HttpDeps): void {
   for (const service of services) {
     for (const [path, routes] of groupByPath(service.routes)) {
       const prefix = service.atRoot === true ? "" : deps.pathPrefix;
