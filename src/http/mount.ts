@@ -48,7 +48,7 @@ export type ProblemRenderer = (given: Problem, docsUrl: string, requestId: strin
 
 const MAX_URL_CHARS = 16 * 1024;
 
-export type App = HonoBase<BlankEnv, BlankSchema, "/">;
+export type App = HonoBase<BlankEnv, BlankSchema>;
 
 export function mountServices(app: App, services: readonly Service[], deps: HttpDeps): void {
   for (const service of services) {
