@@ -1,6 +1,7 @@
 import type { ClientAccess, Principal } from "../http/auth.ts";
 import type { Names } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
+import { covers } from "../platform/scope-pattern.ts";
 import type { Failure } from "./failure.ts";
 import { nameExactly, namesFrom, type NameRange } from "./store.ts";
 import { nameOf, type TopicId } from "./topic.ts";
@@ -27,7 +28,7 @@ export class TopicAccess {
 
   async mayConsume(principal: Principal, topic: TopicId, nowMs: number): Promise<Result<void, Failure>> {
     if (principal.clientId === "") return err({ kind: "no_client" });
-    if (owns(principal, topic) || this.#patterns(principal).some((pattern) => matches(pattern, nameOf(topic))))
+    if (owns(principal, topic) || this.#patterns(principal).some((pattern) => covers(pattern, nameOf(topic))))
       return ok(undefined);
     const scope = `${this.#prefix()}${nameOf(topic)}`;
     const registered = await this.#clients.listsScope(principal.clientId, scope, nowMs);
@@ -55,6 +56,3 @@ export class TopicAccess {
 
 const owns = (principal: Principal, topic: TopicId): boolean =>
   principal.clientName !== "" && principal.clientName === topic.owner;
-
-const matches = (pattern: string, name: string): boolean =>
-  pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : pattern === name;

@@ -1,7 +1,8 @@
 import type { ClientAccess } from "../http/auth.ts";
 import type { BuiltIn } from "../platform/built-in.ts";
 import { FreshCache } from "../platform/fresh-cache.ts";
-import { covers, mayActFor, type ClientRights, type TenantRights } from "./scopes.ts";
+import { covers } from "../platform/scope-pattern.ts";
+import { mayActFor, type ClientRights, type TenantRights } from "./scopes.ts";
 import type { ClientRow, DirectoryStore, TenantRow } from "./store/directory-store.ts";
 
 /** A client as the grants see it; `secretDigests` are SHA-256 in hex. */

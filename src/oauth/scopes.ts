@@ -12,6 +12,7 @@ import type { BuiltIn, ServiceRecord } from "../platform/built-in.ts";
 import type { Names } from "../platform/names.ts";
 import { PATTERNS } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
+import { covers } from "../platform/scope-pattern.ts";
 
 /** A scope parameter longer than this, or with more items, is refused. */
 const MAX_ITEMS = 200;
@@ -126,11 +127,6 @@ export function grantScopes(
       return refuse(scope, `tenant ${tenant.id} may use no service that has ${scope}`);
   }
   return ok(request.named);
-}
-
-/** `a.*` covers `a.b`, `a.b*` and itself; a plain scope covers itself. */
-export function covers(pattern: string, scope: string): boolean {
-  return pattern.endsWith("*") ? scope.startsWith(pattern.slice(0, -1)) : pattern === scope;
 }
 
 /** What both lists allow, each as the narrower of the two patterns. */

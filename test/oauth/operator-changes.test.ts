@@ -100,8 +100,11 @@ describe("what is issued after a change", () => {
       scopes: [],
       redirectUris: ["https://a.example/cb"],
     });
-    await admin(`clients/${client.clientId}/secret`, "POST");
+    const { clientId, clientSecret } = client;
+    await put(`clients/${clientId}`, { ...settings(client.tenant), clientSecret });
+    await admin(`clients/${clientId}/secret`, "POST");
     expect(await isValid(token)).toBe(true);
+    await tokenFor({ clientId, clientSecret });
   });
 
   it("a DELETE of what is not there voids nothing", async () => {

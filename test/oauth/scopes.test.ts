@@ -1,14 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  covers,
-  grantScopes,
-  mayActFor,
-  parseScopes,
-  type ClientRights,
-  type TenantRights,
-} from "../../src/oauth/scopes.ts";
+import { grantScopes, mayActFor, parseScopes, type ClientRights, type TenantRights } from "../../src/oauth/scopes.ts";
 import { createBuiltIn, type ServiceRecord } from "../../src/platform/built-in.ts";
+import { covers } from "../../src/platform/scope-pattern.ts";
 import { createNames } from "../../src/platform/names.ts";
 
 const names = createNames("plat");

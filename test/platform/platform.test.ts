@@ -6,6 +6,7 @@ import { FreshCache } from "../../src/platform/fresh-cache.ts";
 import { equalDigests } from "../../src/platform/hash.ts";
 import { hashPassword, verifyPassword } from "../../src/platform/password-hash.ts";
 import { systemRandom } from "../../src/platform/random.ts";
+import { covers, meet } from "../../src/platform/scope-pattern.ts";
 import { createSealer, parseSealKeys } from "../../src/platform/seal.ts";
 
 const sealKey = (id: string, byte: number) => ({ id, bytes: new Uint8Array(32).fill(byte) });
@@ -84,6 +85,25 @@ describe("equalDigests", () => {
       fc.property(fc.string(), fc.string(), (a, b) => {
         expect(equalDigests(a, b)).toBe(a === b);
         expect(equalDigests(a, a)).toBe(true);
+      }),
+    );
+  });
+});
+
+describe("scope patterns", () => {
+  const pattern = fc
+    .tuple(fc.string({ unit: fc.constantFrom("a", "b"), maxLength: 3 }), fc.constantFrom("", "*"))
+    .map((parts) => parts.join(""));
+  /** Long enough to be told apart by patterns of at most three letters. */
+  const probes = ["", "a", "b"].flatMap((x) =>
+    ["", "a", "b"].flatMap((y) => ["", "a", "b"].flatMap((z) => ["", "a"].map((end) => x + y + z + end))),
+  );
+
+  it("meet exactly when a scope is covered by both", () => {
+    fc.assert(
+      fc.property(pattern, pattern, (one, other) => {
+        const shared = probes.some((probe) => covers(one, probe) && covers(other, probe));
+        expect(meet(one, other)).toBe(shared);
       }),
     );
   });

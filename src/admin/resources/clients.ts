@@ -71,7 +71,11 @@ const OWNER = `SELECT name, tenant FROM client WHERE id = ?1`;
 const DELETE = `DELETE FROM client WHERE id = ?1`;
 
 const DROP_SECRETS = `DELETE FROM client_secret WHERE client = ?1`;
-const ADD_SECRET = `INSERT INTO client_secret (client, digest, created_at) VALUES (?1, ?2, ?3)`;
+const DROP_OTHER_SECRETS = `DELETE FROM client_secret WHERE client = ?1 AND digest <> ?2`;
+/** One that was on its way out stays. */
+const ADD_SECRET = `
+  INSERT INTO client_secret (client, digest, created_at) VALUES (?1, ?2, ?3)
+  ON CONFLICT (client, digest) DO UPDATE SET expires_at = NULL`;
 /** A generated secret for a client that has none; the answer shows it only if this statement stored it. */
 const ADD_FIRST_SECRET = `
   INSERT INTO client_secret (client, digest, created_at)
@@ -140,12 +144,12 @@ async function plan(change: Change<Body>, deps: AdminDeps): Promise<PutPlan | Pr
   const voided = (when: "always" | "if changed") => deps.voidStatement("client", id, nowMs, when);
   const writes = [db.prepare(CHANGE_IDENTITY).bind(...identity), voided("if changed"), write];
   if (client.disabled) writes.push(voided("always"));
-  const drop = db.prepare(DROP_SECRETS).bind(id);
-  if (!client.confidential) return { writes: [...writes, drop] };
+  if (!client.confidential) return { writes: [...writes, db.prepare(DROP_SECRETS).bind(id)] };
   if (client.clientSecret !== undefined) {
-    // The old secret leaked, perhaps, so what it got ends with it.
-    const add = db.prepare(ADD_SECRET).bind(id, await sha256Hex(client.clientSecret), nowMs);
-    return { writes: [...writes, drop, add, voided("always")] };
+    const digest = await sha256Hex(client.clientSecret);
+    // A secret that is replaced leaked, perhaps, so what it got ends with it. The same one again changes nothing.
+    const drop = db.prepare(DROP_OTHER_SECRETS).bind(id, digest);
+    return { writes: [...writes, drop, voided("if changed"), db.prepare(ADD_SECRET).bind(id, digest, nowMs)] };
   }
   const generated = randomSecret(deps.random);
   const first = db.prepare(ADD_FIRST_SECRET).bind(id, await sha256Hex(generated), nowMs);

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { invalid } from "../../http/errors.ts";
+import { meet } from "../../platform/scope-pattern.ts";
 import { flag, identifier, scopeList, tenantId } from "../fields.ts";
 import { builtInRefusal, NAMED_USERS, toFlag, toList, type Resource } from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";
@@ -99,12 +100,4 @@ export const services = ({ db, builtIn, names, allowLoopback }: AdminDeps): Reso
       delete: db.prepare(DELETE).bind(name),
     }),
   };
-};
-
-/** Whether one of two scope patterns stands for a scope that the other stands for too. */
-const meet = (a: string, b: string): boolean => {
-  const [left, right] = [a, b].map((pattern) => pattern.replace(/\*$/, ""));
-  const [short, long] =
-    a.endsWith("*") && (!b.endsWith("*") || left!.length <= right!.length) ? [a, right!] : [b, left!];
-  return short.endsWith("*") ? long.startsWith(short.slice(0, -1)) : a === b;
 };
