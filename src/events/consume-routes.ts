@@ -1,11 +1,15 @@
+import type { Principal } from "../http/auth.ts";
 import { defineRoute, empty, jsonBody, optionalJsonBody, type Route } from "../http/route.ts";
+import type { Schema } from "../http/validate.ts";
 import type { Names } from "../platform/names.ts";
-import { ok } from "../platform/result.ts";
+import { ok, type Result } from "../platform/result.ts";
 import { commit, commitBody, extend, extendBody, release, releaseBody } from "./commit.ts";
+import type { Failure } from "./failure.ts";
 import { look, lookQuery } from "./look.ts";
 import { read, readBody, type ReadAnswer } from "./read.ts";
 import { asConsumer, byTopic, topicParams, type EventsRoom } from "./room.ts";
 import { seek, seekBody } from "./seek.ts";
+import type { TopicId } from "./topic.ts";
 
 /** Consuming a topic: reading with the lock, and what ends or moves it (specification; contract 3.4). */
 export const consumeRoutes = (room: EventsRoom): Route[] => [
@@ -22,62 +26,10 @@ export const consumeRoutes = (room: EventsRoom): Route[] => [
         return answer.ok ? ok(readResponse(answer.value, call.url, room.names)) : answer;
       }),
   }),
-  defineRoute({
-    method: "POST",
-    path: "/topics/{topicOwnerClient}/{eventType}/commit",
-    summary: "Commit the events that were read under a token",
-    access: byTopic,
-    params: topicParams,
-    body: jsonBody(commitBody),
-    produces: "any",
-    handle: (call) =>
-      asConsumer(room, call, async (topic) => {
-        const done = await commit(room, topic, call.principal, call.body, call.nowMs);
-        return done.ok ? ok(empty(200)) : done;
-      }),
-  }),
-  defineRoute({
-    method: "POST",
-    path: "/topics/{topicOwnerClient}/{eventType}/extend",
-    summary: "Let the lock of a batch last ttlMs from now",
-    access: byTopic,
-    params: topicParams,
-    body: jsonBody(extendBody),
-    produces: "any",
-    handle: (call) =>
-      asConsumer(room, call, async (topic) => {
-        const done = await extend(room, topic, call.principal, call.body, call.nowMs);
-        return done.ok ? ok(empty(200)) : done;
-      }),
-  }),
-  defineRoute({
-    method: "POST",
-    path: "/topics/{topicOwnerClient}/{eventType}/release",
-    summary: "Give a batch back, after committing the events up to one of them",
-    access: byTopic,
-    params: topicParams,
-    body: jsonBody(releaseBody),
-    produces: "any",
-    handle: (call) =>
-      asConsumer(room, call, async (topic) => {
-        const done = await release(room, topic, call.principal, call.body, call.nowMs);
-        return done.ok ? ok(empty(200)) : done;
-      }),
-  }),
-  defineRoute({
-    method: "POST",
-    path: "/topics/{topicOwnerClient}/{eventType}/seek",
-    summary: "Move the calling client's cursor, while the topic is not locked",
-    access: byTopic,
-    params: topicParams,
-    body: jsonBody(seekBody),
-    produces: "any",
-    handle: (call) =>
-      asConsumer(room, call, async (topic) => {
-        const done = await seek(room, topic, call.principal, call.body.to, call.nowMs);
-        return done.ok ? ok(empty(200)) : done;
-      }),
-  }),
+  change(room, "commit", "Commit the events that were read under a token", commitBody, commit),
+  change(room, "extend", "Let the lock of a batch last ttlMs from now", extendBody, extend),
+  change(room, "release", "Give a batch back, after committing the events up to one of them", releaseBody, release),
+  change(room, "seek", "Move the calling client's cursor, while the topic is not locked", seekBody, seek),
   defineRoute({
     method: "GET",
     path: "/topics/{topicOwnerClient}/{eventType}/events",
@@ -94,6 +46,30 @@ export const consumeRoutes = (room: EventsRoom): Route[] => [
       }),
   }),
 ];
+
+/** `POST …/{name}`: changes the caller's lock or cursor, and answers without a body. */
+function change<B>(
+  room: EventsRoom,
+  name: string,
+  summary: string,
+  body: Schema<B>,
+  run: (room: EventsRoom, id: TopicId, principal: Principal, body: B, nowMs: number) => Promise<Result<void, Failure>>,
+): Route {
+  return defineRoute({
+    method: "POST",
+    path: `/topics/{topicOwnerClient}/{eventType}/${name}`,
+    summary,
+    access: byTopic,
+    params: topicParams,
+    body: jsonBody(body),
+    produces: "any",
+    handle: (call) =>
+      asConsumer(room, call, async (topic) => {
+        const done = await run(room, topic, call.principal, call.body, call.nowMs);
+        return done.ok ? ok(empty(200)) : done;
+      }),
+  });
+}
 
 /** The events are JSON already: they are put together as text, not parsed. */
 function readResponse(answer: ReadAnswer, url: URL, names: Names): Response {

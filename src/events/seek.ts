@@ -4,7 +4,6 @@ import { err, ok, type Result } from "../platform/result.ts";
 import type { Failure } from "./failure.ts";
 import type { ConsumePorts } from "./read.ts";
 import type { SeekOutcome } from "./topic-consumer.ts";
-import type { Place } from "./topic-log.ts";
 import { addressOf, consumerOf, type TopicId } from "./topic.ts";
 
 /** Contract 3.4: a number is a time in milliseconds; the first event of that time or later is read next. */
@@ -20,7 +19,7 @@ export async function seek(
   ports: ConsumePorts,
   id: TopicId,
   principal: Principal,
-  to: Place,
+  { to }: z.infer<typeof seekBody>,
   nowMs: number,
 ): Promise<Result<void, Failure>> {
   const outcome = await ports.directory.onActive(id, nowMs, async (topic) => {

@@ -37,8 +37,8 @@ export interface ClientAccess {
   listsScope(clientId: string, scope: string, nowMs: number): Promise<boolean>;
 }
 
-/** Longer ones are refused unread: no token of ours comes near it. */
-const MAX_TOKEN_CHARS = 8192;
+/** Longer tokens are neither issued nor read: what carries requests to us takes headers of some 16 KiB. */
+export const MAX_TOKEN_CHARS = 8192;
 
 /** The principal of the `Authorization` header, else the 401 or 503 (RFC 6750 section 3). */
 export async function authenticate(

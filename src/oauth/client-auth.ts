@@ -8,8 +8,8 @@ import type { Parameters } from "./form.ts";
 /**
  * Client authentication (RFC 6749 2.3.1, contract 2.3): the header, or the body, never two secrets.
  *
- * Known and unknown clients, right and wrong secrets cost the same: one look-up that keeps misses too, one digest,
- * at least one comparison.
+ * Known and unknown clients, right and wrong secrets cost the same: one look-up that keeps misses too, a digest of what
+ * was sent, at least one comparison.
  */
 export interface Credentials {
   readonly clientId: string;
@@ -54,7 +54,8 @@ export async function authenticateClient(
   entry: Entry,
 ): Promise<Result<ClientRecord, OAuthFailure>> {
   const { client } = entry;
-  const given = await Promise.all([...credentials.secrets, ""].map((secret) => sha256Hex(secret)));
+  const secrets = credentials.secrets.length === 0 ? [""] : credentials.secrets;
+  const given = await Promise.all(secrets.map((secret) => sha256Hex(secret)));
   const live = client === undefined || client.secretDigests.length === 0 ? [NO_DIGEST] : client.secretDigests;
   // No early end: each live secret is compared, whichever one fits.
   const matches = live.flatMap((digest) => given.map((one) => equalDigests(digest, one))).includes(true);

@@ -2,7 +2,7 @@
  * Who gets which scope (contract 2.2), as pure rules.
  *
  *   scope parameter ── parseScopes ──▶ what is asked for: a tenant, openid, named service scopes
- *   client + tenant ── tenantOfClient ▶ the tenant that the token acts for, or a refusal
+ *   client + tenant ── mayActFor ──▶ whether the token may act for the tenant
  *   what the client lists × what the tenant may use ── grantScopes ──▶ the granted scopes, or a refusal
  *
  * A pattern is a scope, or a scope that ends in `*` and stands for every ending. Patterns stand in the lists of
@@ -21,8 +21,8 @@ const MAX_ITEMS = 200;
 const WITHOUT_EFFECT: readonly string[] = ["profile", "email", "address", "phone", "offline_access"];
 
 export interface ScopeRequest {
+  /** Undefined where none is named, and with `no_tenant`. */
   readonly tenant: string | undefined;
-  readonly noTenant: boolean;
   readonly organization: string | undefined;
   readonly openid: boolean;
   /** Service scopes, by name. */
@@ -70,7 +70,6 @@ export function parseScopes(parameter: string, names: Names): Result<ScopeReques
   const others = items.filter((item) => !tenantScopes.has(item));
   return ok({
     tenant: tenants[0],
-    noTenant,
     organization: organizations[0],
     openid: others.includes("openid"),
     named: others.filter((item) => item !== "openid" && !WITHOUT_EFFECT.includes(item)),

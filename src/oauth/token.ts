@@ -1,3 +1,4 @@
+import { MAX_TOKEN_CHARS } from "../http/auth.ts";
 import type { Call } from "../http/route.ts";
 import { json } from "../http/route.ts";
 import { randomId, type Random } from "../platform/random.ts";
@@ -28,6 +29,12 @@ export async function token(
     context.trust,
     call.nowMs,
   );
+  if (accessToken.length > MAX_TOKEN_CHARS)
+    return context.refuse(
+      call,
+      "token refused",
+      failure("invalid_scope", "A token cannot hold so many scopes: name fewer."),
+    );
   if (context.trust.wantsRefresh(call.nowMs)) call.after(context.trust.ensure(call.nowMs, "recent"));
   context.log.info("token issued", { requestId: call.requestId, clientId, tenant, tokenId, sessionId });
   const body = {

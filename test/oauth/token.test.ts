@@ -198,6 +198,23 @@ describe("POST /token: 400", () => {
   });
 });
 
+describe("POST /token: more scopes than a token holds", () => {
+  it("is refused, and fewer of them are granted", async () => {
+    const tenant = await makeTenant();
+    const service = unique("svc");
+    const scopes = Array.from({ length: 150 }, (_, n) => `${service}.${"x".repeat(60)}${n}`);
+    const fields = { sourceUrl: "https://s.example", proxyPath: `/${service}`, access: "token" };
+    await put(`services/${service}`, { ...fields, scopes, essential: false, tenant });
+    const client = await makeClient({ tenant, scopes });
+    const headers = { authorization: basic(client) };
+    expect(await expectJson(await call(TOKEN, { form: grant, headers }), 400)).toMatchObject({
+      error: "invalid_scope",
+    });
+    const token = await tokenFor(client, scopes.slice(0, 50).join(" "));
+    expect((await call("/admin/v1/roles", { token })).status).toBe(403);
+  });
+});
+
 describe("POST /token: 401", () => {
   it("answers an unknown client, a wrong secret, no secret and a broken header alike", async () => {
     const client = await makeClient();
