@@ -1,5 +1,6 @@
 import { readConfig } from "./config.ts";
 import type { Env } from "./env.ts";
+import { createAuditTrail } from "./admin/audit.ts";
 import { createAdminRoutes } from "./admin/routes.ts";
 import { createEvents, type Events } from "./events/routes.ts";
 import type { HttpDeps } from "./http/mount.ts";
@@ -13,6 +14,7 @@ import { createLog, type Log } from "./platform/log.ts";
 import { createNames } from "./platform/names.ts";
 import { systemRandom } from "./platform/random.ts";
 import { createSealer } from "./platform/seal.ts";
+import { createPages } from "./ui/pages.ts";
 
 export interface Deps {
   readonly http: HttpDeps;
@@ -36,7 +38,20 @@ export function createDeps(env: Env): Deps {
   const db = guardDatabase(env.DB);
 
   const { pathPrefix, publicUrl, operatorSecret } = config;
-  const oauth = createOAuth({ names, builtIn, db, sealer, random, log, pathPrefix, publicUrl, operatorSecret });
+  const audit = createAuditTrail(db, log);
+  const oauth = createOAuth({
+    names,
+    builtIn,
+    db,
+    sealer,
+    random,
+    log,
+    audit,
+    pages: createPages(pathPrefix),
+    pathPrefix,
+    publicUrl,
+    operatorSecret,
+  });
   const events = createEvents({
     names,
     log,
@@ -51,6 +66,7 @@ export function createDeps(env: Env): Deps {
     names,
     builtIn,
     db,
+    audit,
     random,
     allowLoopback: config.allowLoopback,
     recordsChanged: oauth.recordsChanged,

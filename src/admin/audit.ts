@@ -1,24 +1,31 @@
 import { invalidCursor, pageLinks, toPage } from "../http/paging.ts";
 import { defineRoute, json, scoped, type Route } from "../http/route.ts";
+import type { AuditTrail } from "../platform/audit.ts";
+import { describeError, type Log } from "../platform/log.ts";
 
-/** The audit log: who changed what, newest first. It never holds a secret: bodies are not kept, only addresses. */
-export interface AuditEntry {
-  readonly atMs: number;
-  readonly requestId: string;
-  readonly actor: string;
-  readonly action: string;
-  /** The resource's address below the operator service. */
-  readonly subject: string;
-}
-
+/**
+ * The audit log: who did what, newest first: changes by operators, revocations, refusals and blocks with their exact
+ * reason. It never holds a secret: bodies are not kept, only addresses.
+ */
 const INSERT = `
-  INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason) SELECT ?1, ?2, ?3, ?4, ?5, 'done', ''`;
+  INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7`;
 
-/** `if changed`: only when the statement before it in the same transaction changed a row. */
-export const auditStatement = (db: D1Database, when: "always" | "if changed", entry: AuditEntry): D1PreparedStatement =>
-  db
-    .prepare(when === "always" ? INSERT : `${INSERT} WHERE changes() > 0`)
-    .bind(entry.atMs, entry.requestId, entry.actor, entry.action, entry.subject);
+export function createAuditTrail(db: D1Database, log: Log): AuditTrail {
+  const statement: AuditTrail["statement"] = (when, entry) =>
+    db
+      .prepare(when === "always" ? INSERT : `${INSERT} WHERE changes() > 0`)
+      .bind(entry.atMs, entry.requestId, entry.actor, entry.action, entry.subject, entry.outcome, entry.reason);
+  return {
+    statement,
+    async note(entry) {
+      try {
+        await statement("always", entry).run();
+      } catch (thrown) {
+        log.error("audit row lost", { requestId: entry.requestId, error: describeError(thrown) });
+      }
+    },
+  };
+}
 
 const PAGE = `
   SELECT seq, at, request_id, actor, action, subject, outcome, reason FROM audit

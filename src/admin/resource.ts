@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import type { AuditRecord, AuditTrail } from "../platform/audit.ts";
 import type { Principal } from "../http/auth.ts";
 import { notFound, problem, type Problem } from "../http/errors.ts";
 import { invalidCursor, pageLinks, toPage } from "../http/paging.ts";
@@ -14,7 +15,6 @@ import {
   type Route,
 } from "../http/route.ts";
 import type { Schema } from "../http/validate.ts";
-import { auditStatement, type AuditEntry } from "./audit.ts";
 
 /**
  * What every resource of the operator service has in common (contract section 5): PUT makes or replaces, GET shows,
@@ -82,6 +82,7 @@ export interface RemovePlan {
 
 export interface ResourceDeps {
   readonly db: D1Database;
+  readonly audit: AuditTrail;
   /** Told after every change: this isolate's copies are old. */
   recordsChanged(): void;
 }
@@ -156,7 +157,7 @@ async function put<B>(call: AdminCall<B | undefined>, resource: Resource<B>, dep
   if ("problem" in plan) return plan;
   const select = resource.select(call.params);
   try {
-    const audit = auditStatement(deps.db, "always", auditEntry(call, "put", resource));
+    const audit = deps.audit.statement("always", auditEntry(call, "put", resource));
     const results = await deps.db.batch<Row>([select, ...plan.writes, audit, select]);
     const created = results[0]?.results.length === 0;
     const row = results.at(-1)?.results[0];
@@ -181,7 +182,7 @@ async function remove<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: 
   const used = await findUsers(resource.noun, plan);
   if (used !== undefined) return used;
   try {
-    const audit = auditStatement(deps.db, "if changed", auditEntry(call, "delete", resource));
+    const audit = deps.audit.statement("if changed", auditEntry(call, "delete", resource));
     const [removed] = await deps.db.batch([plan.delete, audit, ...(plan.andThen === undefined ? [] : [plan.andThen])]);
     if (removed?.meta.changes !== 0) return empty(204);
     // Nothing was there, or something came to use it in between.
@@ -195,11 +196,13 @@ async function remove<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: 
   }
 }
 
-const auditEntry = <B>(call: AdminCall<unknown>, action: string, { collection, key }: Resource<B>): AuditEntry => ({
+const auditEntry = <B>(call: AdminCall<unknown>, action: string, { collection, key }: Resource<B>): AuditRecord => ({
   atMs: call.nowMs,
   requestId: call.requestId,
   actor: call.principal.clientId,
   action,
+  outcome: "done",
+  reason: "",
   subject: `${collection}/{${key}}`.slice(1).replaceAll(/\{(\w+)\}/g, (_, name: string) => call.params[name] ?? ""),
 });
 

@@ -61,7 +61,7 @@ async function refusedTenant(
   const asked = new Set([principal.tenant]);
   for (const { tenant, at } of events) {
     if (asked.has(tenant)) continue;
-    if (!(await clients.mayActFor(principal.clientId, tenant, nowMs)))
+    if (!(await clients.mayActFor(principal, tenant, nowMs)))
       return { kind: "tenant_refused", field: `${at}tenant`, tenant };
     asked.add(tenant);
   }

@@ -5,6 +5,8 @@ import { problem, type Problem } from "./errors.ts";
 /** Who calls: the claims of a verified access token (contract 2.1). Empty text where the token carries none. */
 export interface Principal {
   readonly clientId: string;
+  /** False where nobody proved to be the client: public clients, the implicit flow, the untrusted password grant. */
+  readonly clientAuthenticated: boolean;
   /** Owner of topics and of media. */
   readonly clientName: string;
   readonly tenant: string;
@@ -29,8 +31,11 @@ export interface TokenVerifier {
 
 /** Port to the OAuth room: what the operator registered, at most 30 s old (contract 2.1). */
 export interface ClientAccess {
-  /** Whether a token of this client could name this tenant: its own, or one that subscribes to its service. */
-  mayActFor(clientId: string, tenant: string, nowMs: number): Promise<boolean>;
+  /**
+   * Whether the caller could have a token that names this tenant: a client its own, or one that subscribes to its service.
+   * A user's token is for the tenant that it was issued for and no other, whatever its client could get.
+   */
+  mayActFor(caller: Pick<Principal, "clientId" | "user" | "tenant">, tenant: string, nowMs: number): Promise<boolean>;
   /** Whether the client is a service's, and so may act for tenants besides its own. */
   servesOthers(clientId: string, nowMs: number): Promise<boolean>;
   /** Whether the client is registered for the scope (full name), whatever its token carries. */

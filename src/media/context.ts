@@ -41,7 +41,7 @@ export async function reachesTenant(
   nowMs: number,
 ): Promise<boolean> {
   if (tenant === principal.tenant) return true;
-  return !principal.tenantExplicit && (await media.access.mayActFor(principal.clientId, tenant, nowMs));
+  return !principal.tenantExplicit && (await media.access.mayActFor(principal, tenant, nowMs));
 }
 
 /**

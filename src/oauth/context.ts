@@ -6,11 +6,17 @@ import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
 import type { Directory } from "./directory.ts";
 import type { OAuthFailure } from "./failure.ts";
+import type { AuditTrail } from "../platform/audit.ts";
+import type { Pages } from "./ports.ts";
+import type { UserStore } from "./store/user-store.ts";
 import type { Issuer, StrictVerifier } from "./tokens/access-token.ts";
 import type { Trust } from "./tokens/trust.ts";
 
 /** Anything of a call that an endpoint of this room needs to answer with. */
-export type AnyCall = Pick<Call<unknown, unknown, unknown, unknown>, "url" | "publicBase" | "requestId">;
+export type AnyCall = Pick<
+  Call<unknown, unknown, unknown, unknown>,
+  "request" | "url" | "publicBase" | "requestId" | "nowMs" | "after"
+>;
 
 /** What the endpoints of this room share; made once in create.ts. */
 export interface OAuthContext {
@@ -21,9 +27,12 @@ export interface OAuthContext {
   readonly directory: Directory;
   readonly trust: Trust;
   readonly verifier: StrictVerifier;
+  readonly users: UserStore;
+  readonly audit: AuditTrail;
+  readonly pages: Pages;
   issuerOf(call: AnyCall): Issuer;
-  /** The failure as an answer, with its exact reason in the log. */
-  refuse(call: AnyCall, event: string, refusal: OAuthFailure): Response;
+  /** The failure as an answer, with its exact reason in the log and in the audit log. */
+  refuse(call: AnyCall, action: string, refusal: OAuthFailure): Response;
   /** Revocations cannot be read: nothing is called valid or invalid. */
   unavailable(): Problem;
 }

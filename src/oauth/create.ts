@@ -24,8 +24,11 @@ import type { Sealer } from "../platform/seal.ts";
 import type { AnyCall, OAuthContext } from "./context.ts";
 import { createDirectory } from "./directory.ts";
 import { oauthError } from "./failure.ts";
+import type { AuditTrail } from "../platform/audit.ts";
+import type { Pages } from "./ports.ts";
 import { createOAuthServices, OAUTH_BASE } from "./routes.ts";
 import { createDirectoryStore } from "./store/directory-store.ts";
+import { createUserStore } from "./store/user-store.ts";
 import { createTrustStore, type OwnerKind } from "./store/trust-store.ts";
 import { ACCESS_TOKEN_LIFETIME_SEC, createTokenVerifier, type Issuer } from "./tokens/access-token.ts";
 import { createTrust } from "./tokens/trust.ts";
@@ -40,6 +43,8 @@ export interface OAuthDeps {
   readonly pathPrefix: string;
   readonly publicUrl: string;
   readonly operatorSecret: string;
+  readonly audit: AuditTrail;
+  readonly pages: Pages;
 }
 
 export interface OAuth {
@@ -63,7 +68,7 @@ const SWEEP = { rows: 5_000, steps: 20 } as const;
 const LATE_ISSUE_SEC = 60;
 
 export function createOAuth(deps: OAuthDeps): OAuth {
-  const { names, builtIn, random, log, pathPrefix, publicUrl } = deps;
+  const { names, builtIn, random, log, pathPrefix, publicUrl, audit } = deps;
   const trustStore = createTrustStore(deps.db);
   const trust = createTrust(trustStore, deps.sealer, (thrown) =>
     log.error("keys and revocations unread", { error: describeError(thrown) }),
@@ -81,8 +86,14 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     trust,
     verifier,
     issuerOf: (call: AnyCall) => issuerAt(call.url.origin),
-    refuse(call, event, refusal) {
-      log.info(event, { requestId: call.requestId, error: refusal.error, reason: refusal.reason });
+    users: createUserStore(deps.db),
+    audit,
+    pages: deps.pages,
+    refuse(call, action, refusal) {
+      const { requestId, nowMs: atMs } = call;
+      const { error, reason, actor } = refusal;
+      log.info(`${action} refused`, { requestId, error, reason, actor });
+      call.after(audit.note({ atMs, requestId, actor, action, subject: "", outcome: "refused", reason }));
       return oauthError(refusal, `${call.publicBase}/docs/errors`, call.requestId, names.platform);
     },
     unavailable: () =>

@@ -9,6 +9,9 @@ import type { ClientRow, DirectoryStore, TenantRow } from "./store/directory-sto
 export interface ClientRecord extends ClientRights {
   readonly name: string;
   readonly confidential: boolean;
+  readonly redirectUris: readonly string[];
+  readonly postLogoutRedirectUris: readonly string[];
+  readonly requirePkce: boolean;
   readonly grantTypes: readonly string[];
   readonly secretDigests: readonly string[];
 }
@@ -27,8 +30,11 @@ export interface Entry {
  * change by an operator stops a client at once here and within 30 s everywhere.
  */
 export interface Directory {
-  /** The client, and the tenant asked for (its own where undefined). At most one round trip. */
-  find(clientId: string, tenant: string | undefined, nowMs: number): Promise<Entry>;
+  /**
+   * The client, and the tenant asked for (the client's own where undefined). At most one round trip. Without a client the
+   * tenant alone; then it has to be one that is known to exist.
+   */
+  find(clientId: string | undefined, tenant: string | undefined, nowMs: number): Promise<Entry>;
   readonly access: ClientAccess;
   clear(): void;
 }
@@ -44,23 +50,25 @@ export function createDirectory(
 ): Directory {
   const cache = new FreshCache<string, Entry>(CACHE);
 
-  const find = async (clientId: string, tenant: string | undefined, nowMs: number): Promise<Entry> => {
+  const find = async (clientId: string | undefined, tenant: string | undefined, nowMs: number): Promise<Entry> => {
     if (clientId === builtIn.operatorClientId) return operatorEntry(tenant, builtIn, await operatorDigest(), nowMs);
-    if (clientId.length > MAX_ID_CHARS || (tenant ?? "").length > MAX_ID_CHARS)
+    if ((clientId ?? "").length > MAX_ID_CHARS || (tenant ?? "").length > MAX_ID_CHARS)
       return { client: undefined, tenant: undefined, asOfMs: nowMs };
     return cache.get(JSON.stringify([clientId, tenant]), nowMs, async () => {
-      const found = await store.clientAndTenant(clientId, tenant, nowMs);
-      const { client, tenant: row, asOfMs } = found;
+      const { client, tenant: row, asOfMs } = await store.clientAndTenant(clientId ?? "", tenant, nowMs);
+      const found = row === undefined ? undefined : withBuiltIn(row, builtIn);
+      if (clientId === undefined) return { client: undefined, tenant: found, asOfMs };
       // What a stranger asks for is kept as a miss alone: made-up ids must not fill the memory with tenants.
       if (client === undefined || client.disabled) return { client: undefined, tenant: undefined, asOfMs };
-      return { client: toRecord(client), tenant: row === undefined ? undefined : withBuiltIn(row, builtIn), asOfMs };
+      return { client: toRecord(client), tenant: found, asOfMs };
     });
   };
 
   return {
     find,
     access: {
-      async mayActFor(clientId, tenant, nowMs) {
+      async mayActFor({ clientId, user, tenant: own }, tenant, nowMs) {
+        if (user !== "") return tenant === own;
         const entry = await find(clientId, tenant, nowMs);
         return entry.client !== undefined && entry.tenant !== undefined && mayActFor(entry.client, entry.tenant).ok;
       },
@@ -94,6 +102,9 @@ function operatorEntry(tenant: string | undefined, builtIn: BuiltIn, digest: str
     service: undefined,
     scopes: [builtIn.adminScope],
     confidential: true,
+    redirectUris: [],
+    postLogoutRedirectUris: [],
+    requirePkce: false,
     grantTypes: ["client_credentials"],
     secretDigests: [digest],
   };

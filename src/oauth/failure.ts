@@ -12,6 +12,8 @@ export interface OAuthFailure {
   readonly description: string;
   /** Exactly what happened; never leaves the Worker. */
   readonly reason: string;
+  /** Whose request was refused, for the audit log: a client id, or `user <address>`. */
+  readonly actor: string;
 }
 
 const STATUS = {
@@ -26,11 +28,12 @@ const STATUS = {
 
 export type OAuthErrorCode = keyof typeof STATUS;
 
-export const failure = (error: OAuthErrorCode, description: string, reason: string = description): OAuthFailure => ({
-  error,
-  description,
-  reason,
-});
+export const failure = (
+  error: OAuthErrorCode,
+  description: string,
+  reason: string = description,
+  actor = "",
+): OAuthFailure => ({ error, description, reason, actor });
 
 export function oauthError(given: OAuthFailure, docsUrl: string, requestId: string, realm: string): Response {
   const challenge: Record<string, string> =

@@ -22,22 +22,21 @@ export async function revoke(
   context: OAuthContext,
 ): Promise<Answer> {
   const parameters = readParameters(call.body);
-  if (!parameters.ok) return context.refuse(call, "revoke refused", parameters.error);
+  if (!parameters.ok) return context.refuse(call, "revoke", parameters.error);
   const list = parameters.value.get("token");
-  if (list === undefined)
-    return context.refuse(call, "revoke refused", failure("invalid_request", "token is missing."));
+  if (list === undefined) return context.refuse(call, "revoke", failure("invalid_request", "token is missing."));
   const tokens = [...new Set(list.split(",").map((item) => item.trim()))].filter((item) => item !== "");
   if (tokens.length > MAX_TOKENS)
     return context.refuse(
       call,
-      "revoke refused",
+      "revoke",
       failure("invalid_request", `At most ${MAX_TOKENS} tokens are revoked at once.`),
     );
 
   const credentials = readCredentials(call.request, parameters.value);
-  if (!credentials.ok) return context.refuse(call, "revoke refused", credentials.error);
+  if (!credentials.ok) return context.refuse(call, "revoke", credentials.error);
   const client = await authenticate(credentials.value, context, call.nowMs);
-  if (client?.ok === false) return context.refuse(call, "revoke refused", client.error);
+  if (client?.ok === false) return context.refuse(call, "revoke", client.error);
 
   const verified = await context.verifier.verifyNow(tokens, call.nowMs);
   if (!verified.ok) return context.unavailable();
@@ -47,13 +46,9 @@ export async function revoke(
   await context.trust.end(own.map(endOf));
   const { requestId } = call;
   for (const { tokenId, clientId } of own) context.log.info("token revoked", { requestId, tokenId, clientId });
-  if (client === undefined && living.length > 0) return context.refuse(call, "revoke refused", noCredentials());
+  if (client === undefined && living.length > 0) return context.refuse(call, "revoke", noCredentials());
   if (own.length < living.length)
-    return context.refuse(
-      call,
-      "revoke refused",
-      failure("unauthorized_client", "A token was not issued to this client."),
-    );
+    return context.refuse(call, "revoke", failure("unauthorized_client", "A token was not issued to this client."));
   return json(200, {}, { "cache-control": "no-store" });
 }
 

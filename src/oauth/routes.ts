@@ -1,9 +1,10 @@
 import type { Service } from "../http/mount.ts";
 import { defineRoute, formBody, json, open, type Route } from "../http/route.ts";
-import type { OAuthContext } from "./context.ts";
+import type { AnyCall, OAuthContext } from "./context.ts";
 import { serverMetadata } from "./discovery.ts";
 import { renderOAuthProblem } from "./failure.ts";
 import { revoke } from "./revoke.ts";
+import { ACCESS_TOKEN_ALG, ID_TOKEN_ALG } from "./tokens/trust.ts";
 import { token } from "./token.ts";
 import { tokenInfo } from "./token-info.ts";
 
@@ -16,7 +17,7 @@ const METADATA_MAX_AGE_SEC = 300;
 
 /** The OAuth service, and the address of its metadata that RFC 8414 wants at the root. */
 export function createOAuthServices(context: OAuthContext, pathPrefix: string): readonly Service[] {
-  const metadata = async (call: { publicBase: string; url: URL; requestId: string }): Promise<Response> => {
+  const metadata = async (call: AnyCall): Promise<Response> => {
     const scopes = context.builtIn.services
       .flatMap((service) => service.scopes)
       .filter((scope) => scope !== context.builtIn.adminScope);
@@ -63,8 +64,8 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
       produces: "any",
       handle: async (call) => {
         if (!(await context.trust.ensure(call.nowMs, "recent"))) return context.unavailable();
-        // Asking for the signing key makes the first one, so that the set is never empty.
-        if (context.trust.publicKeys().length === 0) await context.trust.signingKey(call.nowMs);
+        // Asking for the signing keys makes the first ones, so that a verifier finds both kinds from the start.
+        for (const alg of [ACCESS_TOKEN_ALG, ID_TOKEN_ALG] as const) await context.trust.signingKey(call.nowMs, alg);
         return publicDocument({ keys: context.trust.publicKeys() });
       },
     }),

@@ -3,7 +3,8 @@
  *
  *   scope parameter ── parseScopes ──▶ what is asked for: a tenant, openid, named service scopes
  *   client + tenant ── mayActFor ──▶ whether the token may act for the tenant
- *   what the client lists × what the tenant may use ── grantScopes ──▶ the granted scopes, or a refusal
+ *   what the client lists × what the tenant may use × what the user's roles hold ── grantScopes ──▶ granted, or a refusal
+ *   what was authorized before + a new request ── narrow ──▶ what may be asked for now, never more than before
  *
  * A pattern is a scope, or a scope that ends in `*` and stands for every ending. Patterns stand in the lists of
  * clients and of services, and one may be asked for and granted as it is (`plat.pubsub.topic=shop.*`).
@@ -21,9 +22,10 @@ const MAX_ITEMS = 200;
 const WITHOUT_EFFECT: readonly string[] = ["profile", "email", "address", "phone", "offline_access"];
 
 export interface ScopeRequest {
-  /** Undefined where none is named, and with `no_tenant`. */
   readonly tenant: string | undefined;
   readonly organization: string | undefined;
+  /** Outside any tenant. A client that acts for itself gets its parent tenant then (specification, `/token`). */
+  readonly noTenant: boolean;
   readonly openid: boolean;
   /** Service scopes, by name. */
   readonly named: readonly string[];
@@ -71,6 +73,7 @@ export function parseScopes(parameter: string, names: Names): Result<ScopeReques
   return ok({
     tenant: tenants[0],
     organization: organizations[0],
+    noTenant,
     openid: others.includes("openid"),
     named: others.filter((item) => item !== "openid" && !WITHOUT_EFFECT.includes(item)),
     everything: others.length === 0,
@@ -104,26 +107,38 @@ export function mayActFor(client: ClientRights, tenant: TenantRights): Result<tr
   return err(`tenant ${tenant.id} has no package that includes service ${client.service}`);
 }
 
+/** The scopes of the roles that a user has where the token is for. */
+export interface RoleScopes {
+  readonly user: string;
+  readonly scopes: readonly string[];
+}
+
 /**
- * The service scopes that are granted: those named, all of them or none; else every one that the client lists and
- * the tenant may use.
+ * The service scopes that are granted: those named, all of them or none; else every one that the client lists, the
+ * tenant may use and, in user flows, a role of the user holds.
+ *
+ * `client` is undefined where a user signs in without one: then nothing but the user's roles limits the scopes.
  */
 export function grantScopes(
-  request: ScopeRequest,
-  client: ClientRights,
-  tenant: TenantRights,
+  request: Pick<ScopeRequest, "everything" | "named">,
+  client: ClientRights | undefined,
+  tenant: Pick<TenantRights, "id" | "services">,
   builtIn: BuiltIn,
+  roles?: RoleScopes,
 ): Result<readonly string[], ScopeRefusal> {
-  const grantable = tenant.services
+  const offered = tenant.services
     .flatMap((service) => service.scopes)
     // The operator client's alone, whatever the patterns of another client or service cover.
-    .filter((scope) => client.id === builtIn.operatorClientId || !covers(scope, builtIn.adminScope));
-  if (request.everything) return ok(everyMeeting(client.scopes, grantable));
+    .filter((scope) => client?.id === builtIn.operatorClientId || !covers(scope, builtIn.adminScope));
+  const limits = [
+    ...(client === undefined ? [] : [{ scopes: client.scopes, reason: `client ${client.id} does not list` }]),
+    { scopes: offered, reason: `tenant ${tenant.id} may use no service that has` },
+    ...(roles === undefined ? [] : [{ scopes: roles.scopes, reason: `no role of ${roles.user} there holds` }]),
+  ];
+  if (request.everything) return ok(limits.map((limit) => limit.scopes).reduce(everyMeeting));
   for (const scope of request.named) {
-    if (!client.scopes.some((listed) => covers(listed, scope)))
-      return refuse(scope, `client ${client.id} does not list ${scope}`);
-    if (!grantable.some((offered) => covers(offered, scope)))
-      return refuse(scope, `tenant ${tenant.id} may use no service that has ${scope}`);
+    const missing = limits.find((limit) => !limit.scopes.some((allowed) => covers(allowed, scope)));
+    if (missing !== undefined) return refuse(scope, `${missing.reason} ${scope}`);
   }
   return ok(request.named);
 }

@@ -9,7 +9,7 @@ export async function tokenInfo(
   context: OAuthContext,
 ): Promise<Answer> {
   const refuse = (description: string, reason?: string): Response =>
-    context.refuse(call, "tokeninfo refused", failure("invalid_query_parameter", description, reason));
+    context.refuse(call, "tokeninfo", failure("invalid_query_parameter", description, reason));
   const token = single(call.url.searchParams, "access_token");
   if (token === undefined) return refuse("Send one access_token as a query parameter.");
   const details = call.url.searchParams.getAll("details");

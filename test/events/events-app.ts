@@ -50,7 +50,7 @@ export function eventsApp(bindings: typeof env = env): EventsApp {
     topicConsumers: bindings.TOPIC_CONSUMER,
     access: {
       servesOthers: async (clientId) => [...actsFor].some((entry) => entry.startsWith(`${clientId} `)),
-      mayActFor: async (clientId, tenant) => actsFor.has(`${clientId} ${tenant}`),
+      mayActFor: async ({ clientId }, tenant) => actsFor.has(`${clientId} ${tenant}`),
       listsScope: async (clientId, scope) => registered.has(`${clientId} ${scope}`),
     },
     retentionMs: 7 * 86_400_000,
@@ -105,6 +105,7 @@ export function someClient(changes: Partial<Principal> = {}): Principal {
   return {
     clientId,
     clientName: clientId,
+    clientAuthenticated: true,
     tenant: "tenant1",
     tenantExplicit: false,
     org: "",

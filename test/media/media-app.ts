@@ -66,7 +66,7 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
     jobs: keepingQueue(jobs),
     access: {
       servesOthers: async (clientId) => [...actsFor].some((entry) => entry.startsWith(`${clientId} `)),
-      mayActFor: async (clientId, tenant) => actsFor.has(`${clientId} ${tenant}`),
+      mayActFor: async ({ clientId }, tenant) => actsFor.has(`${clientId} ${tenant}`),
       listsScope: async () => false,
     },
     contentUrl: "",
@@ -146,6 +146,7 @@ export function principal(given: Partial<Principal> = {}): Principal {
   return {
     clientId: `${client}.id`,
     clientName: `${client}.shop`,
+    clientAuthenticated: true,
     tenant: "acme",
     tenantExplicit: false,
     org: "",

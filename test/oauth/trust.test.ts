@@ -14,6 +14,7 @@ const sealer = createSealer([{ id: "t", bytes: new Uint8Array(32) }], systemRand
 const issued = (asOfMs: number): IssuedToken => ({
   clientId: "acme.app",
   clientName: "acme.app",
+  clientAuthenticated: true,
   tenant: "acme",
   tenantExplicit: false,
   org: "",
@@ -97,7 +98,7 @@ describe("the sweep", () => {
 describe("the first signing key", () => {
   it("is one, though several isolates make it at once, and all sign by it", async () => {
     const isolates = Array.from({ length: 5 }, () => createTrust(createTrustStore(env.DB), sealer, () => {}));
-    const signers = await Promise.all(isolates.map((trust) => trust.signingKey(1_000)));
+    const signers = await Promise.all(isolates.map((trust) => trust.signingKey(1_000, "ES256")));
     expect(new Set(signers.map((signer) => signer.kid)).size).toBe(1);
     const count = await env.DB.prepare("SELECT count(*) AS n FROM signing_key").first("n");
     expect(count).toBe(1);
@@ -105,10 +106,10 @@ describe("the first signing key", () => {
 
   it("made elsewhere a moment ago, is found without waiting for the copy to grow old", async () => {
     const trust = createTrust(createTrustStore(env.DB), sealer, () => {});
-    const { kid } = await trust.signingKey(1_000);
+    const { kid } = await trust.signingKey(1_000, "ES256");
     await env.DB.prepare("UPDATE signing_key SET kid = 'moved' WHERE kid = ?").bind(kid).run();
-    expect(await trust.verifyKey("moved", 1_500)).toBeUndefined();
-    expect(await trust.verifyKey("moved", 2_100)).toBeDefined();
+    expect(await trust.verifyKey("moved", "ES256", 1_500)).toBeUndefined();
+    expect(await trust.verifyKey("moved", "ES256", 2_100)).toBeDefined();
   });
 });
 

@@ -3,7 +3,6 @@ import { notFound } from "../../http/errors.ts";
 import { defineRoute, json, scoped, type Route } from "../../http/route.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import { randomSecret } from "../../platform/random.ts";
-import { auditStatement } from "../audit.ts";
 import { identifier } from "../fields.ts";
 import type { AdminDeps } from "../routes.ts";
 
@@ -32,12 +31,14 @@ export const clientSecretRoute = (deps: AdminDeps): Route =>
         db.prepare(DROP_EXPIRING).bind(clientId),
         db.prepare(EXPIRE_CURRENT).bind(clientId, expiresAt),
         db.prepare(ADD).bind(clientId, await sha256Hex(clientSecret), nowMs),
-        auditStatement(db, "if changed", {
+        deps.audit.statement("if changed", {
           atMs: nowMs,
           requestId,
           actor: principal.clientId,
           action: "rotate secret",
           subject: `clients/${clientId}`,
+          outcome: "done",
+          reason: "",
         }),
       ]);
       if (results[2]?.meta.changes !== 1) return notFound("confidential client");

@@ -7,6 +7,9 @@ export interface ClientRow {
   readonly tenant: string;
   readonly confidential: boolean;
   readonly service: string | undefined;
+  readonly redirectUris: readonly string[];
+  readonly postLogoutRedirectUris: readonly string[];
+  readonly requirePkce: boolean;
   readonly grantTypes: readonly string[];
   readonly scopes: readonly string[];
   readonly disabled: boolean;
@@ -42,7 +45,8 @@ export interface DirectoryStore {
 const AS_OF = `SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS as_of`;
 
 const CLIENT = `
-  SELECT id, name, tenant, confidential, service, grant_types, scopes, disabled,
+  SELECT id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, require_pkce, grant_types,
+    scopes, disabled,
     (SELECT json_group_array(digest) FROM client_secret
       WHERE client = client.id AND (expires_at IS NULL OR expires_at > ?2)) AS secret_digests
   FROM client WHERE id = ?1`;
@@ -92,6 +96,9 @@ const toClient = (row: Row): ClientRow => ({
   tenant: String(row["tenant"]),
   confidential: row["confidential"] === 1,
   service: row["service"] === null ? undefined : String(row["service"]),
+  redirectUris: toList(row["redirect_uris"]),
+  postLogoutRedirectUris: toList(row["post_logout_redirect_uris"]),
+  requirePkce: row["require_pkce"] === 1,
   grantTypes: toList(row["grant_types"]),
   scopes: toList(row["scopes"]),
   disabled: row["disabled"] === 1,

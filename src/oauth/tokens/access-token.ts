@@ -24,11 +24,12 @@ type Fault = Exclude<TokenFault, "unavailable">;
 export type NewToken = Omit<IssuedToken, "issuedAtSec" | "expiresAtSec">;
 
 export async function issueAccessToken(token: NewToken, from: Issuer, trust: Trust, nowMs: number): Promise<string> {
-  const signer = await trust.signingKey(nowMs);
+  const signer = await trust.signingKey(nowMs, ACCESS_TOKEN_ALG);
   const issuedAtSec = toSec(nowMs);
   return new SignJWT({
     client_id: token.clientId,
     client_name: token.clientName,
+    client_auth: token.clientAuthenticated,
     tenant: token.tenant,
     tenant_explicit: token.tenantExplicit,
     org: token.org,
@@ -91,7 +92,7 @@ async function readToken(
 ): Promise<Result<IssuedToken, Fault>> {
   try {
     const { kid } = decodeProtectedHeader(token);
-    const key = kid === undefined ? undefined : await trust.verifyKey(kid, nowMs);
+    const key = kid === undefined ? undefined : await trust.verifyKey(kid, ACCESS_TOKEN_ALG, nowMs);
     if (key === undefined) return err("malformed");
     const { payload } = await jwtVerify<Claims>(token, key, {
       algorithms: [ACCESS_TOKEN_ALG],
@@ -111,6 +112,7 @@ async function readToken(
 interface Claims {
   client_id: string;
   client_name: string;
+  client_auth: boolean;
   tenant: string;
   tenant_explicit: boolean;
   org: string;
@@ -127,6 +129,7 @@ interface Claims {
 const toPrincipal = (claims: Claims): IssuedToken => ({
   clientId: claims.client_id,
   clientName: claims.client_name,
+  clientAuthenticated: claims.client_auth,
   tenant: claims.tenant,
   tenantExplicit: claims.tenant_explicit,
   org: claims.org,

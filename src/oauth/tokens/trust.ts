@@ -21,10 +21,10 @@ export interface Trust {
    */
   ensure(nowMs: number, freshness: "recent" | "now"): Promise<boolean>;
   /** The key that verifies; one that is not known is looked for in D1, at most once a second. */
-  verifyKey(kid: string, nowMs: number): Promise<CryptoKey | undefined>;
+  verifyKey(kid: string, alg: SigningAlg, nowMs: number): Promise<CryptoKey | undefined>;
   isRevoked(token: IssuedToken): boolean;
-  /** The key that signs now; made at the platform's first token. */
-  signingKey(nowMs: number): Promise<{ readonly kid: string; readonly key: CryptoKey }>;
+  /** The key that signs now; made at the platform's first token of its kind. */
+  signingKey(nowMs: number, alg: SigningAlg): Promise<{ readonly kid: string; readonly key: CryptoKey }>;
   /** True when the copy should be brought up to date beside a request that does not wait for it. */
   wantsRefresh(nowMs: number): boolean;
   /** The public keys, newest first. */
@@ -52,10 +52,30 @@ const TRUST_AGE = {
 /** D1 that hangs is D1 that does not answer. */
 const D1_WAIT_MS = 5_000;
 export const ACCESS_TOKEN_ALG = "ES256";
-const WEB_CRYPTO = { name: "ECDSA", namedCurve: "P-256" } as const;
+export const ID_TOKEN_ALG = "RS256";
+export type SigningAlg = typeof ACCESS_TOKEN_ALG | typeof ID_TOKEN_ALG;
+
+/** How WebCrypto names what signs, and the members of a public key that name it (RFC 7638). */
+const ALGORITHMS = {
+  ES256: {
+    webCrypto: { name: "ECDSA", namedCurve: "P-256" },
+    make: { name: "ECDSA", namedCurve: "P-256" },
+    members: ["crv", "kty", "x", "y"],
+  },
+  RS256: {
+    webCrypto: { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" },
+    make: {
+      name: "RSASSA-PKCS1-v1_5",
+      hash: "SHA-256",
+      modulusLength: 2048,
+      publicExponent: new Uint8Array([1, 0, 1]),
+    },
+    members: ["e", "kty", "n"],
+  },
+} as const;
 
 interface Key extends SigningKeyRow {
-  /** Absent where the key is not for access tokens: it is published and nothing else here. */
+  /** Absent where this version does not know the algorithm: the key is published and nothing else here. */
   readonly verify: CryptoKey | undefined;
   sign?: CryptoKey;
 }
@@ -96,9 +116,9 @@ export function createTrust(store: TrustStore, sealer: Sealer, onFault: (thrown:
     if ((revoked.get(name)?.seq ?? -1) < row.seq) revoked.set(name, row);
   }
 
-  const newestSigner = (nowMs: number): Key | undefined =>
+  const newestSigner = (nowMs: number, alg: SigningAlg): Key | undefined =>
     [...keys.values()]
-      .filter((key) => key.alg === ACCESS_TOKEN_ALG && key.signsFromMs <= nowMs)
+      .filter((key) => key.alg === alg && key.signsFromMs <= nowMs)
       .sort((a, b) => b.signsFromMs - a.signsFromMs)[0];
 
   const trust: Trust = {
@@ -113,10 +133,11 @@ export function createTrust(store: TrustStore, sealer: Sealer, onFault: (thrown:
       }
     },
 
-    async verifyKey(kid, nowMs) {
+    async verifyKey(kid, alg, nowMs) {
       // Made in another isolate a moment ago, perhaps. Bounded, since anybody can send a kid that nobody knows.
       if (!keys.has(kid) && !isWithin(TRUST_AGE.unknownKeyMs, nowMs)) await trust.ensure(nowMs, "now");
-      return keys.get(kid)?.verify;
+      const key = keys.get(kid);
+      return key?.alg === alg ? key.verify : undefined;
     },
 
     isRevoked(token) {
@@ -131,14 +152,14 @@ export function createTrust(store: TrustStore, sealer: Sealer, onFault: (thrown:
       return about.some((name) => (revoked.get(name)?.untilMs ?? -1) >= token.recordsAsOfMs);
     },
 
-    async signingKey(nowMs) {
+    async signingKey(nowMs, alg) {
       if (!isWithin(TRUST_AGE.forSigningMs, nowMs)) await refresh(nowMs);
-      if (newestSigner(nowMs) === undefined) {
+      if (newestSigner(nowMs, alg) === undefined) {
         // Two isolates may both find none: the database keeps the first, and both read it back.
-        await store.addFirstKey(await makeKey(sealer, nowMs), nowMs);
+        await store.addFirstKey(await makeKey(alg, sealer, nowMs), nowMs);
         await refresh(nowMs);
       }
-      const key = newestSigner(nowMs);
+      const key = newestSigner(nowMs, alg);
       if (key === undefined) throw new Error("no signing key after one was made");
       key.sign ??= await openPrivateKey(key, sealer);
       return { kid: key.kid, key: key.sign };
@@ -171,28 +192,32 @@ async function within<T>(waitMs: number, work: Promise<T>): Promise<T> {
   }
 }
 
-/** Other algorithms' keys may stand beside ours: ID tokens have their own. */
-const importVerifyKey = async (row: SigningKeyRow): Promise<CryptoKey | undefined> =>
-  row.alg === ACCESS_TOKEN_ALG
-    ? crypto.subtle.importKey("jwk", row.publicJwk, WEB_CRYPTO, false, ["verify"])
-    : undefined;
+const isKnown = (alg: string): alg is SigningAlg => Object.hasOwn(ALGORITHMS, alg);
+
+/** Another version of the platform may have left keys of other algorithms beside ours. */
+const importVerifyKey = async ({ alg, publicJwk }: SigningKeyRow): Promise<CryptoKey | undefined> =>
+  isKnown(alg) ? crypto.subtle.importKey("jwk", publicJwk, ALGORITHMS[alg].webCrypto, false, ["verify"]) : undefined;
 
 const nameOf = (kind: Revocation["kind"], key: string): string => `${kind}:${key}`;
 
-async function makeKey(sealer: Sealer, nowMs: number): Promise<SigningKeyRow> {
-  const pair = (await crypto.subtle.generateKey(WEB_CRYPTO, true, ["sign", "verify"])) as CryptoKeyPair;
-  const { kty, crv, x, y } = await exportJwk(pair.publicKey);
-  const kid = toBase64Url(await sha256(JSON.stringify([kty, crv, x, y]))).slice(0, 16);
-  const publicJwk: PublicJwk = { kty, crv, x, y, kid, alg: ACCESS_TOKEN_ALG, use: "sig" };
+async function makeKey(alg: SigningAlg, sealer: Sealer, nowMs: number): Promise<SigningKeyRow> {
+  const { make, members } = ALGORITHMS[alg];
+  const pair = (await crypto.subtle.generateKey(make, true, ["sign", "verify"])) as CryptoKeyPair;
+  const exported = (await exportJwk(pair.publicKey)) as unknown as Record<string, string>;
+  const named = Object.fromEntries(members.map((member) => [member, exported[member]]));
+  const kid = toBase64Url(await sha256(JSON.stringify(named))).slice(0, 16);
+  const publicJwk = { ...named, kid, alg, use: "sig" } as unknown as PublicJwk;
   const sealedPrivateJwk = await sealer.seal(JSON.stringify(await exportJwk(pair.privateKey)), contextOf(kid));
-  return { kid, alg: ACCESS_TOKEN_ALG, publicJwk, sealedPrivateJwk, signsFromMs: nowMs };
+  return { kid, alg, publicJwk, sealedPrivateJwk, signsFromMs: nowMs };
 }
 
 async function openPrivateKey(key: SigningKeyRow, sealer: Sealer): Promise<CryptoKey> {
   const jwk = await sealer.open(key.sealedPrivateJwk, contextOf(key.kid));
   if (jwk === undefined)
     throw new Error(`signing key ${key.kid} does not open: SEAL_KEYS lacks the key that sealed it`);
-  return crypto.subtle.importKey("jwk", JSON.parse(jwk) as JsonWebKey, WEB_CRYPTO, false, ["sign"]);
+  if (!isKnown(key.alg)) throw new Error(`signing key ${key.kid} is for ${key.alg}, which this version does not know`);
+  const { webCrypto } = ALGORITHMS[key.alg];
+  return crypto.subtle.importKey("jwk", JSON.parse(jwk) as JsonWebKey, webCrypto, false, ["sign"]);
 }
 
 const exportJwk = async (key: CryptoKey): Promise<JsonWebKey> =>

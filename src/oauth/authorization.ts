@@ -1,0 +1,47 @@
+import type { Names } from "../platform/names.ts";
+import { err, ok, type Result } from "../platform/result.ts";
+import { covers } from "../platform/scope-pattern.ts";
+import type { ScopeRefusal, ScopeRequest } from "./scopes.ts";
+
+/**
+ * What a user authorized a client to do: stored with a code and with a refresh grant, narrowed by what is asked for
+ * later, and checked again against memberships, roles and subscriptions whenever a token is made of it.
+ */
+export interface Authorization {
+  /** Empty with an organization, and outside any tenant. */
+  readonly tenant: string;
+  /** The request named the tenant. */
+  readonly tenantExplicit: boolean;
+  readonly org: string;
+  readonly openid: boolean;
+  /** Service scopes, without those that name the tenant and without `openid`. */
+  readonly scopes: readonly string[];
+  readonly sessionId: string;
+  /** When the user signed in, in ms. */
+  readonly authenticatedAtMs: number;
+}
+
+/**
+ * What may be asked for now (RFC 6749 6): no scope parameter, or one that names where the token is for alone, means all
+ * that was authorized; everything named must have been authorized.
+ */
+export function narrow(
+  authorized: Authorization,
+  asked: ScopeRequest,
+  names: Names,
+): Result<Pick<Authorization, "openid" | "scopes">, ScopeRefusal> {
+  const place = placeBeyond(authorized, asked);
+  if (place !== undefined) return err({ scope: names.scope(place), reason: `${place} was not authorized` });
+  if (asked.everything) return ok({ openid: authorized.openid, scopes: authorized.scopes });
+  if (asked.openid && !authorized.openid) return err({ scope: "openid", reason: "openid was not authorized" });
+  const beyond = asked.named.find((scope) => !authorized.scopes.some((allowed) => covers(allowed, scope)));
+  if (beyond !== undefined) return err({ scope: beyond, reason: `${beyond} was not authorized` });
+  return ok({ openid: asked.openid, scopes: asked.named });
+}
+
+function placeBeyond(authorized: Authorization, asked: ScopeRequest): string | undefined {
+  if (asked.tenant !== undefined && asked.tenant !== authorized.tenant) return `tenant=${asked.tenant}`;
+  if (asked.organization !== undefined && asked.organization !== authorized.org) return `org=${asked.organization}`;
+  if (asked.noTenant && authorized.tenant + authorized.org !== "") return "no_tenant";
+  return undefined;
+}

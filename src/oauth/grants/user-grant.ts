@@ -1,0 +1,148 @@
+import type { BuiltIn } from "../../platform/built-in.ts";
+import type { Names } from "../../platform/names.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import type { ClientRecord, Directory } from "../directory.ts";
+import {
+  grantScopes,
+  mayActFor,
+  type RoleScopes,
+  type ScopeRefusal,
+  type ScopeRequest,
+  type TenantRights,
+} from "../scopes.ts";
+import type { Membership, TenantMembership, UserRecord } from "../store/user-store.ts";
+import type { Granted } from "./granted.ts";
+
+/**
+ * What a user may give a client, or take without one (contract 2.2): where the token is for, and which scopes.
+ *
+ *   place named ──▶ that tenant or organization, if the user is a member and the client may act for it; or none at all
+ *   none named  ──▶ `of-client`: the client's parent tenant (code flow)
+ *                   `only`: the user's only tenant for which the client may act (implicit flow, password without client);
+ *                   of several one has to be chosen
+ */
+export type DefaultTenant = "of-client" | "only";
+
+export interface UserGrantRequest {
+  /** Undefined: the password grant without a client. */
+  readonly client: ClientRecord | undefined;
+  readonly clientAuthenticated: boolean;
+  readonly user: UserRecord;
+  readonly scopes: ScopeRequest;
+  readonly defaultTenant: DefaultTenant;
+}
+
+export type UserGrantRefusal =
+  | { readonly kind: "scope"; readonly refusal: ScopeRefusal }
+  /** The user belongs to no tenant that the flow could mean. */
+  | { readonly kind: "no-tenant"; readonly reason: string }
+  /** Several tenants, none named. */
+  | { readonly kind: "choose"; readonly tenants: readonly Pick<Membership, "id" | "name">[] };
+
+export interface UserGrantDeps {
+  readonly names: Names;
+  readonly builtIn: BuiltIn;
+  readonly directory: Directory;
+}
+
+export async function grantForUser(
+  request: UserGrantRequest,
+  deps: UserGrantDeps,
+  nowMs: number,
+): Promise<Result<Granted, UserGrantRefusal>> {
+  const { client, user, scopes: asked } = request;
+  const place = await findPlace(request, deps, nowMs);
+  if (!place.ok) return place;
+  const { tenant, org, rights, roles, scope, asOfMs } = place.value;
+  const granted = grantScopes(asked, client, rights, deps.builtIn, roles);
+  if (!granted.ok) return err({ kind: "scope", refusal: granted.error });
+  return ok({
+    clientId: client?.id ?? "",
+    clientName: client?.name ?? "",
+    clientAuthenticated: request.clientAuthenticated,
+    tenant,
+    tenantExplicit: asked.tenant !== undefined,
+    org,
+    user: user.email,
+    scopes: [scope, ...(asked.openid ? ["openid"] : []), ...granted.value],
+    recordsAsOfMs: Math.min(user.asOfMs, asOfMs),
+  });
+}
+
+/** Where a token is for. */
+interface Place {
+  readonly tenant: string;
+  readonly org: string;
+  readonly rights: Pick<TenantRights, "id" | "services">;
+  readonly roles: RoleScopes;
+  /** The scope that names it. */
+  readonly scope: string;
+  readonly asOfMs: number;
+}
+
+async function findPlace(
+  request: UserGrantRequest,
+  deps: UserGrantDeps,
+  nowMs: number,
+): Promise<Result<Place, UserGrantRefusal>> {
+  const { client, user, scopes: asked } = request;
+  const { names } = deps;
+  const rolesOf = (membership: Membership | undefined): RoleScopes => ({
+    user: user.email,
+    scopes: membership?.scopes ?? [],
+  });
+  const outside = { tenant: "", org: "", asOfMs: user.asOfMs };
+  if (asked.noTenant)
+    return ok({
+      ...outside,
+      scope: names.scope("no_tenant"),
+      rights: { id: "", services: [] },
+      roles: rolesOf(undefined),
+    });
+  if (asked.organization !== undefined) {
+    const scope = names.scope(`org=${asked.organization}`);
+    const membership = user.organizations.find(({ id }) => id === asked.organization);
+    if (membership === undefined)
+      return refusedPlace(scope, `${user.email} is no member of organization ${asked.organization}`);
+    const services = [...deps.builtIn.services.filter(({ essential }) => essential), ...membership.services];
+    const rights = { id: `(organization ${membership.id})`, services };
+    return ok({ ...outside, org: membership.id, scope, rights, roles: rolesOf(membership) });
+  }
+  const chosen = asked.tenant ?? defaultTenant(request);
+  if (typeof chosen !== "string") return err(chosen);
+  const scope = names.scope(`tenant=${chosen}`);
+  const membership = user.tenants.find(({ id }) => id === chosen);
+  if (membership === undefined) {
+    const reason = `${user.email} is no member of tenant ${chosen}`;
+    return asked.tenant === undefined ? err({ kind: "no-tenant", reason }) : refusedPlace(scope, reason);
+  }
+  const entry = await deps.directory.find(client?.id, chosen, nowMs);
+  if (entry.tenant === undefined) return refusedPlace(scope, `tenant ${chosen} is unknown`);
+  if (client !== undefined) {
+    const allowed = mayActFor(client, entry.tenant);
+    if (!allowed.ok) return refusedPlace(scope, allowed.error);
+  }
+  return ok({
+    tenant: chosen,
+    org: "",
+    scope,
+    rights: entry.tenant,
+    roles: rolesOf(membership),
+    asOfMs: entry.asOfMs,
+  });
+}
+
+/** The tenant where none was named, or why there is none. */
+function defaultTenant({ client, user, defaultTenant: rule }: UserGrantRequest): string | UserGrantRefusal {
+  if (rule === "of-client" && client !== undefined) return client.tenant;
+  const reaches = ({ id, subscribed }: TenantMembership): boolean =>
+    client === undefined || id === client.tenant || subscribed.includes(client.service ?? "");
+  const candidates = user.tenants.filter(reaches);
+  const [first, second] = candidates;
+  if (first === undefined)
+    return { kind: "no-tenant", reason: `${user.email} belongs to no tenant that the client may act for` };
+  return second === undefined ? first.id : { kind: "choose", tenants: candidates };
+}
+
+const refusedPlace = (scope: string, reason: string): Result<never, UserGrantRefusal> =>
+  err({ kind: "scope", refusal: { scope, reason } });

@@ -1,0 +1,111 @@
+import type { ServiceRecord } from "../../platform/built-in.ts";
+
+/** Reads users and where they belong. Asked each time: a user's rights are never older than the token that they get. */
+export interface UserRecord {
+  readonly email: string;
+  readonly name: string;
+  /** Sign-ins of this moment or before count no more. */
+  readonly signedOutAtMs: number;
+  /** Living tenants, by id. */
+  readonly tenants: readonly TenantMembership[];
+  readonly organizations: readonly OrganizationMembership[];
+  /** When this was read, by the database's clock. */
+  readonly asOfMs: number;
+}
+
+export interface Membership {
+  readonly id: string;
+  /** For people. */
+  readonly name: string;
+  /** The scopes of the user's roles there. */
+  readonly scopes: readonly string[];
+}
+
+export interface TenantMembership extends Membership {
+  /** Registered services that the tenant's packages include. */
+  readonly subscribed: readonly string[];
+}
+
+export interface OrganizationMembership extends Membership {
+  /** Registered services that are essential or owned by a tenant of the organization. */
+  readonly services: readonly ServiceRecord[];
+}
+
+export interface UserStore {
+  /** Undefined for an unknown user and for a disabled one. One round trip. */
+  find(email: string): Promise<UserRecord | undefined>;
+  /** Of a user who may sign in; the hash is undefined for one without a password. */
+  credential(email: string): Promise<{ readonly passwordHash: string | undefined } | undefined>;
+  /** Stores a hash made with today's cost, unless the password changed meanwhile. */
+  upgradeHash(email: string, from: string, to: string): Promise<void>;
+}
+
+const AS_OF = `SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS as_of`;
+const USER = `SELECT email, name, signed_out_at FROM user WHERE email = ?1 AND disabled = 0`;
+const TENANTS = `
+  SELECT tenant.id, tenant.name,
+    (SELECT json_group_array(scope.value) FROM tenant_member_role AS held
+      JOIN role ON role.name = held.role JOIN json_each(role.scopes) AS scope
+      WHERE held.tenant = tenant_member.tenant AND held.email = tenant_member.email) AS scopes,
+    (SELECT json_group_array(DISTINCT package_service.service) FROM subscription
+      JOIN package_service ON package_service.package = subscription.package
+      WHERE subscription.tenant = tenant.id) AS subscribed
+  FROM tenant_member JOIN tenant ON tenant.id = tenant_member.tenant
+  WHERE tenant_member.email = ?1 AND tenant.disabled = 0 ORDER BY tenant.id`;
+const ORGANIZATIONS = `
+  SELECT organization.id, organization.name,
+    (SELECT json_group_array(scope.value) FROM organization_member_role AS held
+      JOIN role ON role.name = held.role JOIN json_each(role.scopes) AS scope
+      WHERE held.organization = member.organization AND held.email = member.email) AS scopes,
+    (SELECT json_group_array(json_object('name', name, 'proxyPath', proxy_path, 'scopes', json(scopes),
+        'essential', json(iif(essential = 1, 'true', 'false')), 'tenant', tenant))
+      FROM service WHERE name IN (
+        SELECT name FROM service WHERE essential = 1
+        UNION SELECT service.name FROM tenant JOIN service ON service.tenant = tenant.id
+          WHERE tenant.organization = member.organization)) AS services
+  FROM organization_member AS member JOIN organization ON organization.id = member.organization
+  WHERE member.email = ?1 ORDER BY organization.id`;
+const CREDENTIAL = `SELECT password_hash FROM user WHERE email = ?1 AND disabled = 0`;
+const UPGRADE_HASH = `UPDATE user SET password_hash = ?3 WHERE email = ?1 AND password_hash = ?2`;
+
+type Row = Record<string, string | number | null>;
+
+export function createUserStore(db: D1Database): UserStore {
+  return {
+    async find(email) {
+      const [times, users, tenants, organizations] = await db.batch<Row>([
+        db.prepare(AS_OF),
+        ...[USER, TENANTS, ORGANIZATIONS].map((sql) => db.prepare(sql).bind(email)),
+      ]);
+      const user = users?.results[0];
+      if (user === undefined) return undefined;
+      return {
+        email: String(user["email"]),
+        name: String(user["name"]),
+        signedOutAtMs: Number(user["signed_out_at"]),
+        tenants: (tenants?.results ?? []).map((row) => ({
+          ...toMembership(row),
+          subscribed: JSON.parse(String(row["subscribed"])) as string[],
+        })),
+        organizations: (organizations?.results ?? []).map((row) => ({
+          ...toMembership(row),
+          services: JSON.parse(String(row["services"])) as ServiceRecord[],
+        })),
+        asOfMs: Number(times?.results[0]?.["as_of"] ?? 0),
+      };
+    },
+    async credential(email) {
+      const row = await db.prepare(CREDENTIAL).bind(email).first<{ password_hash: string | null }>();
+      return row === null ? undefined : { passwordHash: row.password_hash ?? undefined };
+    },
+    async upgradeHash(email, from, to) {
+      await db.prepare(UPGRADE_HASH).bind(email, from, to).run();
+    },
+  };
+}
+
+const toMembership = (row: Row): Membership => ({
+  id: String(row["id"]),
+  name: String(row["name"]),
+  scopes: JSON.parse(String(row["scopes"])) as string[],
+});

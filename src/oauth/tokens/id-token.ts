@@ -1,0 +1,81 @@
+import { decodeProtectedHeader, errors as joseErrors, jwtVerify, SignJWT } from "jose";
+import { toSec } from "../../platform/clock.ts";
+import { toBase64Url } from "../../platform/encoding.ts";
+import { sha256 } from "../../platform/hash.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import type { Issuer } from "./access-token.ts";
+import { ID_TOKEN_ALG, type Trust } from "./trust.ts";
+
+/**
+ * ID tokens (specification, ID token; contract 2.4): RS256, 3600 s, one audience. A client may hand one back as
+ * `id_token_hint` to get a token without a prompt, so it is read with the same care as it is made.
+ */
+export const ID_TOKEN_LIFETIME_SEC = 3600;
+const TYPE = "JWT";
+
+export interface NewIdToken {
+  readonly clientId: string;
+  readonly email: string;
+  readonly tenant: string;
+  readonly nonce: string | undefined;
+  readonly authenticatedAtMs: number;
+  /** The token that is issued beside it. */
+  readonly accessToken: string;
+}
+
+export async function issueIdToken(token: NewIdToken, from: Issuer, trust: Trust, nowMs: number): Promise<string> {
+  const signer = await trust.signingKey(nowMs, ID_TOKEN_ALG);
+  const issuedAtSec = toSec(nowMs);
+  return new SignJWT({
+    email: token.email,
+    tenant: token.tenant,
+    auth_time: toSec(token.authenticatedAtMs),
+    at_hash: toBase64Url((await sha256(token.accessToken)).slice(0, 16)),
+    ...(token.nonce === undefined ? {} : { nonce: token.nonce }),
+  })
+    .setProtectedHeader({ alg: ID_TOKEN_ALG, typ: TYPE, kid: signer.kid })
+    .setIssuer(from.issuer)
+    .setAudience(token.clientId)
+    .setSubject(token.email)
+    .setIssuedAt(issuedAtSec)
+    .setExpirationTime(issuedAtSec + ID_TOKEN_LIFETIME_SEC)
+    .sign(signer.key);
+}
+
+export interface IdTokenHint {
+  readonly clientId: string;
+  readonly email: string;
+  /** In seconds, as the token carries it. */
+  readonly authenticatedAtSec: number;
+}
+
+/**
+ * Reads an ID token that a client hands back. `expired`: whether one past its end is taken (to sign out, contract 2.5).
+ * Errors say why, for the log.
+ */
+export async function readIdTokenHint(
+  token: string,
+  rules: { readonly issuer: string; readonly expired: "refused" | "taken" },
+  trust: Trust,
+  nowMs: number,
+): Promise<Result<IdTokenHint, string>> {
+  try {
+    const { kid } = decodeProtectedHeader(token);
+    const key = kid === undefined ? undefined : await trust.verifyKey(kid, ID_TOKEN_ALG, nowMs);
+    if (key === undefined) return err("signed with a key that is not ours");
+    const { payload } = await jwtVerify<{ email?: unknown; auth_time?: unknown }>(token, key, {
+      algorithms: [ID_TOKEN_ALG],
+      typ: TYPE,
+      issuer: rules.issuer,
+      requiredClaims: ["iat", "exp", "sub", "aud"],
+      currentDate: new Date(nowMs),
+      ...(rules.expired === "taken" ? { clockTolerance: Number.MAX_SAFE_INTEGER } : {}),
+    });
+    const { aud, sub, auth_time: authTime } = payload;
+    if (typeof aud !== "string" || sub === undefined || typeof authTime !== "number") return err("claims are missing");
+    return ok({ clientId: aud, email: sub, authenticatedAtSec: authTime });
+  } catch (thrown) {
+    if (thrown instanceof joseErrors.JOSEError || thrown instanceof TypeError) return err(thrown.message);
+    throw thrown;
+  }
+}
