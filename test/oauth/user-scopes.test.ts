@@ -180,7 +180,7 @@ describe("grantForUser", () => {
             clientAuthenticated: false,
             user,
             scopes: asked.value,
-            defaultTenant: w.defaultTenant as "only",
+            defaultTenant: w.defaultTenant,
           },
           { names, builtIn, directory },
           1,
