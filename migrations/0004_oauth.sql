@@ -27,7 +27,8 @@ CREATE TABLE authorization_code (
   email TEXT NOT NULL REFERENCES user (email) ON DELETE CASCADE,
   redirect_uri TEXT,
   code_challenge TEXT,
-  code_challenge_method TEXT,
+  code_challenge_method TEXT CHECK (code_challenge_method IN ('plain', 'S256')),
+  nonce TEXT,
   authorization TEXT NOT NULL,
   expires_at INTEGER NOT NULL,
   redemption TEXT
@@ -45,7 +46,7 @@ CREATE TABLE refresh_grant (
   created_at INTEGER NOT NULL,
   last_used_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX refresh_grant_by_email ON refresh_grant (email, created_at DESC, id);
+CREATE INDEX refresh_grant_by_email ON refresh_grant (email, created_at, id);
 CREATE INDEX refresh_grant_by_client ON refresh_grant (client);
 
 -- The tokens of a grant: the living one, and the used ones, so that a stolen one betrays itself. The successor is sealed
@@ -61,7 +62,7 @@ CREATE TABLE refresh_token (
 CREATE INDEX refresh_token_by_grant ON refresh_token (grant_id);
 CREATE INDEX refresh_token_by_use ON refresh_token (used_at) WHERE used_at IS NOT NULL;
 
--- OIDC providers that users may sign in with besides the platform's own directory.
+-- OIDC providers that users may sign in with besides the platform's own directory. `scopes`: JSON, a list.
 CREATE TABLE identity_provider (
   id TEXT PRIMARY KEY,
   issuer TEXT NOT NULL,
@@ -72,12 +73,12 @@ CREATE TABLE identity_provider (
 ) STRICT, WITHOUT ROWID;
 
 -- A sign-in that is under way at such a provider, for ten minutes: `state` as its hash, bound to the browser's cookie.
+-- `sealed` holds the authorization request that it is for and what the provider's answer must fit.
 CREATE TABLE federation (
   state_hash TEXT PRIMARY KEY,
   browser_hash TEXT NOT NULL,
   provider TEXT NOT NULL REFERENCES identity_provider (id) ON DELETE CASCADE,
-  sealed_secrets TEXT NOT NULL,
-  request TEXT NOT NULL,
+  sealed TEXT NOT NULL,
   expires_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX federation_by_expiry ON federation (expires_at);

@@ -27,6 +27,7 @@ import { oauthError } from "./failure.ts";
 import type { AuditTrail } from "../platform/audit.ts";
 import type { Pages } from "./ports.ts";
 import { createOAuthServices, OAUTH_BASE } from "./routes.ts";
+import { createCodeStore } from "./store/code-store.ts";
 import { createDirectoryStore } from "./store/directory-store.ts";
 import { createUserStore } from "./store/user-store.ts";
 import { createTrustStore, type OwnerKind } from "./store/trust-store.ts";
@@ -87,6 +88,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     verifier,
     issuerOf: (call: AnyCall) => issuerAt(call.url.origin),
     users: createUserStore(deps.db),
+    codes: createCodeStore(deps.db),
     audit,
     pages: deps.pages,
     refuse(call, action, refusal) {

@@ -1,0 +1,42 @@
+import { sha256Hex } from "../platform/hash.ts";
+import { randomId, randomSecret } from "../platform/random.ts";
+import type { Authorization } from "./authorization.ts";
+import type { OAuthContext } from "./context.ts";
+import type { CodeChallenge } from "./pkce.ts";
+
+/**
+ * Authorization codes (RFC 6749 4.1, contract 2.3): random 256 bit, stored as SHA-256, for one client, one redirect URI
+ * and one PKCE challenge.
+ *
+ *   open ──redeemed in time, by its client, with its verifier (grants/authorization-code.ts)──▶ redeemed
+ *    │                                                                                            │ presented again
+ *    └──60 s──▶ expired                                                        all that came of it ends
+ */
+const CODE_LIFETIME_MS = 60_000;
+
+export interface CodeRequest {
+  readonly clientId: string;
+  readonly email: string;
+  /** As the authorization request had it; undefined where it named none. */
+  readonly redirectUri: string | undefined;
+  readonly challenge: CodeChallenge | undefined;
+  readonly nonce: string | undefined;
+  readonly authorization: Authorization;
+}
+
+/** A new code, to be handed to the client through the browser. */
+export async function createCode(
+  request: CodeRequest,
+  context: Pick<OAuthContext, "codes" | "random">,
+  nowMs: number,
+): Promise<string> {
+  const code = randomSecret(context.random);
+  const grantId = randomId(context.random);
+  await context.codes.add({
+    ...request,
+    codeHash: await sha256Hex(code),
+    grantId,
+    expiresAtMs: nowMs + CODE_LIFETIME_MS,
+  });
+  return code;
+}
