@@ -43,6 +43,7 @@ export function createDeps(env: Env): Deps {
     names,
     builtIn,
     db,
+    loginAttempts: env.LOGIN_ATTEMPTS,
     sealer,
     random,
     log,

@@ -1,5 +1,6 @@
 import type { TopicConsumer } from "./events/topic-consumer.do.ts";
 import type { TopicLog } from "./events/topic-log.do.ts";
+import type { LoginAttempts } from "./oauth/login-attempts.do.ts";
 import type { VariantJob } from "./media/variant-job.ts";
 
 /** The bindings of wrangler.toml and the secrets. */
@@ -10,6 +11,7 @@ export interface Env {
   readonly MEDIA_JOBS: Queue<VariantJob>;
   readonly TOPIC_LOG: DurableObjectNamespace<TopicLog>;
   readonly TOPIC_CONSUMER: DurableObjectNamespace<TopicConsumer>;
+  readonly LOGIN_ATTEMPTS: DurableObjectNamespace<LoginAttempts>;
 
   readonly PLATFORM: string;
   readonly PATH_PREFIX: string;

@@ -5,6 +5,7 @@ import type { App } from "./http/mount.ts";
 import { runSchedule } from "./jobs/schedule.ts";
 
 export { TopicConsumer } from "./events/topic-consumer.do.ts";
+export { LoginAttempts } from "./oauth/login-attempts.do.ts";
 export { TopicLog } from "./events/topic-log.do.ts";
 
 /** Made at the first event of an isolate and kept: bindings and variables do not change during its life. */

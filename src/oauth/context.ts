@@ -9,6 +9,7 @@ import type { OAuthFailure } from "./failure.ts";
 import type { AuditTrail } from "../platform/audit.ts";
 import type { Pages } from "./ports.ts";
 import type { CodeStore } from "./store/code-store.ts";
+import type { Accounts } from "./sign-in/accounts.ts";
 import type { UserStore } from "./store/user-store.ts";
 import type { Issuer, StrictVerifier } from "./tokens/access-token.ts";
 import type { Trust } from "./tokens/trust.ts";
@@ -29,6 +30,7 @@ export interface OAuthContext {
   readonly trust: Trust;
   readonly verifier: StrictVerifier;
   readonly users: UserStore;
+  readonly accounts: Accounts;
   readonly codes: CodeStore;
   readonly audit: AuditTrail;
   readonly pages: Pages;

@@ -26,8 +26,10 @@ import { createDirectory } from "./directory.ts";
 import { oauthError } from "./failure.ts";
 import type { AuditTrail } from "../platform/audit.ts";
 import type { Pages } from "./ports.ts";
+import type { LoginAttempts } from "./login-attempts.do.ts";
 import { createOAuthServices, OAUTH_BASE } from "./routes.ts";
 import { createCodeStore } from "./store/code-store.ts";
+import { createAccounts } from "./sign-in/accounts.ts";
 import { createDirectoryStore } from "./store/directory-store.ts";
 import { createUserStore } from "./store/user-store.ts";
 import { createTrustStore, type OwnerKind } from "./store/trust-store.ts";
@@ -38,6 +40,7 @@ export interface OAuthDeps {
   readonly names: Names;
   readonly builtIn: BuiltIn;
   readonly db: D1Database;
+  readonly loginAttempts: DurableObjectNamespace<LoginAttempts>;
   readonly sealer: Sealer;
   readonly random: Random;
   readonly log: Log;
@@ -59,6 +62,8 @@ export interface OAuth {
    * `if changed`: only when the statement before it changed a row.
    */
   voidStatement(kind: OwnerKind, key: string, nowMs: number, when: "always" | "if changed"): D1PreparedStatement;
+  /** Forgets the failed sign-ins of an account and ends its block. */
+  unlock(email: string): Promise<void>;
   /** Forgets revocations that concern no living token. */
   sweep(nowMs: number): Promise<void>;
 }
@@ -78,6 +83,9 @@ export function createOAuth(deps: OAuthDeps): OAuth {
   const issuerAt = (origin: string): Issuer => ({ issuer: `${origin}${pathPrefix}${OAUTH_BASE}`, audience: origin });
   const verifier = createTokenVerifier(trust, publicUrl === "" ? undefined : issuerAt(publicUrl));
 
+  const users = createUserStore(deps.db);
+  const accounts = createAccounts({ users, attempts: deps.loginAttempts, audit, log, random });
+
   const context: OAuthContext = {
     names,
     builtIn,
@@ -87,7 +95,8 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     trust,
     verifier,
     issuerOf: (call: AnyCall) => issuerAt(call.url.origin),
-    users: createUserStore(deps.db),
+    users,
+    accounts,
     codes: createCodeStore(deps.db),
     audit,
     pages: deps.pages,
@@ -113,6 +122,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     },
     voidStatement: (kind, key, nowMs, when) =>
       trustStore.voidStatement(kind, key, toSec(nowMs) + ACCESS_TOKEN_LIFETIME_SEC + LATE_ISSUE_SEC, when),
+    unlock: accounts.unlock,
     async sweep(nowMs) {
       for (let step = 0; step < SWEEP.steps; step++)
         if ((await trustStore.forgetExpired(toSec(nowMs), SWEEP.rows)) < SWEEP.rows) return;

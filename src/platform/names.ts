@@ -8,6 +8,8 @@ export interface Names {
   scope(suffix: string): string;
   /** `request-id` → `plat-request-id`, for headers and for parameters such as the session id */
   header(suffix: string): string;
+  /** `id_provider` → `plat_id_provider`, for parameters */
+  parameter(suffix: string): string;
   /** `authorization` → `plat.authorization`, a client of the platform itself */
   client(app: string): string;
 }
@@ -17,6 +19,7 @@ export function createNames(platform: string): Names {
     platform,
     scope: (suffix) => `${platform}.${suffix}`,
     header: (suffix) => `${platform}-${suffix}`,
+    parameter: (suffix) => `${platform}_${suffix}`,
     client: (app) => `${platform}.${app}`,
   };
 }

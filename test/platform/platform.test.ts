@@ -4,7 +4,7 @@ import { normalizeEmail } from "../../src/platform/email.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, toHex, utf8 } from "../../src/platform/encoding.ts";
 import { FreshCache } from "../../src/platform/fresh-cache.ts";
 import { equalDigests } from "../../src/platform/hash.ts";
-import { hashPassword, verifyPassword } from "../../src/platform/password-hash.ts";
+import { hashPassword, isOutdated, NO_PASSWORD_HASH, verifyPassword } from "../../src/platform/password-hash.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { covers, meet } from "../../src/platform/scope-pattern.ts";
 import { createSealer, parseSealKeys } from "../../src/platform/seal.ts";
@@ -70,12 +70,22 @@ describe("sealing", () => {
 });
 
 describe("passwords", () => {
-  it("verifies the right one, in any Unicode form, and no other", async () => {
-    const stored = await hashPassword("pässword", systemRandom);
-    expect(await verifyPassword("pa\u0308ssword", stored)).toBe(true);
-    expect(await verifyPassword("password", stored)).toBe(false);
-    for (const broken of ["", "scrypt$15$8$1$$", "plain", stored.replace("scrypt", "md5")])
-      expect(await verifyPassword("pässword", broken)).toBe(false);
+  it("verifies the right one, in any Unicode form, and no other", () => {
+    const stored = hashPassword("pässword", systemRandom);
+    expect(verifyPassword("pa\u0308ssword", stored)).toBe(true);
+    expect(verifyPassword("password", stored)).toBe(false);
+    for (const broken of ["", "scrypt$15$8$1$$", "plain", stored.replace("scrypt", "md5"), NO_PASSWORD_HASH])
+      expect(verifyPassword("pässword", broken)).toBe(false);
+  });
+
+  it("verifies what was hashed at another cost, and says so", () => {
+    // RFC 7914 section 12, the second vector: salt "NaCl", N=1024, r=8, p=16, the first 32 bytes.
+    const stored = "scrypt$10$8$16$TmFDbA$_bq-HJ00cgB4VucZDQHp_nxq18vII3gw53N2Y0s3MWI";
+    expect(verifyPassword("password", stored)).toBe(true);
+    expect(verifyPassword("Password", stored)).toBe(false);
+    expect(isOutdated(stored)).toBe(true);
+    expect(isOutdated(hashPassword("password", systemRandom))).toBe(false);
+    expect(isOutdated(NO_PASSWORD_HASH)).toBe(false);
   });
 });
 

@@ -19,6 +19,7 @@ export function counting(env: Env): { env: Env; tally: Tally; reset: () => void 
     DB: countDatabase(env.DB, tally),
     MEDIA: countMethods(env.MEDIA, (method) => add(tally.r2Operations, method)),
     TOPIC_LOG: countNamespace(env.TOPIC_LOG, (method) => add(tally.objectCalls, `TOPIC_LOG.${method}`)),
+    LOGIN_ATTEMPTS: countNamespace(env.LOGIN_ATTEMPTS, (method) => add(tally.objectCalls, `LOGIN_ATTEMPTS.${method}`)),
     TOPIC_CONSUMER: countNamespace(env.TOPIC_CONSUMER, (method) => add(tally.objectCalls, `TOPIC_CONSUMER.${method}`)),
   };
   return { env: { ...env, ...bindings } as Env, tally, reset: () => void Object.assign(tally, emptyTally()) };

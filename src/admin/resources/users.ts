@@ -29,7 +29,7 @@ export const users = ({ db, random, voidStatement }: AdminDeps): Resource<z.outp
   body,
   async put({ params, body: user, nowMs }) {
     const address = params["email"] ?? "";
-    const hash = user.password === undefined ? null : await hashPassword(user.password, random);
+    const hash = user.password === undefined ? null : hashPassword(user.password, random);
     const write = db.prepare(UPSERT).bind(address, user.name ?? address, hash, Number(user.disabled), nowMs);
     return { writes: user.disabled ? [write, voidStatement("user", address, nowMs, "always")] : [write] };
   },

@@ -31,11 +31,17 @@ export interface OrganizationMembership extends Membership {
   readonly services: readonly ServiceRecord[];
 }
 
+export interface Credential {
+  /** Undefined for a user without a password. */
+  readonly passwordHash: string | undefined;
+  readonly disabled: boolean;
+}
+
 export interface UserStore {
   /** Undefined for an unknown user and for a disabled one. One round trip. */
   find(email: string): Promise<UserRecord | undefined>;
-  /** Of a user who may sign in; the hash is undefined for one without a password. */
-  credential(email: string): Promise<{ readonly passwordHash: string | undefined } | undefined>;
+  /** Undefined for an unknown user. */
+  credential(email: string): Promise<Credential | undefined>;
   /** Stores a hash made with today's cost, unless the password changed meanwhile. */
   upgradeHash(email: string, from: string, to: string): Promise<void>;
 }
@@ -65,7 +71,7 @@ const ORGANIZATIONS = `
           WHERE tenant.organization = member.organization)) AS services
   FROM organization_member AS member JOIN organization ON organization.id = member.organization
   WHERE member.email = ?1 ORDER BY organization.id`;
-const CREDENTIAL = `SELECT password_hash FROM user WHERE email = ?1 AND disabled = 0`;
+const CREDENTIAL = `SELECT password_hash, disabled FROM user WHERE email = ?1`;
 const UPGRADE_HASH = `UPDATE user SET password_hash = ?3 WHERE email = ?1 AND password_hash = ?2`;
 
 type Row = Record<string, string | number | null>;
@@ -95,8 +101,8 @@ export function createUserStore(db: D1Database): UserStore {
       };
     },
     async credential(email) {
-      const row = await db.prepare(CREDENTIAL).bind(email).first<{ password_hash: string | null }>();
-      return row === null ? undefined : { passwordHash: row.password_hash ?? undefined };
+      const row = await db.prepare(CREDENTIAL).bind(email).first<{ password_hash: string | null; disabled: number }>();
+      return row === null ? undefined : { passwordHash: row.password_hash ?? undefined, disabled: row.disabled === 1 };
     },
     async upgradeHash(email, from, to) {
       await db.prepare(UPGRADE_HASH).bind(email, from, to).run();

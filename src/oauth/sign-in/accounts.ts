@@ -1,0 +1,101 @@
+import { StoreUnavailable } from "../../platform/database.ts";
+import type { AuditTrail } from "../../platform/audit.ts";
+import { normalizeEmail } from "../../platform/email.ts";
+import { sha256Hex } from "../../platform/hash.ts";
+import type { Log } from "../../platform/log.ts";
+import { hashPassword, isOutdated } from "../../platform/password-hash.ts";
+import type { Random } from "../../platform/random.ts";
+import type { AnyCall } from "../context.ts";
+import type { AttemptOutcome, LoginAttempts } from "../login-attempts.do.ts";
+import type { Credential, UserStore } from "../store/user-store.ts";
+
+/** `email` is the one spelling that accounts are known by. */
+export type SignIn =
+  | { readonly kind: "ok"; readonly email: string }
+  | { readonly kind: "wrong" }
+  | { readonly kind: "blocked" };
+
+/**
+ * Users who show who they are by address and password: at the sign-in page and at the token endpoint, with one count of
+ * failures for both (contract 2.6).
+ *
+ * Unknown, disabled and password-less users, and text that is no address, answer as a wrong password does and cost the
+ * same: one read, one turn of the account's object, one scrypt.
+ *
+ * A password that changes between the read and the check still signs in by the old one. Whoever makes something of the
+ * sign-in therefore compares its time, the call's `nowMs`, with the user's `signedOutAtMs`, which the change sets.
+ */
+export interface Accounts {
+  signIn(address: string, password: string, call: AnyCall): Promise<SignIn>;
+  /** Forgets failures and ends a block, for the operator. */
+  unlock(email: string): Promise<void>;
+}
+
+export interface AccountsDeps {
+  readonly users: UserStore;
+  readonly attempts: DurableObjectNamespace<LoginAttempts>;
+  readonly audit: AuditTrail;
+  readonly log: Log;
+  readonly random: Random;
+}
+
+/** What is no address has an account as well, in name: of its first characters. */
+const MAX_NAME_CHARS = 512;
+
+export function createAccounts({ users, attempts, audit, log, random }: AccountsDeps): Accounts {
+  /** An attempt may have been counted when its answer is lost, so none is made twice. */
+  const onAccount = async <T>(name: string, ask: (account: DurableObjectStub<LoginAttempts>) => Promise<T>) => {
+    const account = attempts.getByName(await sha256Hex(name));
+    try {
+      return await ask(account);
+    } catch (thrown) {
+      throw new StoreUnavailable("the object of an account did not answer", { cause: thrown });
+    }
+  };
+
+  const upgrade = async (email: string, from: string, password: string): Promise<void> =>
+    users.upgradeHash(email, from, hashPassword(password, random));
+
+  return {
+    async signIn(address, password, call) {
+      const email = normalizeEmail(address);
+      const credential = email === undefined ? undefined : await users.credential(email);
+      const hash = credential?.disabled === false ? credential.passwordHash : undefined;
+      const outcome = await onAccount(email ?? nameOfNoAddress(address), async (account): Promise<AttemptOutcome> =>
+        account.attempt(hash, password),
+      );
+      const { requestId, nowMs: atMs } = call;
+      if (outcome.kind === "ok" && email !== undefined && hash !== undefined) {
+        log.info("signed in", { requestId, user: email });
+        if (isOutdated(hash)) call.after(upgrade(email, hash, password));
+        return { kind: "ok", email };
+      }
+      const reason = reasonOf(outcome, email, credential);
+      log.info("sign in refused", { requestId, user: email, reason });
+      // Text that is no address is not kept: it may be a password in the wrong field.
+      const subject = email === undefined ? "" : `users/${email}`;
+      call.after(audit.note({ atMs, requestId, actor: "", action: "sign in", subject, outcome: "refused", reason }));
+      return { kind: outcome.kind === "blocked" ? "blocked" : "wrong" };
+    },
+
+    unlock: (email) => onAccount(email, async (account) => account.unlock()),
+  };
+}
+
+const nameOfNoAddress = (text: string): string => text.trim().normalize("NFKC").toLowerCase().slice(0, MAX_NAME_CHARS);
+
+/** For the operator's eyes alone. */
+function reasonOf(outcome: AttemptOutcome, email: string | undefined, credential: Credential | undefined): string {
+  if (outcome.kind === "blocked") return "the account is blocked";
+  const reason =
+    email === undefined
+      ? "not an e-mail address"
+      : credential === undefined
+        ? "unknown user"
+        : credential.disabled
+          ? "disabled user"
+          : credential.passwordHash === undefined
+            ? "user without a password"
+            : "wrong password";
+  return outcome.kind === "wrong" && outcome.blockedFromNow ? `${reason}; the account is blocked from now on` : reason;
+}
