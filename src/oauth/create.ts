@@ -33,7 +33,7 @@ import { createAccounts } from "./sign-in/accounts.ts";
 import { createDirectoryStore } from "./store/directory-store.ts";
 import { createUserStore } from "./store/user-store.ts";
 import { createTrustStore, type OwnerKind } from "./store/trust-store.ts";
-import { ACCESS_TOKEN_LIFETIME_SEC, createTokenVerifier, type Issuer } from "./tokens/access-token.ts";
+import { allExpiredSec, createTokenVerifier, type Issuer } from "./tokens/access-token.ts";
 import { createTrust } from "./tokens/trust.ts";
 
 export interface OAuthDeps {
@@ -70,8 +70,6 @@ export interface OAuth {
 
 /** Rows of one step of the sweep, and steps of one run. */
 const SWEEP = { rows: 5_000, steps: 20 } as const;
-/** Isolates go on issuing by records of before for 30 s; a minute covers what is under way besides. */
-const LATE_ISSUE_SEC = 60;
 
 export function createOAuth(deps: OAuthDeps): OAuth {
   const { names, builtIn, random, log, pathPrefix, publicUrl, audit } = deps;
@@ -120,8 +118,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
       directory.clear();
       trust.changedBeside();
     },
-    voidStatement: (kind, key, nowMs, when) =>
-      trustStore.voidStatement(kind, key, toSec(nowMs) + ACCESS_TOKEN_LIFETIME_SEC + LATE_ISSUE_SEC, when),
+    voidStatement: (kind, key, nowMs, when) => trustStore.voidStatement(kind, key, allExpiredSec(nowMs), when),
     unlock: accounts.unlock,
     async sweep(nowMs) {
       for (let step = 0; step < SWEEP.steps; step++)

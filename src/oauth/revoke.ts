@@ -43,7 +43,7 @@ export async function revoke(
   const living = verified.value.flatMap((token) => (token.ok ? [token.value] : []));
   // Every token so far was issued to a client that authenticated, so without one there is none to revoke.
   const own = living.filter((token) => token.clientId === client?.value.id);
-  await context.trust.end(own.map(endOf));
+  await context.trust.end(own.map(endOf), []);
   const { requestId } = call;
   for (const { tokenId, clientId } of own) context.log.info("token revoked", { requestId, tokenId, clientId });
   if (client === undefined && living.length > 0) return context.refuse(call, "revoke", noCredentials());

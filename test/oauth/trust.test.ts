@@ -85,10 +85,13 @@ describe("each kind of revocation", () => {
 describe("the sweep", () => {
   it("forgets what concerns no living token, and nothing else", async () => {
     const store = createTrustStore(env.DB);
-    await store.end([
-      { kind: "token", key: "over", expiresSec: 100 },
-      { kind: "token", key: "living", expiresSec: 101 },
-    ]);
+    await store.end(
+      [
+        { kind: "token", key: "over", expiresSec: 100 },
+        { kind: "token", key: "living", expiresSec: 101 },
+      ],
+      [],
+    );
     expect(await store.forgetExpired(100, 10)).toBe(1);
     const { revocations } = await store.news(0, 100_500);
     expect(revocations.map((revocation) => revocation.key)).toEqual(["living"]);

@@ -44,7 +44,8 @@ export interface TrustStore {
   news(afterSeq: number, nowMs: number): Promise<TrustNews>;
   /** Adds the key unless one for its algorithm is there already. */
   addFirstKey(key: SigningKeyRow, nowMs: number): Promise<void>;
-  end(ended: readonly Ended[]): Promise<readonly Revocation[]>;
+  /** Ends them in one transaction with the statements beside. */
+  end(ended: readonly Ended[], beside: readonly D1PreparedStatement[]): Promise<readonly Revocation[]>;
   /**
    * Voids all that was issued by records up to now, to be run in the transaction that changes the records. `if changed`:
    * only when the statement before it changed a row.
@@ -69,13 +70,22 @@ const ADD_FIRST_KEY = `
 /** A row that is replaced gets a new number, so that every copy hears of it. */
 const END = `
   INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
-  VALUES (?1, ?2, ${Number.MAX_SAFE_INTEGER}, ?3) RETURNING seq`;
+  SELECT value ->> 'kind', value ->> 'key', ${Number.MAX_SAFE_INTEGER}, value ->> 'expiresSec' FROM json_each(?1)
+  RETURNING seq, kind, key, until_ms, expires_sec`;
 const VOID = `
   INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
   SELECT ?1, ?2, CAST(unixepoch('subsec') * 1000 AS INTEGER), ?3`;
 
 const FORGET = `
   DELETE FROM revocation WHERE seq IN (SELECT seq FROM revocation WHERE expires_sec <= ?1 ORDER BY expires_sec LIMIT ?2)`;
+
+interface RevocationRow {
+  readonly seq: number;
+  readonly kind: Revocation["kind"];
+  readonly key: string;
+  readonly until_ms: number;
+  readonly expires_sec: number;
+}
 
 export function createTrustStore(db: D1Database): TrustStore {
   return {
@@ -96,14 +106,15 @@ export function createTrustStore(db: D1Database): TrustStore {
         .bind(...values)
         .run();
     },
-    async end(ended) {
+    async end(ended, beside) {
       if (ended.length === 0) return [];
-      const statements = ended.map((row) => db.prepare(END).bind(row.kind, row.key, row.expiresSec));
-      const results = await db.batch<{ seq: number }>(statements);
-      return ended.map((row, index) => ({
-        ...row,
-        seq: results[index]?.results[0]?.seq ?? 0,
-        untilMs: Number.MAX_SAFE_INTEGER,
+      const [made] = await db.batch<RevocationRow>([db.prepare(END).bind(JSON.stringify(ended)), ...beside]);
+      return (made?.results ?? []).map(({ seq, kind, key, until_ms: untilMs, expires_sec: expiresSec }) => ({
+        seq,
+        kind,
+        key,
+        untilMs,
+        expiresSec,
       }));
     },
     voidStatement: (kind, key, expiresSec, when) =>

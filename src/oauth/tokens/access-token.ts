@@ -10,6 +10,10 @@ import { ACCESS_TOKEN_ALG, type IssuedToken, type Trust } from "./trust.ts";
  * isolate's copy of keys and revocations is fresh. Claims: contract 2.1, and `asof` (decision 28).
  */
 export const ACCESS_TOKEN_LIFETIME_SEC = 3600;
+/** Isolates go on issuing by records of before for 30 s; a minute covers what is under way besides. */
+const LATE_ISSUE_SEC = 60;
+/** When every token that is issued by what is known now has expired. */
+export const allExpiredSec = (nowMs: number): number => toSec(nowMs) + ACCESS_TOKEN_LIFETIME_SEC + LATE_ISSUE_SEC;
 const TYPE = "at+jwt";
 
 export interface Issuer {

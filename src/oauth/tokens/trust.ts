@@ -31,8 +31,8 @@ export interface Trust {
   publicKeys(): readonly PublicJwk[];
   /** Something was revoked by another statement: the next check asks D1. */
   changedBeside(): void;
-  /** Ends tokens, grants or sessions everywhere, and in this isolate at once. */
-  end(ended: readonly Ended[]): Promise<void>;
+  /** Ends tokens, grants or sessions everywhere, and in this isolate at once; with what is written in the same transaction. */
+  end(ended: readonly Ended[], beside: readonly D1PreparedStatement[]): Promise<void>;
 }
 
 /** What a token says that revocations are about. */
@@ -173,8 +173,8 @@ export function createTrust(store: TrustStore, sealer: Sealer, onFault: (thrown:
       changes += 1;
     },
 
-    async end(ended) {
-      (await store.end(ended)).forEach(remember);
+    async end(ended, beside) {
+      (await store.end(ended, beside)).forEach(remember);
     },
   };
   return trust;
