@@ -10,6 +10,7 @@ import type { AuditTrail } from "../platform/audit.ts";
 import type { Pages } from "./ports.ts";
 import type { CodeStore } from "./store/code-store.ts";
 import type { Accounts } from "./sign-in/accounts.ts";
+import type { RefreshStore } from "./store/refresh-store.ts";
 import type { UserStore } from "./store/user-store.ts";
 import type { Issuer, StrictVerifier } from "./tokens/access-token.ts";
 import type { Trust } from "./tokens/trust.ts";
@@ -32,6 +33,7 @@ export interface OAuthContext {
   readonly users: UserStore;
   readonly accounts: Accounts;
   readonly codes: CodeStore;
+  readonly refreshGrants: RefreshStore;
   readonly audit: AuditTrail;
   readonly pages: Pages;
   issuerOf(call: AnyCall): Issuer;

@@ -31,6 +31,7 @@ import { createOAuthServices, OAUTH_BASE } from "./routes.ts";
 import { createCodeStore } from "./store/code-store.ts";
 import { createAccounts } from "./sign-in/accounts.ts";
 import { createDirectoryStore } from "./store/directory-store.ts";
+import { createRefreshStore } from "./store/refresh-store.ts";
 import { createUserStore } from "./store/user-store.ts";
 import { createTrustStore, type OwnerKind } from "./store/trust-store.ts";
 import { allExpiredSec, createTokenVerifier, type Issuer } from "./tokens/access-token.ts";
@@ -96,6 +97,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     users,
     accounts,
     codes: createCodeStore(deps.db),
+    refreshGrants: createRefreshStore(deps.db),
     audit,
     pages: deps.pages,
     refuse(call, action, refusal) {
