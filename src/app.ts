@@ -3,7 +3,7 @@ import { RegExpRouter } from "hono/router/reg-exp-router";
 import type { Deps } from "./deps.ts";
 import { decorateDeprecated } from "./events/deprecation.ts";
 import { mountServices, type App } from "./http/mount.ts";
-import { platformRoutes } from "./ui/routes.ts";
+import { createPlatformRoutes } from "./ui/routes.ts";
 
 /** What is mounted where (contract 1.1). One router: Hono's default brings two more to choose from, and their weight. */
 export function createApp(deps: Deps): App {
@@ -11,7 +11,7 @@ export function createApp(deps: Deps): App {
   mountServices(
     app,
     [
-      { base: "", routes: platformRoutes, crossOrigin: false },
+      { base: "", routes: createPlatformRoutes(deps.http.pathPrefix), crossOrigin: false },
       ...deps.oauth.services,
       { base: "/admin/v1", routes: deps.adminRoutes, crossOrigin: true },
       { base: "/pubsub/v1", routes: deps.events.routes, crossOrigin: true },

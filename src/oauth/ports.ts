@@ -23,7 +23,10 @@ export interface SignInView extends PageContext {
   readonly tenant: string;
   readonly layout: "page" | "popup";
   readonly fault: SignInFault | undefined;
-  /** Origins or schemes at which the browser may end after the form (Content-Security-Policy, `form-action`). */
+  /**
+   * Addresses at which the browser may end after the form, such as the redirect URI as it was asked for. Browsers hold
+   * redirects after a form to the page's `form-action`, which is made of these; they are parsed, never copied.
+   */
   readonly formTargets: readonly string[];
 }
 
@@ -34,16 +37,18 @@ export interface TenantChooserView extends PageContext {
   readonly action: string;
   readonly hidden: Readonly<Record<string, string>>;
   readonly clientName: string;
+  /** The address of the one who signed in. */
   readonly user: string;
   /** `value` is what the form's field `scope` says when this one is chosen. */
   readonly tenants: readonly { readonly id: string; readonly name: string; readonly value: string }[];
+  /** As in SignInView. */
   readonly formTargets: readonly string[];
 }
 
 export interface ErrorView extends PageContext {
   readonly status: number;
   readonly kind: "request" | "busy" | "unavailable" | "internal";
-  /** For the developer of the client, in English: which parameter is wrong and how. */
+  /** For the developer of the client, in English: which parameter is wrong and how. May be empty. */
   readonly detail: string;
 }
 

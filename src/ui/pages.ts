@@ -1,11 +1,58 @@
-import type { Pages } from "../oauth/ports.ts";
+/**
+ * The pages that people see while they sign in and out. Where to look:
+ *
+ *   what they say        texts/ (a language is a file), texts/languages.ts chooses
+ *   how they look        stylesheet.ts, one for all pages
+ *   what stands on them  sign-in-page.ts, choose-tenant-page.ts, error-page.ts; around them layout.ts
+ *   where forms may go   form-action.ts
+ *
+ * They hold no state and run no script. `markup.ts` escapes whatever is put into them.
+ */
+import type { PageContext, Pages } from "../oauth/ports.ts";
+import { chooseTenantPage } from "./choose-tenant-page.ts";
+import { errorPage } from "./error-page.ts";
+import { documentResponse } from "./layout.ts";
+import { html } from "./markup.ts";
+import { signInPage } from "./sign-in-page.ts";
+import { chooseLanguage, LANGUAGES } from "./texts/languages.ts";
 
-export function createPages(_pathPrefix: string): Pages {
-  const page = (status: number, text: string): Response => new Response(text, { status });
+export function createPages(pathPrefix: string): Pages {
   return {
-    signIn: (view) => page(view.status, "sign in"),
-    chooseTenant: () => page(200, "choose"),
-    error: (view) => page(view.status, view.detail),
-    signedOut: () => page(200, "signed out"),
+    signIn(view) {
+      const { lang, texts } = languageOf(view);
+      const { status, layout, publicBase, formTargets } = view;
+      return documentResponse(
+        { status, lang, layout, publicBase, formTargets, ...signInPage(view, texts) },
+        pathPrefix,
+      );
+    },
+    chooseTenant(view) {
+      const { lang, texts } = languageOf(view);
+      const { publicBase, formTargets } = view;
+      return documentResponse(
+        { status: 200, lang, layout: "page", publicBase, formTargets, ...chooseTenantPage(view, texts) },
+        pathPrefix,
+      );
+    },
+    error(view) {
+      const { lang, texts } = languageOf(view);
+      const { status, publicBase } = view;
+      return documentResponse({ status, lang, layout: "page", publicBase, ...errorPage(view, texts) }, pathPrefix);
+    },
+    signedOut(view) {
+      const { lang, texts } = languageOf(view);
+      const { title, text } = texts.signedOut;
+      const main = html`<h1>${title}</h1>
+        <p>${text}</p>`;
+      return documentResponse(
+        { status: 200, lang, layout: "page", title, publicBase: view.publicBase, main },
+        pathPrefix,
+      );
+    },
   };
+}
+
+function languageOf({ uiLocales, acceptLanguage }: PageContext) {
+  const lang = chooseLanguage(uiLocales, acceptLanguage);
+  return { lang, texts: LANGUAGES[lang] };
 }

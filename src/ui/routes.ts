@@ -1,8 +1,11 @@
+import * as z from "zod/mini";
+import { notFound } from "../http/errors.ts";
 import { defineRoute, json, open, type Route } from "../http/route.ts";
 import { errorReferencePage } from "./error-reference.ts";
+import { STYLESHEET, STYLESHEET_DIRECTORY, STYLESHEET_NAME } from "./stylesheet.ts";
 
-/** Addresses that belong to no service: is it up, and what do its errors mean. */
-export const platformRoutes: readonly Route[] = [
+/** Addresses that belong to no service: is it up, what do its errors mean, and what do its pages look like. */
+export const createPlatformRoutes = (pathPrefix: string): readonly Route[] => [
   defineRoute({
     method: "GET",
     path: "/health",
@@ -17,6 +20,20 @@ export const platformRoutes: readonly Route[] = [
     summary: "What each error type means and what to do about it",
     access: open("documentation"),
     produces: "any",
-    handle: async () => errorReferencePage(),
+    handle: async (call) => errorReferencePage(call.publicBase, pathPrefix),
+  }),
+  defineRoute({
+    method: "GET",
+    path: `${STYLESHEET_DIRECTORY}/{file}`,
+    summary: "The stylesheet of the pages, under the name of its content",
+    access: open("needed by pages that are shown before anyone signs in"),
+    params: z.object({ file: z.string() }),
+    produces: "any",
+    handle: async (call) => (call.params.file === STYLESHEET_NAME ? stylesheet() : notFound("stylesheet")),
   }),
 ];
+
+const stylesheet = (): Response =>
+  new Response(STYLESHEET, {
+    headers: { "content-type": "text/css; charset=utf-8", "cache-control": "public, max-age=31536000, immutable" },
+  });

@@ -1,0 +1,59 @@
+import type { SignInView } from "../oauth/ports.ts";
+import { fill, given, hiddenFields, html, type Markup } from "./markup.ts";
+import type { Texts } from "./texts/texts.ts";
+
+/** One form with e-mail and password. After a fault the cursor stands where the user goes on, or on the fault itself. */
+export function signInPage(view: SignInView, { signIn }: Texts): { readonly title: string; readonly main: Markup } {
+  const { action, hidden, email, fault } = view;
+  const inFields = fault === "wrong" ? FIELDS_ARE_WRONG : undefined;
+  const focus = fault !== undefined && inFields === undefined ? "fault" : email === "" ? "email" : "password";
+  const focusOn = (id: typeof focus) => (id === focus ? AUTOFOCUS : undefined);
+  const main = html`<h1>${signIn.title}</h1>
+    ${leadOf(view, signIn)} ${fault === undefined ? undefined : alert(signIn.faults[fault], focusOn("fault"))}
+    <form method="post" action="${action}">
+      ${hiddenFields(hidden)}
+      <label for="email">${signIn.email}</label>
+      <input
+        id="email"
+        name="email"
+        type="text"
+        inputmode="email"
+        autocomplete="username"
+        autocapitalize="none"
+        spellcheck="false"
+        required
+        value="${email}"
+        ${inFields}
+        ${focusOn("email")}
+      />
+      <label for="password">${signIn.password}</label>
+      <input
+        id="password"
+        name="password"
+        type="password"
+        autocomplete="current-password"
+        required
+        ${inFields}
+        ${focusOn("password")}
+      />
+      <button class="submit" type="submit">${signIn.submit}</button>
+    </form>`;
+  return { title: fault === undefined ? signIn.title : `${signIn.failed}: ${signIn.title}`, main };
+}
+
+const FIELDS_ARE_WRONG = html`aria-invalid="true" aria-describedby="fault"`;
+const AUTOFOCUS = html`autofocus`;
+
+function leadOf({ clientName, tenant }: SignInView, signIn: Texts["signIn"]): Markup | undefined {
+  if (clientName === "") return undefined;
+  const text = tenant === "" ? signIn.lead : signIn.leadInTenant;
+  return html`<p>${fill(text, { client: given(clientName), tenant: given(tenant) })}</p>`;
+}
+
+const alert = (text: string, focus: Markup | undefined): Markup =>
+  html`<div class="alert" id="fault" role="alert" tabindex="-1" ${focus}>
+    <svg viewBox="0 0 20 20" aria-hidden="true">
+      <path d="M10 1a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM9 5h2v6.5H9zm0 8h2v2H9z" />
+    </svg>
+    <p>${text}</p>
+  </div>`;

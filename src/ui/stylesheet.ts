@@ -1,0 +1,170 @@
+import { createHash } from "node:crypto";
+
+/**
+ * The one stylesheet. Colours are variables, so that each theme is one block; every pair that carries text has at
+ * least 4.5:1, borders of fields and the focus ring at least 3:1 (WCAG 2.2 AA; a test computes them).
+ */
+export const STYLESHEET = `
+:root {
+  color-scheme: light dark;
+  --page: #f3f5f7;
+  --surface: #ffffff;
+  --text: #18212b;
+  --muted: #525e6b;
+  --line: #dbe0e6;
+  --field-line: #7a8693;
+  --accent: #0e5a75;
+  --accent-strong: #0a4459;
+  --on-accent: #ffffff;
+  --alert: #9f1d1d;
+  --alert-surface: #fdf2f1;
+  font: 100%/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --page: #0f1418;
+    --surface: #181f26;
+    --text: #e7ecf1;
+    --muted: #a5b1bd;
+    --line: #2d3843;
+    --field-line: #73808d;
+    --accent: #83cbe4;
+    --accent-strong: #a9dcee;
+    --on-accent: #06222e;
+    --alert: #ffb8b0;
+    --alert-surface: #341b1c;
+  }
+}
+@media (prefers-contrast: more) {
+  :root {
+    --muted: var(--text);
+    --line: var(--text);
+    --field-line: var(--text);
+  }
+}
+
+*, ::before, ::after { box-sizing: border-box; }
+html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
+body {
+  display: flex;
+  min-height: 100vh;
+  min-height: 100dvh;
+  margin: 0;
+  background: var(--page);
+  color: var(--text);
+  overflow-wrap: anywhere;
+}
+.frame { width: 100%; max-width: 29rem; margin: auto; padding: 1.5rem 1rem; }
+main {
+  padding: 2.25rem;
+  border: 1px solid var(--line);
+  border-radius: 0.875rem;
+  background: var(--surface);
+}
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+
+header, footer { color: var(--muted); font-size: 0.875rem; }
+header { display: flex; align-items: center; gap: 0.625rem; padding: 0 0 1rem; }
+header svg { flex: none; width: 1.375rem; height: 1.375rem; color: var(--accent); fill: currentColor; }
+header p, footer p { margin: 0; }
+footer { padding: 1rem 0 0; }
+
+h1 { margin: 0; font-size: 1.625rem; font-weight: 600; line-height: 1.25; letter-spacing: -0.01em; }
+h2 { margin: 0 0 0.375rem; font-size: 0.875rem; font-weight: 600; }
+main > p { margin: 0.5rem 0 0; color: var(--muted); }
+main strong { color: var(--text); font-weight: 600; }
+code, .detail p { font: 0.875em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
+
+form { margin: 1.75rem 0 0; }
+label { display: block; margin: 1.25rem 0 0.375rem; font-size: 0.9375rem; font-weight: 500; }
+input, button { width: 100%; min-height: 2.875rem; border-radius: 0.5rem; font: inherit; }
+input {
+  padding: 0.5rem 0.875rem;
+  border: 1px solid var(--field-line);
+  background: var(--surface);
+  color: inherit;
+}
+input:focus-visible { border-color: var(--accent); outline-offset: 0; outline-width: 2px; }
+input[aria-invalid] { border-color: var(--alert); }
+button { border: 1px solid transparent; cursor: pointer; }
+.submit { margin-top: 1.75rem; padding: 0.5rem 1rem; background: var(--accent); color: var(--on-accent); font-weight: 600; }
+.submit:hover { background: var(--accent-strong); }
+
+.alert {
+  display: flex;
+  gap: 0.75rem;
+  margin-top: 1.5rem;
+  padding: 0.875rem 1rem;
+  border: 1px solid var(--alert);
+  border-radius: 0.5rem;
+  background: var(--alert-surface);
+  color: var(--alert);
+  font-size: 0.9375rem;
+}
+.alert + form { margin-top: 0.25rem; }
+.alert svg { flex: none; width: 1.25rem; height: 1.25rem; margin-top: 0.125rem; fill: currentColor; }
+.alert p { margin: 0; }
+
+.choices { display: grid; gap: 0.625rem; margin: 0; padding: 0; list-style: none; }
+.choices button {
+  display: flex;
+  align-items: center;
+  gap: 1rem;
+  padding: 0.75rem 1rem;
+  border-color: var(--field-line);
+  background: var(--surface);
+  color: inherit;
+  text-align: start;
+}
+.choices button:hover { border-color: var(--accent); background: var(--page); }
+.choices span { flex: 1; min-width: 0; }
+.choices small { display: block; color: var(--muted); font-size: 0.875rem; }
+.choices button::after {
+  flex: none;
+  width: 0.5rem;
+  height: 0.5rem;
+  border: solid var(--muted);
+  border-width: 2px 2px 0 0;
+  content: "";
+  transform: rotate(45deg);
+}
+
+.detail { margin-top: 1.75rem; padding-top: 1.25rem; border-top: 1px solid var(--line); color: var(--muted); }
+.detail p { margin: 0; }
+
+.popup { background: var(--surface); }
+.popup .frame { max-width: 32rem; margin-top: 0; }
+.popup main { padding: 0; border: 0; }
+.popup h1 { font-size: 1.375rem; }
+.popup form, .popup .submit { margin-top: 1.25rem; }
+
+.wide .frame { max-width: 48rem; margin-top: 0; }
+dl { margin: 1.5rem 0 0; }
+dl > div { padding: 0.875rem 0; border-top: 1px solid var(--line); }
+dl > div:target { margin: 0 -1rem; padding-inline: 1rem; border-radius: 0.5rem; background: var(--page); }
+dt { font-weight: 600; }
+dt span { color: var(--muted); font-weight: 400; }
+dd { margin: 0.25rem 0 0; }
+
+@media (max-width: 30rem) {
+  body { background: var(--surface); }
+  .frame { margin-top: 0; }
+  main { padding: 0.5rem 0 0; border: 0; }
+}
+@media (prefers-reduced-motion: no-preference) {
+  input, button { transition: background-color 0.15s, border-color 0.15s; }
+}
+@media (forced-colors: active) {
+  .alert, .submit { border-width: 2px; }
+}
+`;
+
+const HASH = createHash("sha256").update(STYLESHEET).digest("hex").slice(0, 16);
+
+/** Made of the content: another content has another name, so a copy of this one may be kept for ever. */
+export const STYLESHEET_NAME = `pages-${HASH}.css`;
+
+/** Below `/docs`, which contract 1.1 keeps for documents: a service may be registered at `/assets`. */
+export const STYLESHEET_DIRECTORY = "/docs/assets";
+
+export const stylesheetHref = (pathPrefix: string): string => `${pathPrefix}${STYLESHEET_DIRECTORY}/${STYLESHEET_NAME}`;
