@@ -40,11 +40,19 @@ export interface Service {
   readonly renderProblem?: ProblemRenderer;
   /** Pages answer no other origin (contract 1.4). */
   readonly crossOrigin: boolean;
+  /** Refuses a request before anything of it is read. */
+  readonly guard?: (request: Request) => Promise<Problem | undefined>;
   /** Headers of every answer of this service. */
   readonly decorate?: (headers: Headers, url: URL, status: number) => void;
 }
 
-export type ProblemRenderer = (given: Problem, docsUrl: string, requestId: string) => Response;
+export type ProblemRenderer = (given: Problem, docsUrl: string, requestId: string, asked: Asked) => Response;
+
+/** What was asked, for a renderer that answers people. */
+export interface Asked {
+  readonly request: Request;
+  readonly publicBase: string;
+}
 
 const MAX_URL_CHARS = 16 * 1024;
 
@@ -81,7 +89,7 @@ async function answer(
   let outcome: Response | Problem;
   let principal: Principal | undefined;
   try {
-    const call = { context, routes, deps, requestId, nowMs, url, publicBase };
+    const call = { context, service, routes, deps, requestId, nowMs, url, publicBase };
     outcome = await dispatch(call, (caller) => (principal = caller));
   } catch (thrown) {
     deps.log.error("request failed", { requestId, path: url.pathname, error: describeError(thrown) });
@@ -103,7 +111,10 @@ async function answer(
       client: principal?.clientId,
     });
     const refused = outcome;
-    outcome = (service?.renderProblem ?? renderPlatformProblem)(refused, docsUrl, requestId);
+    outcome = (service?.renderProblem ?? renderPlatformProblem)(refused, docsUrl, requestId, {
+      request: context.req.raw,
+      publicBase,
+    });
     for (const [name, value] of Object.entries(refused.headers)) outcome.headers.set(name, value);
   }
   return finish(outcome, context.req.raw, service, url, requestId, deps);
@@ -117,6 +128,7 @@ export const renderPlatformProblem: ProblemRenderer = (given, docsUrl) =>
 
 interface Incoming {
   readonly context: Context;
+  readonly service: Service | undefined;
   readonly routes: readonly Route[];
   readonly deps: HttpDeps;
   readonly requestId: string;
@@ -132,12 +144,17 @@ async function dispatch(incoming: Incoming, identified: (caller: Principal) => v
     return problem("uri_too_long", `The address is longer than ${MAX_URL_CHARS} characters.`);
   if (routes.length === 0) return problem("element_resource_non_existing", "There is nothing at this address.");
   const methods = allowedMethods(routes);
-  if (method === "OPTIONS") return preflight(methods, deps.names);
+  if (method === "OPTIONS")
+    return incoming.service?.crossOrigin === false
+      ? new Response(null, { status: 204, headers: { allow: methods.join(", ") } })
+      : preflight(methods, deps.names);
   const route = routes.find((candidate) => candidate.method === (method === "HEAD" ? "GET" : method));
   if (route === undefined) {
     const message = `This address takes ${methods.join(", ")}.`;
     return problem("unsupported_method", message, { headers: { allow: methods.join(", ") } });
   }
+  const refused = await incoming.service?.guard?.(context.req.raw);
+  if (refused !== undefined) return refused;
   const caller = await admit(incoming, route);
   if (!caller.ok) return caller.error;
   if (caller.value !== undefined) identified(caller.value);

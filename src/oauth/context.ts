@@ -1,9 +1,11 @@
 import type { Problem } from "../http/errors.ts";
+import type { RateLimit } from "../http/rate-limit.ts";
 import type { Call } from "../http/route.ts";
 import type { BuiltIn } from "../platform/built-in.ts";
 import type { Log } from "../platform/log.ts";
 import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
+import type { Sealer } from "../platform/seal.ts";
 import type { Directory } from "./directory.ts";
 import type { OAuthFailure } from "./failure.ts";
 import type { AuditTrail } from "../platform/audit.ts";
@@ -11,6 +13,7 @@ import type { Pages } from "./ports.ts";
 import type { CodeStore } from "./store/code-store.ts";
 import type { Accounts } from "./sign-in/accounts.ts";
 import type { RefreshStore } from "./store/refresh-store.ts";
+import type { SessionStore } from "./store/session-store.ts";
 import type { UserStore } from "./store/user-store.ts";
 import type { Issuer, StrictVerifier } from "./tokens/access-token.ts";
 import type { Trust } from "./tokens/trust.ts";
@@ -21,17 +24,24 @@ export type AnyCall = Pick<
   "request" | "url" | "publicBase" | "requestId" | "nowMs" | "after"
 >;
 
+/** What is recorded of a refusal. */
+export type Refusal = Pick<OAuthFailure, "reason" | "actor"> & { readonly error: string };
+
 /** What the endpoints of this room share; made once in create.ts. */
 export interface OAuthContext {
   readonly names: Names;
   readonly builtIn: BuiltIn;
   readonly random: Random;
+  readonly sealer: Sealer;
   readonly log: Log;
   readonly directory: Directory;
   readonly trust: Trust;
   readonly verifier: StrictVerifier;
   readonly users: UserStore;
+  readonly sessions: SessionStore;
   readonly accounts: Accounts;
+  /** Requests of a client that proved itself. */
+  readonly clientLimit: RateLimit;
   readonly codes: CodeStore;
   readonly refreshGrants: RefreshStore;
   readonly audit: AuditTrail;
@@ -39,6 +49,8 @@ export interface OAuthContext {
   issuerOf(call: AnyCall): Issuer;
   /** The failure as an answer, with its exact reason in the log and in the audit log. */
   refuse(call: AnyCall, action: string, refusal: OAuthFailure): Response;
+  /** The same record for a refusal that is answered in another way. */
+  noteRefusal(call: AnyCall, action: string, refusal: Refusal): void;
   /** Revocations cannot be read: nothing is called valid or invalid. */
   unavailable(): Problem;
 }

@@ -13,6 +13,7 @@
  */
 import type { ClientAccess, TokenVerifier } from "../http/auth.ts";
 import { problem } from "../http/errors.ts";
+import { limitByAddress, type RateLimit } from "../http/rate-limit.ts";
 import type { Service } from "../http/mount.ts";
 import type { BuiltIn } from "../platform/built-in.ts";
 import { toSec } from "../platform/clock.ts";
@@ -32,6 +33,7 @@ import { createCodeStore } from "./store/code-store.ts";
 import { createAccounts } from "./sign-in/accounts.ts";
 import { createDirectoryStore } from "./store/directory-store.ts";
 import { createRefreshStore } from "./store/refresh-store.ts";
+import { createSessionStore } from "./store/session-store.ts";
 import { createUserStore } from "./store/user-store.ts";
 import { createTrustStore, type OwnerKind } from "./store/trust-store.ts";
 import { allExpiredSec, createTokenVerifier, type Issuer } from "./tokens/access-token.ts";
@@ -42,6 +44,9 @@ export interface OAuthDeps {
   readonly builtIn: BuiltIn;
   readonly db: D1Database;
   readonly loginAttempts: DurableObjectNamespace<LoginAttempts>;
+  /** How often one address may ask anything of this room, and how often one client may authenticate. */
+  readonly addressLimit: RateLimit;
+  readonly clientLimit: RateLimit;
   readonly sealer: Sealer;
   readonly random: Random;
   readonly log: Log;
@@ -65,7 +70,7 @@ export interface OAuth {
   voidStatement(kind: OwnerKind, key: string, nowMs: number, when: "always" | "if changed"): D1PreparedStatement;
   /** Forgets the failed sign-ins of an account and ends its block. */
   unlock(email: string): Promise<void>;
-  /** Forgets revocations that concern no living token. */
+  /** Forgets what is over and concerns nothing that lives: revocations, sessions. */
   sweep(nowMs: number): Promise<void>;
 }
 
@@ -83,28 +88,35 @@ export function createOAuth(deps: OAuthDeps): OAuth {
   const verifier = createTokenVerifier(trust, publicUrl === "" ? undefined : issuerAt(publicUrl));
 
   const users = createUserStore(deps.db);
+  const sessions = createSessionStore(deps.db);
   const accounts = createAccounts({ users, attempts: deps.loginAttempts, audit, log, random });
 
+  const noteRefusal: OAuthContext["noteRefusal"] = (call, action, { error, reason, actor }) => {
+    const { requestId, nowMs: atMs } = call;
+    log.info(`${action} refused`, { requestId, error, reason, actor });
+    call.after(audit.note({ atMs, requestId, actor, action, subject: "", outcome: "refused", reason }));
+  };
   const context: OAuthContext = {
     names,
     builtIn,
     random,
+    sealer: deps.sealer,
     log,
     directory,
     trust,
     verifier,
     issuerOf: (call: AnyCall) => issuerAt(call.url.origin),
     users,
+    sessions,
     accounts,
+    clientLimit: deps.clientLimit,
     codes: createCodeStore(deps.db),
     refreshGrants: createRefreshStore(deps.db),
     audit,
     pages: deps.pages,
+    noteRefusal,
     refuse(call, action, refusal) {
-      const { requestId, nowMs: atMs } = call;
-      const { error, reason, actor } = refusal;
-      log.info(`${action} refused`, { requestId, error, reason, actor });
-      call.after(audit.note({ atMs, requestId, actor, action, subject: "", outcome: "refused", reason }));
+      noteRefusal(call, action, refusal);
       return oauthError(refusal, `${call.publicBase}/docs/errors`, call.requestId, names.platform);
     },
     unavailable: () =>
@@ -113,7 +125,10 @@ export function createOAuth(deps: OAuthDeps): OAuth {
       }),
   };
   return {
-    services: createOAuthServices(context, pathPrefix),
+    services: createOAuthServices(context, pathPrefix).map((service) => ({
+      ...service,
+      guard: limitByAddress(deps.addressLimit),
+    })),
     verifier,
     access: directory.access,
     recordsChanged() {
@@ -123,8 +138,12 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     voidStatement: (kind, key, nowMs, when) => trustStore.voidStatement(kind, key, allExpiredSec(nowMs), when),
     unlock: accounts.unlock,
     async sweep(nowMs) {
-      for (let step = 0; step < SWEEP.steps; step++)
-        if ((await trustStore.forgetExpired(toSec(nowMs), SWEEP.rows)) < SWEEP.rows) return;
+      const forget: readonly ((rows: number) => Promise<number>)[] = [
+        (rows) => trustStore.forgetExpired(toSec(nowMs), rows),
+        (rows) => sessions.forgetExpired(nowMs, rows),
+      ];
+      for (const rowsOf of forget)
+        for (let step = 0; step < SWEEP.steps; step++) if ((await rowsOf(SWEEP.rows)) < SWEEP.rows) break;
     },
   };
 }

@@ -37,9 +37,19 @@ export interface Credential {
   readonly disabled: boolean;
 }
 
+/** A session that is not over, with the user that it belongs to. */
+export interface SignedIn {
+  readonly user: UserRecord;
+  readonly sid: string;
+  readonly provider: string;
+  readonly authenticatedAtMs: number;
+}
+
 export interface UserStore {
   /** Undefined for an unknown user and for a disabled one. One round trip. */
   find(email: string): Promise<UserRecord | undefined>;
+  /** The user of a session, by the hash of its cookie. One round trip. */
+  signedIn(sessionHash: string, nowMs: number): Promise<SignedIn | undefined>;
   /** Undefined for an unknown user. */
   credential(email: string): Promise<Credential | undefined>;
   /** Stores a hash made with today's cost, unless the password changed meanwhile. */
@@ -47,8 +57,13 @@ export interface UserStore {
 }
 
 const AS_OF = `SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS as_of`;
-const USER = `SELECT email, name, signed_out_at FROM user WHERE email = ?1 AND disabled = 0`;
-const TENANTS = `
+const SESSION = `SELECT sid, provider, authenticated_at FROM session WHERE id_hash = ?1 AND expires_at > ?2`;
+/** Who is meant, as the statements below compare with it. */
+const BY_EMAIL = `?1`;
+const BY_SESSION = `(SELECT email FROM session WHERE id_hash = ?1 AND expires_at > ?2)`;
+const user = (who: string) => `
+  SELECT email, name, signed_out_at FROM user WHERE email = ${who} AND disabled = 0`;
+const tenants = (who: string) => `
   SELECT tenant.id, tenant.name,
     (SELECT json_group_array(scope.value) FROM tenant_member_role AS held
       JOIN role ON role.name = held.role JOIN json_each(role.scopes) AS scope
@@ -57,8 +72,8 @@ const TENANTS = `
       JOIN package_service ON package_service.package = subscription.package
       WHERE subscription.tenant = tenant.id) AS subscribed
   FROM tenant_member JOIN tenant ON tenant.id = tenant_member.tenant
-  WHERE tenant_member.email = ?1 AND tenant.disabled = 0 ORDER BY tenant.id`;
-const ORGANIZATIONS = `
+  WHERE tenant_member.email = ${who} AND tenant.disabled = 0 ORDER BY tenant.id`;
+const organizations = (who: string) => `
   SELECT organization.id, organization.name,
     (SELECT json_group_array(scope.value) FROM organization_member_role AS held
       JOIN role ON role.name = held.role JOIN json_each(role.scopes) AS scope
@@ -70,7 +85,8 @@ const ORGANIZATIONS = `
         UNION SELECT service.name FROM tenant JOIN service ON service.tenant = tenant.id
           WHERE tenant.organization = member.organization)) AS services
   FROM organization_member AS member JOIN organization ON organization.id = member.organization
-  WHERE member.email = ?1 ORDER BY organization.id`;
+  WHERE member.email = ${who} ORDER BY organization.id`;
+const RECORDS = [user, tenants, organizations] as const;
 const CREDENTIAL = `SELECT password_hash, disabled FROM user WHERE email = ?1`;
 const UPGRADE_HASH = `UPDATE user SET password_hash = ?3 WHERE email = ?1 AND password_hash = ?2`;
 
@@ -79,25 +95,25 @@ type Row = Record<string, string | number | null>;
 export function createUserStore(db: D1Database): UserStore {
   return {
     async find(email) {
-      const [times, users, tenants, organizations] = await db.batch<Row>([
+      const [times, ...records] = await db.batch<Row>([
         db.prepare(AS_OF),
-        ...[USER, TENANTS, ORGANIZATIONS].map((sql) => db.prepare(sql).bind(email)),
+        ...RECORDS.map((sql) => db.prepare(sql(BY_EMAIL)).bind(email)),
       ]);
-      const user = users?.results[0];
-      if (user === undefined) return undefined;
+      return toUser(times?.results ?? [], records);
+    },
+    async signedIn(sessionHash, nowMs) {
+      const [times, sessions, ...records] = await db.batch<Row>([
+        db.prepare(AS_OF),
+        ...[SESSION, ...RECORDS.map((sql) => sql(BY_SESSION))].map((sql) => db.prepare(sql).bind(sessionHash, nowMs)),
+      ]);
+      const session = sessions?.results[0];
+      const found = toUser(times?.results ?? [], records);
+      if (session === undefined || found === undefined) return undefined;
       return {
-        email: String(user["email"]),
-        name: String(user["name"]),
-        signedOutAtMs: Number(user["signed_out_at"]),
-        tenants: (tenants?.results ?? []).map((row) => ({
-          ...toMembership(row),
-          subscribed: JSON.parse(String(row["subscribed"])) as string[],
-        })),
-        organizations: (organizations?.results ?? []).map((row) => ({
-          ...toMembership(row),
-          services: JSON.parse(String(row["services"])) as ServiceRecord[],
-        })),
-        asOfMs: Number(times?.results[0]?.["as_of"] ?? 0),
+        user: found,
+        sid: String(session["sid"]),
+        provider: String(session["provider"]),
+        authenticatedAtMs: Number(session["authenticated_at"]),
       };
     },
     async credential(email) {
@@ -107,6 +123,26 @@ export function createUserStore(db: D1Database): UserStore {
     async upgradeHash(email, from, to) {
       await db.prepare(UPGRADE_HASH).bind(email, from, to).run();
     },
+  };
+}
+
+function toUser(times: readonly Row[], records: readonly D1Result<Row>[]): UserRecord | undefined {
+  const [users = [], tenantRows = [], organizationRows = []] = records.map(({ results }) => results);
+  const [row] = users;
+  if (row === undefined) return undefined;
+  return {
+    email: String(row["email"]),
+    name: String(row["name"]),
+    signedOutAtMs: Number(row["signed_out_at"]),
+    tenants: tenantRows.map((tenant) => ({
+      ...toMembership(tenant),
+      subscribed: JSON.parse(String(tenant["subscribed"])) as string[],
+    })),
+    organizations: organizationRows.map((organization) => ({
+      ...toMembership(organization),
+      services: JSON.parse(String(organization["services"])) as ServiceRecord[],
+    })),
+    asOfMs: Number(times[0]?.["as_of"] ?? 0),
   };
 }
 

@@ -4,11 +4,13 @@ import { toBase64Url } from "../../platform/encoding.ts";
 import { sha256 } from "../../platform/hash.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import type { Issuer } from "./access-token.ts";
-import { ID_TOKEN_ALG, type Trust } from "./trust.ts";
+import { ID_TOKEN_ALG } from "./signing-key.ts";
+import type { Trust } from "./trust.ts";
 
 /**
  * ID tokens (specification, ID token; contract 2.4): RS256, 3600 s, one audience. A client may hand one back as
- * `id_token_hint` to get a token without a prompt, so it is read with the same care as it is made.
+ * `id_token_hint` to get a token without a prompt, so it is read with the same care as it is made. `auth_ms` is
+ * `auth_time` to the millisecond: whether a password was changed since then is not a matter of the same second.
  */
 export const ID_TOKEN_LIFETIME_SEC = 3600;
 const TYPE = "JWT";
@@ -30,6 +32,7 @@ export async function issueIdToken(token: NewIdToken, from: Issuer, trust: Trust
     email: token.email,
     tenant: token.tenant,
     auth_time: toSec(token.authenticatedAtMs),
+    auth_ms: token.authenticatedAtMs,
     at_hash: toBase64Url((await sha256(token.accessToken)).slice(0, 16)),
     ...(token.nonce === undefined ? {} : { nonce: token.nonce }),
   })
@@ -45,8 +48,7 @@ export async function issueIdToken(token: NewIdToken, from: Issuer, trust: Trust
 export interface IdTokenHint {
   readonly clientId: string;
   readonly email: string;
-  /** In seconds, as the token carries it. */
-  readonly authenticatedAtSec: number;
+  readonly authenticatedAtMs: number;
 }
 
 /**
@@ -63,7 +65,7 @@ export async function readIdTokenHint(
     const { kid } = decodeProtectedHeader(token);
     const key = kid === undefined ? undefined : await trust.verifyKey(kid, ID_TOKEN_ALG, nowMs);
     if (key === undefined) return err("signed with a key that is not ours");
-    const { payload } = await jwtVerify<{ email?: unknown; auth_time?: unknown }>(token, key, {
+    const { payload } = await jwtVerify<{ email?: unknown; auth_ms?: unknown }>(token, key, {
       algorithms: [ID_TOKEN_ALG],
       typ: TYPE,
       issuer: rules.issuer,
@@ -71,9 +73,9 @@ export async function readIdTokenHint(
       currentDate: new Date(nowMs),
       ...(rules.expired === "taken" ? { clockTolerance: Number.MAX_SAFE_INTEGER } : {}),
     });
-    const { aud, sub, auth_time: authTime } = payload;
-    if (typeof aud !== "string" || sub === undefined || typeof authTime !== "number") return err("claims are missing");
-    return ok({ clientId: aud, email: sub, authenticatedAtSec: authTime });
+    const { aud, sub, auth_ms: authMs } = payload;
+    if (typeof aud !== "string" || sub === undefined || typeof authMs !== "number") return err("claims are missing");
+    return ok({ clientId: aud, email: sub, authenticatedAtMs: authMs });
   } catch (thrown) {
     if (thrown instanceof joseErrors.JOSEError || thrown instanceof TypeError) return err(thrown.message);
     throw thrown;
