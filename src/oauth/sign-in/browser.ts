@@ -1,0 +1,86 @@
+import type { Names } from "../../platform/names.ts";
+import { fromBase64Url, toBase64Url, utf8 } from "../../platform/encoding.ts";
+import { randomSecret } from "../../platform/random.ts";
+import type { AnyCall, OAuthContext } from "../context.ts";
+
+/**
+ * What a browser keeps for us: two cookies of 256 random bits each (contract 2.4).
+ *
+ *   browser   knows the browser again before anybody signed in. A form carries a token made of it (HMAC), so no other
+ *             site and no other browser can send the form, and nobody is signed in as somebody else behind their back.
+ *   session   stands for the sign-in; made anew by each one (session fixation), stored as its hash.
+ *
+ * `__Host-` lets neither another host of the domain nor plain http set them. On plain-http loopback the names have no
+ * such prefix, since browsers would refuse it there.
+ */
+export type CookieKind = "browser" | "session";
+
+export function readCookie(call: AnyCall, kind: CookieKind, names: Names): string | undefined {
+  const name = cookieName(call, kind, names);
+  for (const pair of (call.request.headers.get("cookie") ?? "").split(";")) {
+    const equals = pair.indexOf("=");
+    if (equals !== -1 && pair.slice(0, equals).trim() === name) {
+      const value = pair.slice(equals + 1).trim();
+      return fromBase64Url(value)?.length === 32 ? value : undefined;
+    }
+  }
+  return undefined;
+}
+
+/** Gone with the browser; how long a session lasts is the server's to know. */
+export const setCookie = (call: AnyCall, kind: CookieKind, value: string, names: Names): string =>
+  `${cookieName(call, kind, names)}=${value}; Path=/; HttpOnly; SameSite=Lax${isSecure(call) ? "; Secure" : ""}`;
+
+export const dropCookie = (call: AnyCall, kind: CookieKind, names: Names): string =>
+  `${setCookie(call, kind, "", names)}; Max-Age=0`;
+
+/** The answer with a cookie beside those that it sets already. */
+export function withCookie(response: Response, cookie: string | undefined): Response {
+  if (cookie !== undefined) response.headers.append("set-cookie", cookie);
+  return response;
+}
+
+export interface Browser {
+  /** What its cookie says, or will. */
+  readonly key: string;
+  /** Undefined where it has the cookie already. */
+  readonly cookie: string | undefined;
+}
+
+/** The browser as its cookie tells it, or one that gets a cookie with the answer. */
+export function knowBrowser(call: AnyCall, { names, random }: Pick<OAuthContext, "names" | "random">): Browser {
+  const known = readCookie(call, "browser", names);
+  if (known !== undefined) return { key: known, cookie: undefined };
+  const key = randomSecret(random);
+  return { key, cookie: setCookie(call, "browser", key, names) };
+}
+
+const CSRF = "csrf";
+
+export async function csrfToken(browserKey: string, { sealer }: Pick<OAuthContext, "sealer">): Promise<string> {
+  const [key] = await sealer.macKeys(CSRF);
+  if (key === undefined) throw new Error("a sealer has a key");
+  return toBase64Url(new Uint8Array(await crypto.subtle.sign("HMAC", key, utf8(browserKey))));
+}
+
+/** Whether the form was made for this very browser. */
+export async function isOwnForm(
+  browserKey: string | undefined,
+  token: string | undefined,
+  { sealer }: Pick<OAuthContext, "sealer">,
+): Promise<boolean> {
+  const mac = token === undefined ? undefined : fromBase64Url(token);
+  if (browserKey === undefined || mac === undefined) return false;
+  for (const key of await sealer.macKeys(CSRF))
+    if (await crypto.subtle.verify("HMAC", key, mac, utf8(browserKey))) return true;
+  return false;
+}
+
+/** Another site's page sent the request (Fetch Metadata); false where the browser does not say. */
+export const isCrossSite = (request: Request): boolean =>
+  ["cross-site", "same-site"].includes(request.headers.get("sec-fetch-site") ?? "");
+
+const isSecure = (call: AnyCall): boolean => call.url.protocol === "https:";
+
+const cookieName = (call: AnyCall, kind: CookieKind, names: Names): string =>
+  `${isSecure(call) ? "__Host-" : ""}${names.platform}_${kind}`;

@@ -1,0 +1,70 @@
+import { sha256Hex } from "../../platform/hash.ts";
+import { randomId, randomSecret } from "../../platform/random.ts";
+import type { AnyCall, OAuthContext } from "../context.ts";
+import type { UserRecord } from "../store/user-store.ts";
+import { dropCookie, readCookie, setCookie } from "./browser.ts";
+
+/**
+ * Sessions of browsers (contract 2.4).
+ *
+ *   none ──sign-in──▶ signed in ──12 h · /end_session · another sign-in in this browser──▶ over
+ *                         └── the user was disabled, or has another password: counts no more
+ *
+ * A sign-in always makes a new session with a new cookie and ends the one that the browser had. Tokens that a browser
+ * got live on by their own rules.
+ */
+const SESSION_LIFETIME_MS = 12 * 3_600_000;
+
+export interface Session {
+  readonly user: UserRecord;
+  readonly sid: string;
+  /** `default_idp`, `legacy_idp`, or the id of the identity provider that vouched for the user. */
+  readonly provider: string;
+  readonly authenticatedAtMs: number;
+}
+
+/** The session of the browser's cookie with its user's records: one round trip, none without a cookie. */
+export async function findSession(call: AnyCall, context: OAuthContext): Promise<Session | undefined> {
+  const cookie = readCookie(call, "session", context.names);
+  if (cookie === undefined) return undefined;
+  const found = await context.users.signedIn(await sha256Hex(cookie), call.nowMs);
+  return found !== undefined && found.authenticatedAtMs > found.user.signedOutAtMs ? found : undefined;
+}
+
+export interface NewSession {
+  readonly sid: string;
+  readonly cookie: string;
+}
+
+/** Undefined: the user was disabled, signed out or removed while signing in. */
+export async function startSession(
+  call: AnyCall,
+  { email, provider }: { readonly email: string; readonly provider: string },
+  context: OAuthContext,
+): Promise<NewSession | undefined> {
+  const { names, random } = context;
+  const secret = randomSecret(random);
+  const replaced = readCookie(call, "session", names);
+  const sid = randomId(random);
+  const started = await context.sessions.start(
+    {
+      idHash: await sha256Hex(secret),
+      email,
+      sid,
+      provider,
+      authenticatedAtMs: call.nowMs,
+      expiresAtMs: call.nowMs + SESSION_LIFETIME_MS,
+    },
+    replaced === undefined ? undefined : await sha256Hex(replaced),
+  );
+  if (!started) return undefined;
+  context.log.info("signed in", { requestId: call.requestId, user: email, provider, sessionId: sid });
+  return { sid, cookie: setCookie(call, "session", secret, names) };
+}
+
+/** Ends the browser's session; the cookie that makes the browser forget it. Without a session nothing happens. */
+export async function endSession(call: AnyCall, context: OAuthContext): Promise<string> {
+  const cookie = readCookie(call, "session", context.names);
+  if (cookie !== undefined) await context.sessions.end(await sha256Hex(cookie));
+  return dropCookie(call, "session", context.names);
+}
