@@ -3,6 +3,7 @@ import type { Env } from "./env.ts";
 import { createAuditTrail } from "./admin/audit.ts";
 import { createAdminRoutes } from "./admin/routes.ts";
 import { createEvents, type Events } from "./events/routes.ts";
+import { createRateLimit, unlimited } from "./http/rate-limit.ts";
 import type { HttpDeps } from "./http/mount.ts";
 import type { Route } from "./http/route.ts";
 import { createMedia, type Media } from "./media/routes.ts";
@@ -39,11 +40,14 @@ export function createDeps(env: Env): Deps {
 
   const { pathPrefix, publicUrl, operatorSecret } = config;
   const audit = createAuditTrail(db, log);
+  const limited = (binding: RateLimit) => (config.allowLoopback ? unlimited : createRateLimit(binding, log));
   const oauth = createOAuth({
     names,
     builtIn,
     db,
     loginAttempts: env.LOGIN_ATTEMPTS,
+    addressLimit: limited(env.ADDRESS_LIMIT),
+    clientLimit: limited(env.CLIENT_LIMIT),
     sealer,
     random,
     log,

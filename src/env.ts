@@ -11,6 +11,8 @@ export interface Env {
   readonly MEDIA_JOBS: Queue<VariantJob>;
   readonly TOPIC_LOG: DurableObjectNamespace<TopicLog>;
   readonly TOPIC_CONSUMER: DurableObjectNamespace<TopicConsumer>;
+  readonly ADDRESS_LIMIT: RateLimit;
+  readonly CLIENT_LIMIT: RateLimit;
   readonly LOGIN_ATTEMPTS: DurableObjectNamespace<LoginAttempts>;
 
   readonly PLATFORM: string;

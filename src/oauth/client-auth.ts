@@ -1,3 +1,4 @@
+import type { RateLimit } from "../http/rate-limit.ts";
 import { fromBase64, fromUtf8 } from "../platform/encoding.ts";
 import { equalDigests, sha256Hex } from "../platform/hash.ts";
 import { err, ok, type Result } from "../platform/result.ts";
@@ -48,10 +49,14 @@ export function readCredentials(
   return ok(basic);
 }
 
-/** Checks the secret; `entry` is what the directory says of these credentials. */
+/**
+ * Checks the secret; `entry` is what the directory says of these credentials. `limit` counts clients that proved
+ * themselves alone: nobody uses up what is somebody else's.
+ */
 export async function authenticateClient(
   credentials: Credentials,
   entry: Entry,
+  limit: RateLimit,
 ): Promise<Result<ClientRecord, OAuthFailure>> {
   const { client } = entry;
   const secrets = credentials.secrets.length === 0 ? [""] : credentials.secrets;
@@ -61,7 +66,8 @@ export async function authenticateClient(
   const matches = live.flatMap((digest) => given.map((one) => equalDigests(digest, one))).includes(true);
   if (client === undefined) return err(refused(`client ${credentials.clientId} is unknown or disabled`));
   if (credentials.secrets.length === 0) return err(refused(`client ${client.id} sent no secret`));
-  return matches ? ok(client) : err(refused(`wrong secret for client ${client.id}`));
+  if (!matches) return err(refused(`wrong secret for client ${client.id}`));
+  return (await limit.admits(client.id)) ? ok(client) : err(tooMany(client.id));
 }
 
 export const noCredentials = (): OAuthFailure =>
@@ -70,6 +76,10 @@ export const noCredentials = (): OAuthFailure =>
     "Client authentication is needed: send client_id and client_secret by HTTP Basic.",
     "no client credentials",
   );
+
+/** RFC 6749 has no code for 429; its word for "not now" is that of the authorization endpoint. */
+const tooMany = (clientId: string): OAuthFailure =>
+  failure("temporarily_unavailable", "There are too many requests of this client.", "rate limit", clientId);
 
 const refused = (reason: string): OAuthFailure => failure("invalid_client", "Client authentication failed.", reason);
 

@@ -1,6 +1,7 @@
 import { json } from "../http/route.ts";
 import type { Problem } from "../http/errors.ts";
 import { PROBLEM_TYPES } from "../http/errors.ts";
+import { RETRY_AFTER_SEC } from "../http/rate-limit.ts";
 import type { ProblemRenderer } from "../http/mount.ts";
 
 /**
@@ -24,6 +25,7 @@ const STATUS = {
   unauthorized_client: 400,
   unsupported_grant_type: 400,
   invalid_query_parameter: 400,
+  temporarily_unavailable: 429,
 } as const;
 
 export type OAuthErrorCode = keyof typeof STATUS;
@@ -36,15 +38,19 @@ export const failure = (
 ): OAuthFailure => ({ error, description, reason, actor });
 
 export function oauthError(given: OAuthFailure, docsUrl: string, requestId: string, realm: string): Response {
-  const challenge: Record<string, string> =
-    given.error === "invalid_client" ? { "www-authenticate": `Basic realm="${realm}", charset="UTF-8"` } : {};
-  return errorAnswer(STATUS[given.error], given.error, given.description, docsUrl, requestId, challenge);
+  const headers: Partial<Record<OAuthErrorCode, Record<string, string>>> = {
+    invalid_client: { "www-authenticate": `Basic realm="${realm}", charset="UTF-8"` },
+    temporarily_unavailable: { "retry-after": String(RETRY_AFTER_SEC) },
+  };
+  const status = STATUS[given.error];
+  return errorAnswer(status, given.error, given.description, docsUrl, requestId, headers[given.error] ?? {});
 }
 
 /** What `http/` refuses before an endpoint runs (method, size, format) and what failed inside, in the protocol's words. */
 export const renderOAuthProblem: ProblemRenderer = (given: Problem, docsUrl, requestId) => {
   const { status } = PROBLEM_TYPES[given.type];
-  const error = status === 503 ? "temporarily_unavailable" : status >= 500 ? "server_error" : "invalid_request";
+  const error =
+    status === 503 || status === 429 ? "temporarily_unavailable" : status >= 500 ? "server_error" : "invalid_request";
   return errorAnswer(status, error, given.message, docsUrl, requestId, {});
 };
 

@@ -55,6 +55,10 @@ export async function revoke(
 const authenticate = async (credentials: Credentials | undefined, context: OAuthContext, nowMs: number) =>
   credentials === undefined
     ? undefined
-    : authenticateClient(credentials, await context.directory.find(credentials.clientId, undefined, nowMs));
+    : authenticateClient(
+        credentials,
+        await context.directory.find(credentials.clientId, undefined, nowMs),
+        context.clientLimit,
+      );
 
 const endOf = (token: Principal): Ended => ({ kind: "token", key: token.tokenId, expiresSec: token.expiresAtSec });

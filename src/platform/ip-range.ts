@@ -18,6 +18,12 @@ export function isLoopbackIp(host: string): boolean {
 
 export const isIp = (host: string): boolean => readIpv4(host) !== undefined || readIpv6(host) !== undefined;
 
+/** Whom requests from an address are counted for: the address itself, of IPv6 the /64 that one customer has. */
+export function networkOf(address: string): string {
+  const v6 = readIpv6(`[${address.toLowerCase()}]`);
+  return v6 === undefined ? address : `${(v6 >> 64n).toString(16)}::/64`;
+}
+
 interface Range {
   readonly start: bigint;
   readonly bits: number;

@@ -12,7 +12,7 @@ export const clientCredentials: GrantStep = async ({ call, credentials, scopes: 
   const { names } = context;
   if (credentials === undefined) return err(noCredentials());
   const entry = await context.directory.find(credentials.clientId, request.tenant, call.nowMs);
-  const authenticated = await authenticateClient(credentials, entry);
+  const authenticated = await authenticateClient(credentials, entry, context.clientLimit);
   if (!authenticated.ok) return authenticated;
   const client = authenticated.value;
   if (!client.grantTypes.includes("client_credentials"))
