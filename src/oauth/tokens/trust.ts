@@ -1,9 +1,8 @@
 import type { Principal } from "../../http/auth.ts";
+import { sha256 } from "../../platform/hash.ts";
+import { toBase64Url } from "../../platform/encoding.ts";
 import type { Sealer } from "../../platform/seal.ts";
-import type { PublicJwk } from "../store/key-store.ts";
-import type { Ended, Revocation, SigningKeyRow, TrustStore } from "../store/trust-store.ts";
-import { signerOf } from "./key-life.ts";
-import { importVerifyKey, openPrivateKey, SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
+import type { Ended, PublicJwk, Revocation, SigningKeyRow, TrustStore } from "../store/trust-store.ts";
 
 /**
  * This isolate's copy of the signing keys and of the revocations (contract 2.1).
@@ -28,8 +27,8 @@ export interface Trust {
   signingKey(nowMs: number, alg: SigningAlg): Promise<{ readonly kid: string; readonly key: CryptoKey }>;
   /** True when the copy should be brought up to date beside a request that does not wait for it. */
   wantsRefresh(nowMs: number): boolean;
-  /** The public keys, newest first, of every algorithm: what is missing is made. */
-  publicKeys(nowMs: number): Promise<readonly PublicJwk[]>;
+  /** The public keys, newest first. */
+  publicKeys(): readonly PublicJwk[];
   /** Something was revoked by another statement: the next check asks D1. */
   changedBeside(): void;
   /** Ends tokens, grants or sessions everywhere, and in this isolate at once; with what is written in the same transaction. */
@@ -43,24 +42,45 @@ export interface IssuedToken extends Principal {
 }
 
 /** Contract 2.1; the ages for signing and the wait are ours. */
-const TRUST_AGE = { maxMs: 5_000, withoutD1Ms: 60_000, unknownKeyMs: 1_000, wantedMs: 60_000 } as const;
-/** An isolate may sign by a copy as old as this: for so long it goes on with a key that lost its turn. */
-export const SIGNING_COPY_MS = 600_000;
+const TRUST_AGE = {
+  maxMs: 5_000,
+  withoutD1Ms: 60_000,
+  unknownKeyMs: 1_000,
+  wantedMs: 60_000,
+  forSigningMs: 600_000,
+} as const;
 /** D1 that hangs is D1 that does not answer. */
 const D1_WAIT_MS = 5_000;
+export const ACCESS_TOKEN_ALG = "ES256";
+export const ID_TOKEN_ALG = "RS256";
+export type SigningAlg = typeof ACCESS_TOKEN_ALG | typeof ID_TOKEN_ALG;
+
+/** How WebCrypto names what signs, and the members of a public key that name it (RFC 7638). */
+const ALGORITHMS = {
+  ES256: {
+    webCrypto: { name: "ECDSA", namedCurve: "P-256" },
+    make: { name: "ECDSA", namedCurve: "P-256" },
+    members: ["crv", "kty", "x", "y"],
+  },
+  RS256: {
+    webCrypto: { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" },
+    make: {
+      name: "RSASSA-PKCS1-v1_5",
+      hash: "SHA-256",
+      modulusLength: 2048,
+      publicExponent: new Uint8Array([1, 0, 1]),
+    },
+    members: ["e", "kty", "n"],
+  },
+} as const;
+
 interface Key extends SigningKeyRow {
   /** Absent where this version does not know the algorithm: the key is published and nothing else here. */
   readonly verify: CryptoKey | undefined;
   sign?: CryptoKey;
 }
 
-/** `makeFirstKey` makes an algorithm's first key unless there is one. */
-export function createTrust(
-  store: TrustStore,
-  makeFirstKey: (alg: SigningAlg, nowMs: number) => Promise<void>,
-  sealer: Sealer,
-  onFault: (thrown: unknown) => void,
-): Trust {
+export function createTrust(store: TrustStore, sealer: Sealer, onFault: (thrown: unknown) => void): Trust {
   const keys = new Map<string, Key>();
   const revoked = new Map<string, Revocation>();
   let loadedAtMs = Number.NEGATIVE_INFINITY;
@@ -96,16 +116,10 @@ export function createTrust(
     if ((revoked.get(name)?.seq ?? -1) < row.seq) revoked.set(name, row);
   }
 
-  /** Two isolates may both find none: the database keeps the first, and both read it back. */
-  async function signerNow(alg: SigningAlg, nowMs: number): Promise<Key> {
-    const known = signerOf(keys.values(), alg, nowMs);
-    if (known !== undefined) return known;
-    await makeFirstKey(alg, nowMs);
-    await refresh(nowMs);
-    const made = signerOf(keys.values(), alg, nowMs);
-    if (made === undefined) throw new Error("no signing key after one was made");
-    return made;
-  }
+  const newestSigner = (nowMs: number, alg: SigningAlg): Key | undefined =>
+    [...keys.values()]
+      .filter((key) => key.alg === alg && key.signsFromMs <= nowMs)
+      .sort((a, b) => b.signsFromMs - a.signsFromMs)[0];
 
   const trust: Trust = {
     async ensure(nowMs, freshness) {
@@ -139,19 +153,21 @@ export function createTrust(
     },
 
     async signingKey(nowMs, alg) {
-      if (!isWithin(SIGNING_COPY_MS, nowMs)) await refresh(nowMs);
-      const key = await signerNow(alg, nowMs);
+      if (!isWithin(TRUST_AGE.forSigningMs, nowMs)) await refresh(nowMs);
+      if (newestSigner(nowMs, alg) === undefined) {
+        // Two isolates may both find none: the database keeps the first, and both read it back.
+        await store.addFirstKey(await makeKey(alg, sealer, nowMs), nowMs);
+        await refresh(nowMs);
+      }
+      const key = newestSigner(nowMs, alg);
+      if (key === undefined) throw new Error("no signing key after one was made");
       key.sign ??= await openPrivateKey(key, sealer);
       return { kid: key.kid, key: key.sign };
     },
 
     wantsRefresh: (nowMs) => !isWithin(TRUST_AGE.wantedMs, nowMs),
 
-    async publicKeys(nowMs) {
-      // Made by whoever asks first, so that a verifier finds every kind from the start; later asking only reads.
-      for (const alg of SIGNING_ALGS) await signerNow(alg, nowMs);
-      return [...keys.values()].sort((a, b) => b.createdAtMs - a.createdAtMs).map((key) => key.publicJwk);
-    },
+    publicKeys: () => [...keys.values()].sort((a, b) => b.signsFromMs - a.signsFromMs).map((key) => key.publicJwk),
 
     changedBeside() {
       changes += 1;
@@ -176,4 +192,36 @@ async function within<T>(waitMs: number, work: Promise<T>): Promise<T> {
   }
 }
 
+const isKnown = (alg: string): alg is SigningAlg => Object.hasOwn(ALGORITHMS, alg);
+
+/** Another version of the platform may have left keys of other algorithms beside ours. */
+const importVerifyKey = async ({ alg, publicJwk }: SigningKeyRow): Promise<CryptoKey | undefined> =>
+  isKnown(alg) ? crypto.subtle.importKey("jwk", publicJwk, ALGORITHMS[alg].webCrypto, false, ["verify"]) : undefined;
+
 const nameOf = (kind: Revocation["kind"], key: string): string => `${kind}:${key}`;
+
+async function makeKey(alg: SigningAlg, sealer: Sealer, nowMs: number): Promise<SigningKeyRow> {
+  const { make, members } = ALGORITHMS[alg];
+  const pair = (await crypto.subtle.generateKey(make, true, ["sign", "verify"])) as CryptoKeyPair;
+  const exported = (await exportJwk(pair.publicKey)) as unknown as Record<string, string>;
+  const named = Object.fromEntries(members.map((member) => [member, exported[member]]));
+  const kid = toBase64Url(await sha256(JSON.stringify(named))).slice(0, 16);
+  const publicJwk = { ...named, kid, alg, use: "sig" } as unknown as PublicJwk;
+  const sealedPrivateJwk = await sealer.seal(JSON.stringify(await exportJwk(pair.privateKey)), contextOf(kid));
+  return { kid, alg, publicJwk, sealedPrivateJwk, signsFromMs: nowMs };
+}
+
+async function openPrivateKey(key: SigningKeyRow, sealer: Sealer): Promise<CryptoKey> {
+  const jwk = await sealer.open(key.sealedPrivateJwk, contextOf(key.kid));
+  if (jwk === undefined)
+    throw new Error(`signing key ${key.kid} does not open: SEAL_KEYS lacks the key that sealed it`);
+  if (!isKnown(key.alg)) throw new Error(`signing key ${key.kid} is for ${key.alg}, which this version does not know`);
+  const { webCrypto } = ALGORITHMS[key.alg];
+  return crypto.subtle.importKey("jwk", JSON.parse(jwk) as JsonWebKey, webCrypto, false, ["sign"]);
+}
+
+const exportJwk = async (key: CryptoKey): Promise<JsonWebKey> =>
+  (await crypto.subtle.exportKey("jwk", key)) as JsonWebKey;
+
+/** A sealed key copied to another row does not open. */
+const contextOf = (kid: string): string => `signing_key:${kid}`;
