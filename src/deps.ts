@@ -56,6 +56,7 @@ export function createDeps(env: Env): Deps {
     pathPrefix,
     publicUrl,
     operatorSecret,
+    allowLoopback: config.allowLoopback,
   });
   const events = createEvents({
     names,
@@ -76,6 +77,7 @@ export function createDeps(env: Env): Deps {
     allowLoopback: config.allowLoopback,
     recordsChanged: oauth.recordsChanged,
     voidStatement: oauth.voidStatement,
+    sealProviderSecret: oauth.sealProviderSecret,
     topicsOf: events.topicsOf,
   });
   const media = createMedia({

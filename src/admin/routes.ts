@@ -6,6 +6,7 @@ import { auditRoute } from "./audit.ts";
 import { resourceRoutes, type ResourceDeps } from "./resource.ts";
 import { clientSecretRoute } from "./resources/client-secret.ts";
 import { clients } from "./resources/clients.ts";
+import { identityProviders } from "./resources/identity-providers.ts";
 import { members } from "./resources/members.ts";
 import { organizations } from "./resources/organizations.ts";
 import { packages } from "./resources/packages.ts";
@@ -34,6 +35,8 @@ export interface AdminDeps extends ResourceDeps {
     nowMs: number,
     when: "always" | "if changed",
   ): D1PreparedStatement;
+  /** Port to the OAuth room: the client secret of an identity provider, as its row holds it. */
+  sealProviderSecret(providerId: string, secret: string): Promise<string>;
   /** Port to the events room: some topics of an owner, a client's name, as rows `{kind, id}`. */
   topicsOf(owner: string, limit: number): D1PreparedStatement;
 }
@@ -51,6 +54,7 @@ export function createAdminRoutes(deps: AdminDeps): Route[] {
     ...resourceRoutes(services(deps), deps),
     ...resourceRoutes(packages(deps), deps),
     ...resourceRoutes(subscriptions(deps), deps),
+    ...resourceRoutes(identityProviders(deps), deps),
     auditRoute(deps.db),
   ];
 }

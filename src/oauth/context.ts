@@ -7,6 +7,7 @@ import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
 import type { Sealer } from "../platform/seal.ts";
 import type { Directory } from "./directory.ts";
+import type { Federation } from "./federation/federation.ts";
 import type { OAuthFailure } from "./failure.ts";
 import type { AuditTrail } from "../platform/audit.ts";
 import type { Pages } from "./ports.ts";
@@ -42,6 +43,7 @@ export interface OAuthContext {
   readonly accounts: Accounts;
   /** Requests of a client that proved itself. */
   readonly clientLimit: RateLimit;
+  readonly federation: Federation;
   readonly codes: CodeStore;
   readonly refreshGrants: RefreshStore;
   readonly audit: AuditTrail;

@@ -25,6 +25,7 @@ import type { Sealer } from "../platform/seal.ts";
 import type { AnyCall, OAuthContext } from "./context.ts";
 import { createDirectory } from "./directory.ts";
 import { oauthError } from "./failure.ts";
+import { createFederation } from "./federation/federation.ts";
 import type { AuditTrail } from "../platform/audit.ts";
 import type { Pages } from "./ports.ts";
 import type { LoginAttempts } from "./login-attempts.do.ts";
@@ -53,6 +54,8 @@ export interface OAuthDeps {
   readonly pathPrefix: string;
   readonly publicUrl: string;
   readonly operatorSecret: string;
+  /** Whether identity providers may be on loopback hosts and speak plain http. */
+  readonly allowLoopback: boolean;
   readonly audit: AuditTrail;
   readonly pages: Pages;
 }
@@ -68,9 +71,11 @@ export interface OAuth {
    * `if changed`: only when the statement before it changed a row.
    */
   voidStatement(kind: OwnerKind, key: string, nowMs: number, when: "always" | "if changed"): D1PreparedStatement;
+  /** The client secret of an identity provider, as its row holds it. */
+  sealProviderSecret(providerId: string, secret: string): Promise<string>;
   /** Forgets the failed sign-ins of an account and ends its block. */
   unlock(email: string): Promise<void>;
-  /** Forgets what is over and concerns nothing that lives: revocations, sessions. */
+  /** Forgets what is over and concerns nothing that lives: revocations, sessions, sign-ins that nobody finished. */
   sweep(nowMs: number): Promise<void>;
 }
 
@@ -89,6 +94,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
 
   const users = createUserStore(deps.db);
   const sessions = createSessionStore(deps.db);
+  const federation = createFederation(deps);
   const accounts = createAccounts({ users, attempts: deps.loginAttempts, audit, log, random });
 
   const noteRefusal: OAuthContext["noteRefusal"] = (call, action, { error, reason, actor }) => {
@@ -110,6 +116,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     sessions,
     accounts,
     clientLimit: deps.clientLimit,
+    federation,
     codes: createCodeStore(deps.db),
     refreshGrants: createRefreshStore(deps.db),
     audit,
@@ -133,14 +140,17 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     access: directory.access,
     recordsChanged() {
       directory.clear();
+      federation.providers.clear();
       trust.changedBeside();
     },
     voidStatement: (kind, key, nowMs, when) => trustStore.voidStatement(kind, key, allExpiredSec(nowMs), when),
+    sealProviderSecret: federation.providers.sealSecret,
     unlock: accounts.unlock,
     async sweep(nowMs) {
       const forget: readonly ((rows: number) => Promise<number>)[] = [
         (rows) => trustStore.forgetExpired(toSec(nowMs), rows),
         (rows) => sessions.forgetExpired(nowMs, rows),
+        (rows) => federation.forgetExpired(nowMs, rows),
       ];
       for (const rowsOf of forget)
         for (let step = 0; step < SWEEP.steps; step++) if ((await rowsOf(SWEEP.rows)) < SWEEP.rows) break;

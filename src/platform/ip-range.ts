@@ -33,12 +33,12 @@ const within = (address: bigint, { start, bits }: Range, width: number): boolean
   address >> BigInt(width - bits) === start >> BigInt(width - bits);
 
 /** `10.0.0.0/8` */
-function range(text: string): Range {
+function toRange(text: string): Range {
   const [address = "", bits = ""] = text.split("/");
   return { start: readIpv4(address) ?? readIpv6(`[${address}]`) ?? 0n, bits: Number(bits) };
 }
 
-const LOOPBACK_V4 = range("127.0.0.0/8");
+const LOOPBACK_V4 = toRange("127.0.0.0/8");
 const SPECIAL_V4 = [
   "0.0.0.0/8",
   "10.0.0.0/8",
@@ -54,10 +54,10 @@ const SPECIAL_V4 = [
   "198.51.100.0/24",
   "203.0.113.0/24",
   "224.0.0.0/3",
-].map(range);
+].map(toRange);
 /** Unicast addresses that were given out; all else is special or nobody's. */
-const GLOBAL_V6 = range("2000::/3");
-const SPECIAL_V6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"].map(range);
+const GLOBAL_V6 = toRange("2000::/3");
+const SPECIAL_V6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"].map(toRange);
 
 function readIpv4(host: string): bigint | undefined {
   const parts = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(host)?.slice(1).map(Number);

@@ -1,0 +1,70 @@
+import { toBase64Url } from "../../platform/encoding.ts";
+import { sha256 } from "../../platform/hash.ts";
+import { randomSecret } from "../../platform/random.ts";
+import { ok, type Result } from "../../platform/result.ts";
+import type { AnyCall, OAuthContext } from "../context.ts";
+import { faulty, type FederationFailure } from "./failure.ts";
+
+export type FederationContext = Pick<OAuthContext, "federation" | "random" | "issuerOf">;
+
+/** Parameters of the client's request that say something to whoever asks the user to sign in. */
+const PASSED_ON = ["login_hint", "ui_locales", "max_age"] as const;
+/** `consent` is about the client, whom the provider does not know. */
+const PROMPTS_PASSED_ON: readonly string[] = ["none", "login", "select_account"];
+
+export const isProvider = async (
+  id: string,
+  context: Pick<OAuthContext, "federation">,
+  nowMs: number,
+): Promise<boolean> => (await context.federation.providers.find(id, nowMs)) !== undefined;
+
+/** One for each provider, so that none can pass its answer off as another's (RFC 9700 4.4.2.2). */
+export const callbackAddress = (providerId: string, call: AnyCall, context: FederationContext): string =>
+  `${context.issuerOf(call).issuer}/callback/${providerId}`;
+
+/**
+ * Where the browser is sent to sign in. `request` is the authorization request, form-encoded, to go on with afterwards;
+ * `browserKey` the value of the browser's cookie, which has to be set with the answer at the latest.
+ */
+export async function beginFederation(
+  providerId: string,
+  { request, browserKey }: { readonly request: string; readonly browserKey: string },
+  call: AnyCall,
+  context: FederationContext,
+): Promise<Result<URL, FederationFailure>> {
+  const { federation, random } = context;
+  const provider = await federation.providers.find(providerId, call.nowMs);
+  if (provider === undefined) return faulty(`there is no identity provider ${providerId}`);
+  const metadata = await federation.metadata.of(provider.issuer, call.nowMs);
+  if (!metadata.ok) return metadata;
+
+  const [state, nonce, verifier] = [randomSecret(random), randomSecret(random), randomSecret(random)];
+  const { issuer, clientId } = provider;
+  const pending = { provider: providerId, issuer, clientId, nonce, verifier, request, begunAtMs: call.nowMs };
+  if (!(await federation.pending.add(state, browserKey, pending)))
+    return faulty(`the identity provider ${providerId} was removed`);
+
+  const asked = new URLSearchParams(request);
+  const url = new URL(metadata.value.authorizationEndpoint);
+  const parameters: Record<string, string | undefined> = {
+    response_type: "code",
+    client_id: clientId,
+    redirect_uri: callbackAddress(providerId, call, context),
+    scope: provider.scopes.join(" "),
+    state,
+    nonce,
+    code_challenge: toBase64Url(await sha256(verifier)),
+    code_challenge_method: "S256",
+    ...Object.fromEntries(PASSED_ON.map((name) => [name, asked.get(name) ?? undefined])),
+    prompt: promptsOf(request)
+      .filter((prompt) => PROMPTS_PASSED_ON.includes(prompt))
+      .join(" "),
+  };
+  for (const [name, value] of Object.entries(parameters))
+    if (value !== undefined && value !== "") url.searchParams.set(name, value);
+  return ok(url);
+}
+
+/** The values of `prompt` (OIDC Core 3.1.2.1). */
+export const promptsOf = (request: string): readonly string[] =>
+  (new URLSearchParams(request).get("prompt") ?? "").split(" ");

@@ -1,0 +1,88 @@
+import { mediaType } from "../../http/body.ts";
+import { fromUtf8 } from "../../platform/encoding.ts";
+import { ok, type Result } from "../../platform/result.ts";
+import { faulty, unreachable, type FederationFailure } from "./failure.ts";
+
+/** Our choice: a provider that takes longer, or says more, is treated as one that does not answer. */
+export const FETCH_LIMITS: FetchLimits = { timeoutMs: 5_000, maxBytes: 256 * 1024 };
+
+export interface FetchLimits {
+  /** From the request to the last byte of the body. */
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+}
+
+/** A JSON object that somebody else wrote: every member is to be checked. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export interface JsonAnswer {
+  /** 200 to 299, or 400 to 499. */
+  readonly status: number;
+  readonly body: JsonObject;
+}
+
+/** Asks a provider. Redirects are not followed: they would carry a code or a secret to an address that nobody checked. */
+export async function fetchJson(
+  address: string,
+  init: { readonly method?: "POST"; readonly headers?: Record<string, string>; readonly body?: URLSearchParams } = {},
+  limits: FetchLimits = FETCH_LIMITS,
+): Promise<Result<JsonAnswer, FederationFailure>> {
+  const { host } = new URL(address);
+  // Ends the body too, however slowly it drips.
+  const signal = AbortSignal.timeout(limits.timeoutMs);
+  try {
+    const headers = { accept: "application/json", ...init.headers };
+    const response = await fetch(address, { ...init, headers, redirect: "manual", signal });
+    const answer = await read(response, host, limits.maxBytes);
+    // What was not read would hold the connection.
+    if (!answer.ok && !response.bodyUsed) await response.body?.cancel();
+    return answer;
+  } catch (thrown) {
+    const why = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
+    return unreachable(`${host} does not answer: ${why}`);
+  }
+}
+
+async function read(
+  response: Response,
+  host: string,
+  maxBytes: number,
+): Promise<Result<JsonAnswer, FederationFailure>> {
+  const { status } = response;
+  if (status === 429 || status >= 500) return unreachable(`${host} answers ${status}`);
+  if (status < 200 || (status >= 300 && status < 400)) return faulty(`${host} redirects (${status})`);
+  const type = mediaType(response.headers.get("content-type"));
+  if (type !== "application/json" && !type.endsWith("+json"))
+    return faulty(`${host} answers ${status} without JSON as its content type`);
+  const bytes = await readAtMost(response, maxBytes);
+  if (bytes === undefined) return faulty(`${host} answers more than ${maxBytes} bytes`);
+  const body = parseObject(fromUtf8(bytes));
+  return body === undefined ? faulty(`${host} answers ${status} without a JSON object`) : ok({ status, body });
+}
+
+/** Undefined when there is more. */
+async function readAtMost(response: Response, maxBytes: number): Promise<Uint8Array | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    size += chunk.byteLength;
+    if (size > maxBytes) return undefined;
+    chunks.push(chunk);
+  }
+  const all = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    all.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return all;
+}
+
+function parseObject(text: string | undefined): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text ?? "");
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+  } catch {
+    return undefined;
+  }
+}

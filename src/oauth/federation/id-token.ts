@@ -1,0 +1,104 @@
+import { errors as joseErrors, jwtVerify, type JWTPayload, type JWTVerifyResult } from "jose";
+import { ok, type Result } from "../../platform/result.ts";
+import { denied, type FederationFailure } from "./failure.ts";
+import type { ProviderKeys } from "./keys.ts";
+
+/** Signatures that the provider alone can make. None with a shared secret, and not `none` (RFC 8725 3.1). */
+const ALGORITHMS = [
+  "RS256",
+  "RS384",
+  "RS512",
+  "PS256",
+  "PS384",
+  "PS512",
+  "ES256",
+  "ES384",
+  "ES512",
+  "Ed25519",
+  "EdDSA",
+];
+/** Clocks differ by so much at most. */
+const CLOCK_TOLERANCE_SEC = 60;
+/** A token for this sign-in was made while it was under way. */
+const MAX_AGE_SEC = 600;
+
+export interface ExpectedIdToken {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly nonce: string;
+  /** The user must have been asked at this time or later, in seconds; undefined: an older session will do. */
+  readonly authenticatedSinceSec: number | undefined;
+  /** Without `auth_time` the token is refused (the request had `max_age`, OIDC Core 3.1.3.7). */
+  readonly needsAuthTime: boolean;
+}
+
+export interface IdTokenClaims extends JWTPayload {
+  readonly sub: string;
+}
+
+/** Validates a provider's ID token (OIDC Core 3.1.3.7). */
+export async function verifyIdToken(
+  token: string,
+  expected: ExpectedIdToken,
+  keys: { readonly of: ProviderKeys["of"]; readonly jwksUri: string },
+  nowMs: number,
+): Promise<Result<IdTokenClaims, FederationFailure>> {
+  const known = await keys.of(keys.jwksUri, nowMs, "known");
+  if (!known.ok) return known;
+  const first = await verify(token, expected, known.value.find, nowMs);
+  if (first !== "no key fits" || !known.value.kept) return judged(first, expected);
+  // The provider may have changed its keys since: it is asked once more, and not again for this sign-in.
+  const renewed = await keys.of(keys.jwksUri, nowMs, "now");
+  if (!renewed.ok) return renewed;
+  return judged(await verify(token, expected, renewed.value.find, nowMs), expected);
+}
+
+type Verified = JWTVerifyResult | "no key fits" | Error;
+
+async function verify(
+  token: string,
+  { issuer, clientId }: ExpectedIdToken,
+  find: Parameters<typeof jwtVerify>[1],
+  nowMs: number,
+): Promise<Verified> {
+  try {
+    return await jwtVerify(token, find as never, {
+      algorithms: ALGORITHMS,
+      issuer,
+      audience: clientId,
+      currentDate: new Date(nowMs),
+      clockTolerance: CLOCK_TOLERANCE_SEC,
+      maxTokenAge: MAX_AGE_SEC,
+      requiredClaims: ["exp", "iat", "sub", "nonce"],
+    });
+  } catch (thrown) {
+    if (thrown instanceof joseErrors.JWKSNoMatchingKey || thrown instanceof joseErrors.JWSSignatureVerificationFailed)
+      return "no key fits";
+    // A key that cannot be imported is the provider's fault too.
+    if (thrown instanceof joseErrors.JOSEError || thrown instanceof TypeError || thrown instanceof DOMException)
+      return thrown;
+    throw thrown;
+  }
+}
+
+function judged(verified: Verified, expected: ExpectedIdToken): Result<IdTokenClaims, FederationFailure> {
+  if (verified === "no key fits") return denied("the ID token is signed with no key of the provider");
+  if (verified instanceof Error) return denied(`the ID token is refused: ${verified.message}`);
+  const fault = faultOf(verified, expected);
+  return fault === undefined ? ok(verified.payload as IdTokenClaims) : denied(`the ID token ${fault}`);
+}
+
+function faultOf({ payload, protectedHeader }: JWTVerifyResult, expected: ExpectedIdToken): string | undefined {
+  const { aud, azp, sub, nonce, auth_time: authTime } = payload;
+  // Another kind of token of the same provider (RFC 8725 3.11).
+  if (protectedHeader.typ !== undefined && !/^(application\/)?jwt$/i.test(protectedHeader.typ))
+    return "is of another type";
+  if (typeof aud !== "string" && aud?.length !== 1) return "is for somebody else too";
+  if (azp !== undefined && azp !== expected.clientId) return "was issued to somebody else";
+  if (nonce !== expected.nonce) return "has another nonce";
+  if (sub === undefined || sub === "") return "names nobody";
+  if (authTime === undefined && !expected.needsAuthTime) return undefined;
+  if (typeof authTime !== "number") return "does not say when the user signed in";
+  if (authTime + CLOCK_TOLERANCE_SEC < (expected.authenticatedSinceSec ?? authTime)) return "is of an older sign-in";
+  return undefined;
+}

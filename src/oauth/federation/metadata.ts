@@ -1,0 +1,73 @@
+import { FreshCache } from "../../platform/fresh-cache.ts";
+import { readOutsideAddress } from "../../platform/outside-address.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import { faulty, quoted, type FederationFailure } from "./failure.ts";
+import { fetchJson, type JsonObject } from "./fetch-json.ts";
+
+/** What a provider says of itself (OpenID Connect Discovery 1.0), as far as it is needed here. */
+export interface ProviderMetadata {
+  readonly authorizationEndpoint: string;
+  readonly tokenEndpoint: string;
+  readonly jwksUri: string;
+  readonly userinfoEndpoint: string | undefined;
+  /** How the platform proves itself at the token endpoint. */
+  readonly clientAuthentication: "client_secret_basic" | "client_secret_post";
+  /** Its answers to the browser name their issuer (RFC 9207). */
+  readonly namesIssuer: boolean;
+}
+
+export interface MetadataSource {
+  of(issuer: string, nowMs: number): Promise<Result<ProviderMetadata, FederationFailure>>;
+}
+
+/** Our choice: what a provider says of itself seldom changes. What failed is asked for again. */
+const CACHE = { ttlMs: 600_000, maxEntries: 100 } as const;
+
+export function createMetadataSource(allowLoopback: boolean): MetadataSource {
+  const cache = new FreshCache<string, Result<ProviderMetadata, FederationFailure>>({
+    ...CACHE,
+    keeps: (kept) => kept.ok,
+  });
+  return {
+    of: (issuer, nowMs) =>
+      cache.get(issuer, nowMs, async () => {
+        const answer = await fetchJson(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
+        if (!answer.ok) return answer;
+        if (answer.value.status >= 300) return faulty(`discovery at ${issuer} answers ${answer.value.status}`);
+        const metadata = readMetadata(answer.value.body, issuer, allowLoopback);
+        return metadata.ok ? metadata : faulty(`discovery at ${issuer}: ${metadata.error}`);
+      }),
+  };
+}
+
+/** Checks a discovery document. The issuer must be the registered one to the letter: this is what a mix-up stumbles over. */
+export function readMetadata(
+  document: JsonObject,
+  issuer: string,
+  allowLoopback: boolean,
+): Result<ProviderMetadata, string> {
+  if (document["issuer"] !== issuer) return err(`it is about the issuer ${quoted(String(document["issuer"]))}`);
+  const addresses = new Map<string, string>();
+  for (const name of ["authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint"]) {
+    const value = document[name];
+    if (value === undefined && name === "userinfo_endpoint") continue;
+    if (typeof value !== "string") return err(`${name} is missing`);
+    const address = readOutsideAddress(value, allowLoopback);
+    if (!address.ok) return err(`${name} ${address.error}`);
+    addresses.set(name, value);
+  }
+  // Absent means Basic (Discovery 3).
+  const methods = document["token_endpoint_auth_methods_supported"] ?? ["client_secret_basic"];
+  const method = (["client_secret_basic", "client_secret_post"] as const).find(
+    (known) => Array.isArray(methods) && methods.includes(known),
+  );
+  if (method === undefined) return err("its token endpoint takes no client secret");
+  return ok({
+    authorizationEndpoint: addresses.get("authorization_endpoint") ?? "",
+    tokenEndpoint: addresses.get("token_endpoint") ?? "",
+    jwksUri: addresses.get("jwks_uri") ?? "",
+    userinfoEndpoint: addresses.get("userinfo_endpoint"),
+    clientAuthentication: method,
+    namesIssuer: document["authorization_response_iss_parameter_supported"] === true,
+  });
+}

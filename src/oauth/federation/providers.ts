@@ -1,0 +1,30 @@
+import { FreshCache } from "../../platform/fresh-cache.ts";
+import type { Sealer } from "../../platform/seal.ts";
+import type { FederationStore, ProviderRow } from "../store/federation-store.ts";
+
+/** The providers that the operator registered, each kept 30 s in the isolate (contract 2.1), unknown ones too. */
+export interface Providers {
+  find(id: string, nowMs: number): Promise<ProviderRow | undefined>;
+  /** Undefined when it was sealed under a key that is not configured any more. */
+  secretOf(provider: ProviderRow): Promise<string | undefined>;
+  /** For the operator service, which stores what this gives. */
+  sealSecret(id: string, secret: string): Promise<string>;
+  clear(): void;
+}
+
+const CACHE = { ttlMs: 30_000, maxEntries: 1_000 } as const;
+/** What does not look like an id is unknown without being looked up. */
+const ID = /^[A-Za-z0-9._-]{1,64}$/;
+
+export function createProviders(store: FederationStore, sealer: Sealer): Providers {
+  const cache = new FreshCache<string, ProviderRow | undefined>(CACHE);
+  return {
+    find: async (id, nowMs) => (ID.test(id) ? cache.get(id, nowMs, () => store.provider(id)) : undefined),
+    secretOf: ({ id, sealedClientSecret }) => sealer.open(sealedClientSecret, contextOf(id)),
+    sealSecret: (id, secret) => sealer.seal(secret, contextOf(id)),
+    clear: () => cache.clear(),
+  };
+}
+
+/** A sealed secret copied to another provider's row does not open. */
+const contextOf = (id: string): string => `identity_provider:${id}`;

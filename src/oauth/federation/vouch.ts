@@ -1,0 +1,109 @@
+import { utf8, toBase64 } from "../../platform/encoding.ts";
+import { normalizeEmail } from "../../platform/email.ts";
+import { toSec } from "../../platform/clock.ts";
+import { ok, type Result } from "../../platform/result.ts";
+import type { AnyCall } from "../context.ts";
+import type { ProviderRow } from "../store/federation-store.ts";
+import { callbackAddress, promptsOf, type FederationContext } from "./begin.ts";
+import { denied, faulty, quoted, type FederationFailure } from "./failure.ts";
+import { fetchJson, type JsonObject } from "./fetch-json.ts";
+import { verifyIdToken, type ExpectedIdToken, type IdTokenClaims } from "./id-token.ts";
+import type { ProviderMetadata } from "./metadata.ts";
+import type { PendingSignIn } from "./pending.ts";
+
+/** What a provider answers a code with. */
+interface Tokens {
+  readonly idToken: string;
+  /** Undefined where it is no bearer token: it is of no use then. */
+  readonly accessToken: string | undefined;
+}
+
+/** The normalised e-mail address of the user whom the provider vouches for by this code. */
+export async function vouch(
+  code: string,
+  pending: PendingSignIn,
+  { provider, metadata }: { readonly provider: ProviderRow; readonly metadata: ProviderMetadata },
+  call: AnyCall,
+  context: FederationContext,
+): Promise<Result<string, FederationFailure>> {
+  const secret = await context.federation.providers.secretOf(provider);
+  if (secret === undefined) return faulty("the client secret does not open: SEAL_KEYS lacks the key that sealed it");
+  const redirectUri = callbackAddress(provider.id, call, context);
+  const tokens = await exchange(code, { ...pending, redirectUri, secret }, metadata);
+  if (!tokens.ok) return tokens;
+  const keys = { of: context.federation.keys.of, jwksUri: metadata.jwksUri };
+  const claims = await verifyIdToken(tokens.value.idToken, expectedOf(pending), keys, call.nowMs);
+  if (!claims.ok) return claims;
+  return findEmail(claims.value, tokens.value.accessToken, metadata);
+}
+
+/** The client's wish for a fresh sign-in holds at the provider too; whether it was heard shows in `auth_time`. */
+function expectedOf({ issuer, clientId, nonce, request, begunAtMs }: PendingSignIn): ExpectedIdToken {
+  const maxAge = new URLSearchParams(request).get("max_age") ?? "";
+  const maxAgeSec = promptsOf(request).includes("login") ? 0 : maxAge === "" ? undefined : Number(maxAge);
+  const authenticatedSinceSec = maxAgeSec === undefined ? undefined : toSec(begunAtMs) - maxAgeSec;
+  return { issuer, clientId, nonce, authenticatedSinceSec, needsAuthTime: maxAge !== "" };
+}
+
+/** Code → tokens (RFC 6749 4.1.3). */
+async function exchange(
+  code: string,
+  from: PendingSignIn & { readonly redirectUri: string; readonly secret: string },
+  metadata: ProviderMetadata,
+): Promise<Result<Tokens, FederationFailure>> {
+  const body = new URLSearchParams({
+    grant_type: "authorization_code",
+    code,
+    redirect_uri: from.redirectUri,
+    code_verifier: from.verifier,
+  });
+  const headers: Record<string, string> = {};
+  if (metadata.clientAuthentication === "client_secret_post") {
+    body.set("client_id", from.clientId);
+    body.set("client_secret", from.secret);
+  } else {
+    headers["authorization"] = `Basic ${toBase64(utf8(`${formEncode(from.clientId)}:${formEncode(from.secret)}`))}`;
+  }
+  const answer = await fetchJson(metadata.tokenEndpoint, { method: "POST", headers, body });
+  if (!answer.ok) return answer;
+  const { status, body: tokens } = answer.value;
+  if (status >= 300) {
+    const reason = `the token endpoint answers ${status} ${quoted(String(tokens["error"]))}`;
+    return tokens["error"] === "invalid_grant" ? denied(reason) : faulty(reason);
+  }
+  const { id_token: idToken, access_token: accessToken, token_type: type } = tokens;
+  if (typeof idToken !== "string") return faulty("the token endpoint answers without an ID token");
+  const isBearer = typeof accessToken === "string" && typeof type === "string" && type.toLowerCase() === "bearer";
+  return ok({ idToken, accessToken: isBearer ? accessToken : undefined });
+}
+
+/** Id and secret are form-urlencoded before they are joined (RFC 6749 2.3.1). */
+const formEncode = (text: string): string => new URLSearchParams({ "": text }).toString().slice(1);
+
+/** The e-mail is the ID token's, or userinfo's where the ID token is silent; address and verification from one place. */
+async function findEmail(
+  claims: IdTokenClaims,
+  accessToken: string | undefined,
+  { userinfoEndpoint }: ProviderMetadata,
+): Promise<Result<string, FederationFailure>> {
+  if (claims["email"] !== undefined && claims["email_verified"] !== undefined) return readEmail(claims);
+  if (userinfoEndpoint === undefined || accessToken === undefined)
+    return denied("the ID token has no e-mail with its verification, and there is no userinfo to ask");
+  const answer = await fetchJson(userinfoEndpoint, { headers: { authorization: `Bearer ${accessToken}` } });
+  if (!answer.ok) return answer;
+  const { status, body } = answer.value;
+  if (status >= 300) return faulty(`userinfo answers ${status}`);
+  // Or else one user's access token beside another's ID token would make the one the other (OIDC Core 5.3.2).
+  if (body["sub"] !== claims.sub) return denied("userinfo is about another user than the ID token");
+  return readEmail(body);
+}
+
+function readEmail({ email, email_verified: verified }: JsonObject): Result<string, FederationFailure> {
+  if (typeof email !== "string") return denied("the provider names no e-mail address");
+  if (verified !== true) return denied("the provider has not verified the e-mail address");
+  const normalized = normalizeEmail(email);
+  // What only Unicode makes equal to a user's address is another mailbox: that one was verified, not this.
+  if (normalized === undefined || normalized !== email.trim().replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()))
+    return denied("the provider's e-mail address is none, or not written in its normal form");
+  return ok(normalized);
+}
