@@ -21,6 +21,25 @@ export interface Authorization {
   readonly authenticatedAtMs: number;
 }
 
+/** The scope that says where the tokens are for. */
+export const placeScope = ({ tenant, org }: Pick<Authorization, "tenant" | "org">, names: Names): string =>
+  names.scope(tenant !== "" ? `tenant=${tenant}` : org !== "" ? `org=${org}` : "no_tenant");
+
+/** What was just granted, as what may be granted again. `scopes` are those that the answer shows. */
+export const authorizationOf = (
+  { scopes, ...place }: Pick<Authorization, "tenant" | "tenantExplicit" | "org" | "scopes">,
+  { sessionId, authenticatedAtMs }: Pick<Authorization, "sessionId" | "authenticatedAtMs">,
+  names: Names,
+): Authorization => ({
+  tenant: place.tenant,
+  tenantExplicit: place.tenantExplicit,
+  org: place.org,
+  openid: scopes.includes("openid"),
+  scopes: scopes.filter((scope) => scope !== "openid" && scope !== placeScope(place, names)),
+  sessionId,
+  authenticatedAtMs,
+});
+
 /**
  * What may be asked for now (RFC 6749 6): no scope parameter, or one that names where the token is for alone, means all
  * that was authorized; everything named must have been authorized.

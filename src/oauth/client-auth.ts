@@ -15,8 +15,9 @@ import type { Parameters } from "./form.ts";
 export interface Credentials {
   readonly clientId: string;
   /**
-   * None: the client names itself and proves nothing. Two: a Basic header whose secret reads differently as it stands
-   * and form-decoded; RFC 6749 wants the second, the specification and most tools send the first.
+   * None, or an empty one (RFC 6749 2.3.1): the client names itself and proves nothing. Two: a Basic header whose
+   * secret reads differently as it stands and form-decoded; RFC 6749 wants the second, the specification and most tools
+   * send the first.
    */
   readonly secrets: readonly string[];
 }
@@ -70,6 +71,28 @@ export async function authenticateClient(
   return (await limit.admits(client.id)) ? ok(client) : err(tooMany(client.id));
 }
 
+/** The client of a request. */
+export interface Caller {
+  readonly client: ClientRecord;
+  /** It proved itself by a secret. */
+  readonly authenticated: boolean;
+  /** When its records were read, by the database's clock. */
+  readonly asOfMs: number;
+}
+
+/** Like `authenticateClient`, and a client that is registered as one without a secret names itself without one. */
+export async function identifyClient(
+  credentials: Credentials,
+  entry: Entry,
+  limit: RateLimit,
+): Promise<Result<Caller, OAuthFailure>> {
+  const { client, asOfMs } = entry;
+  const authenticated = await authenticateClient(credentials, entry, limit);
+  if (authenticated.ok) return ok({ client: authenticated.value, authenticated: true, asOfMs });
+  const named = client?.confidential === false && credentials.secrets.length === 0;
+  return named ? ok({ client, authenticated: false, asOfMs }) : authenticated;
+}
+
 export const noCredentials = (): OAuthFailure =>
   failure(
     "invalid_client",
@@ -92,7 +115,7 @@ function readBasic(header: string): Credentials | undefined {
   const clientId = formDecode(text.slice(0, colon));
   if (clientId === undefined) return undefined;
   const raw = text.slice(colon + 1);
-  return { clientId, secrets: [...new Set([raw, formDecode(raw) ?? raw])] };
+  return { clientId, secrets: raw === "" ? [] : [...new Set([raw, formDecode(raw) ?? raw])] };
 }
 
 /** Id and secret are form-urlencoded before they are joined (RFC 6749 2.3.1). */

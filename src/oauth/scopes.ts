@@ -31,6 +31,8 @@ export interface ScopeRequest {
   readonly named: readonly string[];
   /** No scope that is granted by name was asked for: everything that is grantable is meant. */
   readonly everything: boolean;
+  /** Everything is no more than what these cover: what was authorized before. */
+  readonly within?: readonly string[];
 }
 
 /** Why a scope was refused: `scope` is named to the caller, `reason` is for the log and the operator. */
@@ -120,7 +122,7 @@ export interface RoleScopes {
  * `client` is undefined where a user signs in without one: then nothing but the user's roles limits the scopes.
  */
 export function grantScopes(
-  request: Pick<ScopeRequest, "everything" | "named">,
+  request: Pick<ScopeRequest, "everything" | "named" | "within">,
   client: ClientRights | undefined,
   tenant: Pick<TenantRights, "id" | "services">,
   builtIn: BuiltIn,
@@ -134,6 +136,7 @@ export function grantScopes(
     ...(client === undefined ? [] : [{ scopes: client.scopes, reason: `client ${client.id} does not list` }]),
     { scopes: offered, reason: `tenant ${tenant.id} may use no service that has` },
     ...(roles === undefined ? [] : [{ scopes: roles.scopes, reason: `no role of ${roles.user} there holds` }]),
+    ...(request.within === undefined ? [] : [{ scopes: request.within, reason: "the user did not authorize" }]),
   ];
   if (request.everything) return ok(limits.map((limit) => limit.scopes).reduce(everyMeeting));
   for (const scope of request.named) {

@@ -18,6 +18,17 @@ export interface StoredCode extends CodeRecord {
 export interface CodeStore {
   add(code: CodeRecord): Promise<void>;
   find(codeHash: string): Promise<StoredCode | undefined>;
+  /**
+   * Redeems the code unless it was redeemed, and makes its refresh grant where one is wanted. True for one caller alone:
+   * an attempt whose answer was lost may be repeated under the same name.
+   */
+  redeem(codeHash: string, redemption: Redemption, nowMs: number): Promise<boolean>;
+}
+
+export interface Redemption {
+  /** Names the attempt. */
+  readonly id: string;
+  readonly refresh: { readonly tokenHash: string; readonly authorization: Authorization } | undefined;
 }
 
 const ADD = `
@@ -28,6 +39,15 @@ const FIND = `
   SELECT code_hash, grant_id, client, email, redirect_uri, code_challenge, code_challenge_method, nonce, authorization,
     expires_at, redemption
   FROM authorization_code WHERE code_hash = ?1`;
+const ADD_REFRESH_GRANT = `
+  INSERT INTO refresh_grant (id, client, email, authorization, created_at, last_used_at)
+  SELECT grant_id, client, email, ?2, ?3, ?3 FROM authorization_code WHERE code_hash = ?1 AND redemption IS NULL`;
+const ADD_REFRESH_TOKEN = `
+  INSERT INTO refresh_token (token_hash, grant_id, created_at)
+  SELECT ?2, grant_id, ?3 FROM authorization_code WHERE code_hash = ?1 AND redemption IS NULL`;
+/** Last: what goes with a redemption is made while there is none. */
+const REDEEM = `
+  UPDATE authorization_code SET redemption = ?2 WHERE code_hash = ?1 AND (redemption IS NULL OR redemption = ?2)`;
 
 type Row = Record<string, string | number | null>;
 
@@ -45,6 +65,17 @@ export function createCodeStore(db: D1Database): CodeStore {
     async find(codeHash) {
       const row = await db.prepare(FIND).bind(codeHash).first<Row>();
       return row === null ? undefined : toStoredCode(row);
+    },
+    async redeem(codeHash, { id, refresh }, nowMs) {
+      const made =
+        refresh === undefined
+          ? []
+          : [
+              db.prepare(ADD_REFRESH_GRANT).bind(codeHash, JSON.stringify(refresh.authorization), nowMs),
+              db.prepare(ADD_REFRESH_TOKEN).bind(codeHash, refresh.tokenHash, nowMs),
+            ];
+      const results = await db.batch([...made, db.prepare(REDEEM).bind(codeHash, id)]);
+      return (results.at(-1)?.meta.changes ?? 0) > 0;
     },
   };
 }

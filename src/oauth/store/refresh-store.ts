@@ -34,6 +34,8 @@ export interface RefreshStore {
    * when the grant has ended. May be repeated.
    */
   use(tokenHash: string, successor: Successor | undefined, nowMs: number): Promise<StoredRefreshToken | undefined>;
+  /** Removes grants with all their tokens, as a part of the caller's transaction. */
+  removeStatement(grantIds: readonly string[]): D1PreparedStatement;
 }
 
 const ADD_GRANT = `
@@ -56,6 +58,7 @@ const ADD_SUCCESSOR = `
 const TOUCH = `
   UPDATE refresh_grant SET last_used_at = max(last_used_at, ?2)
   WHERE id = (SELECT grant_id FROM refresh_token WHERE token_hash = ?1)`;
+const REMOVE = `DELETE FROM refresh_grant WHERE id IN (SELECT value FROM json_each(?1))`;
 
 type Row = Record<string, string | number | null>;
 
@@ -85,6 +88,7 @@ export function createRefreshStore(db: D1Database): RefreshStore {
       const row = results.at(-1)?.results[0];
       return row === undefined ? undefined : toStoredToken(row);
     },
+    removeStatement: (grantIds) => db.prepare(REMOVE).bind(JSON.stringify(grantIds)),
   };
 }
 

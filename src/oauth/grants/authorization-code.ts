@@ -1,0 +1,88 @@
+import { StoreUnavailable } from "../../platform/database.ts";
+import { sha256Hex } from "../../platform/hash.ts";
+import { randomId, randomSecret } from "../../platform/random.ts";
+import { err, ok } from "../../platform/result.ts";
+import type { Caller } from "../client-auth.ts";
+import { endGrants } from "../end-grants.ts";
+import { failure } from "../failure.ts";
+import { needsPkce, verifies } from "../pkce.ts";
+import type { CodeStore, Redemption, StoredCode } from "../store/code-store.ts";
+import { grantAuthorized, invalidGrant } from "./authorized.ts";
+import { clientOf } from "./client-of.ts";
+import type { GrantStep, TokenRequest } from "./granted.ts";
+
+/**
+ * A client redeems a code (RFC 6749 4.1.3, contract 2.3). Every check comes before the one conditional write, so a request
+ * that fails leaves the code as it was. The code that was redeemed before ends its grant, whoever of its client's presents
+ * it and with whatever verifier: one of the two stole it.
+ */
+export const authorizationCodeGrant: GrantStep = async (request, context) => {
+  const { call, parameters, scopes, sessionId } = request;
+  const caller = await clientOf(request, "authorization_code", context);
+  if (!caller.ok) return caller;
+  const { client } = caller.value;
+  const text = parameters.get("code");
+  if (text === undefined) return err(failure("invalid_request", "code is missing.", undefined, client.id));
+  const code = await context.codes.find(await sha256Hex(text));
+  if (code === undefined) return err(invalidGrant("the code is unknown", client.id));
+  if (code.clientId !== client.id) return err(invalidGrant(`the code is for client ${code.clientId}`, client.id));
+
+  const replayed = async () => {
+    const why = { actor: client.id, action: "token", reason: "a code was used twice: its grant ends" };
+    await endGrants([code.grantId], why, call, context);
+    return err(invalidGrant("the code was used already", client.id));
+  };
+  if (code.redeemed) return replayed();
+  const fault = await faultOf(code, request, caller.value);
+  if (fault !== undefined) return err(invalidGrant(fault, client.id));
+  const again = await grantAuthorized(caller.value, code, scopes, context, call.nowMs);
+  if (!again.ok) return again;
+
+  const { granted, authorization } = again.value;
+  const refreshToken = client.grantTypes.includes("refresh_token") ? randomSecret(context.random) : undefined;
+  const refresh = refreshToken === undefined ? undefined : { tokenHash: await sha256Hex(refreshToken), authorization };
+  const redemption = { id: randomId(context.random), refresh };
+  if (!(await redeemTwice(context.codes, code.codeHash, redemption, call.nowMs))) return replayed();
+  return ok({
+    granted,
+    sessionId: sessionId ?? authorization.sessionId,
+    grantId: code.grantId,
+    refreshToken,
+    idToken: { authenticatedAtMs: authorization.authenticatedAtMs, nonce: code.nonce },
+  });
+};
+
+/** Why the code is not good for this request; the texts are for the operator. */
+async function faultOf(
+  code: StoredCode,
+  { call, parameters }: TokenRequest,
+  { client }: Caller,
+): Promise<string | undefined> {
+  if (call.nowMs >= code.expiresAtMs) return "the code has expired";
+  // The same text, or none in both requests: RFC 6749 4.1.3.
+  if (parameters.get("redirect_uri") !== code.redirectUri) return "another redirect_uri than in the authorization";
+  const verifier = parameters.get("code_verifier");
+  const { challenge } = code;
+  if (challenge === undefined) {
+    if (needsPkce(client)) return "the client needs PKCE";
+    // RFC 9700 4.8.2: somebody took the challenge out of the authorization request.
+    return verifier === undefined ? undefined : "a code_verifier, and no code_challenge before";
+  }
+  if (verifier === undefined) return "the code_verifier is missing";
+  return (await verifies(verifier, challenge)) ? undefined : "the code_verifier does not fit";
+}
+
+/** A write whose answer was lost is tried again: under the same name it is done once, and who did it is known. */
+async function redeemTwice(
+  codes: CodeStore,
+  codeHash: string,
+  redemption: Redemption,
+  nowMs: number,
+): Promise<boolean> {
+  try {
+    return await codes.redeem(codeHash, redemption, nowMs);
+  } catch (thrown) {
+    if (!(thrown instanceof StoreUnavailable)) throw thrown;
+    return codes.redeem(codeHash, redemption, nowMs);
+  }
+}

@@ -1,0 +1,92 @@
+import { err, ok, type Result } from "../../platform/result.ts";
+import { narrow, type Authorization } from "../authorization.ts";
+import type { Caller } from "../client-auth.ts";
+import type { OAuthContext } from "../context.ts";
+import { failure, type OAuthFailure } from "../failure.ts";
+import type { ScopeRefusal, ScopeRequest } from "../scopes.ts";
+import { refusedScope, type Granted } from "./granted.ts";
+import { grantForUser, type UserGrantRefusal } from "./user-grant.ts";
+
+/** What a user authorized a client to do, some time ago. */
+export interface Authorized {
+  readonly email: string;
+  readonly authorization: Authorization;
+}
+
+export interface GrantedAgain {
+  readonly granted: Granted;
+  /** What later tokens of the grant may have: as much as this one was asked for, never more. */
+  readonly authorization: Authorization;
+}
+
+/**
+ * What was authorized, as far as it is asked for now and still holds: the user, memberships, roles and subscriptions are
+ * checked as if the user signed in this moment (contract 2.2).
+ *
+ *   no scope asked for ──▶ everything that was authorized and is still there
+ *   scopes asked for   ──▶ exactly these, or a refusal that names one
+ *   the user's place is gone, or the sign-in counts no more ──▶ the grant is not valid
+ */
+export async function grantAuthorized(
+  caller: Caller,
+  { email, authorization }: Authorized,
+  asked: ScopeRequest,
+  context: OAuthContext,
+  nowMs: number,
+): Promise<Result<GrantedAgain, OAuthFailure>> {
+  const { client, authenticated, asOfMs } = caller;
+  const narrowed = narrow(authorization, asked, context.names);
+  if (!narrowed.ok) return err(refusedScope(narrowed.error));
+  const user = await context.users.find(email);
+  if (user === undefined) return err(invalidGrant(`user ${email} is unknown or disabled`, client.id));
+  if (authorization.authenticatedAtMs <= user.signedOutAtMs)
+    return err(invalidGrant(`the sign-in of ${email} counts no more`, client.id));
+
+  const scopes = requestAgain(authorization, narrowed.value, asked.everything);
+  const granted = await grantForUser(
+    { client, clientAuthenticated: authenticated, user, scopes, defaultTenant: "of-client" },
+    context,
+    nowMs,
+  );
+  if (!granted.ok) return err(refusedAgain(granted.error, asked, client.id));
+  const tenantExplicit = authorization.tenantExplicit || asked.tenant !== undefined;
+  const recordsAsOfMs = Math.min(granted.value.recordsAsOfMs, asOfMs);
+  return ok({
+    granted: { ...granted.value, tenantExplicit, recordsAsOfMs },
+    authorization: { ...authorization, ...narrowed.value, tenantExplicit },
+  });
+}
+
+/** What was authorized, as the request for scopes that would get it. */
+const requestAgain = (
+  { tenant, org }: Authorization,
+  { openid, scopes }: Pick<Authorization, "openid" | "scopes">,
+  everything: boolean,
+): ScopeRequest => ({
+  tenant: tenant === "" ? undefined : tenant,
+  organization: org === "" ? undefined : org,
+  noTenant: tenant + org === "",
+  openid,
+  named: scopes,
+  everything,
+  within: scopes,
+});
+
+/** A refusal of something that the caller named names it; what the grant stands on is its own affair. */
+function refusedAgain(refusal: UserGrantRefusal, asked: ScopeRequest, clientId: string): OAuthFailure {
+  if (refusal.kind !== "scope") return invalidGrant(refusal.kind, clientId);
+  return isNamed(refusal.refusal, asked)
+    ? refusedScope(refusal.refusal)
+    : invalidGrant(refusal.refusal.reason, clientId);
+}
+
+const isNamed = ({ scope }: ScopeRefusal, asked: ScopeRequest): boolean =>
+  scope === undefined ||
+  asked.named.includes(scope) ||
+  asked.tenant !== undefined ||
+  asked.organization !== undefined ||
+  asked.noTenant;
+
+/** Everything about a code or a refresh token that is not good: one text for the caller, the reason for the operator. */
+export const invalidGrant = (reason: string, clientId: string): OAuthFailure =>
+  failure("invalid_grant", "The grant is not valid, has expired, was used already or was revoked.", reason, clientId);

@@ -1,0 +1,27 @@
+import { err, type Result } from "../../platform/result.ts";
+import { identifyClient, noCredentials, type Caller } from "../client-auth.ts";
+import type { OAuthContext } from "../context.ts";
+import { failure, type OAuthFailure } from "../failure.ts";
+import type { TokenRequest } from "./granted.ts";
+
+/** The client of a grant that a user gave it: known, authenticated where it has a secret, and registered for the grant. */
+export async function clientOf(
+  { call, credentials }: TokenRequest,
+  grantType: string,
+  context: OAuthContext,
+): Promise<Result<Caller, OAuthFailure>> {
+  if (credentials === undefined) return err(noCredentials());
+  const entry = await context.directory.find(credentials.clientId, undefined, call.nowMs);
+  const caller = await identifyClient(credentials, entry, context.clientLimit);
+  if (!caller.ok) return caller;
+  const { client } = caller.value;
+  if (client.grantTypes.includes(grantType)) return caller;
+  return err(
+    failure(
+      "unauthorized_client",
+      "The client is not registered for this grant.",
+      `client ${client.id}: ${grantType}`,
+      client.id,
+    ),
+  );
+}

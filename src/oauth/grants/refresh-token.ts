@@ -1,0 +1,59 @@
+import { sha256Hex } from "../../platform/hash.ts";
+import { err, ok } from "../../platform/result.ts";
+import { endGrants } from "../end-grants.ts";
+import { failure } from "../failure.ts";
+import { makeSuccessor, openSuccessor, standingOf } from "../refresh-rotation.ts";
+import { grantAuthorized, invalidGrant } from "./authorized.ts";
+import { clientOf } from "./client-of.ts";
+import type { GrantStep } from "./granted.ts";
+
+/**
+ * A client uses a refresh token (RFC 6749 6, contract 2.3). What was authorized is checked again first, so a request that
+ * fails leaves the token as it was; then one write uses it, and the row tells which token stands for the grant from now on.
+ * A lost answer is asked for again with the same token.
+ */
+export const refreshTokenGrant: GrantStep = async (request, context) => {
+  const { call, parameters, scopes, sessionId } = request;
+  const { nowMs } = call;
+  const caller = await clientOf(request, "refresh_token", context);
+  if (!caller.ok) return caller;
+  const { client } = caller.value;
+  const presented = parameters.get("refresh_token");
+  if (presented === undefined)
+    return err(failure("invalid_request", "refresh_token is missing.", undefined, client.id));
+  const tokenHash = await sha256Hex(presented);
+  const found = await context.refreshGrants.find(tokenHash);
+  if (found === undefined) return err(invalidGrant("the refresh token is unknown or was revoked", client.id));
+  const { grant } = found;
+  if (grant.clientId !== client.id)
+    return err(invalidGrant(`the refresh token is for client ${grant.clientId}`, client.id));
+
+  const spent = async () => {
+    const why = { actor: client.id, action: "token", reason: "a refresh token was used twice: its grant ends" };
+    await endGrants([grant.id], why, call, context);
+    return err(invalidGrant("the refresh token was used already", client.id));
+  };
+  const before = standingOf(found, nowMs);
+  if (before.kind === "spent") return spent();
+  const again = await grantAuthorized(caller.value, grant, scopes, context, nowMs);
+  if (!again.ok) return again;
+
+  const rotates = before.kind === "living" && !client.confidential;
+  const successor = rotates ? await makeSuccessor(presented, grant.id, context.random) : undefined;
+  const used = await context.refreshGrants.use(tokenHash, successor, nowMs);
+  if (used === undefined) return err(invalidGrant("the grant has just ended", client.id));
+  const after = standingOf(used, nowMs);
+  if (after.kind === "spent") return spent();
+  const current =
+    after.kind === "living"
+      ? presented
+      : await openSuccessor(presented, after.sealedSuccessor, grant.id, context.random);
+  const { granted, authorization } = again.value;
+  return ok({
+    granted,
+    sessionId: sessionId ?? authorization.sessionId,
+    grantId: grant.id,
+    refreshToken: current,
+    idToken: { authenticatedAtMs: authorization.authenticatedAtMs, nonce: undefined },
+  });
+};
