@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
 import { counting } from "../support/counting.ts";
-import { basic, makeClient, ORIGIN, tokenFor, type TestClient } from "../support/platform.ts";
+import { basic, call, makeClient, ORIGIN, tokenFor, type TestClient } from "../support/platform.ts";
 
 /** A fresh isolate as far as the Worker can tell: new caches over counted bindings. */
 function freshIsolate() {
@@ -29,8 +29,9 @@ let client: TestClient;
 beforeEach(async () => {
   vi.useRealTimers();
   client = await makeClient();
-  // The platform's first token makes the signing key; that happens once in its life.
+  // The first token makes the key that signs it, the first look at the public keys the other one: once in a platform's life.
   await tokenFor(client);
+  await call("/oauth2/v1/jwks");
 });
 
 describe("what a request costs in D1 (architecture, Cost of an operation)", () => {
@@ -49,6 +50,7 @@ describe("what a request costs in D1 (architecture, Cost of an operation)", () =
     expect((await isolate.fetch("/oauth2/v1/token", tokenRequest(another))).status).toBe(200);
     expect(isolate.tally.d1RoundTrips).toBe(1);
     expect(await env.DB.prepare("SELECT count(*) AS n FROM revocation").first("n")).toBe(rows);
+    expect(isolate.tally.auditRows).toBe(0);
   });
 
   it("client_credentials: one round trip too after a pause; the keys are looked at beside the answer", async () => {
@@ -61,24 +63,46 @@ describe("what a request costs in D1 (architecture, Cost of an operation)", () =
     expect(isolate.tally.d1RoundTrips).toBe(1);
   });
 
-  it("client_credentials: unknown clients are kept like known ones", async () => {
+  it("client_credentials: unknown clients are kept like known ones; a refusal is one audit row beside the answer", async () => {
     const isolate = freshIsolate();
     const stranger = { ...client, clientId: "no.body" };
     expect((await isolate.fetch("/oauth2/v1/token", tokenRequest(stranger))).status).toBe(401);
-    expect(isolate.tally.d1RoundTrips).toBe(1);
+    expect(isolate.tally).toMatchObject({ d1RoundTrips: 1, auditRows: 1 });
     isolate.reset();
     expect((await isolate.fetch("/oauth2/v1/token", tokenRequest(stranger))).status).toBe(401);
-    expect(isolate.tally.d1Statements).toBe(0);
+    expect(isolate.tally).toMatchObject({ d1Statements: 0, auditRows: 1 });
+    isolate.reset();
+    expect((await isolate.fetch("/oauth2/v1/token", tokenRequest({ ...client, clientSecret: "wrong" }))).status).toBe(
+      401,
+    );
+    expect(isolate.tally).toMatchObject({ d1RoundTrips: 1, auditRows: 1 });
+  });
+
+  it("no answer waits for its audit row", async () => {
+    const written = Promise.withResolvers<D1Result>();
+    const db = new Proxy(env.DB, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (name !== "prepare") return typeof value === "function" ? (value.bind(target) as unknown) : value;
+        const slow: object = { bind: () => slow, run: () => written.promise };
+        return (sql: string) => (/^\s*INSERT INTO audit/.test(sql) ? slow : target.prepare(sql));
+      },
+    });
+    const context = createExecutionContext();
+    const request = new Request(`${ORIGIN}/oauth2/v1/token`, tokenRequest({ ...client, clientSecret: "wrong" }));
+    expect((await createApp(createDeps({ ...env, DB: db })).fetch(request, env, context)).status).toBe(401);
+    written.resolve({} as D1Result);
+    await waitOnExecutionContext(context);
   });
 
   it("a bearer token: one statement for a fresh isolate, then none", async () => {
     const headers = { authorization: `Bearer ${await tokenFor(client)}` };
     const isolate = freshIsolate();
-    const call = async () => (await isolate.fetch("/admin/v1/roles", { headers })).status;
-    expect(await call()).toBe(403);
+    const ask = async () => (await isolate.fetch("/admin/v1/roles", { headers })).status;
+    expect(await ask()).toBe(403);
     expect(isolate.tally).toMatchObject({ d1Statements: 1, d1RoundTrips: 1 });
     isolate.reset();
-    for (let n = 0; n < 5; n++) expect(await call()).toBe(403);
+    for (let n = 0; n < 5; n++) expect(await ask()).toBe(403);
     expect(isolate.tally.d1Statements).toBe(0);
   });
 

@@ -7,6 +7,8 @@ import type { Env } from "../../src/env.ts";
 export interface Tally {
   d1Statements: number;
   d1RoundTrips: number;
+  /** Audit rows written beside an answer, which waits for none of them; not among the other two. */
+  auditRows: number;
   /** By binding and method: `TOPIC_LOG.read`. */
   objectCalls: Record<string, number>;
   /** By method: `get`. */
@@ -25,9 +27,18 @@ export function counting(env: Env): { env: Env; tally: Tally; reset: () => void 
   return { env: { ...env, ...bindings } as Env, tally, reset: () => void Object.assign(tally, emptyTally()) };
 }
 
-const emptyTally = (): Tally => ({ d1Statements: 0, d1RoundTrips: 0, objectCalls: {}, r2Operations: {} });
+const emptyTally = (): Tally => ({
+  d1Statements: 0,
+  d1RoundTrips: 0,
+  auditRows: 0,
+  objectCalls: {},
+  r2Operations: {},
+});
 
 const add = (counts: Record<string, number>, key: string): void => void (counts[key] = (counts[key] ?? 0) + 1);
+
+/** Run by itself: what a transaction writes with it is a part of that transaction. */
+const AUDIT_ROW = /^\s*INSERT INTO audit\b/;
 
 /** The statement behind a counted one: `batch` takes real ones only. */
 const REAL = Symbol("real statement");
@@ -37,15 +48,16 @@ function countDatabase(db: D1Database, tally: Tally): D1Database {
     tally.d1Statements += statements;
     tally.d1RoundTrips += 1;
   };
-  const statement = (real: D1PreparedStatement): D1PreparedStatement =>
+  const statement = (real: D1PreparedStatement, sql: string): D1PreparedStatement =>
     new Proxy(real, {
       get(target, name) {
         if (name === REAL) return target;
         const value: unknown = Reflect.get(target, name, target);
         if (typeof value !== "function") return value;
-        if (name === "bind") return (...args: unknown[]) => statement(target.bind(...args));
+        if (name === "bind") return (...args: unknown[]) => statement(target.bind(...args), sql);
         return (...args: unknown[]) => {
-          count(1);
+          if (AUDIT_ROW.test(sql)) tally.auditRows += 1;
+          else count(1);
           return value.apply(target, args) as unknown;
         };
       },
@@ -54,7 +66,7 @@ function countDatabase(db: D1Database, tally: Tally): D1Database {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== "function") return value;
-      if (name === "prepare") return (sql: string) => statement(target.prepare(sql));
+      if (name === "prepare") return (sql: string) => statement(target.prepare(sql), sql);
       if (name === "withSession")
         return (...args: [string?]) => countDatabase(target.withSession(...args) as unknown as D1Database, tally);
       if (name === "batch")
