@@ -78,6 +78,7 @@ export function createDeps(env: Env): Deps {
     recordsChanged: oauth.recordsChanged,
     voidStatement: oauth.voidStatement,
     sealProviderSecret: oauth.sealProviderSecret,
+    unlock: oauth.unlock,
     topicsOf: events.topicsOf,
   });
   const media = createMedia({

@@ -14,6 +14,7 @@ import { roles } from "./resources/roles.ts";
 import { services } from "./resources/services.ts";
 import { subscriptions } from "./resources/subscriptions.ts";
 import { tenants } from "./resources/tenants.ts";
+import { userUnlockRoute } from "./resources/user-unlock.ts";
 import { users } from "./resources/users.ts";
 
 /**
@@ -37,6 +38,8 @@ export interface AdminDeps extends ResourceDeps {
   ): D1PreparedStatement;
   /** Port to the OAuth room: the client secret of an identity provider, as its row holds it. */
   sealProviderSecret(providerId: string, secret: string): Promise<string>;
+  /** Port to the OAuth room: forgets the failed sign-ins of an account and ends its block. */
+  unlock(email: string): Promise<void>;
   /** Port to the events room: some topics of an owner, a client's name, as rows `{kind, id}`. */
   topicsOf(owner: string, limit: number): D1PreparedStatement;
 }
@@ -46,6 +49,7 @@ export function createAdminRoutes(deps: AdminDeps): Route[] {
     ...resourceRoutes(organizations(deps), deps),
     ...resourceRoutes(tenants(deps), deps),
     ...resourceRoutes(users(deps), deps),
+    userUnlockRoute(deps),
     ...resourceRoutes(members("tenant", deps), deps),
     ...resourceRoutes(members("organization", deps), deps),
     ...resourceRoutes(roles(deps), deps),

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
-import { hashPassword } from "../../platform/password-hash.ts";
+import { hashPassword, verifyPassword } from "../../platform/password-hash.ts";
+import type { Random } from "../../platform/random.ts";
 import { displayName, email, flag } from "../fields.ts";
 import { toFlag, type Resource } from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";
@@ -8,9 +9,16 @@ import type { AdminDeps } from "../routes.ts";
 const password = z.string().check(z.minLength(8), z.maxLength(256));
 const body = z.object({ name: z.optional(displayName), password: z.optional(password), disabled: flag });
 
-/** Left out: the password stays as it is. */
+const STORED_HASH = `SELECT password_hash FROM user WHERE email = ?1`;
+/**
+ * Sign-ins of this moment or before count no more, by whichever of two clocks is later: the call began before its
+ * password was hashed. The database's own millisecond is left to the sign-in that follows at once.
+ */
+const SIGN_OUT = `
+  UPDATE user SET signed_out_at = max(?2, CAST(unixepoch('subsec') * 1000 AS INTEGER) - 1) WHERE email = ?1`;
+/** A password that is left out stays as it is. A new user has never signed in, whoever had the address before. */
 const UPSERT = `
-  INSERT INTO user (email, name, password_hash, disabled, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
+  INSERT INTO user (email, name, password_hash, disabled, created_at, signed_out_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5 - 1)
   ON CONFLICT (email) DO UPDATE SET
     name = excluded.name, password_hash = coalesce(excluded.password_hash, password_hash), disabled = excluded.disabled`;
 const SELECT = `
@@ -20,7 +28,10 @@ const PAGE = `
   WHERE email > ?1 ORDER BY email LIMIT ?2 OFFSET ?3`;
 const DELETE = `DELETE FROM user WHERE email = ?1`;
 
-/** A user's memberships go with the user. */
+/**
+ * A user's memberships go with the user. Disabling and another password end what the user signed in to: sessions,
+ * refresh tokens, access tokens. The password that is stored already changes nothing.
+ */
 export const users = ({ db, random, voidStatement }: AdminDeps): Resource<z.output<typeof body>> => ({
   noun: "user",
   collection: "/users",
@@ -29,9 +40,12 @@ export const users = ({ db, random, voidStatement }: AdminDeps): Resource<z.outp
   body,
   async put({ params, body: user, nowMs }) {
     const address = params["email"] ?? "";
-    const hash = user.password === undefined ? null : hashPassword(user.password, random);
+    const stored = await db.prepare(STORED_HASH).bind(address).first<{ password_hash: string | null }>();
+    const hash = newHash(user.password, stored?.password_hash ?? "", random);
     const write = db.prepare(UPSERT).bind(address, user.name ?? address, hash, Number(user.disabled), nowMs);
-    return { writes: user.disabled ? [write, voidStatement("user", address, nowMs, "always")] : [write] };
+    if (hash === null && !user.disabled) return { writes: [write] };
+    const signOut = db.prepare(SIGN_OUT).bind(address, nowMs);
+    return { writes: [signOut, voidStatement("user", address, nowMs, "if changed"), write] };
   },
   select: (params) => db.prepare(SELECT).bind(params["email"]),
   page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
@@ -47,3 +61,7 @@ export const users = ({ db, random, voidStatement }: AdminDeps): Resource<z.outp
     andThen: voidStatement("user", address, nowMs, "if changed"),
   }),
 });
+
+/** Null: the password stays as it is. */
+const newHash = (given: string | undefined, stored: string, random: Random): string | null =>
+  given === undefined || verifyPassword(given, stored) ? null : hashPassword(given, random);
