@@ -5,8 +5,11 @@ import { readCredentials } from "./client-auth.ts";
 import type { OAuthContext } from "./context.ts";
 import { failure, type OAuthFailure } from "./failure.ts";
 import { readParameters } from "./form.ts";
+import { authorizationCodeGrant } from "./grants/authorization-code.ts";
 import { clientCredentials } from "./grants/client-credentials.ts";
+import { passwordGrant } from "./grants/password.ts";
 import { refusedScope, type GrantOutcome, type GrantStep, type TokenCall } from "./grants/granted.ts";
+import { refreshTokenGrant } from "./grants/refresh-token.ts";
 import { parseScopes } from "./scopes.ts";
 import { readSessionId } from "./session-id.ts";
 import { ACCESS_TOKEN_LIFETIME_SEC } from "./tokens/access-token.ts";
@@ -14,6 +17,9 @@ import { issueTokens } from "./tokens/issue.ts";
 
 const GRANTS: Readonly<Record<string, GrantStep>> = {
   client_credentials: clientCredentials,
+  authorization_code: authorizationCodeGrant,
+  refresh_token: refreshTokenGrant,
+  password: passwordGrant,
 };
 
 /** `POST /token`: form → parameters → scopes → the grant's own step → tokens. A grant cannot skip a shared check. */

@@ -1,0 +1,111 @@
+import { randomId } from "../../platform/random.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import { authorizationOf } from "../authorization.ts";
+import { authenticateClient, type Caller } from "../client-auth.ts";
+import type { OAuthContext } from "../context.ts";
+import { failure, type OAuthFailure } from "../failure.ts";
+import { createRefreshGrant } from "../refresh-grants.ts";
+import type { SignIn } from "../sign-in/accounts.ts";
+import type { UserRecord } from "../store/user-store.ts";
+import { refusedScope, type GrantStep, type TokenRequest } from "./granted.ts";
+import { grantForUser, type UserGrantRefusal } from "./user-grant.ts";
+
+/**
+ * A user's address and password (RFC 6749 4.3, deprecated; contract 2.3). How far the client is trusted:
+ *
+ *   no client passed          any user, limited by roles alone; `clientId` is empty; no ID token, no refresh token
+ *   client_id                 limited by the client's scopes too; nobody proved to be it: no refresh token
+ *   client_id and its secret  the same, and a refresh token where the client is registered for them
+ *
+ * Where no tenant is named: the client's own if the user is a member, else the only one that it could be.
+ */
+export const passwordGrant: GrantStep = async (request, context) => {
+  const { call, parameters } = request;
+  const provider = context.names.parameter("id_provider");
+  if (parameters.get(provider) !== LEGACY_PROVIDER)
+    return err(failure("invalid_request", `This grant needs ${provider}=${LEGACY_PROVIDER}.`));
+  const username = parameters.get("username");
+  const password = parameters.get("password");
+  if (username === undefined) return err(failure("invalid_request", "username is missing."));
+  if (password === undefined) return err(failure("invalid_request", "password is missing."));
+  const passed = await passedClient(request, context);
+  if (!passed.ok) return passed;
+  const caller = passed.value;
+  const client = caller?.client;
+
+  const refused = (kind: Exclude<SignIn["kind"], "ok">, reason: string) =>
+    err(failure("invalid_grant", REFUSAL[kind], reason, client?.id));
+  const signIn = await context.accounts.signIn(username, password, call);
+  if (signIn.kind !== "ok") return refused(signIn.kind, `the sign-in was refused: ${signIn.kind}`);
+  const user = await context.users.find(signIn.email);
+  // Whatever happened to the user while the password was looked at happened before the sign-in.
+  if (user === undefined || user.signedOutAtMs >= call.nowMs) return refused("wrong", "the user has just changed");
+
+  const clientAuthenticated = caller?.authenticated ?? false;
+  const grantedFor = await grantForUser(
+    { client, clientAuthenticated, user, scopes: request.scopes, defaultTenant: defaultTenantOf(caller, user) },
+    context,
+    call.nowMs,
+  );
+  if (!grantedFor.ok) return err(refusedPlace(grantedFor.error, context, client?.id));
+  const recordsAsOfMs = Math.min(grantedFor.value.recordsAsOfMs, caller?.asOfMs ?? Infinity);
+  const granted = { ...grantedFor.value, recordsAsOfMs };
+
+  const idToken = client === undefined ? undefined : { authenticatedAtMs: call.nowMs, nonce: undefined };
+  const sessionId = request.sessionId ?? randomId(context.random);
+  const outcome = { granted, sessionId, idToken };
+  if (client === undefined || !clientAuthenticated || !client.grantTypes.includes("refresh_token"))
+    return ok({ ...outcome, grantId: undefined, refreshToken: undefined });
+  const grantId = randomId(context.random);
+  const authorization = authorizationOf(granted, { sessionId, authenticatedAtMs: call.nowMs }, context.names);
+  const grant = { id: grantId, clientId: client.id, email: user.email, authorization };
+  return ok({ ...outcome, grantId, refreshToken: await createRefreshGrant(grant, context, call.nowMs) });
+};
+
+/** Specification, `/token`: the default provider is for the sign-in page. */
+const LEGACY_PROVIDER = "legacy_idp";
+
+const REFUSAL = {
+  wrong: "The e-mail address or the password is wrong.",
+  /** Specification, "User account". */
+  blocked: "There were too many unsuccessful authentication attempts. Try again later.",
+} as const;
+
+/**
+ * The client, if one was passed. Who names one without its secret is told of none whether it exists: one that may not
+ * be used like this answers as an unknown one.
+ */
+async function passedClient(
+  { call, credentials }: TokenRequest,
+  context: OAuthContext,
+): Promise<Result<Caller | undefined, OAuthFailure>> {
+  if (credentials === undefined) return ok(undefined);
+  const entry = await context.directory.find(credentials.clientId, undefined, call.nowMs);
+  const { client, asOfMs } = entry;
+  const authenticated = await authenticateClient(credentials, entry, context.clientLimit);
+  const registered = client?.grantTypes.includes("password") ?? false;
+  if (credentials.secrets.length === 0 && client !== undefined && registered)
+    return ok({ client, authenticated: false, asOfMs });
+  if (!authenticated.ok) return authenticated;
+  const { id } = authenticated.value;
+  return registered
+    ? ok({ client: authenticated.value, authenticated: true, asOfMs })
+    : err(failure("unauthorized_client", "The client is not registered for this grant.", `client ${id}: password`, id));
+}
+
+const defaultTenantOf = (caller: Caller | undefined, user: UserRecord): "of-client" | "only" =>
+  user.tenants.some(({ id }) => id === caller?.client.tenant) ? "of-client" : "only";
+
+function refusedPlace(refusal: UserGrantRefusal, { names }: OAuthContext, actor: string | undefined): OAuthFailure {
+  switch (refusal.kind) {
+    case "scope":
+      return refusedScope(refusal.refusal);
+    case "no-tenant":
+      return failure("invalid_grant", "The user is a member of no tenant for this.", refusal.reason, actor);
+    case "choose": {
+      const scope = names.scope("tenant=<tenant>");
+      const tenants = refusal.tenants.map(({ id }) => id).join(", ");
+      return failure("invalid_scope", `Name one of the user's tenants: ${scope}.`, `one of ${tenants}`, actor);
+    }
+  }
+}
