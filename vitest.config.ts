@@ -1,8 +1,10 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
+import { outsideWorld } from "./test/support/outside-world.ts";
 
 /**
- * Two projects: `worker` runs inside the Workers runtime with real Durable Objects, D1, R2, Queues and Images;
+ * Two projects: `worker` runs inside the Workers runtime with real Durable Objects, D1, R2, Queues and Images
+ * and a world outside that the tests play;
  * `acceptance` runs in Node and speaks HTTP to a platform that it starts with `npm start`.
  */
 export default defineConfig({
@@ -14,6 +16,7 @@ export default defineConfig({
             wrangler: { configPath: "./wrangler.toml" },
             miniflare: {
               unsafeObservability: false,
+              outboundService: outsideWorld,
               bindings: {
                 TEST_MIGRATIONS: await readD1Migrations("migrations"),
                 ALLOW_LOOPBACK: "true",
