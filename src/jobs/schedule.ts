@@ -9,6 +9,8 @@ export async function runSchedule(deps: Deps, nowMs: number): Promise<void> {
   const sweeps = {
     topics: () => deps.events.sweep(),
     revocations: () => deps.oauth.sweep(nowMs),
+    keys: () => deps.oauth.rotateKeys(nowMs),
+    audit: () => deps.audit.sweep(nowMs),
     media: () => deps.media.sweep(nowMs),
   };
   for (const [name, sweep] of Object.entries(sweeps)) {

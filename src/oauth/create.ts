@@ -33,11 +33,13 @@ import { createOAuthServices, OAUTH_BASE } from "./routes.ts";
 import { createCodeStore } from "./store/code-store.ts";
 import { createAccounts } from "./sign-in/accounts.ts";
 import { createDirectoryStore } from "./store/directory-store.ts";
+import { createKeyStore } from "./store/key-store.ts";
 import { createRefreshStore } from "./store/refresh-store.ts";
 import { createSessionStore } from "./store/session-store.ts";
 import { createUserStore } from "./store/user-store.ts";
 import { createTrustStore, type OwnerKind } from "./store/trust-store.ts";
 import { allExpiredSec, createTokenVerifier, type Issuer } from "./tokens/access-token.ts";
+import { createKeyRotation, type KeyRotation } from "./tokens/key-rotation.ts";
 import { createTrust } from "./tokens/trust.ts";
 
 export interface OAuthDeps {
@@ -75,6 +77,10 @@ export interface OAuth {
   sealProviderSecret(providerId: string, secret: string): Promise<string>;
   /** Forgets the failed sign-ins of an account and ends its block. */
   unlock(email: string): Promise<void>;
+  /** The keys that sign tokens, for an operator to see and to replace: here at once, elsewhere within ten minutes. */
+  readonly signingKeys: Pick<KeyRotation, "page" | "byOperator">;
+  /** Makes signing keys that are due, and removes those that are long gone. */
+  rotateKeys(nowMs: number): Promise<void>;
   /** Forgets what is over and concerns nothing that lives: revocations, sessions, sign-ins that nobody finished. */
   sweep(nowMs: number): Promise<void>;
 }
@@ -85,7 +91,8 @@ const SWEEP = { rows: 5_000, steps: 20 } as const;
 export function createOAuth(deps: OAuthDeps): OAuth {
   const { names, builtIn, random, log, pathPrefix, publicUrl, audit } = deps;
   const trustStore = createTrustStore(deps.db);
-  const trust = createTrust(trustStore, deps.sealer, (thrown) =>
+  const rotation = createKeyRotation(createKeyStore(deps.db), deps.sealer, audit);
+  const trust = createTrust(trustStore, rotation.makeFirst, deps.sealer, (thrown) =>
     log.error("keys and revocations unread", { error: describeError(thrown) }),
   );
   const directory = createDirectory(createDirectoryStore(deps.db), builtIn, () => sha256Hex(deps.operatorSecret));
@@ -146,6 +153,18 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     voidStatement: (kind, key, nowMs, when) => trustStore.voidStatement(kind, key, allExpiredSec(nowMs), when),
     sealProviderSecret: federation.providers.sealSecret,
     unlock: accounts.unlock,
+    signingKeys: {
+      page: rotation.page,
+      async byOperator(by) {
+        try {
+          return await rotation.byOperator(by);
+        } finally {
+          // Whatever became of the answer: they may have been written.
+          await trust.ensure(by.nowMs, "now");
+        }
+      },
+    },
+    rotateKeys: rotation.bySchedule,
     async sweep(nowMs) {
       const forget: readonly ((rows: number) => Promise<number>)[] = [
         (rows) => trustStore.forgetExpired(toSec(nowMs), rows),

@@ -4,7 +4,6 @@ import type { AnyCall, OAuthContext } from "./context.ts";
 import { serverMetadata } from "./discovery.ts";
 import { renderOAuthProblem } from "./failure.ts";
 import { revoke } from "./revoke.ts";
-import { ACCESS_TOKEN_ALG, ID_TOKEN_ALG } from "./tokens/trust.ts";
 import { token } from "./token.ts";
 import { tokenInfo } from "./token-info.ts";
 
@@ -14,6 +13,8 @@ export const OAUTH_BASE = "/oauth2/v1";
 const TOKEN_FORM_BYTES = 64 * 1024;
 const REVOKE_FORM_BYTES = 1024 * 1024;
 const METADATA_MAX_AGE_SEC = 300;
+/** An operator's new key signs at once, so a verifier behind a cache should not wait long for it. */
+const JWKS_MAX_AGE_SEC = 60;
 
 /** The OAuth service, and the address of its metadata that RFC 8414 wants at the root. */
 export function createOAuthServices(context: OAuthContext, pathPrefix: string): readonly Service[] {
@@ -21,7 +22,7 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
     const scopes = context.builtIn.services
       .flatMap((service) => service.scopes)
       .filter((scope) => scope !== context.builtIn.adminScope);
-    return publicDocument(serverMetadata(context.issuerOf(call).issuer, ["openid", ...scopes]));
+    return publicDocument(serverMetadata(context.issuerOf(call).issuer, ["openid", ...scopes]), METADATA_MAX_AGE_SEC);
   };
   const wellKnown = {
     method: "GET",
@@ -63,10 +64,9 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
       access: open("RFC 7517: public keys"),
       produces: "any",
       handle: async (call) => {
-        if (!(await context.trust.ensure(call.nowMs, "recent"))) return context.unavailable();
-        // Asking for the signing keys makes the first ones, so that a verifier finds both kinds from the start.
-        for (const alg of [ACCESS_TOKEN_ALG, ID_TOKEN_ALG] as const) await context.trust.signingKey(call.nowMs, alg);
-        return publicDocument({ keys: context.trust.publicKeys() });
+        // A verifier keeps what it gets for a while, so it must not miss the key of the token that made it ask.
+        if (!(await context.trust.ensure(call.nowMs, "newest"))) return context.unavailable();
+        return publicDocument({ keys: await context.trust.publicKeys(call.nowMs) }, JWKS_MAX_AGE_SEC);
       },
     }),
     defineRoute({
@@ -88,5 +88,5 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
   ];
 }
 
-const publicDocument = (document: object): Response =>
-  json(200, document, { "cache-control": `public, max-age=${METADATA_MAX_AGE_SEC}` });
+const publicDocument = (document: object, maxAgeSec: number): Response =>
+  json(200, document, { "cache-control": `public, max-age=${maxAgeSec}` });

@@ -12,9 +12,10 @@ it("each sweep runs, whatever became of the others; media, which may have most t
   });
   const errors: unknown[] = [];
   const log = { info: () => {}, warn: () => {}, error: (_: string, fields: object) => errors.push(fields) };
-  const rooms = { events: failing("events"), media: failing("media"), oauth: failing("oauth"), log };
+  const oauth = { ...failing("oauth"), rotateKeys: failing("keys").sweep };
+  const rooms = { events: failing("events"), media: failing("media"), oauth, log };
   await runSchedule(rooms as unknown as Deps, 0);
-  expect(ran.toSorted()).toEqual(["events", "media", "oauth"]);
+  expect(ran.toSorted()).toEqual(["events", "keys", "media", "oauth"]);
   expect(ran.at(-1)).toBe("media");
-  expect(errors).toHaveLength(3);
+  expect(errors).toHaveLength(4);
 });

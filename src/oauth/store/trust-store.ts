@@ -1,14 +1,8 @@
-/** Signing keys and revocations in D1: everything that decides whether a token is ours and still good. */
-export interface PublicJwk extends JsonWebKey {
-  readonly kid: string;
-}
+import { isPublished, type NewKey } from "./key-store.ts";
 
-export interface SigningKeyRow {
-  readonly kid: string;
-  readonly alg: string;
-  /** With `kid`, `alg` and `use`, as `/jwks` shows it. */
-  readonly publicJwk: PublicJwk;
-  readonly sealedPrivateJwk: string;
+/** What decides whether a token is ours and still good: published keys, read here and written by key-store.ts, and revocations. */
+export interface SigningKeyRow extends NewKey {
+  readonly createdAtMs: number;
   readonly signsFromMs: number;
 }
 
@@ -42,8 +36,6 @@ export interface TrustNews {
 export interface TrustStore {
   /** Every published key, and the living revocations that came after `afterSeq`: one statement, one round trip. */
   news(afterSeq: number, nowMs: number): Promise<TrustNews>;
-  /** Adds the key unless one for its algorithm is there already. */
-  addFirstKey(key: SigningKeyRow, nowMs: number): Promise<void>;
   /** Ends them in one transaction with the statements beside. */
   end(ended: readonly Ended[], beside: readonly D1PreparedStatement[]): Promise<readonly Revocation[]>;
   /**
@@ -57,15 +49,11 @@ export interface TrustStore {
 
 const NEWS = `
   SELECT 'key' AS tag, json_object('kid', kid, 'alg', alg, 'publicJwk', json(public_jwk),
-      'sealedPrivateJwk', sealed_private_jwk, 'signsFromMs', signs_from) AS value
-    FROM signing_key WHERE published_until IS NULL OR published_until > ?2
+      'sealedPrivateJwk', sealed_private_jwk, 'createdAtMs', created_at, 'signsFromMs', signs_from) AS value
+    FROM signing_key WHERE ${isPublished("?2")}
   UNION ALL
   SELECT 'revocation', json_object('seq', seq, 'kind', kind, 'key', key, 'untilMs', until_ms, 'expiresSec', expires_sec)
     FROM revocation WHERE seq > ?1 AND expires_sec * 1000 > ?2`;
-
-const ADD_FIRST_KEY = `
-  INSERT INTO signing_key (kid, alg, public_jwk, sealed_private_jwk, created_at, signs_from)
-  SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE NOT EXISTS (SELECT 1 FROM signing_key WHERE alg = ?2)`;
 
 /** A row that is replaced gets a new number, so that every copy hears of it. */
 const END = `
@@ -97,14 +85,6 @@ export function createTrustStore(db: D1Database): TrustStore {
         keys: tagged("key") as SigningKeyRow[],
         revocations: (tagged("revocation") as Revocation[]).sort((a, b) => a.seq - b.seq),
       };
-    },
-    async addFirstKey(key, nowMs) {
-      const publicJwk = JSON.stringify(key.publicJwk);
-      const values = [key.kid, key.alg, publicJwk, key.sealedPrivateJwk, nowMs, key.signsFromMs];
-      await db
-        .prepare(ADD_FIRST_KEY)
-        .bind(...values)
-        .run();
     },
     async end(ended, beside) {
       if (ended.length === 0) return [];

@@ -3,7 +3,8 @@ import type { Principal, TokenFault, TokenVerifier } from "../../http/auth.ts";
 import { toSec } from "../../platform/clock.ts";
 import { fromBase64Url } from "../../platform/encoding.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { ACCESS_TOKEN_ALG, type IssuedToken, type Trust } from "./trust.ts";
+import { ACCESS_TOKEN_ALG } from "./signing-key.ts";
+import type { IssuedToken, Trust } from "./trust.ts";
 
 /**
  * Access tokens: JWT profile (RFC 9068, `typ: at+jwt`, ES256), opaque to clients, checked without I/O while this

@@ -1,8 +1,10 @@
 import type { Principal } from "../../http/auth.ts";
-import { sha256 } from "../../platform/hash.ts";
-import { toBase64Url } from "../../platform/encoding.ts";
 import type { Sealer } from "../../platform/seal.ts";
-import type { Ended, PublicJwk, Revocation, SigningKeyRow, TrustStore } from "../store/trust-store.ts";
+import { within } from "../../platform/within.ts";
+import type { PublicJwk } from "../store/key-store.ts";
+import type { Ended, Revocation, SigningKeyRow, TrustStore } from "../store/trust-store.ts";
+import { signerOf } from "./key-life.ts";
+import { importVerifyKey, openPrivateKey, SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
 
 /**
  * This isolate's copy of the signing keys and of the revocations (contract 2.1).
@@ -16,19 +18,20 @@ import type { Ended, PublicJwk, Revocation, SigningKeyRow, TrustStore } from "..
  */
 export interface Trust {
   /**
-   * Brings the copy up to date unless it is fresh: at most 5 s old, or 0 ("now": asked of D1 in any case).
-   * False: D1 does not answer and there is no copy that may be trusted.
+   * Brings the copy up to date unless it is fresh: "recent" is at most 5 s old, "newest" and "now" ask D1 in any case.
+   * When D1 does not answer, "recent" and "newest" take a copy at most 60 s old, and "now" takes none.
+   * False: there is no copy that may be trusted.
    */
-  ensure(nowMs: number, freshness: "recent" | "now"): Promise<boolean>;
-  /** The key that verifies; one that is not known is looked for in D1, at most once a second. */
+  ensure(nowMs: number, freshness: "recent" | "newest" | "now"): Promise<boolean>;
+  /** The key that verifies; one that is not known is looked for in D1, once a second. */
   verifyKey(kid: string, alg: SigningAlg, nowMs: number): Promise<CryptoKey | undefined>;
   isRevoked(token: IssuedToken): boolean;
   /** The key that signs now; made at the platform's first token of its kind. */
   signingKey(nowMs: number, alg: SigningAlg): Promise<{ readonly kid: string; readonly key: CryptoKey }>;
   /** True when the copy should be brought up to date beside a request that does not wait for it. */
   wantsRefresh(nowMs: number): boolean;
-  /** The public keys, newest first. */
-  publicKeys(): readonly PublicJwk[];
+  /** The public keys, newest first, of every algorithm: what is missing is made. */
+  publicKeys(nowMs: number): Promise<readonly PublicJwk[]>;
   /** Something was revoked by another statement: the next check asks D1. */
   changedBeside(): void;
   /** Ends tokens, grants or sessions everywhere, and in this isolate at once; with what is written in the same transaction. */
@@ -42,37 +45,11 @@ export interface IssuedToken extends Principal {
 }
 
 /** Contract 2.1; the ages for signing and the wait are ours. */
-const TRUST_AGE = {
-  maxMs: 5_000,
-  withoutD1Ms: 60_000,
-  unknownKeyMs: 1_000,
-  wantedMs: 60_000,
-  forSigningMs: 600_000,
-} as const;
+const TRUST_AGE = { maxMs: 5_000, withoutD1Ms: 60_000, unknownKeyMs: 1_000, wantedMs: 60_000 } as const;
+/** An isolate may sign by a copy as old as this: for so long it goes on with a key that lost its turn. */
+export const SIGNING_COPY_MS = 600_000;
 /** D1 that hangs is D1 that does not answer. */
 const D1_WAIT_MS = 5_000;
-export const ACCESS_TOKEN_ALG = "ES256";
-export const ID_TOKEN_ALG = "RS256";
-export type SigningAlg = typeof ACCESS_TOKEN_ALG | typeof ID_TOKEN_ALG;
-
-/** How WebCrypto names what signs, and the members of a public key that name it (RFC 7638). */
-const ALGORITHMS = {
-  ES256: {
-    webCrypto: { name: "ECDSA", namedCurve: "P-256" },
-    make: { name: "ECDSA", namedCurve: "P-256" },
-    members: ["crv", "kty", "x", "y"],
-  },
-  RS256: {
-    webCrypto: { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" },
-    make: {
-      name: "RSASSA-PKCS1-v1_5",
-      hash: "SHA-256",
-      modulusLength: 2048,
-      publicExponent: new Uint8Array([1, 0, 1]),
-    },
-    members: ["e", "kty", "n"],
-  },
-} as const;
 
 interface Key extends SigningKeyRow {
   /** Absent where this version does not know the algorithm: the key is published and nothing else here. */
@@ -80,7 +57,13 @@ interface Key extends SigningKeyRow {
   sign?: CryptoKey;
 }
 
-export function createTrust(store: TrustStore, sealer: Sealer, onFault: (thrown: unknown) => void): Trust {
+/** `makeFirstKey` makes an algorithm's first key unless there is one. */
+export function createTrust(
+  store: TrustStore,
+  makeFirstKey: (alg: SigningAlg, nowMs: number) => Promise<void>,
+  sealer: Sealer,
+  onFault: (thrown: unknown) => void,
+): Trust {
   const keys = new Map<string, Key>();
   const revoked = new Map<string, Revocation>();
   let loadedAtMs = Number.NEGATIVE_INFINITY;
@@ -98,8 +81,11 @@ export function createTrust(store: TrustStore, sealer: Sealer, onFault: (thrown:
     const number = ++refreshesBegun;
     const changesSeen = changes;
     const news = await within(D1_WAIT_MS, store.news(lastSeq, nowMs));
-    for (const row of news.keys)
-      if (!keys.has(row.kid)) keys.set(row.kid, { ...row, verify: await importVerifyKey(row) });
+    for (const row of news.keys) {
+      const verify = keys.has(row.kid) ? undefined : await importVerifyKey(row);
+      // Another refresh may have brought it meanwhile, and its private half may be open already.
+      if (!keys.has(row.kid)) keys.set(row.kid, { ...row, verify });
+    }
     news.revocations.forEach(remember);
     lastSeq = Math.max(lastSeq, news.revocations.at(-1)?.seq ?? 0);
     settledChanges = Math.max(settledChanges, changesSeen);
@@ -116,10 +102,16 @@ export function createTrust(store: TrustStore, sealer: Sealer, onFault: (thrown:
     if ((revoked.get(name)?.seq ?? -1) < row.seq) revoked.set(name, row);
   }
 
-  const newestSigner = (nowMs: number, alg: SigningAlg): Key | undefined =>
-    [...keys.values()]
-      .filter((key) => key.alg === alg && key.signsFromMs <= nowMs)
-      .sort((a, b) => b.signsFromMs - a.signsFromMs)[0];
+  /** Two isolates may both find none: the database keeps the first, and both read it back. */
+  async function signerNow(alg: SigningAlg, nowMs: number): Promise<Key> {
+    const known = signerOf(keys.values(), alg, nowMs);
+    if (known !== undefined) return known;
+    await makeFirstKey(alg, nowMs);
+    await refresh(nowMs);
+    const made = signerOf(keys.values(), alg, nowMs);
+    if (made === undefined) throw new Error("no signing key after one was made");
+    return made;
+  }
 
   const trust: Trust = {
     async ensure(nowMs, freshness) {
@@ -129,13 +121,17 @@ export function createTrust(store: TrustStore, sealer: Sealer, onFault: (thrown:
         return true;
       } catch (thrown) {
         onFault(thrown);
-        return freshness === "recent" && isWithin(TRUST_AGE.withoutD1Ms, nowMs);
+        return freshness !== "now" && isWithin(TRUST_AGE.withoutD1Ms, nowMs);
       }
     },
 
     async verifyKey(kid, alg, nowMs) {
-      // Made in another isolate a moment ago, perhaps. Bounded, since anybody can send a kid that nobody knows.
-      if (!keys.has(kid) && !isWithin(TRUST_AGE.unknownKeyMs, nowMs)) await trust.ensure(nowMs, "now");
+      // Made in another isolate a moment ago, perhaps. Anybody can send a kid that nobody knows, so D1 is not asked for
+      // each: who comes too early waits, since a good token must not be refused.
+      const waitMs = !keys.has(kid) && isWithin(TRUST_AGE.unknownKeyMs, nowMs) ? TRUST_AGE.unknownKeyMs + 1 : 0;
+      if (waitMs > 0) await pause(waitMs);
+      if (!keys.has(kid) && !isWithin(TRUST_AGE.unknownKeyMs, nowMs + waitMs))
+        await trust.ensure(nowMs + waitMs, "now");
       const key = keys.get(kid);
       return key?.alg === alg ? key.verify : undefined;
     },
@@ -153,21 +149,19 @@ export function createTrust(store: TrustStore, sealer: Sealer, onFault: (thrown:
     },
 
     async signingKey(nowMs, alg) {
-      if (!isWithin(TRUST_AGE.forSigningMs, nowMs)) await refresh(nowMs);
-      if (newestSigner(nowMs, alg) === undefined) {
-        // Two isolates may both find none: the database keeps the first, and both read it back.
-        await store.addFirstKey(await makeKey(alg, sealer, nowMs), nowMs);
-        await refresh(nowMs);
-      }
-      const key = newestSigner(nowMs, alg);
-      if (key === undefined) throw new Error("no signing key after one was made");
+      if (!isWithin(SIGNING_COPY_MS, nowMs)) await refresh(nowMs);
+      const key = await signerNow(alg, nowMs);
       key.sign ??= await openPrivateKey(key, sealer);
       return { kid: key.kid, key: key.sign };
     },
 
     wantsRefresh: (nowMs) => !isWithin(TRUST_AGE.wantedMs, nowMs),
 
-    publicKeys: () => [...keys.values()].sort((a, b) => b.signsFromMs - a.signsFromMs).map((key) => key.publicJwk),
+    async publicKeys(nowMs) {
+      // Made by whoever asks first, so that a verifier finds every kind from the start; later asking only reads.
+      for (const alg of SIGNING_ALGS) await signerNow(alg, nowMs);
+      return [...keys.values()].sort((a, b) => b.createdAtMs - a.createdAtMs).map((key) => key.publicJwk);
+    },
 
     changedBeside() {
       changes += 1;
@@ -180,48 +174,6 @@ export function createTrust(store: TrustStore, sealer: Sealer, onFault: (thrown:
   return trust;
 }
 
-async function within<T>(waitMs: number, work: Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${waitMs} ms`)), waitMs);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-const isKnown = (alg: string): alg is SigningAlg => Object.hasOwn(ALGORITHMS, alg);
-
-/** Another version of the platform may have left keys of other algorithms beside ours. */
-const importVerifyKey = async ({ alg, publicJwk }: SigningKeyRow): Promise<CryptoKey | undefined> =>
-  isKnown(alg) ? crypto.subtle.importKey("jwk", publicJwk, ALGORITHMS[alg].webCrypto, false, ["verify"]) : undefined;
+const pause = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
 
 const nameOf = (kind: Revocation["kind"], key: string): string => `${kind}:${key}`;
-
-async function makeKey(alg: SigningAlg, sealer: Sealer, nowMs: number): Promise<SigningKeyRow> {
-  const { make, members } = ALGORITHMS[alg];
-  const pair = (await crypto.subtle.generateKey(make, true, ["sign", "verify"])) as CryptoKeyPair;
-  const exported = (await exportJwk(pair.publicKey)) as unknown as Record<string, string>;
-  const named = Object.fromEntries(members.map((member) => [member, exported[member]]));
-  const kid = toBase64Url(await sha256(JSON.stringify(named))).slice(0, 16);
-  const publicJwk = { ...named, kid, alg, use: "sig" } as unknown as PublicJwk;
-  const sealedPrivateJwk = await sealer.seal(JSON.stringify(await exportJwk(pair.privateKey)), contextOf(kid));
-  return { kid, alg, publicJwk, sealedPrivateJwk, signsFromMs: nowMs };
-}
-
-async function openPrivateKey(key: SigningKeyRow, sealer: Sealer): Promise<CryptoKey> {
-  const jwk = await sealer.open(key.sealedPrivateJwk, contextOf(key.kid));
-  if (jwk === undefined)
-    throw new Error(`signing key ${key.kid} does not open: SEAL_KEYS lacks the key that sealed it`);
-  if (!isKnown(key.alg)) throw new Error(`signing key ${key.kid} is for ${key.alg}, which this version does not know`);
-  const { webCrypto } = ALGORITHMS[key.alg];
-  return crypto.subtle.importKey("jwk", JSON.parse(jwk) as JsonWebKey, webCrypto, false, ["sign"]);
-}
-
-const exportJwk = async (key: CryptoKey): Promise<JsonWebKey> =>
-  (await crypto.subtle.exportKey("jwk", key)) as JsonWebKey;
-
-/** A sealed key copied to another row does not open. */
-const contextOf = (kid: string): string => `signing_key:${kid}`;

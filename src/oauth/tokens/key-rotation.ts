@@ -1,0 +1,123 @@
+import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import type { Sealer } from "../../platform/seal.ts";
+import type { KeyCondition, KeyPage, KeyStore, KeyTimes } from "../store/key-store.ts";
+import { ACCESS_TOKEN_LIFETIME_SEC } from "./access-token.ts";
+import { ID_TOKEN_LIFETIME_SEC } from "./id-token.ts";
+import { stateOf, type KeyState } from "./key-life.ts";
+import { makeKey, SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
+import { SIGNING_COPY_MS } from "./trust.ts";
+
+/**
+ * Makes keys: the first of an algorithm, the next by schedule, new ones at an operator's word (key-life.ts draws their
+ * life). Whether keys are added is decided by the write itself, so two at once, or one that is repeated because its
+ * answer was lost, add one set. An operator's word repeated is another rotation, up to a limit.
+ */
+export interface KeyRotation {
+  /** The first key of an algorithm, unless there is one. */
+  makeFirst(alg: SigningAlg, nowMs: number): Promise<void>;
+  /** Makes the keys that are due, and removes those that were gone for a day. */
+  bySchedule(nowMs: number): Promise<void>;
+  /** New keys of every algorithm that sign at once; or when to ask again, since too many are published. */
+  byOperator(by: Operator): Promise<Result<readonly KeyView[], { readonly retryAfterSec: number }>>;
+  /** From the newest on. */
+  page(page: KeyPage, nowMs: number): Promise<readonly KeyView[]>;
+}
+
+export interface Operator {
+  readonly actor: string;
+  readonly requestId: string;
+  readonly nowMs: number;
+}
+
+/** A key as people see it: nothing of the key itself. */
+export interface KeyView extends KeyTimes {
+  readonly state: KeyState;
+}
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+const SIGNS_MS = 90 * DAY_MS;
+const AHEAD_MS = DAY_MS;
+/**
+ * How long a key is published after the next one signs. The last token is signed by a copy as old as may be, and
+ * lives its hour; the margin is for clocks that differ and requests that take long.
+ */
+const TOKENS_LIVE_MS =
+  SIGNING_COPY_MS + Math.max(ACCESS_TOKEN_LIFETIME_SEC, ID_TOKEN_LIFETIME_SEC) * 1000 + 10 * MINUTE_MS;
+/** By schedule there is no hurry: a day, so that an ID token of this morning's session still signs its user out. */
+const KEPT_BY_SCHEDULE_MS = DAY_MS;
+/** Rows of keys that are gone, for an operator who asks what a `kid` in a log was. */
+const GONE_MS = DAY_MS;
+/** Published keys of an algorithm: isolates read all of them every few seconds. */
+const MAX_PUBLISHED = 10;
+
+export function createKeyRotation(store: KeyStore, sealer: Sealer, audit: AuditTrail): KeyRotation {
+  async function add(
+    algs: readonly SigningAlg[],
+    times: { readonly signsFromMs: number; readonly keptMs: number },
+    condition: KeyCondition,
+    by: Operator & { readonly why: string },
+  ): Promise<readonly KeyTimes[]> {
+    const keys = await Promise.all(algs.map((alg) => makeKey(alg, sealer)));
+    const record: AuditRecord = {
+      atMs: by.nowMs,
+      requestId: by.requestId,
+      actor: by.actor,
+      action: "rotate keys",
+      subject: "signing-keys",
+      outcome: "done",
+      reason: `${by.why}: ${keys.map(({ alg, kid }) => `${alg} ${kid}`).join(", ")}`,
+    };
+    const earlierUntilMs = times.signsFromMs + times.keptMs;
+    const plan = { keys, signsFromMs: times.signsFromMs, earlierUntilMs, audit: audit.statement("if changed", record) };
+    return store.add(plan, condition, by.nowMs);
+  }
+
+  /** Seconds until an operator may make keys; undefined: now. */
+  async function fullForSec(nowMs: number): Promise<number | undefined> {
+    const published = await store.published(nowMs);
+    const full = SIGNING_ALGS.some((alg) => published.filter((key) => key.alg === alg).length >= MAX_PUBLISHED);
+    const ends = published.flatMap(({ publishedUntilMs }) => publishedUntilMs ?? []);
+    return full ? Math.max(1, Math.ceil((Math.min(...ends) - nowMs) / 1000)) : undefined;
+  }
+
+  return {
+    async makeFirst(alg, nowMs) {
+      const condition = { unless: "signs after", timeMs: Number.MIN_SAFE_INTEGER } as const;
+      const by = { actor: "", requestId: "", nowMs, why: "first key" };
+      await add([alg], { signsFromMs: nowMs, keptMs: TOKENS_LIVE_MS }, condition, by);
+    },
+
+    async bySchedule(nowMs) {
+      const published = await store.published(nowMs);
+      const youngMs = nowMs - SIGNS_MS + AHEAD_MS;
+      for (const alg of SIGNING_ALGS) {
+        const keys = published.filter((key) => key.alg === alg);
+        if (keys.some((key) => key.signsFromMs > youngMs)) continue;
+        // Nobody waits for the first key, and nobody has another one to go on with.
+        const signsFromMs = keys.length === 0 ? nowMs : nowMs + AHEAD_MS;
+        const condition = { unless: "signs after", timeMs: youngMs } as const;
+        const by = { actor: "", requestId: "", nowMs, why: "by schedule" };
+        await add([alg], { signsFromMs, keptMs: KEPT_BY_SCHEDULE_MS }, condition, by);
+      }
+      await store.forget(nowMs - GONE_MS);
+    },
+
+    async byOperator(by) {
+      const { nowMs } = by;
+      const fullSec = await fullForSec(nowMs);
+      if (fullSec !== undefined) return err({ retryAfterSec: fullSec });
+      const condition = { unless: "published", count: MAX_PUBLISHED } as const;
+      const times = { signsFromMs: nowMs, keptMs: TOKENS_LIVE_MS };
+      const added = await add(SIGNING_ALGS, times, condition, { ...by, why: "by operator" });
+      if (added.length === 0) return err({ retryAfterSec: (await fullForSec(nowMs)) ?? 1 });
+      return ok(added.map((key) => ({ ...key, state: stateOf(key, added, nowMs) })));
+    },
+
+    async page(page, nowMs) {
+      const { rows, published } = await store.page(page, nowMs);
+      return rows.map((key) => ({ ...key, state: stateOf(key, published, nowMs) }));
+    },
+  };
+}
