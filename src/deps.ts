@@ -79,6 +79,7 @@ export function createDeps(env: Env): Deps {
     voidStatement: oauth.voidStatement,
     sealProviderSecret: oauth.sealProviderSecret,
     unlock: oauth.unlock,
+    signingKeys: oauth.signingKeys,
     topicsOf: events.topicsOf,
   });
   const media = createMedia({

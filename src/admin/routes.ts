@@ -12,6 +12,7 @@ import { organizations } from "./resources/organizations.ts";
 import { packages } from "./resources/packages.ts";
 import { roles } from "./resources/roles.ts";
 import { services } from "./resources/services.ts";
+import { signingKeyRoutes, type SigningKeys } from "./resources/signing-keys.ts";
 import { subscriptions } from "./resources/subscriptions.ts";
 import { tenants } from "./resources/tenants.ts";
 import { userUnlockRoute } from "./resources/user-unlock.ts";
@@ -40,6 +41,7 @@ export interface AdminDeps extends ResourceDeps {
   sealProviderSecret(providerId: string, secret: string): Promise<string>;
   /** Port to the OAuth room: forgets the failed sign-ins of an account and ends its block. */
   unlock(email: string): Promise<void>;
+  readonly signingKeys: SigningKeys;
   /** Port to the events room: some topics of an owner, a client's name, as rows `{kind, id}`. */
   topicsOf(owner: string, limit: number): D1PreparedStatement;
 }
@@ -59,6 +61,7 @@ export function createAdminRoutes(deps: AdminDeps): Route[] {
     ...resourceRoutes(packages(deps), deps),
     ...resourceRoutes(subscriptions(deps), deps),
     ...resourceRoutes(identityProviders(deps), deps),
+    ...signingKeyRoutes(deps.signingKeys),
     auditRoute(deps.db),
   ];
 }

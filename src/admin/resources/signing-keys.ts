@@ -1,0 +1,78 @@
+import { problem } from "../../http/errors.ts";
+import { invalidCursor, pageLinks, toPage, type Paging } from "../../http/paging.ts";
+import { defineRoute, json, scoped, type Route } from "../../http/route.ts";
+import type { Result } from "../../platform/result.ts";
+
+/** Port to the OAuth room: the keys that sign tokens, without the keys themselves. */
+export interface SigningKeys {
+  /** From the newest on. */
+  page(page: KeyPage, nowMs: number): Promise<readonly SigningKey[]>;
+  /** New keys that sign at once, with a row in the audit log; refused while too many are published. */
+  byOperator(by: {
+    readonly actor: string;
+    readonly requestId: string;
+    readonly nowMs: number;
+  }): Promise<Result<readonly SigningKey[], { readonly retryAfterSec: number }>>;
+}
+
+export interface KeyPage {
+  /** The last key of the page before. */
+  readonly before: { readonly createdAtMs: number; readonly kid: string } | undefined;
+  readonly limit: number;
+  readonly skip: number;
+}
+
+export interface SigningKey {
+  readonly kid: string;
+  readonly alg: string;
+  /** `published` before its time, `signs`, `verifies` after it, `gone` from `/jwks`. */
+  readonly state: "published" | "signs" | "verifies" | "gone";
+  readonly createdAtMs: number;
+  readonly signsFromMs: number;
+  readonly publishedUntilMs: number | undefined;
+}
+
+export const signingKeyRoutes = (keys: SigningKeys): readonly Route[] => [
+  defineRoute({
+    method: "GET",
+    path: "/signing-keys",
+    summary: "List every signing key, the newest first",
+    access: scoped("admin"),
+    paged: true,
+    handle: async ({ url, paging, nowMs }) => {
+      const before = readCursor(paging);
+      if (before === "invalid") return invalidCursor();
+      const rows = await keys.page({ before, limit: paging.pageSize + 1, skip: paging.skip }, nowMs);
+      const found = toPage(rows, paging, ({ createdAtMs, kid }) => [createdAtMs, kid]);
+      return json(200, found.items.map(toJson), { link: pageLinks(url, paging, found) });
+    },
+  }),
+  defineRoute({
+    method: "POST",
+    path: "/signing-keys",
+    summary: "Sign with new keys from now on; the old ones verify while their tokens live",
+    access: scoped("admin"),
+    handle: async ({ principal, requestId, nowMs }) => {
+      const made = await keys.byOperator({ actor: principal.clientId, requestId, nowMs });
+      if (made.ok) return json(201, made.value.map(toJson));
+      return problem("insufficient_resources", "So many keys are published that no more are made now.", {
+        headers: { "retry-after": String(made.error.retryAfterSec) },
+      });
+    },
+  }),
+];
+
+function readCursor({ cursor }: Paging): KeyPage["before"] | "invalid" {
+  if (cursor === undefined) return undefined;
+  const [createdAtMs, kid] = cursor;
+  return typeof createdAtMs === "number" && typeof kid === "string" ? { createdAtMs, kid } : "invalid";
+}
+
+const toJson = (key: SigningKey): object => ({
+  kid: key.kid,
+  alg: key.alg,
+  state: key.state,
+  createdAt: key.createdAtMs,
+  signsFrom: key.signsFromMs,
+  publishedUntil: key.publishedUntilMs ?? null,
+});
