@@ -13,7 +13,8 @@ const LOCAL_NAMES: readonly string[] = ["localhost", "local", "internal"];
  */
 export function readOutsideAddress(text: string, allowLoopback: boolean): Result<URL, string> {
   const url = URL.parse(text);
-  if (url === null || text.length > MAX_CHARS || /[\s\p{Cc}\\]/u.test(text)) return err("must be an absolute address");
+  if (url === null || text.length > MAX_CHARS || !text.isWellFormed() || /[\s\p{Cc}\\]/u.test(text))
+    return err("must be an absolute address");
   if (url.username !== "" || url.password !== "" || /^[^/]*\/\/[^/?#]*@/.test(text)) return err("must name no user");
   if (text.includes("#")) return err("must have no fragment");
   // Dots at the end of a fully qualified name change nothing about where it leads.

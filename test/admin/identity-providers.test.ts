@@ -1,0 +1,120 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { isolate } from "../support/isolate.ts";
+import { call, expectJson, OPERATOR, put, tokenFor, unique } from "../support/platform.ts";
+
+const admin = async (path: string, init: { method?: string; json?: unknown } = {}): Promise<Response> =>
+  call(`/admin/v1/${path}`, { ...init, token: await tokenFor(OPERATOR) });
+
+const SECRET = "what the provider knows us by";
+const PROVIDER = { issuer: "https://idp.example/realm", clientId: "plinth", clientSecret: SECRET };
+const sealedSecret = (id: string): Promise<string | null> =>
+  env.DB.prepare("SELECT sealed_client_secret FROM identity_provider WHERE id = ?")
+    .bind(id)
+    .first("sealed_client_secret");
+
+describe("an identity provider", () => {
+  it("is made with 201, replaced with 200, shown, listed, removed with 204, and then gone", async () => {
+    const id = unique("idp");
+    const path = `identity-providers/${id}`;
+    const made = await expectJson(await admin(path, { method: "PUT", json: PROVIDER }), 201);
+    expect(made).toEqual({
+      id,
+      issuer: PROVIDER.issuer,
+      clientId: "plinth",
+      clientSecret: "********",
+      scopes: ["openid", "email"],
+      createdAt: expect.any(Number),
+    });
+    expect(await expectJson(await admin(path), 200)).toEqual(made);
+    expect(await expectJson<any[]>(await admin("identity-providers?pageSize=1000"), 200)).toContainEqual(made);
+    const change = { ...PROVIDER, issuer: "https://other.example", scopes: ["openid", "email", "profile"] };
+    const replaced = await expectJson(await admin(path, { method: "PUT", json: change }), 200);
+    expect(replaced).toEqual({ ...made, issuer: "https://other.example", scopes: ["openid", "email", "profile"] });
+    expect((await admin(path, { method: "DELETE" })).status).toBe(204);
+    expect((await admin(path, { method: "DELETE" })).status).toBe(404);
+    expect((await admin(path)).status).toBe(404);
+    const audit = await expectJson<any[]>(await admin("audit?pageSize=1000"), 200);
+    const own = audit.filter((entry) => entry.subject === path);
+    expect(own.map((entry) => entry.action)).toEqual(["delete", "put", "put"]);
+    expect(JSON.stringify(audit)).not.toContain(SECRET);
+  });
+
+  it("keeps its secret sealed, and the same when a PUT leaves it out or sends the placeholder back", async () => {
+    const id = unique("idp");
+    await put(`identity-providers/${id}`, PROVIDER);
+    const before = await sealedSecret(id);
+    expect(before).toMatch(/^t1\./);
+    const row = await env.DB.prepare("SELECT * FROM identity_provider WHERE id = ?").bind(id).first();
+    expect(JSON.stringify(row)).not.toContain(SECRET);
+    const { clientSecret: _, ...rest } = PROVIDER;
+    await put(`identity-providers/${id}`, rest);
+    await put(`identity-providers/${id}`, { ...PROVIDER, clientSecret: "********" });
+    expect(await sealedSecret(id)).toBe(before);
+    await put(`identity-providers/${id}`, { ...PROVIDER, clientSecret: "another one" });
+    expect(await sealedSecret(id)).not.toBe(before);
+  });
+});
+
+describe("400", () => {
+  it.each([undefined, "********"])("is made with a secret only: %s", async (clientSecret) => {
+    const id = unique("idp");
+    const json = { ...PROVIDER, clientSecret };
+    const refused = await expectJson(await admin(`identity-providers/${id}`, { method: "PUT", json }), 400);
+    expect(refused.details).toMatchObject([{ type: "missing_field", field: "clientSecret" }]);
+    expect((await admin(`identity-providers/${id}`)).status).toBe(404);
+  });
+
+  it.each([
+    ["issuer", undefined],
+    ["issuer", "idp.example"],
+    ["issuer", "http://idp.example"],
+    ["issuer", "https://idp.example?a=b"],
+    ["issuer", "https://idp.example?"],
+    ["issuer", "https://idp.example#a"],
+    ["issuer", "https://user@idp.example"],
+    ["issuer", "https://10.0.0.1"],
+    ["issuer", "https://db.internal"],
+    ["issuer", `https://idp.example/${"a".repeat(500)}`],
+    ["clientId", ""],
+    ["clientId", " plinth"],
+    ["clientId", "pl\u00ednth"],
+    ["clientId", 7],
+    ["clientSecret", ""],
+    ["clientSecret", "with a space at its end "],
+    ["clientSecret", "nul\0"],
+    ["clientSecret", null],
+    ["scopes", ["email"]],
+    ["scopes", ["openid", "two words"]],
+    ["scopes", "openid email"],
+    ["scopes", Array.from({ length: 51 }, () => "openid")],
+  ])("names the %s: %o", async (field, value) => {
+    const json = { ...PROVIDER, [field]: value };
+    const refused = await expectJson(await admin(`identity-providers/${unique("idp")}`, { method: "PUT", json }), 400);
+    expect(refused.details[0].field).toMatch(new RegExp(`^${field}`));
+  });
+
+  it("takes no lone surrogate anywhere", async () => {
+    for (const field of ["issuer", "clientId", "clientSecret"]) {
+      const json = { ...PROVIDER, [field]: "https://idp.example/\ud800" };
+      expect((await admin(`identity-providers/${unique("idp")}`, { method: "PUT", json })).status, field).toBe(400);
+    }
+  });
+
+  it.each(["default_idp", "legacy_idp", "-x", "a%20b", "a".repeat(65)])("%s is no id of a provider", async (id) => {
+    const refused = await admin(`identity-providers/${id}`, { method: "PUT", json: PROVIDER });
+    expect(await expectJson(refused, 400)).toMatchObject({ details: [{ type: "invalid_uri_parameter", field: "id" }] });
+  });
+
+  it("is on a loopback host only where that is allowed", async () => {
+    const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}`, "content-type": "application/json" };
+    const send = (ALLOW_LOOPBACK: string) =>
+      isolate({ ALLOW_LOOPBACK }).fetch(`/admin/v1/identity-providers/${unique("idp")}`, {
+        method: "PUT",
+        headers,
+        body: JSON.stringify({ ...PROVIDER, issuer: "http://127.0.0.1:4000" }),
+      });
+    expect((await send("false")).status).toBe(400);
+    expect((await send("true")).status).toBe(201);
+  });
+});
