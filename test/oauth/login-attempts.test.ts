@@ -1,16 +1,236 @@
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
-import { hashPassword } from "../../src/platform/password-hash.ts";
-import { systemRandom } from "../../src/platform/random.ts";
+import * as fc from "fast-check";
+import { scryptSync } from "node:crypto";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterFailure, isBlocked, type Attempts } from "../../src/oauth/attempts.ts";
 
-const account = () => env.LOGIN_ATTEMPTS.get(env.LOGIN_ATTEMPTS.newUniqueId());
-const hash = hashPassword("right", systemRandom);
+const MINUTE_MS = 60_000;
+const START_MS = Date.UTC(2027, 0, 1);
 
-describe("parallel attempts", () => {
-  it("try 15 passwords of 40, and block", async () => {
-    const one = account();
-    const outcomes = await Promise.all(Array.from({ length: 40 }, async () => (await one.attempt(hash, "guess")).kind));
-    expect(outcomes.filter((kind) => kind === "wrong")).toHaveLength(15);
-    expect(outcomes.filter((kind) => kind === "blocked")).toHaveLength(25);
+/** A stored hash of the least cost: what is tested here is the count. */
+const cheapHash = (password: string): string =>
+  `scrypt$1$1$1$c2FsdA$${scryptSync(password, "salt", 32, { N: 2, r: 1, p: 1 }).toString("base64url")}`;
+const HASH = cheapHash("right");
+
+const newAccount = () => env.LOGIN_ATTEMPTS.get(env.LOGIN_ATTEMPTS.newUniqueId());
+type Account = ReturnType<typeof newAccount>;
+const attempt = async (account: Account, password: string): Promise<string> =>
+  (await account.attempt(HASH, password)).kind;
+const fail = async (account: Account, times: number): Promise<string[]> => {
+  const kinds: string[] = [];
+  for (let n = 0; n < times; n++) kinds.push(await attempt(account, "guess"));
+  return kinds;
+};
+/** What the object has on disk. */
+const stored = (account: Account) =>
+  runInDurableObject(account, async (_, state) => ({
+    tables: state.storage.sql.exec(`SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_%' ESCAPE '\\'`).toArray(),
+    alarmAtMs: await state.storage.getAlarm(),
+  }));
+const atTime = (timeMs: number): void => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  vi.setSystemTime(timeMs);
+};
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+/** The specification's table, told in another way: by the times of the failures that hang together. */
+class Model {
+  #chain: number[] = [];
+  #blockedUntilMs = 0;
+
+  attempt(right: boolean, nowMs: number): string {
+    if (nowMs < this.#blockedUntilMs) return "blocked";
+    if (this.#blockedUntilMs > 0) this.clear();
+    if (right) {
+      this.clear();
+      return "ok";
+    }
+    const last = this.#chain.at(-1) ?? -Infinity;
+    this.#chain = nowMs - last < 15 * MINUTE_MS ? [...this.#chain, nowMs] : [nowMs];
+    if (this.#chain.length === 15) this.#blockedUntilMs = nowMs + 15 * MINUTE_MS;
+    return "wrong";
+  }
+
+  clear(): void {
+    this.#chain = [];
+    this.#blockedUntilMs = 0;
+  }
+}
+
+/** Mostly wrong ones close together, so that blocks come about. */
+const step = fc.record({
+  right: fc.nat(30).map((n) => n === 0),
+  afterMs: fc.oneof(
+    { weight: 20, arbitrary: fc.integer({ min: 0, max: MINUTE_MS }) },
+    { weight: 1, arbitrary: fc.constantFrom(15 * MINUTE_MS - 1, 15 * MINUTE_MS, 15 * MINUTE_MS + 1, 40 * MINUTE_MS) },
+  ),
+});
+
+describe("the rules", () => {
+  it("agree with the model on random schedules", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 120, size: "max" }), (steps) => {
+        const model = new Model();
+        let known: Attempts | undefined;
+        let nowMs = START_MS;
+        for (const { right, afterMs } of steps) {
+          nowMs += afterMs;
+          const blocked = isBlocked(known, nowMs);
+          if (!blocked) known = right ? undefined : afterFailure(known, nowMs);
+          expect(blocked ? "blocked" : right ? "ok" : "wrong").toBe(model.attempt(right, nowMs));
+        }
+      }),
+      { numRuns: 500 },
+    );
   });
 });
+
+describe("the object", () => {
+  it("agrees with the model too, evicted and woken at random", async () => {
+    const event = fc.oneof(
+      { weight: 30, arbitrary: step },
+      { weight: 1, arbitrary: fc.constantFrom("evict", "alarm", "unlock") },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(event, { minLength: 20, maxLength: 80, size: "max" }), async (events) => {
+        const account = newAccount();
+        const model = new Model();
+        let nowMs = START_MS;
+        for (const one of events) {
+          atTime(nowMs);
+          if (one === "evict") await evictDurableObject(account);
+          else if (one === "alarm") await runDurableObjectAlarm(account);
+          else if (one === "unlock") {
+            await account.unlock();
+            model.clear();
+          } else {
+            nowMs += one.afterMs;
+            atTime(nowMs);
+            expect(await attempt(account, one.right ? "right" : "guess")).toBe(model.attempt(one.right, nowMs));
+          }
+        }
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  it("says wrong to the fifteenth, and blocks from then on, the right password too", async () => {
+    atTime(START_MS);
+    const account = newAccount();
+    expect(await fail(account, 15)).toEqual(Array.from({ length: 15 }, () => "wrong"));
+    expect(await attempt(account, "guess")).toBe("blocked");
+    expect(await attempt(account, "right")).toBe("blocked");
+  });
+
+  it("tells of the one attempt that began the block", async () => {
+    const account = newAccount();
+    const told: boolean[] = [];
+    for (let n = 0; n < 15; n++) {
+      const outcome = await account.attempt(HASH, "guess");
+      if (outcome.kind === "wrong") told.push(outcome.blockedFromNow);
+    }
+    expect(told).toEqual([...Array.from({ length: 14 }, () => false), true]);
+  });
+
+  it("is open 15 minutes after the fifteenth failure, whatever came during the block", async () => {
+    atTime(START_MS);
+    const account = newAccount();
+    await fail(account, 15);
+    atTime(START_MS + 15 * MINUTE_MS - 1);
+    expect(await fail(account, 3)).toEqual(["blocked", "blocked", "blocked"]);
+    atTime(START_MS + 15 * MINUTE_MS);
+    expect(await fail(account, 15)).not.toContain("blocked");
+    expect(await attempt(account, "right")).toBe("blocked");
+  });
+
+  it("lets 15 of 40 parallel guesses see a password, and verifies no more than these", async () => {
+    const verifications = countVerifications();
+    const account = newAccount();
+    const kinds = await Promise.all(Array.from({ length: 40 }, () => attempt(account, "guess")));
+    expect(kinds.filter((kind) => kind === "wrong")).toHaveLength(15);
+    expect(kinds.filter((kind) => kind === "blocked")).toHaveLength(25);
+    expect(verifications()).toBe(15);
+  });
+
+  it("signs in all of 40 parallel right ones, and after 14 failures still", async () => {
+    const account = newAccount();
+    await fail(account, 14);
+    const kinds = await Promise.all(Array.from({ length: 40 }, () => attempt(account, "right")));
+    expect(new Set(kinds)).toEqual(new Set(["ok"]));
+    expect(await fail(account, 14)).not.toContain("blocked");
+    expect(await attempt(account, "right")).toBe("ok");
+  });
+
+  it("verifies one password whether there is a hash or none, and is never right without one", async () => {
+    const verifications = countVerifications();
+    const account = newAccount();
+    expect((await account.attempt(undefined, "")).kind).toBe("wrong");
+    expect(verifications()).toBe(1);
+    expect((await account.attempt(HASH, "right")).kind).toBe("ok");
+    expect(verifications()).toBe(2);
+  });
+
+  it("keeps the count over a restart", async () => {
+    const account = newAccount();
+    await fail(account, 14);
+    await evictDurableObject(account);
+    await fail(account, 1);
+    await evictDurableObject(account);
+    expect(await attempt(account, "right")).toBe("blocked");
+  });
+
+  it("is unlocked at once", async () => {
+    const account = newAccount();
+    await fail(account, 15);
+    await account.unlock();
+    expect(await attempt(account, "right")).toBe("ok");
+    await newAccount().unlock();
+  });
+});
+
+describe("what an object leaves behind", () => {
+  const nothing = { tables: [], alarmAtMs: null };
+
+  it("is nothing after a sign-in or an unlocking without failures", async () => {
+    const account = newAccount();
+    await attempt(account, "right");
+    await account.unlock();
+    expect(await stored(account)).toEqual(nothing);
+  });
+
+  it("is nothing once the interval is over", async () => {
+    atTime(START_MS);
+    const account = newAccount();
+    await fail(account, 3);
+    expect((await stored(account)).alarmAtMs).toBe(START_MS + 15 * MINUTE_MS);
+    atTime(START_MS + 15 * MINUTE_MS);
+    expect(await runDurableObjectAlarm(account)).toBe(true);
+    expect(await stored(account)).toEqual(nothing);
+    expect(await fail(account, 15)).not.toContain("blocked");
+    expect(await attempt(account, "right")).toBe("blocked");
+  });
+
+  it("is nothing once a block is over, and the count until then when the alarm comes early", async () => {
+    atTime(START_MS);
+    const account = newAccount();
+    await fail(account, 15);
+    atTime(START_MS + 15 * MINUTE_MS - 1);
+    await runDurableObjectAlarm(account);
+    expect((await stored(account)).alarmAtMs).toBe(START_MS + 15 * MINUTE_MS);
+    expect(await attempt(account, "right")).toBe("blocked");
+    atTime(START_MS + 15 * MINUTE_MS);
+    await runDurableObjectAlarm(account);
+    expect(await stored(account)).toEqual(nothing);
+  });
+});
+
+/** Each verification ends in one comparison of keys; digests, which are longer, are compared elsewhere. */
+function countVerifications(): () => number {
+  const compare = vi.spyOn(crypto.subtle, "timingSafeEqual");
+  return () => compare.mock.calls.filter(([key]) => key.byteLength === 32).length;
+}
