@@ -1,6 +1,6 @@
 import { readConfig } from "./config.ts";
 import type { Env } from "./env.ts";
-import { createAuditTrail } from "./admin/audit.ts";
+import { createAuditLog, type AuditLog } from "./admin/audit.ts";
 import { createAdminRoutes } from "./admin/routes.ts";
 import { createEvents, type Events } from "./events/routes.ts";
 import { createRateLimit, unlimited } from "./http/rate-limit.ts";
@@ -23,6 +23,7 @@ export interface Deps {
   readonly log: Log;
   readonly oauth: OAuth;
   readonly adminRoutes: readonly Route[];
+  readonly audit: AuditLog;
   readonly events: Events;
   readonly media: Media;
 }
@@ -39,7 +40,7 @@ export function createDeps(env: Env): Deps {
   const db = guardDatabase(env.DB);
 
   const { pathPrefix, publicUrl, operatorSecret } = config;
-  const audit = createAuditTrail(db, log);
+  const audit = createAuditLog({ db, log, wait: (ms) => scheduler.wait(ms) });
   const limited = (binding: RateLimit) => (config.allowLoopback ? unlimited : createRateLimit(binding, log));
   const oauth = createOAuth({
     names,
@@ -98,5 +99,5 @@ export function createDeps(env: Env): Deps {
   });
 
   const http = { names, pathPrefix, publicUrl, clock, random, log, verifier: oauth.verifier };
-  return { http, clock, log, oauth, adminRoutes, events, media };
+  return { http, clock, log, oauth, adminRoutes, audit, events, media };
 }

@@ -1,73 +1,94 @@
-import { invalidCursor, pageLinks, toPage } from "../http/paging.ts";
-import { defineRoute, json, scoped, type Route } from "../http/route.ts";
-import type { AuditTrail } from "../platform/audit.ts";
+import type { AuditRecord, AuditTrail } from "../platform/audit.ts";
 import { describeError, type Log } from "../platform/log.ts";
+import { harmless } from "../platform/text.ts";
+import { createNoteBudget } from "./note-budget.ts";
 
 /**
- * The audit log: who did what, newest first: changes by operators, revocations, refusals and blocks with their exact
- * reason. It never holds a secret: bodies are not kept, only addresses.
+ * The audit log: who did what: changes by operators, revocations, refusals and blocks with their exact reason. It never
+ * holds a secret: bodies are not kept, only addresses.
+ *
+ * Rows come by `statement`, in the transaction of what they tell of, or by `note`, beside an answer, bounded. They go by
+ * the sweep: after 90 days, or when newer ones of their kind fill the share that this kind has. Refusals have a share of
+ * their own, so that nobody can push changes out of the log by being refused.
  */
+export interface AuditLog extends AuditTrail {
+  sweep(nowMs: number): Promise<void>;
+}
+
+export interface AuditDeps {
+  readonly db: D1Database;
+  readonly log: Log;
+  /** Ends after so many milliseconds. */
+  wait(ms: number): Promise<void>;
+}
+
+/** All our choice. 600 rows a minute of each isolate; a request may work for 30 s after its answer. */
+export const NOTES = { rows: 200, windowMs: 20_000 } as const;
+/** Rows that are kept, 100,000 in all. */
+const KEPT = { ageMs: 90 * 86_400_000, done: 20_000, refused: 80_000 } as const satisfies Kept;
+type Kept = { ageMs: number } & Record<AuditRecord["outcome"], number>;
+/** Rows of one step of the sweep, and steps of one run. */
+const SWEEP = { rows: 2_000, steps: 25 } as const;
+/** Characters of each text that a row keeps. */
+export const TEXT_CHARS = { requestId: 64, actor: 256, action: 64, subject: 512, reason: 1024 } as const;
+
 const INSERT = `
   INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7`;
+const REMOVE_OLD = `
+  DELETE FROM audit WHERE seq IN (SELECT seq FROM audit WHERE at < ?1 ORDER BY at LIMIT ?2)`;
+/** The newest row beyond the share of its kind. */
+const FIRST_BEYOND = `SELECT at, seq FROM audit WHERE outcome = ?1 ORDER BY at DESC, seq DESC LIMIT 1 OFFSET ?2`;
+const REMOVE_BEYOND = `
+  DELETE FROM audit WHERE seq IN (
+    SELECT seq FROM audit WHERE outcome = ?1 AND at <= ?2 AND (at < ?2 OR seq <= ?3) ORDER BY at LIMIT ?4)`;
 
-export function createAuditTrail(db: D1Database, log: Log): AuditTrail {
-  const statement: AuditTrail["statement"] = (when, entry) =>
+export function createAuditLog({ db, log, wait }: AuditDeps, kept: Kept = KEPT): AuditLog {
+  const budget = createNoteBudget(NOTES);
+
+  const statement: AuditTrail["statement"] = (when, { atMs, requestId, actor, action, subject, outcome, reason }) =>
     db
       .prepare(when === "always" ? INSERT : `${INSERT} WHERE changes() > 0`)
-      .bind(entry.atMs, entry.requestId, entry.actor, entry.action, entry.subject, entry.outcome, entry.reason);
+      .bind(
+        atMs,
+        harmless(requestId, TEXT_CHARS.requestId),
+        harmless(actor, TEXT_CHARS.actor),
+        harmless(action, TEXT_CHARS.action),
+        harmless(subject, TEXT_CHARS.subject),
+        outcome,
+        harmless(reason, TEXT_CHARS.reason),
+      );
+
+  const write = async (record: AuditRecord): Promise<void> => {
+    try {
+      await statement("always", record).run();
+    } catch (thrown) {
+      log.error("audit row lost", { requestId: record.requestId, error: describeError(thrown) });
+    }
+  };
+
   return {
     statement,
-    async note(entry) {
-      try {
-        await statement("always", entry).run();
-      } catch (thrown) {
-        log.error("audit row lost", { requestId: entry.requestId, error: describeError(thrown) });
+    async note(record) {
+      const place = budget.take(record.atMs);
+      if (place === "row") return write(record);
+      if (place === "counted") return;
+      await wait(NOTES.windowMs);
+      const reason = `…and ${budget.collect()} more from here on, counted and not written one by one`;
+      const { atMs, requestId } = record;
+      await write({ atMs, requestId, actor: "", action: "audit", subject: "", outcome: "refused", reason });
+    },
+    async sweep(nowMs) {
+      await inSteps(db.prepare(REMOVE_OLD).bind(nowMs - kept.ageMs, SWEEP.rows));
+      for (const outcome of ["refused", "done"] as const) {
+        const beyond = db.prepare(FIRST_BEYOND).bind(outcome, kept[outcome]);
+        const first = await beyond.first<{ at: number; seq: number }>();
+        if (first !== null) await inSteps(db.prepare(REMOVE_BEYOND).bind(outcome, first.at, first.seq, SWEEP.rows));
       }
     },
   };
 }
 
-const PAGE = `
-  SELECT seq, at, request_id, actor, action, subject, outcome, reason FROM audit
-  WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2 OFFSET ?3`;
-
-interface AuditRow {
-  seq: number;
-  at: number;
-  request_id: string;
-  actor: string;
-  action: string;
-  subject: string;
-  outcome: string;
-  reason: string;
+/** Runs a bounded removal until it finds less than it may remove; what is left over is the next run's. */
+async function inSteps(removal: D1PreparedStatement): Promise<void> {
+  for (let step = 0; step < SWEEP.steps; step++) if ((await removal.run()).meta.changes < SWEEP.rows) return;
 }
-
-export const auditRoute = (db: D1Database): Route =>
-  defineRoute({
-    method: "GET",
-    path: "/audit",
-    summary: "What was changed, by whom, newest first",
-    access: scoped("admin"),
-    paged: true,
-    handle: async (call) => {
-      const before = call.paging.cursor?.[0] ?? Number.MAX_SAFE_INTEGER;
-      if (typeof before !== "number") return invalidCursor();
-      const { pageSize, skip } = call.paging;
-      const { results } = await db
-        .prepare(PAGE)
-        .bind(before, pageSize + 1, skip)
-        .all<AuditRow>();
-      const found = toPage(results, call.paging, (row) => [row.seq]);
-      return json(200, found.items.map(toJson), { link: pageLinks(call.url, call.paging, found) });
-    },
-  });
-
-const toJson = (row: AuditRow): object => ({
-  at: row.at,
-  requestId: row.request_id,
-  actor: row.actor,
-  action: row.action,
-  subject: row.subject,
-  outcome: row.outcome,
-  ...(row.reason === "" ? {} : { reason: row.reason }),
-});
