@@ -25,6 +25,10 @@ export interface Authorization {
 export const placeScope = ({ tenant, org }: Pick<Authorization, "tenant" | "org">, names: Names): string =>
   names.scope(tenant !== "" ? `tenant=${tenant}` : org !== "" ? `org=${org}` : "no_tenant");
 
+/** All of it as an answer shows it. */
+export const scopeText = (authorized: Authorization, names: Names): string =>
+  [placeScope(authorized, names), ...(authorized.openid ? ["openid"] : []), ...authorized.scopes].join(" ");
+
 /** What was just granted, as what may be granted again. `scopes` are those that the answer shows. */
 export const authorizationOf = (
   { scopes, ...place }: Pick<Authorization, "tenant" | "tenantExplicit" | "org" | "scopes">,

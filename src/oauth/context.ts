@@ -13,6 +13,7 @@ import type { AuditTrail } from "../platform/audit.ts";
 import type { Pages } from "./ports.ts";
 import type { CodeStore } from "./store/code-store.ts";
 import type { Accounts } from "./sign-in/accounts.ts";
+import type { GrantListStore } from "./store/grant-list-store.ts";
 import type { RefreshStore } from "./store/refresh-store.ts";
 import type { SessionStore } from "./store/session-store.ts";
 import type { UserStore } from "./store/user-store.ts";
@@ -46,6 +47,7 @@ export interface OAuthContext {
   readonly federation: Federation;
   readonly codes: CodeStore;
   readonly refreshGrants: RefreshStore;
+  readonly grantLists: GrantListStore;
   readonly audit: AuditTrail;
   readonly pages: Pages;
   issuerOf(call: AnyCall): Issuer;

@@ -34,6 +34,7 @@ import { createCodeStore } from "./store/code-store.ts";
 import { createAccounts } from "./sign-in/accounts.ts";
 import { createDirectoryStore } from "./store/directory-store.ts";
 import { createKeyStore } from "./store/key-store.ts";
+import { createGrantListStore } from "./store/grant-list-store.ts";
 import { createRefreshStore } from "./store/refresh-store.ts";
 import { createSessionStore } from "./store/session-store.ts";
 import { createUserStore } from "./store/user-store.ts";
@@ -81,7 +82,7 @@ export interface OAuth {
   readonly signingKeys: Pick<KeyRotation, "page" | "byOperator">;
   /** Makes signing keys that are due, and removes those that are long gone. */
   rotateKeys(nowMs: number): Promise<void>;
-  /** Forgets what is over and concerns nothing that lives: revocations, sessions, sign-ins that nobody finished. */
+  /** Forgets what is over and concerns nothing that lives: revocations, sessions, sign-ins, codes, used refresh tokens. */
   sweep(nowMs: number): Promise<void>;
 }
 
@@ -101,6 +102,8 @@ export function createOAuth(deps: OAuthDeps): OAuth {
 
   const users = createUserStore(deps.db);
   const sessions = createSessionStore(deps.db);
+  const codes = createCodeStore(deps.db);
+  const refreshGrants = createRefreshStore(deps.db);
   const federation = createFederation(deps);
   const accounts = createAccounts({ users, attempts: deps.loginAttempts, audit, log, random });
 
@@ -124,8 +127,9 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     accounts,
     clientLimit: deps.clientLimit,
     federation,
-    codes: createCodeStore(deps.db),
-    refreshGrants: createRefreshStore(deps.db),
+    codes,
+    refreshGrants,
+    grantLists: createGrantListStore(deps.db),
     audit,
     pages: deps.pages,
     noteRefusal,
@@ -170,6 +174,8 @@ export function createOAuth(deps: OAuthDeps): OAuth {
         (rows) => trustStore.forgetExpired(toSec(nowMs), rows),
         (rows) => sessions.forgetExpired(nowMs, rows),
         (rows) => federation.forgetExpired(nowMs, rows),
+        (rows) => codes.forgetExpired(nowMs, rows),
+        (rows) => refreshGrants.forgetUsed(nowMs, rows),
       ];
       for (const rowsOf of forget)
         for (let step = 0; step < SWEEP.steps; step++) if ((await rowsOf(SWEEP.rows)) < SWEEP.rows) break;

@@ -1,12 +1,10 @@
+import type { AuditRecord } from "../platform/audit.ts";
 import type { AnyCall, OAuthContext } from "./context.ts";
 import type { Ended } from "./store/trust-store.ts";
 import { allExpiredSec } from "./tokens/access-token.ts";
 
-export interface EndReason {
-  readonly actor: string;
-  readonly action: string;
-  readonly reason: string;
-}
+/** What the audit log says of it. */
+export type EndReason = Pick<AuditRecord, "actor" | "action" | "subject" | "reason">;
 
 /** What ends a grant's access tokens: every one that was issued, and those that are being issued now. */
 export const endOfGrant = (id: string, nowMs: number): Ended => ({
@@ -22,12 +20,12 @@ export async function endGrants(
   { nowMs, requestId }: Pick<AnyCall, "nowMs" | "requestId">,
   { trust, refreshGrants, audit, log }: Pick<OAuthContext, "trust" | "refreshGrants" | "audit" | "log">,
 ): Promise<void> {
-  const rows = ids.map((id) =>
-    audit.statement("always", { ...why, atMs: nowMs, requestId, subject: `grants/${id}`, outcome: "done" }),
-  );
   await trust.end(
     ids.map((id) => endOfGrant(id, nowMs)),
-    [refreshGrants.removeStatement(ids), ...rows],
+    [
+      refreshGrants.removeStatement(ids),
+      audit.statement("always", { ...why, atMs: nowMs, requestId, outcome: "done" }),
+    ],
   );
-  for (const grantId of ids) log.info("grant ended", { requestId, grantId, ...why });
+  log.info("grants ended", { requestId, ...why });
 }

@@ -1,19 +1,28 @@
 import type { Principal } from "../http/auth.ts";
 import type { Call } from "../http/route.ts";
 import { json, type Answer } from "../http/route.ts";
-import { authenticateClient, noCredentials, readCredentials, type Credentials } from "./client-auth.ts";
+import { sha256Hex } from "../platform/hash.ts";
+import { ok, type Result } from "../platform/result.ts";
+import { authenticateClient, noCredentials, type Credentials, readCredentials } from "./client-auth.ts";
 import type { OAuthContext } from "./context.ts";
-import { failure } from "./failure.ts";
+import { endOfGrant } from "./end-grants.ts";
+import { failure, type OAuthFailure } from "./failure.ts";
 import { readParameters } from "./form.ts";
+import type { TokenOwner } from "./store/refresh-store.ts";
 import type { Ended } from "./store/trust-store.ts";
 
 /**
- * `POST /revoke` (RFC 7009, contract 2.5): one token or a comma-separated list.
+ * `POST /revoke` (RFC 7009, contract 2.5): one token or a comma-separated list, access and refresh tokens mixed.
  *
- * - A token that is unknown, expired or revoked already counts as revoked: 200 `{}`.
- * - A token that was issued to a client that authenticated needs that client's credentials: 401 without.
- * - A token of another client is left alone; the caller's own are revoked first, then the answer is 400.
- * - Repeating a request changes nothing, so a lost answer is asked for again.
+ *   who asks                     what is revoked of the tokens that live
+ *   a client with its secret     its own
+ *   a client that names itself   its own that were issued without its secret
+ *   nobody                       all that were issued without a secret: who holds one may end it
+ *
+ * - What lives and is not revoked is told: 401 where a secret was needed and none came, else 400. The rest is revoked.
+ * - A token that is unknown, expired or revoked already counts as revoked. So repeating a request changes nothing, and a
+ *   lost answer is asked for again.
+ * - A refresh token, a used one too, ends its grant with all access tokens of it.
  */
 const MAX_TOKENS = 500;
 
@@ -21,44 +30,113 @@ export async function revoke(
   call: Call<unknown, unknown, URLSearchParams, undefined>,
   context: OAuthContext,
 ): Promise<Answer> {
+  const refuse = (refusal: OAuthFailure): Response => context.refuse(call, "revoke", refusal);
   const parameters = readParameters(call.body);
-  if (!parameters.ok) return context.refuse(call, "revoke", parameters.error);
+  if (!parameters.ok) return refuse(parameters.error);
   const list = parameters.value.get("token");
-  if (list === undefined) return context.refuse(call, "revoke", failure("invalid_request", "token is missing."));
+  if (list === undefined) return refuse(failure("invalid_request", "token is missing."));
   const tokens = [...new Set(list.split(",").map((item) => item.trim()))].filter((item) => item !== "");
   if (tokens.length > MAX_TOKENS)
-    return context.refuse(
-      call,
-      "revoke",
-      failure("invalid_request", `At most ${MAX_TOKENS} tokens are revoked at once.`),
-    );
-
+    return refuse(failure("invalid_request", `At most ${MAX_TOKENS} tokens are revoked at once.`));
   const credentials = readCredentials(call.request, parameters.value);
-  if (!credentials.ok) return context.refuse(call, "revoke", credentials.error);
-  const client = await authenticate(credentials.value, context, call.nowMs);
-  if (client?.ok === false) return context.refuse(call, "revoke", client.error);
+  if (!credentials.ok) return refuse(credentials.error);
+  const asking = await identify(credentials.value, context, call.nowMs);
+  if (!asking.ok) return refuse(asking.error);
 
-  const verified = await context.verifier.verifyNow(tokens, call.nowMs);
-  if (!verified.ok) return context.unavailable();
-  const living = verified.value.flatMap((token) => (token.ok ? [token.value] : []));
-  // Every token so far was issued to a client that authenticated, so without one there is none to revoke.
-  const own = living.filter((token) => token.clientId === client?.value.id);
-  await context.trust.end(own.map(endOf), []);
-  const { requestId } = call;
-  for (const { tokenId, clientId } of own) context.log.info("token revoked", { requestId, tokenId, clientId });
-  if (client === undefined && living.length > 0) return context.refuse(call, "revoke", noCredentials());
-  if (own.length < living.length)
-    return context.refuse(call, "revoke", failure("unauthorized_client", "A token was not issued to this client."));
+  const living = await livingOf(tokens, context, call.nowMs);
+  if (living === undefined) return context.unavailable();
+  const revoked = living.filter((token) => mayRevoke(asking.value, token));
+  await end(revoked, asking.value, call, context);
+  const left = living.filter((token) => !revoked.includes(token));
+  if (!asking.value.authenticated && left.some((token) => token.needsSecret)) return refuse(noCredentials());
+  if (left.length > 0)
+    return refuse(
+      failure("unauthorized_client", "A token was not issued to this client.", undefined, asking.value.clientId),
+    );
   return json(200, {}, { "cache-control": "no-store" });
 }
 
-const authenticate = async (credentials: Credentials | undefined, context: OAuthContext, nowMs: number) =>
-  credentials === undefined
-    ? undefined
-    : authenticateClient(
-        credentials,
-        await context.directory.find(credentials.clientId, undefined, nowMs),
-        context.clientLimit,
-      );
+interface Asking {
+  /** Undefined: nobody. */
+  readonly clientId: string | undefined;
+  readonly authenticated: boolean;
+}
 
-const endOf = (token: Principal): Ended => ({ kind: "token", key: token.tokenId, expiresSec: token.expiresAtSec });
+/** A client that sends no secret is taken at its word: it may end no more than whoever holds the token. */
+async function identify(
+  credentials: Credentials | undefined,
+  context: OAuthContext,
+  nowMs: number,
+): Promise<Result<Asking, OAuthFailure>> {
+  if (credentials === undefined || credentials.secrets.length === 0)
+    return ok({ clientId: credentials?.clientId, authenticated: false });
+  const entry = await context.directory.find(credentials.clientId, undefined, nowMs);
+  const client = await authenticateClient(credentials, entry, context.clientLimit);
+  return client.ok ? ok({ clientId: client.value.id, authenticated: true }) : client;
+}
+
+/** A token of either kind that something can be taken from. */
+interface Living {
+  readonly clientId: string;
+  /** It was issued to a client that authenticated. */
+  readonly needsSecret: boolean;
+  readonly ended: Ended;
+}
+
+function mayRevoke({ clientId, authenticated }: Asking, token: Living): boolean {
+  if (clientId !== undefined && clientId !== token.clientId) return false;
+  return authenticated || !token.needsSecret;
+}
+
+/** The tokens of the list that live; undefined: it cannot be known now. */
+async function livingOf(
+  tokens: readonly string[],
+  context: OAuthContext,
+  nowMs: number,
+): Promise<readonly Living[] | undefined> {
+  const isJwt = (token: string): boolean => token.includes(".");
+  const hashes = await Promise.all(tokens.filter((token) => !isJwt(token)).map((token) => sha256Hex(token)));
+  const [verified, owners] = await Promise.all([
+    context.verifier.verifyNow(tokens.filter(isJwt), nowMs),
+    hashes.length === 0 ? [] : context.refreshGrants.owners(hashes),
+  ]);
+  if (!verified.ok) return undefined;
+  const accessTokens = verified.value.flatMap((token) => (token.ok ? [fromAccessToken(token.value)] : []));
+  return [...accessTokens, ...owners.map((owner) => fromOwner(owner, nowMs))];
+}
+
+const fromAccessToken = (token: Principal): Living => ({
+  clientId: token.clientId,
+  needsSecret: token.clientAuthenticated,
+  ended: { kind: "token", key: token.tokenId, expiresSec: token.expiresAtSec },
+});
+
+const fromOwner = ({ grantId, clientId, confidential }: TokenOwner, nowMs: number): Living => ({
+  clientId,
+  needsSecret: confidential,
+  ended: endOfGrant(grantId, nowMs),
+});
+
+/** One transaction: what ends, the refresh grants among it, and a row of the audit log each. */
+async function end(
+  tokens: readonly Living[],
+  { clientId = "" }: Asking,
+  { nowMs, requestId }: Pick<Call<unknown, unknown, unknown, undefined>, "nowMs" | "requestId">,
+  { trust, refreshGrants, audit, log }: OAuthContext,
+): Promise<void> {
+  const ended = tokens.map((token) => token.ended);
+  const grantIds = ended.flatMap(({ kind, key }) => (kind === "grant" ? [key] : []));
+  const rows = ended.map(({ kind, key }) =>
+    audit.statement("always", {
+      atMs: nowMs,
+      requestId,
+      actor: clientId,
+      action: "revoke",
+      subject: `${kind}s/${key}`,
+      outcome: "done",
+      reason: "",
+    }),
+  );
+  await trust.end(ended, [...(grantIds.length === 0 ? [] : [refreshGrants.removeStatement(grantIds)]), ...rows]);
+  for (const { kind, key } of ended) log.info("revoked", { requestId, clientId, kind, key });
+}

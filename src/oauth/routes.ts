@@ -3,9 +3,12 @@ import { defineRoute, formBody, json, open, type Route } from "../http/route.ts"
 import type { AnyCall, OAuthContext } from "./context.ts";
 import { serverMetadata } from "./discovery.ts";
 import { renderOAuthProblem } from "./failure.ts";
+import { introspect } from "./introspect.ts";
+import { refreshTokenRoutes } from "./refresh-tokens.ts";
 import { revoke } from "./revoke.ts";
 import { token } from "./token.ts";
 import { tokenInfo } from "./token-info.ts";
+import { userInfoRoutes } from "./user-info.ts";
 
 export const OAUTH_BASE = "/oauth2/v1";
 
@@ -58,6 +61,15 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
       handle: (call) => revoke(call, context),
     }),
     defineRoute({
+      method: "POST",
+      path: "/introspect",
+      summary: "What a token is good for, for clients",
+      access: open("the client authenticates by its secret"),
+      body: formBody(TOKEN_FORM_BYTES),
+      produces: "any",
+      handle: (call) => introspect(call, context),
+    }),
+    defineRoute({
       method: "GET",
       path: "/jwks",
       summary: "Public keys that verify tokens",
@@ -78,6 +90,8 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
   const atRoot = defineRoute({ ...wellKnown, path: `${pathPrefix}${OAUTH_BASE}`, summary: "Metadata (RFC 8414)" });
   return [
     { base: OAUTH_BASE, routes, renderProblem: renderOAuthProblem, crossOrigin: true },
+    // Resources under a bearer token: their failures are the platform's, not the protocol's.
+    { base: OAUTH_BASE, routes: [...userInfoRoutes(context), ...refreshTokenRoutes(context)], crossOrigin: true },
     {
       base: "/.well-known/oauth-authorization-server",
       atRoot: true,

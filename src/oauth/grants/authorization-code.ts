@@ -28,7 +28,8 @@ export const authorizationCodeGrant: GrantStep = async (request, context) => {
   if (code.clientId !== client.id) return err(invalidGrant(`the code is for client ${code.clientId}`, client.id));
 
   const replayed = async () => {
-    const why = { actor: client.id, action: "token", reason: "a code was used twice: its grant ends" };
+    const subject = `grants/${code.grantId}`;
+    const why = { actor: client.id, action: "end grant", subject, reason: "a code was used twice" };
     await endGrants([code.grantId], why, call, context);
     return err(invalidGrant("the code was used already", client.id));
   };

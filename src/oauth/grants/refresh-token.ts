@@ -29,7 +29,8 @@ export const refreshTokenGrant: GrantStep = async (request, context) => {
     return err(invalidGrant(`the refresh token is for client ${grant.clientId}`, client.id));
 
   const spent = async () => {
-    const why = { actor: client.id, action: "token", reason: "a refresh token was used twice: its grant ends" };
+    const subject = `grants/${grant.id}`;
+    const why = { actor: client.id, action: "end grant", subject, reason: "a refresh token was used twice" };
     await endGrants([grant.id], why, call, context);
     return err(invalidGrant("the refresh token was used already", client.id));
   };

@@ -1,6 +1,7 @@
 import type { Authorization } from "../authorization.ts";
 import type { CodeRequest } from "../codes.ts";
 import type { CodeChallenge } from "../pkce.ts";
+import { ALL_EXPIRED_AFTER_SEC } from "../tokens/access-token.ts";
 
 /** Authorization codes in D1. */
 export interface CodeRecord extends CodeRequest {
@@ -23,6 +24,8 @@ export interface CodeStore {
    * an attempt whose answer was lost may be repeated under the same name.
    */
   redeem(codeHash: string, redemption: Redemption, nowMs: number): Promise<boolean>;
+  /** Removes at most `limit` codes whose tokens have expired; how many it were. */
+  forgetExpired(nowMs: number, limit: number): Promise<number>;
 }
 
 export interface Redemption {
@@ -48,6 +51,11 @@ const ADD_REFRESH_TOKEN = `
 /** Last: what goes with a redemption is made while there is none. */
 const REDEEM = `
   UPDATE authorization_code SET redemption = ?2 WHERE code_hash = ?1 AND (redemption IS NULL OR redemption = ?2)`;
+const FORGET = `
+  DELETE FROM authorization_code WHERE code_hash IN (
+    SELECT code_hash FROM authorization_code WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)`;
+/** From a code's own end: while a token that came of it may live, a replay is known. */
+const REPLAY_KNOWN_MS = ALL_EXPIRED_AFTER_SEC * 1000;
 
 type Row = Record<string, string | number | null>;
 
@@ -76,6 +84,14 @@ export function createCodeStore(db: D1Database): CodeStore {
             ];
       const results = await db.batch([...made, db.prepare(REDEEM).bind(codeHash, id)]);
       return (results.at(-1)?.meta.changes ?? 0) > 0;
+    },
+    async forgetExpired(nowMs, limit) {
+      return (
+        await db
+          .prepare(FORGET)
+          .bind(nowMs - REPLAY_KNOWN_MS, limit)
+          .run()
+      ).meta.changes;
     },
   };
 }

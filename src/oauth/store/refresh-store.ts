@@ -25,6 +25,14 @@ export interface Successor {
   readonly sealed: string;
 }
 
+/** Whose a token is, living or used. */
+export interface TokenOwner {
+  readonly grantId: string;
+  readonly clientId: string;
+  /** The client has a secret now. */
+  readonly confidential: boolean;
+}
+
 export interface RefreshStore {
   add(grant: RefreshGrant, tokenHash: string, nowMs: number): Promise<void>;
   find(tokenHash: string): Promise<StoredRefreshToken | undefined>;
@@ -34,8 +42,11 @@ export interface RefreshStore {
    * when the grant has ended. May be repeated.
    */
   use(tokenHash: string, successor: Successor | undefined, nowMs: number): Promise<StoredRefreshToken | undefined>;
+  owners(tokenHashes: readonly string[]): Promise<readonly TokenOwner[]>;
   /** Removes grants with all their tokens, as a part of the caller's transaction. */
   removeStatement(grantIds: readonly string[]): D1PreparedStatement;
+  /** Removes at most `limit` tokens that were used long ago; how many it were. One that is presented later is unknown. */
+  forgetUsed(nowMs: number, limit: number): Promise<number>;
 }
 
 const ADD_GRANT = `
@@ -58,7 +69,16 @@ const ADD_SUCCESSOR = `
 const TOUCH = `
   UPDATE refresh_grant SET last_used_at = max(last_used_at, ?2)
   WHERE id = (SELECT grant_id FROM refresh_token WHERE token_hash = ?1)`;
+const OWNERS = `
+  SELECT refresh_grant.id, refresh_grant.client, client.confidential
+  FROM refresh_token AS token JOIN refresh_grant ON refresh_grant.id = token.grant_id
+    JOIN client ON client.id = refresh_grant.client
+  WHERE token.token_hash IN (SELECT value FROM json_each(?1))`;
 const REMOVE = `DELETE FROM refresh_grant WHERE id IN (SELECT value FROM json_each(?1))`;
+const FORGET = `
+  DELETE FROM refresh_token WHERE token_hash IN (
+    SELECT token_hash FROM refresh_token WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2)`;
+const REUSE_KNOWN_MS = 30 * 86_400_000;
 
 type Row = Record<string, string | number | null>;
 
@@ -87,6 +107,22 @@ export function createRefreshStore(db: D1Database): RefreshStore {
       const results = await db.batch<Row>([...rotation, touch, db.prepare(FIND).bind(tokenHash)]);
       const row = results.at(-1)?.results[0];
       return row === undefined ? undefined : toStoredToken(row);
+    },
+    async owners(tokenHashes) {
+      const { results } = await db.prepare(OWNERS).bind(JSON.stringify(tokenHashes)).all<Row>();
+      return results.map((row) => ({
+        grantId: String(row["id"]),
+        clientId: String(row["client"]),
+        confidential: row["confidential"] === 1,
+      }));
+    },
+    async forgetUsed(nowMs, limit) {
+      return (
+        await db
+          .prepare(FORGET)
+          .bind(nowMs - REUSE_KNOWN_MS, limit)
+          .run()
+      ).meta.changes;
     },
     removeStatement: (grantIds) => db.prepare(REMOVE).bind(JSON.stringify(grantIds)),
   };

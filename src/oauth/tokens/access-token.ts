@@ -13,8 +13,9 @@ import type { IssuedToken, Trust } from "./trust.ts";
 export const ACCESS_TOKEN_LIFETIME_SEC = 3600;
 /** Isolates go on issuing by records of before for 30 s; a minute covers what is under way besides. */
 const LATE_ISSUE_SEC = 60;
-/** When every token that is issued by what is known now has expired. */
-export const allExpiredSec = (nowMs: number): number => toSec(nowMs) + ACCESS_TOKEN_LIFETIME_SEC + LATE_ISSUE_SEC;
+/** After this time every token has expired that is issued by what is known now. */
+export const ALL_EXPIRED_AFTER_SEC = ACCESS_TOKEN_LIFETIME_SEC + LATE_ISSUE_SEC;
+export const allExpiredSec = (nowMs: number): number => toSec(nowMs) + ALL_EXPIRED_AFTER_SEC;
 const TYPE = "at+jwt";
 
 export interface Issuer {

@@ -1,0 +1,115 @@
+import * as z from "zod/mini";
+import type { Principal } from "../http/auth.ts";
+import { notFound } from "../http/errors.ts";
+import { invalidCursor, pageLinks, toPage } from "../http/paging.ts";
+import { anyToken, defineRoute, empty, json, type Answer, type Call, type Route } from "../http/route.ts";
+import { scopeText } from "./authorization.ts";
+import type { OAuthContext } from "./context.ts";
+import { endGrants } from "./end-grants.ts";
+import type { ListedGrant } from "./store/grant-list-store.ts";
+import { withoutUser } from "./without-user.ts";
+
+/**
+ * `/refreshtokens` (specification; contract 2.5): a user looks through the clients that hold a refresh token of theirs,
+ * and ends them. What is listed is the grant: its token may be replaced at each use, its id stays. With a grant its
+ * access tokens end.
+ */
+const query = z.object({ clientId: z.optional(z.string()) });
+const ACCESS = anyToken("a user's own refresh tokens, whatever the token was issued for");
+/** Grants that are ended in one transaction, and such steps of one request. */
+const REMOVAL = { grants: 500, steps: 20 } as const;
+
+export const refreshTokenRoutes = (context: OAuthContext): readonly Route[] => [
+  defineRoute({
+    method: "GET",
+    path: "/refreshtokens",
+    summary: "List the user's refresh tokens, newest first",
+    access: ACCESS,
+    query,
+    paged: true,
+    handle: (call) => forUser(call, context, (email) => list(call, email, context)),
+  }),
+  defineRoute({
+    method: "DELETE",
+    path: "/refreshtokens",
+    summary: "Delete the user's refresh tokens, all or those of one client",
+    access: ACCESS,
+    query,
+    produces: "any",
+    handle: (call) => forUser(call, context, (email) => removeAll(call, email, context)),
+  }),
+  defineRoute({
+    method: "DELETE",
+    path: "/refreshtokens/{id}",
+    summary: "Delete one of the user's refresh tokens",
+    access: ACCESS,
+    params: z.object({ id: z.string() }),
+    produces: "any",
+    handle: (call) => forUser(call, context, (email) => removeOne(call, email, context)),
+  }),
+];
+
+type UserCall<P, Q> = Call<P, Q, undefined, Principal>;
+type Query = z.output<typeof query>;
+
+async function forUser(
+  { principal }: Pick<UserCall<unknown, unknown>, "principal">,
+  { names }: OAuthContext,
+  handle: (email: string) => Promise<Answer>,
+): Promise<Answer> {
+  return principal.user === "" ? withoutUser(names.platform) : handle(principal.user);
+}
+
+async function list(call: UserCall<unknown, Query>, email: string, context: OAuthContext): Promise<Answer> {
+  const { paging } = call;
+  const [createdAtMs, id] = paging.cursor ?? [];
+  if (paging.cursor !== undefined && (typeof createdAtMs !== "number" || typeof id !== "string"))
+    return invalidCursor();
+  const after = typeof createdAtMs === "number" && typeof id === "string" ? { createdAtMs, id } : undefined;
+  const rows = await context.grantLists.page(email, call.query.clientId, after, paging);
+  const page = toPage(rows, paging, (row) => [row.createdAtMs, row.id]);
+  const body = page.items.map((grant) => toJson(grant, context));
+  return json(200, body, { link: pageLinks(call.url, paging, page), "cache-control": "no-store" });
+}
+
+const toJson = ({ authorization, ...grant }: ListedGrant, { names }: OAuthContext): object => ({
+  id: grant.id,
+  clientId: grant.clientId,
+  clientName: grant.clientName,
+  tenant: authorization.tenant,
+  scope: scopeText(authorization, names),
+  createdAt: grant.createdAtMs,
+  lastUsedAt: grant.lastUsedAtMs,
+});
+
+async function removeAll(call: UserCall<unknown, Query>, email: string, context: OAuthContext): Promise<Answer> {
+  const { clientId } = call.query;
+  for (let step = 0; step < REMOVAL.steps; step++) {
+    const ids = await context.grantLists.idsOf(email, clientId, REMOVAL.grants);
+    if (ids.length > 0) await end(ids, `users/${email}/grants`, call, email, context);
+    if (ids.length < REMOVAL.grants) break;
+  }
+  return empty(204);
+}
+
+async function removeOne(
+  call: UserCall<{ readonly id: string }, unknown>,
+  email: string,
+  context: OAuthContext,
+): Promise<Answer> {
+  const { id } = call.params;
+  if (!(await context.grantLists.isOf(email, id))) return notFound("refresh token");
+  await end([id], `grants/${id}`, call, email, context);
+  return empty(204);
+}
+
+const end = (
+  ids: readonly string[],
+  subject: string,
+  call: Pick<UserCall<unknown, unknown>, "nowMs" | "requestId" | "principal">,
+  email: string,
+  context: OAuthContext,
+): Promise<void> => {
+  const reason = `${ids.length} by a token of client ${call.principal.clientId}`;
+  return endGrants(ids, { actor: `user ${email}`, action: "delete refresh tokens", subject, reason }, call, context);
+};

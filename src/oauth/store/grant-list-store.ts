@@ -1,0 +1,76 @@
+import type { Paging } from "../../http/paging.ts";
+import type { Authorization } from "../authorization.ts";
+
+/** The refresh grants of a user, as the user looks through them. */
+export interface ListedGrant {
+  readonly id: string;
+  readonly clientId: string;
+  readonly clientName: string;
+  readonly authorization: Authorization;
+  readonly createdAtMs: number;
+  readonly lastUsedAtMs: number;
+}
+
+/** Comes behind `(createdAtMs, id)`, newest first. */
+export interface GrantPlace {
+  readonly createdAtMs: number;
+  readonly id: string;
+}
+
+export interface GrantListStore {
+  /** One more than the page's size, where there are so many. `clientId`: those of this client alone. */
+  page(
+    email: string,
+    clientId: string | undefined,
+    after: GrantPlace | undefined,
+    paging: Pick<Paging, "pageSize" | "skip">,
+  ): Promise<readonly ListedGrant[]>;
+  /** At most `limit` ids. */
+  idsOf(email: string, clientId: string | undefined, limit: number): Promise<readonly string[]>;
+  isOf(email: string, grantId: string): Promise<boolean>;
+}
+
+/** A grant whose sign-in counts no more gives nothing, and is not shown. */
+const PAGE = `
+  SELECT refresh_grant.id, refresh_grant.client, client.name AS client_name, refresh_grant.authorization,
+    refresh_grant.created_at, refresh_grant.last_used_at
+  FROM refresh_grant JOIN client ON client.id = refresh_grant.client JOIN user ON user.email = refresh_grant.email
+  WHERE refresh_grant.email = ?1 AND (?2 IS NULL OR refresh_grant.client = ?2)
+    AND (refresh_grant.created_at, refresh_grant.id) < (?3, ?4)
+    AND refresh_grant.authorization ->> 'authenticatedAtMs' > user.signed_out_at
+  ORDER BY refresh_grant.created_at DESC, refresh_grant.id DESC LIMIT ?5 OFFSET ?6`;
+const IDS = `SELECT id FROM refresh_grant WHERE email = ?1 AND (?2 IS NULL OR client = ?2) LIMIT ?3`;
+const IS_OF = `SELECT 1 FROM refresh_grant WHERE id = ?2 AND email = ?1`;
+/** Before every other in this order. */
+const FIRST: GrantPlace = { createdAtMs: Number.MAX_SAFE_INTEGER, id: "" };
+
+type Row = Record<string, string | number | null>;
+
+export function createGrantListStore(db: D1Database): GrantListStore {
+  return {
+    async page(email, clientId, after = FIRST, { pageSize, skip }) {
+      const { results } = await db
+        .prepare(PAGE)
+        .bind(email, clientId ?? null, after.createdAtMs, after.id, pageSize + 1, skip)
+        .all<Row>();
+      return results.map(toListedGrant);
+    },
+    async idsOf(email, clientId, limit) {
+      const { results } = await db
+        .prepare(IDS)
+        .bind(email, clientId ?? null, limit)
+        .all<{ id: string }>();
+      return results.map(({ id }) => id);
+    },
+    isOf: async (email, grantId) => (await db.prepare(IS_OF).bind(email, grantId).first()) !== null,
+  };
+}
+
+const toListedGrant = (row: Row): ListedGrant => ({
+  id: String(row["id"]),
+  clientId: String(row["client"]),
+  clientName: String(row["client_name"]),
+  authorization: JSON.parse(String(row["authorization"])) as Authorization,
+  createdAtMs: Number(row["created_at"]),
+  lastUsedAtMs: Number(row["last_used_at"]),
+});

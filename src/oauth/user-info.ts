@@ -1,0 +1,58 @@
+import { authenticate, type TokenVerifier } from "../http/auth.ts";
+import { problem, type Problem } from "../http/errors.ts";
+import { defineRoute, formBody, json, open, type Answer, type Call, type Route } from "../http/route.ts";
+import { err } from "../platform/result.ts";
+import type { OAuthContext } from "./context.ts";
+import type { StrictVerifier } from "./tokens/access-token.ts";
+import { withoutUser } from "./without-user.ts";
+
+/** `/userinfo` (specification, User information; OIDC Core 5.3): who the token was issued for. Asks D1 every time. */
+const FORM_BYTES = 64 * 1024;
+
+export function userInfoRoutes(context: OAuthContext): readonly Route[] {
+  const route = {
+    path: "/userinfo",
+    summary: "The user that an access token was issued for",
+    access: open("the token is checked by the operation, against D1"),
+    produces: "any",
+  } as const;
+  return [
+    defineRoute({ ...route, method: "GET", handle: (call) => userInfo(call, undefined, context) }),
+    defineRoute({
+      ...route,
+      method: "POST",
+      body: formBody(FORM_BYTES),
+      handle: (call) => userInfo(call, call.body, context),
+    }),
+  ];
+}
+
+async function userInfo(
+  { request, nowMs }: Pick<Call<unknown, unknown, unknown, undefined>, "request" | "nowMs">,
+  form: URLSearchParams | undefined,
+  { names, verifier }: OAuthContext,
+): Promise<Answer> {
+  // A token in the body is never taken; beside one in the header it is a mistake that is told (RFC 6750 2, contract 1.2).
+  if (request.headers.has("authorization") && form?.has("access_token") === true) return twoTokens(names.platform);
+  const caller = await authenticate(request, strict(verifier), names, nowMs);
+  if (!caller.ok) return caller.error;
+  const { user } = caller.value;
+  return user === "" ? withoutUser(names.platform) : json(200, { sub: user }, { "cache-control": "no-store" });
+}
+
+const strict = (verifier: StrictVerifier): TokenVerifier => ({
+  async verify(token, nowMs) {
+    const verified = await verifier.verifyNow([token], nowMs);
+    return verified.ok ? (verified.value[0] ?? err("malformed")) : verified;
+  },
+});
+
+/** RFC 6750 3.1 */
+function twoTokens(realm: string): Problem {
+  const message = "Send the access token in the Authorization header alone.";
+  const challenge = `Bearer realm="${realm}", error="invalid_request", error_description="${message}"`;
+  return problem("validation_violation", message, {
+    details: [{ type: "invalid_field", field: "access_token", message }],
+    headers: { "www-authenticate": challenge },
+  });
+}
