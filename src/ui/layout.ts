@@ -57,7 +57,7 @@ const render = ({ lang, title, layout, publicBase, main, footer }: Document, pat
         <div class="frame">
           <header>
             <svg viewBox="0 0 24 24" aria-hidden="true">
-              <path d="M4 3h16v4H4zM7 9h10v6H7zM3 17h18v4H3z" />
+              <path d="M4 3h16v4h-3v10h4v4H3v-4h4V7H4z" />
             </svg>
             <p>${new URL(publicBase).host}</p>
           </header>

@@ -60,6 +60,7 @@ main {
   border: 1px solid var(--line);
   border-radius: 0.875rem;
   background: var(--surface);
+  box-shadow: 0 1px 2px #1018280a, 0 0.75rem 2rem #1018280f;
 }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 
@@ -69,11 +70,11 @@ header svg { flex: none; width: 1.375rem; height: 1.375rem; color: var(--accent)
 header p, footer p { margin: 0; }
 footer { padding: 1rem 0 0; }
 
-h1 { margin: 0; font-size: 1.625rem; font-weight: 600; line-height: 1.25; letter-spacing: -0.01em; }
+h1 { margin: 0; font-size: 1.5rem; font-weight: 600; line-height: 1.25; letter-spacing: -0.01em; text-wrap: balance; }
 h2 { margin: 0 0 0.375rem; font-size: 0.875rem; font-weight: 600; }
-main > p { margin: 0.5rem 0 0; color: var(--muted); }
+main > p { margin: 0.625rem 0 0; color: var(--muted); }
 main strong { color: var(--text); font-weight: 600; }
-code, .detail p { font: 0.875em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
+code, .detail p { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 0.875em; }
 
 form { margin: 1.75rem 0 0; }
 label { display: block; margin: 1.25rem 0 0.375rem; font-size: 0.9375rem; font-weight: 500; }
@@ -101,6 +102,7 @@ button { border: 1px solid transparent; cursor: pointer; }
   color: var(--alert);
   font-size: 0.9375rem;
 }
+.alert:focus-visible { outline: 2px solid var(--alert); outline-offset: -2px; }
 .alert + form { margin-top: 0.25rem; }
 .alert svg { flex: none; width: 1.25rem; height: 1.25rem; margin-top: 0.125rem; fill: currentColor; }
 .alert p { margin: 0; }
@@ -134,8 +136,7 @@ button { border: 1px solid transparent; cursor: pointer; }
 
 .popup { background: var(--surface); }
 .popup .frame { max-width: 32rem; margin-top: 0; }
-.popup main { padding: 0; border: 0; }
-.popup h1 { font-size: 1.375rem; }
+.popup main { padding: 0; border: 0; box-shadow: none; }
 .popup form, .popup .submit { margin-top: 1.25rem; }
 
 .wide .frame { max-width: 48rem; margin-top: 0; }
@@ -143,13 +144,14 @@ dl { margin: 1.5rem 0 0; }
 dl > div { padding: 0.875rem 0; border-top: 1px solid var(--line); }
 dl > div:target { margin: 0 -1rem; padding-inline: 1rem; border-radius: 0.5rem; background: var(--page); }
 dt { font-weight: 600; }
-dt span { color: var(--muted); font-weight: 400; }
+dt span { margin-inline-start: 0.375rem; color: var(--muted); font-weight: 400; }
 dd { margin: 0.25rem 0 0; }
 
 @media (max-width: 30rem) {
   body { background: var(--surface); }
   .frame { margin-top: 0; }
-  main { padding: 0.5rem 0 0; border: 0; }
+  main { padding: 0.5rem 0 0; border: 0; box-shadow: none; }
+  footer { padding-top: 2rem; }
 }
 @media (prefers-reduced-motion: no-preference) {
   input, button { transition: background-color 0.15s, border-color 0.15s; }

@@ -1,5 +1,11 @@
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { createApp } from "../../src/app.ts";
+import { createDeps } from "../../src/deps.ts";
 import { PROBLEM_TYPES } from "../../src/http/errors.ts";
+import { sha256Hex } from "../../src/platform/hash.ts";
+import { STYLESHEET, stylesheetHref } from "../../src/ui/stylesheet.ts";
 import { call } from "../support/platform.ts";
 
 describe("/health", () => {
@@ -33,3 +39,80 @@ describe("/docs/errors", () => {
     expect(headers.get("cache-control")).toBe("no-store");
   });
 });
+
+describe("the stylesheet", () => {
+  it("may be kept for ever, under a name that is made of its content", async () => {
+    const response = await call(stylesheetHref(""));
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toBe("text/css; charset=utf-8");
+    expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+    expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+    const text = await response.text();
+    expect(stylesheetHref("")).toBe(`/docs/assets/pages-${(await sha256Hex(text)).slice(0, 16)}.css`);
+    expect((await call(stylesheetHref(""), { method: "HEAD" })).headers.get("content-type")).toMatch(/^text\/css/);
+  });
+
+  it.each(["pages-0000000000000000.css", "pages.css", "x", "__proto__", "%00", "%2e%2e%2ferrors"])(
+    "is not found as %s, and that is not kept",
+    async (name) => {
+      const response = await call(`/docs/assets/${name}`);
+      expect(response.status).toBe(404);
+      expect(response.headers.get("cache-control")).toBe("no-store");
+    },
+  );
+
+  it("lies below the path prefix", async () => {
+    const app = createApp(createDeps({ ...env, PATH_PREFIX: "/base" }));
+    const fetch = (path: string) =>
+      app.fetch(new Request(`https://plinth.test${path}`), env, createExecutionContext()) as Promise<Response>;
+    expect(await (await fetch("/base/docs/errors")).text()).toContain(`href="${stylesheetHref("/base")}"`);
+    expect((await fetch(stylesheetHref("/base"))).status).toBe(200);
+    expect((await fetch(stylesheetHref(""))).status).toBe(404);
+  });
+
+  it("loads nothing", () => {
+    expect(STYLESHEET).not.toMatch(/url\(|@import|@font-face|\/\//);
+  });
+
+  describe.each(["light", "dark"] as const)("%s", (theme) => {
+    const [light = "", dark = ""] = Array.from(
+      STYLESHEET.matchAll(/:root \{([^}]*--page[^}]*)\}/g),
+      ([, block]) => block,
+    );
+    const colours = new Map(
+      Array.from((theme === "light" ? light : dark).matchAll(/(--[a-z-]+): (#[0-9a-f]{6});/g), ([, name, value]) => [
+        name,
+        value,
+      ]),
+    );
+
+    it.each([
+      ["--text", "--surface", 7],
+      ["--text", "--page", 7],
+      ["--text", "--alert-surface", 4.5],
+      ["--muted", "--surface", 4.5],
+      ["--muted", "--page", 4.5],
+      ["--on-accent", "--accent", 4.5],
+      ["--on-accent", "--accent-strong", 4.5],
+      ["--alert", "--alert-surface", 4.5],
+      ["--alert", "--surface", 3],
+      ["--field-line", "--surface", 3],
+      ["--accent", "--surface", 3],
+      ["--accent", "--page", 3],
+    ])("%s can be told from %s", (front, back, least) => {
+      const [lower = 0, higher = 0] = [front, back]
+        .map((name) => luminance(colours.get(name)))
+        .toSorted((a, b) => a - b);
+      expect((higher + 0.05) / (lower + 0.05)).toBeGreaterThanOrEqual(least);
+    });
+  });
+});
+
+/** WCAG 2.2, "relative luminance". A colour that is missing is none. */
+function luminance(colour = "#"): number {
+  const [r = NaN, g = NaN, b = NaN] = [1, 3, 5].map((at) => {
+    const value = Number.parseInt(colour.slice(at, at + 2), 16) / 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}

@@ -1,0 +1,360 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { ErrorView, SignInView, TenantChooserView } from "../../src/oauth/ports.ts";
+import { formAction } from "../../src/ui/form-action.ts";
+import { createPages } from "../../src/ui/pages.ts";
+import { LANGUAGES, type Language } from "../../src/ui/texts/languages.ts";
+import { attribute, parseHtml, type Tag } from "../support/html.ts";
+
+const pages = createPages("/base");
+const context = {
+  uiLocales: "en",
+  acceptLanguage: null,
+  publicBase: "https://accounts.example:8443/base",
+  requestId: "0123456789abcdef",
+};
+const signIn: SignInView = {
+  ...context,
+  status: 200,
+  action: "https://accounts.example:8443/base/oauth2/v1/sign-in",
+  hidden: { request: "a=b&c=d", csrf: "token" },
+  email: "ada@shop.example",
+  clientName: "Web shop",
+  tenant: "acme",
+  layout: "page",
+  fault: undefined,
+  formTargets: ["https://shop.example/callback?x=1"],
+};
+const chooser: TenantChooserView = {
+  ...context,
+  action: "/base/oauth2/v1/authorize",
+  hidden: { client_id: "acme.shop", state: "s" },
+  clientName: "Web shop",
+  user: "ada@shop.example",
+  tenants: [
+    { id: "acme", name: "Acme", value: "plat.tenant=acme" },
+    { id: "globex", name: "Globex", value: "plat.tenant=globex" },
+  ],
+  formTargets: ["com.example.app:/callback"],
+};
+const error: ErrorView = { ...context, status: 400, kind: "request", detail: "client_id is missing." };
+
+/** Every kind of page, each made of a view whose text fields a test may replace. */
+const kinds = {
+  "sign-in": { view: { ...signIn, fault: undefined }, show: pages.signIn },
+  "sign-in after a wrong password": { view: { ...signIn, status: 400, fault: "wrong" }, show: pages.signIn },
+  "sign-in while blocked, popup": {
+    view: { ...signIn, status: 400, fault: "blocked", layout: "popup" },
+    show: pages.signIn,
+  },
+  "tenant chooser": { view: chooser, show: pages.chooseTenant },
+  error: { view: error, show: pages.error },
+  "signed out": { view: context, show: pages.signedOut },
+} as unknown as Record<string, { view: Record<string, unknown>; show: (view: unknown) => Response }>;
+const everyKind = Object.entries(kinds).map(([name, { view, show }]) => ({ name, view, show }));
+
+const named = (tags: readonly Tag[], name: string) => tags.filter((tag) => tag.name === name);
+const byId = (tags: readonly Tag[], id: string | undefined) => tags.filter((tag) => attribute(tag, "id") === id);
+const policyOf = (response: Response): Map<string, string> =>
+  new Map(
+    (response.headers.get("content-security-policy") ?? "").split("; ").map((directive) => {
+      const [name = "", ...sources] = directive.split(" ");
+      return [name, sources.join(" ")];
+    }),
+  );
+
+describe("every page", () => {
+  it.each(everyKind)("$name: has the structure that a screen reader walks by", async ({ view, show }) => {
+    const { tags, text } = await parseHtml(show(view));
+    for (const name of ["h1", "main", "header", "title"]) expect(named(tags, name), name).toHaveLength(1);
+    expect(named(tags, "html").map((tag) => attribute(tag, "lang"))).toEqual(["en"]);
+    expect(named(tags, "meta").some((tag) => attribute(tag, "name") === "viewport")).toBe(true);
+    const ids = tags.map((tag) => attribute(tag, "id")).filter((id) => id !== undefined);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const tag of tags)
+      for (const reference of ["for", "aria-describedby", "aria-labelledby"]) {
+        const id = attribute(tag, reference);
+        if (id !== undefined) expect(byId(tags, id), `${reference}=${id}`).toHaveLength(1);
+      }
+    for (const input of named(tags, "input").filter((tag) => attribute(tag, "type") !== "hidden"))
+      expect(named(tags, "label").some((label) => attribute(label, "for") === attribute(input, "id"))).toBe(true);
+    expect(tags.filter((tag) => tag.attributes.has("autofocus")).length).toBeLessThanOrEqual(1);
+    expect(text).toContain("accounts.example:8443");
+  });
+
+  it.each(everyKind)("$name: runs nothing and loads nothing but the stylesheet", async ({ view, show }) => {
+    const { tags } = await parseHtml(show(view));
+    const loading = tags.flatMap(({ attributes }) =>
+      [...attributes].filter(([name]) => /^(src|href|srcset)$/.test(name)),
+    );
+    expect(loading).toEqual([["href", expect.stringMatching(/^\/base\/docs\/assets\/pages-[0-9a-f]{16}\.css$/)]]);
+    const names = new Set(tags.map(({ name }) => name));
+    for (const name of ["script", "style", "iframe", "img", "object", "base"]) expect(names).not.toContain(name);
+    for (const { attributes } of tags) for (const name of attributes.keys()) expect(name).not.toMatch(/^on|^style$/);
+  });
+
+  it.each(everyKind)("$name: is no one's to frame, keep, sniff or refer from", ({ view, show }) => {
+    const response = show(view);
+    const { headers } = response;
+    expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(headers.get("referrer-policy")).toBe("no-referrer");
+    expect(headers.get("x-frame-options")).toBe("DENY");
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+    // A popup that was opened by a client must still know its opener when it comes back to it.
+    expect(headers.get("cross-origin-opener-policy")).toBe("unsafe-none");
+    const policy = policyOf(response);
+    expect([...policy.keys()]).toEqual(["default-src", "style-src", "form-action", "frame-ancestors", "base-uri"]);
+    expect(policy.get("default-src")).toBe("'none'");
+    expect(policy.get("style-src")).toBe("'self'");
+    expect(policy.get("frame-ancestors")).toBe("'none'");
+    expect(policy.get("base-uri")).toBe("'none'");
+    const targets = view["formTargets"] as readonly string[] | undefined;
+    expect(policy.get("form-action")).toBe(targets === undefined ? "'none'" : formAction(targets));
+  });
+
+  it.each(Object.keys(LANGUAGES) as Language[])("speaks %s, and says so", async (language) => {
+    const texts = LANGUAGES[language];
+    const show = async (response: Response) => {
+      expect(response.headers.get("content-language")).toBe(language);
+      const { tags, text } = await parseHtml(response);
+      expect(named(tags, "html").map((tag) => attribute(tag, "lang"))).toEqual([language]);
+      return text.replaceAll(/\s+/g, " ");
+    };
+    const inLanguage = { uiLocales: language, acceptLanguage: null };
+    const form = await show(pages.signIn({ ...signIn, ...inLanguage, fault: "wrong" }));
+    expect(form).toContain(`<title>${texts.signIn.failed}: ${texts.signIn.title}</title>`);
+    for (const said of [texts.signIn.email, texts.signIn.password, texts.signIn.submit, texts.signIn.faults.wrong])
+      expect(form).toContain(said);
+    expect(await show(pages.chooseTenant({ ...chooser, ...inLanguage }))).toContain(texts.chooseTenant.title);
+    for (const kind of ["request", "busy", "unavailable", "internal"] as const)
+      expect(await show(pages.error({ ...error, ...inLanguage, kind }))).toContain(texts.errors[kind].text);
+    const bye = await show(pages.signedOut({ ...context, ...inLanguage }));
+    expect(bye).toContain(texts.signedOut.title);
+    // No placeholder is left where a value belongs.
+    for (const page of [form, bye]) expect(page).not.toMatch(/[{}]/);
+  });
+});
+
+describe("what others may write into a page", () => {
+  const PAYLOADS = [
+    `"><script>alert(1)</script>`,
+    `' autofocus onfocus='alert(1)`,
+    `" onfocus="alert(1)" x="`,
+    `</title></textarea></style><img src=x onerror=alert(1)>`,
+    `<!--`,
+    `]]>&lt;b&gt;`,
+    `{client}{tenant}{user}{id}`,
+    "\u0000\u202e\ud800\r\n\u2028",
+    "__proto__",
+    "javascript:alert(1)",
+  ];
+  const FIXED = new Set(["publicBase", "layout", "fault", "kind", "uiLocales", "acceptLanguage"]);
+
+  /** Copies of the value in which one text is another: every leaf in turn, names of hidden fields too. */
+  function variants(value: unknown, payload: string): readonly unknown[] {
+    if (typeof value === "string") return [payload];
+    if (typeof value !== "object" || value === null) return [];
+    return Object.entries(value).flatMap(([key, inner]) => {
+      if (FIXED.has(key)) return [];
+      const changed = variants(inner, payload).map((other) => withEntry(value, key, other));
+      return key === "hidden"
+        ? [
+            ...changed,
+            withEntry(
+              value,
+              key,
+              Object.fromEntries([
+                [payload, "v"],
+                ["n", "v"],
+              ]),
+            ),
+          ]
+        : changed;
+    });
+  }
+  const withEntry = (value: object, key: string, inner: unknown): unknown =>
+    Array.isArray(value)
+      ? value.map((old: unknown, index) => (String(index) === key ? inner : old))
+      : { ...value, [key]: inner };
+
+  const skeleton = (tags: readonly Tag[]) =>
+    tags.map(({ name, attributes }) => `${name} ${[...attributes.keys()].join(" ")}`);
+
+  it.each(everyKind)("$name: changes no tag and no attribute", async ({ view, show }) => {
+    const plain = skeleton((await parseHtml(show(view))).tags);
+    let seen = 0;
+    for (const payload of PAYLOADS)
+      for (const variant of variants(view, payload)) {
+        const { tags, text } = await parseHtml(show(variant));
+        expect(skeleton(tags), JSON.stringify(variant)).toEqual(plain);
+        expect(text).not.toContain("<script");
+        seen++;
+      }
+    expect(seen).toBeGreaterThanOrEqual(PAYLOADS.length);
+  });
+
+  it("changes nothing whatever it is", async () => {
+    const view = { ...signIn, fault: "wrong" as const };
+    const plain = skeleton((await parseHtml(pages.signIn(view))).tags);
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: "binary", minLength: 1 }), async (text) => {
+        const page = pages.signIn({
+          ...view,
+          clientName: text,
+          tenant: text,
+          email: text,
+          hidden: { request: text, csrf: text },
+        });
+        expect(skeleton((await parseHtml(page)).tags)).toEqual(plain);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("is shown as it was written, apart from the words around it", async () => {
+    const { text } = await parseHtml(pages.signIn({ ...signIn, clientName: `<b>"R&D"</b>`, tenant: "{client}" }));
+    expect(text).toContain(
+      "to continue to <strong><bdi>&lt;b&gt;&quot;R&amp;D&quot;&lt;/b&gt;</bdi></strong> in <strong><bdi>{client}</bdi></strong>",
+    );
+  });
+});
+
+describe("form-action", () => {
+  it.each([
+    [[], "'self'"],
+    [["https://shop.example/callback?x=1#f"], "'self' https://shop.example"],
+    [["https://shop.example:8443/a", "https://shop.example:8443/b"], "'self' https://shop.example:8443"],
+    [["https://user:secret@shop.example/"], "'self' https://shop.example"],
+    [["https://xn--bcher-kva.example/"], "'self' https://xn--bcher-kva.example"],
+    [["https://bücher.example/"], "'self' https://xn--bcher-kva.example"],
+    [["http://127.0.0.1:51004/callback"], "'self' http://127.0.0.1:51004"],
+    [["http://localhost/callback"], "'self' http://localhost"],
+    [["com.example.app:/callback"], "'self' com.example.app:"],
+    [["com.example.app:"], "'self' com.example.app:"],
+    [["COM.Example.App://callback"], "'self' com.example.app:"],
+    // What a host-source cannot name: its scheme.
+    [["http://[::1]:51004/callback"], "'self' http:"],
+    [["https://192.0.2.7/callback"], "'self' https:"],
+    [["https://under_score.example/"], "'self' https:"],
+    // Injections.
+    [["https://a.example; script-src *"], "'self'"],
+    [["https://a;script-src.example/"], "'self' https:"],
+    [["https://*.example/"], "'self' https:"],
+    [["https://a,b.example/"], "'self' https:"],
+    [["https://'none'.example/"], "'self' https:"],
+    [["https://a.example/;script-src *"], "'self' https://a.example"],
+    [["https://a.example/\r\nset-cookie: a=b"], "'self' https://a.example"],
+    [["com.example.app:; script-src *"], "'self' com.example.app:"],
+    [["'unsafe-inline'", "*", "", ";", "'none'", "\ud800"], "'self'"],
+    [["javascript:alert(1)", "data:text/html,x", "blob:https://a.example/x", "filesystem:x"], "'self'"],
+  ])("%j → %s", (targets, expected) => {
+    expect(formAction(targets)).toBe(expected);
+    expect(policyOf(pages.signIn({ ...signIn, formTargets: targets })).get("form-action")).toBe(expected);
+  });
+
+  it("is one directive of origins and schemes, whatever it is made of", () => {
+    const address = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.webUrl(),
+      fc.string({ unit: "binary" }).map((text) => `https://${text}`),
+      fc.string({ unit: "grapheme-ascii" }).map((text) => `https://a${text}b.example/`),
+      fc.string({ unit: "grapheme-ascii" }).map((text) => `com.example${text}:/x`),
+    );
+    fc.assert(
+      fc.property(fc.array(address, { maxLength: 4 }), (targets) => {
+        expect(formAction(targets)).toMatch(/^'self'( (https?:\/\/[a-z0-9.-]+(:\d+)?|[a-z][a-z0-9+.-]*:))*$/);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe("the sign-in page", () => {
+  const tagsOf = async (view: Partial<SignInView>) => (await parseHtml(pages.signIn({ ...signIn, ...view }))).tags;
+  const focused = (tags: readonly Tag[]) =>
+    tags.filter((tag) => tag.attributes.has("autofocus")).map((tag) => attribute(tag, "id"));
+
+  it("is a form that password managers know, with what goes along unseen", async () => {
+    const tags = await tagsOf({});
+    const [form] = named(tags, "form");
+    expect(attribute(form, "method")).toBe("post");
+    expect(attribute(form, "action")).toBe(signIn.action);
+    const fields = named(tags, "input").map((tag) =>
+      ["type", "name", "value", "autocomplete"].map((name) => attribute(tag, name)),
+    );
+    expect(fields).toEqual([
+      ["hidden", "request", "a=b&amp;c=d", undefined],
+      ["hidden", "csrf", "token", undefined],
+      ["text", "email", "ada@shop.example", "username"],
+      ["password", "password", undefined, "current-password"],
+    ]);
+  });
+
+  it.each([
+    [undefined, "", "email"],
+    [undefined, "ada@shop.example", "password"],
+    ["wrong", "", "email"],
+    ["wrong", "ada@shop.example", "password"],
+    ["blocked", "ada@shop.example", "fault"],
+    ["stale", "", "fault"],
+    ["failed", "", "fault"],
+  ] as const)("after %s with the address %j the focus is on %s", async (fault, email, expected) => {
+    expect(focused(await tagsOf({ fault, email }))).toEqual([expected]);
+  });
+
+  it("ties a wrong password to both fields, and nothing else to any", async () => {
+    for (const fault of ["wrong", "blocked", "stale", "failed", undefined] as const) {
+      const tags = await tagsOf({ fault });
+      const marked = tags.filter((tag) => tag.attributes.has("aria-invalid")).map((tag) => attribute(tag, "id"));
+      expect(marked).toEqual(fault === "wrong" ? ["email", "password"] : []);
+      const alerts = tags.filter((tag) => attribute(tag, "role") === "alert");
+      expect(alerts.map((tag) => attribute(tag, "id"))).toEqual(fault === undefined ? [] : ["fault"]);
+    }
+  });
+
+  it("has the status and the layout of its view", async () => {
+    expect(pages.signIn(signIn).status).toBe(200);
+    expect(pages.signIn({ ...signIn, status: 400, fault: "stale" }).status).toBe(400);
+    expect(named(await tagsOf({ layout: "popup" }), "body").map((tag) => attribute(tag, "class"))).toEqual(["popup"]);
+  });
+
+  it("says for whom and where, as far as it is known", async () => {
+    const says = async (view: Partial<SignInView>) =>
+      (await pages.signIn({ ...signIn, ...view }).text()).replaceAll(/<[^>]*>/g, "").replaceAll(/\s+/g, " ");
+    expect(await says({})).toContain("to continue to Web shop in acme");
+    expect(await says({ tenant: "" })).toContain("to continue to Web shop E-mail address");
+    expect(await says({ clientName: "" })).not.toContain("to continue");
+  });
+});
+
+describe("the tenant chooser", () => {
+  it("has a button for each tenant that sends its scope", async () => {
+    const unnamed = { id: "globex", name: "globex", value: "plat.tenant=globex" };
+    const tenants = [...chooser.tenants.slice(0, 1), unnamed];
+    const { tags, text } = await parseHtml(pages.chooseTenant({ ...chooser, tenants }));
+    expect(named(tags, "button").map((tag) => [attribute(tag, "name"), attribute(tag, "value")])).toEqual([
+      ["scope", "plat.tenant=acme"],
+      ["scope", "plat.tenant=globex"],
+    ]);
+    expect(text).toContain("<bdi>ada@shop.example</bdi>");
+    expect(text).toContain("<small>acme</small>");
+    expect(text).not.toContain("<small>globex</small>");
+    expect(named(tags, "input").map((tag) => attribute(tag, "name"))).toEqual(["client_id", "state"]);
+  });
+});
+
+describe("the error page", () => {
+  it("has the detail for developers in English, and the request id for support", async () => {
+    const { tags, text } = await parseHtml(pages.error({ ...error, uiLocales: "de" }));
+    expect(text).toContain('<p lang="en">client_id is missing.</p>');
+    expect(text).toContain("<code>0123456789abcdef</code>");
+    expect(named(tags, "footer")).toHaveLength(1);
+    expect(pages.error({ ...error, status: 503, kind: "unavailable" }).status).toBe(503);
+  });
+
+  it("has no empty part where there is no detail", async () => {
+    const { tags } = await parseHtml(pages.error({ ...error, kind: "internal", status: 500, detail: "" }));
+    expect(named(tags, "section")).toEqual([]);
+  });
+});
