@@ -4,6 +4,8 @@ import type { AnyCall, OAuthContext } from "./context.ts";
 import { serverMetadata } from "./discovery.ts";
 import { renderOAuthProblem } from "./failure.ts";
 import { introspect } from "./introspect.ts";
+import { renderProblemPage } from "./page.ts";
+import { createPageRoutes } from "./page-routes.ts";
 import { refreshTokenRoutes } from "./refresh-tokens.ts";
 import { revoke } from "./revoke.ts";
 import { token } from "./token.ts";
@@ -92,6 +94,12 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
     { base: OAUTH_BASE, routes, renderProblem: renderOAuthProblem, crossOrigin: true },
     // Resources under a bearer token: their failures are the platform's, not the protocol's.
     { base: OAUTH_BASE, routes: [...userInfoRoutes(context), ...refreshTokenRoutes(context)], crossOrigin: true },
+    {
+      base: OAUTH_BASE,
+      routes: createPageRoutes(context),
+      renderProblem: renderProblemPage(context.pages),
+      crossOrigin: false,
+    },
     {
       base: "/.well-known/oauth-authorization-server",
       atRoot: true,

@@ -76,9 +76,8 @@ export async function isOwnForm(
   return false;
 }
 
-/** Another site's page sent the request (Fetch Metadata); false where the browser does not say. */
-export const isCrossSite = (request: Request): boolean =>
-  ["cross-site", "same-site"].includes(request.headers.get("sec-fetch-site") ?? "");
+/** Whose page sent the request (Fetch Metadata); undefined where the browser does not say. */
+export const siteOf = (request: Request): string | undefined => request.headers.get("sec-fetch-site") ?? undefined;
 
 const isSecure = (call: AnyCall): boolean => call.url.protocol === "https:";
 

@@ -63,7 +63,7 @@ export async function startSession(
 }
 
 /** Ends the browser's session; the cookie that makes the browser forget it. Without a session nothing happens. */
-export async function endSession(call: AnyCall, context: OAuthContext): Promise<string> {
+export async function dropSession(call: AnyCall, context: OAuthContext): Promise<string> {
   const cookie = readCookie(call, "session", context.names);
   if (cookie !== undefined) await context.sessions.end(await sha256Hex(cookie));
   return dropCookie(call, "session", context.names);

@@ -1,0 +1,63 @@
+import { EMAIL_MAX_CHARS } from "../../platform/email.ts";
+import type { AnyCall, OAuthContext } from "../context.ts";
+import { beginFederation } from "../federation/begin.ts";
+import { pageContext } from "../page.ts";
+import type { SignInFault } from "../ports.ts";
+import { redirect, statusOf } from "../redirect.ts";
+import { csrfToken, knowBrowser, withCookie } from "../sign-in/browser.ts";
+import { refusedAnswer } from "./answer.ts";
+import { refused } from "./failure.ts";
+import { isLocal, LEGACY_PROVIDER, withoutHint, type AuthorizationRequest } from "./request.ts";
+import type { Unidentified } from "./who.ts";
+
+/** The user has to sign in: at our page, at their own provider, or not at all where the client wants nothing shown. */
+export async function askToSignIn(
+  request: AuthorizationRequest,
+  { email, reason }: Unidentified,
+  call: AnyCall,
+  context: OAuthContext,
+): Promise<Response> {
+  if (!isLocal(request.provider)) return sendToProvider(request, call, context);
+  if (request.prompt === "none")
+    return refusedAnswer(request, refused("login_required", "The user has to sign in.", reason), call, context);
+  return signInPage(request, { email, fault: undefined }, call, context);
+}
+
+/** The form, empty or with what was wrong with the last one. */
+export async function signInPage(
+  request: AuthorizationRequest,
+  shown: { readonly email: string; readonly fault: SignInFault | undefined },
+  call: AnyCall,
+  context: OAuthContext,
+): Promise<Response> {
+  const { given, client, provider, scopes } = request;
+  const browser = knowBrowser(call, context);
+  const page = context.pages.signIn({
+    ...pageContext(call, given.get("ui_locales")),
+    status: shown.fault === undefined ? 200 : 400,
+    action: `${context.issuerOf(call).issuer}/sign-in`,
+    hidden: { request: carried(request, context), csrf: await csrfToken(browser.key, context) },
+    email: shown.email.slice(0, EMAIL_MAX_CHARS),
+    clientName: client.name,
+    tenant: scopes.tenant ?? "",
+    layout: provider === LEGACY_PROVIDER && given.get("display") === "popup" ? "popup" : "page",
+    fault: shown.fault,
+    formTargets: [request.redirectUri],
+  });
+  return withCookie(page, browser.cookie);
+}
+
+async function sendToProvider(request: AuthorizationRequest, call: AnyCall, context: OAuthContext): Promise<Response> {
+  const browser = knowBrowser(call, context);
+  const asked = { request: carried(request, context), browserKey: browser.key };
+  const address = await beginFederation(request.provider, asked, call, context);
+  if (!address.ok) {
+    const { error, reason } = address.error;
+    return refusedAnswer(request, refused(error, "The identity provider cannot be used.", reason), call, context);
+  }
+  return withCookie(redirect(statusOf(call), address.value.href), browser.cookie);
+}
+
+/** The request as it goes along to where the user signs in. */
+const carried = (request: AuthorizationRequest, { names }: OAuthContext): string =>
+  new URLSearchParams(withoutHint(request, names)).toString();

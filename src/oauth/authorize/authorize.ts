@@ -1,0 +1,62 @@
+/**
+ * `GET` and `POST /authorize` (specification; contract 2.4): the browser comes with a client's request, and goes back to
+ * the client with a code, tokens or an error.
+ *
+ *   request ──draft──▶ who asks, where to answer ──checks──▶ checked ──who──▶ user known ──conclude──▶ granted ──▶ issued
+ *      │                        │                               │                 │
+ *      ▼                        ▼                               ▼                 ▼
+ *   400 page          back with an error (answer)        sign-in page, or     chooser, where several
+ *                                                        a provider (ask)     tenants could be meant (choose)
+ *
+ * Each word is a file. No request waits here: the sign-in form, the chooser and a provider's answer bring it along, and
+ * it is checked from scratch each time. Whoever signed in comes back in by `signed-in.ts`.
+ */
+import { err, type Result } from "../../platform/result.ts";
+import type { AnyCall, OAuthContext } from "../context.ts";
+import { refusedPage } from "../page.ts";
+import { redirect, withParameters } from "../redirect.ts";
+import { readCookie, siteOf } from "../sign-in/browser.ts";
+import { refusedAnswer } from "./answer.ts";
+import { askToSignIn } from "./ask.ts";
+import { checkRequest } from "./checks.ts";
+import { conclude } from "./conclude.ts";
+import { readDraft } from "./draft.ts";
+import { readGiven } from "./given.ts";
+import { withoutHint, type AuthorizationRequest } from "./request.ts";
+import { identify } from "./who.ts";
+
+/** `parameters`: the query of a GET, the form of a POST. */
+export async function authorize(call: AnyCall, parameters: URLSearchParams, context: OAuthContext): Promise<Response> {
+  const checked = await readRequest(call, parameters, context);
+  if (!checked.ok) return checked.error;
+  const request = checked.value;
+  const identity = await identify(request, call, context);
+  if (identity.ok) return conclude(request, identity.value, call, context);
+  return comeByGet(request, call, context) ?? askToSignIn(request, identity.error, call, context);
+}
+
+/** The checked request, or the answer that says what is wrong with it. */
+export async function readRequest(
+  call: AnyCall,
+  parameters: URLSearchParams,
+  context: OAuthContext,
+): Promise<Result<AuthorizationRequest, Response>> {
+  const draft = await readDraft(readGiven(parameters, context.names), call, context);
+  if (!draft.ok) return err(refusedPage(call, "authorize", draft.error, context));
+  const checked = await checkRequest(draft.value, call, context);
+  return checked.ok ? checked : err(refusedAnswer(draft.value, checked.error, call, context));
+}
+
+/** The longest address that `http/mount.ts` takes, less what stands around the parameters. */
+const MAX_QUERY_CHARS = 15 * 1024;
+
+/** Another site's form brings no cookies (SameSite=Lax), a GET that follows does: perhaps the user is signed in. */
+function comeByGet(request: AuthorizationRequest, call: AnyCall, context: OAuthContext): Response | undefined {
+  const bringsCookies =
+    siteOf(call.request) !== "cross-site" || readCookie(call, "session", context.names) !== undefined;
+  if (call.request.method !== "POST" || bringsCookies) return undefined;
+  const address = withParameters(`${context.issuerOf(call).issuer}/authorize`, {
+    query: withoutHint(request, context.names),
+  });
+  return address.length > MAX_QUERY_CHARS ? undefined : redirect(303, address);
+}

@@ -1,0 +1,196 @@
+import { err, ok, type Result } from "../../platform/result.ts";
+import { covers } from "../../platform/scope-pattern.ts";
+import type { AnyCall, OAuthContext } from "../context.ts";
+import { isProvider } from "../federation/begin.ts";
+import { CODE_VERIFIER, needsPkce, type CodeChallenge } from "../pkce.ts";
+import { mayActFor } from "../scopes.ts";
+import { readSessionId } from "../session-id.ts";
+import { MAX_STATE_CHARS } from "./answer.ts";
+import { FLOWS, type Draft } from "./draft.ts";
+import { refused, scopeRefused, type AuthorizeFailure } from "./failure.ts";
+import { challengeOf, isLocal, promptsOf, providerOf, type AuthorizationRequest } from "./request.ts";
+
+/**
+ * What an authorization request must be, one rule each, in the order in which they are looked at. The first one that is
+ * broken is the answer; all of them are looked at before anybody is asked to sign in.
+ */
+type Check = (
+  draft: Draft,
+  context: OAuthContext,
+  call: AnyCall,
+) => AuthorizeFailure | undefined | Promise<AuthorizeFailure | undefined>;
+
+const CHECKS: readonly Check[] = [
+  eachParameterOnce,
+  stateIsSound,
+  nothingByReference,
+  responseTypeIsKnown,
+  clientHasTheGrant,
+  responseModeIsTheFlows,
+  challengeIsSound,
+  nonceIsThere,
+  promptMakesSense,
+  maxAgeIsANumber,
+  providerIsKnown,
+  sessionIdIsSound,
+  scopesAreSound,
+  clientListsScopes,
+  clientActsForTenant,
+];
+
+/** OIDC Core 3.1.2.1 has no limit; ours keeps it out of the way in codes and tokens. */
+const MAX_NONCE_CHARS = 512;
+/** RFC 7636 4.2: SHA-256 in base64url. */
+const S256_CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
+const PROMPTS: readonly string[] = ["none", "login", "consent", "select_account"];
+
+export async function checkRequest(
+  draft: Draft,
+  call: AnyCall,
+  context: OAuthContext,
+): Promise<Result<AuthorizationRequest, AuthorizeFailure>> {
+  for (const check of CHECKS) {
+    const failure = await check(draft, context, call);
+    if (failure !== undefined) return err(failure);
+  }
+  return toRequest(draft, call, context);
+}
+
+/** Of two values one would win by accident (RFC 6749 3.1). */
+function eachParameterOnce({ given }: Draft) {
+  const [name] = given.repeated;
+  return name === undefined ? undefined : refused("invalid_request", `${name} is given more than once.`);
+}
+
+function stateIsSound({ given }: Draft) {
+  const state = given.get("state") ?? "";
+  if (state.length > MAX_STATE_CHARS)
+    return refused("invalid_request", `state is longer than ${MAX_STATE_CHARS} characters.`);
+  // What was no UTF-8 was replaced when it was read, and could not be given back.
+  return state.includes("\ufffd") ? refused("invalid_request", "state must be UTF-8.") : undefined;
+}
+
+/** OIDC Core 3.1.2.6. Nothing is fetched, so nobody makes us fetch. */
+function nothingByReference({ given }: Draft) {
+  for (const name of ["request", "request_uri", "registration"] as const)
+    if (given.get(name) !== undefined) return refused(`${name}_not_supported`, `${name} is not supported.`);
+  return undefined;
+}
+
+function responseTypeIsKnown({ given, flow }: Draft) {
+  if (given.get("response_type") === undefined) return refused("invalid_request", "response_type is missing.");
+  if (flow !== undefined) return undefined;
+  return refused("unsupported_response_type", `response_type must be one of: ${Object.keys(FLOWS).join(", ")}.`);
+}
+
+function clientHasTheGrant({ client, flow = "code" }: Draft) {
+  const { grantType } = FLOWS[flow];
+  return client.grantTypes.includes(grantType)
+    ? undefined
+    : refused("unauthorized_client", `The client is not registered for the grant ${grantType}.`);
+}
+
+/** A token in a query would be kept in logs and histories, a code in a fragment is of no use to a server. */
+function responseModeIsTheFlows({ given, flow = "code" }: Draft) {
+  const mode = given.get("response_mode");
+  return mode === undefined || mode === FLOWS[flow].mode
+    ? undefined
+    : refused("invalid_request", `response_mode must be ${FLOWS[flow].mode} for this response_type.`);
+}
+
+function challengeIsSound({ given, flow, client }: Draft) {
+  if (flow !== "code") return undefined;
+  const challenge = challengeOf(given);
+  if (challenge === undefined) {
+    if (given.get("code_challenge_method") !== undefined)
+      return refused("invalid_request", "code_challenge_method needs a code_challenge.");
+    return needsPkce(client) ? refused("invalid_request", "code_challenge is missing.") : undefined;
+  }
+  if (challenge.method !== "S256" && challenge.method !== "plain")
+    return refused("invalid_request", "code_challenge_method must be S256 or plain.");
+  const form = challenge.method === "S256" ? S256_CHALLENGE : CODE_VERIFIER;
+  return form.test(challenge.value)
+    ? undefined
+    : refused("invalid_request", `code_challenge must match ${form.source}`);
+}
+
+function nonceIsThere({ given, flow }: Draft) {
+  const nonce = given.get("nonce");
+  if (nonce === undefined)
+    return flow === "id_token token" ? refused("invalid_request", "nonce is missing.") : undefined;
+  return nonce.length > MAX_NONCE_CHARS
+    ? refused("invalid_request", `nonce is longer than ${MAX_NONCE_CHARS} characters.`)
+    : undefined;
+}
+
+function promptMakesSense({ given }: Draft) {
+  const prompts = promptsOf(given);
+  if (prompts.some((word) => !PROMPTS.includes(word)))
+    return refused("invalid_request", `prompt takes the words ${PROMPTS.join(", ")}.`);
+  return prompts.includes("none") && prompts.length > 1
+    ? refused("invalid_request", "prompt says none and something else.")
+    : undefined;
+}
+
+function maxAgeIsANumber({ given }: Draft) {
+  if (/^[0-9]+$/.test(given.get("max_age") ?? "0")) return undefined;
+  return refused("invalid_request", "max_age must be a whole number of seconds.");
+}
+
+async function providerIsKnown({ given }: Draft, context: OAuthContext, { nowMs }: AnyCall) {
+  const provider = providerOf(given, context.names);
+  return isLocal(provider) || (await isProvider(provider, context, nowMs))
+    ? undefined
+    : refused("invalid_request", `${context.names.parameter("id_provider")} names no identity provider.`);
+}
+
+function sessionIdIsSound({ given }: Draft, { names }: OAuthContext, { request }: AnyCall) {
+  const sessionId = readSessionId(request, given, names);
+  return sessionId.ok ? undefined : refused("invalid_request", sessionId.error.description);
+}
+
+function scopesAreSound({ scopes }: Draft) {
+  return scopes.ok ? undefined : scopeRefused(scopes.error);
+}
+
+/** No user could give the client what it does not list: it is told before anybody signs in. */
+function clientListsScopes({ scopes, client }: Draft) {
+  const named = scopes.ok ? scopes.value.named : [];
+  const scope = named.find((name) => !client.scopes.some((listed) => covers(listed, name)));
+  return scope === undefined
+    ? undefined
+    : scopeRefused({ scope, reason: `client ${client.id} does not list ${scope}` });
+}
+
+function clientActsForTenant({ scopes, client, tenant }: Draft, { names }: OAuthContext) {
+  const asked = scopes.ok ? scopes.value.tenant : undefined;
+  if (asked === undefined) return undefined;
+  const allowed = tenant === undefined ? err(`tenant ${asked} is unknown`) : mayActFor(client, tenant);
+  return allowed.ok ? undefined : scopeRefused({ scope: names.scope(`tenant=${asked}`), reason: allowed.error });
+}
+
+/** The values that the checks looked at. */
+function toRequest(
+  { given, client, redirectUri, flow, scopes }: Draft,
+  call: AnyCall,
+  { names }: OAuthContext,
+): Result<AuthorizationRequest, AuthorizeFailure> {
+  const sessionId = readSessionId(call.request, given, names);
+  if (flow === undefined || !scopes.ok || !sessionId.ok) throw new Error("a check let through what it refuses");
+  const prompts = promptsOf(given);
+  const maxAge = given.get("max_age");
+  return ok({
+    given,
+    client,
+    redirectUri,
+    flow,
+    // Who asks for an ID token by `response_type` asks for it, whether the scopes say so again or not.
+    scopes: flow === "id_token token" ? { ...scopes.value, openid: true } : scopes.value,
+    challenge: flow === "code" ? (challengeOf(given) as CodeChallenge | undefined) : undefined,
+    nonce: given.get("nonce"),
+    prompt: prompts.includes("none") ? "none" : prompts.includes("login") ? "login" : undefined,
+    maxAgeMs: maxAge === undefined ? undefined : Number(maxAge) * 1000,
+    provider: providerOf(given, names),
+    sessionId: sessionId.value,
+  });
+}

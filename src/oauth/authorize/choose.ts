@@ -1,0 +1,35 @@
+import type { AnyCall, OAuthContext } from "../context.ts";
+import { pageContext } from "../page.ts";
+import type { Membership, UserRecord } from "../store/user-store.ts";
+import { asParameters, type AuthorizationRequest } from "./request.ts";
+
+/**
+ * The page on which the user says for which tenant the tokens are to be (implicit flow, several tenants, none named).
+ * What is chosen is the same request again with a scope that names the tenant; a client could send that itself, so
+ * nothing hangs on who sends it.
+ */
+export function chooseTenant(
+  request: AuthorizationRequest,
+  user: UserRecord,
+  tenants: readonly Pick<Membership, "id" | "name">[],
+  call: AnyCall,
+  context: OAuthContext,
+): Response {
+  const { given, client, redirectUri } = request;
+  const { names } = context;
+  // The user did sign in as the client wants; the choice must not ask for it again.
+  const { scope, prompt: _prompt, max_age: _maxAge, ...hidden } = asParameters(request, names);
+  return context.pages.chooseTenant({
+    ...pageContext(call, given.get("ui_locales")),
+    action: `${context.issuerOf(call).issuer}/authorize`,
+    hidden,
+    clientName: client.name,
+    user: user.email,
+    tenants: tenants.map(({ id, name }) => ({
+      id,
+      name,
+      value: `${scope ?? ""} ${names.scope(`tenant=${id}`)}`.trim(),
+    })),
+    formTargets: [redirectUri],
+  });
+}

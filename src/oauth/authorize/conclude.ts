@@ -1,0 +1,78 @@
+import { randomId } from "../../platform/random.ts";
+import { authorizationOf } from "../authorization.ts";
+import { createCode } from "../codes.ts";
+import type { AnyCall, OAuthContext } from "../context.ts";
+import type { Granted } from "../grants/granted.ts";
+import { grantForUser } from "../grants/user-grant.ts";
+import { ACCESS_TOKEN_LIFETIME_SEC } from "../tokens/access-token.ts";
+import { issueTokens } from "../tokens/issue.ts";
+import { grantedAnswer, refusedAnswer } from "./answer.ts";
+import { chooseTenant } from "./choose.ts";
+import { refused, scopeRefused } from "./failure.ts";
+import type { AuthorizationRequest } from "./request.ts";
+import type { Identity } from "./who.ts";
+
+/** The user is known: where the tokens are for, which scopes they have, and the way back to the client with them. */
+export async function conclude(
+  request: AuthorizationRequest,
+  identity: Identity,
+  call: AnyCall,
+  context: OAuthContext,
+): Promise<Response> {
+  const { client, scopes, flow } = request;
+  const defaultTenant = flow === "code" ? "of-client" : "only";
+  const asked = { client, clientAuthenticated: false, user: identity.user, scopes, defaultTenant } as const;
+  const granted = await grantForUser(asked, context, call.nowMs);
+  if (granted.ok) return issue(request, granted.value, identity, call, context);
+  const refusal = granted.error;
+  switch (refusal.kind) {
+    case "scope":
+      return refusedAnswer(request, scopeRefused(refusal.refusal), call, context);
+    case "no-tenant": {
+      const failure = refused("access_denied", "The user belongs to no tenant that is meant here.", refusal.reason);
+      return refusedAnswer(request, failure, call, context);
+    }
+    case "choose":
+      return request.prompt === "none"
+        ? refusedAnswer(request, refused("interaction_required", "The user has to choose a tenant."), call, context)
+        : chooseTenant(request, identity.user, refusal.tenants, call, context);
+  }
+}
+
+async function issue(
+  request: AuthorizationRequest,
+  granted: Granted,
+  { user, sid, authenticatedAtMs }: Identity,
+  call: AnyCall,
+  context: OAuthContext,
+): Promise<Response> {
+  const { client, flow, nonce, challenge } = request;
+  const sessionId = request.sessionId ?? sid ?? randomId(context.random);
+  if (flow === "code") {
+    const authorization = authorizationOf(granted, { sessionId, authenticatedAtMs }, context.names);
+    // As it was sent, not as it was found: at `/token` it has to be sent again, or left out again (RFC 6749 4.1.3).
+    const redirectUri = request.given.get("redirect_uri");
+    const code = await createCode(
+      { clientId: client.id, email: user.email, redirectUri, challenge, nonce, authorization },
+      context,
+      call.nowMs,
+    );
+    const { requestId } = call;
+    context.log.info("code issued", { requestId, clientId: client.id, user: user.email, tenant: granted.tenant });
+    return grantedAnswer(request, { code }, call, context);
+  }
+  const idToken = flow === "token" ? undefined : { authenticatedAtMs, nonce };
+  const issued = await issueTokens({ granted, sessionId, grantId: undefined, idToken }, call, context);
+  if (!issued.ok) {
+    const { description, reason } = issued.error;
+    return refusedAnswer(request, refused("invalid_scope", description, reason), call, context);
+  }
+  const tokens = {
+    access_token: issued.value.accessToken,
+    token_type: "bearer",
+    expires_in: String(ACCESS_TOKEN_LIFETIME_SEC),
+    scope: granted.scopes.join(" "),
+    ...(issued.value.idToken === undefined ? {} : { id_token: issued.value.idToken }),
+  };
+  return grantedAnswer(request, tokens, call, context);
+}

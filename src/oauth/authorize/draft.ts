@@ -1,0 +1,65 @@
+import { err, ok, type Result } from "../../platform/result.ts";
+import type { AnyCall, OAuthContext } from "../context.ts";
+import type { ClientRecord } from "../directory.ts";
+import type { PageRefusal } from "../page.ts";
+import { parseScopes, type ScopeRefusal, type ScopeRequest, type TenantRights } from "../scopes.ts";
+import type { Given } from "./given.ts";
+import { isRegistered } from "./redirect-uri.ts";
+
+/** What a client may ask for, the grant that it must be registered for, and where the answer goes. */
+export const FLOWS = {
+  code: { grantType: "authorization_code", mode: "query" },
+  token: { grantType: "implicit", mode: "fragment" },
+  "id_token token": { grantType: "implicit", mode: "fragment" },
+} as const;
+
+export type Flow = keyof typeof FLOWS;
+
+/** A request of which it is known who asks and where the answer goes, and nothing else: `checks.ts` looks at the rest. */
+export interface Draft {
+  readonly given: Given;
+  readonly client: ClientRecord;
+  readonly redirectUri: string;
+  readonly flow: Flow | undefined;
+  readonly scopes: Result<ScopeRequest, ScopeRefusal>;
+  /** The tenant that is named, else the client's; undefined: there is no such tenant. */
+  readonly tenant: TenantRights | undefined;
+}
+
+/** Who asks and where the answer goes (RFC 6749 3.1.2.4: an address that is not registered is never used). */
+export async function readDraft(
+  given: Given,
+  call: AnyCall,
+  context: OAuthContext,
+): Promise<Result<Draft, PageRefusal>> {
+  const fail = (detail: string, reason = detail, clientId = ""): Result<never, PageRefusal> =>
+    err({ detail, reason, clientId });
+  for (const name of ["client_id", "redirect_uri"])
+    if (given.repeated.includes(name)) return fail(`${name} is given more than once.`);
+  const clientId = given.get("client_id");
+  if (clientId === undefined) return fail("client_id is missing.");
+  const scopes = parseScopes(given.get("scope") ?? "", context.names);
+  const asked = scopes.ok ? scopes.value.tenant : undefined;
+  const { client, tenant } = await context.directory.find(clientId, asked, call.nowMs);
+  if (client === undefined)
+    return fail("client_id names no client.", `client ${clientId.slice(0, 64)} is unknown or disabled`);
+  const redirectUri = given.get("redirect_uri") ?? onlyOne(client.redirectUris);
+  if (redirectUri === undefined)
+    return fail("redirect_uri is missing, and the client has not registered exactly one.", undefined, client.id);
+  if (!isRegistered(redirectUri, client.redirectUris))
+    return fail(
+      "redirect_uri is not registered for this client.",
+      `redirect_uri ${redirectUri.slice(0, 200)} is not registered`,
+      client.id,
+    );
+  const flow = flowOf(given.get("response_type"));
+  return ok({ given, client, redirectUri, flow, scopes, tenant });
+}
+
+/** The order of the words does not matter (OAuth 2.0 Multiple Response Type Encoding Practices 3). */
+function flowOf(responseType = ""): Flow | undefined {
+  const flow = responseType.split(" ").sort().join(" ");
+  return Object.hasOwn(FLOWS, flow) ? (flow as Flow) : undefined;
+}
+
+const onlyOne = (list: readonly string[]): string | undefined => (list.length === 1 ? list[0] : undefined);

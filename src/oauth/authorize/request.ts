@@ -1,0 +1,59 @@
+import type { Names } from "../../platform/names.ts";
+import type { ClientRecord } from "../directory.ts";
+import type { CodeChallenge } from "../pkce.ts";
+import type { ScopeRequest } from "../scopes.ts";
+import type { Flow } from "./draft.ts";
+import type { Given } from "./given.ts";
+
+/** An authorization request that passed every check of `checks.ts`; what is left to find out is who the user is. */
+export interface AuthorizationRequest {
+  readonly given: Given;
+  readonly client: ClientRecord;
+  readonly redirectUri: string;
+  readonly flow: Flow;
+  readonly scopes: ScopeRequest;
+  readonly challenge: CodeChallenge | undefined;
+  readonly nonce: string | undefined;
+  /** OIDC Core 3.1.2.1: show nothing; ask for the password though the user is signed in. */
+  readonly prompt: "none" | "login" | undefined;
+  /** An older sign-in does not do. */
+  readonly maxAgeMs: number | undefined;
+  /** `default_idp`, `legacy_idp`, or the id of a registered identity provider. */
+  readonly provider: string;
+  /** The caller's session id; undefined where none was sent. */
+  readonly sessionId: string | undefined;
+}
+
+export const DEFAULT_PROVIDER = "default_idp";
+export const LEGACY_PROVIDER = "legacy_idp";
+
+/** Both names mean the platform's own directory of users. */
+export const isLocal = (provider: string): boolean => provider === DEFAULT_PROVIDER || provider === LEGACY_PROVIDER;
+
+export const providerOf = (given: Given, names: Names): string =>
+  given.get(names.parameter("id_provider")) ?? DEFAULT_PROVIDER;
+
+/** The words of `prompt`. */
+export const promptsOf = (given: Given): readonly string[] =>
+  (given.get("prompt") ?? "").split(" ").filter((word) => word !== "");
+
+/** Undefined: no challenge, or a method without one. */
+export function challengeOf(given: Given): { readonly value: string; readonly method: string } | undefined {
+  const value = given.get("code_challenge");
+  return value === undefined ? undefined : { value, method: given.get("code_challenge_method") ?? "plain" };
+}
+
+/** The request as it can be sent again: what came, and the session id that came with a header. */
+export function asParameters(
+  { given, sessionId }: Pick<AuthorizationRequest, "given" | "sessionId">,
+  names: Names,
+): Readonly<Record<string, string>> {
+  const explicit = sessionId === undefined ? {} : { [names.header("session-id")]: sessionId };
+  return { ...Object.fromEntries(given.entries()), ...explicit };
+}
+
+/** For a user who is to be asked: a hint that told who it is would not have led there, and is nothing to pass around. */
+export function withoutHint(request: AuthorizationRequest, names: Names): Readonly<Record<string, string>> {
+  const { id_token_hint: _hint, ...parameters } = asParameters(request, names);
+  return parameters;
+}

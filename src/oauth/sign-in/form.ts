@@ -1,0 +1,49 @@
+import { signInPage } from "../authorize/ask.ts";
+import { readRequest } from "../authorize/authorize.ts";
+import { isLocal } from "../authorize/request.ts";
+import { enter } from "../authorize/signed-in.ts";
+import type { AnyCall, OAuthContext } from "../context.ts";
+import { readParameters } from "../form.ts";
+import { refusedPage } from "../page.ts";
+import { isOwnForm, readCookie, siteOf } from "./browser.ts";
+
+/**
+ * `POST /sign-in`: the form of the sign-in page, with the authorization request that it was shown for.
+ *
+ *   from another site ──▶ 400 page, nothing is looked at
+ *   the request does not hold any more ──▶ as `/authorize` would answer
+ *   the form is another browser's or none ──▶ 400, the page again
+ *   wrong, blocked ──▶ 400, the page again, saying no more than the specification
+ *   right ──▶ a new session, 303 on with the request
+ */
+export async function signIn(
+  call: AnyCall & { readonly body: URLSearchParams },
+  context: OAuthContext,
+): Promise<Response> {
+  const refusePage = (detail: string, reason = detail): Response =>
+    refusedPage(call, "sign in", { detail, reason, clientId: "" }, context);
+  if (!["same-origin", "none", undefined].includes(siteOf(call.request)))
+    return refusePage("The form was sent from another site.");
+  const form = readParameters(call.body);
+  if (!form.ok) return refusePage(form.error.description, form.error.reason);
+  const text = form.value.get("request");
+  if (text === undefined) return refusePage("request is missing.");
+  const checked = await readRequest(call, new URLSearchParams(text), context);
+  if (!checked.ok) return checked.error;
+  const request = checked.value;
+  // A password of ours is no answer to a client that wants another provider to vouch.
+  if (!isLocal(request.provider)) return refusePage("The request is for another identity provider.");
+
+  const email = form.value.get("email") ?? "";
+  if (!(await isOwnForm(readCookie(call, "browser", context.names), form.value.get("csrf"), context))) {
+    const reason = "the form was not made for this browser";
+    context.noteRefusal(call, "sign in", { error: "invalid_request", reason, actor: request.client.id });
+    return signInPage(request, { email, fault: "stale" }, call, context);
+  }
+  const signedIn = await context.accounts.signIn(email, form.value.get("password") ?? "", call);
+  if (signedIn.kind !== "ok") return signInPage(request, { email, fault: signedIn.kind }, call, context);
+  return (
+    (await enter(request, { email: signedIn.email, provider: request.provider }, call, context)) ??
+    signInPage(request, { email, fault: "wrong" }, call, context)
+  );
+}
