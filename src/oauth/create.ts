@@ -41,6 +41,7 @@ import { createUserStore } from "./store/user-store.ts";
 import { createTrustStore, type OwnerKind } from "./store/trust-store.ts";
 import { allExpiredSec, createTokenVerifier, type Issuer } from "./tokens/access-token.ts";
 import { createKeyRotation, type KeyRotation } from "./tokens/key-rotation.ts";
+import { makeKey } from "./tokens/signing-key.ts";
 import { createTrust } from "./tokens/trust.ts";
 
 export interface OAuthDeps {
@@ -92,7 +93,7 @@ const SWEEP = { rows: 5_000, steps: 20 } as const;
 export function createOAuth(deps: OAuthDeps): OAuth {
   const { names, builtIn, random, log, pathPrefix, publicUrl, audit } = deps;
   const trustStore = createTrustStore(deps.db);
-  const rotation = createKeyRotation(createKeyStore(deps.db), deps.sealer, audit);
+  const rotation = createKeyRotation(createKeyStore(deps.db), (alg) => makeKey(alg, deps.sealer), audit);
   const trust = createTrust(trustStore, rotation.makeFirst, deps.sealer, (thrown) =>
     log.error("keys and revocations unread", { error: describeError(thrown) }),
   );

@@ -9,12 +9,13 @@ import {
 import { createTrust, type IssuedToken } from "../../src/oauth/tokens/trust.ts";
 import { createKeyStore } from "../../src/oauth/store/key-store.ts";
 import { createKeyRotation } from "../../src/oauth/tokens/key-rotation.ts";
+import { makeKey } from "../../src/oauth/tokens/signing-key.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { createSealer } from "../../src/platform/seal.ts";
 
 const sealer = createSealer([{ id: "t", bytes: new Uint8Array(32) }], systemRandom);
 const noAudit = { statement: () => env.DB.prepare("SELECT 1"), note: async () => {} };
-const rotation = createKeyRotation(createKeyStore(env.DB), sealer, noAudit);
+const rotation = createKeyRotation(createKeyStore(env.DB), (alg) => makeKey(alg, sealer), noAudit);
 /** The copy of an isolate of its own. */
 const trustOver = (store: TrustStore = createTrustStore(env.DB)) =>
   createTrust(store, rotation.makeFirst, sealer, () => {});

@@ -1,11 +1,10 @@
 import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import type { Sealer } from "../../platform/seal.ts";
-import type { KeyCondition, KeyPage, KeyStore, KeyTimes } from "../store/key-store.ts";
+import type { KeyCondition, KeyPage, KeyStore, KeyTimes, NewKey } from "../store/key-store.ts";
 import { ACCESS_TOKEN_LIFETIME_SEC } from "./access-token.ts";
 import { ID_TOKEN_LIFETIME_SEC } from "./id-token.ts";
 import { stateOf, type KeyState } from "./key-life.ts";
-import { makeKey, SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
+import { SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
 import { SIGNING_COPY_MS } from "./trust.ts";
 
 /**
@@ -52,14 +51,18 @@ const GONE_MS = DAY_MS;
 /** Published keys of an algorithm: isolates read all of them every few seconds. */
 const MAX_PUBLISHED = 10;
 
-export function createKeyRotation(store: KeyStore, sealer: Sealer, audit: AuditTrail): KeyRotation {
+export function createKeyRotation(
+  store: KeyStore,
+  makeKey: (alg: SigningAlg) => Promise<NewKey>,
+  audit: AuditTrail,
+): KeyRotation {
   async function add(
     algs: readonly SigningAlg[],
     times: { readonly signsFromMs: number; readonly keptMs: number },
     condition: KeyCondition,
     by: Operator & { readonly why: string },
   ): Promise<readonly KeyTimes[]> {
-    const keys = await Promise.all(algs.map((alg) => makeKey(alg, sealer)));
+    const keys = await Promise.all(algs.map(makeKey));
     const record: AuditRecord = {
       atMs: by.nowMs,
       requestId: by.requestId,
