@@ -1,6 +1,7 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
+import { createAuditLog } from "../src/admin/audit.ts";
 import { createApp } from "../src/app.ts";
 import { createDeps } from "../src/deps.ts";
 import { runSchedule } from "../src/jobs/schedule.ts";
@@ -85,6 +86,8 @@ beforeAll(async () => {
   const { clientSecret } = made.at(-1) as { clientSecret: string };
   await admin("clients/acme.app/secret", "POST");
   await admin("audit", "GET");
+  for (const filter of ["subject=users/", "actor=plat.operator", "action=put", "outcome=done"])
+    await admin(`audit?${filter}`, "GET");
 
   const client = { clientId: "acme.app", clientSecret };
   const access = await token(client);
@@ -115,6 +118,9 @@ beforeAll(async () => {
   await send(`${address}/variants`, "DELETE", access);
   await send(address, "DELETE", access);
   await runSchedule(deps, Date.now());
+  // With no place for any row, so that the sweep of the audit log has something to do.
+  const nothingKept = { ageMs: 86_400_000, done: 0, refused: 0 };
+  await createAuditLog({ db: recordingDb, log: deps.log, wait: async () => {} }, nothingKept).sweep(Date.now());
 
   for (const [path] of resources.toReversed()) await admin(path, "DELETE");
 });

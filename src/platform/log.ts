@@ -1,4 +1,4 @@
-/** One JSON object a line on the Worker's console. Never pass a secret, a token, a password or a signed link. */
+/** One JSON object a line on the Worker's console, long texts cut. Never pass a secret, a token, a password or a signed link. */
 export interface Log {
   info(event: string, fields?: LogFields): void;
   warn(event: string, fields?: LogFields): void;
@@ -7,16 +7,22 @@ export interface Log {
 
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
+/** What a stranger sends may be in a reason, and a line that is too long is lost whole. A stack fits. */
+const MAX_FIELD_CHARS = 8_192;
+
 export const LOG_LEVELS = ["info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export function createLog(lowest: LogLevel): Log {
   const line = (level: LogLevel) => {
     if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(lowest)) return () => {};
-    return (event: string, fields: LogFields = {}) => console[level](JSON.stringify({ level, event, ...fields }));
+    return (event: string, fields: LogFields = {}) => console[level](JSON.stringify({ level, event, ...fields }, cut));
   };
   return { info: line("info"), warn: line("warn"), error: line("error") };
 }
+
+const cut = (_: string, value: unknown): unknown =>
+  typeof value === "string" && value.length > MAX_FIELD_CHARS ? `${value.slice(0, MAX_FIELD_CHARS)}…` : value;
 
 /** What a thrown value says, for the log only: such texts never leave the Worker. */
 export function describeError(thrown: unknown): string {

@@ -1,0 +1,351 @@
+import { env } from "cloudflare:workers";
+import * as fc from "fast-check";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { createAuditLog, NOTES, TEXT_CHARS } from "../../src/admin/audit.ts";
+import { createNoteBudget } from "../../src/admin/note-budget.ts";
+import { auditRoute } from "../../src/admin/resources/audit.ts";
+import { createLog } from "../../src/platform/log.ts";
+import { harmless } from "../../src/platform/text.ts";
+import type { AuditRecord } from "../../src/platform/audit.ts";
+import { call, expectJson, makeClient, OPERATOR, put, tokenFor, unique, type CallInit } from "../support/platform.ts";
+
+const quiet = { info: () => {}, warn: () => {}, error: () => {} };
+const record = (changes: Partial<AuditRecord> = {}): AuditRecord => ({
+  atMs: 1_800_000_000_000,
+  requestId: "r1",
+  actor: "acme.app",
+  action: "token",
+  subject: "",
+  outcome: "refused",
+  reason: "no",
+  ...changes,
+});
+
+interface Entry {
+  readonly at: number;
+  readonly requestId: string;
+  readonly actor: string;
+  readonly action: string;
+  readonly subject: string;
+  readonly outcome: string;
+  readonly reason?: string;
+}
+
+const read = async (query: string, init: CallInit = {}): Promise<Response> =>
+  call(`/admin/v1/audit?${query}`, { token: await tokenFor(OPERATOR), ...init });
+const entries = async (query: string): Promise<Entry[]> => expectJson(await read(query), 200);
+const rows = async (sql: string): Promise<Record<string, any>[]> => (await env.DB.prepare(sql).all()).results;
+const clear = () => env.DB.exec("DELETE FROM audit");
+
+/** As many rows as asked for, one a second from `fromMs` on. */
+async function fill(count: number, fromMs: number, columns: string): Promise<void> {
+  await env.DB.prepare(
+    `WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
+     INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason)
+     SELECT ?2 + i * 1000, 'r' || i, ${columns}, '' FROM n`,
+  )
+    .bind(count, fromMs)
+    .run();
+}
+
+beforeEach(clear);
+
+describe("a row beside an answer", () => {
+  it("holds what happened, and nothing that steers what shows it", async () => {
+    const audit = createAuditLog({ db: env.DB, log: quiet, wait: async () => {} });
+    const strange = `a\u0000b\r\n\u001B[31m\u202Eevil\uD800 "quoted" 'x' é 日本`;
+    await audit.note(record({ actor: strange, reason: strange }));
+    const [entry] = await entries("");
+    const shown = `a\uFFFDb\uFFFD\uFFFD\uFFFD[31m\uFFFDevil\uFFFD "quoted" 'x' é 日本`;
+    expect(entry).toMatchObject({ actor: shown, reason: shown, outcome: "refused", at: 1_800_000_000_000 });
+    expect(await entries(`actor=${encodeURIComponent(strange.toWellFormed())}`)).toHaveLength(1);
+  });
+
+  it("cuts each text to its limit", async () => {
+    const audit = createAuditLog({ db: env.DB, log: quiet, wait: async () => {} });
+    const long = "😀".repeat(50_000);
+    await audit.note(record({ requestId: long, actor: long, action: long, subject: long, reason: long }));
+    const [row] = await rows("SELECT * FROM audit");
+    expect(row!["actor"]).toHaveLength(TEXT_CHARS.actor);
+    expect(row!["reason"]).toHaveLength(TEXT_CHARS.reason);
+    expect(row!["reason"].isWellFormed()).toBe(true);
+    expect(row!["reason"].endsWith("…")).toBe(true);
+    for (const column of ["request_id", "action", "subject"]) expect(row![column].length).toBeLessThanOrEqual(512);
+  });
+
+  it("of a client id that a stranger made up, through the front door", async () => {
+    const clientId = `${"x".repeat(10_000)}\n\u001B[2J`;
+    const form = { grant_type: "client_credentials", client_id: clientId, client_secret: "s" };
+    expect((await call("/oauth2/v1/token", { form })).status).toBe(401);
+    await expect.poll(() => entries("")).toHaveLength(1);
+    const [entry] = await entries("");
+    expect(JSON.stringify(entry)).not.toMatch(/\\n|\\u001b/i);
+    expect(JSON.stringify(entry).length).toBeLessThan(2_500);
+  });
+
+  it("never fails the request: a database that is away costs the row alone", async () => {
+    const errors: string[] = [];
+    const db = { prepare: () => ({ bind: () => ({ run: () => Promise.reject(new Error("away")) }) }) };
+    const log = { ...quiet, error: (event: string) => void errors.push(event) };
+    await createAuditLog({ db: db as unknown as D1Database, log, wait: async () => {} }).note(record());
+    expect(errors).toEqual(["audit row lost"]);
+  });
+});
+
+describe("many rows beside answers", () => {
+  it("are bounded: beyond the bound they are counted, and one row says how many", async () => {
+    const over = Promise.withResolvers<void>();
+    const waited: number[] = [];
+    const wait = (ms: number) => {
+      waited.push(ms);
+      return over.promise;
+    };
+    const audit = createAuditLog({ db: env.DB, log: quiet, wait });
+    const all = Array.from({ length: NOTES.rows + 50 }, () => audit.note(record()));
+    await Promise.all(all.slice(0, NOTES.rows));
+    expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: NOTES.rows }]);
+    over.resolve();
+    await Promise.all(all);
+    expect(waited).toEqual([NOTES.windowMs]);
+    expect(await entries("action=audit")).toMatchObject([{ actor: "", outcome: "refused", reason: /…and 50 more/ }]);
+    expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: NOTES.rows + 1 }]);
+    await audit.note(record({ atMs: record().atMs + NOTES.windowMs }));
+    expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: NOTES.rows + 2 }]);
+  });
+
+  it("whatever the times: never more rows than the bound within a window, every record a row or counted", () => {
+    const limits = { rows: 3, windowMs: 100 };
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 60 }), { maxLength: 100 }), (gaps) => {
+        const budget = createNoteBudget(limits);
+        let nowMs = 0;
+        let tellerMs: number | undefined;
+        let told = 0;
+        const written: number[] = [];
+        for (const gap of gaps) {
+          nowMs += gap;
+          // A teller comes back when its wait is over; every third one died with its request.
+          if (tellerMs !== undefined && nowMs >= tellerMs + limits.windowMs) {
+            if (tellerMs % 3 !== 0) told += budget.collect();
+            tellerMs = undefined;
+          }
+          const place = budget.take(nowMs);
+          if (place === "row") written.push(nowMs);
+          if (place === "counted, and tell") tellerMs = nowMs;
+        }
+        told += budget.collect();
+        expect(written.length + told).toBe(gaps.length);
+        // Windows follow each other, so any stretch of a window's length touches two at most.
+        for (const from of written)
+          expect(written.filter((at) => at >= from && at < from + limits.windowMs).length).toBeLessThanOrEqual(6);
+      }),
+    );
+  });
+
+  it("a teller that died is replaced, and a clock that was set back stops nothing", () => {
+    const budget = createNoteBudget({ rows: 1, windowMs: 100 });
+    expect([budget.take(0), budget.take(1), budget.take(2)]).toEqual(["row", "counted, and tell", "counted"]);
+    expect([budget.take(200), budget.take(202)]).toEqual(["row", "counted, and tell"]);
+    expect(budget.collect()).toBe(3);
+    expect([budget.take(-9_000), budget.take(-8_999)]).toEqual(["row", "counted, and tell"]);
+  });
+});
+
+describe("harmless", () => {
+  it("leaves no control, no change of direction, no half character, and no more than the limit", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 60 }), fc.integer({ min: 1, max: 40 }), (text, maxChars) => {
+        const shown = harmless(text, maxChars);
+        expect(shown.length).toBeLessThanOrEqual(Math.max(maxChars, 1));
+        expect(shown).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
+        expect(harmless(shown, maxChars)).toBe(shown);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe("200", () => {
+  const at = 1_800_000_000_000;
+  beforeEach(async () => {
+    const audit = createAuditLog({ db: env.DB, log: quiet, wait: async () => {} });
+    const records: Partial<AuditRecord>[] = [
+      { actor: "plat.operator", action: "put", subject: "users/ada@a.example", outcome: "done" },
+      { actor: "plat.operator", action: "delete", subject: "users/bob@a.example", outcome: "done" },
+      { actor: "user ada@a.example", action: "sign in", subject: "users/ada@a.example" },
+      { actor: "acme.app", action: "token" },
+      { actor: "", action: "token" },
+    ];
+    // Two of them at the same moment: then the later row is the newer one.
+    for (const [index, changes] of records.entries())
+      await audit.note(
+        record({ atMs: at + Math.min(index, 3) * 1000, requestId: `r${index}`, reason: "", ...changes }),
+      );
+  });
+  const ids = async (query: string) => (await entries(query)).map((entry) => entry.requestId);
+
+  it.each([
+    ["", ["r4", "r3", "r2", "r1", "r0"]],
+    ["action=token", ["r4", "r3"]],
+    ["actor=plat.operator", ["r1", "r0"]],
+    ["actor=", ["r4"]],
+    ["actor=plat", []],
+    ["outcome=refused", ["r4", "r3", "r2"]],
+    ["subject=users/", ["r2", "r1", "r0"]],
+    ["subject=users/ada@a.example", ["r2", "r0"]],
+    ["subject=users/ada%25", []],
+    ["subject=", ["r4", "r3", "r2", "r1", "r0"]],
+    [`since=${at + 2000}`, ["r4", "r3", "r2"]],
+    [`until=${at + 2000}`, ["r2", "r1", "r0"]],
+    [`since=${at + 1000}&until=${at + 2000}`, ["r2", "r1"]],
+    ["since=2&until=1", []],
+    ["subject=users/&outcome=done&action=put&actor=plat.operator", ["r0"]],
+    [`subject=users/ada&since=${at + 1}`, ["r2"]],
+    ["action=token&actor=acme.app&outcome=done", []],
+    ["unknown=1", ["r4", "r3", "r2", "r1", "r0"]],
+  ])("%s", async (query, expected) => {
+    expect(await ids(query)).toEqual(expected);
+  });
+
+  it.each(["", "outcome=refused&", "subject=users/&"])("paged by links without loss or repeat: %s", async (filter) => {
+    const whole = await ids(filter);
+    const seen: string[] = [];
+    let next: string | undefined = `${filter}pageSize=2`;
+    while (next !== undefined) {
+      const response: Response = await read(next);
+      next = /\?([^>]*)>; rel="next"/.exec(response.headers.get("link") ?? "")?.[1];
+      seen.push(...(await expectJson<Entry[]>(response, 200)).map((entry) => entry.requestId));
+      // Somebody writes meanwhile.
+      await createAuditLog({ db: env.DB, log: quiet, wait: async () => {} }).note(
+        record({ atMs: at + 9000, requestId: "late", subject: "users/x" }),
+      );
+    }
+    expect(seen).toEqual(whole);
+    const jumped = await ids(`${filter}pageSize=1&pageNumber=2&until=${at + 8000}`);
+    expect(jumped).toEqual(whole.slice(1, 2));
+  });
+});
+
+describe("400", () => {
+  it.each(["since=yesterday", "until=-1", "since=1.5", "outcome=maybe", "since=1&since=2", "cursor=x", "pageSize=0"])(
+    "%s",
+    async (query) => {
+      expect(await expectJson(await read(query), 400)).toMatchObject({ type: "validation_violation" });
+    },
+  );
+
+  it("a cursor of another list", async () => {
+    const cursor = btoa('["a"]').replaceAll("=", "");
+    expect((await read(`cursor=${cursor}`)).status).toBe(400);
+  });
+});
+
+it("401 and 403 without the operator's token", async () => {
+  expect((await call("/admin/v1/audit")).status).toBe(401);
+  expect((await read("", { token: await tokenFor(await makeClient()) })).status).toBe(403);
+});
+
+describe("with 100,000 rows", () => {
+  beforeEach(async () => {
+    await fill(
+      100_000,
+      1_700_000_000_000,
+      `'app' || (i % 500), 'act' || (i % 7), 'users/u' || (i % 1000), CASE i % 5 WHEN 0 THEN 'done' ELSE 'refused' END`,
+    );
+  });
+
+  it("a page reads by index about what it shows, whatever is asked for", async () => {
+    let readRows = 0;
+    const db = new Proxy(env.DB, {
+      get: (target, name) => {
+        if (name !== "prepare") throw new Error(`unexpected ${String(name)}`);
+        return (sql: string) => ({
+          bind: (...values: unknown[]) => ({
+            async all() {
+              const answer = await target
+                .prepare(sql)
+                .bind(...values)
+                .all();
+              readRows = answer.meta.rows_read;
+              return answer;
+            },
+          }),
+        });
+      },
+    });
+    const route = auditRoute(db);
+    const ask = async (query: Record<string, unknown>, pageNumber = 1) => {
+      const paging = { pageNumber, pageSize: 16, skip: (pageNumber - 1) * 16, cursor: undefined };
+      const given = { query, paging, url: new URL("https://x.test/admin/v1/audit") };
+      const answer = (await route.handle(given as never)) as Response;
+      return { rows: (await answer.json<Entry[]>()).length, readRows };
+    };
+    const middle = 1_700_050_000_000;
+    for (const query of [
+      {},
+      { action: "act3" },
+      { actor: "app7" },
+      { outcome: "done" },
+      { until: middle },
+      { actor: "app7", until: middle },
+      { outcome: "refused", since: middle },
+    ]) {
+      const answer = await ask(query);
+      expect(answer.rows, JSON.stringify(query)).toBe(16);
+      expect(answer.readRows, JSON.stringify(query)).toBeLessThanOrEqual(2 * 17);
+    }
+    // 100 rows begin like this; they are found by index and put in order.
+    const subject = await ask({ subject: "users/u77" });
+    expect(subject.readRows).toBeLessThan(3_000);
+    const both = await ask({ subject: "users/u777", actor: "app277" });
+    expect(both).toMatchObject({ rows: 16 });
+    expect(both.readRows).toBeLessThan(500);
+  });
+
+  it("the sweep lets go what is 90 days old and what newer rows of its kind have no place for", async () => {
+    const kept = { ageMs: 90 * 86_400_000, done: 1_000, refused: 3_000 };
+    const audit = createAuditLog({ db: env.DB, log: quiet, wait: async () => {} }, kept);
+    // The last row is of 1_700_099_999_000: the first 40,000 are too old.
+    await audit.sweep(1_700_040_000_000 + kept.ageMs);
+    const counted = () =>
+      rows("SELECT outcome, count(*) AS n, min(at) AS oldest FROM audit GROUP BY outcome ORDER BY outcome");
+    expect(await counted()).toEqual([
+      { outcome: "done", n: 1_000, oldest: 1_700_095_000_000 },
+      { outcome: "refused", n: 3_000, oldest: 1_700_096_251_000 },
+    ]);
+    await audit.sweep(1_700_040_000_000 + kept.ageMs);
+    expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: 4_000 }]);
+    await audit.sweep(1_700_098_000_000 + kept.ageMs);
+    expect(await rows("SELECT count(*) AS n, min(at) AS oldest FROM audit")).toEqual([
+      { n: 2_000, oldest: 1_700_098_000_000 },
+    ]);
+  });
+});
+
+it("refusals push no change out of the log, and a run of the sweep is bounded", async () => {
+  await put(`organizations/${unique("org")}`, { name: "x" });
+  await fill(90_000, Date.now(), `'x', 'token', '', 'refused'`);
+  const audit = createAuditLog({ db: env.DB, log: quiet, wait: async () => {} });
+  await audit.sweep(Date.now());
+  const counted = await rows("SELECT outcome, count(*) AS n FROM audit GROUP BY outcome ORDER BY outcome");
+  expect(counted).toEqual([
+    { outcome: "done", n: 1 },
+    { outcome: "refused", n: 80_000 },
+  ]);
+  await audit.sweep(Date.now() + 200 * 86_400_000);
+  // 25 steps of 2,000 rows.
+  expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: 30_001 }]);
+});
+
+describe("the structured log", () => {
+  it("is one line whatever a stranger sends, and cut where it is too long", () => {
+    const lines: string[] = [];
+    const spied = vi.spyOn(console, "warn").mockImplementation((line: string) => void lines.push(line));
+    createLog("warn").warn("x", { reason: `a\n\u001B[2J${"y".repeat(100_000)}`, status: 400 });
+    spied.mockRestore();
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).not.toMatch(/[\p{Cc}]/u);
+    expect(lines[0]!.length).toBeLessThan(10_000);
+    expect(JSON.parse(lines[0]!)).toMatchObject({ level: "warn", event: "x", status: 400 });
+  });
+});
