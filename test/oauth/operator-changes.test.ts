@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { decodeProtectedHeader, decodeJwt, SignJWT } from "jose";
+import { decodeProtectedHeader, decodeJwt, exportJWK, SignJWT } from "jose";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { systemRandom } from "../../src/platform/random.ts";
 import { createSealer, parseSealKeys } from "../../src/platform/seal.ts";
@@ -190,28 +190,22 @@ describe("scopes of services", () => {
 });
 
 describe("keys beside the one that signs", () => {
-  it("of another algorithm are published, and break nothing", async () => {
-    const pair = (await crypto.subtle.generateKey(
-      { name: "RSASSA-PKCS1-v1_5", modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]), hash: "SHA-256" },
-      true,
-      ["sign", "verify"],
-    )) as CryptoKeyPair;
-    const publicJwk = {
-      ...((await crypto.subtle.exportKey("jwk", pair.publicKey)) as object),
-      kid: "rsa-1",
-      alg: "RS256",
-      use: "sig",
-    };
+  it("of an algorithm that this version does not know are published, and break nothing", async () => {
+    const pair = (await crypto.subtle.generateKey("Ed25519", true, ["sign", "verify"])) as CryptoKeyPair;
+    const publicJwk = { ...(await exportJWK(pair.publicKey)), kid: "ed-1", alg: "Ed25519", use: "sig" };
     await env.DB.prepare(
-      "INSERT INTO signing_key (kid, alg, public_jwk, sealed_private_jwk, created_at, signs_from) VALUES ('rsa-1', 'RS256', ?, '', 0, 0)",
+      "INSERT INTO signing_key (kid, alg, public_jwk, sealed_private_jwk, created_at, signs_from) VALUES ('ed-1', 'Ed25519', ?, '', 0, 0)",
     )
       .bind(JSON.stringify(publicJwk))
       .run();
     const other = isolate();
-    const token = await accessToken(other.token(await makeClient()));
+    const client = await makeClient();
+    const token = await accessToken(other.token(client));
     expect((await other.fetch("/admin/v1/roles", { headers: { authorization: `Bearer ${token}` } })).status).toBe(403);
     const { keys } = await (await other.fetch("/oauth2/v1/jwks")).json<{ keys: { kid: string }[] }>();
-    expect(keys.map((key) => key.kid)).toContain("rsa-1");
+    expect(keys.map((key) => key.kid)).toContain("ed-1");
+    const forged = new SignJWT(decodeJwt(token)).setProtectedHeader({ alg: "Ed25519", kid: "ed-1", typ: "at+jwt" });
+    expect(await isValid(await forged.sign(pair.privateKey))).toBe(false);
   });
 
   it("a token of our own key that is no access token is not taken", async () => {
