@@ -85,6 +85,8 @@ beforeAll(async () => {
   }
   const { clientSecret } = made.at(-1) as { clientSecret: string };
   await admin("clients/acme.app/secret", "POST");
+  await admin("signing-keys", "POST");
+  await admin("signing-keys", "GET");
   await admin("audit", "GET");
   for (const filter of ["subject=users/", "actor=plat.operator", "action=put", "outcome=done"])
     await admin(`audit?${filter}`, "GET");
