@@ -1,7 +1,9 @@
+import * as z from "zod/mini";
 import { defineRoute, formBody, open, type Route } from "../http/route.ts";
 import { authorize } from "./authorize/authorize.ts";
 import type { OAuthContext } from "./context.ts";
 import { endSession } from "./end-session.ts";
+import { federationCallback } from "./federation/callback.ts";
 import { signIn } from "./sign-in/form.ts";
 
 /** A request has an ID token and a state at most; the form of the sign-in page holds all of it, encoded once more. */
@@ -35,6 +37,15 @@ export const createPageRoutes = (context: OAuthContext): readonly Route[] => [
     body: formBody(SIGN_IN_FORM_BYTES),
     produces: "any",
     handle: (call) => signIn(call, context),
+  }),
+  defineRoute({
+    method: "GET",
+    path: "/callback/{providerId}",
+    summary: "Where browsers come back to from an identity provider",
+    access: open("the state belongs to the browser"),
+    params: z.object({ providerId: z.string() }),
+    produces: "any",
+    handle: (call) => federationCallback(call, call.params.providerId, context),
   }),
   defineRoute({
     method: "GET",

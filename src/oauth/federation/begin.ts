@@ -3,7 +3,7 @@ import { sha256 } from "../../platform/hash.ts";
 import { randomSecret } from "../../platform/random.ts";
 import { ok, type Result } from "../../platform/result.ts";
 import type { AnyCall, OAuthContext } from "../context.ts";
-import { faulty, type FederationFailure } from "./failure.ts";
+import { faulty, quoted, type FederationFailure } from "./failure.ts";
 
 export type FederationContext = Pick<OAuthContext, "federation" | "random" | "issuerOf">;
 
@@ -34,7 +34,7 @@ export async function beginFederation(
 ): Promise<Result<URL, FederationFailure>> {
   const { federation, random } = context;
   const provider = await federation.providers.find(providerId, call.nowMs);
-  if (provider === undefined) return faulty(`there is no identity provider ${providerId}`);
+  if (provider === undefined) return faulty(`there is no identity provider ${quoted(providerId)}`);
   const metadata = await federation.metadata.of(provider.issuer, call.nowMs);
   if (!metadata.ok) return metadata;
 
@@ -42,7 +42,7 @@ export async function beginFederation(
   const { issuer, clientId } = provider;
   const pending = { provider: providerId, issuer, clientId, nonce, verifier, request, begunAtMs: call.nowMs };
   if (!(await federation.pending.add(state, browserKey, pending)))
-    return faulty(`the identity provider ${providerId} was removed`);
+    return faulty(`the identity provider ${providerId} was removed meanwhile`);
 
   const asked = new URLSearchParams(request);
   const url = new URL(metadata.value.authorizationEndpoint);

@@ -100,10 +100,10 @@ async function findEmail(
 
 function readEmail({ email, email_verified: verified }: JsonObject): Result<string, FederationFailure> {
   if (typeof email !== "string") return denied("the provider names no e-mail address");
-  if (verified !== true) return denied("the provider has not verified the e-mail address");
+  if (verified !== true) return denied(`the provider has not verified ${quoted(email)}`);
   const normalized = normalizeEmail(email);
   // What only Unicode makes equal to a user's address is another mailbox: that one was verified, not this.
   if (normalized === undefined || normalized !== email.trim().replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()))
-    return denied("the provider's e-mail address is none, or not written in its normal form");
+    return denied(`the provider's ${quoted(email)} is no e-mail address in its normal form`);
   return ok(normalized);
 }

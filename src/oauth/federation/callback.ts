@@ -1,0 +1,85 @@
+import { ok, type Result } from "../../platform/result.ts";
+import { goOnSignedIn, signInFailed } from "../authorize/signed-in.ts";
+import type { AnyCall, OAuthContext } from "../context.ts";
+import { readParameters, type Parameters } from "../form.ts";
+import { refusedPage } from "../page.ts";
+import { readCookie } from "../sign-in/browser.ts";
+import { promptsOf } from "./begin.ts";
+import { denied, faulty, quoted, SILENT_FAILURES, unreachable, type FederationFailure } from "./failure.ts";
+import type { ProviderMetadata } from "./metadata.ts";
+import type { PendingSignIn } from "./pending.ts";
+import { vouch } from "./vouch.ts";
+
+/** What people read who came back without a sign-in of theirs that is under way. */
+const START_AGAIN = "This sign-in is not under way any more. Go back to the application and sign in again.";
+
+/** `GET /callback/{providerId}`: the browser comes back from a provider (OIDC Core 3.1.2.5 and 3.1.2.6, RFC 9207). */
+export async function federationCallback(call: AnyCall, providerId: string, context: OAuthContext): Promise<Response> {
+  const refuse = (reason: string): Response =>
+    refusedPage(call, "callback", { detail: START_AGAIN, reason, clientId: "" }, context);
+  const parameters = readParameters(call.url.searchParams);
+  if (!parameters.ok) return refuse(parameters.error.reason);
+  const state = parameters.value.get("state");
+  if (state === undefined) return refuse("the state is missing");
+  const pending = await context.federation.pending.take(state, readCookie(call, "browser", context.names), call.nowMs);
+  if (!pending.ok) return refuse(pending.error);
+
+  const { request, provider } = pending.value;
+  const email = await readAnswer(parameters.value, providerId, pending.value, call, context);
+  if (email.ok) return goOnSignedIn(call, { email: email.value, provider, request }, context);
+  const { error, reason } = email.error;
+  const failure = { error, reason: `identity provider ${provider}: ${reason}` };
+  return signInFailed(call, { request, failure }, context);
+}
+
+/** The e-mail address of the user whom the answer vouches for. */
+async function readAnswer(
+  answer: Parameters,
+  providerId: string,
+  pending: PendingSignIn,
+  call: AnyCall,
+  context: OAuthContext,
+): Promise<Result<string, FederationFailure>> {
+  // A provider that was asked about one user must not answer for another provider.
+  if (providerId !== pending.provider) return denied(`the answer came to the address of ${quoted(providerId)}`);
+  const provider = await context.federation.providers.find(providerId, call.nowMs);
+  if (provider === undefined) return faulty("it was removed meanwhile");
+  if (provider.issuer !== pending.issuer || provider.clientId !== pending.clientId)
+    return denied("it was changed meanwhile");
+  const metadata = await context.federation.metadata.of(provider.issuer, call.nowMs);
+  if (!metadata.ok) return metadata;
+  const code = readCode(answer, pending, metadata.value);
+  return code.ok ? vouch(code.value, pending, { provider, metadata: metadata.value }, call, context) : code;
+}
+
+function readCode(
+  answer: Parameters,
+  { issuer, request }: PendingSignIn,
+  { namesIssuer }: ProviderMetadata,
+): Result<string, FederationFailure> {
+  const named = answer.get("iss");
+  if (named === undefined && namesIssuer) return denied("the answer does not name its issuer, as the provider's do");
+  if (named !== undefined && named !== issuer) return denied(`the answer is of the issuer ${quoted(named)}`);
+  const error = answer.get("error");
+  if (error !== undefined) return refusal(error, answer.get("error_description") ?? "", request);
+  const code = answer.get("code");
+  return code === undefined ? denied("the answer has neither a code nor an error") : ok(code);
+}
+
+/** What the client hears of the provider's refusal. */
+function refusal(error: string, description: string, request: string): Result<never, FederationFailure> {
+  const reason = `the provider answers ${quoted(error)}: ${quoted(description)}`;
+  const silent = SILENT_FAILURES.find((known) => known === error);
+  if (silent !== undefined && promptsOf(request).includes("none"))
+    return { ok: false, error: { error: silent, reason } };
+  if (error === "temporarily_unavailable") return unreachable(reason);
+  // These say that the provider could not, or that it does not like how the platform asked.
+  const FAULTS = [
+    "server_error",
+    "invalid_request",
+    "unauthorized_client",
+    "invalid_scope",
+    "unsupported_response_type",
+  ];
+  return FAULTS.includes(error) ? faulty(reason) : denied(reason);
+}

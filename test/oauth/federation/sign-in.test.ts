@@ -1,0 +1,376 @@
+import { env } from "cloudflare:workers";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { createDeps } from "../../../src/deps.ts";
+import { isolate } from "../../support/isolate.ts";
+import { requestsTo } from "../../support/outside.ts";
+import { call, expectJson, OPERATOR, put, tokenFor, unique } from "../../support/platform.ts";
+import {
+  answerToken,
+  at,
+  authorizeAddress,
+  Browser,
+  CALLBACK,
+  claimsFor,
+  CLIENT_ID,
+  CLIENT_SECRET,
+  comeBack,
+  makeApplication,
+  makeProvider,
+  reasonOf,
+  sendOff,
+  sign,
+  toClient,
+  tokenRequests,
+  type Application,
+  type Provider,
+  type SentOff,
+} from "./scripted-provider.ts";
+
+const MINUTE_MS = 60_000;
+let app: Application;
+let provider: Provider;
+
+beforeAll(async () => {
+  app = await makeApplication();
+  provider = await makeProvider();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** The provider answers the code with what it should. */
+async function vouchFor(sent: SentOff, from: Provider = provider): Promise<void> {
+  await answerToken(from, await sign(claimsFor(app, from, sent), from.signer));
+}
+
+const redeem = async (code: string | undefined): Promise<any> =>
+  expectJson(
+    await call("/oauth2/v1/token", {
+      form: { grant_type: "authorization_code", code: code ?? "", redirect_uri: CALLBACK },
+      headers: { authorization: `Basic ${btoa(`${app.clientId}:${app.clientSecret}`)}` },
+    }),
+    200,
+  );
+
+const jwtClaims = (token: string): any =>
+  JSON.parse(atob(token.split(".")[1]!.replaceAll("-", "+").replaceAll("_", "/")));
+
+describe("a sign-in at a provider", () => {
+  it("asks for a code with PKCE, state and nonce, and ends in a code for the client", async () => {
+    const sent = await sendOff(app, provider);
+    expect(sent.address.href.startsWith(`${provider.issuer}/authorize?tenant=a&`)).toBe(true);
+    expect(Object.fromEntries(sent.address.searchParams)).toEqual({
+      tenant: "a",
+      response_type: "code",
+      client_id: CLIENT_ID,
+      redirect_uri: `https://plinth.test/oauth2/v1/callback/${provider.id}`,
+      scope: "openid email",
+      state: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
+      nonce: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
+      code_challenge: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
+      code_challenge_method: "S256",
+    });
+    await vouchFor(sent);
+    const back = await comeBack(provider, sent, { iss: provider.issuer });
+    const answer = toClient(back);
+    expect(answer).toEqual({
+      code: expect.any(String),
+      state: "the client's own state",
+      iss: "https://plinth.test/oauth2/v1",
+    });
+    const tokens = await redeem(answer["code"]);
+    expect(jwtClaims(tokens.id_token)).toMatchObject({ sub: app.email, email: app.email });
+
+    const [request] = await tokenRequests(provider);
+    const form = new URLSearchParams(request?.body);
+    expect(Object.fromEntries(form)).toEqual({
+      grant_type: "authorization_code",
+      code: "the code",
+      redirect_uri: `https://plinth.test/oauth2/v1/callback/${provider.id}`,
+      code_verifier: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
+    });
+    const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(form.get("code_verifier") ?? ""));
+    const challenge = btoa(String.fromCharCode(...new Uint8Array(digest)))
+      .replaceAll("+", "-")
+      .replaceAll("/", "_");
+    expect(sent.address.searchParams.get("code_challenge")).toBe(challenge.replace("=", ""));
+    const [id = "", secret = ""] = atob(request?.headers["authorization"]?.replace("Basic ", "") ?? "").split(":");
+    const decode = (text: string): string => decodeURIComponent(text.replaceAll("+", " "));
+    expect([decode(id), decode(secret)]).toEqual([CLIENT_ID, CLIENT_SECRET]);
+  });
+
+  it("leaves the browser signed in: it is not sent off again for this provider, nor asked by the platform", async () => {
+    const sent = await sendOff(app, provider);
+    await vouchFor(sent);
+    await comeBack(provider, sent);
+    expect(toClient(await sent.browser.get(authorizeAddress(app, provider)))).toHaveProperty("code");
+    const here = await sent.browser.get(authorizeAddress(app, provider, { plat_id_provider: "default_idp" }));
+    expect(toClient(here)).toHaveProperty("code");
+  });
+
+  it("goes to another provider though this one vouched before", async () => {
+    const sent = await sendOff(app, provider);
+    await vouchFor(sent);
+    await comeBack(provider, sent);
+    const other = await makeProvider();
+    expect((await sendOff(app, other, sent.browser)).address.origin).toBe(other.issuer);
+  });
+
+  it("passes on what the client wants of whoever asks the user", async () => {
+    const wishes = { login_hint: "ada+a&b=c@example.org", ui_locales: "de fr", max_age: "60", prompt: "login consent" };
+    const sent = await sendOff(app, provider, new Browser(), wishes);
+    expect(Object.fromEntries(sent.address.searchParams)).toMatchObject({ ...wishes, prompt: "login" });
+  });
+
+  it("sends id and secret in the form to a provider that takes them there alone", async () => {
+    const own = await makeProvider({
+      metadata: { token_endpoint_auth_methods_supported: ["private_key_jwt", "client_secret_post"] },
+    });
+    const sent = await sendOff(app, own);
+    await vouchFor(sent, own);
+    expect(toClient(await comeBack(own, sent))).toHaveProperty("code");
+    const [request] = await tokenRequests(own);
+    expect(request?.headers).not.toHaveProperty("authorization");
+    const form = Object.fromEntries(new URLSearchParams(request?.body));
+    expect(form).toMatchObject({ client_id: CLIENT_ID, client_secret: CLIENT_SECRET });
+  });
+
+  it("asks for the scopes that the operator chose", async () => {
+    const own = await makeProvider({ scopes: ["openid", "email", "urn:x"] });
+    const { address } = await sendOff(app, own);
+    expect(address.searchParams.get("scope")).toBe("openid email urn:x");
+  });
+
+  it("works in the implicit flow, and after a POST", async () => {
+    const browser = new Browser();
+    const sent = await sendOff(app, provider, browser, { response_type: "id_token token", nonce: "client's nonce" });
+    await vouchFor(sent);
+    const back = await comeBack(provider, sent);
+    const fragment = new URLSearchParams(new URL(back.headers.get("location") ?? "").hash.slice(1));
+    expect(jwtClaims(fragment.get("id_token") ?? "")).toMatchObject({ email: app.email, nonce: "client's nonce" });
+
+    const form = new URLSearchParams(authorizeAddress(app, provider).split("?")[1]);
+    const posted = await call("/oauth2/v1/authorize", { form, headers: { "sec-fetch-site": "same-origin" } });
+    expect([posted.status, new URL(posted.headers.get("location") ?? "").origin]).toEqual([303, provider.issuer]);
+  });
+
+  it("is stored sealed: neither the request nor what the answer must fit can be read from the database", async () => {
+    const sent = await sendOff(app, provider, new Browser(), { login_hint: "somebody@example.org" });
+    const { results } = await env.DB.prepare("SELECT * FROM federation").all();
+    const stored = JSON.stringify(results);
+    for (const secret of [sent.state, sent.nonce, app.clientId, "somebody", ...sent.browser.cookies.values()])
+      expect(stored).not.toContain(secret);
+  });
+
+  it("asks discovery and keys once in ten minutes", async () => {
+    const own = await makeProvider();
+    const browser = new Browser();
+
+    const asked = async () => [
+      (await requestsTo(at(own, ".well-known/openid-configuration"))).length,
+      (await requestsTo(at(own, "jwks"))).length,
+    ];
+    for (let round = 0; round < 3; round++) {
+      browser.cookies.clear();
+      const sent = await sendOff(app, own, browser);
+      await vouchFor(sent, own);
+      expect(toClient(await comeBack(own, sent))).toHaveProperty("code");
+    }
+    expect(await asked()).toEqual([1, 1]);
+    vi.setSystemTime(Date.now() + 11 * MINUTE_MS);
+    browser.cookies.clear();
+    const later = await sendOff(app, own, browser);
+    await vouchFor(later, own);
+    expect(toClient(await comeBack(own, later))).toHaveProperty("code");
+    expect(await asked()).toEqual([1, 1]);
+  });
+});
+
+describe("a page, and nothing for the client", () => {
+  const expectPage = async (response: Response, reason: string): Promise<void> => {
+    expect(response.status).toBe(400);
+    expect(response.headers.get("content-type")).toContain("text/html");
+    expect(response.headers.get("location")).toBeNull();
+    expect(response.headers.get("access-control-allow-origin")).toBeNull();
+    expect(await reasonOf(response)).toContain(reason);
+  };
+
+  it("where the state is missing, unknown, or came twice", async () => {
+    const sent = await sendOff(app, provider);
+    const to = (query: string) => sent.browser.get(`/oauth2/v1/callback/${provider.id}?${query}`);
+    await expectPage(await to("code=c"), "the state is missing");
+    await expectPage(await to("code=c&state="), "the state is missing");
+    await expectPage(await to("code=c&state=unknown"), "unknown");
+    await expectPage(await to(`code=c&state=${sent.state}&state=${sent.state}`), "repeated parameter state");
+    await expectPage(await to(`code=c&state=%00%ff${"x".repeat(5000)}`), "unknown");
+  });
+
+  it("where the state was used before", async () => {
+    const sent = await sendOff(app, provider);
+    await vouchFor(sent);
+    expect(toClient(await comeBack(provider, sent))).toHaveProperty("code");
+    await expectPage(await comeBack(provider, sent), "used before");
+  });
+
+  it("for all but one of those who bring one state at once", async () => {
+    const sent = await sendOff(app, provider);
+    await vouchFor(sent);
+    const answers = await Promise.all(Array.from({ length: 8 }, () => comeBack(provider, sent)));
+    expect(answers.filter(({ status }) => status === 302)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 400)).toHaveLength(7);
+  });
+
+  it("in another browser, with a cookie of its own or none; and the state is used up", async () => {
+    for (const prepare of [(other: Browser) => sendOff(app, provider, other), async () => undefined]) {
+      const sent = await sendOff(app, provider);
+      await vouchFor(sent);
+      const other = new Browser();
+      await prepare(other);
+      await expectPage(await comeBack(provider, { ...sent, browser: other }), "another browser's");
+      await expectPage(await comeBack(provider, sent), "used before");
+    }
+    expect(await tokenRequests(provider)).toEqual([]);
+  });
+
+  it("after ten minutes, swept or not", async () => {
+    const sent = await sendOff(app, provider);
+    const swept = await sendOff(app, provider);
+    vi.setSystemTime(Date.now() + 10 * MINUTE_MS + 1);
+    await expectPage(await comeBack(provider, sent), "has expired");
+    await createDeps(env).oauth.sweep(Date.now());
+    await expectPage(await comeBack(provider, swept), "unknown");
+  });
+
+  it("when the provider was removed meanwhile", async () => {
+    const own = await makeProvider();
+    const sent = await sendOff(app, own);
+    await call(`/admin/v1/identity-providers/${own.id}`, { method: "DELETE", token: await tokenFor(OPERATOR) });
+    await expectPage(await comeBack(own, sent), "unknown");
+  });
+
+  it("when the key that sealed the sign-in is gone", async () => {
+    const sent = await sendOff(app, provider);
+    const SEAL_KEYS = `t2:${btoa("\x05".repeat(32))}`;
+    const browser = new Browser(isolate({ SEAL_KEYS }));
+    for (const [name, value] of sent.browser.cookies) browser.cookies.set(name, value);
+    await expectPage(await comeBack(provider, { ...sent, browser }), "does not open");
+  });
+});
+
+describe("back to the client with an error", () => {
+  const expectError = async (response: Response, error: string, reason: string): Promise<void> => {
+    expect(toClient(response)).toEqual({
+      error,
+      error_description: expect.any(String),
+      state: "the client's own state",
+      iss: "https://plinth.test/oauth2/v1",
+    });
+    expect(response.headers.getSetCookie().filter((cookie) => cookie.includes("session"))).toEqual([]);
+    expect(await reasonOf(response)).toContain(reason);
+  };
+
+  it.each([
+    ["access_denied", "access_denied"],
+    ["login_required", "access_denied"],
+    ["something the provider made up", "access_denied"],
+    ["temporarily_unavailable", "temporarily_unavailable"],
+    ["server_error", "server_error"],
+    ["invalid_scope", "server_error"],
+  ])("the provider's %s is %s", async (said, told) => {
+    const sent = await sendOff(app, provider);
+    const back = await comeBack(provider, sent, { error: said, error_description: "because\u0000 of \u202e this" });
+    await expectError(back, told, `"${said}": "because? of ? this"`);
+  });
+
+  it("a silent request is asked silently, and hears what the provider would have had to show", async () => {
+    for (const error of ["login_required", "interaction_required", "consent_required", "account_selection_required"]) {
+      const sent = await sendOff(app, provider, new Browser(), { prompt: "none" });
+      expect(sent.address.searchParams.get("prompt")).toBe("none");
+      expect(toClient(await comeBack(provider, sent, { error }))).toMatchObject({ error });
+    }
+  });
+
+  it("the answer of one provider at the address of another is refused, and nobody gets the code", async () => {
+    const other = await makeProvider();
+    const sent = await sendOff(app, provider);
+    await vouchFor(sent);
+    await vouchFor(sent, other);
+    await expectError(await comeBack(other, sent, { iss: other.issuer }), "access_denied", "came to the address of");
+    expect([...(await tokenRequests(provider)), ...(await tokenRequests(other))]).toEqual([]);
+  });
+
+  it("an answer that names another issuer is refused, errors too", async () => {
+    for (const more of [{}, { error: "access_denied" }] as Record<string, string>[]) {
+      const sent = await sendOff(app, provider);
+      await vouchFor(sent);
+      const back = await comeBack(provider, sent, { iss: "https://other.test", ...more });
+      await expectError(back, "access_denied", 'of the issuer "https://other.test"');
+    }
+    expect(await tokenRequests(provider)).toEqual([]);
+  });
+
+  it("an answer without issuer is refused of a provider that always names it", async () => {
+    const own = await makeProvider({ metadata: { authorization_response_iss_parameter_supported: true } });
+    const sent = await sendOff(app, own);
+    await vouchFor(sent, own);
+    await expectError(await comeBack(own, sent), "access_denied", "does not name its issuer");
+    const again = await sendOff(app, own);
+    await vouchFor(again, own);
+    expect(toClient(await comeBack(own, again, { iss: own.issuer }))).toHaveProperty("code");
+  });
+
+  it("an answer without code and error is refused", async () => {
+    const sent = await sendOff(app, provider);
+    await expectError(await comeBack(provider, sent, { code: "" }), "access_denied", "neither a code nor an error");
+  });
+
+  it("a provider that became another one meanwhile gets no code", async () => {
+    const own = await makeProvider();
+    const other = await makeProvider();
+    const sent = await sendOff(app, own);
+    const registration = { issuer: other.issuer, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET };
+    await put(`identity-providers/${own.id}`, registration);
+    const browser = new Browser();
+    for (const [name, value] of sent.browser.cookies) browser.cookies.set(name, value);
+    await expectError(await comeBack(own, { ...sent, browser }), "access_denied", "changed meanwhile");
+    expect(await tokenRequests(other)).toEqual([]);
+  });
+
+  it.each(["unknown", "disabled", "disabled meanwhile"])("a user who is %s", async (who) => {
+    const email = `${unique("eve")}@example.org`;
+    if (who !== "unknown") await put(`users/${email}`, { disabled: who === "disabled" });
+    const sent = await sendOff(app, provider);
+    if (who === "disabled meanwhile") await put(`users/${email}`, { disabled: true });
+    await answerToken(provider, await sign({ ...claimsFor(app, provider, sent), email }, provider.signer));
+    await expectError(await comeBack(provider, sent), "access_denied", `${email} is unknown or disabled`);
+  });
+
+  it("a client that was removed meanwhile gets nothing: its user sees a page", async () => {
+    const own = await makeApplication();
+    const sent = await sendOff(own, provider);
+    await put(`clients/${own.clientId}`, {
+      tenant: own.clientId.split(".")[0],
+      confidential: true,
+      disabled: true,
+      redirectUris: [CALLBACK],
+      grantTypes: ["authorization_code"],
+      scopes: [],
+    });
+    await answerToken(provider, await sign(claimsFor(own, provider, sent), provider.signer));
+    const browser = new Browser();
+    for (const [name, value] of sent.browser.cookies) browser.cookies.set(name, value);
+    const back = await comeBack(provider, { ...sent, browser });
+    expect([back.status, back.headers.get("location")]).toEqual([400, null]);
+  });
+
+  it("a secret that was sealed under a key that is gone", async () => {
+    const [oldKey, newKey] = [`t1:${btoa("\x07".repeat(32))}`, `t2:${btoa("\x05".repeat(32))}`];
+    const own = await makeProvider();
+    const rotated = await sendOff(app, own, new Browser(isolate({ SEAL_KEYS: `${newKey},${oldKey}` })));
+    await vouchFor(rotated, own);
+    expect(toClient(await comeBack(own, rotated))).toHaveProperty("code");
+    const gone = await sendOff(app, own, new Browser(isolate({ SEAL_KEYS: newKey })));
+    await vouchFor(gone, own);
+    await expectError(await comeBack(own, gone), "server_error", "client secret does not open");
+  });
+});
