@@ -1,16 +1,13 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
-import { scryptSync } from "node:crypto";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { afterFailure, isBlocked, type Attempts } from "../../src/oauth/attempts.ts";
+import { cheapHash } from "../support/users.ts";
 
 const MINUTE_MS = 60_000;
 const START_MS = Date.UTC(2027, 0, 1);
 
-/** A stored hash of the least cost: what is tested here is the count. */
-const cheapHash = (password: string): string =>
-  `scrypt$1$1$1$c2FsdA$${scryptSync(password, "salt", 32, { N: 2, r: 1, p: 1 }).toString("base64url")}`;
 const HASH = cheapHash("right");
 
 const newAccount = () => env.LOGIN_ATTEMPTS.get(env.LOGIN_ATTEMPTS.newUniqueId());

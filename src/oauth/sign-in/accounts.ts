@@ -19,8 +19,8 @@ export type SignIn =
  * Users who show who they are by address and password: at the sign-in page and at the token endpoint, with one count of
  * failures for both (contract 2.6).
  *
- * Unknown, disabled and password-less users, and text that is no address, answer as a wrong password does and cost the
- * same: one read, one turn of the account's object, one scrypt.
+ * Unknown, disabled and password-less users answer as a wrong password does and cost the same: one read, one turn of the
+ * account's object, one scrypt. So does text that is no address, but for the read: it can be nobody's.
  *
  * A password that changes between the read and the check still signs in by the old one. Whoever makes something of the
  * sign-in therefore compares its time, the call's `nowMs`, with the user's `signedOutAtMs`, which the change sets.

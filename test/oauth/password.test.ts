@@ -1,0 +1,483 @@
+import { env } from "cloudflare:workers";
+import { decodeJwt } from "jose";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { sha256Hex } from "../../src/platform/hash.ts";
+import { counting } from "../support/counting.ts";
+import { isolate } from "../support/isolate.ts";
+import {
+  ALL_SCOPES,
+  basic,
+  call,
+  expectJson,
+  makeTenant,
+  OPERATOR,
+  put,
+  tokenFor,
+  unique,
+  type TestClient,
+} from "../support/platform.ts";
+import { cheapHash, join, makeUser, type TestUser } from "../support/users.ts";
+
+const TOKEN = "/oauth2/v1/token";
+const WRONG = "The e-mail address or the password is wrong.";
+const BLOCKED = "There were too many unsuccessful authentication attempts. Try again later.";
+
+const formFor = (user: { email: string; password: string }, more: Record<string, string> = {}) => ({
+  grant_type: "password",
+  plat_id_provider: "legacy_idp",
+  username: user.email,
+  password: user.password,
+  ...more,
+});
+const signIn = (user: { email: string; password: string }, more: Record<string, string> = {}, client?: TestClient) =>
+  call(TOKEN, {
+    form: formFor(user, more),
+    ...(client === undefined ? {} : { headers: { authorization: basic(client) } }),
+  });
+const posted = (user: { email: string; password: string }): RequestInit => ({
+  method: "POST",
+  headers: { "content-type": "application/x-www-form-urlencoded" },
+  body: new URLSearchParams(formFor(user)).toString(),
+});
+const info = async (token: string) =>
+  expectJson(await call(`/oauth2/v1/tokeninfo?access_token=${encodeURIComponent(token)}`), 200);
+const refusal = async (response: Response | Promise<Response>, status = 400) => {
+  const { error, error_description } = await expectJson(await response, status);
+  return { error, error_description };
+};
+
+async function makePasswordClient(
+  tenant: string,
+  more: { grantTypes?: string[]; scopes?: readonly string[]; confidential?: boolean } = {},
+): Promise<TestClient> {
+  const clientId = `${tenant}.${unique("app")}`;
+  const settings = { tenant, confidential: true, grantTypes: ["password"], scopes: ALL_SCOPES };
+  const created = await put(`clients/${clientId}`, { ...settings, ...more });
+  return { clientId, clientSecret: created.clientSecret ?? "", tenant };
+}
+
+/** Rows of the audit log about an account or a client, newest first. */
+async function audited(match: Record<string, string>) {
+  const response = await call("/admin/v1/audit?pageSize=1000", { token: await tokenFor(OPERATOR) });
+  const rows = await expectJson<any[]>(response, 200);
+  return rows.filter((row) => Object.entries(match).every(([field, value]) => row[field] === value));
+}
+
+let home: string;
+beforeAll(async () => {
+  home = await makeTenant();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("200, no client passed", () => {
+  it("gives the scopes of the user's roles in the only tenant, and neither ID token nor refresh token", async () => {
+    const user = await makeUser({
+      tenant: home,
+      scopes: ["plat.media_view", "plat.pubsub.topic=shop.*", "not.a_service"],
+    });
+    const response = await signIn(user);
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    const body = await expectJson(response, 200);
+    expect(Object.keys(body).sort()).toEqual(["access_token", "expires_in", "scope", "token_type"]);
+    expect(body).toMatchObject({ token_type: "Bearer", expires_in: 3600 });
+    const scope = `plat.tenant=${user.tenant} plat.media_view plat.pubsub.topic=shop.*`;
+    expect(body.scope).toBe(scope);
+    expect(await info(body.access_token)).toEqual({
+      scopes: scope.split(" "),
+      tenant: user.tenant,
+      clientId: "",
+      user: user.email,
+    });
+    expect(decodeJwt(body.access_token)).toMatchObject({ sub: user.email, client_auth: false, tenant_explicit: false });
+    const openid = await expectJson(await signIn(user, { scope: "openid" }), 200);
+    expect(openid.scope).toBe(`plat.tenant=${user.tenant} openid`);
+    expect(openid).not.toHaveProperty("id_token");
+    expect(openid).not.toHaveProperty("refresh_token");
+  });
+
+  it("takes the tenant or the organization that is named, or none", async () => {
+    const user = await makeUser({ tenant: home });
+    const other = await makeTenant();
+    await join(user.email, other, ["plat.media_view"]);
+    const named = await expectJson(await signIn(user, { scope: `plat.tenant=${other}` }), 200);
+    expect(named.scope).toBe(`plat.tenant=${other} plat.media_view`);
+    expect(decodeJwt(named.access_token)["tenant_explicit"]).toBe(true);
+    const outside = await expectJson(await signIn(user, { scope: "plat.no_tenant" }), 200);
+    expect(await info(outside.access_token)).toMatchObject({ tenant: "", scopes: ["plat.no_tenant"] });
+    await put(`organizations/${other}-org/members/${user.email}`, { roles: [] });
+    const org = await expectJson(await signIn(user, { scope: `plat.org=${other}-org` }), 200);
+    expect(decodeJwt(org.access_token)).toMatchObject({ org: `${other}-org`, tenant: "" });
+  });
+
+  it("takes any spelling of the address and of the password's accents", async () => {
+    const user = await makeUser({ tenant: home });
+    await put(`users/${user.email}`, { name: "Ada", password: "caf\u00e9 au lait" });
+    const wide = user.email.replace("example", "\uff45xample").toUpperCase();
+    await expectJson(await signIn({ email: ` ${wide} `, password: "cafe\u0301 au lait" }), 200);
+  });
+
+  it("uses the caller's session id, or makes one", async () => {
+    const user = await makeUser({ tenant: home });
+    const own = await expectJson(await signIn(user, { "plat-session-id": "s-1" }), 200);
+    expect(decodeJwt(own.access_token)["sid"]).toBe("s-1");
+    const made = await expectJson(await signIn(user), 200);
+    expect(decodeJwt(made.access_token)["sid"]).toMatch(/^[0-9a-f]{32}$/);
+  });
+});
+
+describe("200, a client passed", () => {
+  it("is limited by what the client lists too, and untrusted without the secret", async () => {
+    const user = await makeUser({ tenant: home });
+    const grantTypes = ["password", "refresh_token"];
+    const client = await makePasswordClient(user.tenant, {
+      grantTypes,
+      scopes: ["plat.media_view", "plat.media_admin"],
+    });
+    const body = await expectJson(await signIn(user, { client_id: client.clientId }), 200);
+    expect(body.scope).toBe(`plat.tenant=${user.tenant} plat.media_admin plat.media_view`);
+    expect(body).not.toHaveProperty("refresh_token");
+    expect(await info(body.access_token)).toMatchObject({ clientId: client.clientId, user: user.email });
+    expect(decodeJwt(body.access_token)["client_auth"]).toBe(false);
+    const openid = await expectJson(await signIn(user, { client_id: client.clientId, scope: "openid" }), 200);
+    expect(decodeJwt(openid.id_token)).toMatchObject({ aud: client.clientId, sub: user.email, email: user.email });
+  });
+
+  it("accepts a public client, which has no secret", async () => {
+    const user = await makeUser({ tenant: home });
+    const client = await makePasswordClient(user.tenant, { confidential: false });
+    const body = await expectJson(await signIn(user, { client_id: client.clientId }), 200);
+    expect(await info(body.access_token)).toMatchObject({ clientId: client.clientId });
+  });
+
+  it("gives the trusted client an ID token, and a refresh token where it is registered for them", async () => {
+    const user = await makeUser({ tenant: home });
+    const plain = await makePasswordClient(user.tenant);
+    const without = await expectJson(await signIn(user, {}, plain), 200);
+    expect(without).not.toHaveProperty("refresh_token");
+    expect(without).not.toHaveProperty("id_token");
+    expect(decodeJwt(without.access_token)["client_auth"]).toBe(true);
+
+    const client = await makePasswordClient(user.tenant, { grantTypes: ["password", "refresh_token"] });
+    const body = await expectJson(await signIn(user, { scope: "openid plat.media_view" }, client), 200);
+    expect(body.scope).toBe(`plat.tenant=${user.tenant} openid plat.media_view`);
+    const idToken = decodeJwt(body.id_token);
+    expect(idToken).toMatchObject({ aud: client.clientId, sub: user.email, tenant: user.tenant });
+    expect(idToken["nonce"]).toBeUndefined();
+    const refreshed = await call(TOKEN, {
+      form: { grant_type: "refresh_token", refresh_token: body.refresh_token },
+      headers: { authorization: basic(client) },
+    });
+    const again = await expectJson(refreshed, 200);
+    expect(again.scope).toBe(body.scope);
+    const [first, second] = [decodeJwt(body.access_token), decodeJwt(again.access_token)];
+    expect([second["gid"], second["sid"]]).toEqual([first["gid"], first["sid"]]);
+    expect(decodeJwt(again.id_token)["auth_time"]).toBe(idToken["auth_time"]);
+  });
+
+  it("means the client's own tenant where the user is a member, else the only one that the client may act for", async () => {
+    const user = await makeUser({ tenant: home });
+    const clientTenant = await makeTenant();
+    const own = await makePasswordClient(user.tenant);
+    await join(user.email, clientTenant);
+    const body = await expectJson(await signIn(user, {}, own), 200);
+    expect(await info(body.access_token)).toMatchObject({ tenant: user.tenant });
+    const elsewhere = await makeUser();
+    expect(await refusal(signIn(elsewhere, {}, own))).toMatchObject({ error: "invalid_grant" });
+
+    const service = unique("svc");
+    const fields = { sourceUrl: "https://s.example/v1", proxyPath: `/${service}`, scopes: [`${service}.x`] };
+    await put(`services/${service}`, { ...fields, essential: false, tenant: clientTenant, access: "token" });
+    await put(`packages/${service}-p`, { version: "1", organization: `${clientTenant}-org`, services: [service] });
+    const served = await makePasswordClient(clientTenant, { scopes: [`${service}.*`, ...ALL_SCOPES] });
+    await put(`clients/${served.clientId}`, {
+      tenant: clientTenant,
+      confidential: true,
+      grantTypes: ["password"],
+      scopes: [`${service}.*`],
+      service,
+    });
+    expect(await refusal(signIn(elsewhere, {}, served))).toMatchObject({ error: "invalid_grant" });
+    await put(`tenants/${elsewhere.tenant}/subscriptions/${service}-p`, {});
+    const there = await expectJson(await signIn(elsewhere, {}, served), 200);
+    expect(await info(there.access_token)).toMatchObject({ tenant: elsewhere.tenant });
+  });
+});
+
+describe("400 invalid_request", () => {
+  const cases: [string, Record<string, string>][] = [
+    ["plat_id_provider", { plat_id_provider: "" }],
+    ["plat_id_provider", { plat_id_provider: "default_idp" }],
+    ["plat_id_provider", { plat_id_provider: "legacy_idp " }],
+    ["username", { username: "" }],
+    ["password", { password: "" }],
+  ];
+  it.each(cases)("names %s: %o", async (name, form) => {
+    const refused = await refusal(signIn({ email: "a@example.org", password: "x" }, form));
+    expect(refused.error).toBe("invalid_request");
+    expect(refused.error_description).toContain(name);
+  });
+});
+
+describe("400 invalid_grant", () => {
+  it("answers an unknown, a disabled, a password-less user, no address and a wrong password alike", async () => {
+    const user = await makeUser({ tenant: home });
+    const disabled = await makeUser({ tenant: home });
+    await put(`users/${disabled.email}`, { name: "Ada", disabled: true });
+    const bare = `${unique("bare")}@example.org`;
+    await put(`users/${bare}`, { name: "Bare" });
+    const attempts = [
+      { email: user.email, password: `${user.password} ` },
+      { email: `${unique("nobody")}@example.org`, password: user.password },
+      { email: disabled.email, password: disabled.password },
+      { email: bare, password: "password" },
+      { email: "no address", password: "x" },
+      { email: "\u0000@example.org", password: "\u0000" },
+      { email: "__proto__", password: "__proto__" },
+      { email: "\ud800@example.org", password: "\udfff" },
+      { email: "x".repeat(20_000), password: "y".repeat(20_000) },
+    ];
+    for (const attempt of attempts)
+      expect(await refusal(signIn(attempt)), attempt.email.slice(0, 40)).toEqual({
+        error: "invalid_grant",
+        error_description: WRONG,
+      });
+  });
+
+  it("leaves the exact reason to the audit log, and no password there", async () => {
+    const user = await makeUser({ tenant: home });
+    const client = await makePasswordClient(user.tenant);
+    await signIn({ email: user.email, password: "guess-1" }, {}, client);
+    await signIn({ email: "guess-2 in the wrong field", password: "x" }, {}, client);
+    const nobody = `${unique("nobody")}@example.org`;
+    await signIn({ email: nobody, password: "x" });
+    await vi.waitFor(async () => {
+      const bySubject = await audited({ subject: `users/${user.email}`, outcome: "refused" });
+      expect(bySubject).toMatchObject([{ action: "sign in", reason: "wrong password" }]);
+      const byClient = await audited({ actor: client.clientId });
+      expect(byClient).toMatchObject([{ action: "token" }, { action: "token", outcome: "refused" }]);
+      expect(await audited({ subject: `users/${nobody}` })).toMatchObject([{ reason: "unknown user" }]);
+    });
+    expect(JSON.stringify(await audited({}))).not.toMatch(/guess-[12]/);
+  });
+
+  it("tells a member of no tenant, and one whose tenant is disabled", async () => {
+    const user = await makeUser();
+    await put(`tenants/${user.tenant}`, { organization: `${user.tenant}-org`, name: "x", disabled: true });
+    const refused = await refusal(signIn(user));
+    expect(refused.error).toBe("invalid_grant");
+    expect(refused.error_description).not.toBe(WRONG);
+  });
+
+  it("does not sign in by a password that changed meanwhile", async () => {
+    const user = await makeUser({ tenant: home });
+    const racing = isolate({ LOGIN_ATTEMPTS: changingPassword(user) });
+    expect(await refusal(racing.fetch(TOKEN, posted(user)))).toEqual({
+      error: "invalid_grant",
+      error_description: WRONG,
+    });
+  });
+});
+
+describe("400 invalid_scope", () => {
+  it("asks who belongs to several tenants to name one", async () => {
+    const user = await makeUser({ tenant: home });
+    const other = await makeTenant();
+    await join(user.email, other);
+    const refused = await refusal(signIn(user));
+    expect(refused).toEqual({
+      error: "invalid_scope",
+      error_description: "Name one of the user's tenants: plat.tenant=<tenant>.",
+    });
+  });
+
+  it("names a tenant or organization that the user does not belong to, and a scope that no role holds", async () => {
+    const user = await makeUser({ tenant: home, scopes: ["plat.media_view"] });
+    const stranger = await makeTenant();
+    for (const scope of [
+      `plat.tenant=${stranger}`,
+      `plat.org=${stranger}-org`,
+      "plat.media_manage",
+      "plat.admin",
+      "no.such",
+    ]) {
+      const refused = await refusal(signIn(user, { scope }));
+      expect(refused, scope).toMatchObject({ error: "invalid_scope" });
+      expect(refused.error_description).toContain(scope);
+    }
+    const both = await refusal(signIn(user, { scope: `plat.org=${user.tenant}-org plat.no_tenant` }));
+    expect(both.error).toBe("invalid_scope");
+  });
+
+  it("is the same for a named tenant that the client may not act for", async () => {
+    const user = await makeUser({ tenant: home });
+    const client = await makePasswordClient(await makeTenant());
+    const refused = await refusal(signIn(user, { scope: `plat.tenant=${user.tenant}` }, client));
+    expect(refused.error).toBe("invalid_scope");
+  });
+});
+
+describe("400 unauthorized_client, 401 invalid_client", () => {
+  it("refuses a client that authenticated and is not registered for the grant", async () => {
+    const user = await makeUser({ tenant: home });
+    const client = await makePasswordClient(user.tenant, { grantTypes: ["client_credentials"] });
+    expect(await refusal(signIn(user, {}, client))).toMatchObject({ error: "unauthorized_client" });
+  });
+
+  it("tells nobody without a secret whether a client exists", async () => {
+    const user = await makeUser({ tenant: home });
+    const registered = await makePasswordClient(user.tenant);
+    const client = await makePasswordClient(user.tenant, { grantTypes: ["client_credentials"] });
+    const spa = await makePasswordClient(user.tenant, { confidential: false });
+    const expected = { error: "invalid_client", error_description: "Client authentication failed." };
+    const attempts: Promise<Response>[] = [
+      signIn(user, { client_id: "no.body" }),
+      signIn(user, { client_id: client.clientId }),
+      signIn(user, { client_id: registered.clientId, client_secret: "wrong" }),
+      signIn(user, { client_id: spa.clientId, client_secret: "any" }),
+      signIn(user, {}, { ...registered, clientSecret: "wrong" }),
+      signIn(user, {}, { ...registered, clientId: "no.body" }),
+    ];
+    for (const response of await Promise.all(attempts)) expect(await refusal(response, 401)).toEqual(expected);
+  });
+
+  it("looks at no password for a client that it refuses", async () => {
+    const user = await makeUser({ tenant: home });
+    await failBefore(user.email, 14);
+    await signIn({ ...user, password: "guess" }, { client_id: "no.body" });
+    await expectJson(await signIn(user), 200);
+  });
+});
+
+describe("a blocked account", () => {
+  it("is refused with the specification's message, under every spelling of its address", async () => {
+    const user = await makeUser({ tenant: home });
+    const [name] = user.email.split("@");
+    const spellings = [
+      user.email,
+      user.email.toUpperCase(),
+      `  ${user.email}\t`,
+      `\uff41${user.email.slice(1)}`,
+      `${name}@example\uff0eorg`,
+    ];
+    await failBefore(user.email, 10);
+    for (const email of spellings)
+      expect(await refusal(signIn({ email, password: "guess" }))).toMatchObject({ error_description: WRONG });
+    for (const email of spellings)
+      expect(await refusal(signIn({ ...user, email }))).toEqual({
+        error: "invalid_grant",
+        error_description: BLOCKED,
+      });
+    await vi.waitFor(async () => {
+      const rows = await audited({ subject: `users/${user.email}`, action: "sign in" });
+      expect(rows.map(({ reason }): string => reason).sort()).toEqual([
+        ...spellings.map(() => "the account is blocked"),
+        ...spellings.slice(1).map(() => "wrong password"),
+        "wrong password; the account is blocked from now on",
+      ]);
+    });
+  });
+
+  it("looks the same for an address that nobody has, ligatures and all, and for text that is no address", async () => {
+    const nobody = `${unique("of")}@example.org`;
+    for (const spellings of [
+      [nobody, nobody.toUpperCase(), nobody.replace("of", "o\uff46")],
+      [" office", "OFFICE", "o\ufb03ce"],
+    ]) {
+      await failBefore(spellings[0]!.trim(), 12);
+      for (const email of spellings)
+        expect(await refusal(signIn({ email, password: "guess" }))).toMatchObject({ error_description: WRONG });
+      for (const email of spellings)
+        expect(await refusal(signIn({ email, password: "guess" }))).toMatchObject({ error_description: BLOCKED });
+    }
+  });
+
+  it("tries 15 of 40 parallel guesses", async () => {
+    const user = await makeUser({ tenant: home });
+    const guesses = Array.from({ length: 40 }, (_, n) => refusal(signIn({ ...user, password: `guess ${n}` })));
+    const texts = (await Promise.all(guesses)).map(({ error_description }) => error_description);
+    expect(texts.filter((text) => text === WRONG)).toHaveLength(15);
+    expect(texts.filter((text) => text === BLOCKED)).toHaveLength(25);
+  });
+
+  it("is open again after 15 minutes", async () => {
+    const user = await makeUser({ tenant: home });
+    const startMs = Date.now();
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(startMs);
+    await failBefore(user.email, 15);
+    vi.setSystemTime(startMs + 15 * 60_000 - 1);
+    expect(await refusal(signIn(user))).toMatchObject({ error_description: BLOCKED });
+    vi.setSystemTime(startMs + 15 * 60_000);
+    await expectJson(await signIn(user), 200);
+  });
+
+  it("is open at once when an operator unlocks it, which stands in the audit log", async () => {
+    const user = await makeUser({ tenant: home });
+    await failBefore(user.email, 15);
+    const path = `/admin/v1/users/${encodeURIComponent(user.email.toUpperCase())}/unlock`;
+    const unlocked = await call(path, { method: "POST", token: await tokenFor(OPERATOR) });
+    expect(unlocked.status).toBe(204);
+    await expectJson(await signIn(user), 200);
+    expect(await audited({ subject: `users/${user.email}`, action: "unlock" })).toMatchObject([
+      { actor: "plat.operator", outcome: "done" },
+    ]);
+  });
+});
+
+describe("what a refused sign-in costs", () => {
+  it("is one read, one turn of the object and one verification, whoever is meant", async () => {
+    const user = await makeUser({ tenant: home });
+    const disabled = await makeUser({ tenant: home });
+    await put(`users/${disabled.email}`, { name: "Ada", disabled: true });
+    const bare = `${unique("bare")}@example.org`;
+    await put(`users/${bare}`, { name: "Bare" });
+    const { env: counted, tally, reset } = counting(env);
+    const own = isolate(counted);
+    const compare = vi.spyOn(crypto.subtle, "timingSafeEqual");
+    const costs: object[] = [];
+    for (const email of [bare, user.email, disabled.email, bare, `${unique("nobody")}@example.org`]) {
+      reset();
+      compare.mockClear();
+      expect(await refusal(await own.fetch(TOKEN, posted({ email, password: "guess" })))).toMatchObject({
+        error_description: WRONG,
+      });
+      const verified = compare.mock.calls.filter(([key]) => key.byteLength === 32).length;
+      costs.push({ ...structuredClone(tally), verified });
+    }
+    compare.mockRestore();
+    const [, first, ...others] = costs;
+    expect(first).toMatchObject({ objectCalls: { "LOGIN_ATTEMPTS.attempt": 1 }, verified: 1 });
+    for (const cost of others) expect(cost).toEqual(first);
+  });
+});
+
+describe("a hash of another cost", () => {
+  it("is replaced at the sign-in, which goes on working", async () => {
+    const user = await makeUser({ tenant: home });
+    const hashOf = () => env.DB.prepare(`SELECT password_hash FROM user WHERE email = ?1`).bind(user.email).first();
+    await signIn({ ...user, password: "guess" });
+    expect(await hashOf()).toEqual({ password_hash: cheapHash(user.password) });
+    await expectJson(await isolate().fetch(TOKEN, posted(user)), 200);
+    expect(await hashOf()).toEqual({ password_hash: expect.stringMatching(/^scrypt\$15\$8\$1\$/) });
+    await expectJson(await signIn(user), 200);
+  });
+});
+
+/** Failed sign-ins before, at the account's own object: its name is the SHA-256 of the normalised address. */
+async function failBefore(address: string, times: number): Promise<void> {
+  const account = env.LOGIN_ATTEMPTS.getByName(await sha256Hex(address));
+  for (let n = 0; n < times; n++) await account.attempt(cheapHash("right"), "guess");
+}
+
+/** Accounts, where the operator gives the user another password before the one that was sent is looked at. */
+const changingPassword = (user: TestUser): typeof env.LOGIN_ATTEMPTS =>
+  new Proxy(env.LOGIN_ATTEMPTS, {
+    get: (target) => (name: string) => ({
+      async attempt(hash: string, password: string) {
+        await put(`users/${user.email}`, { name: "Ada", password: "another password" });
+        return target.getByName(name).attempt(hash, password);
+      },
+    }),
+  });

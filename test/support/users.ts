@@ -1,0 +1,34 @@
+import { env } from "cloudflare:workers";
+import { scryptSync } from "node:crypto";
+import { ALL_SCOPES, makeTenant, put, unique } from "./platform.ts";
+
+export interface TestUser {
+  readonly email: string;
+  readonly password: string;
+  readonly tenant: string;
+}
+
+/**
+ * A new user with a password, a member of a tenant (a new one where none is given) with a role of these scopes. The
+ * password's hash is of the least cost, so guesses cost little; the first sign-in replaces it by one of today's cost.
+ */
+export async function makeUser(options: { tenant?: string; scopes?: readonly string[] } = {}): Promise<TestUser> {
+  const tenant = options.tenant ?? (await makeTenant());
+  const email = `${unique("ada")}@example.org`;
+  const password = unique("a password of ");
+  await put(`users/${email}`, { name: "Ada" });
+  await env.DB.prepare(`UPDATE user SET password_hash = ?1 WHERE email = ?2`).bind(cheapHash(password), email).run();
+  await join(email, tenant, options.scopes);
+  return { email, password, tenant };
+}
+
+/** Makes the user a member of a tenant. */
+export async function join(email: string, tenant: string, scopes: readonly string[] = ALL_SCOPES): Promise<void> {
+  const role = unique("role");
+  await put(`roles/${role}`, { scopes });
+  await put(`tenants/${tenant}/members/${email}`, { roles: [role] });
+}
+
+/** A stored hash of the least cost. */
+export const cheapHash = (password: string): string =>
+  `scrypt$1$1$1$c2FsdA$${scryptSync(password, "salt", 32, { N: 2, r: 1, p: 1 }).toString("base64url")}`;
