@@ -1,7 +1,12 @@
 import type { AnyCall, OAuthContext } from "../context.ts";
 import { pageContext } from "../page.ts";
 import type { Membership, UserRecord } from "../store/user-store.ts";
+import { refusedAnswer } from "./answer.ts";
+import { refused } from "./failure.ts";
 import { asParameters, type AuthorizationRequest } from "./request.ts";
+
+/** What HTML and forms do not carry unchanged (HTML 4.10.21.4). */
+const CHANGED_BY_FORMS = /[\0\r\n]/;
 
 /**
  * The page on which the user says for which tenant the tokens are to be (implicit flow, several tenants, none named).
@@ -19,6 +24,10 @@ export function chooseTenant(
   const { names } = context;
   // The user did sign in as the client wants; the choice must not ask for it again.
   const { scope, prompt: _prompt, max_age: _maxAge, ...hidden } = asParameters(request, names);
+  if (Object.values(hidden).some((value) => CHANGED_BY_FORMS.test(value))) {
+    const failure = refused("invalid_request", "A parameter has line breaks or NUL, which no form would give back.");
+    return refusedAnswer(request, failure, call, context);
+  }
   return context.pages.chooseTenant({
     ...pageContext(call, given.get("ui_locales")),
     action: `${context.issuerOf(call).issuer}/authorize`,

@@ -1,0 +1,80 @@
+import { authorizeAddress, landed, type Browser, type Visit } from "./browser.ts";
+import { ALL_SCOPES, makeTenant, put, unique } from "./platform.ts";
+import type { TestUser } from "./users.ts";
+
+/** A client that sends people to `/authorize`, and the parameters that it sends along. */
+export interface TestApp {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly tenant: string;
+  readonly redirectUri: string;
+}
+
+export const APP_URI = "https://app.example/callback";
+
+/** A new client of a tenant with one redirect URI; confidential unless told otherwise. */
+export async function makeApp(
+  options: {
+    tenant?: string;
+    confidential?: boolean;
+    redirectUris?: readonly string[];
+    postLogoutRedirectUris?: readonly string[];
+    grantTypes?: readonly string[];
+    scopes?: readonly string[];
+    service?: string;
+    requirePkce?: boolean;
+  } = {},
+): Promise<TestApp> {
+  const tenant = options.tenant ?? (await makeTenant());
+  const clientId = `${tenant}.${unique("app")}`;
+  const created = await put(`clients/${clientId}`, {
+    confidential: true,
+    redirectUris: [APP_URI],
+    grantTypes: ["authorization_code", "implicit", "refresh_token"],
+    scopes: ALL_SCOPES,
+    ...options,
+    tenant,
+  });
+  const redirectUri = options.redirectUris?.[0] ?? APP_URI;
+  return { clientId, clientSecret: created.clientSecret ?? "", tenant, redirectUri };
+}
+
+/** What a careful client sends: code flow with `state`; some parameters changed, or left out by `undefined`. */
+export function requestFor(app: TestApp, changes: Record<string, string | undefined> = {}): Record<string, string> {
+  const parameters = {
+    response_type: "code",
+    client_id: app.clientId,
+    redirect_uri: app.redirectUri,
+    state: "a state",
+    ...changes,
+  };
+  return Object.fromEntries(
+    Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}
+
+/** Goes to `/authorize` with these parameters. */
+export const visit = (
+  browser: Browser,
+  app: TestApp,
+  changes: Record<string, string | undefined> = {},
+): Promise<Visit> => browser.get(authorizeAddress(requestFor(app, changes)));
+
+/** Goes there and signs in at the page that is shown; where the browser is sent then. */
+export async function signInThrough(
+  browser: Browser,
+  app: TestApp,
+  user: TestUser,
+  changes: Record<string, string | undefined> = {},
+): Promise<Visit> {
+  const page = await visit(browser, app, changes);
+  if (page.status !== 200)
+    throw new Error(`expected the sign-in page, got ${page.status} ${page.location ?? page.html}`);
+  return browser.submit(page, { email: user.email, password: user.password });
+}
+
+/** The error that an answer carries, wherever it stands. */
+export function errorOf(answer: Visit): { error: string | null; fragment: string | null; query: string | null } {
+  const { query, fragment } = landed(answer);
+  return { error: fragment.get("error"), fragment: fragment.get("error"), query: query.get("error") };
+}
