@@ -1,0 +1,187 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it, vi } from "vitest";
+import { counting } from "../support/counting.ts";
+import { isolate } from "../support/isolate.ts";
+import { basic, expectJson, makeClient, tokenFor, unique } from "../support/platform.ts";
+import { everyRoute, named } from "../support/route-table.ts";
+
+const OAUTH = "/oauth2/v1";
+const deployed = { ALLOW_LOOPBACK: "false" };
+const addressOf = (address: string): RequestInit => ({ headers: { "cf-connecting-ip": address } });
+
+/** A binding that counts what it is asked for, and refuses from the given number on. */
+function limiter(refusesFrom = Infinity): { binding: RateLimit; keys: string[] } {
+  const keys: string[] = [];
+  const binding: RateLimit = { limit: async ({ key }) => ({ success: keys.push(key) < refusesFrom }) };
+  return { binding, keys };
+}
+
+const clientToken = (client: { clientId: string; clientSecret: string }): RequestInit => ({
+  method: "POST",
+  headers: { authorization: basic(client), "content-type": "application/x-www-form-urlencoded" },
+  body: "grant_type=client_credentials",
+});
+
+describe("by address", () => {
+  const oauthRoutes = everyRoute.filter(({ base }) => base.startsWith(OAUTH) || base.startsWith("/.well-known"));
+
+  it.each(named(oauthRoutes))("refuses %s before anything else", async (_, base, route) => {
+    const { env: counted, tally } = counting(env);
+    const own = isolate({ ...counted, ...deployed, ADDRESS_LIMIT: limiter(1).binding });
+    const path = base + route.path.replaceAll(/\{\w+\}/g, "x");
+    const response = await own.fetch(path, { method: route.method, headers: { authorization: "Bearer x" } });
+    expect(response.status).toBe(429);
+    expect(response.headers.get("retry-after")).toBe("60");
+    expect(response.headers.get("cache-control")).toContain("no-store");
+    expect(tally).toMatchObject({ d1Statements: 0, objectCalls: {} });
+    const [type] = (response.headers.get("content-type") ?? "").split(";");
+    if (type === "text/html") return;
+    const body = await expectJson(response, 429);
+    const expected = "error" in body ? { error: "temporarily_unavailable" } : { type: "insufficient_resources" };
+    expect(body).toMatchObject(expected);
+  });
+
+  it("answers as each service answers otherwise", async () => {
+    const own = isolate({ ...deployed, ADDRESS_LIMIT: limiter(1).binding });
+    const token = await expectJson(await own.fetch(`${OAUTH}/token`, { method: "POST" }), 429);
+    expect(Object.keys(token)).toEqual(["error", "error_description", "error_uri"]);
+    const listed = await expectJson(await own.fetch(`${OAUTH}/refreshtokens`), 429);
+    expect(listed).toMatchObject({ status: 429, type: "insufficient_resources", details: [] });
+    const page = await own.fetch(`${OAUTH}/authorize`);
+    expect(page.headers.get("content-type")).toMatch(/^text\/html/);
+    expect(page.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+  });
+
+  it("leaves the other services alone", async () => {
+    const own = isolate({ ...deployed, ADDRESS_LIMIT: limiter(1).binding });
+    expect((await own.fetch("/health")).status).toBe(200);
+    expect((await own.fetch("/media/v2/files")).status).not.toBe(429);
+    expect((await own.fetch("/admin/v1/users")).status).toBe(401);
+  });
+
+  it("counts an IPv4 address by itself, and IPv6 by the network that one customer has", async () => {
+    const { binding, keys } = limiter();
+    const own = isolate({ ...deployed, ADDRESS_LIMIT: binding });
+    const addresses = [
+      "192.0.2.1",
+      "192.0.2.2",
+      "2001:db8:0:7::1",
+      "2001:DB8:0:7:ffff:ffff:ffff:ffff",
+      "2001:db8:0:8::1",
+      "::1",
+      "not an address",
+    ];
+    for (const address of addresses) await own.fetch(`${OAUTH}/jwks`, addressOf(address));
+    await own.fetch(`${OAUTH}/jwks`);
+    const [first, second, third, fourth, fifth, ...others] = keys;
+    expect([first, second]).toEqual(["192.0.2.1", "192.0.2.2"]);
+    expect(third).toBe(fourth);
+    expect(fifth).not.toBe(third);
+    expect(new Set([...others, fifth]).size).toBe(4);
+  });
+
+  it("does not count a preflight, nor what no route answers", async () => {
+    const { binding, keys } = limiter();
+    const own = isolate({ ...deployed, ADDRESS_LIMIT: binding });
+    await own.fetch(`${OAUTH}/token`, { method: "OPTIONS" });
+    await own.fetch(`${OAUTH}/token`, { method: "DELETE" });
+    await own.fetch(`${OAUTH}/nothing`);
+    expect(keys).toEqual([]);
+  });
+});
+
+describe("by client", () => {
+  it("refuses one that proved itself, and no other", async () => {
+    const client = await makeClient();
+    const other = await makeClient({ tenant: client.tenant });
+    const keys: string[] = [];
+    const binding: RateLimit = {
+      limit: async ({ key }) => ({ success: keys.push(key) > 0 && key !== client.clientId }),
+    };
+    const own = isolate({ ...deployed, CLIENT_LIMIT: binding });
+    const refused = await own.fetch(`${OAUTH}/token`, clientToken(client));
+    expect(refused.headers.get("retry-after")).toBe("60");
+    expect(await expectJson(refused, 429)).toMatchObject({
+      error: "temporarily_unavailable",
+      error_description: "There are too many requests of this client.",
+    });
+    await expectJson(await own.fetch(`${OAUTH}/token`, clientToken(other)), 200);
+    expect(keys).toEqual([client.clientId, other.clientId]);
+  });
+
+  it("counts nobody who only says to be the client", async () => {
+    const client = await makeClient();
+    const { binding, keys } = limiter(1);
+    const own = isolate({ ...deployed, CLIENT_LIMIT: binding });
+    const wrong = clientToken({ ...client, clientSecret: "wrong" });
+    for (let n = 0; n < 3; n++) await expectJson(await own.fetch(`${OAUTH}/token`, wrong), 401);
+    expect(keys).toEqual([]);
+  });
+
+  it("holds for revocation too", async () => {
+    const client = await makeClient();
+    const token = await tokenFor(client);
+    const own = isolate({ ...deployed, CLIENT_LIMIT: limiter(1).binding });
+    const revoke = { ...clientToken(client), body: `token=${token}` };
+    expect((await own.fetch(`${OAUTH}/revoke`, revoke)).status).toBe(429);
+    expect((await own.fetch(`${OAUTH}/tokeninfo?access_token=${token}`)).status).toBe(200);
+  });
+});
+
+describe("the limits", () => {
+  it("are off where loopback addresses are allowed", async () => {
+    const { binding, keys } = limiter(1);
+    const own = isolate({ ALLOW_LOOPBACK: "true", ADDRESS_LIMIT: binding, CLIENT_LIMIT: binding });
+    await expectJson(await own.fetch(`${OAUTH}/token`, clientToken(await makeClient())), 200);
+    expect(keys).toEqual([]);
+  });
+
+  it("stop nobody when the binding fails", async () => {
+    const errors = vi.spyOn(console, "error").mockImplementation(() => {});
+    const binding: RateLimit = { limit: () => Promise.reject(new Error("no answer")) };
+    const own = isolate({ ...deployed, ADDRESS_LIMIT: binding, CLIENT_LIMIT: binding });
+    await expectJson(await own.fetch(`${OAUTH}/token`, clientToken(await makeClient())), 200);
+    expect(errors).toHaveBeenCalledTimes(2);
+    errors.mockRestore();
+  });
+
+  it(
+    "are those of the real bindings: at least 1,000 a minute, for each key by itself",
+    { timeout: 30_000 },
+    async () => {
+      const client = await makeClient();
+      const address = unique("address ");
+      const own = isolate(deployed);
+      const from = (given: string, path: string, init: RequestInit = {}) => {
+        const headers = new Headers(init.headers);
+        headers.set("cf-connecting-ip", given);
+        return own.fetch(path, { ...init, headers });
+      };
+      expect((await from(address, `${OAUTH}/jwks`)).status).toBe(200);
+      // A minute may begin anew at any moment, so what was used up is used up again.
+      const refusals = async (binding: RateLimit, key: string, request: () => Promise<Response>) => {
+        for (let turn = 0; turn < 3; turn++) {
+          expect(await useUp(binding, key)).toBeGreaterThanOrEqual(turn === 0 ? 1000 : 0);
+          const { status } = await request();
+          if (status !== 200) return status;
+        }
+        return 200;
+      };
+      expect(await refusals(env.ADDRESS_LIMIT, address, () => from(address, `${OAUTH}/jwks`))).toBe(429);
+      expect((await from(unique("address "), `${OAUTH}/jwks`)).status).toBe(200);
+      const asClient = () => from(unique("address "), `${OAUTH}/token`, clientToken(client));
+      expect(await refusals(env.CLIENT_LIMIT, client.clientId, asClient)).toBe(429);
+    },
+  );
+});
+
+/** Asks until the answer is no; how often it was yes. */
+async function useUp(binding: RateLimit, key: string): Promise<number> {
+  let admitted = 0;
+  for (;;) {
+    const answers = await Promise.all(Array.from({ length: 200 }, () => binding.limit({ key })));
+    const yes = answers.filter(({ success }) => success).length;
+    admitted += yes;
+    if (yes < answers.length) return admitted;
+  }
+}
