@@ -70,6 +70,7 @@ function summary(url: string, settings: Settings, tookMs: number): string {
     ["demo tenant", DEMO.tenant],
     ["demo user", DEMO.user, `password ${demoUserPassword}`],
     ["demo client", DEMO.client, `secret ${demoClientSecret}`],
+    ["demo application", DEMO.web, `no secret; redirects to ${DEMO.redirectUri}, any port`],
     ["operator client", `${config.platform}.operator`, "secret in .dev.vars"],
     ["state", stateDir],
   ];

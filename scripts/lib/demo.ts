@@ -7,6 +7,9 @@ export const DEMO = {
   role: "demo-all",
   user: "ada@demo.example",
   client: "demo.shop",
+  /** A browser application: no secret, PKCE. */
+  web: "demo.web",
+  redirectUri: "http://127.0.0.1/callback",
 };
 
 /** Every scope that a client or a user of the built-in services can hold. */
@@ -19,8 +22,8 @@ export const serviceScopes = (platform: string): string[] => [
 ];
 
 /**
- * Makes the demo through the operator service, as an operator would. Each step replaces what is there, and the client
- * comes last, so a client that can sign in tells that everything was made.
+ * Makes the demo through the operator service, as an operator would. Each step replaces what is there, and the browser
+ * application comes last, so a sign-in page for it tells that everything was made.
  */
 export async function loadDemo(origin: string, settings: Settings): Promise<void> {
   const { platform, pathPrefix, operatorSecret } = settings.config;
@@ -48,14 +51,25 @@ export async function loadDemo(origin: string, settings: Settings): Promise<void
     tenant: DEMO.tenant,
     confidential: true,
     clientSecret: settings.demoClientSecret,
-    redirectUris: [],
+    redirectUris: [DEMO.redirectUri],
     postLogoutRedirectUris: [],
-    grantTypes: ["client_credentials"],
+    grantTypes: ["client_credentials", "authorization_code", "refresh_token", "password"],
+    scopes,
+  });
+  await put(`clients/${DEMO.web}`, {
+    tenant: DEMO.tenant,
+    confidential: false,
+    redirectUris: [DEMO.redirectUri],
+    postLogoutRedirectUris: [DEMO.redirectUri],
+    grantTypes: ["authorization_code", "refresh_token", "implicit"],
     scopes,
   });
 }
 
 async function isLoaded(base: string, { config, demoClientSecret }: Settings): Promise<boolean> {
+  const page = await fetch(`${base}/oauth2/v1/authorize?response_type=token&client_id=${DEMO.web}`);
+  await page.arrayBuffer();
+  if (page.status !== 200) return false;
   const answer = await signIn(base, DEMO.client, demoClientSecret);
   const { scope = "" } = (await answer.json()) as { scope?: string };
   return answer.status === 200 && scope.split(" ").includes(`${config.platform}.media_view`);

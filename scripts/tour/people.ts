@@ -1,4 +1,4 @@
-import { randomInt } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import type { Session } from "./session.ts";
 
 export interface Client {
@@ -13,14 +13,18 @@ export interface Cast {
   readonly shop: Client;
   /** Consumes what the shop publishes. */
   readonly billing: Client;
+  /** The id of a browser application, which has no secret. */
+  readonly web: string;
+  /** Signs in at it. */
+  readonly person: { readonly email: string; readonly password: string };
 }
 
 export const EVENT_TYPE = "orderPlaced";
 
-/** The operator makes an organization, a tenant and two clients, and subscribes the tenant to the built-in package. */
+/** The operator makes a tenant with its package, two services' clients, and a person with a browser application. */
 export async function setUp(session: Session, operatorSecret: string): Promise<Cast> {
   const { platform } = session;
-  session.chapter("The operator makes a tenant with two clients");
+  session.chapter("The operator makes a tenant, clients and a user");
   const operator = await signIn(session, { id: `${platform}.operator`, secret: operatorSecret }, undefined, "operator");
 
   const tenant = `tour${Date.now().toString(36)}${randomInt(36).toString(36)}`;
@@ -45,7 +49,22 @@ export async function setUp(session: Session, operatorSecret: string): Promise<C
   };
   const shop = await client("shop", ["pubsub_publish", "media_view", "media_manage"]);
   const billing = await client("billing", [`pubsub.topic=${tenant}.shop.*`]);
-  return { tenant, shop, billing };
+
+  const web = `${tenant}.web`;
+  const scopes = [`${platform}.media_view`];
+  await put(`clients/${web}`, {
+    tenant,
+    confidential: false,
+    redirectUris: ["http://127.0.0.1/callback"],
+    postLogoutRedirectUris: [],
+    grantTypes: ["authorization_code", "refresh_token"],
+    scopes,
+  });
+  const person = { email: `${tenant}@tour.example`, password: randomBytes(12).toString("base64url") };
+  await put(`roles/${tenant}`, { scopes });
+  await put(`users/${person.email}`, { name: "Tour guest", password: person.password });
+  await put(`tenants/${tenant}/members/${person.email}`, { roles: [tenant] });
+  return { tenant, shop, billing, web, person };
 }
 
 /** A token by client credentials. */
