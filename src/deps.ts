@@ -16,6 +16,7 @@ import { createNames } from "./platform/names.ts";
 import { systemRandom } from "./platform/random.ts";
 import { createSealer } from "./platform/seal.ts";
 import { createPages } from "./ui/pages.ts";
+import { LANGUAGES } from "./ui/texts/languages.ts";
 
 export interface Deps {
   readonly http: HttpDeps;
@@ -54,6 +55,7 @@ export function createDeps(env: Env): Deps {
     log,
     audit,
     pages: createPages(pathPrefix),
+    uiLocales: Object.keys(LANGUAGES),
     pathPrefix,
     publicUrl,
     operatorSecret,

@@ -50,6 +50,8 @@ export interface OAuthContext {
   readonly grantLists: GrantListStore;
   readonly audit: AuditTrail;
   readonly pages: Pages;
+  /** Tags of the languages that the pages speak. */
+  readonly uiLocales: readonly string[];
   issuerOf(call: AnyCall): Issuer;
   /** The failure as an answer, with its exact reason in the log and in the audit log. */
   refuse(call: AnyCall, action: string, refusal: OAuthFailure): Response;

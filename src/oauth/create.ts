@@ -62,6 +62,8 @@ export interface OAuthDeps {
   readonly allowLoopback: boolean;
   readonly audit: AuditTrail;
   readonly pages: Pages;
+  /** Tags of the languages that the pages speak. */
+  readonly uiLocales: readonly string[];
 }
 
 export interface OAuth {
@@ -133,6 +135,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     grantLists: createGrantListStore(deps.db),
     audit,
     pages: deps.pages,
+    uiLocales: deps.uiLocales,
     noteRefusal,
     refuse(call, action, refusal) {
       noteRefusal(call, action, refusal);

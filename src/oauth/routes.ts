@@ -27,7 +27,13 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
     const scopes = context.builtIn.services
       .flatMap((service) => service.scopes)
       .filter((scope) => scope !== context.builtIn.adminScope);
-    return publicDocument(serverMetadata(context.issuerOf(call).issuer, ["openid", ...scopes]), METADATA_MAX_AGE_SEC);
+    const description = {
+      issuer: context.issuerOf(call).issuer,
+      publicBase: call.publicBase,
+      scopes: ["openid", context.names.scope("no_tenant"), ...scopes],
+      uiLocales: context.uiLocales,
+    };
+    return publicDocument(serverMetadata(description), METADATA_MAX_AGE_SEC);
   };
   const wellKnown = {
     method: "GET",

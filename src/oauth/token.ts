@@ -21,6 +21,7 @@ const GRANTS: Readonly<Record<string, GrantStep>> = {
   refresh_token: refreshTokenGrant,
   password: passwordGrant,
 };
+export const GRANT_TYPES: readonly string[] = Object.keys(GRANTS);
 
 /** `POST /token`: form → parameters → scopes → the grant's own step → tokens. A grant cannot skip a shared check. */
 export async function token(call: TokenCall, context: OAuthContext): Promise<Response> {

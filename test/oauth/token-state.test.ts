@@ -235,16 +235,3 @@ describe("a revocation by another isolate", () => {
     expect((await call("/admin/v1/roles", { token: await tokenFor(client) })).status).toBe(403);
   });
 });
-
-describe("metadata", () => {
-  it("is the same at both addresses and names what is there", async () => {
-    const paths = ["/oauth2/v1/.well-known/openid-configuration", "/.well-known/oauth-authorization-server/oauth2/v1"];
-    const [first, second] = await Promise.all(paths.map(async (path) => expectJson(await call(path), 200)));
-    expect(first).toEqual(second);
-    expect(first.issuer).toBe(`${ORIGIN}/oauth2/v1`);
-    for (const [name, address] of Object.entries<any>(first)) {
-      if (!name.endsWith("_endpoint") && !name.endsWith("_uri")) continue;
-      expect([200, 400, 405], `${name} ${address}`).toContain((await call(address)).status);
-    }
-  });
-});

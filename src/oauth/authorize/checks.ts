@@ -42,7 +42,7 @@ const CHECKS: readonly Check[] = [
 const MAX_NONCE_CHARS = 512;
 /** RFC 7636 4.2: SHA-256 in base64url. */
 const S256_CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
-const PROMPTS: readonly string[] = ["none", "login", "consent", "select_account"];
+export const PROMPTS: readonly string[] = ["none", "login", "consent", "select_account"];
 
 export async function checkRequest(
   draft: Draft,
