@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Route } from "../../src/http/route.ts";
 import { call, makeClient, OPERATOR, tokenFor } from "../support/platform.ts";
-import { everyRoute, named } from "../support/route-table.ts";
+import { everyRoute, named, pageRoutes } from "../support/route-table.ts";
 
 /**
  * Whatever a client sends: no 500, and a refusal is one of the two shapes. The seed of a failure is printed by fast-check.
@@ -103,6 +103,14 @@ const QUERY = [
   "type",
   "name",
   "visibility",
+  "response_type",
+  "client_id",
+  "redirect_uri",
+  "state",
+  "prompt",
+  "id_token_hint",
+  "request",
+  "csrf",
 ];
 const request = fc.record({
   params: fc.array(text, { minLength: 3, maxLength: 3 }),
@@ -175,6 +183,7 @@ describe("any input to any route", () => {
         expect(response.status, answer).toBeLessThan(500);
         expect(response.headers.get("plat-request-id")).toMatch(/^[0-9a-f]{32}$/);
         if (response.status < 400) return;
+        if (pageRoutes.has(route)) return void expect(answer).toMatch(/^<!doctype html>/);
         const problem = JSON.parse(answer);
         if (base === "/oauth2/v1" && typeof problem.error === "string")
           expect(Object.keys(problem)).toEqual(["error", "error_description", "error_uri"]);

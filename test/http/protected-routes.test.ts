@@ -5,7 +5,7 @@ import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
 import type { Route } from "../../src/http/route.ts";
 import { basic, call, expectJson, makeClient, OPERATOR, tokenFor, type TestClient } from "../support/platform.ts";
-import { everyRoute, named } from "../support/route-table.ts";
+import { everyRoute, named, pageRoutes } from "../support/route-table.ts";
 
 /**
  * Every route of every service, taken from the same tables that are mounted: no token, broken, revoked, expired, too
@@ -111,7 +111,26 @@ describe("every protected route", () => {
 });
 
 describe("every route", () => {
-  it.each(named(everyRoute))(
+  it.each(named(everyRoute.filter(({ route }) => pageRoutes.has(route))))(
+    "%s: answers people with a page, and scripts of other origins not at all",
+    async (_, base, route) => {
+      const path = fill(base + route.path);
+      const preflight = await call(path, {
+        method: "OPTIONS",
+        headers: { origin: "https://shop.example", "access-control-request-method": route.method },
+      });
+      expect(preflight.status).toBe(204);
+      expect(preflight.headers.get("allow")).toContain(route.method);
+      expect([...preflight.headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([]);
+      const wrong = await call(path, { method: "PATCH" });
+      expect(wrong.status).toBe(405);
+      expect(wrong.headers.get("allow")).toContain(route.method);
+      expect(wrong.headers.get("access-control-allow-origin")).toBeNull();
+      expect(wrong.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    },
+  );
+
+  it.each(named(everyRoute.filter(({ route }) => !pageRoutes.has(route))))(
     "%s: tells the methods of its address, to a preflight and to a wrong method",
     async (_, base, route) => {
       const path = fill(base + route.path);

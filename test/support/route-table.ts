@@ -21,6 +21,11 @@ export const everyRoute: readonly MountedRoute[] = tables.flatMap(([base, routes
   routes.map((route) => ({ base, route })),
 );
 
+/** Routes that answer people: pages and redirects, and nothing to other origins. */
+export const pageRoutes: ReadonlySet<Route> = new Set(
+  deps.oauth.services.filter(({ crossOrigin }) => !crossOrigin).flatMap(({ routes }) => routes),
+);
+
 /** `[GET /media/v2/files/{fileId}, base, route]`, for `it.each`. */
 export const named = (routes: readonly MountedRoute[]) =>
   routes.map(({ base, route }) => [`${route.method} ${base}${route.path}`, base, route] as const);

@@ -171,7 +171,7 @@ function clientActsForTenant({ scopes, client, tenant }: Draft, { names }: OAuth
 
 /** The values that the checks looked at. */
 function toRequest(
-  { given, client, redirectUri, flow, scopes }: Draft,
+  { given, client, asOfMs, redirectUri, flow, scopes }: Draft,
   call: AnyCall,
   { names }: OAuthContext,
 ): Result<AuthorizationRequest, AuthorizeFailure> {
@@ -182,6 +182,7 @@ function toRequest(
   return ok({
     given,
     client,
+    clientAsOfMs: asOfMs,
     redirectUri,
     flow,
     // Who asks for an ID token by `response_type` asks for it, whether the scopes say so again or not.

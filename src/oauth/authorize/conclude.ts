@@ -62,7 +62,12 @@ async function issue(
     return grantedAnswer(request, { code }, call, context);
   }
   const idToken = flow === "token" ? undefined : { authenticatedAtMs, nonce };
-  const issued = await issueTokens({ granted, sessionId, grantId: undefined, idToken }, call, context);
+  const recordsAsOfMs = Math.min(granted.recordsAsOfMs, request.clientAsOfMs);
+  const issued = await issueTokens(
+    { granted: { ...granted, recordsAsOfMs }, sessionId, grantId: undefined, idToken },
+    call,
+    context,
+  );
   if (!issued.ok) {
     const { description, reason } = issued.error;
     return refusedAnswer(request, refused("invalid_scope", description, reason), call, context);

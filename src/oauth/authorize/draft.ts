@@ -24,6 +24,8 @@ export interface Draft {
   readonly scopes: Result<ScopeRequest, ScopeRefusal>;
   /** The tenant that is named, else the client's; undefined: there is no such tenant. */
   readonly tenant: TenantRights | undefined;
+  /** When client and tenant were read, by the database's clock. */
+  readonly asOfMs: number;
 }
 
 /** Who asks and where the answer goes (RFC 6749 3.1.2.4: an address that is not registered is never used). */
@@ -40,7 +42,7 @@ export async function readDraft(
   if (clientId === undefined) return fail("client_id is missing.");
   const scopes = parseScopes(given.get("scope") ?? "", context.names);
   const asked = scopes.ok ? scopes.value.tenant : undefined;
-  const { client, tenant } = await context.directory.find(clientId, asked, call.nowMs);
+  const { client, tenant, asOfMs } = await context.directory.find(clientId, asked, call.nowMs);
   if (client === undefined)
     return fail("client_id names no client.", `client ${clientId.slice(0, 64)} is unknown or disabled`);
   const redirectUri = given.get("redirect_uri") ?? onlyOne(client.redirectUris);
@@ -53,7 +55,7 @@ export async function readDraft(
       client.id,
     );
   const flow = flowOf(given.get("response_type"));
-  return ok({ given, client, redirectUri, flow, scopes, tenant });
+  return ok({ given, client, redirectUri, flow, scopes, tenant, asOfMs });
 }
 
 /** The order of the words does not matter (OAuth 2.0 Multiple Response Type Encoding Practices 3). */

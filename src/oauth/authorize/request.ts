@@ -9,6 +9,8 @@ import type { Given } from "./given.ts";
 export interface AuthorizationRequest {
   readonly given: Given;
   readonly client: ClientRecord;
+  /** When the client was read, by the database's clock. */
+  readonly clientAsOfMs: number;
   readonly redirectUri: string;
   readonly flow: Flow;
   readonly scopes: ScopeRequest;

@@ -116,8 +116,10 @@ async function findPlace(
     const reason = `${user.email} is no member of tenant ${chosen}`;
     return asked.tenant === undefined ? err({ kind: "no-tenant", reason }) : refusedPlace(scope, reason);
   }
-  const entry = await deps.directory.find(client?.id, chosen, nowMs);
-  if (entry.tenant === undefined) return refusedPlace(scope, `tenant ${chosen} is unknown`);
+  // The client's own tenant came with the client already, where none was named.
+  const own = asked.tenant === undefined && chosen === client?.tenant;
+  const entry = await deps.directory.find(client?.id, own ? undefined : chosen, nowMs);
+  if (entry.tenant?.id !== chosen) return refusedPlace(scope, `tenant ${chosen} is unknown`);
   if (client !== undefined) {
     const allowed = mayActFor(client, entry.tenant);
     if (!allowed.ok) return refusedPlace(scope, allowed.error);
