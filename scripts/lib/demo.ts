@@ -10,6 +10,7 @@ export const DEMO = {
   /** A browser application: no secret, PKCE. */
   web: "demo.web",
   redirectUri: "http://127.0.0.1/callback",
+  otherRedirectUri: "http://localhost/callback",
 };
 
 /** Every scope that a client or a user of the built-in services can hold. */
@@ -59,15 +60,20 @@ export async function loadDemo(origin: string, settings: Settings): Promise<void
   await put(`clients/${DEMO.web}`, {
     tenant: DEMO.tenant,
     confidential: false,
-    redirectUris: [DEMO.redirectUri],
-    postLogoutRedirectUris: [DEMO.redirectUri],
+    redirectUris: [DEMO.redirectUri, DEMO.otherRedirectUri],
+    postLogoutRedirectUris: [DEMO.redirectUri, DEMO.otherRedirectUri],
     grantTypes: ["authorization_code", "refresh_token", "implicit"],
     scopes,
   });
 }
 
 async function isLoaded(base: string, { config, demoClientSecret }: Settings): Promise<boolean> {
-  const page = await fetch(`${base}/oauth2/v1/authorize?response_type=token&client_id=${DEMO.web}`);
+  const asked = new URLSearchParams({
+    response_type: "token",
+    client_id: DEMO.web,
+    redirect_uri: DEMO.otherRedirectUri,
+  });
+  const page = await fetch(`${base}/oauth2/v1/authorize?${asked.toString()}`);
   await page.arrayBuffer();
   if (page.status !== 200) return false;
   const answer = await signIn(base, DEMO.client, demoClientSecret);
