@@ -1,4 +1,5 @@
 import { err, type Result } from "../../platform/result.ts";
+import { harmless } from "../../platform/text.ts";
 
 /** Why a sign-in at a provider came to nothing: what the client is told (RFC 6749 4.1.2.1), and the audit log. */
 export interface FederationFailure {
@@ -26,5 +27,6 @@ export const unreachable = (reason: string): Result<never, FederationFailure> =>
 /** The provider, or its registration here, is wrong: trying again changes nothing. */
 export const faulty = (reason: string): Result<never, FederationFailure> => err({ error: "server_error", reason });
 
-/** What a provider wrote, as a part of a reason: bounded, printable. */
-export const quoted = (text: string): string => JSON.stringify(text.replaceAll(/[^\x20-\x7e]/g, "?").slice(0, 200));
+/** What a provider wrote, as a part of a reason. */
+export const quoted = (value: unknown): string =>
+  typeof value === "string" ? JSON.stringify(harmless(value, 200)) : "something that is no text";

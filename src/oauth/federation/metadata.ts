@@ -46,7 +46,7 @@ export function readMetadata(
   issuer: string,
   allowLoopback: boolean,
 ): Result<ProviderMetadata, string> {
-  if (document["issuer"] !== issuer) return err(`it is about the issuer ${quoted(String(document["issuer"]))}`);
+  if (document["issuer"] !== issuer) return err(`it is about the issuer ${quoted(document["issuer"])}`);
   const addresses = new Map<string, string>();
   for (const name of ["authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint"]) {
     const value = document[name];

@@ -68,7 +68,7 @@ async function exchange(
   if (!answer.ok) return answer;
   const { status, body: tokens } = answer.value;
   if (status >= 300) {
-    const reason = `the token endpoint answers ${status} ${quoted(String(tokens["error"]))}`;
+    const reason = `the token endpoint answers ${status} ${quoted(tokens["error"])}`;
     return tokens["error"] === "invalid_grant" ? denied(reason) : faulty(reason);
   }
   const { id_token: idToken, access_token: accessToken, token_type: type } = tokens;

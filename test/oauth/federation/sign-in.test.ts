@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createDeps } from "../../../src/deps.ts";
 import { isolate } from "../../support/isolate.ts";
 import { requestsTo } from "../../support/outside.ts";
@@ -33,6 +33,9 @@ let provider: Provider;
 beforeAll(async () => {
   app = await makeApplication();
   provider = await makeProvider();
+});
+beforeEach(async () => {
+  await tokenRequests(provider);
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -279,7 +282,7 @@ describe("back to the client with an error", () => {
   ])("the provider's %s is %s", async (said, told) => {
     const sent = await sendOff(app, provider);
     const back = await comeBack(provider, sent, { error: said, error_description: "because\u0000 of \u202e this" });
-    await expectError(back, told, `"${said}": "because? of ? this"`);
+    await expectError(back, told, `"${said}": "because\ufffd of \ufffd this"`);
   });
 
   it("a silent request is asked silently, and hears what the provider would have had to show", async () => {
