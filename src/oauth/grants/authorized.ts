@@ -36,7 +36,7 @@ export async function grantAuthorized(
 ): Promise<Result<GrantedAgain, OAuthFailure>> {
   const { client, authenticated, asOfMs } = caller;
   const narrowed = narrow(authorization, asked, context.names);
-  if (!narrowed.ok) return err(refusedScope(narrowed.error));
+  if (!narrowed.ok) return err(refusedScope(narrowed.error, client.id));
   const user = await context.users.find(email);
   if (user === undefined) return err(invalidGrant(`user ${email} is unknown or disabled`, client.id));
   if (authorization.authenticatedAtMs <= user.signedOutAtMs)
@@ -76,7 +76,7 @@ const requestAgain = (
 function refusedAgain(refusal: UserGrantRefusal, asked: ScopeRequest, clientId: string): OAuthFailure {
   if (refusal.kind !== "scope") return invalidGrant(refusal.kind, clientId);
   return isNamed(refusal.refusal, asked)
-    ? refusedScope(refusal.refusal)
+    ? refusedScope(refusal.refusal, clientId)
     : invalidGrant(refusal.refusal.reason, clientId);
 }
 

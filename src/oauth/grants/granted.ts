@@ -58,11 +58,12 @@ export interface Granted {
 }
 
 /** Names the scope and not why: whether a tenant exists or subscribes is not the caller's to learn. */
-export const refusedScope = ({ scope, reason }: ScopeRefusal): OAuthFailure =>
+export const refusedScope = ({ scope, reason }: ScopeRefusal, actor = ""): OAuthFailure =>
   failure(
     "invalid_scope",
     scope === undefined ? "The list of scopes is too long." : `The scope ${printable(scope)} cannot be granted.`,
     reason,
+    actor,
   );
 
 /** RFC 6749 5.2: error_description is printable ASCII without quote and backslash. */

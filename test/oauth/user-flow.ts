@@ -1,0 +1,154 @@
+import { env } from "cloudflare:workers";
+import type { Authorization } from "../../src/oauth/authorization.ts";
+import { createCode, type CodeRequest } from "../../src/oauth/codes.ts";
+import { createCodeStore } from "../../src/oauth/store/code-store.ts";
+import { systemRandom } from "../../src/platform/random.ts";
+import { basic, call, expectJson, makeTenant, put, unique } from "../support/platform.ts";
+
+/** Users, clients that they sign in for, and codes as `/authorize` makes them, without the pages before. */
+export interface FlowClient {
+  readonly clientId: string;
+  /** Undefined for a public client. */
+  readonly clientSecret: string | undefined;
+  readonly tenant: string;
+}
+
+export interface Flow {
+  readonly client: FlowClient;
+  readonly email: string;
+  readonly tenant: string;
+  /** The name of the user's role. */
+  readonly role: string;
+}
+
+export const REDIRECT = "https://app.example/callback";
+export const VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+/** BASE64URL(SHA256(VERIFIER)), RFC 7636 appendix B. */
+export const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+export const MEDIA = ["plat.media_view", "plat.media_manage"];
+export const CODE_AND_REFRESH = ["authorization_code", "refresh_token"];
+
+export const registration = (tenant: string, more: object = {}): object => ({
+  tenant,
+  confidential: true,
+  redirectUris: [REDIRECT],
+  grantTypes: CODE_AND_REFRESH,
+  scopes: MEDIA,
+  ...more,
+});
+
+export async function makeFlowClient(tenant: string, more: object = {}): Promise<FlowClient> {
+  const clientId = `${tenant}.${unique("app")}`;
+  const made = await put(`clients/${clientId}`, registration(tenant, more));
+  return { clientId, clientSecret: made.clientSecret as string | undefined, tenant };
+}
+
+export async function makeUser(
+  tenant: string,
+  scopes: readonly string[] = MEDIA,
+): Promise<{ email: string; role: string }> {
+  const email = `${unique("ada")}@users.example`;
+  const role = unique("role");
+  await put(`users/${email}`, { name: "Ada" });
+  await put(`roles/${role}`, { scopes });
+  await put(`tenants/${tenant}/members/${email}`, { roles: [role] });
+  return { email, role };
+}
+
+/** A tenant with a user and a client. `client`: fields of its registration. */
+export async function makeFlow(client: object = {}): Promise<Flow> {
+  const tenant = await makeTenant();
+  return { client: await makeFlowClient(tenant, client), tenant, ...(await makeUser(tenant)) };
+}
+
+export const makePublicFlow = (client: object = {}): Promise<Flow> => makeFlow({ confidential: false, ...client });
+
+export interface CodeOptions extends Partial<Omit<CodeRequest, "authorization">> {
+  readonly authorization?: Partial<Authorization>;
+}
+
+/** A code; PKCE with S256 unless told otherwise. */
+export function codeFor(flow: Flow, options: CodeOptions = {}): Promise<string> {
+  const { authorization, ...request } = options;
+  const nowMs = Date.now();
+  return createCode(
+    {
+      clientId: flow.client.clientId,
+      email: flow.email,
+      redirectUri: REDIRECT,
+      challenge: { value: CHALLENGE, method: "S256" },
+      nonce: undefined,
+      ...request,
+      authorization: {
+        tenant: flow.tenant,
+        tenantExplicit: false,
+        org: "",
+        openid: false,
+        scopes: MEDIA,
+        sessionId: "session-1",
+        authenticatedAtMs: nowMs,
+        ...authorization,
+      },
+    },
+    { codes: createCodeStore(env.DB), random: systemRandom },
+    nowMs,
+  );
+}
+
+type Form = Record<string, string>;
+
+/** `POST /token` as this client: by Basic with its secret, else by its name in the body. Empty values are left out. */
+export function tokenRequest({ clientId, clientSecret }: FlowClient, form: Form): Promise<Response> {
+  const present = Object.fromEntries(Object.entries(form).filter(([, value]) => value !== ""));
+  return call("/oauth2/v1/token", {
+    form: clientSecret === undefined ? { client_id: clientId, ...present } : present,
+    headers: clientSecret === undefined ? {} : { authorization: basic({ clientId, clientSecret }) },
+  });
+}
+
+export const redeem = (client: FlowClient, code: string, more: Form = {}): Promise<Response> =>
+  tokenRequest(client, {
+    grant_type: "authorization_code",
+    code,
+    redirect_uri: REDIRECT,
+    code_verifier: VERIFIER,
+    ...more,
+  });
+
+export const refresh = (client: FlowClient, token: string, more: Form = {}): Promise<Response> =>
+  tokenRequest(client, { grant_type: "refresh_token", refresh_token: token, ...more });
+
+export interface Tokens {
+  readonly access_token: string;
+  readonly refresh_token: string;
+  readonly id_token?: string;
+  readonly scope: string;
+}
+
+/** The tokens of a new code. */
+export async function signIn(flow: Flow, options: CodeOptions = {}): Promise<Tokens> {
+  return expectJson<Tokens>(await redeem(flow.client, await codeFor(flow, options)), 200);
+}
+
+export const refreshed = async (client: FlowClient, token: string, more: Form = {}): Promise<Tokens> =>
+  expectJson<Tokens>(await refresh(client, token, more), 200);
+
+export const errorOf = async (response: Response, status = 400): Promise<string> =>
+  (await expectJson<{ error: string }>(response, status)).error;
+
+export const tokenInfo = (token: string): Promise<Response> =>
+  call(`/oauth2/v1/tokeninfo?access_token=${encodeURIComponent(token)}`);
+
+export const isLiving = async (token: string): Promise<boolean> => (await tokenInfo(token)).status === 200;
+
+/** The reasons in the audit log of what this actor did or was refused, newest first. */
+export async function auditOf(
+  actor: string,
+): Promise<{ action: string; subject: string; outcome: string; reason: string }[]> {
+  const rows = await env.DB.prepare(
+    "SELECT action, subject, outcome, reason FROM audit WHERE actor = ?1 ORDER BY seq DESC",
+  )
+    .bind(actor)
+    .all<{ action: string; subject: string; outcome: string; reason: string }>();
+  return rows.results;
+}
