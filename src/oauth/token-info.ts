@@ -3,7 +3,11 @@ import { json, type Answer } from "../http/route.ts";
 import type { OAuthContext } from "./context.ts";
 import { failure } from "./failure.ts";
 
-/** `GET /tokeninfo` (specification, Token information). Revocation is asked of D1 every time. */
+/**
+ * `GET /tokeninfo` (specification, Token information). Revocation is asked of D1 every time. `scopes` begins with the one
+ * that says where the token is for; `tenant` is empty for an organization and outside any tenant, `clientId` where a user
+ * signed in without a client.
+ */
 export async function tokenInfo(
   call: Call<unknown, unknown, unknown, undefined>,
   context: OAuthContext,
@@ -24,24 +28,24 @@ export async function tokenInfo(
   const body = { scopes, tenant, clientId, ...(user === "" ? {} : { user }) };
   const headers = { "cache-control": "no-store" };
   if (details[0] !== "true") return json(200, body, headers);
-  const allowedServices = await subscribedServices(clientId, tenant, call.publicBase, context, call.nowMs);
+  const allowedServices = await subscribedServices(tenant, call.publicBase, context, call.nowMs);
   return json(200, { ...body, allowedServices }, headers);
 }
 
-/** Services that a package brought to the token's tenant; essential ones and the tenant's own are left out. */
+/**
+ * Services that a package brought to the token's tenant; essential ones and the tenant's own are left out. A token that is
+ * for an organization, or for no tenant, has none: it is tenants that subscribe.
+ */
 async function subscribedServices(
-  clientId: string,
   tenant: string,
   base: string,
   context: OAuthContext,
   nowMs: number,
 ): Promise<object[]> {
-  const entry = await context.directory.find(clientId, tenant, nowMs);
-  const services = entry.tenant?.services ?? [];
-  return services
-    .filter(
-      (service) => entry.tenant?.subscribed.includes(service.name) && !service.essential && service.tenant !== tenant,
-    )
+  if (tenant === "") return [];
+  const { tenant: rights } = await context.directory.find(undefined, tenant, nowMs);
+  return (rights?.services ?? [])
+    .filter(({ name, essential, tenant: owner }) => rights?.subscribed.includes(name) && !essential && owner !== tenant)
     .map((service) => ({ name: service.name, proxyUrl: [base + service.proxyPath], serviceScopes: service.scopes }));
 }
 
