@@ -84,13 +84,14 @@ CREATE TABLE federation (
 CREATE INDEX federation_by_expiry ON federation (expires_at);
 CREATE INDEX federation_by_provider ON federation (provider);
 
--- Events that were decided by a transaction and are yet to be published, in their order.
+-- Events that were decided by a transaction and are yet to be published, in their order. No snapshot is longer than what
+-- an event may carry: one that cannot be published would keep its tenant's later ones back for ever.
 CREATE TABLE outbox (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
   event_type TEXT NOT NULL,
   tenant TEXT NOT NULL,
-  snapshot TEXT NOT NULL,
+  snapshot TEXT NOT NULL CHECK (length(snapshot) <= 200000),
   created_at INTEGER NOT NULL
 ) STRICT;
 

@@ -15,6 +15,8 @@ export interface Config {
   readonly logLevel: LogLevel;
   readonly eventRetentionMs: number;
   readonly maxUploadBytes: number;
+  /** Whether `subscriptionCreated` is published in its deprecated schemas too. */
+  readonly deprecatedSubscriptionEvents: boolean;
   readonly operatorSecret: string;
   readonly sealKeys: readonly SealKey[];
 }
@@ -39,10 +41,11 @@ export function readConfig(raw: RawConfig): Config {
     pathPrefix: matching(raw, "PATH_PREFIX", /^(\/[A-Za-z0-9._~-]+)*$/),
     publicUrl: origin(raw, "PUBLIC_URL"),
     contentUrl: origin(raw, "CONTENT_URL"),
-    allowLoopback: matching(raw, "ALLOW_LOOPBACK", /^(true|false)$/) === "true",
+    allowLoopback: flag(raw, "ALLOW_LOOPBACK"),
     logLevel: logLevel(raw),
     eventRetentionMs: retentionMs(raw),
     maxUploadBytes: Math.floor(positive(raw, "MAX_UPLOAD_BYTES")),
+    deprecatedSubscriptionEvents: flag(raw, "DEPRECATED_SUBSCRIPTION_EVENTS"),
     operatorSecret: matching(raw, "OPERATOR_CLIENT_SECRET", new RegExp(`^[\\x21-\\x7e]{${MIN_SECRET_CHARS},512}$`)),
     sealKeys: sealKeys.value,
   };
@@ -59,6 +62,8 @@ function matching(raw: RawConfig, name: string, pattern: RegExp): string {
   if (!pattern.test(value)) throw new ConfigError(`${name} must match ${pattern.source}`);
   return value;
 }
+
+const flag = (raw: RawConfig, name: string): boolean => matching(raw, name, /^(true|false)$/) === "true";
 
 function origin(raw: RawConfig, name: string): string {
   const value = text(raw, name);

@@ -8,6 +8,8 @@ import type { HttpDeps } from "./http/mount.ts";
 import type { Route } from "./http/route.ts";
 import { createMedia, type Media } from "./media/routes.ts";
 import { createOAuth, type OAuth } from "./oauth/create.ts";
+import { createOutbox, type Outbox } from "./oauth/outbox.ts";
+import { subscriptionTopics } from "./oauth/subscription-events.ts";
 import { createBuiltIn } from "./platform/built-in.ts";
 import { systemClock, type Clock } from "./platform/clock.ts";
 import { guardDatabase } from "./platform/database.ts";
@@ -23,6 +25,7 @@ export interface Deps {
   readonly clock: Clock;
   readonly log: Log;
   readonly oauth: OAuth;
+  readonly outbox: Outbox;
   readonly adminRoutes: readonly Route[];
   readonly audit: AuditLog;
   readonly events: Events;
@@ -70,6 +73,17 @@ export function createDeps(env: Env): Deps {
     topicConsumers: env.TOPIC_CONSUMER,
     access: oauth.access,
     retentionMs: config.eventRetentionMs,
+    ownTopics: subscriptionTopics(names),
+  });
+  const outbox = createOutbox({
+    names,
+    builtIn,
+    db,
+    clock,
+    random,
+    log,
+    publisher: events,
+    deprecatedEvents: config.deprecatedSubscriptionEvents,
   });
   const adminRoutes = createAdminRoutes({
     names,
@@ -83,6 +97,7 @@ export function createDeps(env: Env): Deps {
     sealProviderSecret: oauth.sealProviderSecret,
     unlock: oauth.unlock,
     signingKeys: oauth.signingKeys,
+    outbox,
     topicsOf: events.topicsOf,
   });
   const media = createMedia({
@@ -101,5 +116,5 @@ export function createDeps(env: Env): Deps {
   });
 
   const http = { names, pathPrefix, publicUrl, clock, random, log, verifier: oauth.verifier };
-  return { http, clock, log, oauth, adminRoutes, audit, events, media };
+  return { http, clock, log, oauth, outbox, adminRoutes, audit, events, media };
 }

@@ -23,6 +23,7 @@ export interface Env {
   readonly LOG_LEVEL: string;
   readonly EVENT_RETENTION_DAYS: string;
   readonly MAX_UPLOAD_BYTES: string;
+  readonly DEPRECATED_SUBSCRIPTION_EVENTS: string;
 
   readonly OPERATOR_CLIENT_SECRET: string;
   readonly SEAL_KEYS: string;

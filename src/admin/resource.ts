@@ -47,6 +47,8 @@ export interface Resource<B> {
   /** `pageSize + 1` rows ordered by `page_key`, after `after` or behind `skip`. */
   page(params: Params, page: PageRequest): D1PreparedStatement;
   toJson(row: Row): object;
+  /** Work beside the answer, after a change or what may have been one. */
+  afterChange?(): Promise<void>;
   remove(params: Params, nowMs: number): RemovePlan | Promise<RemovePlan>;
 }
 
@@ -75,6 +77,8 @@ export interface PutPlan {
 export interface RemovePlan {
   /** What uses it: rows `{kind, id}`, a few of them; any row refuses. */
   readonly users?: D1PreparedStatement;
+  /** Runs in front of `delete`, and sees what is about to go. */
+  readonly before?: D1PreparedStatement;
   readonly delete: D1PreparedStatement;
   /** Runs behind the audit row, and so with `changes()` above 0 exactly when something was removed. */
   readonly andThen?: D1PreparedStatement;
@@ -170,8 +174,7 @@ async function put<B>(call: AdminCall<B | undefined>, resource: Resource<B>, dep
     if (cause !== undefined) return cause;
     throw thrown;
   } finally {
-    // Whatever became of the answer: it may have been written.
-    deps.recordsChanged();
+    changed(call, resource, deps);
   }
 }
 
@@ -183,8 +186,9 @@ async function remove<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: 
   if (used !== undefined) return used;
   try {
     const audit = deps.audit.statement("if changed", auditEntry(call, "delete", resource));
-    const [removed] = await deps.db.batch([plan.delete, audit, ...(plan.andThen === undefined ? [] : [plan.andThen])]);
-    if (removed?.meta.changes !== 0) return empty(204);
+    const statements = [plan.before, plan.delete, audit, plan.andThen].filter((one) => one !== undefined);
+    const results = await deps.db.batch(statements);
+    if (results[statements.indexOf(plan.delete)]?.meta.changes !== 0) return empty(204);
     // Nothing was there, or something came to use it in between.
     return (await findUsers(resource.noun, plan)) ?? notFound(resource.noun);
   } catch (thrown) {
@@ -192,8 +196,14 @@ async function remove<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: 
     if (cause !== undefined) return cause;
     throw thrown;
   } finally {
-    deps.recordsChanged();
+    changed(call, resource, deps);
   }
+}
+
+/** Whatever became of the answer: it may have been written. */
+function changed<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: ResourceDeps): void {
+  deps.recordsChanged();
+  if (resource.afterChange !== undefined) call.after(resource.afterChange());
 }
 
 const auditEntry = <B>(call: AdminCall<unknown>, action: string, { collection, key }: Resource<B>): AuditRecord => ({

@@ -42,6 +42,14 @@ export interface AdminDeps extends ResourceDeps {
   /** Port to the OAuth room: forgets the failed sign-ins of an account and ends its block. */
   unlock(email: string): Promise<void>;
   readonly signingKeys: SigningKeys;
+  /** Port to the OAuth room: tells of subscriptions by rows in the same transaction; `drain` publishes what they say. */
+  readonly outbox: {
+    /** Behind the insertion; writes nothing unless that put this id there. */
+    created(subscriptionId: string, nowMs: number): D1PreparedStatement;
+    /** In front of the removal; writes nothing where there is none. */
+    cancelled(tenant: string, packageId: string, nowMs: number): D1PreparedStatement;
+    drain(): Promise<void>;
+  };
   /** Port to the events room: some topics of an owner, a client's name, as rows `{kind, id}`. */
   topicsOf(owner: string, limit: number): D1PreparedStatement;
 }

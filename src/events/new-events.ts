@@ -10,11 +10,15 @@ import { PUBLISH } from "./limits.ts";
 import type { NewEvent } from "./segments.ts";
 import type { TopicId } from "./topic.ts";
 
-/** An event as published: parsed, with its tenant, not stored yet. */
-export interface PublishedEvent {
+/** An event as it is to be stored: parsed, and with its tenant. */
+export interface NamedEvent {
   readonly payload: string;
   readonly metadata: Readonly<Record<string, string>> | undefined;
   readonly tenant: string;
+}
+
+/** One that a request brought. */
+export interface PublishedEvent extends NamedEvent {
   /** Where it stood in the body, in bean notation with a dot at the end; empty for a single event. */
   readonly at: string;
 }
@@ -43,10 +47,10 @@ export function readEvents(
   return ok(events);
 }
 
-/** The event's JSON text but for `id` and `createdAt`, which the log adds. */
-export function encodeEvent(event: PublishedEvent, topic: TopicId, sourceClient: string): NewEvent {
+/** The event's JSON text but for `id` and `createdAt`, which the log adds. Only its owner publishes to a topic. */
+export function encodeEvent(event: NamedEvent, { owner, eventType }: TopicId): NewEvent {
   const { tenant, payload, metadata } = event;
-  const text = JSON.stringify({ tenant, sourceClient, eventType: topic.eventType, payload, metadata });
+  const text = JSON.stringify({ tenant, sourceClient: owner, eventType, payload, metadata });
   return { text: text.slice(1), payloadBytes: Buffer.byteLength(payload) };
 }
 

@@ -4,17 +4,20 @@ import { sha256Hex } from "../platform/hash.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import type { Failure } from "./failure.ts";
 import { PUBLISH } from "./limits.ts";
-import { encodeEvent, readEvents, type PublishedEvent } from "./new-events.ts";
+import { encodeEvent, readEvents, type NamedEvent, type PublishedEvent } from "./new-events.ts";
 import type { NewEvent } from "./segments.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
 import type { TopicLog } from "./topic-log.do.ts";
 import type { Once, PublishOutcome } from "./topic-log.ts";
 import { logOf, shardFor, shardsOf, type Topic, type TopicId } from "./topic.ts";
 
-export interface PublishPorts {
+export interface StoringPorts {
   readonly directory: TopicDirectory;
   readonly logs: DurableObjectNamespace<TopicLog>;
   readonly retentionMs: number;
+}
+
+export interface PublishPorts extends StoringPorts {
   readonly clients: ClientAccess;
 }
 
@@ -42,11 +45,20 @@ export async function publish(
   if (!events.ok) return err("problem" in events.error ? events.error.problem : events.error.failure);
   const refused = await refusedTenant(ports.clients, principal, events.value, nowMs);
   if (refused !== undefined) return err(refused);
-  const encoded = events.value.map((event) => encodeEvent(event, id, principal.clientName));
+  return storeEvents(ports, id, events.value, key, nowMs);
+}
+
+/** Stores events of the topic's owner, each shard's part all or none; gives their ids in the same order. */
+export async function storeEvents(
+  ports: StoringPorts,
+  id: TopicId,
+  events: readonly NamedEvent[],
+  key: string | null,
+  nowMs: number,
+): Promise<Result<readonly string[], Failure>> {
+  const encoded = events.map((event) => encodeEvent(event, id));
   const once = key === null ? undefined : { key, digest: await digestOf(encoded), expiresAtMs: undefined };
-  const outcome = await ports.directory.onActive(id, nowMs, (topic) =>
-    storeAll(ports, topic, events.value, encoded, once),
-  );
+  const outcome = await ports.directory.onActive(id, nowMs, (topic) => storeAll(ports, topic, events, encoded, once));
   if (outcome === undefined) return err({ kind: "no_topic" });
   return outcome === "key_used" ? err({ kind: "key_used" }) : ok(outcome);
 }
@@ -70,9 +82,9 @@ async function refusedTenant(
 
 /** Undefined when the topic is gone. */
 async function storeAll(
-  { logs, retentionMs }: PublishPorts,
+  { logs, retentionMs }: StoringPorts,
   topic: Topic,
-  events: readonly PublishedEvent[],
+  events: readonly NamedEvent[],
   encoded: readonly NewEvent[],
   once: Once | undefined,
 ): Promise<readonly string[] | "key_used" | undefined> {

@@ -9,6 +9,7 @@ import type { Random } from "../platform/random.ts";
 import type { Result } from "../platform/result.ts";
 import type { TopicAccess } from "./access.ts";
 import { toProblem, unreachable, type Failure } from "./failure.ts";
+import type { OwnTopic } from "./own-topics.ts";
 import type { TopicStore } from "./store.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
@@ -27,6 +28,7 @@ export interface EventsRoom {
   readonly logs: DurableObjectNamespace<TopicLog>;
   readonly consumers: DurableObjectNamespace<TopicConsumer>;
   readonly retentionMs: number;
+  readonly ownTopics: readonly OwnTopic[];
 }
 
 /** The path parameters of one topic. */

@@ -7,10 +7,13 @@ import { TopicAccess } from "./access.ts";
 import { consumeRoutes } from "./consume-routes.ts";
 import { sweepTopics } from "./delete-topic.ts";
 import type { EventsRoom } from "./room.ts";
+import type { NamedEvent } from "./new-events.ts";
+import { findOrMake, publishOwn, type OwnTopic } from "./own-topics.ts";
 import { createTopicStore } from "./store.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
 import { TopicDirectory } from "./topic-directory.ts";
 import type { TopicLog } from "./topic-log.do.ts";
+import type { TopicId } from "./topic.ts";
 import { topicRoutes } from "./topic-routes.ts";
 
 export interface EventsDeps {
@@ -22,12 +25,19 @@ export interface EventsDeps {
   readonly topicConsumers: DurableObjectNamespace<TopicConsumer>;
   readonly access: ClientAccess;
   readonly retentionMs: number;
+  /** Topics of other rooms; nobody else can own, create or delete them. */
+  readonly ownTopics: readonly OwnTopic[];
 }
 
 export interface Events {
   readonly routes: readonly Route[];
   /** Some topics of an owner, as rows `{kind, id}`, for whoever wants to remove or rename the owner. */
   topicsOf(owner: string, limit: number): D1PreparedStatement;
+  /**
+   * Publishes events of one tenant to one of `ownTopics`, all or none. A repeat under the same key within 24 h stores
+   * nothing, whatever events it brings. Throws when it is not known that they are stored.
+   */
+  publish(topic: TopicId, events: readonly NamedEvent[], key: string, nowMs: number): Promise<void>;
   /** Goes on with deletions that were begun. */
   sweep(): Promise<void>;
 }
@@ -43,14 +53,25 @@ export interface Events {
  * log's in topic-log.do.ts, who may do what in access.ts.
  */
 export function createEvents(deps: EventsDeps): Events {
-  const { names, log, random, topicLogs: logs, topicConsumers: consumers, access: clients, retentionMs } = deps;
+  const {
+    names,
+    log,
+    random,
+    topicLogs: logs,
+    topicConsumers: consumers,
+    access: clients,
+    retentionMs,
+    ownTopics,
+  } = deps;
   const store = createTopicStore(deps.db);
-  const directory = new TopicDirectory(store);
+  const making = { store, logs, random, retentionMs };
+  const directory = new TopicDirectory((id, nowMs) => findOrMake(making, ownTopics, id, nowMs));
   const access = new TopicAccess(clients, names);
-  const room: EventsRoom = { names, log, random, store, directory, access, clients, logs, consumers, retentionMs };
+  const room: EventsRoom = { ...making, names, log, directory, access, clients, consumers, ownTopics };
   return {
     routes: [...topicRoutes(room), ...consumeRoutes(room)],
     topicsOf: store.ownedBy,
+    publish: (topic, events, key, nowMs) => publishOwn(room, topic, events, key, nowMs),
     sweep: () => sweepTopics(room),
   };
 }

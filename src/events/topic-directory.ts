@@ -1,6 +1,5 @@
 import { FreshCache } from "../platform/fresh-cache.ts";
 import { TOPIC } from "./limits.ts";
-import type { TopicStore } from "./store.ts";
 import { nameOf, type Topic, type TopicId } from "./topic.ts";
 
 /**
@@ -11,19 +10,19 @@ import { nameOf, type Topic, type TopicId } from "./topic.ts";
  * deleted say "gone", upon which the record is read again (a topic deleted and created anew is seen at once too).
  */
 export class TopicDirectory {
-  readonly #store: TopicStore;
+  readonly #load: (id: TopicId, nowMs: number) => Promise<Topic | undefined>;
   readonly #records = new FreshCache<string, Topic | undefined>({
     ttlMs: TOPIC.recordTtlMs,
     maxEntries: TOPIC.maxRecords,
     keeps: (topic) => topic?.state === "active",
   });
 
-  constructor(store: TopicStore) {
-    this.#store = store;
+  constructor(load: (id: TopicId, nowMs: number) => Promise<Topic | undefined>) {
+    this.#load = load;
   }
 
   find(id: TopicId, nowMs: number): Promise<Topic | undefined> {
-    return this.#records.get(nameOf(id), nowMs, () => this.#store.find(id));
+    return this.#records.get(nameOf(id), nowMs, () => this.#load(id, nowMs));
   }
 
   /** To be called after every change of a topic. */

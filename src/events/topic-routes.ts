@@ -4,6 +4,7 @@ import { anyToken, defineRoute, empty, json, jsonBody, scoped, type Route } from
 import { ok } from "../platform/result.ts";
 import { clearTopic, deleteTopic } from "./delete-topic.ts";
 import { PUBLISH } from "./limits.ts";
+import { makeWithin } from "./own-topics.ts";
 import { publish } from "./publish.ts";
 import { asConsumer, asOwner, byTopic, reaching, topicParams, type EventsRoom } from "./room.ts";
 import type { Topic } from "./topic.ts";
@@ -31,7 +32,9 @@ export const topicRoutes = (room: EventsRoom): Route[] => [
     access: anyToken("the list holds what the caller may see"),
     paged: true,
     handle: async (call) => {
-      const page = await room.store.list(room.access.visible(call.principal), call.paging);
+      const visible = room.access.visible(call.principal);
+      await makeWithin(room.directory, room.ownTopics, visible, call.nowMs);
+      const page = await room.store.list(visible, call.paging);
       const topics = page.items.map((topic) => topicView(topic, topicUrl(call.url, topic)));
       return json(200, topics, { link: pageLinks(call.url, call.paging, page) });
     },

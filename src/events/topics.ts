@@ -13,13 +13,17 @@ import type { TopicLog } from "./topic-log.do.ts";
 import type { Gone, LogStats } from "./topic-log.ts";
 import { consumerOf, logOf, shardsOf, type Topic, type TopicId } from "./topic.ts";
 
-export interface TopicPorts {
+/** What making a topic takes. */
+export interface MakingPorts {
   readonly store: TopicStore;
-  readonly directory: TopicDirectory;
   readonly logs: DurableObjectNamespace<TopicLog>;
-  readonly consumers: DurableObjectNamespace<TopicConsumer>;
   readonly random: Random;
   readonly retentionMs: number;
+}
+
+export interface TopicPorts extends MakingPorts {
+  readonly directory: TopicDirectory;
+  readonly consumers: DurableObjectNamespace<TopicConsumer>;
 }
 
 /** Contract 3.2. */
@@ -35,13 +39,7 @@ export const newTopicBody = z.object({
   shards: z.optional(z.int().check(z.gte(TOPIC.minShards), z.lte(TOPIC.maxShards))),
 });
 
-/**
- * Creates a topic of the caller.
- *
- * The logs are opened before the row is written, so a topic that can be found has its logs. Of several creations at once
- * the row decides: the incarnation in it says who made the topic, also to one that lost the answer to its own write, and
- * the others remove their logs again. A crash in between leaves logs of one row each that no topic names.
- */
+/** Creates a topic of the caller. */
 export async function createTopic(
   ports: TopicPorts,
   principal: Principal,
@@ -49,23 +47,39 @@ export async function createTopic(
   nowMs: number,
 ): Promise<Result<Topic, Failure>> {
   if (principal.clientName === "") return err({ kind: "no_client" });
-  const topic: Topic = {
+  const topic: NewTopic = {
     owner: principal.clientName,
     eventType: body.eventType,
     description: body.description ?? "",
     shards: body.shards ?? TOPIC.defaultShards,
-    incarnation: randomId(ports.random),
-    state: "active",
-    createdAtMs: nowMs,
   };
   const existing = await ports.store.find(topic);
   if (existing !== undefined) return err(alreadyThere(existing));
+  const { topic: stored, isOurs } = await makeTopic(ports, topic, nowMs);
+  ports.directory.forget(topic);
+  return isOurs ? ok(stored) : err(alreadyThere(stored));
+}
+
+export type NewTopic = Pick<Topic, "owner" | "eventType" | "description" | "shards">;
+
+/**
+ * Makes a topic that is not there; gives the one that is there afterwards, and whether it is the one made here.
+ *
+ * The logs are opened before the row is written, so a topic that can be found has its logs. Of several creations at once
+ * the row decides: the incarnation in it says who made the topic, also to one that lost the answer to its own write, and
+ * the others remove their logs again. A crash in between leaves logs of one row each that no topic names.
+ */
+export async function makeTopic(
+  ports: MakingPorts,
+  wanted: NewTopic,
+  nowMs: number,
+): Promise<{ readonly topic: Topic; readonly isOurs: boolean }> {
+  const topic: Topic = { ...wanted, incarnation: randomId(ports.random), state: "active", createdAtMs: nowMs };
   await Promise.all(shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard).init(shard, ports.retentionMs)));
   const stored = await insertTwice(ports.store, topic);
-  ports.directory.forget(topic);
-  if (stored.incarnation === topic.incarnation) return ok(topic);
+  if (stored.incarnation === topic.incarnation) return { topic, isOurs: true };
   await Promise.all(shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard).destroy()));
-  return err(alreadyThere(stored));
+  return { topic: stored, isOurs: false };
 }
 
 export interface TopicStatus {

@@ -7,6 +7,7 @@ import { describeError } from "../platform/log.ts";
  */
 export async function runSchedule(deps: Deps, nowMs: number): Promise<void> {
   const sweeps = {
+    outbox: () => deps.outbox.drain(),
     topics: () => deps.events.sweep(),
     revocations: () => deps.oauth.sweep(nowMs),
     keys: () => deps.oauth.rotateKeys(nowMs),

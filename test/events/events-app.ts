@@ -54,6 +54,7 @@ export function eventsApp(bindings: typeof env = env): EventsApp {
       listsScope: async (clientId, scope) => registered.has(`${clientId} ${scope}`),
     },
     retentionMs: 7 * 86_400_000,
+    ownTopics: [],
   });
   const app = new Hono();
   mountServices(
