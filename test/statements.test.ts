@@ -5,6 +5,18 @@ import { createAuditLog } from "../src/admin/audit.ts";
 import { createApp } from "../src/app.ts";
 import { createDeps } from "../src/deps.ts";
 import { runSchedule } from "../src/jobs/schedule.ts";
+import {
+  answerToken,
+  Browser,
+  claimsFor,
+  comeBack,
+  makeApplication,
+  makeProvider,
+  sendOff,
+  sign,
+  toClient,
+} from "./support/scripted-provider.ts";
+import { isolate } from "./support/isolate.ts";
 import { basic, OPERATOR, ORIGIN } from "./support/platform.ts";
 
 /**
@@ -49,6 +61,14 @@ async function token(client: { clientId: string; clientSecret: string }): Promis
   return (await (await app.fetch(request, recording, createExecutionContext())).json<any>()).access_token as string;
 }
 
+/** At an identity provider, from `/authorize` to the code for the client. */
+async function signInOutside(): Promise<void> {
+  const [application, provider] = [await makeApplication(), await makeProvider()];
+  const sent = await sendOff(application, provider, new Browser(isolate({ DB: recordingDb })));
+  await answerToken(provider, await sign(claimsFor(application, provider, sent), provider.signer));
+  if (!("code" in toClient(await comeBack(provider, sent)))) throw new Error("no code came of the sign-in");
+}
+
 beforeAll(async () => {
   const operator = await token(OPERATOR);
   const admin = (path: string, method: string, body?: unknown) => send(`/admin/v1/${path}`, method, operator, body);
@@ -66,6 +86,7 @@ beforeAll(async () => {
     ["packages/shop", { version: "1", organization: "acme", services: ["shop"] }],
     ["tenants/acme/subscriptions/shop", {}],
     ["tenants/acme/subscriptions/platform", {}],
+    ["identity-providers/acme", { issuer: "https://idp.acme.example", clientId: "plinth", clientSecret: "a secret" }],
     [
       "clients/acme.app",
       {
@@ -119,6 +140,7 @@ beforeAll(async () => {
   await send(`${address}/variants`, "GET", access);
   await send(`${address}/variants`, "DELETE", access);
   await send(address, "DELETE", access);
+  await signInOutside();
   await runSchedule(deps, Date.now());
   // With no place for any row, so that the sweep of the audit log has something to do.
   const nothingKept = { ageMs: 86_400_000, done: 0, refused: 0 };

@@ -25,7 +25,7 @@ import {
   type Provider,
   type SentOff,
   type Signer,
-} from "./scripted-provider.ts";
+} from "../../support/scripted-provider.ts";
 
 /** What a provider can say that must not be believed, and what it can do to whoever asks it. */
 const DISCOVERY = ".well-known/openid-configuration";

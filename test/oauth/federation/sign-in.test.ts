@@ -24,7 +24,7 @@ import {
   type Application,
   type Provider,
   type SentOff,
-} from "./scripted-provider.ts";
+} from "../../support/scripted-provider.ts";
 
 const MINUTE_MS = 60_000;
 let app: Application;
