@@ -1,0 +1,132 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { isolate } from "../support/isolate.ts";
+import { call, expectJson, makeTenant, OPERATOR, put, tokenFor, unique } from "../support/platform.ts";
+import { join, makeUser, type TestUser } from "../support/users.ts";
+
+const admin = async (path: string, method: string): Promise<Response> =>
+  call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR) });
+const signIn = (user: Pick<TestUser, "email" | "password">, client?: string): Promise<Response> =>
+  call("/oauth2/v1/token", {
+    form: {
+      grant_type: "password",
+      plat_id_provider: "legacy_idp",
+      username: user.email,
+      password: user.password,
+      ...(client === undefined ? {} : { client_id: client, client_secret: SECRET }),
+    },
+  });
+const tokenOf = async (user: TestUser): Promise<string> =>
+  (await expectJson(await signIn(user), 200)).access_token as string;
+const isValid = async (token: string): Promise<boolean> =>
+  (await call(`/oauth2/v1/tokeninfo?access_token=${token}`)).status === 200;
+const signedOutAtMs = async (email: string): Promise<number> =>
+  (await env.DB.prepare(`SELECT signed_out_at FROM user WHERE email = ?1`).bind(email).first<number>("signed_out_at"))!;
+const revocations = async (email: string): Promise<number> =>
+  (await env.DB.prepare(`SELECT count(*) AS n FROM revocation WHERE kind = 'user' AND key = ?1`)
+    .bind(email)
+    .first<number>("n"))!;
+const SECRET = "s".repeat(40);
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("PUT users/{email}", () => {
+  it("makes a user whose sign-ins begin now, with nothing to void", async () => {
+    const beforeMs = Date.now();
+    const email = `${unique("new")}@example.org`;
+    await put(`users/${email}`, { name: "New", password: "a good password" });
+    expect(await signedOutAtMs(email)).toBeGreaterThanOrEqual(beforeMs - 1);
+    expect(await signedOutAtMs(email)).toBeLessThanOrEqual(Date.now());
+    expect(await revocations(email)).toBe(0);
+  });
+
+  it("signs in at once by the first password and by another, even in the same millisecond of the isolate", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(Date.now());
+    const tenant = await makeTenant();
+    const email = `${unique("quick")}@example.org`;
+    await put(`users/${email}`, { name: "Q", password: "the first one" });
+    await join(email, tenant);
+    await expectJson(await signIn({ email, password: "the first one" }), 200);
+    vi.useRealTimers();
+    await put(`users/${email}`, { name: "Q", password: "the second one" });
+    await expectJson(await signIn({ email, password: "the second one" }), 200);
+    expect((await signIn({ email, password: "the first one" })).status).toBe(400);
+  });
+
+  it.each([
+    ["another password", (user: TestUser) => ({ name: "A", password: `${user.password}!` })],
+    ["disabling", () => ({ name: "A", disabled: true })],
+  ])("ends what the user signed in to: %s", async (_, change) => {
+    const user = await makeUser();
+    const client = `${user.tenant}.${unique("app")}`;
+    await put(`clients/${client}`, {
+      tenant: user.tenant,
+      confidential: true,
+      clientSecret: SECRET,
+      grantTypes: ["password", "refresh_token"],
+      scopes: [],
+    });
+    const token = await tokenOf(user);
+    const { refresh_token } = await expectJson(await signIn(user, client), 200);
+    const refresh = () =>
+      call("/oauth2/v1/token", {
+        form: { grant_type: "refresh_token", refresh_token, client_id: client, client_secret: SECRET },
+      });
+    await expectJson(await refresh(), 200);
+    const beforeMs = await signedOutAtMs(user.email);
+    await put(`users/${user.email}`, change(user));
+    expect(await isValid(token)).toBe(false);
+    expect((await isolate().fetch(`/oauth2/v1/tokeninfo?access_token=${token}`)).status).toBe(400);
+    expect(await expectJson(await refresh(), 400)).toMatchObject({ error: "invalid_grant" });
+    expect(await signedOutAtMs(user.email)).toBeGreaterThan(beforeMs);
+    // Enabling again brings nothing of it back.
+    await put(`users/${user.email}`, { name: "A" });
+    expect(await isValid(token)).toBe(false);
+    expect((await refresh()).status).toBe(400);
+  });
+
+  it("changes nothing by the password that is stored already, in any Unicode form, nor by another name", async () => {
+    const email = `${unique("same")}@example.org`;
+    const tenant = await makeTenant();
+    await put(`users/${email}`, { name: "A", password: "caf\u00e9 au lait" });
+    await join(email, tenant);
+    const user = { email, password: "caf\u00e9 au lait", tenant };
+    const row = () =>
+      env.DB.prepare(`SELECT password_hash, signed_out_at FROM user WHERE email = ?1`).bind(email).first();
+    const before = await row();
+    const token = await tokenOf(user);
+    await put(`users/${email}`, { name: "B", password: "cafe\u0301 au lait" });
+    await put(`users/${email}`, { name: "C" });
+    expect(await row()).toEqual(before);
+    expect(await isValid(token)).toBe(true);
+    expect(await revocations(email)).toBe(0);
+  });
+});
+
+describe("POST users/{email}/unlock", () => {
+  it("answers 204 for a user, blocked or not, and 404 for nobody", async () => {
+    const user = await makeUser();
+    expect((await admin(`users/${user.email}/unlock`, "POST")).status).toBe(204);
+    expect((await admin(`users/${unique("nobody")}@example.org/unlock`, "POST")).status).toBe(404);
+    expect((await admin(`users/no-address/unlock`, "POST")).status).toBe(400);
+    expect((await call(`/admin/v1/users/${user.email}/unlock`, { method: "POST" })).status).toBe(401);
+  });
+
+  it("answers 503 when the account's object does not answer, and changes nothing", async () => {
+    const user = await makeUser();
+    const broken = new Proxy(env.LOGIN_ATTEMPTS, {
+      get: () => () => ({ unlock: () => Promise.reject(new Error("lost")) }),
+    });
+    const errors = vi.spyOn(console, "error").mockImplementation(() => {});
+    const own = isolate({ LOGIN_ATTEMPTS: broken });
+    const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}` };
+    const response = await own.fetch(`/admin/v1/users/${user.email}/unlock`, { method: "POST", headers });
+    expect(response.status).toBe(503);
+    errors.mockRestore();
+    const audit = await expectJson<any[]>(await admin("audit?pageSize=100", "GET"), 200);
+    expect(audit.map(({ action, subject }) => `${action} ${subject}`)).not.toContain(`unlock users/${user.email}`);
+  });
+});
