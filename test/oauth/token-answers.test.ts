@@ -1,0 +1,263 @@
+import { env } from "cloudflare:workers";
+import { decodeJwt } from "jose";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import {
+  basic,
+  call,
+  expectJson,
+  makeClient,
+  makeTenant,
+  OPERATOR,
+  ORIGIN,
+  put,
+  tokenFor,
+  unique,
+} from "../support/platform.ts";
+import {
+  errorOf,
+  makeFlow,
+  makeFlowClient,
+  makePublicFlow,
+  refresh,
+  refreshed,
+  registration,
+  signIn,
+  type Flow,
+} from "./user-flow.ts";
+
+/** What is told about tokens: `/introspect` to clients, `/userinfo` to whoever holds one. */
+type Secretive = { clientId: string; clientSecret?: string | undefined };
+const introspect = ({ clientId, clientSecret = "" }: Secretive, token: string): Promise<Response> =>
+  call("/oauth2/v1/introspect", { form: { token }, headers: { authorization: basic({ clientId, clientSecret }) } });
+const introspected = async (by: Secretive, token: string): Promise<any> => expectJson(await introspect(by, token), 200);
+
+let flow: Flow;
+let open: Flow;
+beforeAll(async () => {
+  flow = await makeFlow();
+  open = await makePublicFlow();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("POST /introspect: 200", () => {
+  it("describes a client's own access token", async () => {
+    const { access_token, scope } = await signIn(flow);
+    const { jti, iat, exp } = decodeJwt(access_token);
+    const response = await introspect(flow.client, access_token);
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(await expectJson(response, 200)).toEqual({
+      active: true,
+      scope,
+      client_id: flow.client.clientId,
+      username: flow.email,
+      token_type: "Bearer",
+      sub: flow.email,
+      iss: `${ORIGIN}/oauth2/v1`,
+      aud: ORIGIN,
+      iat,
+      exp,
+      jti,
+      tenant: flow.tenant,
+    });
+    const client = await makeClient();
+    expect(await introspected(client, await tokenFor(client))).toMatchObject({ active: true, sub: client.clientId });
+    expect(await introspected(client, await tokenFor(client))).not.toHaveProperty("username");
+  });
+
+  it("describes a client's own refresh token, which has no end", async () => {
+    const { refresh_token } = await signIn(flow, { authorization: { openid: true } });
+    expect(await introspected(flow.client, refresh_token)).toEqual({
+      active: true,
+      scope: `plat.tenant=${flow.tenant} openid plat.media_view plat.media_manage`,
+      client_id: flow.client.clientId,
+      username: flow.email,
+      sub: flow.email,
+      iss: `${ORIGIN}/oauth2/v1`,
+      iat: expect.any(Number),
+      tenant: flow.tenant,
+    });
+  });
+
+  it("tells a client nothing about another's; a service's client and the operator everything", async () => {
+    const { access_token, refresh_token } = await signIn(flow);
+    const other = await makeFlowClient(flow.tenant);
+    const tenant = await makeTenant();
+    const service = unique("s");
+    await put(`services/${service}`, {
+      sourceUrl: "https://s.example",
+      proxyPath: `/${service}`,
+      scopes: [],
+      tenant,
+      access: "token",
+    });
+    const serving = await makeFlowClient(tenant, { service });
+    for (const token of [access_token, refresh_token]) {
+      expect(await introspected(other, token)).toEqual({ active: false });
+      expect(await introspected(serving, token)).toMatchObject({ active: true, client_id: flow.client.clientId });
+      expect(await introspected(OPERATOR, token)).toMatchObject({ active: true, client_id: flow.client.clientId });
+    }
+  });
+
+  it("calls everything else not active: unknown, revoked, expired, used, ended", async () => {
+    const revoked = await signIn(flow);
+    const { clientId, clientSecret = "" } = flow.client;
+    const headers = { authorization: basic({ clientId, clientSecret }) };
+    await call("/oauth2/v1/revoke", { form: { token: `${revoked.access_token},${revoked.refresh_token}` }, headers });
+    const rotated = (await signIn(open)).refresh_token;
+    await refreshed(open.client, rotated);
+    const texts = [revoked.access_token, revoked.refresh_token, "x", "a.b.c", "\u0000", "💥", `${rotated}=`];
+    for (const text of texts) expect(await introspected(flow.client, text), text).toEqual({ active: false });
+    expect(await introspected(OPERATOR, rotated)).toEqual({ active: false });
+
+    const { access_token, refresh_token } = await signIn(flow);
+    const nowMs = Date.now();
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(nowMs + 3_601_000);
+    expect(await introspected(flow.client, access_token)).toEqual({ active: false });
+    expect(await introspected(flow.client, refresh_token)).toMatchObject({ active: true });
+  });
+
+  it("a refresh token of a user or a client that is disabled is not active", async () => {
+    const own = await makeFlow();
+    const { refresh_token } = await signIn(own);
+    const path = `clients/${own.client.clientId}`;
+    await put(path, registration(own.tenant, { disabled: true }));
+    expect(await introspected(OPERATOR, refresh_token)).toEqual({ active: false });
+    await put(path, registration(own.tenant));
+    expect(await introspected(OPERATOR, refresh_token)).toMatchObject({ active: true });
+    await put(`users/${own.email}`, { disabled: true });
+    expect(await introspected(OPERATOR, refresh_token)).toEqual({ active: false });
+    await put(`users/${own.email}`, { disabled: false });
+    expect(await introspected(OPERATOR, refresh_token)).toEqual({ active: false });
+  });
+
+  it("a revocation by another isolate shows at once", async () => {
+    const { access_token } = await signIn(flow);
+    expect((await introspected(flow.client, access_token)).active).toBe(true);
+    await env.DB.prepare(
+      "INSERT INTO revocation (kind, key, until_ms, expires_sec) VALUES ('token', ?, 9999999999999, 9999999999)",
+    )
+      .bind(decodeJwt(access_token).jti)
+      .run();
+    expect((await introspected(flow.client, access_token)).active).toBe(false);
+    expect((await call("/oauth2/v1/userinfo", { token: access_token })).status).toBe(401);
+  });
+});
+
+describe("POST /introspect: 400 and 401", () => {
+  it("without a token or with two: 400", async () => {
+    expect(await errorOf(await introspect(flow.client, ""))).toBe("invalid_request");
+    const form = new URLSearchParams([
+      ["token", "a"],
+      ["token", "b"],
+    ]);
+    expect(await errorOf(await call("/oauth2/v1/introspect", { form }))).toBe("invalid_request");
+  });
+
+  it("without a client that proves itself: 401, whatever the token", async () => {
+    const { access_token } = await signIn(open);
+    const attempts = [
+      call("/oauth2/v1/introspect", { form: { token: access_token } }),
+      call("/oauth2/v1/introspect", { form: { token: access_token }, token: access_token }),
+      call("/oauth2/v1/introspect", { form: { token: access_token, client_id: open.client.clientId } }),
+      introspect({ ...flow.client, clientSecret: "wrong" }, access_token),
+      introspect({ clientId: "no.body", clientSecret: "wrong" }, access_token),
+    ];
+    for (const attempt of attempts) {
+      const response = await attempt;
+      expect(response.headers.get("www-authenticate")).toMatch(/^Basic /);
+      expect(await errorOf(response, 401)).toBe("invalid_client");
+    }
+  });
+});
+
+const USERINFO = "/oauth2/v1/userinfo";
+
+describe("/userinfo: 200", () => {
+  it("is the user's address and nothing else, by GET and by POST", async () => {
+    const { access_token } = await signIn(flow);
+    for (const init of [{}, { method: "POST" }, { form: { other: "1" } }]) {
+      const response = await call(USERINFO, { token: access_token, ...init });
+      expect(response.headers.get("content-type")).toBe("application/json");
+      expect(response.headers.get("cache-control")).toBe("no-store");
+      expect(response.headers.get("access-control-allow-origin")).toBe("*");
+      expect(await expectJson(response, 200)).toEqual({ sub: flow.email });
+    }
+  });
+});
+
+describe("/userinfo: 401", () => {
+  const expectRefusal = async (response: Response, header: RegExp): Promise<void> => {
+    expect(response.headers.get("www-authenticate")).toMatch(header);
+    expect(await expectJson(response, 401)).toMatchObject({
+      status: 401,
+      type: "insufficient_credentials",
+      message: expect.any(String),
+      moreInfo: expect.any(String),
+    });
+  };
+  const invalid = /^Bearer realm="plat", error="invalid_token", error_description="[^"]+"$/;
+
+  it("no token: a bare challenge (RFC 6750 3.1); one in the body or the address is never taken", async () => {
+    const { access_token } = await signIn(flow);
+    for (const attempt of [
+      call(USERINFO),
+      call(USERINFO, { form: { access_token } }),
+      call(`${USERINFO}?access_token=${access_token}`),
+    ])
+      await expectRefusal(await attempt, /^Bearer realm="plat"$/);
+  });
+
+  it("a token that is none, was revoked, has expired, or is another kind of token", async () => {
+    const tokens = await signIn(flow, { authorization: { openid: true } });
+    const { clientId, clientSecret = "" } = flow.client;
+    const revoked = await signIn(flow);
+    await call("/oauth2/v1/revoke", {
+      form: { token: revoked.access_token },
+      headers: { authorization: basic({ clientId, clientSecret }) },
+    });
+    for (const token of ["x", "a.b.c", tokens.refresh_token, tokens.id_token!, revoked.access_token])
+      await expectRefusal(await call(USERINFO, { token }), invalid);
+    const nowMs = Date.now();
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(nowMs + 3_601_000);
+    await expectRefusal(await call(USERINFO, { token: tokens.access_token }), invalid);
+  });
+
+  it("a token without a user", async () => {
+    const token = await tokenFor(await makeClient());
+    for (const method of ["GET", "POST"]) await expectRefusal(await call(USERINFO, { token, method }), invalid);
+  });
+});
+
+describe("/userinfo: 400", () => {
+  it("a token in the header and one in the body: invalid_request", async () => {
+    const { access_token } = await signIn(flow);
+    const response = await call(USERINFO, { token: access_token, form: { access_token } });
+    expect(response.headers.get("www-authenticate")).toMatch(/^Bearer realm="plat", error="invalid_request"/);
+    expect(await expectJson(response, 400)).toMatchObject({ status: 400, type: "validation_violation" });
+  });
+
+  it("another method: 405", async () => {
+    const response = await call(USERINFO, { method: "PUT" });
+    expect(response.status).toBe(405);
+    expect(response.headers.get("allow")).toContain("POST");
+  });
+});
+
+describe("each kind of token at every other place", () => {
+  it("is taken at its own alone", async () => {
+    const tokens = await signIn(flow, { authorization: { openid: true } });
+    const others = [tokens.refresh_token, tokens.id_token!];
+    for (const token of others) {
+      expect((await call("/admin/v1/roles", { token })).status).toBe(401);
+      expect((await call("/oauth2/v1/refreshtokens", { token })).status).toBe(401);
+      expect((await call(`/oauth2/v1/tokeninfo?access_token=${token}`)).status).toBe(400);
+    }
+    for (const token of [tokens.access_token, tokens.id_token!])
+      expect(await errorOf(await refresh(flow.client, token))).toBe("invalid_grant");
+    expect(await introspected(flow.client, tokens.id_token!)).toEqual({ active: false });
+  });
+});
