@@ -133,6 +133,10 @@ describe("the first signing key", () => {
     expect(asked).toBe(1);
     expect(await Promise.all(early)).toEqual(Array.from({ length: 20 }, () => undefined));
     expect(asked).toBeGreaterThan(1);
+    const before = asked;
+    await trust.ensure(9_000, "now");
+    await Promise.all(Array.from({ length: 20 }, (_, n) => trust.verifyKey(`of-one-request-${n}`, "ES256", 9_000)));
+    expect(asked).toBe(before + 1);
   });
 });
 

@@ -1,8 +1,8 @@
-import { decodeProtectedHeader, jwtVerify, SignJWT, errors as joseErrors } from "jose";
+import { SignJWT } from "jose";
 import type { Principal, TokenFault, TokenVerifier } from "../../http/auth.ts";
 import { toSec } from "../../platform/clock.ts";
-import { fromBase64Url } from "../../platform/encoding.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
+import { readOwnToken, type Kind } from "./own-token.ts";
 import { ACCESS_TOKEN_ALG } from "./signing-key.ts";
 import type { IssuedToken, Trust } from "./trust.ts";
 
@@ -60,10 +60,13 @@ export async function issueAccessToken(token: NewToken, from: Issuer, trust: Tru
  * came to, so it says nothing, and the signature alone tells that the token is ours (decision 4).
  */
 export function createTokenVerifier(trust: Trust, expected: Issuer | undefined): TokenVerifier & StrictVerifier {
+  const requiredClaims = ["iat", "exp", "jti"];
+  const kind: Kind = { alg: ACCESS_TOKEN_ALG, typ: TYPE, requiredClaims, expired: "refused", ...expected };
   const check = async (token: string, nowMs: number): Promise<Result<Principal, Fault>> => {
-    if (!isCanonical(token)) return err("malformed");
-    const principal = await readToken(token, trust, expected, nowMs);
-    return principal.ok && trust.isRevoked(principal.value) ? err("revoked") : principal;
+    const read = await readOwnToken<Claims>(token, kind, trust, nowMs);
+    if (!read.ok) return err(read.error.kind);
+    const principal = toPrincipal(read.value);
+    return trust.isRevoked(principal) ? err("revoked") : ok(principal);
   };
   return {
     async verify(token, nowMs) {
@@ -82,37 +85,6 @@ export interface StrictVerifier {
     tokens: readonly string[],
     nowMs: number,
   ): Promise<Result<readonly Result<Principal, Fault>[], "unavailable">>;
-}
-
-/** Libraries accept several spellings of one token (padding, spare bits); we accept one. */
-function isCanonical(token: string): boolean {
-  const parts = token.split(".");
-  return parts.length === 3 && parts.every((part) => part !== "" && fromBase64Url(part) !== undefined);
-}
-
-async function readToken(
-  token: string,
-  trust: Trust,
-  expected: Issuer | undefined,
-  nowMs: number,
-): Promise<Result<IssuedToken, Fault>> {
-  try {
-    const { kid } = decodeProtectedHeader(token);
-    const key = kid === undefined ? undefined : await trust.verifyKey(kid, ACCESS_TOKEN_ALG, nowMs);
-    if (key === undefined) return err("malformed");
-    const { payload } = await jwtVerify<Claims>(token, key, {
-      algorithms: [ACCESS_TOKEN_ALG],
-      typ: TYPE,
-      currentDate: new Date(nowMs),
-      requiredClaims: ["iat", "exp", "jti"],
-      ...expected,
-    });
-    return ok(toPrincipal(payload));
-  } catch (thrown) {
-    if (thrown instanceof joseErrors.JWTExpired) return err("expired");
-    if (thrown instanceof joseErrors.JOSEError || thrown instanceof TypeError) return err("malformed");
-    throw thrown;
-  }
 }
 
 interface Claims {

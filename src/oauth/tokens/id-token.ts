@@ -1,9 +1,10 @@
-import { decodeProtectedHeader, errors as joseErrors, jwtVerify, SignJWT } from "jose";
+import { SignJWT } from "jose";
 import { toSec } from "../../platform/clock.ts";
 import { toBase64Url } from "../../platform/encoding.ts";
 import { sha256 } from "../../platform/hash.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import type { Issuer } from "./access-token.ts";
+import { readOwnToken, type Kind } from "./own-token.ts";
 import { ID_TOKEN_ALG } from "./signing-key.ts";
 import type { Trust } from "./trust.ts";
 
@@ -14,6 +15,7 @@ import type { Trust } from "./trust.ts";
  */
 export const ID_TOKEN_LIFETIME_SEC = 3600;
 const TYPE = "JWT";
+const REQUIRED_CLAIMS = ["iat", "exp", "sub", "aud"];
 
 export interface NewIdToken {
   readonly clientId: string;
@@ -61,23 +63,11 @@ export async function readIdTokenHint(
   trust: Trust,
   nowMs: number,
 ): Promise<Result<IdTokenHint, string>> {
-  try {
-    const { kid } = decodeProtectedHeader(token);
-    const key = kid === undefined ? undefined : await trust.verifyKey(kid, ID_TOKEN_ALG, nowMs);
-    if (key === undefined) return err("signed with a key that is not ours");
-    const { payload } = await jwtVerify<{ email?: unknown; auth_ms?: unknown }>(token, key, {
-      algorithms: [ID_TOKEN_ALG],
-      typ: TYPE,
-      issuer: rules.issuer,
-      requiredClaims: ["iat", "exp", "sub", "aud"],
-      currentDate: new Date(nowMs),
-      ...(rules.expired === "taken" ? { clockTolerance: Number.MAX_SAFE_INTEGER } : {}),
-    });
-    const { aud, sub, auth_ms: authMs } = payload;
-    if (typeof aud !== "string" || sub === undefined || typeof authMs !== "number") return err("claims are missing");
-    return ok({ clientId: aud, email: sub, authenticatedAtMs: authMs });
-  } catch (thrown) {
-    if (thrown instanceof joseErrors.JOSEError || thrown instanceof TypeError) return err(thrown.message);
-    throw thrown;
-  }
+  const { issuer, expired } = rules;
+  const kind: Kind = { alg: ID_TOKEN_ALG, typ: TYPE, requiredClaims: REQUIRED_CLAIMS, issuer, expired };
+  const read = await readOwnToken<{ auth_ms?: unknown }>(token, kind, trust, nowMs);
+  if (!read.ok) return err(read.error.reason);
+  const { aud, sub, auth_ms: authMs } = read.value;
+  if (typeof aud !== "string" || sub === undefined || typeof authMs !== "number") return err("claims are missing");
+  return ok({ clientId: aud, email: sub, authenticatedAtMs: authMs });
 }
