@@ -18,6 +18,7 @@ import {
 } from "./support/scripted-provider.ts";
 import { isolate } from "./support/isolate.ts";
 import { basic, OPERATOR, ORIGIN } from "./support/platform.ts";
+import { codeFor, makePublicFlow, REDIRECT, VERIFIER, type Tokens } from "./oauth/user-flow.ts";
 
 /**
  * Every SQL statement that the platform sends to D1 while its whole story is told, explained by the database: no
@@ -67,6 +68,39 @@ async function signInOutside(): Promise<void> {
   const sent = await sendOff(application, provider, new Browser(isolate({ DB: recordingDb })));
   await answerToken(provider, await sign(claimsFor(application, provider, sent), provider.signer));
   if (!("code" in toClient(await comeBack(provider, sent)))) throw new Error("no code came of the sign-in");
+}
+
+/** What a client and a user do with a code and with the refresh token that comes of it. */
+async function useGrants(): Promise<void> {
+  const flow = await makePublicFlow();
+  const { clientId } = flow.client;
+  const recorded = isolate({ DB: recordingDb });
+  const post = async (path: string, form: Record<string, string>, headers: Record<string, string> = {}) =>
+    recorded.fetch(`/oauth2/v1/${path}`, { method: "POST", headers, body: new URLSearchParams(form) });
+  const redeem = async (code: string): Promise<Tokens> => {
+    const form = { grant_type: "authorization_code", redirect_uri: REDIRECT, code_verifier: VERIFIER };
+    return (await post("token", { ...form, client_id: clientId, code })).json<Tokens>();
+  };
+  const code = await codeFor(flow);
+  const first = await redeem(code);
+  const form = { grant_type: "refresh_token", refresh_token: first.refresh_token, client_id: clientId };
+  const second = await (await post("token", form)).json<Tokens>();
+  await post("introspect", { token: second.refresh_token }, { authorization: basic(OPERATOR) });
+  await redeem(code);
+  const [third, fourth] = [await redeem(await codeFor(flow)), await redeem(await codeFor(flow))];
+  const headers = { authorization: `Bearer ${fourth.access_token}` };
+  await recorded.fetch("/oauth2/v1/userinfo", { headers });
+  for (const [method, path] of [
+    ["GET", ""],
+    ["GET", `?clientId=${clientId}`],
+    ["DELETE", "/unknown"],
+    ["DELETE", `?clientId=${clientId}`],
+  ])
+    await recorded.fetch(`/oauth2/v1/refreshtokens${path}`, { method: method!, headers });
+  const revoked = await post("revoke", {
+    token: `${third.refresh_token},${(await redeem(await codeFor(flow))).refresh_token}`,
+  });
+  if (revoked.status !== 200) throw new Error("the grants of this story did not come about");
 }
 
 beforeAll(async () => {
@@ -141,6 +175,7 @@ beforeAll(async () => {
   await send(`${address}/variants`, "DELETE", access);
   await send(address, "DELETE", access);
   await signInOutside();
+  await useGrants();
   await runSchedule(deps, Date.now());
   // With no place for any row, so that the sweep of the audit log has something to do.
   const nothingKept = { ageMs: 86_400_000, done: 0, refused: 0 };
