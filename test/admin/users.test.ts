@@ -1,7 +1,9 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { Browser } from "../support/browser.ts";
 import { isolate } from "../support/isolate.ts";
 import { call, expectJson, makeTenant, OPERATOR, put, tokenFor, unique } from "../support/platform.ts";
+import { makeApp, signInThrough, visit } from "../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../support/users.ts";
 
 const admin = async (path: string, method: string): Promise<Response> =>
@@ -70,6 +72,10 @@ describe("PUT users/{email}", () => {
       scopes: [],
     });
     const token = await tokenOf(user);
+    const browser = new Browser();
+    const app = await makeApp({ tenant: user.tenant });
+    await signInThrough(browser, app, user);
+    expect((await visit(browser, app)).status).toBe(302);
     const { refresh_token } = await expectJson(await signIn(user, client), 200);
     const refresh = () =>
       call("/oauth2/v1/token", {
@@ -81,11 +87,13 @@ describe("PUT users/{email}", () => {
     expect(await isValid(token)).toBe(false);
     expect((await isolate().fetch(`/oauth2/v1/tokeninfo?access_token=${token}`)).status).toBe(400);
     expect(await expectJson(await refresh(), 400)).toMatchObject({ error: "invalid_grant" });
+    expect((await visit(browser, app)).status).toBe(200);
     expect(await signedOutAtMs(user.email)).toBeGreaterThan(beforeMs);
     // Enabling again brings nothing of it back.
     await put(`users/${user.email}`, { name: "A" });
     expect(await isValid(token)).toBe(false);
     expect((await refresh()).status).toBe(400);
+    expect((await visit(browser, app)).status).toBe(200);
   });
 
   it("changes nothing by the password that is stored already, in any Unicode form, nor by another name", async () => {

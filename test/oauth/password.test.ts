@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { sha256Hex } from "../../src/platform/hash.ts";
+import { Browser } from "../support/browser.ts";
 import { counting } from "../support/counting.ts";
 import { isolate } from "../support/isolate.ts";
 import {
@@ -16,6 +17,7 @@ import {
   unique,
   type TestClient,
 } from "../support/platform.ts";
+import { makeApp, visit } from "../support/sign-in.ts";
 import { cheapHash, join, makeUser, type TestUser } from "../support/users.ts";
 
 const TOKEN = "/oauth2/v1/token";
@@ -391,6 +393,25 @@ describe("a blocked account", () => {
       for (const email of spellings)
         expect(await refusal(signIn({ email, password: "guess" }))).toMatchObject({ error_description: BLOCKED });
     }
+  });
+
+  it("is one for the token endpoint and the sign-in page: failures of both count together", async () => {
+    const user = await makeUser({ tenant: home });
+    const app = await makeApp({ tenant: home });
+    const browser = new Browser();
+    const page = await visit(browser, app);
+    const submit = (password: string) => browser.submit(page, { email: user.email.toUpperCase(), password });
+    await failBefore(user.email, 8);
+    for (let n = 0; n < 3; n++) {
+      await signIn({ ...user, password: "guess" });
+      expect((await submit("guess")).html).not.toContain("too many");
+    }
+    expect(await refusal(signIn({ ...user, password: "guess" }))).toMatchObject({ error_description: WRONG });
+    const blocked = await submit(user.password);
+    expect(blocked.status).toBe(400);
+    expect(blocked.html).toContain(BLOCKED);
+    expect(browser.cookie("session")).toBeUndefined();
+    expect(await refusal(signIn(user))).toMatchObject({ error_description: BLOCKED });
   });
 
   it("tries 15 of 40 parallel guesses", async () => {
