@@ -117,24 +117,24 @@ function readForms(html: string): Form[] {
   return [...html.matchAll(/<form\b([^>]*)>([^]*?)<\/form>/g)].map(([, tag = "", content = ""]) => {
     const inputs = [...content.matchAll(/<input\b([^>]*)>/g)].map(([, input = ""]) => input);
     const named = inputs.flatMap((input) => {
-      const name = attribute(input, "name");
-      return name === undefined ? [] : [[name, attribute(input, "value") ?? ""] as const];
+      const name = attributeOf(input, "name");
+      return name === undefined ? [] : [[name, attributeOf(input, "value") ?? ""] as const];
     });
     const buttons = [...content.matchAll(/<button\b([^>]*)>([^]*?)<\/button>/g)].map(([, button = "", text = ""]) => ({
-      name: attribute(button, "name") ?? "",
-      value: attribute(button, "value") ?? "",
+      name: attributeOf(button, "name") ?? "",
+      value: attributeOf(button, "value") ?? "",
       text: unescape(text.replaceAll(/<[^>]*>/g, "").trim()),
     }));
     return {
-      action: attribute(tag, "action") ?? "",
-      method: (attribute(tag, "method") ?? "get").toLowerCase(),
+      action: attributeOf(tag, "action") ?? "",
+      method: (attributeOf(tag, "method") ?? "get").toLowerCase(),
       fields: Object.fromEntries(named),
       buttons,
     };
   });
 }
 
-function attribute(tag: string, name: string): string | undefined {
+function attributeOf(tag: string, name: string): string | undefined {
   const found = new RegExp(`(?:^|\\s)${name}="([^"]*)"`).exec(tag)?.[1];
   return found === undefined ? undefined : unescape(found);
 }
