@@ -1,7 +1,7 @@
 import { errors as joseErrors, jwtVerify, type JWTPayload, type JWTVerifyResult } from "jose";
-import { ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
 import { denied, type FederationFailure } from "./failure.ts";
-import type { ProviderKeys } from "./keys.ts";
+import type { KeySet, ProviderKeys } from "./keys.ts";
 
 /** Signatures that the provider alone can make. None with a shared secret, and not `none` (RFC 8725 3.1). */
 const ALGORITHMS = [
@@ -46,23 +46,21 @@ export async function verifyIdToken(
   const known = await keys.of(keys.jwksUri, nowMs, "known");
   if (!known.ok) return known;
   const first = await verify(token, expected, known.value.find, nowMs);
-  if (first !== "no key fits" || !known.value.kept) return judged(first, expected);
+  if (first.ok || !isOfKeys(first.error) || !known.value.kept) return judge(first, expected);
   // The provider may have changed its keys since: it is asked once more, and not again for this sign-in.
   const renewed = await keys.of(keys.jwksUri, nowMs, "now");
   if (!renewed.ok) return renewed;
-  return judged(await verify(token, expected, renewed.value.find, nowMs), expected);
+  return judge(await verify(token, expected, renewed.value.find, nowMs), expected);
 }
-
-type Verified = JWTVerifyResult | "no key fits" | Error;
 
 async function verify(
   token: string,
   { issuer, clientId }: ExpectedIdToken,
-  find: Parameters<typeof jwtVerify>[1],
+  find: KeySet["find"],
   nowMs: number,
-): Promise<Verified> {
+): Promise<Result<JWTVerifyResult, Error>> {
   try {
-    return await jwtVerify(token, find as never, {
+    const verified = await jwtVerify(token, find, {
       algorithms: ALGORITHMS,
       issuer,
       audience: clientId,
@@ -71,21 +69,25 @@ async function verify(
       maxTokenAge: MAX_AGE_SEC,
       requiredClaims: ["exp", "iat", "sub", "nonce"],
     });
+    return ok(verified);
   } catch (thrown) {
-    if (thrown instanceof joseErrors.JWKSNoMatchingKey || thrown instanceof joseErrors.JWSSignatureVerificationFailed)
-      return "no key fits";
     // A key that cannot be imported is the provider's fault too.
     if (thrown instanceof joseErrors.JOSEError || thrown instanceof TypeError || thrown instanceof DOMException)
-      return thrown;
+      return err(thrown);
     throw thrown;
   }
 }
 
-function judged(verified: Verified, expected: ExpectedIdToken): Result<IdTokenClaims, FederationFailure> {
-  if (verified === "no key fits") return denied("the ID token is signed with no key of the provider");
-  if (verified instanceof Error) return denied(`the ID token is refused: ${verified.message}`);
-  const fault = faultOf(verified, expected);
-  return fault === undefined ? ok(verified.payload as IdTokenClaims) : denied(`the ID token ${fault}`);
+const isOfKeys = (error: Error): boolean =>
+  error instanceof joseErrors.JWKSNoMatchingKey || error instanceof joseErrors.JWSSignatureVerificationFailed;
+
+function judge(
+  verified: Result<JWTVerifyResult, Error>,
+  expected: ExpectedIdToken,
+): Result<IdTokenClaims, FederationFailure> {
+  if (!verified.ok) return denied(`the ID token is refused: ${verified.error.message}`);
+  const fault = faultOf(verified.value, expected);
+  return fault === undefined ? ok(verified.value.payload as IdTokenClaims) : denied(`the ID token ${fault}`);
 }
 
 function faultOf({ payload, protectedHeader }: JWTVerifyResult, expected: ExpectedIdToken): string | undefined {

@@ -31,6 +31,9 @@ export function createMetadataSource(allowLoopback: boolean): MetadataSource {
   return {
     of: (issuer, nowMs) =>
       cache.get(issuer, nowMs, async () => {
+        // Checked when it was registered, and again here: the deployment may allow less by now.
+        const address = readOutsideAddress(issuer, allowLoopback);
+        if (!address.ok) return faulty(`the issuer ${issuer} ${address.error}`);
         const answer = await fetchJson(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
         if (!answer.ok) return answer;
         if (answer.value.status >= 300) return faulty(`discovery at ${issuer} answers ${answer.value.status}`);

@@ -129,9 +129,13 @@ describe("an ID token is refused", () => {
 
   it("signed with a key that is not the provider's, whatever the header says", async () => {
     const foreign = await makeSigner("ES256", provider.signer.kid);
-    await expectError(await signInWith({}, { signer: foreign }), "access_denied", "no key of the provider");
+    await expectError(await signInWith({}, { signer: foreign }), "access_denied", "signature verification failed");
     const header = { jwk: foreign.publicJwk, jku: "https://attacker.test/jwks", x5u: "https://attacker.test/x" };
-    await expectError(await signInWith({}, { signer: foreign, header }), "access_denied", "no key of the provider");
+    await expectError(
+      await signInWith({}, { signer: foreign, header }),
+      "access_denied",
+      "signature verification failed",
+    );
     expect(await requestsTo("https://attacker.test/jwks")).toEqual([]);
   });
 
@@ -172,7 +176,7 @@ describe("the provider's keys", () => {
     expect(toClient(await attempt(next))).toHaveProperty("code");
     expect(toClient(await attempt(own.signer))).toHaveProperty("code");
     expect(await requestsTo(at(own, "jwks"))).toHaveLength(2);
-    await expectError(await attempt(await makeSigner()), "access_denied", "no key of the provider");
+    await expectError(await attempt(await makeSigner()), "access_denied", "no applicable key");
     expect(await requestsTo(at(own, "jwks"))).toHaveLength(1);
   });
 
@@ -337,6 +341,17 @@ describe("discovery", () => {
     await expectError(await browser.get(authorizeAddress(app, own)), "server_error", "attacker.test");
     await answerJson(at(own, DISCOVERY), own.metadata);
     expect((await sendOff(app, own, browser)).address.origin).toBe(own.issuer);
+  });
+
+  it("is not asked of a loopback host where that is not allowed any more", async () => {
+    const id = unique("idp");
+    const issuer = "http://127.0.0.1:4000";
+    await answerJson(`${issuer}/${DISCOVERY}`, { ...provider.metadata, issuer });
+    await put(`identity-providers/${id}`, { issuer, clientId: CLIENT_ID, clientSecret: "secret" });
+    const address = authorizeAddress(app, { ...provider, id });
+    const forbidden = new Browser(isolate({ ALLOW_LOOPBACK: "false" }));
+    await expectError(await forbidden.get(address), "server_error", "https://");
+    expect((await new Browser().get(address)).headers.get("location")).toContain(provider.issuer);
   });
 
   it("is found below an issuer with a path, with a slash at its end or without", async () => {
