@@ -1,0 +1,102 @@
+import { rmSync } from "node:fs";
+import { afterAll, beforeAll } from "vitest";
+import { newStateDir, startPlatform, stopGroup, type Platform } from "./platform-process.ts";
+
+/**
+ * A started platform, and what its operator made for those who come from outside. Nothing here knows the platform but by
+ * its addresses.
+ */
+export interface World {
+  readonly url: string;
+  readonly issuer: string;
+  /** Replaces a resource of the operator service; its answer. */
+  put(path: string, body: unknown): Promise<any>;
+}
+
+export interface User {
+  readonly email: string;
+  readonly password: string;
+}
+
+export interface Client {
+  readonly id: string;
+  /** Empty for a public client. */
+  readonly secret: string;
+}
+
+export const TENANT = "acme";
+export const OTHER_TENANT = "globex";
+/** What every client here may ask for, and every user may give. */
+export const SCOPES = ["plat.media_view", "plat.media_manage"];
+/** A member of `TENANT` alone. */
+export const ADA: User = { email: "ada@acme.example", password: "correct horse, Bätterie & 'staple'" };
+/** A member of both tenants. */
+export const BOB: User = { email: "bob@acme.example", password: "a password of Bob" };
+/** Whoever signs in as this one is blocked sooner or later. */
+export const EVE: User = { email: "eve@acme.example", password: "a password of Eve" };
+
+/** Of characters that a careless way of sending them would change. */
+export const AWKWARD_SECRET = "a:secret+with%41&all=sorts/of~chars?!";
+
+const OPERATOR_SECRET = "an-operator-secret-for-acceptance-tests";
+
+/** Starts a platform for the test file, and ends it with the file. */
+export function useWorld(): () => World {
+  const stateDir = newStateDir();
+  let platform: Platform | undefined;
+  let world: World | undefined;
+  beforeAll(async () => {
+    platform = await startPlatform({ STATE_DIR: stateDir, OPERATOR_CLIENT_SECRET: OPERATOR_SECRET });
+    world = await makeWorld(platform.url);
+  });
+  afterAll(async () => {
+    if (platform !== undefined) await stopGroup(platform, "SIGKILL");
+    rmSync(stateDir, { recursive: true, force: true });
+  });
+  return () => {
+    if (world === undefined) throw new Error("the platform was not started");
+    return world;
+  };
+}
+
+async function makeWorld(url: string): Promise<World> {
+  const issuer = `${url}/oauth2/v1`;
+  const answer = await fetch(`${issuer}/token`, {
+    method: "POST",
+    headers: { authorization: `Basic ${btoa(`plat.operator:${OPERATOR_SECRET}`)}` },
+    body: new URLSearchParams({ grant_type: "client_credentials" }),
+  });
+  const { access_token: token } = (await answer.json()) as { access_token: string };
+  const put = async (path: string, body: unknown): Promise<any> => {
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const response = await fetch(`${url}/admin/v1/${path}`, { method: "PUT", headers, body: JSON.stringify(body) });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`PUT ${path}: ${response.status} ${text}`);
+    return JSON.parse(text);
+  };
+  await put("organizations/group", { name: "The group" });
+  for (const [tenant, name] of Object.entries({ [TENANT]: "Acme & Söhne", [OTHER_TENANT]: "Globex <Ltd>" })) {
+    await put(`tenants/${tenant}`, { organization: "group", name });
+    await put(`tenants/${tenant}/subscriptions/platform`, {});
+  }
+  await put("roles/everything", { scopes: SCOPES });
+  for (const { email, password } of [ADA, BOB, EVE]) {
+    await put(`users/${email}`, { password });
+    await put(`tenants/${TENANT}/members/${email}`, { roles: ["everything"] });
+  }
+  await put(`tenants/${OTHER_TENANT}/members/${BOB.email}`, { roles: ["everything"] });
+  return { url, issuer, put };
+}
+
+/** A client of `TENANT`; confidential unless told otherwise, with the secret that the platform makes or the given one. */
+export async function makeClient(world: World, id: string, fields: Record<string, unknown>): Promise<Client> {
+  const clientId = `${TENANT}.${id}`;
+  const made = await world.put(`clients/${clientId}`, {
+    tenant: TENANT,
+    confidential: true,
+    scopes: SCOPES,
+    grantTypes: ["authorization_code", "refresh_token"],
+    ...fields,
+  });
+  return { id: clientId, secret: (fields["clientSecret"] ?? made.clientSecret ?? "") as string };
+}
