@@ -34,6 +34,7 @@ const issued = (asOfMs: number): IssuedToken => ({
   issuedAtSec: 0,
   expiresAtSec: 3600,
   recordsAsOfMs: asOfMs,
+  userAsOfMs: asOfMs,
 });
 const row = (seq: number, untilMs: number, more: Partial<Revocation> = {}): Revocation => ({
   seq,

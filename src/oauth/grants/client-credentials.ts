@@ -49,6 +49,7 @@ export const clientCredentials: GrantStep = async ({ call, credentials, scopes: 
     user: "",
     scopes: [tenantScope, ...(request.openid ? ["openid"] : []), ...service.value],
     recordsAsOfMs: entry.asOfMs,
+    userAsOfMs: entry.asOfMs,
   };
   return ok({ granted, sessionId: undefined, grantId: undefined, refreshToken: undefined, idToken: undefined });
 };

@@ -53,8 +53,10 @@ export interface Granted {
   readonly user: string;
   /** As the answer shows them: where the token is for, `openid`, service scopes. */
   readonly scopes: readonly string[];
-  /** When the records that decided were read: of several the oldest. */
+  /** When the records of client and tenant that decided were read: of several the oldest. */
   readonly recordsAsOfMs: number;
+  /** When those of the user were read; of no meaning where there is none. */
+  readonly userAsOfMs: number;
 }
 
 /** Names the scope and not why: whether a tenant exists or subscribes is not the caller's to learn. */

@@ -65,7 +65,8 @@ export async function grantForUser(
     org,
     user: user.email,
     scopes: [scope, ...(asked.openid ? ["openid"] : []), ...granted.value],
-    recordsAsOfMs: Math.min(user.asOfMs, asOfMs),
+    recordsAsOfMs: asOfMs,
+    userAsOfMs: user.asOfMs,
   });
 }
 

@@ -8,7 +8,7 @@ import type { IssuedToken, Trust } from "./trust.ts";
 
 /**
  * Access tokens: JWT profile (RFC 9068, `typ: at+jwt`, ES256), opaque to clients, checked without I/O while this
- * isolate's copy of keys and revocations is fresh. Claims: contract 2.1, and `asof` (decision 28).
+ * isolate's copy of keys and revocations is fresh. Claims: contract 2.1, `asof` and `user_asof` (decision 27).
  */
 export const ACCESS_TOKEN_LIFETIME_SEC = 3600;
 /** Isolates go on issuing by records of before for 30 s; a minute covers what is under way besides. */
@@ -44,6 +44,7 @@ export async function issueAccessToken(token: NewToken, from: Issuer, trust: Tru
     gid: token.grantId,
     sid: token.sessionId,
     asof: token.recordsAsOfMs,
+    user_asof: token.userAsOfMs,
   })
     .setProtectedHeader({ alg: ACCESS_TOKEN_ALG, typ: TYPE, kid: signer.kid })
     .setIssuer(from.issuer)
@@ -99,6 +100,7 @@ interface Claims {
   gid: string;
   sid: string;
   asof: number;
+  user_asof: number;
   jti: string;
   iat: number;
   exp: number;
@@ -117,6 +119,7 @@ const toPrincipal = (claims: Claims): IssuedToken => ({
   grantId: claims.gid,
   sessionId: claims.sid,
   recordsAsOfMs: claims.asof,
+  userAsOfMs: claims.user_asof,
   issuedAtSec: claims.iat,
   expiresAtSec: claims.exp,
 });

@@ -40,8 +40,10 @@ export interface Trust {
 
 /** What a token says that revocations are about. */
 export interface IssuedToken extends Principal {
-  /** When the records that decided about it were read, by the database's clock. */
+  /** When the records of client and tenant that decided about it were read, by the database's clock. */
   readonly recordsAsOfMs: number;
+  /** When the user's were, which are read each time, and so after a change that the others do not show yet. */
+  readonly userAsOfMs: number;
 }
 
 /** Contract 2.1; the ages for signing and the wait are ours. */
@@ -137,15 +139,16 @@ export function createTrust(
     },
 
     isRevoked(token) {
+      const { recordsAsOfMs, userAsOfMs } = token;
       const about = [
-        nameOf("token", token.tokenId),
-        nameOf("grant", token.grantId),
-        nameOf("session", token.sessionId),
-        nameOf("client", token.clientId),
-        nameOf("tenant", token.tenant),
-        nameOf("user", token.user),
-      ];
-      return about.some((name) => (revoked.get(name)?.untilMs ?? -1) >= token.recordsAsOfMs);
+        ["token", token.tokenId, recordsAsOfMs],
+        ["grant", token.grantId, recordsAsOfMs],
+        ["session", token.sessionId, recordsAsOfMs],
+        ["client", token.clientId, recordsAsOfMs],
+        ["tenant", token.tenant, recordsAsOfMs],
+        ["user", token.user, userAsOfMs],
+      ] as const;
+      return about.some(([kind, key, asOfMs]) => (revoked.get(nameOf(kind, key))?.untilMs ?? -1) >= asOfMs);
     },
 
     async signingKey(nowMs, alg) {
