@@ -4,6 +4,7 @@
  *   POST /token     token.ts → client-auth.ts → scopes.ts → grants/… → tokens/access-token.ts
  *   GET /tokeninfo  token-info.ts        POST /revoke  revoke.ts        metadata  discovery.ts
  *   who is who      directory.ts (30 s copy of what the operator registered)
+ *   who signs in    sign-in/accounts.ts → login-attempts.do.ts (the attempts of one account, by the rules of attempts.ts)
  *   what is valid   tokens/trust.ts (5 s copy of keys and revocations)
  *
  * An access token is valid from its issue for 3600 s. It ends early by a row in `revocation`: its own, written by

@@ -1,6 +1,7 @@
 import { randomId } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { authorizationOf } from "../authorization.ts";
+import { LEGACY_PROVIDER } from "../authorize/request.ts";
 import { authenticateClient, type Caller } from "../client-auth.ts";
 import type { OAuthContext } from "../context.ts";
 import { failure, type OAuthFailure } from "../failure.ts";
@@ -61,9 +62,6 @@ export const passwordGrant: GrantStep = async (request, context) => {
   const grant = { id: grantId, clientId: client.id, email: user.email, authorization };
   return ok({ ...outcome, grantId, refreshToken: await createRefreshGrant(grant, context, call.nowMs) });
 };
-
-/** Specification, `/token`: the default provider is for the sign-in page. */
-const LEGACY_PROVIDER = "legacy_idp";
 
 const REFUSAL = {
   wrong: "The e-mail address or the password is wrong.",
