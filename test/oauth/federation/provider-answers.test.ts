@@ -345,9 +345,9 @@ describe("discovery", () => {
 
   it("is not asked of a loopback host where that is not allowed any more", async () => {
     const id = unique("idp");
-    const issuer = "http://127.0.0.1:4000";
-    await answerJson(`${issuer}/${DISCOVERY}`, { ...provider.metadata, issuer });
-    await put(`identity-providers/${id}`, { issuer, clientId: CLIENT_ID, clientSecret: "secret" });
+    const local = "http://127.0.0.1:4000";
+    await answerJson(`${local}/${DISCOVERY}`, { ...provider.metadata, issuer: local });
+    await put(`identity-providers/${id}`, { issuer: local, clientId: CLIENT_ID, clientSecret: "secret" });
     const address = authorizeAddress(app, { ...provider, id });
     const forbidden = new Browser(isolate({ ALLOW_LOOPBACK: "false" }));
     await expectError(await forbidden.get(address), "server_error", "https://");
