@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createDeps } from "../../src/deps.ts";
-import { isolate } from "../support/isolate.ts";
+import { isolate, type Isolate } from "../support/isolate.ts";
 import { basic, call, expectJson, makeTenant, OPERATOR, put, tokenFor } from "../support/platform.ts";
 import {
   auditOf,
@@ -17,6 +17,7 @@ import {
   registration,
   signIn,
   tokenInfo,
+  type FlowClient,
   type Tokens,
 } from "./user-flow.ts";
 
@@ -361,36 +362,33 @@ describe("a token of a refresh", () => {
 });
 
 describe("an isolate whose copy of the client is older than a change", () => {
-  const refreshIn = async (
-    other: ReturnType<typeof isolate>,
-    { clientId, clientSecret = "" }: { clientId: string; clientSecret: string | undefined },
-    token: string,
-  ): Promise<Tokens> => {
-    const response = await other.fetch("/oauth2/v1/token", {
+  const refreshIn = (other: Isolate, { clientId, clientSecret = "" }: FlowClient, token: string): Promise<Response> =>
+    other.fetch("/oauth2/v1/token", {
       method: "POST",
       headers: { authorization: basic({ clientId, clientSecret }) },
       body: new URLSearchParams({ grant_type: "refresh_token", refresh_token: token }),
     });
-    return expectJson<Tokens>(response, 200);
-  };
 
   it("still takes a secret that leaked and was replaced, and what it gives is void from the start", async () => {
     const flow = await makeFlow();
     const { refresh_token } = await signIn(flow);
     const other = isolate();
-    expect(await isLiving((await refreshIn(other, flow.client, refresh_token)).access_token)).toBe(true);
+    // The client is read for this, and its tenant is not.
+    expect((await refreshIn(other, flow.client, "unknown")).status).toBe(400);
     await put(`clients/${flow.client.clientId}`, registration(flow.tenant, { clientSecret: "x".repeat(40) }));
-    expect(await isLiving((await refreshIn(other, flow.client, refresh_token)).access_token)).toBe(false);
+    const tokens = await expectJson<Tokens>(await refreshIn(other, flow.client, refresh_token), 200);
+    expect(await isLiving(tokens.access_token)).toBe(false);
   });
 
   it("gives a user who signed in by a new password tokens that are good at once", async () => {
     const flow = await makeFlow();
     const before = await signIn(flow);
     const other = isolate();
-    await refreshIn(other, flow.client, before.refresh_token);
+    expect((await refreshIn(other, flow.client, before.refresh_token)).status).toBe(200);
     await put(`users/${flow.email}`, { password: "another-password-1" });
     const after = await signIn(flow, { authorization: { authenticatedAtMs: Date.now() + 5 } });
-    expect(await isLiving((await refreshIn(other, flow.client, after.refresh_token)).access_token)).toBe(true);
+    const tokens = await expectJson<Tokens>(await refreshIn(other, flow.client, after.refresh_token), 200);
+    expect(await isLiving(tokens.access_token)).toBe(true);
     expect(await isLiving(before.access_token)).toBe(false);
   });
 });
