@@ -16,9 +16,13 @@ export interface Bundle {
   readonly gzipBytes: number;
 }
 
-/** Bundles the Worker as `wrangler deploy` would, offline. A source that does not bundle throws with wrangler's words. */
-export async function bundleWorker(outDir: string, options: { minify: boolean }): Promise<Bundle> {
-  await wrangler(["deploy", "--dry-run", "--outdir", outDir, `--minify=${options.minify}`]);
+/**
+ * Bundles the Worker as `wrangler deploy` would, offline. A source that does not bundle throws with wrangler's words.
+ * `config`: of another Worker, whose main file is named `worker.ts` too; relative to the checkout.
+ */
+export async function bundleWorker(outDir: string, options: { minify: boolean; config?: string }): Promise<Bundle> {
+  const { minify, config = "wrangler.toml" } = options;
+  await wrangler(["deploy", "--dry-run", "--outdir", outDir, `--minify=${minify}`, "--config", config]);
   const path = join(outDir, "worker.js");
   const bytes = readFileSync(path);
   return { path, sizeBytes: bytes.length, gzipBytes: gzipSync(bytes, { level: 9 }).length };

@@ -1,8 +1,8 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { unstable_getMiniflareWorkerOptions as readWorkerOptions } from "wrangler";
-import { bundleWorker } from "./bundle.ts";
+import { bundleWorker, type Bundle } from "./bundle.ts";
 import { ROOT } from "./root.ts";
 import { type Settings } from "./settings.ts";
 import { UserError } from "./user-error.ts";
@@ -11,24 +11,32 @@ import { UserError } from "./user-error.ts";
 const WORKER = "plinth";
 const MINUTE_MS = 60_000;
 
-/**
- * The Worker in the Workers runtime, on its own port, with its state on disk. The port belongs to the runtime itself:
- * requests do not pass Miniflare's entry or Node, which is what makes it quick.
- */
-export async function serve(settings: Settings): Promise<Miniflare> {
-  const { stateDir, host, port, vars } = settings;
-  const bundle = await bundleWorker(join(stateDir, "bundle"), { minify: false });
+/** The platform in the Workers runtime, on its own port, with its state on disk. */
+export async function serve({ vars, ...place }: Place & Pick<Settings, "vars">): Promise<Miniflare> {
+  const bundle = await bundleWorker(join(place.stateDir, "bundle"), { minify: false });
   const { workerOptions } = readWorkerOptions(join(ROOT, "wrangler.toml"));
+  return startRuntime({ ...workerOptions, name: WORKER, bindings: { ...vars } }, bundle, place);
+}
+
+type Place = Pick<Settings, "host" | "port" | "stateDir">;
+
+/**
+ * One bundled Worker in a runtime of its own. The port belongs to the runtime itself: requests do not pass Miniflare's
+ * entry or Node, which is what makes it quick.
+ */
+export async function startRuntime(
+  worker: Record<string, unknown> & { readonly name: string },
+  bundle: Bundle,
+  { stateDir, host, port }: Place,
+): Promise<Miniflare> {
   // A small young generation: pauses of milliseconds instead of tens of them, at the same throughput.
   process.env["MINIFLARE_WORKERD_V8_FLAGS"] ??= "--max-semi-space-size=1";
   const server = new Miniflare(
     convertV4MiniflareOptions({
       workers: [
         {
-          ...workerOptions,
-          name: WORKER,
-          bindings: { ...vars },
-          modulesRoot: join(stateDir, "bundle"),
+          ...worker,
+          modulesRoot: dirname(bundle.path),
           modules: [{ type: "ESModule", path: bundle.path }],
           unsafeDirectSockets: [{ host, port }],
         },

@@ -1,11 +1,11 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readDevVars } from "../../../scripts/lib/dev-vars.ts";
+import { freePort as freePortOf } from "../../../scripts/lib/free-port.ts";
 import { ROOT } from "../../../scripts/lib/root.ts";
 
 /** Nothing of the caller's environment may decide a test. */
@@ -80,14 +80,7 @@ export function living(group: number): string[] {
 
 export const newStateDir = (): string => mkdtempSync(join(tmpdir(), "plinth-state-"));
 
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, "close");
-  return port;
-}
+export const freePort = (): Promise<number> => freePortOf("127.0.0.1");
 
 /** A secret that the first start made. */
 export const localSecret = (name: string): string => readDevVars(join(ROOT, ".dev.vars"))[name] ?? "";

@@ -1,0 +1,38 @@
+/** What a server module gets from the bench that starts it. */
+export interface Place {
+  readonly host: string;
+  readonly port: number;
+  /** An empty directory of its own. */
+  readonly stateDir: string;
+}
+
+export interface Offered {
+  /** Told to the bench; JSON. */
+  readonly facts?: object;
+  stop(): Promise<unknown>;
+}
+
+/**
+ * The life of a server process: it starts, says so, and ends when the bench asks (SIGTERM) or is gone (the channel
+ * closes).
+ */
+export async function offer(start: (place: Place) => Promise<Offered>): Promise<void> {
+  const { BENCH_HOST: host = "", BENCH_PORT: port = "", BENCH_STATE_DIR: stateDir = "" } = process.env;
+  let offered: Offered | undefined;
+  const stop = async (): Promise<void> => {
+    await offered?.stop().catch(() => undefined);
+    process.exit(0);
+  };
+  const listen = (): void => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+      process.removeAllListeners(signal);
+      process.on(signal, () => void stop());
+    }
+  };
+  listen();
+  process.once("disconnect", () => void stop());
+  offered = await start({ host, port: Number(port), stateDir });
+  // Miniflare puts handlers of its own in place, which would leave the runtime's process unwaited-for.
+  listen();
+  process.send?.(offered.facts ?? {});
+}

@@ -1,0 +1,102 @@
+import type { Bench, Measure, Ratio } from "./bench.ts";
+import type { Machine } from "./machine.ts";
+import type { Sample } from "./run.ts";
+import { figure, type Figure } from "./statistics.ts";
+
+/** A bench's outcome, over its rounds. `--json` prints it as it is. */
+export interface Report {
+  readonly bench: string;
+  readonly machine: Machine;
+  readonly seconds: number;
+  readonly rounds: number;
+  readonly connections: number;
+  readonly results: readonly Result[];
+  readonly ratios: readonly RatioResult[];
+}
+
+export interface Result {
+  readonly operation: string;
+  readonly subject: string;
+  readonly requests: number;
+  readonly requestsPerSec: Figure;
+  readonly p50Ms: Figure;
+  readonly p99Ms: Figure;
+  readonly requestsPerCpuSec: Figure | undefined;
+  readonly cpuMicrosPerRequest: number | undefined;
+  readonly serverBusy: number | undefined;
+  readonly generatorBusy: number;
+}
+
+export interface RatioResult {
+  readonly operation: string;
+  readonly of: string;
+  readonly to: string;
+  /** Of the same round's measurements. */
+  readonly requestsPerSec: Figure;
+  readonly requestsPerCpuSec: Figure | undefined;
+  readonly mark: { readonly measure: Measure; readonly atLeast: number; readonly reached: boolean } | undefined;
+}
+
+export function makeReport(
+  name: string,
+  bench: Bench,
+  machine: Machine,
+  { seconds, rounds, connections }: { seconds: number; rounds: number; connections: number },
+  samples: readonly Sample[],
+): Report {
+  const results = bench.operations.flatMap((operation) =>
+    bench.subjects.flatMap((subject) => {
+      const own = samplesOf(samples, operation.id, subject.id);
+      return own.length === 0 ? [] : [summarize(own)];
+    }),
+  );
+  const ratios = bench.ratios.flatMap((ratio) => compareRounds(ratio, samples) ?? []);
+  return { bench: name, machine, seconds, rounds, connections, results, ratios };
+}
+
+const samplesOf = (samples: readonly Sample[], operation: string, subject: string): Sample[] =>
+  samples.filter((sample) => sample.operation === operation && sample.subject === subject);
+
+function summarize(samples: readonly Sample[]): Result {
+  const [{ operation, subject }] = samples as [Sample];
+  const of = (pick: (sample: Sample) => number | undefined) => figure(samples.map(pick));
+  const requestsPerCpuSec = of((sample) => sample.requestsPerCpuSec);
+  return {
+    operation,
+    subject,
+    requests: samples.reduce((sum, sample) => sum + sample.requests, 0),
+    requestsPerSec: of((sample) => sample.requestsPerSec)!,
+    p50Ms: of((sample) => sample.p50Ms)!,
+    p99Ms: of((sample) => sample.p99Ms)!,
+    requestsPerCpuSec,
+    cpuMicrosPerRequest: requestsPerCpuSec === undefined ? undefined : 1_000_000 / requestsPerCpuSec.median,
+    serverBusy: of((sample) => sample.serverBusy)?.median,
+    generatorBusy: of((sample) => sample.generatorBusy)!.median,
+  };
+}
+
+/** Round against the same round, so that a slow minute of the machine counts for both. */
+function compareRounds({ operation, of, to, mark }: Ratio, samples: readonly Sample[]): RatioResult | undefined {
+  const left = samplesOf(samples, operation, of);
+  const right = samplesOf(samples, operation, to);
+  const by = (measure: Measure) =>
+    figure(
+      left.map((sample) => {
+        const above = sample[measure];
+        const below = right.find(({ round }) => round === sample.round)?.[measure];
+        return above === undefined || below === undefined ? undefined : above / below;
+      }),
+    );
+  const requestsPerSec = by("requestsPerSec");
+  if (requestsPerSec === undefined) return undefined;
+  const requestsPerCpuSec = by("requestsPerCpuSec");
+  const value = { requestsPerSec, requestsPerCpuSec }[mark?.measure ?? "requestsPerSec"];
+  return {
+    operation,
+    of,
+    to,
+    requestsPerSec,
+    requestsPerCpuSec,
+    mark: mark === undefined || value === undefined ? undefined : { ...mark, reached: value.median >= mark.atLeast },
+  };
+}

@@ -1,0 +1,92 @@
+import { jwtVerify, SignJWT } from "jose";
+
+/**
+ * What the platform is measured against: a Worker that signs a token for whoever asks, and one check of a signature for
+ * the operations on tokens (below `/d1` behind one statement of D1's). No router, no clients, no scopes, no storage, no log: what is left is the runtime, the form,
+ * the signature and the JSON. The token has the claims of the platform's own.
+ */
+const LIFETIME_SEC = 3600;
+const SCOPE =
+  "plat.tenant=bench plat.media_admin plat.media_manage plat.media_view plat.pubsub.topic=* plat.pubsub_publish";
+
+let keys: CryptoKeyPair | undefined;
+
+async function theKeys(): Promise<CryptoKeyPair> {
+  keys ??= (await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, false, [
+    "sign",
+    "verify",
+  ])) as CryptoKeyPair;
+  return keys;
+}
+
+export default {
+  async fetch(request, env) {
+    const url = new URL(request.url);
+    const withD1 = url.pathname.startsWith("/d1/");
+    if (withD1) await env.DB.prepare("SELECT ?1 AS now").bind(Date.now()).all();
+    switch (withD1 ? url.pathname.slice("/d1".length) : url.pathname) {
+      case "/token":
+        return token(url.origin, new URLSearchParams(await request.text()));
+      case "/tokeninfo":
+        return tokenInfo(await verify(url.searchParams.get("access_token") ?? ""));
+      case "/introspect":
+        return introspect(await verify(new URLSearchParams(await request.text()).get("token") ?? ""));
+      case "/userinfo":
+        return userInfo(await verify(request.headers.get("authorization")?.slice("Bearer ".length) ?? ""));
+      default:
+        return new Response(null, { status: 404 });
+    }
+  },
+} satisfies ExportedHandler<{ readonly DB: D1Database }>;
+
+async function token(origin: string, form: URLSearchParams): Promise<Response> {
+  if (form.get("grant_type") !== "client_credentials") return new Response(null, { status: 400 });
+  const { privateKey } = await theKeys();
+  const nowSec = Math.floor(Date.now() / 1000);
+  const id = crypto.randomUUID();
+  const signed = await new SignJWT({
+    client_id: "bench.client",
+    client_name: "bench.client",
+    client_auth: true,
+    tenant: "bench",
+    tenant_explicit: false,
+    org: "",
+    user: "",
+    scope: SCOPE,
+    gid: id,
+    sid: id,
+    asof: nowSec,
+  })
+    .setProtectedHeader({ alg: "ES256", typ: "at+jwt", kid: "a-key-of-16-char" })
+    .setIssuer(`${origin}/oauth2/v1`)
+    .setAudience(origin)
+    .setSubject("bench.client")
+    .setJti(id)
+    .setIssuedAt(nowSec)
+    .setExpirationTime(nowSec + LIFETIME_SEC)
+    .sign(privateKey);
+  return Response.json({ token_type: "Bearer", access_token: signed, expires_in: LIFETIME_SEC, scope: SCOPE });
+}
+
+interface Claims {
+  client_id: string;
+  tenant: string;
+  scope: string;
+  sub: string;
+  exp: number;
+  iat: number;
+}
+
+async function verify(given: string): Promise<Claims> {
+  const { publicKey } = await theKeys();
+  const { payload } = await jwtVerify<Claims>(given, publicKey, { algorithms: ["ES256"], typ: "at+jwt" });
+  return payload;
+}
+
+const tokenInfo = ({ client_id: clientId, tenant, scope }: Claims): Response =>
+  Response.json({ scopes: scope.split(" "), tenant, clientId });
+
+const introspect = ({ client_id, scope, sub, exp, iat }: Claims): Response =>
+  Response.json({ active: true, scope, client_id, token_type: "Bearer", exp, iat, sub });
+
+const userInfo = ({ sub }: Claims): Response => Response.json({ sub });

@@ -1,0 +1,161 @@
+import type { Bench, ServerModule } from "../lib/bench.ts";
+import { ask, basic, exchange, type Exchange, type ExchangeInit } from "../lib/exchange.ts";
+import { signInAsOperator } from "../lib/operator.ts";
+import type { Server } from "../lib/server.ts";
+
+const PLINTH: ServerModule = { id: "plinth", module: "bench/lib/platform-server.ts" };
+const BARE: ServerModule = { id: "bare", module: "bench/oauth/bare/server.ts" };
+const OIDC_PROVIDER: ServerModule = { id: "oidc-provider", module: "bench/oauth/oidc-provider-server.ts" };
+
+/**
+ * Tokens and questions about tokens: the platform, a bare Worker that only signs and verifies (bare/worker.ts), and
+ * `oidc-provider` with opaque tokens in memory and with JWTs. All clients authenticate by HTTP Basic, all JWTs are
+ * signed with ES256. (oidc-provider introspects and answers `/userinfo` for opaque tokens alone.)
+ */
+export const oauthBench: Bench = {
+  summary: "tokens, token information, introspection, user information; against oidc-provider and a bare Worker",
+  operations: [
+    { id: "tokens", label: "client_credentials token" },
+    { id: "tokeninfo", label: "tokeninfo" },
+    { id: "introspection", label: "introspection" },
+    { id: "userinfo", label: "userinfo" },
+  ],
+  subjects: [
+    { id: "plinth", label: "Plinth", server: PLINTH, setUp: setUpPlinth },
+    { id: "bare", label: "bare Worker", server: BARE, setUp: setUpBare },
+    { id: "bare-d1", label: "bare Worker, one D1 statement", server: BARE, setUp: setUpBareWithD1 },
+    { id: "oidc-opaque", label: "oidc-provider, opaque", server: OIDC_PROVIDER, setUp: setUpOpaque },
+    { id: "oidc-jwt", label: "oidc-provider, JWT", server: OIDC_PROVIDER, setUp: setUpJwt },
+  ],
+  ratios: [
+    { operation: "tokens", of: "plinth", to: "bare", mark: { measure: "requestsPerSec", atLeast: 0.7 } },
+    { operation: "tokens", of: "plinth", to: "oidc-jwt", mark: { measure: "requestsPerCpuSec", atLeast: 1 } },
+    { operation: "tokens", of: "plinth", to: "oidc-opaque" },
+    { operation: "tokeninfo", of: "plinth", to: "bare-d1" },
+    { operation: "introspection", of: "plinth", to: "bare-d1" },
+    { operation: "introspection", of: "plinth", to: "oidc-opaque" },
+    { operation: "userinfo", of: "plinth", to: "bare-d1" },
+    { operation: "userinfo", of: "plinth", to: "oidc-opaque" },
+  ],
+};
+
+type Request = Omit<ExchangeInit, "host">;
+type Exchanges = Readonly<Record<string, () => Promise<Exchange>>>;
+
+async function setUpPlinth(server: Server): Promise<Exchanges> {
+  const { platform, put } = await signInAsOperator(server);
+  const prefix = `${server.facts.pathPrefix as string}/oauth2/v1`;
+  const scopes = ["pubsub_publish", "pubsub.topic=*", "media_view", "media_manage", "media_admin"];
+  const listed = scopes.map((scope) => `${platform}.${scope}`);
+  await put("organizations/bench", { name: "Bench" });
+  await put("tenants/bench", { organization: "bench", name: "Bench" });
+  await put("tenants/bench/subscriptions/platform", {});
+  await put("roles/bench", { scopes: listed });
+  const user = { username: "ada@bench.example", password: "a long password for a bench" };
+  await put(`users/${user.username}`, { name: "Ada", password: user.password });
+  await put(`tenants/bench/members/${user.username}`, { roles: ["bench"] });
+  const { clientSecret } = await put("clients/bench.client", {
+    tenant: "bench",
+    confidential: true,
+    redirectUris: [],
+    postLogoutRedirectUris: [],
+    grantTypes: ["client_credentials", "password"],
+    scopes: listed,
+  });
+  const authorization = basic("bench.client", clientSecret);
+  const tokens = tokenRequest(`${prefix}/token`, authorization);
+  const forUser = { grant_type: "password", [`${platform}_id_provider`]: "legacy_idp", ...user };
+  return {
+    tokens: fixed(server, tokens),
+    tokeninfo: onToken(server, tokens, (token) => tokenInfoRequest(`${prefix}/tokeninfo`, token)),
+    introspection: onToken(server, tokens, (token) =>
+      introspectionRequest(`${prefix}/introspect`, authorization, token),
+    ),
+    userinfo: onToken(server, { ...tokens, form: forUser }, (token) =>
+      userInfoRequest(`${prefix}/userinfo`, token, user.username),
+    ),
+  };
+}
+
+async function setUpBare(server: Server): Promise<Exchanges> {
+  return { tokens: fixed(server, bareTokens), ...bareQuestions(server, "") };
+}
+
+/** Who answers about a token has to ask whether it was revoked: the platform asks D1 every time. */
+async function setUpBareWithD1(server: Server): Promise<Exchanges> {
+  return bareQuestions(server, "/d1");
+}
+
+const bareAuthorization = basic("bench.client", "a-secret-that-nobody-checks-of-43-characters");
+const bareTokens = tokenRequest("/token", bareAuthorization);
+
+const bareQuestions = (server: Server, prefix: string): Exchanges => ({
+  tokeninfo: onToken(server, bareTokens, (token) => tokenInfoRequest(`${prefix}/tokeninfo`, token)),
+  introspection: onToken(server, bareTokens, (token) =>
+    introspectionRequest(`${prefix}/introspect`, bareAuthorization, token),
+  ),
+  userinfo: onToken(server, bareTokens, (token) => userInfoRequest(`${prefix}/userinfo`, token, "bench.client")),
+});
+
+async function setUpOpaque(server: Server): Promise<Exchanges> {
+  const { clientId, clientSecret, scope, email } = server.facts;
+  const authorization = basic(clientId, clientSecret);
+  const tokens = tokenRequest("/token", authorization, { scope });
+  const userToken: Request = { method: "GET", path: "/bench/user-token", holds: hasToken };
+  return {
+    tokens: fixed(server, tokens),
+    introspection: onToken(server, tokens, (token) =>
+      introspectionRequest("/token/introspection", authorization, token),
+    ),
+    userinfo: onToken(server, userToken, (token) => userInfoRequest("/me", token, email)),
+  };
+}
+
+async function setUpJwt(server: Server): Promise<Exchanges> {
+  const { clientId, clientSecret, scope, resource } = server.facts;
+  return { tokens: fixed(server, tokenRequest("/token", basic(clientId, clientSecret), { scope, resource })) };
+}
+
+// --- requests
+
+function hasToken(body: any): boolean {
+  return typeof body.access_token === "string";
+}
+
+function tokenRequest(path: string, authorization: string, more: Record<string, string> = {}): Request {
+  const form = { grant_type: "client_credentials", ...more };
+  return { method: "POST", path, headers: { authorization }, form, holds: hasToken };
+}
+
+const tokenInfoRequest = (path: string, token: string): Request => ({
+  method: "GET",
+  path: `${path}?access_token=${token}`,
+  holds: (body) => body.clientId === "bench.client",
+});
+
+const introspectionRequest = (path: string, authorization: string, token: string): Request => ({
+  method: "POST",
+  path,
+  headers: { authorization },
+  form: { token },
+  holds: (body) => body.active === true,
+});
+
+const userInfoRequest = (path: string, token: string, sub: string): Request => ({
+  method: "GET",
+  path,
+  headers: { authorization: `Bearer ${token}` },
+  holds: (body) => body.sub === sub,
+});
+
+const fixed = (server: Server, request: Request) => async (): Promise<Exchange> =>
+  exchange({ ...request, host: hostOf(server) });
+
+/** A request about a token that is fetched just before. */
+const onToken =
+  (server: Server, tokens: Request, request: (token: string) => Request) => async (): Promise<Exchange> => {
+    const { access_token: token } = await ask(server.origin, tokens);
+    return exchange({ ...request(token), host: hostOf(server) });
+  };
+
+const hostOf = ({ host, port }: Server): string => `${host}:${port}`;

@@ -1,0 +1,116 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import type { Bench } from "../bench/lib/bench.ts";
+import { describeMachine } from "../bench/lib/machine.ts";
+import { chooseCores } from "../bench/lib/processor.ts";
+import { makeReport } from "../bench/lib/report.ts";
+import { renderMarkdown, renderText } from "../bench/lib/report-text.ts";
+import { runBench } from "../bench/lib/run.ts";
+import { oauthBench } from "../bench/oauth/bench.ts";
+import { ROOT } from "./lib/root.ts";
+import { paint } from "./lib/terminal.ts";
+import { failWith, UserError } from "./lib/user-error.ts";
+
+const BENCHES: Readonly<Record<string, Bench>> = { oauth: oauthBench };
+
+const HELP = `npm run bench -- <bench> [options]    what the platform costs, next to others, on this machine
+
+${Object.entries(BENCHES)
+  .map(([name, { summary }]) => `  ${name.padEnd(16)}${summary}`)
+  .join("\n")}
+
+  --only <ids>    some of the operations, separated by commas
+  --seconds <n>   of one measurement (default 3)
+  --rounds <n>    each measures every subject once, in turn (default 5)
+  --connections <n>   (default 16)
+  --json          prints the report as JSON
+  --out <dir>     where <bench>.md and <bench>.json are written (default bench/out)
+
+Ends with 0 whatever the numbers are, with 1 when an answer is not what it must be.
+`;
+
+interface Arguments {
+  readonly name: string;
+  readonly bench: Bench;
+  readonly seconds: number;
+  readonly rounds: number;
+  readonly connections: number;
+  readonly only: readonly string[] | undefined;
+  readonly json: boolean;
+  readonly out: string;
+}
+
+/** Undefined: no bench is named, so what there is is listed. */
+function readArguments(): Arguments | undefined {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      only: { type: "string" },
+      seconds: { type: "string", default: "3" },
+      rounds: { type: "string", default: "5" },
+      connections: { type: "string", default: "16" },
+      out: { type: "string", default: join(ROOT, "bench", "out") },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  const [name] = positionals;
+  if (name === undefined || values.help) return undefined;
+  const bench = Object.hasOwn(BENCHES, name) ? BENCHES[name] : undefined;
+  if (bench === undefined) throw new UserError(`There is no bench ${name}.\n\n${HELP}`);
+  const only = values.only?.split(",");
+  const ids = bench.operations.map(({ id }) => id);
+  const unknown = only?.find((id) => !ids.includes(id));
+  if (unknown !== undefined) throw new UserError(`${name} has no operation ${unknown}; it has ${ids.join(", ")}.`);
+  const { json, out } = values;
+  const rounds = whole(values.rounds, "--rounds");
+  const connections = whole(values.connections, "--connections");
+  return { name, bench, only, json, out, rounds, connections, seconds: positive(values.seconds, "--seconds") };
+}
+
+function positive(text: string, option: string): number {
+  const value = Number(text);
+  if (!(value > 0 && value <= 3_600)) throw new UserError(`${option} must be a number above 0, not ${text}`);
+  return value;
+}
+
+function whole(text: string, option: string): number {
+  const value = positive(text, option);
+  if (!Number.isInteger(value)) throw new UserError(`${option} must be a whole number, not ${text}`);
+  return value;
+}
+
+const stopping = new AbortController();
+/** As shells say that Ctrl-C ended something. */
+const STOPPED_CODE = 130;
+
+async function main(): Promise<void> {
+  const given = readArguments();
+  if (given === undefined) return console.log(HELP);
+  const { name, bench, json, out } = given;
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stopping.abort());
+
+  const cores = chooseCores();
+  const machine = describeMachine(cores);
+  const samples = await runBench(bench, { ...given, cores, stopping: stopping.signal, progress });
+  progress("");
+  const report = makeReport(name, bench, machine, given, samples);
+  mkdirSync(out, { recursive: true });
+  writeFileSync(join(out, `${name}.md`), renderMarkdown(report, bench));
+  writeFileSync(join(out, `${name}.json`), `${JSON.stringify(report, null, 2)}\n`);
+  console.log(json ? JSON.stringify(report, null, 2) : renderText(report, bench));
+}
+
+/** One line that is written over, for people alone. */
+function progress(line: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[2K${paint.dim(line)}`);
+}
+
+try {
+  await main();
+} catch (error) {
+  if (!stopping.signal.aborted) failWith(error);
+  console.error("\nstopped");
+  process.exitCode = STOPPED_CODE;
+}

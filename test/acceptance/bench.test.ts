@@ -1,0 +1,85 @@
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import type { Report } from "../../bench/lib/report.ts";
+import { oauthBench } from "../../bench/oauth/bench.ts";
+import { npm } from "./support/platform-process.ts";
+
+/** The benches run; what they measure decides nothing here. */
+const out = mkdtempSync(join(tmpdir(), "plinth-bench-test-"));
+
+afterAll(() => rmSync(out, { recursive: true, force: true }));
+
+/** Processes that run in an environment with this variable, so every descendant of who was started with it. */
+function processesWith(variable: string): string[] {
+  return readdirSync("/proc").flatMap((pid) => {
+    try {
+      const isOurs = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").includes(variable);
+      return isOurs ? [readFileSync(`/proc/${pid}/comm`, "utf8").trim()] : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+describe("npm run bench", () => {
+  test("lists the benches", async () => {
+    const bench = npm("bench", {});
+    expect(await bench.ended).toBe(0);
+    expect(bench.output()).toContain(`oauth           ${oauthBench.summary}`);
+  });
+
+  test("says what it does not know", async () => {
+    const bench = npm("bench", {}, ["--", "oauth", "--only", "tokens,coffee"]);
+    expect(await bench.ended).toBe(1);
+    expect(bench.output()).toContain("oauth has no operation coffee");
+  });
+
+  test("oauth: every subject at every operation that it has, and the ratios", async () => {
+    const mark = randomUUID();
+    const options = ["--json", "--seconds", "0.1", "--rounds", "1", "--out", out];
+    const bench = npm("bench", { BENCH_TEST: mark }, ["--", "oauth", ...options]);
+    expect(await bench.ended, bench.output()).toBe(0);
+    expect(processesWith(`BENCH_TEST=${mark}`)).toEqual([]);
+
+    const written = readFileSync(join(out, "oauth.json"), "utf8");
+    expect(bench.output()).toContain(written);
+    const report = JSON.parse(written) as Report;
+    const measured = report.results.map(({ operation, subject }) => `${operation} ${subject}`);
+    const questions = ["tokeninfo", "introspection", "userinfo"];
+    expect(measured.toSorted()).toEqual(
+      [
+        ...["plinth", "bare", "oidc-opaque", "oidc-jwt"].map((subject) => `tokens ${subject}`),
+        ...questions.flatMap((question) => ["plinth", "bare", "bare-d1"].map((subject) => `${question} ${subject}`)),
+        "introspection oidc-opaque",
+        "userinfo oidc-opaque",
+      ].toSorted(),
+    );
+    for (const result of report.results) {
+      const { requestsPerSec, p50Ms, p99Ms, cpuMicrosPerRequest } = result;
+      for (const value of [requestsPerSec.median, p50Ms.median, p99Ms.median, cpuMicrosPerRequest])
+        expect(value, JSON.stringify(result)).toBeGreaterThan(0);
+      expect(p99Ms.median).toBeGreaterThanOrEqual(p50Ms.median);
+    }
+    expect(report.ratios).toHaveLength(oauthBench.ratios.length);
+    for (const { requestsPerSec, mark: asked } of report.ratios) {
+      expect(requestsPerSec.median).toBeGreaterThan(0);
+      if (asked !== undefined) expect(asked.reached).toBeTypeOf("boolean");
+    }
+    expect(report.ratios.filter((ratio) => ratio.mark !== undefined)).toHaveLength(2);
+    const table = readFileSync(join(out, "oauth.md"), "utf8");
+    for (const { label } of oauthBench.subjects) expect(table).toContain(`| ${label} |`);
+  });
+
+  test("Ctrl-C leaves no process", async () => {
+    const mark = `BENCH_TEST=${randomUUID()}`;
+    const bench = npm("bench", { BENCH_TEST: mark.slice("BENCH_TEST=".length) }, ["--", "oauth", "--out", out]);
+    await expect.poll(() => processesWith(mark), { timeout: 20_000 }).toContain("workerd");
+    process.kill(-(bench.child.pid ?? expect.fail("npm has no pid")), "SIGINT");
+    expect(await bench.ended).not.toBe(0);
+    await expect.poll(() => processesWith(mark), { timeout: 5_000 }).toEqual([]);
+    expect(bench.output()).toContain("stopped");
+  });
+});
