@@ -1,8 +1,6 @@
 import { env } from "cloudflare:workers";
-import { decodeProtectedHeader, decodeJwt, exportJWK, SignJWT } from "jose";
+import { decodeJwt, exportJWK, SignJWT } from "jose";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { systemRandom } from "../../src/platform/random.ts";
-import { createSealer, parseSealKeys } from "../../src/platform/seal.ts";
 import { isolate, type Isolate } from "../support/isolate.ts";
 import {
   basic,
@@ -206,21 +204,5 @@ describe("keys beside the one that signs", () => {
     expect(keys.map((key) => key.kid)).toContain("ed-1");
     const forged = new SignJWT(decodeJwt(token)).setProtectedHeader({ alg: "Ed25519", kid: "ed-1", typ: "at+jwt" });
     expect(await isValid(await forged.sign(pair.privateKey))).toBe(false);
-  });
-
-  it("a token of our own key that is no access token is not taken", async () => {
-    const token = await tokenFor(await makeClient());
-    const { kid } = decodeProtectedHeader(token);
-    const sealed = await env.DB.prepare("SELECT sealed_private_jwk FROM signing_key WHERE kid = ?")
-      .bind(kid)
-      .first<string>("sealed_private_jwk");
-    const keys = parseSealKeys(env.SEAL_KEYS);
-    if (!keys.ok) throw new Error("SEAL_KEYS of the tests parse");
-    const jwk = JSON.parse((await createSealer(keys.value, systemRandom).open(sealed!, `signing_key:${kid}`))!);
-    const key = await crypto.subtle.importKey("jwk", jwk, { name: "ECDSA", namedCurve: "P-256" }, false, ["sign"]);
-    const signed = (typ: string) =>
-      new SignJWT(decodeJwt(token)).setProtectedHeader({ alg: "ES256", kid: kid!, typ }).sign(key);
-    expect(await isValid(await signed("at+jwt"))).toBe(true);
-    expect(await isValid(await signed("JWT"))).toBe(false);
   });
 });

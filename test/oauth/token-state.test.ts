@@ -1,17 +1,7 @@
 import { env } from "cloudflare:workers";
-import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, SignJWT, type JWK } from "jose";
+import { decodeJwt } from "jose";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import {
-  basic,
-  call,
-  expectJson,
-  makeClient,
-  makeTenant,
-  OPERATOR,
-  ORIGIN,
-  put,
-  tokenFor,
-} from "../support/platform.ts";
+import { basic, call, expectJson, makeClient, makeTenant, ORIGIN, put, tokenFor } from "../support/platform.ts";
 
 const info = (token: string, more = "") =>
   call(`/oauth2/v1/tokeninfo?access_token=${encodeURIComponent(token)}${more}`);
@@ -101,28 +91,6 @@ describe("a token", () => {
       type: "insufficient_credentials",
       message: "The access token has expired.",
     });
-  });
-
-  it("is not taken when another key signed it, or no key", async () => {
-    const token = await tokenFor(OPERATOR);
-    const header = decodeProtectedHeader(token) as { alg: string; kid: string };
-    const payload = decodeJwt(token);
-    const foreign = await generateKeyPair("ES256");
-    const published = (await expectJson<{ keys: JWK[] }>(await call("/oauth2/v1/jwks"), 200)).keys[0]!;
-    const hmac = new TextEncoder().encode(JSON.stringify(published));
-    const forged = [
-      await new SignJWT(payload).setProtectedHeader(header).sign(foreign.privateKey),
-      await new SignJWT(payload)
-        .setProtectedHeader({ ...header, jwk: await exportJWK(foreign.publicKey) })
-        .sign(foreign.privateKey),
-      await new SignJWT(payload).setProtectedHeader({ ...header, alg: "HS256" }).sign(hmac),
-      `${btoa(JSON.stringify({ ...header, alg: "none" })).replace(/=+$/, "")}.${token.split(".")[1]}.`,
-    ];
-    for (const text of forged) {
-      expect((await info(text)).status).toBe(400);
-      expect((await call("/admin/v1/roles", { token: text })).status).toBe(401);
-    }
-    expect((await call("/admin/v1/roles", { token })).status).toBe(200);
   });
 });
 
