@@ -102,6 +102,14 @@ export class Browser {
 
 const site = (from: From): Record<string, string> => (from === undefined ? {} : { "sec-fetch-site": from });
 
+/** A request as an isolate of a test's own takes it. */
+export const toInit = ({ method, headers, form }: Parameters<Send>[1]): RequestInit => ({
+  method,
+  headers: new Headers(headers),
+  redirect: "manual",
+  ...(form === undefined ? {} : { body: form }),
+});
+
 /** The parameters of an address: of its query, and of its fragment. */
 export function landed(visit: Visit): { at: string; query: URLSearchParams; fragment: URLSearchParams } {
   if (visit.location === undefined) throw new Error(`expected a redirect, got ${visit.status} ${visit.html}`);
