@@ -31,13 +31,14 @@ export const topicRoutes = (room: EventsRoom): Route[] => [
     summary: "List the topics that the caller owns or may consume",
     access: anyToken("the list holds what the caller may see"),
     paged: true,
-    handle: async (call) => {
-      const visible = room.access.visible(call.principal);
-      await makeWithin(room.directory, room.ownTopics, visible, call.nowMs);
-      const page = await room.store.list(visible, call.paging);
-      const topics = page.items.map((topic) => topicView(topic, topicUrl(call.url, topic)));
-      return json(200, topics, { link: pageLinks(call.url, call.paging, page) });
-    },
+    handle: (call) =>
+      reaching(room, async () => {
+        const visible = room.access.visible(call.principal);
+        await makeWithin(room.directory, room.ownTopics, visible, call.nowMs);
+        const page = await room.store.list(visible, call.paging);
+        const topics = page.items.map((topic) => topicView(topic, topicUrl(call.url, topic)));
+        return ok(json(200, topics, { link: pageLinks(call.url, call.paging, page) }));
+      }),
   }),
   defineRoute({
     method: "GET",

@@ -2,7 +2,8 @@ import { env } from "cloudflare:workers";
 import { Hono } from "hono";
 import { expect } from "vitest";
 import { decorateDeprecated } from "../../src/events/deprecation.ts";
-import { createEvents } from "../../src/events/routes.ts";
+import type { OwnTopic } from "../../src/events/own-topics.ts";
+import { createEvents, type Events } from "../../src/events/routes.ts";
 import { createTopicStore } from "../../src/events/store.ts";
 import { consumerOf, logOf, shardFor, shardsOf } from "../../src/events/topic.ts";
 import type { Principal } from "../../src/http/auth.ts";
@@ -21,6 +22,7 @@ import { unique } from "../support/platform.ts";
 export interface EventsApp {
   call(path: string, init?: EventsCall): Promise<Response>;
   sweep(): Promise<void>;
+  readonly publish: Events["publish"];
   /** `<client id> <scope>` */
   readonly registered: Set<string>;
   /** `<client id> <tenant>` */
@@ -37,11 +39,11 @@ export interface EventsCall {
 
 export const ORIGIN = "https://events.test";
 
-export function eventsApp(bindings: typeof env = env): EventsApp {
+export function eventsApp(bindings: typeof env = env, ownTopics: readonly OwnTopic[] = []): EventsApp {
   const names = createNames("plat");
   const registered = new Set<string>();
   const actsFor = new Set<string>();
-  const { routes, sweep } = createEvents({
+  const { routes, sweep, publish } = createEvents({
     names,
     log: createLog("error"),
     random: systemRandom,
@@ -54,7 +56,7 @@ export function eventsApp(bindings: typeof env = env): EventsApp {
       listsScope: async (clientId, scope) => registered.has(`${clientId} ${scope}`),
     },
     retentionMs: 7 * 86_400_000,
-    ownTopics: [],
+    ownTopics,
   });
   const app = new Hono();
   mountServices(
@@ -80,6 +82,7 @@ export function eventsApp(bindings: typeof env = env): EventsApp {
   );
   return {
     sweep,
+    publish,
     registered,
     actsFor,
     async call(path, init = {}) {
