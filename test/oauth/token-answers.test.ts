@@ -31,6 +31,12 @@ const introspect = ({ clientId, clientSecret = "" }: Secretive, token: string): 
   call("/oauth2/v1/introspect", { form: { token }, headers: { authorization: basic({ clientId, clientSecret }) } });
 const introspected = async (by: Secretive, token: string): Promise<any> => expectJson(await introspect(by, token), 200);
 
+/** As another isolate would: this one is not told. */
+const revokeElsewhere = (token: string) =>
+  env.DB.prepare("INSERT INTO revocation (kind, key, until_ms, expires_sec) VALUES ('token', ?, ?, ?)")
+    .bind(decodeJwt(token).jti, Number.MAX_SAFE_INTEGER, 9_999_999_999)
+    .run();
+
 let flow: Flow;
 let open: Flow;
 beforeAll(async () => {
@@ -136,13 +142,8 @@ describe("POST /introspect: 200", () => {
   it("a revocation by another isolate shows at once", async () => {
     const { access_token } = await signIn(flow);
     expect((await introspected(flow.client, access_token)).active).toBe(true);
-    await env.DB.prepare(
-      "INSERT INTO revocation (kind, key, until_ms, expires_sec) VALUES ('token', ?, 9999999999999, 9999999999)",
-    )
-      .bind(decodeJwt(access_token).jti)
-      .run();
+    await revokeElsewhere(access_token);
     expect((await introspected(flow.client, access_token)).active).toBe(false);
-    expect((await call("/oauth2/v1/userinfo", { token: access_token })).status).toBe(401);
   });
 });
 
@@ -224,6 +225,13 @@ describe("/userinfo: 401", () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(nowMs + 3_601_000);
     await expectRefusal(await call(USERINFO, { token: tokens.access_token }), invalid);
+  });
+
+  it("a token that another isolate has just revoked", async () => {
+    const { access_token } = await signIn(flow);
+    expect((await call(USERINFO, { token: access_token })).status).toBe(200);
+    await revokeElsewhere(access_token);
+    await expectRefusal(await call(USERINFO, { token: access_token }), invalid);
   });
 
   it("a token without a user", async () => {
