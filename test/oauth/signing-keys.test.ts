@@ -162,7 +162,7 @@ describe("whatever is done when, by whomever", () => {
   );
   const waits = fc.constantFrom(0, SEC, 5 * MIN, 9 * MIN, 10 * MIN, 30 * MIN, HOUR, 23 * HOUR, DAY, 40 * DAY, 89 * DAY);
 
-  it("a token that lives verifies everywhere, one key signs, and few are published", async () => {
+  it("a token that lives verifies everywhere, one key signs, and few are published", { timeout: 30_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(waits, step), { minLength: 5, maxLength: 25 }), async (steps) => {
         await forgetKeys();
@@ -191,7 +191,7 @@ describe("whatever is done when, by whomever", () => {
             expect(key.signsFromMs - key.createdAtMs).toBe(DAY);
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 });
@@ -321,14 +321,15 @@ describe("signing", () => {
   it("opens a private key once an isolate, however many tokens and refreshes", async () => {
     const client = await makeClient();
     const other = isolate();
-    await other.token(client);
     const importKey = vi.spyOn(crypto.subtle, "importKey");
+    const privateKeys = () =>
+      importKey.mock.calls.filter(([format, , , , uses]) => format === "jwk" && uses[0] === "sign");
     vi.useFakeTimers({ toFake: ["Date"] });
     for (let n = 0; n < 5; n++) {
-      vi.setSystemTime(Date.now() + 5 * MIN);
       expect((await other.token(client)).status).toBe(200);
+      vi.setSystemTime(Date.now() + 5 * MIN);
     }
-    expect(importKey).not.toHaveBeenCalled();
+    expect(privateKeys()).toHaveLength(1);
     importKey.mockRestore();
   });
 });
