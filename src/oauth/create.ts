@@ -5,7 +5,8 @@
  *   GET /tokeninfo  token-info.ts        POST /revoke  revoke.ts        metadata  discovery.ts
  *   who is who      directory.ts (30 s copy of what the operator registered)
  *   who signs in    sign-in/accounts.ts → login-attempts.do.ts (the attempts of one account, by the rules of attempts.ts)
- *   what is valid   tokens/trust.ts (5 s copy of keys and revocations)
+ *   what is valid   tokens/trust.ts (5 s copy of keys and revocations), tokens/own-token.ts (how a token is read)
+ *   which key signs tokens/key-life.ts, tokens/key-rotation.ts
  *
  * An access token is valid from its issue for 3600 s. It ends early by a row in `revocation`: its own, written by
  * `/revoke` for the client that it was issued to, or one for its client, tenant or user, written by the operator
