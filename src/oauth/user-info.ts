@@ -1,5 +1,5 @@
 import { authenticate, type TokenVerifier } from "../http/auth.ts";
-import { problem, type Problem } from "../http/errors.ts";
+import { problem, problemBody } from "../http/errors.ts";
 import { defineRoute, formBody, json, open, type Answer, type Call, type Route } from "../http/route.ts";
 import { err } from "../platform/result.ts";
 import type { OAuthContext } from "./context.ts";
@@ -28,12 +28,13 @@ export function userInfoRoutes(context: OAuthContext): readonly Route[] {
 }
 
 async function userInfo(
-  { request, nowMs }: Pick<Call<unknown, unknown, unknown, undefined>, "request" | "nowMs">,
+  { request, nowMs, publicBase }: Pick<Call<unknown, unknown, unknown, undefined>, "request" | "nowMs" | "publicBase">,
   form: URLSearchParams | undefined,
   { names, verifier }: OAuthContext,
 ): Promise<Answer> {
   // A token in the body is never taken; beside one in the header it is a mistake that is told (RFC 6750 2, contract 1.2).
-  if (request.headers.has("authorization") && form?.has("access_token") === true) return twoTokens(names.platform);
+  if (request.headers.has("authorization") && form?.has("access_token") === true)
+    return twoTokens(names.platform, `${publicBase}/docs/errors`);
   const caller = await authenticate(request, strict(verifier), names, nowMs);
   if (!caller.ok) return caller.error;
   const { user } = caller.value;
@@ -47,12 +48,13 @@ const strict = (verifier: StrictVerifier): TokenVerifier => ({
   },
 });
 
-/** RFC 6750 3.1 */
-function twoTokens(realm: string): Problem {
+/** The platform's error object, with RFC 6750's word for it in the header (3.1) and in the body, where some look for it. */
+function twoTokens(realm: string, docsUrl: string): Response {
   const message = "Send the access token in the Authorization header alone.";
-  const challenge = `Bearer realm="${realm}", error="invalid_request", error_description="${message}"`;
-  return problem("validation_violation", message, {
+  const refused = problem("validation_violation", message, {
     details: [{ type: "invalid_field", field: "access_token", message }],
-    headers: { "www-authenticate": challenge },
   });
+  const body = { ...problemBody(refused, docsUrl), error: "invalid_request", error_description: message };
+  const challenge = `Bearer realm="${realm}", error="invalid_request", error_description="${message}"`;
+  return json(400, body, { "www-authenticate": challenge, "cache-control": "no-store" });
 }

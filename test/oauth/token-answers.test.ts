@@ -245,7 +245,11 @@ describe("/userinfo: 400", () => {
     const { access_token } = await signIn(flow);
     const response = await call(USERINFO, { token: access_token, form: { access_token } });
     expect(response.headers.get("www-authenticate")).toMatch(/^Bearer realm="plat", error="invalid_request"/);
-    expect(await expectJson(response, 400)).toMatchObject({ status: 400, type: "validation_violation" });
+    expect(await expectJson(response, 400)).toMatchObject({
+      status: 400,
+      type: "validation_violation",
+      error: "invalid_request",
+    });
   });
 
   it("another method: 405", async () => {

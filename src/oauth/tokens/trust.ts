@@ -171,7 +171,13 @@ export function createTrust(
     },
 
     async end(ended, beside) {
-      (await store.end(ended, beside)).forEach(remember);
+      try {
+        (await store.end(ended, beside)).forEach(remember);
+      } catch (thrown) {
+        // It may have been done.
+        trust.changedBeside();
+        throw thrown;
+      }
     },
   };
   return trust;
