@@ -91,21 +91,6 @@ describe("each kind of revocation", () => {
   });
 });
 
-describe("an end whose answer was lost", () => {
-  it("may have been done, so the next check asks D1", async () => {
-    const real = createTrustStore(env.DB);
-    const lost: TrustStore["end"] = async (ended, beside) => {
-      await real.end(ended, beside);
-      throw new Error("the answer was lost");
-    };
-    const trust = trustOver({ ...real, end: lost });
-    await trust.ensure(1_000, "recent");
-    await expect(trust.end([{ kind: "token", key: "jti", expiresSec: 9_999 }], [])).rejects.toThrow("lost");
-    await trust.ensure(1_001, "recent");
-    expect(trust.isRevoked(issued(1))).toBe(true);
-  });
-});
-
 describe("the sweep", () => {
   it("forgets what concerns no living token, and nothing else", async () => {
     const store = createTrustStore(env.DB);
@@ -166,5 +151,20 @@ describe("a clock that is set back", () => {
     expect(asked).toBe(1);
     await trust.ensure(10_000, "recent");
     expect(asked).toBe(2);
+  });
+});
+
+describe("an end whose answer was lost", () => {
+  it("may have been done, so the next check asks D1", async () => {
+    const real = createTrustStore(env.DB);
+    const lost: TrustStore["end"] = async (ended, beside) => {
+      await real.end(ended, beside);
+      throw new Error("the answer was lost");
+    };
+    const trust = trustOver({ ...real, end: lost });
+    await trust.ensure(1_000, "recent");
+    await expect(trust.end([{ kind: "token", key: "jti", expiresSec: 9_999 }], [])).rejects.toThrow("lost");
+    await trust.ensure(1_001, "recent");
+    expect(trust.isRevoked(issued(1))).toBe(true);
   });
 });
