@@ -16,8 +16,11 @@ import {
   sign,
   toClient,
 } from "./support/scripted-provider.ts";
+import { Browser as PageBrowser, landed, toInit } from "./support/browser.ts";
 import { isolate } from "./support/isolate.ts";
 import { basic, OPERATOR, ORIGIN } from "./support/platform.ts";
+import { makeApp, signInThrough, visit } from "./support/sign-in.ts";
+import { makeUser } from "./support/users.ts";
 import { codeFor, makePublicFlow, REDIRECT, VERIFIER, type Tokens } from "./oauth/user-flow.ts";
 
 /**
@@ -60,6 +63,19 @@ async function token(client: { clientId: string; clientSecret: string }): Promis
     body: "grant_type=client_credentials",
   });
   return (await (await app.fetch(request, recording, createExecutionContext())).json<any>()).access_token as string;
+}
+
+/** At our own page, twice in one browser, then out again. */
+async function signInHere(): Promise<void> {
+  const user = await makeUser();
+  const client = await makeApp({ tenant: user.tenant });
+  const recorded = isolate({ DB: recordingDb });
+  const browser = new PageBrowser({ send: (at, init) => recorded.fetch(at.slice(ORIGIN.length), toInit(init)) });
+  await signInThrough(browser, client, user);
+  await signInThrough(browser, client, user, { prompt: "login" });
+  const answer = await visit(browser, client);
+  if (!landed(answer).query.has("code")) throw new Error("no code came of the sign-in");
+  await browser.get(`${ORIGIN}/oauth2/v1/end_session?client_id=${client.clientId}`);
 }
 
 /** At an identity provider, from `/authorize` to the code for the client. */
@@ -174,6 +190,7 @@ beforeAll(async () => {
   await send(`${address}/variants`, "GET", access);
   await send(`${address}/variants`, "DELETE", access);
   await send(address, "DELETE", access);
+  await signInHere();
   await signInOutside();
   await useGrants();
   await runSchedule(deps, Date.now());
