@@ -1,7 +1,7 @@
 import { SILENT_FAILURES } from "../federation/failure.ts";
 import type { AnyCall, OAuthContext } from "../context.ts";
 import { redirect, statusOf, withParameters } from "../redirect.ts";
-import { FLOWS, type Draft } from "./draft.ts";
+import { FLOWS, type Draft, type Flow } from "./draft.ts";
 import type { AuthorizeFailure } from "./failure.ts";
 
 /** Our choice: it stands in an address up to twice. */
@@ -12,13 +12,13 @@ export type Recipient = Pick<Draft, "given" | "client" | "redirectUri" | "flow">
 
 /** What the client asked for, where its flow wants it (contract 2.4), with `state` as it came and `iss` (RFC 9207). */
 export function grantedAnswer(
-  to: Recipient,
+  to: Recipient & { readonly flow: Flow },
   values: Readonly<Record<string, string>>,
   call: AnyCall,
   context: OAuthContext,
 ): Response {
   const parameters = { ...values, ...addressed(to, call, context) };
-  const place = FLOWS[to.flow ?? "code"].mode;
+  const place = FLOWS[to.flow].mode;
   return redirect(statusOf(call), withParameters(to.redirectUri, { [place]: parameters }));
 }
 

@@ -83,7 +83,8 @@ function responseTypeIsKnown({ given, flow }: Draft) {
   return refused("unsupported_response_type", `response_type must be one of: ${Object.keys(FLOWS).join(", ")}.`);
 }
 
-function clientHasTheGrant({ client, flow = "code" }: Draft) {
+function clientHasTheGrant({ client, flow }: Draft) {
+  if (flow === undefined) return undefined;
   const { grantType } = FLOWS[flow];
   return client.grantTypes.includes(grantType)
     ? undefined
@@ -91,9 +92,9 @@ function clientHasTheGrant({ client, flow = "code" }: Draft) {
 }
 
 /** A token in a query would be kept in logs and histories, a code in a fragment is of no use to a server. */
-function responseModeIsTheFlows({ given, flow = "code" }: Draft) {
+function responseModeIsTheFlows({ given, flow }: Draft) {
   const mode = given.get("response_mode");
-  return mode === undefined || mode === FLOWS[flow].mode
+  return mode === undefined || flow === undefined || mode === FLOWS[flow].mode
     ? undefined
     : refused("invalid_request", `response_mode must be ${FLOWS[flow].mode} for this response_type.`);
 }

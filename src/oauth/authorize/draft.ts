@@ -28,6 +28,10 @@ export interface Draft {
   readonly asOfMs: number;
 }
 
+/** One text for all of it: nobody learns which clients there are, and a developer sees both at once. */
+const NOT_REGISTERED =
+  "No client is registered with this client_id and this redirect_uri. It may be left out where exactly one is registered.";
+
 /** Who asks and where the answer goes (RFC 6749 3.1.2.4: an address that is not registered is never used). */
 export async function readDraft(
   given: Given,
@@ -43,17 +47,12 @@ export async function readDraft(
   const scopes = parseScopes(given.get("scope") ?? "", context.names);
   const asked = scopes.ok ? scopes.value.tenant : undefined;
   const { client, tenant, asOfMs } = await context.directory.find(clientId, asked, call.nowMs);
-  if (client === undefined)
-    return fail("client_id names no client.", `client ${clientId.slice(0, 64)} is unknown or disabled`);
+  if (client === undefined) return fail(NOT_REGISTERED, `client ${clientId.slice(0, 64)} is unknown or disabled`);
   const redirectUri = given.get("redirect_uri") ?? onlyOne(client.redirectUris);
   if (redirectUri === undefined)
-    return fail("redirect_uri is missing, and the client has not registered exactly one.", undefined, client.id);
+    return fail(NOT_REGISTERED, "redirect_uri is missing, and not exactly one is registered", client.id);
   if (!isRegistered(redirectUri, client.redirectUris))
-    return fail(
-      "redirect_uri is not registered for this client.",
-      `redirect_uri ${redirectUri.slice(0, 200)} is not registered`,
-      client.id,
-    );
+    return fail(NOT_REGISTERED, `redirect_uri ${redirectUri.slice(0, 200)} is not registered`, client.id);
   const flow = flowOf(given.get("response_type"));
   return ok({ given, client, redirectUri, flow, scopes, tenant, asOfMs });
 }

@@ -58,7 +58,7 @@ export async function startSession(
     replaced === undefined ? undefined : await sha256Hex(replaced),
   );
   if (!started) return undefined;
-  context.log.info("signed in", { requestId: call.requestId, user: email, provider, sessionId: sid });
+  context.log.info("session started", { requestId: call.requestId, user: email, provider, sessionId: sid });
   return { sid, cookie: setCookie(call, "session", secret, names) };
 }
 
