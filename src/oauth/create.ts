@@ -2,15 +2,18 @@
  * The OAuth room. Where to look:
  *
  *   POST /token     token.ts → client-auth.ts → scopes.ts → grants/… → tokens/access-token.ts
- *   GET /tokeninfo  token-info.ts        POST /revoke  revoke.ts        metadata  discovery.ts
+ *   about tokens    token-info.ts, introspect.ts, user-info.ts; revoke.ts; refresh-tokens.ts (a user's own grants)
+ *   grants          codes.ts (the life of a code), refresh-rotation.ts (of a refresh token), end-grants.ts
+ *   metadata        discovery.ts
  *   who is who      directory.ts (30 s copy of what the operator registered)
  *   who signs in    sign-in/accounts.ts → login-attempts.do.ts (the attempts of one account, by the rules of attempts.ts)
  *   what is valid   tokens/trust.ts (5 s copy of keys and revocations), tokens/own-token.ts (how a token is read)
  *   which key signs tokens/key-life.ts, tokens/key-rotation.ts
  *
  * An access token is valid from its issue for 3600 s. It ends early by a row in `revocation`: its own, written by
- * `/revoke` for the client that it was issued to, or one for its client, tenant or user, written by the operator
- * service in the transaction that disables, removes or renames it. Such a row voids what was issued by the records as
+ * `/revoke` for the client that it was issued to; its grant's, when a refresh token is revoked or deleted, or a code or
+ * refresh token is used twice; or one for its client, tenant or user, written by the operator service in the
+ * transaction that disables, removes or renames it. Such a row voids what was issued by the records as
  * they were before, in whatever isolate and however late, and nothing that was issued by the records after it.
  */
 import type { ClientAccess, TokenVerifier } from "../http/auth.ts";
