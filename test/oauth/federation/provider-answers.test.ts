@@ -123,7 +123,7 @@ describe("an ID token is refused", () => {
       await expectError(
         await signInWith({}, { signer: { alg: "HS256", kid, privateKey: utf8(secret) } }),
         "access_denied",
-        '"alg"',
+        "not allowed",
       );
   });
 
@@ -177,6 +177,11 @@ describe("the provider's keys", () => {
     expect(toClient(await attempt(own.signer))).toHaveProperty("code");
     expect(await requestsTo(at(own, "jwks"))).toHaveLength(2);
     await expectError(await attempt(await makeSigner()), "access_denied", "no applicable key");
+    expect(await requestsTo(at(own, "jwks"))).toHaveLength(1);
+    // An isolate that has just asked does not ask again.
+    const sent = await sendOff(app, own);
+    await answerToken(own, await sign(claimsFor(app, own, sent), await makeSigner()));
+    await expectError(await comeBack(own, sent), "access_denied", "no applicable key");
     expect(await requestsTo(at(own, "jwks"))).toHaveLength(1);
   });
 

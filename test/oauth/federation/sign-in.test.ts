@@ -376,4 +376,16 @@ describe("back to the client with an error", () => {
     await vouchFor(gone, own);
     await expectError(await comeBack(own, gone), "server_error", "client secret does not open");
   });
+
+  it("a secret that was sealed for another provider", async () => {
+    const own = await makeProvider();
+    const copy = `
+      UPDATE identity_provider SET sealed_client_secret = other.sealed_client_secret
+      FROM identity_provider AS other WHERE identity_provider.id = ?1 AND other.id = ?2`;
+    await env.DB.prepare(copy).bind(own.id, provider.id).run();
+    const sent = await sendOff(app, own);
+    await vouchFor(sent, own);
+    await expectError(await comeBack(own, sent), "server_error", "client secret does not open");
+    expect(await tokenRequests(own)).toEqual([]);
+  });
 });
