@@ -300,7 +300,7 @@ describe("with 100,000 rows", () => {
     const both = await ask({ subject: "users/u777", actor: "app277" });
     expect(both).toMatchObject({ rows: 16 });
     expect(both.readRows).toBeLessThan(500);
-  });
+  }, 30_000);
 
   it("the sweep lets go what is 90 days old and what newer rows of its kind have no place for", async () => {
     const kept = { ageMs: 90 * 86_400_000, done: 1_000, refused: 3_000 };
@@ -319,7 +319,7 @@ describe("with 100,000 rows", () => {
     expect(await rows("SELECT count(*) AS n, min(at) AS oldest FROM audit")).toEqual([
       { n: 2_000, oldest: 1_700_098_000_000 },
     ]);
-  });
+  }, 30_000);
 });
 
 it("refusals push no change out of the log, and a run of the sweep is bounded", async () => {
@@ -335,7 +335,7 @@ it("refusals push no change out of the log, and a run of the sweep is bounded", 
   await audit.sweep(Date.now() + 200 * 86_400_000);
   // 25 steps of 2,000 rows.
   expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: 30_001 }]);
-});
+}, 30_000);
 
 describe("the structured log", () => {
   it("is one line whatever a stranger sends, and cut where it is too long", () => {
