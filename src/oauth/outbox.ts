@@ -18,7 +18,8 @@ import { ownerOfTopics, subscriptionEvents, type SubscriptionEvent } from "./sub
  *   their row was not removed do consumers get them a second time; the payload's subscription id tells.
  * - The lease keeps drains from working side by side. One that lost its lease without noticing does no harm: it
  *   publishes one row at a time in the same order, so all it can do is to repeat.
- * - A row that cannot be published keeps the later ones of its tenant back in this run, and nobody else's.
+ * - A row that cannot be published, or not in time, keeps the later ones of its tenant back in this run, and nobody
+ *   else's. No row is too large to be published: the table takes none that is.
  * - Who finds the lease taken leaves: the holder looks for rows that came meanwhile in the transaction in which it
  *   gives the lease back.
  */
@@ -96,10 +97,9 @@ export function createOutbox(deps: OutboxDeps): Outbox {
     created: (subscriptionId, nowMs) => store.created(randomId(random), subscriptionId, nowMs),
     cancelled: (tenant, packageId, nowMs) => store.cancelled(randomId(random), tenant, packageId, nowMs),
     async drain() {
-      const nowMs = clock.nowMs();
       const run: Run = {
         holder: randomId(random),
-        endsMs: nowMs + DRAIN.runMs,
+        endsMs: clock.nowMs() + DRAIN.runMs,
         rows: 0,
         afterSeq: 0,
         stuck: new Set(),
