@@ -3,9 +3,9 @@ import { defineConfig } from "vitest/config";
 import { outsideWorld } from "./test/support/outside-world.ts";
 
 /**
- * Two projects: `worker` runs inside the Workers runtime with real Durable Objects, D1, R2, Queues and Images
- * and a world outside that the tests play;
- * `acceptance` runs in Node and speaks HTTP to a platform that it starts with `npm start`.
+ * Two projects: `worker` runs inside the Workers runtime with real Durable Objects, D1, R2, Queues and Images, and a
+ * world outside that the tests play; `acceptance` runs in Node and speaks HTTP to a platform that it starts with
+ * `npm start`.
  */
 export default defineConfig({
   test: {

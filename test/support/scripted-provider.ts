@@ -155,7 +155,7 @@ export async function sign(
 export const answerToken = (provider: Provider, idToken: unknown, more: OutsideAnswer = {}): Promise<void> =>
   answerJson(
     at(provider, "token"),
-    { access_token: "access token of the provider", token_type: "Bearer", id_token: idToken },
+    { access_token: "access-token-of-the-provider", token_type: "Bearer", id_token: idToken },
     more,
   );
 

@@ -2,10 +2,12 @@ import { toBase64Url } from "../../platform/encoding.ts";
 import { sha256 } from "../../platform/hash.ts";
 import { randomSecret } from "../../platform/random.ts";
 import { ok, type Result } from "../../platform/result.ts";
+import { readGiven, type Given } from "../authorize/given.ts";
+import { promptsOf } from "../authorize/request.ts";
 import type { AnyCall, OAuthContext } from "../context.ts";
 import { faulty, quoted, type FederationFailure } from "./failure.ts";
 
-export type FederationContext = Pick<OAuthContext, "federation" | "random" | "issuerOf">;
+export type FederationContext = Pick<OAuthContext, "federation" | "names" | "random" | "issuerOf">;
 
 /** Parameters of the client's request that say something to whoever asks the user to sign in. */
 const PASSED_ON = ["login_hint", "ui_locales", "max_age"] as const;
@@ -44,7 +46,7 @@ export async function beginFederation(
   if (!(await federation.pending.add(state, browserKey, pending)))
     return faulty(`the identity provider ${providerId} was removed meanwhile`);
 
-  const asked = new URLSearchParams(request);
+  const asked = askedFor(request, context);
   const url = new URL(metadata.value.authorizationEndpoint);
   const parameters: Record<string, string | undefined> = {
     response_type: "code",
@@ -55,8 +57,8 @@ export async function beginFederation(
     nonce,
     code_challenge: toBase64Url(await sha256(verifier)),
     code_challenge_method: "S256",
-    ...Object.fromEntries(PASSED_ON.map((name) => [name, asked.get(name) ?? undefined])),
-    prompt: promptsOf(request)
+    ...Object.fromEntries(PASSED_ON.map((name) => [name, asked.get(name)])),
+    prompt: promptsOf(asked)
       .filter((prompt) => PROMPTS_PASSED_ON.includes(prompt))
       .join(" "),
   };
@@ -65,6 +67,6 @@ export async function beginFederation(
   return ok(url);
 }
 
-/** The values of `prompt` (OIDC Core 3.1.2.1). */
-export const promptsOf = (request: string): readonly string[] =>
-  (new URLSearchParams(request).get("prompt") ?? "").split(" ");
+/** What the client's request says, which a pending sign-in carries as text. */
+export const askedFor = (request: string, { names }: Pick<OAuthContext, "names">): Given =>
+  readGiven(new URLSearchParams(request), names);

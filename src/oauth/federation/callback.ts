@@ -1,10 +1,11 @@
-import { ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import { promptsOf } from "../authorize/request.ts";
 import { goOnSignedIn, signInFailed } from "../authorize/signed-in.ts";
 import type { AnyCall, OAuthContext } from "../context.ts";
 import { readParameters, type Parameters } from "../form.ts";
 import { refusedPage } from "../page.ts";
 import { readCookie } from "../sign-in/browser.ts";
-import { promptsOf } from "./begin.ts";
+import { askedFor } from "./begin.ts";
 import { denied, faulty, quoted, SILENT_FAILURES, unreachable, type FederationFailure } from "./failure.ts";
 import type { ProviderMetadata } from "./metadata.ts";
 import type { PendingSignIn } from "./pending.ts";
@@ -48,38 +49,39 @@ async function readAnswer(
     return denied("it was changed meanwhile");
   const metadata = await context.federation.metadata.of(provider.issuer, call.nowMs);
   if (!metadata.ok) return metadata;
-  const code = readCode(answer, pending, metadata.value);
+  const silent = promptsOf(askedFor(pending.request, context)).includes("none");
+  const code = readCode(answer, { issuer: provider.issuer, silent }, metadata.value);
   return code.ok ? vouch(code.value, pending, { provider, metadata: metadata.value }, call, context) : code;
 }
 
 function readCode(
   answer: Parameters,
-  { issuer, request }: PendingSignIn,
+  { issuer, silent }: { readonly issuer: string; readonly silent: boolean },
   { namesIssuer }: ProviderMetadata,
 ): Result<string, FederationFailure> {
   const named = answer.get("iss");
   if (named === undefined && namesIssuer) return denied("the answer does not name its issuer, as the provider's do");
   if (named !== undefined && named !== issuer) return denied(`the answer is of the issuer ${quoted(named)}`);
   const error = answer.get("error");
-  if (error !== undefined) return refusal(error, answer.get("error_description") ?? "", request);
+  if (error !== undefined) return refusal(error, answer.get("error_description") ?? "", silent);
   const code = answer.get("code");
   return code === undefined ? denied("the answer has neither a code nor an error") : ok(code);
 }
 
+/** These say that the provider could not, or that it does not like how the platform asked. */
+const FAULTS: readonly string[] = [
+  "server_error",
+  "invalid_request",
+  "unauthorized_client",
+  "invalid_scope",
+  "unsupported_response_type",
+];
+
 /** What the client hears of the provider's refusal. */
-function refusal(error: string, description: string, request: string): Result<never, FederationFailure> {
+function refusal(error: string, description: string, silent: boolean): Result<never, FederationFailure> {
   const reason = `the provider answers ${quoted(error)}: ${quoted(description)}`;
-  const silent = SILENT_FAILURES.find((known) => known === error);
-  if (silent !== undefined && promptsOf(request).includes("none"))
-    return { ok: false, error: { error: silent, reason } };
+  const unshown = SILENT_FAILURES.find((known) => known === error);
+  if (unshown !== undefined && silent) return err({ error: unshown, reason });
   if (error === "temporarily_unavailable") return unreachable(reason);
-  // These say that the provider could not, or that it does not like how the platform asked.
-  const FAULTS = [
-    "server_error",
-    "invalid_request",
-    "unauthorized_client",
-    "invalid_scope",
-    "unsupported_response_type",
-  ];
   return FAULTS.includes(error) ? faulty(reason) : denied(reason);
 }

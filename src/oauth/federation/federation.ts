@@ -41,6 +41,6 @@ export function createFederation(deps: {
     pending: createPendingSignIns(store, deps.sealer),
     metadata: createMetadataSource(deps.allowLoopback),
     keys: createProviderKeys(),
-    forgetExpired: (nowMs, limit) => store.forgetExpired(nowMs, limit),
+    forgetExpired: store.forgetExpired,
   };
 }

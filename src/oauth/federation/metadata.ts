@@ -50,15 +50,20 @@ export function readMetadata(
   allowLoopback: boolean,
 ): Result<ProviderMetadata, string> {
   if (document["issuer"] !== issuer) return err(`it is about the issuer ${quoted(document["issuer"])}`);
-  const addresses = new Map<string, string>();
-  for (const name of ["authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint"]) {
+  const address = (name: string): Result<string, string> => {
     const value = document[name];
-    if (value === undefined && name === "userinfo_endpoint") continue;
     if (typeof value !== "string") return err(`${name} is missing`);
-    const address = readOutsideAddress(value, allowLoopback);
-    if (!address.ok) return err(`${name} ${address.error}`);
-    addresses.set(name, value);
-  }
+    const read = readOutsideAddress(value, allowLoopback);
+    return read.ok ? ok(value) : err(`${name} ${read.error}`);
+  };
+  const authorization = address("authorization_endpoint");
+  if (!authorization.ok) return authorization;
+  const token = address("token_endpoint");
+  if (!token.ok) return token;
+  const jwks = address("jwks_uri");
+  if (!jwks.ok) return jwks;
+  const userinfo = document["userinfo_endpoint"] === undefined ? ok(undefined) : address("userinfo_endpoint");
+  if (!userinfo.ok) return userinfo;
   // Absent means Basic (Discovery 3).
   const methods = document["token_endpoint_auth_methods_supported"] ?? ["client_secret_basic"];
   const method = (["client_secret_basic", "client_secret_post"] as const).find(
@@ -66,10 +71,10 @@ export function readMetadata(
   );
   if (method === undefined) return err("its token endpoint takes no client secret");
   return ok({
-    authorizationEndpoint: addresses.get("authorization_endpoint") ?? "",
-    tokenEndpoint: addresses.get("token_endpoint") ?? "",
-    jwksUri: addresses.get("jwks_uri") ?? "",
-    userinfoEndpoint: addresses.get("userinfo_endpoint"),
+    authorizationEndpoint: authorization.value,
+    tokenEndpoint: token.value,
+    jwksUri: jwks.value,
+    userinfoEndpoint: userinfo.value,
     clientAuthentication: method,
     namesIssuer: document["authorization_response_iss_parameter_supported"] === true,
   });

@@ -1,10 +1,11 @@
-import { utf8, toBase64 } from "../../platform/encoding.ts";
+import { toBase64, utf8 } from "../../platform/encoding.ts";
 import { normalizeEmail } from "../../platform/email.ts";
 import { toSec } from "../../platform/clock.ts";
 import { ok, type Result } from "../../platform/result.ts";
+import { promptsOf } from "../authorize/request.ts";
 import type { AnyCall } from "../context.ts";
 import type { ProviderRow } from "../store/federation-store.ts";
-import { callbackAddress, promptsOf, type FederationContext } from "./begin.ts";
+import { askedFor, callbackAddress, type FederationContext } from "./begin.ts";
 import { denied, faulty, quoted, type FederationFailure } from "./failure.ts";
 import { fetchJson, type JsonObject } from "./fetch-json.ts";
 import { verifyIdToken, type ExpectedIdToken, type IdTokenClaims } from "./id-token.ts";
@@ -32,18 +33,25 @@ export async function vouch(
   const tokens = await exchange(code, { ...pending, redirectUri, secret }, metadata);
   if (!tokens.ok) return tokens;
   const keys = { of: context.federation.keys.of, jwksUri: metadata.jwksUri };
-  const claims = await verifyIdToken(tokens.value.idToken, expectedOf(pending), keys, call.nowMs);
+  const claims = await verifyIdToken(tokens.value.idToken, expectedOf(pending, context), keys, call.nowMs);
   if (!claims.ok) return claims;
   return findEmail(claims.value, tokens.value.accessToken, metadata);
 }
 
 /** The client's wish for a fresh sign-in holds at the provider too; whether it was heard shows in `auth_time`. */
-function expectedOf({ issuer, clientId, nonce, request, begunAtMs }: PendingSignIn): ExpectedIdToken {
-  const maxAge = new URLSearchParams(request).get("max_age") ?? "";
-  const maxAgeSec = promptsOf(request).includes("login") ? 0 : maxAge === "" ? undefined : Number(maxAge);
-  const authenticatedSinceSec = maxAgeSec === undefined ? undefined : toSec(begunAtMs) - maxAgeSec;
-  return { issuer, clientId, nonce, authenticatedSinceSec, needsAuthTime: maxAge !== "" };
+function expectedOf(
+  { issuer, clientId, nonce, request, begunAtMs }: PendingSignIn,
+  context: FederationContext,
+): ExpectedIdToken {
+  const asked = askedFor(request, context);
+  const maxAge = asked.get("max_age");
+  const oldestSec = promptsOf(asked).includes("login") ? "0" : maxAge;
+  const authenticatedSinceSec = oldestSec === undefined ? undefined : toSec(begunAtMs) - Number(oldestSec);
+  return { issuer, clientId, nonce, authenticatedSinceSec, needsAuthTime: maxAge !== undefined };
 }
+
+/** RFC 6750 2.1, and what else a header can hold. */
+const BEARER_TOKEN = /^[\x21-\x7e]+$/;
 
 /** Code → tokens (RFC 6749 4.1.3). */
 async function exchange(
@@ -73,8 +81,9 @@ async function exchange(
   }
   const { id_token: idToken, access_token: accessToken, token_type: type } = tokens;
   if (typeof idToken !== "string") return faulty("the token endpoint answers without an ID token");
-  const isBearer = typeof accessToken === "string" && typeof type === "string" && type.toLowerCase() === "bearer";
-  return ok({ idToken, accessToken: isBearer ? accessToken : undefined });
+  const isBearer = typeof type === "string" && type.toLowerCase() === "bearer";
+  const isUsable = isBearer && typeof accessToken === "string" && BEARER_TOKEN.test(accessToken);
+  return ok({ idToken, accessToken: isUsable ? accessToken : undefined });
 }
 
 /** Id and secret are form-urlencoded before they are joined (RFC 6749 2.3.1). */

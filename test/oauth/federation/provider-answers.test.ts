@@ -139,11 +139,14 @@ describe("an ID token is refused", () => {
     expect(await requestsTo("https://attacker.test/jwks")).toEqual([]);
   });
 
-  it.each(["", "a.b.c", "x".repeat(10_000), "....", "eyJhbGciOiJFUzI1NiJ9..x"])("that is none: %s", async (token) => {
-    const sent = await sendOff(app, provider);
-    await answerToken(provider, token);
-    await expectError(await comeBack(provider, sent), "access_denied", "ID token");
-  });
+  it.each(["", "a.b.c", "x".repeat(10_000), "....", "eyJhbGciOiJFUzI1NiJ9..x", "\u00e9.\u00e9.\u00e9", "\0.\0.\0"])(
+    "that is none: %s",
+    async (token) => {
+      const sent = await sendOff(app, provider);
+      await answerToken(provider, token);
+      await expectError(await comeBack(provider, sent), "access_denied", "ID token");
+    },
+  );
 
   it("of an older sign-in than the client accepts", async () => {
     const request = { max_age: "60" };
@@ -261,7 +264,7 @@ describe("the e-mail address", () => {
     const own = await userinfoOf({ sub: "user 1", email: app.email, email_verified: true });
     expect(toClient(await signInWith(silent, { provider: own }))).toHaveProperty("code");
     const [request] = await requestsTo(at(own, "userinfo"));
-    expect(request?.headers["authorization"]).toBe("Bearer access token of the provider");
+    expect(request?.headers["authorization"]).toBe("Bearer access-token-of-the-provider");
   });
 
   it.each([
@@ -281,11 +284,19 @@ describe("the e-mail address", () => {
     await expectError(back, "access_denied", "eve@example.org is unknown");
   });
 
-  it("is not asked for with a token of another type", async () => {
+  it.each([
+    ["x", "DPoP"],
+    ["x", undefined],
+    ["", "Bearer"],
+    ["two words", "Bearer"],
+    ["a\nb: c", "Bearer"],
+    ["\u20ac", "Bearer"],
+    [7, "Bearer"],
+  ])("is not asked for with the token %o of type %s", async (accessToken, type) => {
     const own = await userinfoOf({ sub: "user 1", email: app.email, email_verified: true });
     const sent = await sendOff(app, own);
     const idToken = await sign({ ...claimsFor(app, own, sent), ...silent }, own.signer);
-    await answerJson(at(own, "token"), { id_token: idToken, access_token: "x", token_type: "DPoP" });
+    await answerJson(at(own, "token"), { id_token: idToken, access_token: accessToken, token_type: type });
     await expectError(await comeBack(own, sent), "access_denied", "no userinfo to ask");
     expect(await requestsTo(at(own, "userinfo"))).toEqual([]);
   });
