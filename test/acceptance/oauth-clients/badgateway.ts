@@ -1,9 +1,7 @@
 import { generateCodeVerifier, OAuth2Client, OAuth2Fetch, type OAuth2Token } from "@badgateway/oauth2-client";
 import { beforeAll, describe, expect, test } from "vitest";
-import { UserAgent } from "../support/user-agent.ts";
+import { CALLBACK, signIn } from "../support/visit.ts";
 import { ADA, AWKWARD_SECRET, makeClient, SCOPES, TENANT, type Client, type World } from "../support/world.ts";
-
-const CALLBACK = "http://127.0.0.1:3000/callback";
 
 /** @badgateway/oauth2-client: finds its way by RFC 8414's metadata, and renews tokens behind `fetch`. */
 export function badgatewaySuite(world: () => World): void {
@@ -29,11 +27,11 @@ export function badgatewaySuite(world: () => World): void {
       ...more,
     });
 
-  async function signIn(client: OAuth2Client): Promise<OAuth2Token> {
+  async function visit(client: OAuth2Client): Promise<OAuth2Token> {
     const codeVerifier = await generateCodeVerifier();
     const asked = { redirectUri: CALLBACK, state: "a state", codeVerifier };
     const link = await client.authorizationCode.getAuthorizeUri({ ...asked, scope: ["openid", ...SCOPES] });
-    const landed = await new UserAgent().signIn(link, ADA);
+    const landed = await signIn(link, ADA);
     return client.authorizationCode.getTokenFromCodeRedirect(landed, asked);
   }
 
@@ -44,7 +42,7 @@ export function badgatewaySuite(world: () => World): void {
       ["no secret", () => clientOf(spa)],
     ])("signs in, refreshes, revokes, with %s", async (_, make) => {
       const client = make();
-      const token = await signIn(client);
+      const token = await visit(client);
       expect(token.scope?.sort()).toEqual(["openid", ...SCOPES, `plat.tenant=${TENANT}`].sort());
       expect(token.idToken).toBeDefined();
       const fresh = await client.refreshToken(token);
@@ -62,7 +60,7 @@ export function badgatewaySuite(world: () => World): void {
 
     test("renews behind fetch when the service no longer takes the token", async () => {
       const client = clientOf(spa);
-      const begun = await signIn(client);
+      const begun = await visit(client);
       const kept: (string | undefined)[] = [];
       const wrapper = new OAuth2Fetch({
         client,

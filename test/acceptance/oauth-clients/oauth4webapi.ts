@@ -1,6 +1,6 @@
 import * as oauth from "oauth4webapi";
 import { beforeAll, describe, expect, test } from "vitest";
-import { UserAgent } from "../support/user-agent.ts";
+import { CALLBACK, follow, signIn } from "../support/visit.ts";
 import {
   ADA,
   AWKWARD_SECRET as SECRET,
@@ -12,7 +12,6 @@ import {
   type World,
 } from "../support/world.ts";
 
-const CALLBACK = "http://127.0.0.1:3000/callback";
 const INSECURE = { [oauth.allowInsecureRequests]: true };
 
 /**
@@ -80,7 +79,7 @@ export function oauth4webapiSuite(world: () => World): void {
       ...more,
     };
     for (const [name, value] of Object.entries(request)) link.searchParams.set(name, value);
-    const landed = await new UserAgent().signIn(link, ADA);
+    const landed = await signIn(link, ADA);
     const parameters = oauth.validateAuthResponse(server, metadataOf(client), landed, state);
     return { verifier, nonce, parameters };
   }
@@ -235,7 +234,7 @@ export function oauth4webapiSuite(world: () => World): void {
       for (const [name, value] of Object.entries(request)) link.searchParams.set(name, value);
       link.searchParams.set("code_challenge", await oauth.calculatePKCECodeChallenge("x".repeat(43)));
       link.searchParams.set("code_challenge_method", "S256");
-      const landed = await new UserAgent().follow(link);
+      const landed = await follow(link);
       const complaint = { code: oauth.AUTHORIZATION_RESPONSE_ERROR, error: "login_required" };
       const look = (parameters: URLSearchParams) => {
         oauth.validateAuthResponse(server, metadataOf(spa), parameters, state);

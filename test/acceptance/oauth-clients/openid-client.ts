@@ -7,14 +7,12 @@ import {
   makeClient,
   OTHER_TENANT,
   SCOPES,
+  SERVICE,
   TENANT,
   type Client,
   type World,
 } from "../support/world.ts";
-import { UserAgent } from "../support/user-agent.ts";
-
-const CALLBACK = "http://127.0.0.1:3000/callback";
-const SIGNED_OUT = "http://127.0.0.1:3000/signed-out";
+import { CALLBACK, follow, newBrowser, signIn, SIGNED_OUT } from "../support/visit.ts";
 
 /** openid-client, as its documentation says; plain http is what it has to be told about. */
 export function openidClientSuite(world: () => World): void {
@@ -38,7 +36,7 @@ export function openidClientSuite(world: () => World): void {
       algorithm,
     });
 
-  /** Signs Ada in; what the application needs to go on. */
+  /** An authorization request, and what the application keeps to check the answer by. */
   async function begin(config: client.Configuration, more: Record<string, string> = {}) {
     const pkceCodeVerifier = client.randomPKCECodeVerifier();
     const [expectedState, expectedNonce] = [client.randomState(), client.randomNonce()];
@@ -54,14 +52,15 @@ export function openidClientSuite(world: () => World): void {
     return { link, checks: { pkceCodeVerifier, expectedState, expectedNonce } };
   }
 
-  async function signIn(config: client.Configuration, more: Record<string, string> = {}, agent = new UserAgent()) {
-    const { link, checks } = await begin(config, more);
-    const callback = await agent.signIn(link, ADA);
+  /** Ada signs in. */
+  async function visit(config: client.Configuration, browser = newBrowser()) {
+    const { link, checks } = await begin(config);
+    const callback = await signIn(link, ADA, browser);
     return { callback, checks };
   }
 
   async function tokensOf(config: client.Configuration) {
-    const { callback, checks } = await signIn(config);
+    const { callback, checks } = await visit(config);
     return client.authorizationCodeGrant(config, callback, checks);
   }
 
@@ -142,28 +141,24 @@ export function openidClientSuite(world: () => World): void {
 
     test("max_age, prompt=none and login_hint do what they say", async () => {
       const config = await discover(web, client.ClientSecretBasic(SECRET));
-      const agent = new UserAgent();
-      await signIn(config, {}, agent);
+      const browser = newBrowser();
+      await visit(config, browser);
       const silent = await begin(config, { prompt: "none", max_age: "1000" });
-      const tokens = await client.authorizationCodeGrant(config, await agent.follow(silent.link), {
+      const tokens = await client.authorizationCodeGrant(config, await follow(silent.link, browser), {
         ...silent.checks,
         maxAge: 1000,
       });
       expect(tokens.claims()?.sub).toBe(ADA.email);
       const stranger = await begin(config, { prompt: "none", login_hint: BOB.email });
-      const refused = client.authorizationCodeGrant(
-        config,
-        await new UserAgent().follow(stranger.link),
-        stranger.checks,
-      );
+      const refused = client.authorizationCodeGrant(config, await follow(stranger.link), stranger.checks);
       await expect(refused).rejects.toMatchObject({ error: "login_required" });
     });
 
     test("a token for another tenant by an ID token, without a page", async () => {
-      const hosted = await makeHostedClient(world());
+      const hosted = await makeClient(world(), "openid-hosted", { redirectUris: [CALLBACK], service: SERVICE });
       const config = await discover(hosted, client.ClientSecretBasic(hosted.secret));
       const first = await begin(config);
-      const callback = await new UserAgent().signIn(first.link, BOB);
+      const callback = await signIn(first.link, BOB);
       const tokens = await client.authorizationCodeGrant(config, callback, first.checks);
       expect(tokens.claims()).toMatchObject({ sub: BOB.email, tenant: TENANT });
       const again = await begin(config, {
@@ -171,14 +166,14 @@ export function openidClientSuite(world: () => World): void {
         prompt: "none",
         scope: `openid plat.tenant=${OTHER_TENANT}`,
       });
-      const landed = await new UserAgent().follow(again.link);
+      const landed = await follow(again.link);
       const others = await client.authorizationCodeGrant(config, landed, again.checks);
       expect(others.claims()).toMatchObject({ sub: BOB.email, tenant: OTHER_TENANT });
     });
 
     test("refuses an answer whose state or issuer is another's, or that has none", async () => {
       const config = await discover(web, client.ClientSecretBasic(SECRET));
-      const { callback, checks } = await signIn(config);
+      const { callback, checks } = await visit(config);
       const changed = (name: string, value: string | undefined) => {
         const url = new URL(callback);
         url.searchParams.delete(name);
@@ -197,28 +192,15 @@ export function openidClientSuite(world: () => World): void {
 
     test("signs out and goes back to the application; the next visit asks again", async () => {
       const config = await discover(web, client.ClientSecretBasic(SECRET));
-      const agent = new UserAgent();
-      const { callback, checks } = await signIn(config, {}, agent);
+      const browser = newBrowser();
+      const { callback, checks } = await visit(config, browser);
       const { id_token = "" } = await client.authorizationCodeGrant(config, callback, checks);
       const out = { post_logout_redirect_uri: SIGNED_OUT, id_token_hint: id_token, state: "a state" };
-      const landed = await agent.follow(client.buildEndSessionUrl(config, out));
+      const landed = await follow(client.buildEndSessionUrl(config, out), browser);
       expect(landed.href).toBe(`${SIGNED_OUT}?state=a%20state`);
-      await expect(agent.follow((await begin(config)).link)).rejects.toThrow("expected a redirect, got 200");
+      await expect(follow((await begin(config)).link, browser)).rejects.toThrow(
+        "expected to be at the application: 200",
+      );
     });
   });
-}
-
-/** The client of a service that both tenants subscribe to, so it may act for both. */
-async function makeHostedClient(world: World): Promise<Client> {
-  await world.put("services/crm", {
-    sourceUrl: "https://crm.example/",
-    proxyPath: "/crm/v1",
-    scopes: ["crm.read"],
-    essential: false,
-    tenant: TENANT,
-    access: "token",
-  });
-  await world.put("packages/crm", { version: "1", organization: "group", services: ["crm"] });
-  await world.put(`tenants/${OTHER_TENANT}/subscriptions/crm`, {});
-  return makeClient(world, "openid-hosted", { redirectUris: [CALLBACK], service: "crm" });
 }

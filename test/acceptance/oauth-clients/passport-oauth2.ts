@@ -1,9 +1,7 @@
 import OAuth2Strategy from "passport-oauth2";
 import { beforeAll, describe, expect, test } from "vitest";
-import { UserAgent } from "../support/user-agent.ts";
+import { CALLBACK, follow, signIn } from "../support/visit.ts";
 import { ADA, makeClient, SCOPES, TENANT, type Client, type World } from "../support/world.ts";
-
-const CALLBACK = "http://127.0.0.1:3000/auth/callback";
 
 /** What Passport makes of a request, by the strategy's outcome. */
 type Outcome =
@@ -53,7 +51,7 @@ export function passportSuite(world: () => World): void {
     const session = {};
     const started = await ask(strategy, {}, session);
     if (!("redirect" in started)) return started;
-    const landed = await new UserAgent().signIn(started.redirect, ADA);
+    const landed = await signIn(started.redirect, ADA);
     return ask(strategy, { ...Object.fromEntries(landed.searchParams), ...more }, session);
   }
 
@@ -83,7 +81,7 @@ export function passportSuite(world: () => World): void {
 
     test("a refused request comes back as an error that it can read", async () => {
       const started = await ask(strategyFor(web, { scope: ["plat.admin"] }), {}, {});
-      const landed = await new UserAgent().follow("redirect" in started ? started.redirect : "");
+      const landed = await follow("redirect" in started ? started.redirect : "");
       const outcome = await ask(strategyFor(web), Object.fromEntries(landed.searchParams), {});
       expect(outcome).toMatchObject({ error: { name: "AuthorizationError", code: "invalid_scope" } });
     });

@@ -1,9 +1,8 @@
 import { AuthorizationCode, ClientCredentials, ResourceOwnerPassword } from "simple-oauth2";
 import { beforeAll, describe, expect, test } from "vitest";
-import { UserAgent } from "../support/user-agent.ts";
+import { CALLBACK, signIn } from "../support/visit.ts";
 import { ADA, AWKWARD_SECRET, makeClient, SCOPES, type Client, type World } from "../support/world.ts";
 
-const CALLBACK = "http://localhost:3000/callback";
 const BASE = "/oauth2/v1";
 
 /** simple-oauth2, which knows no metadata, reads every answer as JSON and replaces what it has by what it gets. */
@@ -38,7 +37,7 @@ export function simpleOAuth2Suite(world: () => World): void {
     test("signs in by code, refreshes twice, revokes all", async () => {
       const client = new AuthorizationCode(withPages(options));
       const link = client.authorizeURL({ redirect_uri: CALLBACK, scope: SCOPES, state: "a state" });
-      const landed = await new UserAgent().signIn(link, ADA);
+      const landed = await signIn(link, ADA);
       expect(landed.searchParams.get("state")).toBe("a state");
       const code = landed.searchParams.get("code");
       const first = await client.getToken({ code, redirect_uri: CALLBACK, scope: SCOPES });

@@ -26,6 +26,8 @@ export interface Client {
 
 export const TENANT = "acme";
 export const OTHER_TENANT = "globex";
+/** Of `TENANT`; the other one subscribes to it. */
+export const SERVICE = "crm";
 /** What every client here may ask for, and every user may give. */
 export const SCOPES = ["plat.media_view", "plat.media_manage"];
 /** A member of `TENANT` alone. */
@@ -40,6 +42,8 @@ export const AWKWARD_SECRET = "a:secret+with%41&all=sorts/of~chars?!";
 
 const OPERATOR_SECRET = "an-operator-secret-for-acceptance-tests";
 
+const START_TIMEOUT_MS = 60_000;
+
 /** Starts a platform for the test file, and ends it with the file. */
 export function useWorld(): () => World {
   const stateDir = newStateDir();
@@ -48,7 +52,7 @@ export function useWorld(): () => World {
   beforeAll(async () => {
     platform = await startPlatform({ STATE_DIR: stateDir, OPERATOR_CLIENT_SECRET: OPERATOR_SECRET });
     world = await makeWorld(platform.url);
-  });
+  }, START_TIMEOUT_MS);
   afterAll(async () => {
     if (platform !== undefined) await stopGroup(platform, "SIGKILL");
     rmSync(stateDir, { recursive: true, force: true });
@@ -79,6 +83,11 @@ async function makeWorld(url: string): Promise<World> {
     await put(`tenants/${tenant}`, { organization: "group", name });
     await put(`tenants/${tenant}/subscriptions/platform`, {});
   }
+  // A client of this service may act for both tenants.
+  const crm = { sourceUrl: "https://crm.example/", proxyPath: "/crm/v1", scopes: ["crm.read"], essential: false };
+  await put(`services/${SERVICE}`, { ...crm, tenant: TENANT, access: "token" });
+  await put("packages/crm", { version: "1", organization: "group", services: [SERVICE] });
+  await put(`tenants/${OTHER_TENANT}/subscriptions/crm`, {});
   await put("roles/everything", { scopes: SCOPES });
   for (const { email, password } of [ADA, BOB, EVE]) {
     await put(`users/${email}`, { password });

@@ -1,0 +1,13 @@
+import { implicitSuite } from "./browser/implicit.ts";
+import { looksSuite } from "./browser/looks.ts";
+import { oidcClientSuite } from "./browser/oidc-client-ts.ts";
+import { signInPageSuite } from "./browser/sign-in-page.ts";
+import { useStage } from "./browser/stage.ts";
+
+/** Chromium before a platform, and an application on another site. */
+const stage = useStage();
+
+signInPageSuite(stage);
+looksSuite(stage);
+oidcClientSuite(stage);
+implicitSuite(stage);

@@ -1,0 +1,96 @@
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { ADA, BOB } from "../support/world.ts";
+import { signIn, type Stage } from "./stage.ts";
+
+/** The pages as they are laid out and read aloud, in each theme, on the narrowest screen (WCAG 2.2, 1.4.10: 320 px). */
+const NARROW = { width: 320, height: 568 };
+const WIDE = { width: 1280, height: 800 };
+
+export function looksSuite(stage: () => Stage): void {
+  /** Each page that people can meet, by its heading, in the order in which one browser meets them. */
+  const pages: readonly (readonly [heading: string, go: (page: Page) => Promise<unknown>])[] = [
+    ["Sign in", (page) => page.goto(hostedLink())],
+    ["Sign in", (page) => signIn(page, { ...ADA, password: "another" })],
+    ["Choose a workspace", (page) => signIn(page, BOB)],
+    ["This request cannot be completed", (page) => page.goto(`${stage().world.issuer}/authorize?client_id=nobody`)],
+    ["You are signed out", (page) => page.goto(`${stage().world.issuer}/end_session?client_id=${stage().client.id}`)],
+    ["Errors of this platform", (page) => page.goto(`${stage().world.url}/docs/errors`)],
+  ];
+  const hostedLink = () => stage().link({ response_type: "token", client_id: stage().hosted.id });
+
+  describe("every page fits, can be read, and says what it is to those who do not see it", () => {
+    test.each([
+      { theme: "light", ...NARROW },
+      { theme: "dark", ...NARROW },
+      { theme: "dark", ...WIDE },
+    ] as const)("$theme, $width px wide", async ({ theme, ...viewport }) => {
+      const page = await stage().open({ colorScheme: theme, viewport });
+      for (const [heading, go] of pages) {
+        await go(page);
+        await page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor();
+        expect(await page.evaluate(LOOK), heading).toEqual({ faults: [], dark: theme === "dark" });
+      }
+    });
+  });
+}
+
+/** Runs in the page: what is wrong with it. */
+const LOOK = `(() => {
+  const faults = [];
+  const demand = (holds, fault) => { if (!holds) faults.push(fault); };
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const root = document.documentElement;
+
+  demand(root.scrollWidth <= innerWidth, "scrolls sideways: " + root.scrollWidth);
+  demand(/^[a-z]{2}/.test(root.lang), "no language");
+  demand(document.title !== "", "no title");
+  demand(all("h1").length === 1, "not one heading of level 1");
+  demand(all("main").length === 1 && all("header").length === 1, "no landmarks");
+  const ids = all("[id]").map(({ id }) => id);
+  demand(new Set(ids).size === ids.length, "an id twice");
+  for (const attribute of ["aria-describedby", "aria-labelledby", "for"])
+    for (const element of all("[" + attribute + "]"))
+      demand(ids.includes(element.getAttribute(attribute)), attribute + " leads nowhere");
+  demand(all("[tabindex]").every(({ tabIndex }) => tabIndex <= 0), "an order of its own");
+  demand(all("svg").every((picture) => picture.getAttribute("aria-hidden") === "true"), "a picture that is read aloud");
+  demand(all("script, iframe, [style]").length === 0 && all("link, img").length === 1, "what does not belong here");
+
+  for (const field of all("input:not([type=hidden])")) {
+    demand(field.labels.length === 1, "a field without a label");
+    demand(field.autocomplete !== "", "a field that nothing fills in");
+    if (field.getAttribute("aria-invalid") === "true")
+      demand(document.getElementById(field.getAttribute("aria-describedby")).role === "alert", "a fault that is not said");
+  }
+  for (const target of all("button, input:not([type=hidden]), a")) {
+    const { width, height } = target.getBoundingClientRect();
+    demand(width >= 44 && height >= 44, "too small to touch: " + target.outerHTML);
+    demand(target.tagName !== "BUTTON" || target.textContent.trim() !== "", "a button without a name");
+  }
+
+  const channels = (colour) => colour.match(/[0-9.]+/g).map(Number);
+  const luminance = (colour) => {
+    const [r, g, b] = channels(colour).slice(0, 3).map((value) => {
+      const share = value / 255;
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const background = (element) => {
+    for (let at = element; at !== null; at = at.parentElement) {
+      const colour = getComputedStyle(at).backgroundColor;
+      if (channels(colour)[3] !== 0) return colour;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const { parentElement, data } = texts.currentNode;
+    if (data.trim() === "") continue;
+    const [low, high] = [luminance(getComputedStyle(parentElement).color), luminance(background(parentElement))].sort(
+      (a, b) => a - b,
+    );
+    demand((high + 0.05) / (low + 0.05) >= 4.5, "hard to read: " + data.trim());
+  }
+  return { faults, dark: luminance(background(document.body)) < 0.2 };
+})()`;

@@ -1,0 +1,119 @@
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, expect } from "vitest";
+import { launchChromium } from "../support/chromium.ts";
+import { startRelyingParty, type RelyingParty } from "../support/relying-party.ts";
+import { makeClient, SCOPES, SERVICE, useWorld, type Client, type User, type World } from "../support/world.ts";
+
+/** A platform, an application on another site, and a browser before both. */
+export interface Stage {
+  readonly world: World;
+  readonly app: RelyingParty;
+  /** The application's client. */
+  readonly client: Client;
+  /** The client of a service that both tenants have, so that the implicit flow has to ask which one is meant. */
+  readonly hosted: Client;
+  /** A page of a browser that has no cookies yet; gone after the test. */
+  open(options?: BrowserContextOptions): Promise<Page>;
+  /** An authorization request of the application; it lands on an empty page. */
+  link(more?: Record<string, string>): string;
+  /** What browsers complained of since the last call: the policy of a page that was broken, and scripts that failed. */
+  complaints(): string[];
+}
+
+const START_TIMEOUT_MS = 60_000;
+/** BASE64URL(SHA256(…)) of what nobody asks for. */
+const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+
+/** For one test file. A complaint that no test asked for fails the test in which it came. */
+export function useStage(): () => Stage {
+  const world = useWorld();
+  let browser: Browser | undefined;
+  let stage: Stage | undefined;
+  const contexts: BrowserContext[] = [];
+  let complaints: string[] = [];
+
+  beforeAll(async () => {
+    browser = await launchChromium();
+    const app = await startRelyingParty();
+    stage = await makeStage(world(), app, browser);
+  }, START_TIMEOUT_MS);
+  afterEach(async () => {
+    await Promise.all(contexts.splice(0).map((context) => context.close()));
+    const all = complaints;
+    complaints = [];
+    expect(all).toEqual([]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await stage?.app.stop();
+  });
+
+  async function makeStage(made: World, app: RelyingParty, launched: Browser): Promise<Stage> {
+    const paths = ["callback", "popup", "silent", "implicit", "landed"];
+    const registration = {
+      confidential: false,
+      grantTypes: ["authorization_code", "refresh_token", "implicit"],
+      // Any port of a loopback host.
+      redirectUris: [...paths.map((path) => `http://localhost/${path}`), "http://127.0.0.1/landed"],
+      postLogoutRedirectUris: [`${app.origin}/signed-out`],
+    };
+    const client = await makeClient(made, "spa", registration);
+    const hosted = await makeClient(made, "hosted", { ...registration, service: SERVICE });
+    const scope = ["openid", ...SCOPES].join(" ");
+    app.settings = { issuer: made.issuer, clientId: client.id, scope, implicitScope: scope };
+    return {
+      world: made,
+      app,
+      client,
+      hosted,
+      async open(options = {}) {
+        const context = await launched.newContext({ locale: "en-GB", ...options });
+        contexts.push(context);
+        context.on("console", (message) => {
+          if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
+            complaints.push(message.text());
+        });
+        context.on("weberror", (error) => complaints.push(error.error().message));
+        return context.newPage();
+      },
+      link(more = {}) {
+        const parameters = {
+          response_type: "code",
+          client_id: client.id,
+          redirect_uri: `${app.origin}/landed`,
+          scope,
+          state: "a state",
+          code_challenge: CHALLENGE,
+          code_challenge_method: "S256",
+          ...more,
+        };
+        return `${made.issuer}/authorize?${new URLSearchParams(parameters).toString()}`;
+      },
+      complaints: () => complaints.splice(0),
+    };
+  }
+
+  return () => {
+    if (stage === undefined) throw new Error("the stage was not set");
+    return stage;
+  };
+}
+
+/** Fills in the sign-in page and sends it. */
+export async function signIn(page: Page, { email, password }: User): Promise<void> {
+  await page.getByLabel("E-mail address").fill(email);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+}
+
+/** Where the browser ended: at the application, with these parameters in the query and in the fragment. */
+export async function landed(page: Page): Promise<{ query: URLSearchParams; fragment: URLSearchParams }> {
+  await page.waitForURL((url) => url.pathname === "/landed");
+  const { searchParams, hash } = new URL(page.url());
+  return { query: searchParams, fragment: new URLSearchParams(hash.slice(1)) };
+}
+
+/** What the application shows that came of it. */
+export async function outcome(page: Page): Promise<any> {
+  return JSON.parse((await page.locator("output:not(:empty)").textContent()) ?? "");
+}
