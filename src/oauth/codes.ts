@@ -24,19 +24,19 @@ export interface CodeRequest {
   readonly authorization: Authorization;
 }
 
-/** A new code, to be handed to the client through the browser. */
+/** A new code, to be handed to the client through the browser. Undefined: the client or the user has just been removed. */
 export async function createCode(
   request: CodeRequest,
   context: Pick<OAuthContext, "codes" | "random">,
   nowMs: number,
-): Promise<string> {
+): Promise<string | undefined> {
   const code = randomSecret(context.random);
   const grantId = randomId(context.random);
-  await context.codes.add({
+  const added = await context.codes.add({
     ...request,
     codeHash: await sha256Hex(code),
     grantId,
     expiresAtMs: nowMs + CODE_LIFETIME_MS,
   });
-  return code;
+  return added ? code : undefined;
 }

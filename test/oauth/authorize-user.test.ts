@@ -439,6 +439,36 @@ describe("an isolate that has not heard yet that a client was disabled", () => {
   });
 });
 
+describe("an isolate that has not heard yet that a client was removed", () => {
+  it("gives no code, and says so to where the client was", async () => {
+    const gone = await makeApp({ tenant: user.tenant });
+    const lateIsolate = isolate();
+    const late = new Browser({
+      send: (address, init) => lateIsolate.fetch(address.slice(ORIGIN.length), toInit(init)),
+    });
+    for (const [name, value] of shared.cookies) late.cookies.set(name, value);
+    expect(landed(await visit(late, gone)).query.get("code")).toBeTruthy();
+    const token = await tokenFor(OPERATOR);
+    expect((await call(`/admin/v1/clients/${gone.clientId}`, { method: "DELETE", token })).status).toBe(204);
+    const answer = await visit(late, gone);
+    expect(errorOf(answer).query).toBe("access_denied");
+    expect(landed(answer).query.get("code")).toBeNull();
+  });
+});
+
+describe("where a browser may go after a form", () => {
+  it("names every registered address: browsers hold redirects of a callback to it too", async () => {
+    const leadsOn = await makeApp({ redirectUris: [APP_URI, "https://www.shop.example/home"] });
+    const page = await visit(new Browser(), leadsOn);
+    const policy = page.headers.get("content-security-policy") ?? "";
+    expect(/form-action ([^;]*)/.exec(policy)?.[1]?.split(" ").sort()).toEqual([
+      "'self'",
+      new URL(APP_URI).origin,
+      "https://www.shop.example",
+    ]);
+  });
+});
+
 describe("the chooser, implicit flow with several tenants", () => {
   let both: TestUser;
   let serving: TestApp;

@@ -68,10 +68,10 @@ export interface CodeOptions extends Partial<Omit<CodeRequest, "authorization">>
 }
 
 /** A code; PKCE with S256 unless told otherwise. */
-export function codeFor(flow: Flow, options: CodeOptions = {}): Promise<string> {
+export async function codeFor(flow: Flow, options: CodeOptions = {}): Promise<string> {
   const { authorization, ...request } = options;
   const nowMs = Date.now();
-  return createCode(
+  const code = await createCode(
     {
       clientId: flow.client.clientId,
       email: flow.email,
@@ -93,6 +93,8 @@ export function codeFor(flow: Flow, options: CodeOptions = {}): Promise<string> 
     { codes: createCodeStore(env.DB), random: systemRandom },
     nowMs,
   );
+  if (code === undefined) throw new Error("the client or the user is not there");
+  return code;
 }
 
 type Form = Record<string, string>;

@@ -7,7 +7,7 @@ import { redirect, statusOf } from "../redirect.ts";
 import { csrfToken, knowBrowser, withCookie } from "../sign-in/browser.ts";
 import { refusedAnswer } from "./answer.ts";
 import { refused } from "./failure.ts";
-import { isLocal, LEGACY_PROVIDER, withoutHint, type AuthorizationRequest } from "./request.ts";
+import { formTargetsOf, isLocal, LEGACY_PROVIDER, withoutHint, type AuthorizationRequest } from "./request.ts";
 import type { Unidentified } from "./who.ts";
 
 /** The user has to sign in: at our page, at their own provider, or not at all where the client wants nothing shown. */
@@ -42,7 +42,7 @@ export async function signInPage(
     tenant: scopes.tenant ?? "",
     layout: provider === LEGACY_PROVIDER && given.get("display") === "popup" ? "popup" : "page",
     fault: shown.fault,
-    formTargets: [request.redirectUri],
+    formTargets: formTargetsOf(request),
   });
   return withCookie(page, browser.cookie);
 }

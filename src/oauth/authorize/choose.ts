@@ -3,7 +3,7 @@ import { pageContext } from "../page.ts";
 import type { Membership, UserRecord } from "../store/user-store.ts";
 import { refusedAnswer } from "./answer.ts";
 import { refused } from "./failure.ts";
-import { asParameters, type AuthorizationRequest } from "./request.ts";
+import { asParameters, formTargetsOf, type AuthorizationRequest } from "./request.ts";
 
 /** What HTML and forms do not carry unchanged (HTML 4.10.21.4). */
 const CHANGED_BY_FORMS = /[\0\r\n]/;
@@ -20,7 +20,7 @@ export function chooseTenant(
   call: AnyCall,
   context: OAuthContext,
 ): Response {
-  const { given, client, redirectUri } = request;
+  const { given, client } = request;
   const { names } = context;
   // The user did sign in as the client wants; the choice must not ask for it again.
   const { scope, prompt: _prompt, max_age: _maxAge, ...hidden } = asParameters(request, names);
@@ -39,6 +39,6 @@ export function chooseTenant(
       name,
       value: `${scope ?? ""} ${names.scope(`tenant=${id}`)}`.trim(),
     })),
-    formTargets: [redirectUri],
+    formTargets: formTargetsOf(request),
   });
 }

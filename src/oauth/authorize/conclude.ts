@@ -57,6 +57,10 @@ async function issue(
       context,
       call.nowMs,
     );
+    if (code === undefined) {
+      const failure = refused("access_denied", "The client or the user has just been removed.");
+      return refusedAnswer(request, failure, call, context);
+    }
     const { requestId } = call;
     context.log.info("code issued", { requestId, clientId: client.id, user: user.email, tenant: granted.tenant });
     return grantedAnswer(request, { code }, call, context);

@@ -39,6 +39,15 @@ export const providerOf = (given: Given, names: Names): string =>
 export const promptsOf = (given: Given): readonly string[] =>
   (given.get("prompt") ?? "").split(" ").filter((word) => word !== "");
 
+/**
+ * Where the browser may go after one of our forms. Browsers hold every step of the way to this, so a client whose callback
+ * leads on to another origin registers that one too.
+ */
+export const formTargetsOf = ({ redirectUri, client }: AuthorizationRequest): readonly string[] => [
+  redirectUri,
+  ...client.redirectUris,
+];
+
 /** Undefined: no challenge, or a method without one. */
 export function challengeOf(given: Given): { readonly value: string; readonly method: string } | undefined {
   const value = given.get("code_challenge");

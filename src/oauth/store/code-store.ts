@@ -17,7 +17,8 @@ export interface StoredCode extends CodeRecord {
 }
 
 export interface CodeStore {
-  add(code: CodeRecord): Promise<void>;
+  /** False: the client or the user is gone. */
+  add(code: CodeRecord): Promise<boolean>;
   find(codeHash: string): Promise<StoredCode | undefined>;
   /**
    * Redeems the code unless it was redeemed, and makes its refresh grant where one is wanted. True for one caller alone:
@@ -37,7 +38,8 @@ export interface Redemption {
 const ADD = `
   INSERT INTO authorization_code (code_hash, grant_id, client, email, redirect_uri, code_challenge,
     code_challenge_method, nonce, authorization, expires_at)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`;
+  SELECT ?1, ?2, client.id, user.email, ?5, ?6, ?7, ?8, ?9, ?10 FROM client JOIN user
+  WHERE client.id = ?3 AND user.email = ?4`;
 const FIND = `
   SELECT code_hash, grant_id, client, email, redirect_uri, code_challenge, code_challenge_method, nonce, authorization,
     expires_at, redemption
@@ -65,10 +67,11 @@ export function createCodeStore(db: D1Database): CodeStore {
       const { challenge } = code;
       const nulled = [code.redirectUri, challenge?.value, challenge?.method, code.nonce].map((value) => value ?? null);
       const authorization = JSON.stringify(code.authorization);
-      await db
+      const { meta } = await db
         .prepare(ADD)
         .bind(code.codeHash, code.grantId, code.clientId, code.email, ...nulled, authorization, code.expiresAtMs)
         .run();
+      return meta.changes > 0;
     },
     async find(codeHash) {
       const row = await db.prepare(FIND).bind(codeHash).first<Row>();
