@@ -11,6 +11,10 @@ export interface World {
   readonly issuer: string;
   /** Replaces a resource of the operator service; its answer. */
   put(path: string, body: unknown): Promise<any>;
+  /** Any call of the operator service, whatever it answers. */
+  operate(method: string, path: string, body?: unknown): Promise<Response>;
+  /** All that the platform printed so far. */
+  output(): string;
 }
 
 export interface User {
@@ -44,14 +48,18 @@ const OPERATOR_SECRET = "an-operator-secret-for-acceptance-tests";
 
 const START_TIMEOUT_MS = 60_000;
 
-/** Starts a platform for the test file, and ends it with the file. */
-export function useWorld(): () => World {
+/** Starts a platform for the test file, with these variables besides, and ends it with the file. */
+export function useWorld(variables: Record<string, string> = {}): () => World {
   const stateDir = newStateDir();
   let platform: Platform | undefined;
   let world: World | undefined;
   beforeAll(async () => {
-    platform = await startPlatform({ STATE_DIR: stateDir, OPERATOR_CLIENT_SECRET: OPERATOR_SECRET });
-    world = await makeWorld(platform.url);
+    platform = await startPlatform({
+      ...variables,
+      STATE_DIR: stateDir,
+      OPERATOR_CLIENT_SECRET: OPERATOR_SECRET,
+    });
+    world = await makeWorld(platform);
   }, START_TIMEOUT_MS);
   afterAll(async () => {
     if (platform !== undefined) await stopGroup(platform, "SIGKILL");
@@ -63,7 +71,7 @@ export function useWorld(): () => World {
   };
 }
 
-async function makeWorld(url: string): Promise<World> {
+async function makeWorld({ url, output }: Platform): Promise<World> {
   const issuer = `${url}/oauth2/v1`;
   const answer = await fetch(`${issuer}/token`, {
     method: "POST",
@@ -71,9 +79,16 @@ async function makeWorld(url: string): Promise<World> {
     body: new URLSearchParams({ grant_type: "client_credentials" }),
   });
   const { access_token: token } = (await answer.json()) as { access_token: string };
-  const put = async (path: string, body: unknown): Promise<any> => {
+  const operate = (method: string, path: string, body?: unknown): Promise<Response> => {
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-    const response = await fetch(`${url}/admin/v1/${path}`, { method: "PUT", headers, body: JSON.stringify(body) });
+    return fetch(`${url}/admin/v1/${path}`, {
+      method,
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  };
+  const put = async (path: string, body: unknown): Promise<any> => {
+    const response = await operate("PUT", path, body);
     const text = await response.text();
     if (!response.ok) throw new Error(`PUT ${path}: ${response.status} ${text}`);
     return JSON.parse(text);
@@ -94,7 +109,7 @@ async function makeWorld(url: string): Promise<World> {
     await put(`tenants/${TENANT}/members/${email}`, { roles: ["everything"] });
   }
   await put(`tenants/${OTHER_TENANT}/members/${BOB.email}`, { roles: ["everything"] });
-  return { url, issuer, put };
+  return { url, issuer, put, operate, output };
 }
 
 /** A client of `TENANT`; confidential unless told otherwise, with the secret that the platform makes or the given one. */
