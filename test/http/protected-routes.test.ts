@@ -110,6 +110,18 @@ describe("every protected route", () => {
   });
 });
 
+/** Contract 1.4, and the session id, which a client of another origin sends as well. */
+const ALLOWED_HEADERS = [
+  "Authorization",
+  "Content-Type",
+  "If-None-Match",
+  "Range",
+  "Idempotency-Key",
+  "plat-session-id",
+];
+const EXPOSED_HEADERS = ["Link", "Location", "ETag", "Retry-After", "plat-request-id"];
+const listIn = (response: Response, header: string): string[] => response.headers.get(header)?.split(", ") ?? [];
+
 describe("every route", () => {
   it.each(named(everyRoute.filter(({ route }) => pageRoutes.has(route))))(
     "%s: answers people with a page, and scripts of other origins not at all",
@@ -141,12 +153,14 @@ describe("every route", () => {
       expect(preflight.status).toBe(204);
       expect(preflight.headers.get("access-control-allow-origin")).toBe("*");
       expect(preflight.headers.get("access-control-allow-methods")).toContain(route.method);
-      expect(preflight.headers.get("access-control-allow-headers")).toMatch(/Authorization.*Idempotency-Key/);
+      expect(listIn(preflight, "access-control-allow-headers")).toEqual(expect.arrayContaining(ALLOWED_HEADERS));
       expect(preflight.headers.get("access-control-allow-credentials")).toBeNull();
       expect(preflight.headers.get("content-type")).toBeNull();
       const wrong = await call(path, { method: "PATCH" });
       expect(wrong.status).toBe(405);
       expect(wrong.headers.get("allow")).toContain(route.method);
+      expect(wrong.headers.get("access-control-allow-origin")).toBe("*");
+      expect(listIn(wrong, "access-control-expose-headers")).toEqual(expect.arrayContaining(EXPOSED_HEADERS));
     },
   );
 });

@@ -5,6 +5,7 @@ import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
 import { counting } from "../support/counting.ts";
 import { basic, call, makeClient, ORIGIN, tokenFor, type TestClient } from "../support/platform.ts";
+import { makeFlow, signIn } from "./user-flow.ts";
 
 /** A fresh isolate as far as the Worker can tell: new caches over counted bindings. */
 function freshIsolate() {
@@ -18,6 +19,9 @@ function freshIsolate() {
   };
   return { ...counted, fetch };
 }
+
+/** No I/O at all. */
+const NOTHING = { d1Statements: 0, d1RoundTrips: 0, auditRows: 0, objectCalls: {}, r2Operations: {} };
 
 const tokenRequest = (client: TestClient): RequestInit => ({
   method: "POST",
@@ -43,7 +47,7 @@ describe("what a request costs in D1 (architecture, Cost of an operation)", () =
     isolate.reset();
     for (let n = 0; n < 5; n++)
       expect((await isolate.fetch("/oauth2/v1/token", tokenRequest(client))).status).toBe(200);
-    expect(isolate.tally.d1Statements).toBe(0);
+    expect(isolate.tally).toEqual(NOTHING);
 
     const another = await makeClient();
     const rows = await env.DB.prepare("SELECT count(*) AS n FROM revocation").first("n");
@@ -103,7 +107,7 @@ describe("what a request costs in D1 (architecture, Cost of an operation)", () =
     expect(isolate.tally).toMatchObject({ d1Statements: 1, d1RoundTrips: 1 });
     isolate.reset();
     for (let n = 0; n < 5; n++) expect(await ask()).toBe(403);
-    expect(isolate.tally.d1Statements).toBe(0);
+    expect(isolate.tally).toEqual(NOTHING);
   });
 
   it("tokeninfo asks D1 every time, once", async () => {
@@ -112,7 +116,34 @@ describe("what a request costs in D1 (architecture, Cost of an operation)", () =
     for (let n = 0; n < 3; n++) {
       isolate.reset();
       expect((await isolate.fetch(`/oauth2/v1/tokeninfo?access_token=${token}`)).status).toBe(200);
-      expect(isolate.tally.d1Statements).toBe(1);
+      expect(isolate.tally).toEqual({ ...NOTHING, d1Statements: 1, d1RoundTrips: 1 });
+    }
+  });
+
+  it("so do userinfo and introspection, once the client that asks is known", async () => {
+    const flow = await makeFlow();
+    const { clientId, clientSecret = "" } = flow.client;
+    const { access_token: token } = await signIn(flow);
+    const isolate = freshIsolate();
+    const userInfo = { headers: { authorization: `Bearer ${token}` } };
+    const introspection = {
+      method: "POST",
+      headers: {
+        authorization: basic({ clientId, clientSecret }),
+        "content-type": "application/x-www-form-urlencoded",
+      },
+      body: `token=${token}`,
+    };
+    for (const [path, init] of [
+      ["/oauth2/v1/userinfo", userInfo],
+      ["/oauth2/v1/introspect", introspection],
+    ] as const) {
+      await isolate.fetch(path, init);
+      for (let n = 0; n < 3; n++) {
+        isolate.reset();
+        expect((await isolate.fetch(path, init)).status).toBe(200);
+        expect(isolate.tally, path).toEqual({ ...NOTHING, d1Statements: 1, d1RoundTrips: 1 });
+      }
     }
   });
 });

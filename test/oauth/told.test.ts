@@ -1,0 +1,147 @@
+import { decodeJwt } from "jose";
+import { beforeAll, describe, expect, it } from "vitest";
+import { Browser, landed } from "../support/browser.ts";
+import {
+  basic,
+  call,
+  expectJson,
+  makeClient,
+  makeTenant,
+  OPERATOR,
+  put,
+  tokenFor,
+  unique,
+  type TestClient,
+} from "../support/platform.ts";
+import { makeApp, signInThrough, visit } from "../support/sign-in.ts";
+import { makeUser } from "../support/users.ts";
+import { codeFor, makeFlow, makeFlowClient, redeem, refreshed, signIn } from "./user-flow.ts";
+
+/** What a caller is told, what the operator is told besides, and by which name a client goes. */
+const operator = async (path: string): Promise<any> =>
+  expectJson(await call(`/admin/v1/${path}`, { token: await tokenFor(OPERATOR) }), 200);
+
+describe("a refusal at /token", () => {
+  let client: TestClient;
+  let bare: TestClient;
+  let agent: TestClient;
+  let stranger: string;
+  let service: string;
+  beforeAll(async () => {
+    client = await makeClient();
+    bare = await makeClient({ tenant: await makeTenant({ subscribed: false }) });
+    stranger = await makeTenant();
+    service = unique("svc");
+    const fields = { sourceUrl: "https://s.example", proxyPath: `/${service}`, access: "token", essential: false };
+    await put(`services/${service}`, { ...fields, scopes: [`${service}.read`], tenant: client.tenant });
+    agent = await makeClient({ tenant: client.tenant, scopes: [`${service}.read`], service });
+  });
+
+  /** The refused answer, and the row that the request id at the end of its `error_uri` leads to. */
+  async function refused(response: Response, status: number): Promise<{ text: string; row: any }> {
+    const body = await expectJson(response, status);
+    const requestId = /[0-9a-f]{32}$/.exec(body.error_uri as string)?.[0];
+    const rows: any[] = await operator("audit?outcome=refused&pageSize=100");
+    return { text: JSON.stringify(body), row: rows.find((row) => row.requestId === requestId) };
+  }
+  const ask = (from: { clientId: string; clientSecret: string }, scope = "") =>
+    call("/oauth2/v1/token", {
+      form: { grant_type: "client_credentials", scope },
+      headers: { authorization: basic(from) },
+    });
+
+  it.each<[string, () => Promise<Response>, () => RegExp, number]>([
+    [
+      "no package",
+      () => ask(bare, "plat.media_view"),
+      () => new RegExp(`^tenant ${bare.tenant} may use no service that has plat\\.media_view$`),
+      400,
+    ],
+    [
+      "no package of the client's service",
+      () => ask(agent, `plat.tenant=${stranger}`),
+      () => new RegExp(`^tenant ${stranger} has no package that includes service ${service}$`),
+      400,
+    ],
+    [
+      "a stranger's tenant",
+      () => ask(client, `plat.tenant=${stranger}`),
+      () => new RegExp(`^client ${client.clientId} belongs to tenant ${client.tenant}`),
+      400,
+    ],
+    ["an unknown tenant", () => ask(client, "plat.tenant=nobody0"), () => /^tenant nobody0 is unknown$/, 400],
+    [
+      "a wrong secret",
+      () => ask({ ...client, clientSecret: "wrong" }),
+      () => new RegExp(`^wrong secret for client ${client.clientId}$`),
+      401,
+    ],
+    [
+      "an unknown client",
+      () => ask({ ...client, clientId: "no.body" }),
+      () => /^client no\.body is unknown or disabled$/,
+      401,
+    ],
+  ])("%s: the reason stands in the audit log, and not in the answer", async (_, send, reason, status) => {
+    const { text, row } = await refused(await send(), status);
+    expect(row).toMatchObject({ action: "token", outcome: "refused", reason: expect.stringMatching(reason()) });
+    expect(text).not.toContain(row.reason);
+    expect(text).not.toMatch(/belongs|package|unknown|disabled|secret for/);
+  });
+
+  it("a code that was used: the same", async () => {
+    const flow = await makeFlow();
+    const code = await codeFor(flow);
+    await expectJson(await redeem(flow.client, code), 200);
+    const { text, row } = await refused(await redeem(flow.client, code), 400);
+    expect(row).toMatchObject({ actor: flow.client.clientId, reason: "the code was used already" });
+    const never = await refused(await redeem(flow.client, "x"), 400);
+    expect(never.row.reason).toBe("the code is unknown");
+    const without = (answer: string) => answer.replace(/[0-9a-f]{32}/, "");
+    expect(without(never.text)).toBe(without(text));
+  });
+});
+
+describe("a client whose name is not its id", () => {
+  it("goes by its name in tokens, in the list of refresh tokens and before people", async () => {
+    const flow = await makeFlow();
+    const name = `${flow.tenant}.${unique("named")}`;
+    const own = await makeClient({ tenant: flow.tenant, clientId: unique("id-"), name });
+    expect(decodeJwt(await tokenFor(own))).toMatchObject({ client_id: own.clientId, client_name: name });
+
+    const other = `${flow.tenant}.${unique("other")}`;
+    const client = await makeFlowClient(flow.tenant, { name: other });
+    const tokens = await signIn({ ...flow, client });
+    expect(decodeJwt(tokens.access_token)).toMatchObject({ client_id: client.clientId, client_name: other });
+    const again = await refreshed(client, tokens.refresh_token);
+    expect(decodeJwt(again.access_token)).toMatchObject({ client_id: client.clientId, client_name: other });
+    const listed = await expectJson(await call("/oauth2/v1/refreshtokens", { token: tokens.access_token }), 200);
+    expect(listed).toMatchObject([{ clientId: client.clientId, clientName: other }]);
+
+    const address = `/oauth2/v1/authorize?response_type=code&client_id=${client.clientId}`;
+    const page = await (await call(address)).text();
+    expect(page).toContain(`<bdi>${other}</bdi>`);
+    expect(page).not.toContain(`<bdi>${client.clientId}</bdi>`);
+  });
+});
+
+describe("more scopes than a token holds", () => {
+  it("in the implicit flow: invalid_scope, and fewer of them are granted", async () => {
+    const user = await makeUser({ scopes: ["plat.media_view"] });
+    const service = unique("svc");
+    const scopes = Array.from({ length: 150 }, (_, n) => `${service}.${"x".repeat(60)}${n}`);
+    const fields = { sourceUrl: "https://s.example", proxyPath: `/${service}`, access: "token" };
+    await put(`services/${service}`, { ...fields, scopes, essential: true, tenant: user.tenant });
+    const role = unique("role");
+    await put(`roles/${role}`, { scopes: [`${service}.*`] });
+    await put(`tenants/${user.tenant}/members/${user.email}`, { roles: [role] });
+    const app = await makeApp({ tenant: user.tenant, scopes: [`${service}.*`] });
+    const browser = new Browser();
+    const refusal = landed(await signInThrough(browser, app, user, { response_type: "token" }));
+    expect(Object.fromEntries(refusal.fragment)).toMatchObject({ error: "invalid_scope", state: "a state" });
+    expect(refusal.fragment.has("access_token")).toBe(false);
+    const scope = scopes.slice(0, 3).join(" ");
+    const granted = landed(await visit(browser, app, { response_type: "token", scope }));
+    expect(granted.fragment.get("scope")).toBe(`plat.tenant=${user.tenant} ${scope}`);
+  });
+});
