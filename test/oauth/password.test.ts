@@ -254,12 +254,17 @@ describe("400 invalid_grant", () => {
     await signIn({ email: "guess-2 in the wrong field", password: "x" }, {}, client);
     const nobody = `${unique("nobody")}@example.org`;
     await signIn({ email: nobody, password: "x" });
+    const disabled = await makeUser({ tenant: home });
+    await put(`users/${disabled.email}`, { name: "Ada", disabled: true });
+    await signIn(disabled);
     await vi.waitFor(async () => {
       const bySubject = await audited({ subject: `users/${user.email}`, outcome: "refused" });
       expect(bySubject).toMatchObject([{ action: "sign in", reason: "wrong password" }]);
       const byClient = await audited({ actor: client.clientId });
       expect(byClient).toMatchObject([{ action: "token" }, { action: "token", outcome: "refused" }]);
       expect(await audited({ subject: `users/${nobody}` })).toMatchObject([{ reason: "unknown user" }]);
+      const ofDisabled = await audited({ subject: `users/${disabled.email}`, action: "sign in" });
+      expect(ofDisabled).toMatchObject([{ reason: "disabled user" }]);
     });
     expect(JSON.stringify(await audited({}))).not.toMatch(/guess-[12]/);
   });
@@ -444,6 +449,23 @@ describe("a blocked account", () => {
     expect(await audited({ subject: `users/${user.email}`, action: "unlock" })).toMatchObject([
       { actor: "plat.operator", outcome: "done" },
     ]);
+  });
+});
+
+describe("a client that was disabled elsewhere a moment ago", () => {
+  it("may still be taken for living, and what it gets is void from the start", async () => {
+    const user = await makeUser({ tenant: home });
+    const client = await makePasswordClient(home);
+    const other = isolate();
+    const get = async () => {
+      const form = new URLSearchParams({ ...formFor(user, { scope: "plat.no_tenant" }), client_id: client.clientId });
+      return other.fetch(TOKEN, { ...posted(user), body: form.toString() });
+    };
+    const isValid = async (token: string) => (await call(`/oauth2/v1/tokeninfo?access_token=${token}`)).status === 200;
+    expect(await isValid((await expectJson(await get(), 200)).access_token)).toBe(true);
+    const settings = { tenant: home, confidential: true, grantTypes: ["password"], scopes: ALL_SCOPES };
+    await put(`clients/${client.clientId}`, { ...settings, disabled: true });
+    expect(await isValid((await expectJson(await get(), 200)).access_token)).toBe(false);
   });
 });
 
