@@ -27,6 +27,7 @@ test.skipIf(!hasCurl)("the commands of README.md work as they stand", async () =
   });
 
   expect(status, `${stdout}\n${stderr}`).toBe(0);
+  expect(stdout).toContain('{"sub":"ada@demo.example"}');
   expect(stdout).toContain('"order_v1"');
   expect(stdout).toContain("hello\n");
 });
