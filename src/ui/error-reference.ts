@@ -1,21 +1,38 @@
 import { PROBLEM_TYPES } from "../http/errors.ts";
 import { documentResponse } from "./layout.ts";
 import { html } from "./markup.ts";
+import { PROTOCOL_ERRORS } from "./protocol-errors.ts";
 
-/** The page that `moreInfo` of every error leads to: what each type means and what to do. In English: it is for developers. */
+/** The page that `moreInfo` and `error_uri` of every error lead to: what each type means and what to do. In English: it is for developers. */
 export function errorReferencePage(publicBase: string, pathPrefix: string): Response {
   const title = "Errors of this platform";
   const main = html`<h1>${title}</h1>
     <p>
-      Every error answer is JSON with <code>status</code>, <code>type</code>, <code>message</code>,
-      <code>moreInfo</code> and <code>details</code>. The message says what was wrong with this request; below stands
-      what to do about each type.
+      Every error answer, but for those of the OAuth protocol below, is JSON with <code>status</code>,
+      <code>type</code>, <code>message</code>, <code>moreInfo</code> and <code>details</code>. The message says what was
+      wrong with this request; below stands what to do about each type.
     </p>
     <dl>
       ${Object.entries(PROBLEM_TYPES).map(
         ([type, { status, advice }]) =>
           html`<div id="${type}">
             <dt><code>${type}</code> <span>${status}</span></dt>
+            <dd>${withCode(advice)}</dd>
+          </div>`,
+      )}
+    </dl>
+    <h2>The OAuth protocol</h2>
+    <p>
+      <code>/token</code>, <code>/revoke</code>, <code>/introspect</code> and <code>/tokeninfo</code> answer with
+      <code>error</code>, <code>error_description</code> and <code>error_uri</code>, which ends with the request id: the
+      operator finds the exact reason in the audit log by it. <code>/authorize</code> sends <code>error</code> and
+      <code>error_description</code> back to the client.
+    </p>
+    <dl>
+      ${Object.entries(PROTOCOL_ERRORS).map(
+        ([error, advice]) =>
+          html`<div id="${error}">
+            <dt><code>${error}</code></dt>
             <dd>${withCode(advice)}</dd>
           </div>`,
       )}

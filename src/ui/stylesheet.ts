@@ -140,6 +140,7 @@ button { border: 1px solid transparent; cursor: pointer; }
 .popup form, .popup .submit { margin-top: 1.25rem; }
 
 .wide .frame { max-width: 48rem; margin-top: 0; }
+.wide h2 { margin-top: 2.25rem; font-size: 1.125rem; }
 dl { margin: 1.5rem 0 0; }
 dl > div { padding: 0.875rem 0; border-top: 1px solid var(--line); }
 dl > div:target { margin: 0 -1rem; padding-inline: 1rem; border-radius: 0.5rem; background: var(--page); }

@@ -5,6 +5,7 @@ import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
 import { PROBLEM_TYPES } from "../../src/http/errors.ts";
 import { sha256Hex } from "../../src/platform/hash.ts";
+import { PROTOCOL_ERRORS } from "../../src/ui/protocol-errors.ts";
 import { STYLESHEET, stylesheetHref } from "../../src/ui/stylesheet.ts";
 import { call } from "../support/platform.ts";
 
@@ -24,6 +25,9 @@ describe("/docs/errors", () => {
     expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
     const page = await response.text();
     for (const type of Object.keys(PROBLEM_TYPES)) expect(page).toContain(`id="${type}"`);
+    for (const error of Object.keys(PROTOCOL_ERRORS)) expect(page).toContain(`id="${error}"`);
+    const ids = Array.from(page.matchAll(/\bid="([^"]*)"/g), ([, id]) => id);
+    expect(new Set(ids).size).toBe(ids.length);
     expect(page).not.toMatch(/\bsrc=|`/);
     const [href = "", ...more] = Array.from(page.matchAll(/\bhref="([^"]*)"/g), ([, address]) => address);
     expect(more).toEqual([]);
