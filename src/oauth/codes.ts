@@ -10,7 +10,7 @@ import type { CodeChallenge } from "./pkce.ts";
  *
  *   open ──redeemed in time, by its client, with its verifier (grants/authorization-code.ts)──▶ redeemed
  *    │                                                                                            │ presented again
- *    └──60 s──▶ expired                                                        all that came of it ends
+ *    └──60 s──▶ expired                                                        it goes, with all that came of it
  */
 const CODE_LIFETIME_MS = 60_000;
 

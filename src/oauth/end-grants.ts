@@ -13,17 +13,22 @@ export const endOfGrant = (id: string, nowMs: number): Ended => ({
   expiresSec: allExpiredSec(nowMs),
 });
 
-/** Ends grants with their access and refresh tokens, and says so in the audit log: one transaction. May be repeated. */
+/**
+ * Ends grants with their access and refresh tokens, and says so in the audit log: one transaction, with the statements
+ * `beside`. May be repeated.
+ */
 export async function endGrants(
   ids: readonly string[],
   why: EndReason,
   { nowMs, requestId }: Pick<AnyCall, "nowMs" | "requestId">,
   { trust, refreshGrants, audit, log }: Pick<OAuthContext, "trust" | "refreshGrants" | "audit" | "log">,
+  beside: readonly D1PreparedStatement[] = [],
 ): Promise<void> {
   await trust.end(
     ids.map((id) => endOfGrant(id, nowMs)),
     [
       refreshGrants.removeStatement(ids),
+      ...beside,
       audit.statement("always", { ...why, atMs: nowMs, requestId, outcome: "done" }),
     ],
   );

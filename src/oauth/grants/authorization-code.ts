@@ -30,7 +30,8 @@ export const authorizationCodeGrant: GrantStep = async (request, context) => {
   const replayed = async () => {
     const subject = `grants/${code.grantId}`;
     const why = { actor: client.id, action: "end grant", subject, reason: "a code was used twice" };
-    await endGrants([code.grantId], why, call, context);
+    // The code goes with its grant: kept, it would write to the audit log as often as anybody sends it.
+    await endGrants([code.grantId], why, call, context, [context.codes.removeStatement(code.codeHash)]);
     return err(invalidGrant("the code was used already", client.id));
   };
   if (code.redeemed) return replayed();

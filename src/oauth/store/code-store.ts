@@ -25,6 +25,8 @@ export interface CodeStore {
    * an attempt whose answer was lost may be repeated under the same name.
    */
   redeem(codeHash: string, redemption: Redemption, nowMs: number): Promise<boolean>;
+  /** Removes the code, as a part of the caller's transaction. */
+  removeStatement(codeHash: string): D1PreparedStatement;
   /** Removes at most `limit` codes whose tokens have expired; how many it were. */
   forgetExpired(nowMs: number, limit: number): Promise<number>;
 }
@@ -53,6 +55,7 @@ const ADD_REFRESH_TOKEN = `
 /** Last: what goes with a redemption is made while there is none. */
 const REDEEM = `
   UPDATE authorization_code SET redemption = ?2 WHERE code_hash = ?1 AND (redemption IS NULL OR redemption = ?2)`;
+const REMOVE = `DELETE FROM authorization_code WHERE code_hash = ?1`;
 const FORGET = `
   DELETE FROM authorization_code WHERE code_hash IN (
     SELECT code_hash FROM authorization_code WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)`;
@@ -88,6 +91,7 @@ export function createCodeStore(db: D1Database): CodeStore {
       const results = await db.batch([...made, db.prepare(REDEEM).bind(codeHash, id)]);
       return (results.at(-1)?.meta.changes ?? 0) > 0;
     },
+    removeStatement: (codeHash) => db.prepare(REMOVE).bind(codeHash),
     async forgetExpired(nowMs, limit) {
       return (
         await db
