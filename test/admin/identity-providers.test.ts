@@ -65,6 +65,17 @@ describe("400", () => {
     expect((await admin(`identity-providers/${id}`)).status).toBe(404);
   });
 
+  it.each([undefined, "********"])("takes no secret along to another issuer: %s", async (clientSecret) => {
+    const id = unique("idp");
+    await put(`identity-providers/${id}`, PROVIDER);
+    const before = await sealedSecret(id);
+    const json = { ...PROVIDER, issuer: "https://elsewhere.example", clientSecret };
+    const refused = await expectJson(await admin(`identity-providers/${id}`, { method: "PUT", json }), 400);
+    expect(refused.details).toMatchObject([{ type: "missing_field", field: "clientSecret" }]);
+    expect(await expectJson(await admin(`identity-providers/${id}`), 200)).toMatchObject({ issuer: PROVIDER.issuer });
+    expect(await sealedSecret(id)).toBe(before);
+  });
+
   it.each([
     ["issuer", undefined],
     ["issuer", "idp.example"],

@@ -5,7 +5,7 @@ import { identifier } from "../fields.ts";
 import { toList, type Resource } from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";
 
-/** Stands for the secret wherever it is shown, and sent back it leaves the secret as it is. */
+/** Stands for the secret wherever it is shown; sent back, it leaves the secret as it is. */
 const PLACEHOLDER = "********";
 /** What `plat_id_provider` means besides the id of a provider (specification, `/authorize`). */
 const RESERVED_IDS: readonly string[] = ["default_idp", "legacy_idp"];
@@ -27,15 +27,16 @@ const body = z.object({
   scopes,
 });
 
+/** A secret that is left out stays with the issuer that it is for: it would be sent to another one as soon as one is named. */
 const FAULTS = `
   SELECT 'missing_field' AS type, 'clientSecret' AS field, 'clientSecret is missing.' AS message
-    WHERE ?2 = 0 AND NOT EXISTS (SELECT 1 FROM identity_provider WHERE id = ?1)`;
+    WHERE ?2 = 0 AND NOT EXISTS (SELECT 1 FROM identity_provider WHERE id = ?1 AND issuer = ?3)`;
 const UPSERT = `
   INSERT INTO identity_provider (id, issuer, client_id, scopes, sealed_client_secret, created_at)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6)
   ON CONFLICT (id) DO UPDATE SET issuer = excluded.issuer, client_id = excluded.client_id, scopes = excluded.scopes,
     sealed_client_secret = excluded.sealed_client_secret`;
-const UPDATE = `UPDATE identity_provider SET issuer = ?2, client_id = ?3, scopes = ?4 WHERE id = ?1`;
+const UPDATE = `UPDATE identity_provider SET client_id = ?3, scopes = ?4 WHERE id = ?1 AND issuer = ?2`;
 const SELECT = `SELECT id, issuer, client_id, scopes, created_at FROM identity_provider WHERE id = ?1`;
 const PAGE = `
   SELECT id, issuer, client_id, scopes, created_at, id AS page_key FROM identity_provider
@@ -55,8 +56,8 @@ export const identityProviders = ({
     id: identifier.check(z.refine((id) => !RESERVED_IDS.includes(id), "is the platform's own directory")),
   }),
   body,
-  faults: ({ params, body: { clientSecret } }) =>
-    db.prepare(FAULTS).bind(params["id"], Number(newSecret(clientSecret) !== undefined)),
+  faults: ({ params, body: { clientSecret, issuer } }) =>
+    db.prepare(FAULTS).bind(params["id"], Number(newSecret(clientSecret) !== undefined), issuer),
   async put({ params: { id = "" }, body: provider, nowMs }) {
     const { issuer, clientId } = provider;
     const address = readOutsideAddress(issuer, allowLoopback);
