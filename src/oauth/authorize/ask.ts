@@ -47,9 +47,20 @@ export async function signInPage(
   return withCookie(page, browser.cookie);
 }
 
+/** The request waits in the database meanwhile, and anybody can send one. Our choice: as much as an address holds. */
+const MAX_WAITING_CHARS = 16 * 1024;
+
 async function sendToProvider(request: AuthorizationRequest, call: AnyCall, context: OAuthContext): Promise<Response> {
+  const waiting = carried(request, context);
+  if (waiting.length > MAX_WAITING_CHARS)
+    return refusedAnswer(
+      request,
+      refused("invalid_request", "The request is too long for this provider."),
+      call,
+      context,
+    );
   const browser = knowBrowser(call, context);
-  const asked = { request: carried(request, context), browserKey: browser.key };
+  const asked = { request: waiting, browserKey: browser.key };
   const address = await beginFederation(request.provider, asked, call, context);
   if (!address.ok) {
     const { error, reason } = address.error;

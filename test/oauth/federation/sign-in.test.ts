@@ -261,6 +261,17 @@ describe("a page, and nothing for the client", () => {
 });
 
 describe("back to the client with an error", () => {
+  it("a request that is longer than an address: it would have to be kept, and anybody can send one", async () => {
+    const rows = (): Promise<number | null> => env.DB.prepare("SELECT count(*) AS n FROM federation").first("n");
+    const before = await rows();
+    const form = new URLSearchParams(authorizeAddress(app, provider).split("?")[1]);
+    form.set("login_hint", "a".repeat(16 * 1024));
+    const posted = await call("/oauth2/v1/authorize", { form, headers: { "sec-fetch-site": "same-origin" } });
+    expect(posted.status).toBe(303);
+    expect(new URL(posted.headers.get("location") ?? "").searchParams.get("error")).toBe("invalid_request");
+    expect(await rows()).toBe(before);
+  });
+
   const expectError = async (response: Response, error: string, reason: string): Promise<void> => {
     expect(toClient(response)).toEqual({
       error,
