@@ -8,6 +8,7 @@ import {
   makeClient,
   makeTenant,
   OPERATOR,
+  ORIGIN,
   put,
   tokenFor,
   unique,
@@ -85,6 +86,8 @@ describe("a refusal at /token", () => {
   ])("%s: the reason stands in the audit log, and not in the answer", async (_, send, reason, status) => {
     const { text, row } = await refused(await send(), status);
     expect(row).toMatchObject({ action: "token", outcome: "refused", reason: expect.stringMatching(reason()) });
+    // Who proved to be a client is found by its id.
+    expect(row.actor === "").toBe(status === 401);
     expect(text).not.toContain(row.reason);
     expect(text).not.toMatch(/belongs|package|unknown|disabled|secret for/);
   });
@@ -99,6 +102,18 @@ describe("a refusal at /token", () => {
     expect(never.row.reason).toBe("the code is unknown");
     const without = (answer: string) => answer.replace(/[0-9a-f]{32}/, "");
     expect(without(never.text)).toBe(without(text));
+  });
+});
+
+describe("somebody who comes back without a sign-in that is under way", () => {
+  it.each([
+    ["from a provider", "/oauth2/v1/callback/x?code=a&state=b", 400],
+    ["to the address of the form", "/oauth2/v1/sign-in", 405],
+  ])("%s: is told to sign in again, and not that an application is wrong", async (_, path, status) => {
+    const answer = await new Browser().get(`${ORIGIN}${path}`);
+    expect(answer.status).toBe(status);
+    expect(answer.html).toContain("<h1>This sign-in is over</h1>");
+    expect(answer.html).toContain("Go back to the application and sign in again.");
   });
 });
 

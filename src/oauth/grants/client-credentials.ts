@@ -1,7 +1,7 @@
 import { err, ok } from "../../platform/result.ts";
 import { authenticateClient, noCredentials } from "../client-auth.ts";
 import { failure } from "../failure.ts";
-import { grantScopes, mayActFor } from "../scopes.ts";
+import { grantScopes, mayActFor, type ScopeRefusal } from "../scopes.ts";
 import { refusedScope, type Granted, type GrantStep } from "./granted.ts";
 
 /**
@@ -15,30 +15,29 @@ export const clientCredentials: GrantStep = async ({ call, credentials, scopes: 
   const authenticated = await authenticateClient(credentials, entry, context.clientLimit);
   if (!authenticated.ok) return authenticated;
   const client = authenticated.value;
+  const refuse = (refusal: ScopeRefusal) => err(refusedScope(refusal, client.id));
   if (!client.grantTypes.includes("client_credentials"))
     return err(
       failure(
         "unauthorized_client",
         "The client is not registered for this grant.",
         `client ${client.id}: client_credentials`,
+        client.id,
       ),
     );
 
   if (request.organization !== undefined)
-    return err(
-      refusedScope({
-        scope: names.scope(`org=${request.organization}`),
-        reason: "organization scope with client_credentials",
-      }),
-    );
+    return refuse({
+      scope: names.scope(`org=${request.organization}`),
+      reason: "organization scope with client_credentials",
+    });
   const tenantScope = names.scope(`tenant=${request.tenant ?? client.tenant}`);
   const { tenant } = entry;
-  if (tenant === undefined)
-    return err(refusedScope({ scope: tenantScope, reason: `tenant ${request.tenant} is unknown` }));
+  if (tenant === undefined) return refuse({ scope: tenantScope, reason: `tenant ${request.tenant} is unknown` });
   const allowed = mayActFor(client, tenant);
-  if (!allowed.ok) return err(refusedScope({ scope: tenantScope, reason: allowed.error }));
+  if (!allowed.ok) return refuse({ scope: tenantScope, reason: allowed.error });
   const service = grantScopes(request, client, tenant, context.builtIn);
-  if (!service.ok) return err(refusedScope(service.error));
+  if (!service.ok) return refuse(service.error);
   const granted: Granted = {
     clientId: client.id,
     clientName: client.name,

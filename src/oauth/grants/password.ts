@@ -97,7 +97,7 @@ const defaultTenantOf = (caller: Caller | undefined, user: UserRecord): "of-clie
 function refusedPlace(refusal: UserGrantRefusal, { names }: OAuthContext, actor: string | undefined): OAuthFailure {
   switch (refusal.kind) {
     case "scope":
-      return refusedScope(refusal.refusal);
+      return refusedScope(refusal.refusal, actor);
     case "no-tenant":
       return failure("invalid_grant", "The user is a member of no tenant for this.", refusal.reason, actor);
     case "choose": {

@@ -28,7 +28,9 @@ export async function issueTokens(
     call.nowMs,
   );
   if (accessToken.length > MAX_TOKEN_CHARS)
-    return err(failure("invalid_scope", "A token cannot hold so many scopes: name fewer."));
+    return err(
+      failure("invalid_scope", "A token cannot hold so many scopes: name fewer.", undefined, granted.clientId),
+    );
   if (trust.wantsRefresh(call.nowMs)) call.after(trust.ensure(call.nowMs, "recent"));
   const { clientId, tenant, user } = granted;
   log.info("token issued", { requestId: call.requestId, clientId, tenant, user, tokenId, grantId, sessionId });
