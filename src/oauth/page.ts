@@ -11,6 +11,8 @@ export const pageContext = (
 
 /** Why nobody but the person at the browser can be told. */
 export interface PageRefusal {
+  /** `request` where absent. */
+  readonly kind?: ErrorView["kind"];
   readonly detail: string;
   /** For the log and the audit log. */
   readonly reason: string;
@@ -22,12 +24,12 @@ export interface PageRefusal {
 export function refusedPage(
   call: AnyCall,
   action: string,
-  { detail, reason, clientId }: PageRefusal,
+  { kind = "request", detail, reason, clientId }: PageRefusal,
   context: OAuthContext,
 ): Response {
   context.noteRefusal(call, action, { error: "invalid_request", reason, actor: clientId });
   const uiLocales = call.url.searchParams.get("ui_locales") ?? undefined;
-  return context.pages.error({ ...pageContext(call, uiLocales), status: 400, kind: "request", detail });
+  return context.pages.error({ ...pageContext(call, uiLocales), status: 400, kind, detail });
 }
 
 /** What `http/` refuses before a page is made, and what failed inside, as a page. */
@@ -41,6 +43,8 @@ export const renderProblemPage =
   };
 
 function kindOf(status: number): ErrorView["kind"] {
+  // Who opens the address of a form again, by going back or from the history, asks for it with GET.
+  if (status === 405) return "over";
   if (status === 429) return "busy";
   if (status === 503) return "unavailable";
   return status >= 500 ? "internal" : "request";

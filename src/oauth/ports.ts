@@ -30,8 +30,8 @@ export interface SignInView extends PageContext {
   readonly formTargets: readonly string[];
 }
 
-/** `stale`: the form was not made for this browser or too long ago. `failed`: another provider did not vouch for the user. */
-export type SignInFault = "wrong" | "blocked" | "stale" | "failed";
+/** `stale`: the form was not made for this browser or too long ago. */
+export type SignInFault = "wrong" | "blocked" | "stale";
 
 export interface TenantChooserView extends PageContext {
   readonly action: string;
@@ -47,7 +47,8 @@ export interface TenantChooserView extends PageContext {
 
 export interface ErrorView extends PageContext {
   readonly status: number;
-  readonly kind: "request" | "busy" | "unavailable" | "internal";
+  /** `over`: nobody's fault, the person signs in again. */
+  readonly kind: "request" | "over" | "busy" | "unavailable" | "internal";
   /** For the developer of the client, in English: which parameter is wrong and how. May be empty. */
   readonly detail: string;
 }

@@ -298,13 +298,12 @@ describe("the sign-in page", () => {
     ["wrong", "ada@shop.example", "password"],
     ["blocked", "ada@shop.example", "fault"],
     ["stale", "", "fault"],
-    ["failed", "", "fault"],
   ] as const)("after %s with the address %j the focus is on %s", async (fault, email, expected) => {
     expect(focused(await tagsOf({ fault, email }))).toEqual([expected]);
   });
 
   it("ties a wrong password to both fields, and nothing else to any", async () => {
-    for (const fault of ["wrong", "blocked", "stale", "failed", undefined] as const) {
+    for (const fault of ["wrong", "blocked", "stale", undefined] as const) {
       const tags = await tagsOf({ fault });
       const marked = tags.filter((tag) => tag.attributes.has("aria-invalid")).map((tag) => attribute(tag, "id"));
       expect(marked).toEqual(fault === "wrong" ? ["email", "password"] : []);

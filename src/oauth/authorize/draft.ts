@@ -30,7 +30,7 @@ export interface Draft {
 
 /** One text for all of it: nobody learns which clients there are, and a developer sees both at once. */
 const NOT_REGISTERED =
-  "No client is registered with this client_id and this redirect_uri. It may be left out where exactly one is registered.";
+  "No client is registered with this client_id and this redirect_uri. The second may be left out where exactly one is registered.";
 
 /** Who asks and where the answer goes (RFC 6749 3.1.2.4: an address that is not registered is never used). */
 export async function readDraft(

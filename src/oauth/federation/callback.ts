@@ -11,13 +11,10 @@ import type { ProviderMetadata } from "./metadata.ts";
 import type { PendingSignIn } from "./pending.ts";
 import { vouch } from "./vouch.ts";
 
-/** What people read who came back without a sign-in of theirs that is under way. */
-const START_AGAIN = "This sign-in is not under way any more. Go back to the application and sign in again.";
-
 /** `GET /callback/{providerId}`: the browser comes back from a provider (OIDC Core 3.1.2.5 and 3.1.2.6, RFC 9207). */
 export async function federationCallback(call: AnyCall, providerId: string, context: OAuthContext): Promise<Response> {
   const refuse = (reason: string): Response =>
-    refusedPage(call, "callback", { detail: START_AGAIN, reason, clientId: "" }, context);
+    refusedPage(call, "callback", { kind: "over", detail: "", reason, clientId: "" }, context);
   const parameters = readParameters(call.url.searchParams);
   if (!parameters.ok) return refuse(parameters.error.reason);
   const state = parameters.value.get("state");

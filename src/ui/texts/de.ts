@@ -14,7 +14,6 @@ export const de: Texts = {
       blocked: "Es gab zu viele erfolglose Anmeldeversuche. Versuchen Sie es später noch einmal.",
       stale:
         "Diese Seite war zu lange geöffnet, oder Ihr Browser nimmt keine Cookies an. Bitte melden Sie sich noch einmal an.",
-      failed: "Der andere Anmeldedienst konnte Ihre Identität nicht bestätigen. Bitte versuchen Sie es noch einmal.",
     },
   },
   chooseTenant: {
@@ -26,6 +25,10 @@ export const de: Texts = {
     request: {
       title: "Diese Anfrage kann nicht bearbeitet werden",
       text: "Die Anwendung, von der Sie kommen, hat etwas angefordert, das dieser Dienst nicht zulässt. Gehen Sie zur Anwendung zurück und versuchen Sie es noch einmal. Hilft das nicht, wenden Sie sich bitte an den Support der Anwendung.",
+    },
+    over: {
+      title: "Diese Anmeldung ist beendet",
+      text: "Sie hat zu lange gedauert, ist schon abgeschlossen oder wurde in einem anderen Browser begonnen. Gehen Sie zur Anwendung zurück und melden Sie sich dort noch einmal an.",
     },
     busy: {
       title: "Zu viele Anfragen",

@@ -13,7 +13,6 @@ export const en: Texts = {
       wrong: "The e-mail address or the password is wrong.",
       blocked: "There were too many unsuccessful authentication attempts. Try again later.",
       stale: "This page was open for too long, or your browser does not accept cookies. Please sign in again.",
-      failed: "The other sign-in service could not confirm who you are. Please try again.",
     },
   },
   chooseTenant: {
@@ -25,6 +24,10 @@ export const en: Texts = {
     request: {
       title: "This request cannot be completed",
       text: "The application that sent you here asked for something that this service does not accept. Go back to the application and try again. If that does not help, please contact its support.",
+    },
+    over: {
+      title: "This sign-in is over",
+      text: "It took too long, was completed already, or was begun in another browser. Go back to the application and sign in again.",
     },
     busy: {
       title: "Too many requests",

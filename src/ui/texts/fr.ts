@@ -14,7 +14,6 @@ export const fr: Texts = {
       blocked: "Trop de tentatives de connexion ont échoué. Veuillez réessayer plus tard.",
       stale:
         "Cette page est restée ouverte trop longtemps ou votre navigateur refuse les cookies. Veuillez vous connecter à nouveau.",
-      failed: "L’autre service de connexion n’a pas pu confirmer votre identité. Veuillez réessayer.",
     },
   },
   chooseTenant: {
@@ -26,6 +25,10 @@ export const fr: Texts = {
     request: {
       title: "Cette demande ne peut pas aboutir",
       text: "L’application d’où vous venez a demandé quelque chose que ce service n’accepte pas. Retournez dans l’application et réessayez. Si le problème persiste, contactez son assistance.",
+    },
+    over: {
+      title: "Cette connexion a pris fin",
+      text: "Elle a pris trop de temps, a déjà abouti ou a été commencée dans un autre navigateur. Retournez dans l’application et connectez-vous à nouveau.",
     },
     busy: {
       title: "Trop de demandes",
