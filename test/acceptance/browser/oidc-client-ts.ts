@@ -40,6 +40,8 @@ export function oidcClientSuite(stage: () => Stage): void {
       await page.getByRole("button", { name: "Sign in with a window" }).click();
       const popup = await opened;
       const closed = popup.waitForEvent("close");
+      await popup.getByLabel("E-mail address").waitFor();
+      expect(await popup.evaluate("window.opener !== null")).toBe(true);
       await signIn(popup, ADA);
       await closed;
       expect(await outcome(page)).toMatchObject({ profile: { sub: ADA.email } });

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { ADA, BOB, EVE, OTHER_TENANT, TENANT } from "../support/world.ts";
+import { ADA, BOB, EVE, makeClient, OTHER_TENANT, TENANT } from "../support/world.ts";
 import { landed, signIn, type Stage } from "./stage.ts";
 
 const BLOCK_AFTER = 15;
@@ -116,7 +116,9 @@ export function signInPageSuite(stage: () => Stage): void {
 
     test("the legacy provider's small window holds all of the form", async () => {
       const page = await stage().open({ viewport: { width: 400, height: 500 } });
-      await page.goto(stage().link({ plat_id_provider: "legacy_idp", display: "popup" }));
+      const redirectUri = `${stage().app.siblingOrigin}/landed`;
+      const legacy = { plat_id_provider: "legacy_idp", display: "popup", redirect_uri: redirectUri };
+      await page.goto(stage().link(legacy));
       const button = await page.getByRole("button", { name: "Sign in" }).boundingBox();
       expect((button?.y ?? 500) + (button?.height ?? 0)).toBeLessThanOrEqual(500);
       await signIn(page, ADA);
@@ -230,6 +232,15 @@ export function signInPageSuite(stage: () => Stage): void {
   });
 
   describe("the policy of the page", () => {
+    test.each(["com.example.app:/callback", "http://[::1]:9/callback"])("lets the form lead to %s", async (uri) => {
+      const { id } = await makeClient(stage().world, "native", { confidential: false, redirectUris: [uri] });
+      const page = await stage().open();
+      const sentOn = page.waitForRequest((request) => request.url().startsWith(`${uri}?code=`));
+      await page.goto(stage().link({ client_id: id, redirect_uri: uri }));
+      await signIn(page, ADA);
+      await sentOn;
+    });
+
     test("runs no script, loads nothing from elsewhere, and sends the form nowhere else", async () => {
       const page = await stage().open();
       await page.goto(stage().link());
