@@ -294,6 +294,35 @@ describe("rotation, of a client without a secret", () => {
     await ended(flow, [first, second, third]);
   });
 
+  it("used again while others used it and its successor: the whole family ends", async () => {
+    const flow = await makePublicFlow();
+    const first = await signIn(flow);
+    const all = [first];
+    let uses = false;
+    const late = new Proxy(env.DB, {
+      get(target, name) {
+        if (name === "prepare")
+          return (sql: string) => {
+            uses ||= /UPDATE refresh_token/.test(sql);
+            return target.prepare(sql);
+          };
+        if (name === "batch")
+          return async (statements: D1PreparedStatement[]) => {
+            // It was living when it was looked at; the write comes after those of others.
+            if (uses) while (all.length < 3) all.push(await refreshed(flow.client, all.at(-1)!.refresh_token));
+            return target.batch(statements);
+          };
+        return Reflect.get(target, name, target) as unknown;
+      },
+    });
+    const form = { grant_type: "refresh_token", refresh_token: first.refresh_token, client_id: flow.client.clientId };
+    const body = new URLSearchParams(form);
+    const answer = await isolate({ DB: late }).fetch("/oauth2/v1/token", { method: "POST", body });
+    expect(await errorOf(answer)).toBe("invalid_grant");
+    expect(all.length).toBe(3);
+    await ended(flow, all);
+  });
+
   it("a refused request uses nothing up", async () => {
     const flow = await makePublicFlow();
     const { refresh_token } = await signIn(flow, { authorization: { scopes: ["plat.media_view"] } });
