@@ -1,6 +1,8 @@
+import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
-import { beforeAll, describe, expect, it } from "vitest";
-import { Browser, landed } from "../support/browser.ts";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import { Browser, landed, type Visit } from "../support/browser.ts";
+import { isolate } from "../support/isolate.ts";
 import {
   basic,
   call,
@@ -114,6 +116,54 @@ describe("somebody who comes back without a sign-in that is under way", () => {
     expect(answer.status).toBe(status);
     expect(answer.html).toContain("<h1>This sign-in is over</h1>");
     expect(answer.html).toContain("Go back to the application and sign in again.");
+  });
+});
+
+describe("a person", () => {
+  it("is told what to do where nothing is wrong with the application", async () => {
+    const failing = (method: "batch" | "prepare") =>
+      new Proxy(env.DB, {
+        get: (target, name) => {
+          const fail = () => {
+            throw new Error("away");
+          };
+          const value: unknown = name === method ? fail : Reflect.get(target, name, target);
+          return typeof value === "function" ? (value.bind(target) as unknown) : value;
+        },
+      });
+    const full: RateLimit = { limit: async () => ({ success: false }) };
+    const errors = vi.spyOn(console, "error").mockImplementation(() => {});
+    for (const [bindings, status, heading] of [
+      [{ ALLOW_LOOPBACK: "false", ADDRESS_LIMIT: full }, 429, "Too many requests"],
+      [{ DB: failing("batch") }, 503, "Not available right now"],
+      [{ DB: failing("prepare") }, 500, "Something went wrong"],
+    ] as const) {
+      const page = await isolate(bindings).fetch(`/oauth2/v1/authorize?client_id=${unique("x")}.app`);
+      expect(page.status).toBe(status);
+      expect(await page.text()).toContain(`<h1>${heading}</h1>`);
+    }
+    expect(errors).toHaveBeenCalled();
+    errors.mockRestore();
+  });
+
+  it("reads every page in the language that the application asks for", async () => {
+    const app = await makeApp();
+    const parameters = { client_id: app.clientId, ui_locales: "de" };
+    const browser = new Browser({ headers: { "accept-language": "fr" } });
+    const expectGerman = (answer: Visit, words: string) => {
+      expect(answer.html).toContain(`<h1>${words}</h1>`);
+      expect(answer.headers.get("content-language")).toBe("de");
+    };
+    const at = (path: string, query: Record<string, string> = parameters) =>
+      `${ORIGIN}/oauth2/v1/${path}?${new URLSearchParams(query).toString()}`;
+    expectGerman(
+      await browser.get(at("authorize", { ...parameters, redirect_uri: "https://x.example" })),
+      "Diese Anfrage kann nicht bearbeitet werden",
+    );
+    expectGerman(await browser.get(at("sign-in")), "Diese Anmeldung ist beendet");
+    expectGerman(await browser.get(at("end_session")), "Sie sind abgemeldet");
+    const moved = await browser.post(`${ORIGIN}/oauth2/v1/end_session`, parameters, "cross-site");
+    expectGerman(await browser.get(moved.location ?? ""), "Sie sind abgemeldet");
   });
 });
 
