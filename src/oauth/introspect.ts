@@ -96,7 +96,7 @@ async function ofRefreshToken(token: string, call: Asked, context: OAuthContext)
   const user = await context.users.find(email);
   if (user === undefined || authorization.authenticatedAtMs <= user.signedOutAtMs) return undefined;
   const { client } = await context.directory.find(clientId, undefined, call.nowMs);
-  if (client === undefined) return undefined;
+  if (client?.grantTypes.includes("refresh_token") !== true) return undefined;
   return {
     scope: scopeText(authorization, context.names),
     client_id: clientId,

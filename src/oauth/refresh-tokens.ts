@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import type { Principal } from "../http/auth.ts";
-import { notFound } from "../http/errors.ts";
+import { notFound, problem } from "../http/errors.ts";
 import { invalidCursor, pageLinks, toPage } from "../http/paging.ts";
 import { anyToken, defineRoute, empty, json, type Answer, type Call, type Route } from "../http/route.ts";
 import { scopeText } from "./authorization.ts";
@@ -87,9 +87,11 @@ async function removeAll(call: UserCall<unknown, Query>, email: string, context:
   for (let step = 0; step < REMOVAL.steps; step++) {
     const ids = await context.grantLists.idsOf(email, clientId, REMOVAL.grants);
     if (ids.length > 0) await end(ids, `users/${email}/grants`, call, email, context);
-    if (ids.length < REMOVAL.grants) break;
+    if (ids.length < REMOVAL.grants) return empty(204);
   }
-  return empty(204);
+  return problem("service_temporarily_unavailable", "There are more than one request deletes. Send it again.", {
+    headers: { "retry-after": "1" },
+  });
 }
 
 async function removeOne(

@@ -120,6 +120,16 @@ describe("GET /refreshtokens: 400", () => {
   });
 });
 
+async function makeGrants(count: number): Promise<void> {
+  await env.DB.prepare(
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?3)
+     INSERT INTO refresh_grant (id, client, email, authorization, created_at, last_used_at)
+     SELECT 'many-' || ?1 || i, ?2, ?1, '{"authenticatedAtMs":9999999999999}', 1, 1 FROM n`,
+  )
+    .bind(flow.email, flow.client.clientId, count)
+    .run();
+}
+
 describe("DELETE /refreshtokens: 204", () => {
   it("all of the user's, with their access tokens, and nobody else's", async () => {
     const another = { ...flow, ...(await makeUser(flow.tenant)) };
@@ -163,18 +173,23 @@ describe("DELETE /refreshtokens: 204", () => {
 
   it("more than one transaction takes", async () => {
     const tokens = await signIn(flow);
-    await env.DB.prepare(
-      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
-       INSERT INTO refresh_grant (id, client, email, authorization, created_at, last_used_at)
-       SELECT 'many-' || ?1 || i, ?2, ?1, '{"authenticatedAtMs":9999999999999}', 1, 1 FROM n`,
-    )
-      .bind(flow.email, flow.client.clientId)
-      .run();
+    await makeGrants(1_200);
     expect((await remove(tokens.access_token)).status).toBe(204);
     const left = await env.DB.prepare("SELECT count(*) AS n FROM refresh_grant WHERE email = ?")
       .bind(flow.email)
       .first("n");
     expect(left).toBe(0);
+  });
+});
+
+describe("DELETE /refreshtokens: 503", () => {
+  it("more than one request deletes: the rest goes with the next", async () => {
+    const lasting = await makeFlowClient(flow.tenant, { grantTypes: ["authorization_code"] });
+    const { access_token } = await signIn({ ...flow, client: lasting });
+    await makeGrants(10_000);
+    expect((await expectJson(await remove(access_token), 503)).type).toBe("service_temporarily_unavailable");
+    expect((await remove(access_token)).status).toBe(204);
+    expect(await list(access_token)).toEqual([]);
   });
 });
 

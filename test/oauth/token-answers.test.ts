@@ -125,11 +125,13 @@ describe("POST /introspect: 200", () => {
     expect(await introspected(flow.client, refresh_token)).toMatchObject({ active: true });
   });
 
-  it("a refresh token of a user or a client that is disabled is not active", async () => {
+  it("a refresh token of a user or a client that is disabled, or of a client that may not use it, is not active", async () => {
     const own = await makeFlow();
     const { refresh_token } = await signIn(own);
     const path = `clients/${own.client.clientId}`;
     await put(path, registration(own.tenant, { disabled: true }));
+    expect(await introspected(OPERATOR, refresh_token)).toEqual({ active: false });
+    await put(path, registration(own.tenant, { grantTypes: ["authorization_code"] }));
     expect(await introspected(OPERATOR, refresh_token)).toEqual({ active: false });
     await put(path, registration(own.tenant));
     expect(await introspected(OPERATOR, refresh_token)).toMatchObject({ active: true });
