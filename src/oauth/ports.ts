@@ -30,7 +30,7 @@ export interface SignInView extends PageContext {
   readonly formTargets: readonly string[];
 }
 
-/** `stale`: the form was not made for this browser or too long ago. */
+/** `stale`: the form was not made for this browser. */
 export type SignInFault = "wrong" | "blocked" | "stale";
 
 export interface TenantChooserView extends PageContext {

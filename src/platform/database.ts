@@ -6,6 +6,9 @@ export class StoreUnavailable extends Error {
   override name = "StoreUnavailable";
 }
 
+/** The database's own time in ms since 1970, as a part of a statement. */
+export const DATABASE_NOW_MS = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`;
+
 export function guardDatabase(db: D1Database): D1Database {
   /** The statement behind a guarded one: `batch` takes real ones only. */
   const real = new WeakMap<D1PreparedStatement, D1PreparedStatement>();

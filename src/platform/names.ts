@@ -24,6 +24,10 @@ export function createNames(platform: string): Names {
   };
 }
 
+/** What `<platform>_id_provider` means besides the id of a provider: both are the platform's own directory of users. */
+export const DEFAULT_PROVIDER = "default_idp";
+export const LEGACY_PROVIDER = "legacy_idp";
+
 export const PATTERNS = {
   platform: /^[a-z][a-z0-9]{2,14}$/,
   tenant: /^[a-z][a-z0-9]{2,15}$/,

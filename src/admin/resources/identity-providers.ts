@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { invalid } from "../../http/errors.ts";
+import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
 import { readOutsideAddress } from "../../platform/outside-address.ts";
 import { identifier } from "../fields.ts";
 import { toList, type Resource } from "../resource.ts";
@@ -7,8 +8,7 @@ import type { AdminDeps } from "../routes.ts";
 
 /** Stands for the secret wherever it is shown; sent back, it leaves the secret as it is. */
 const PLACEHOLDER = "********";
-/** What `plat_id_provider` means besides the id of a provider (specification, `/authorize`). */
-const RESERVED_IDS: readonly string[] = ["default_idp", "legacy_idp"];
+const RESERVED_IDS: readonly string[] = [DEFAULT_PROVIDER, LEGACY_PROVIDER];
 
 /** RFC 6749 appendix A: printable ASCII. Space at an end would be a mistake of copying. */
 const credential = z.string().check(z.regex(/^[\x21-\x7e]([\x20-\x7e]{0,1022}[\x21-\x7e])?$/));

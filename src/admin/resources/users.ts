@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { DATABASE_NOW_MS } from "../../platform/database.ts";
 import { hashPassword, verifyPassword } from "../../platform/password-hash.ts";
 import type { Random } from "../../platform/random.ts";
 import { displayName, email, flag } from "../fields.ts";
@@ -15,7 +16,7 @@ const STORED_HASH = `SELECT password_hash FROM user WHERE email = ?1`;
  * password was hashed. The database's own millisecond is left to the sign-in that follows at once.
  */
 const SIGN_OUT = `
-  UPDATE user SET signed_out_at = max(?2, CAST(unixepoch('subsec') * 1000 AS INTEGER) - 1) WHERE email = ?1`;
+  UPDATE user SET signed_out_at = max(?2, ${DATABASE_NOW_MS} - 1) WHERE email = ?1`;
 /** A password that is left out stays as it is. A new user has never signed in, whoever had the address before. */
 const UPSERT = `
   INSERT INTO user (email, name, password_hash, disabled, created_at, signed_out_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5 - 1)

@@ -1,4 +1,5 @@
 import { EMAIL_MAX_CHARS } from "../../platform/email.ts";
+import { LEGACY_PROVIDER } from "../../platform/names.ts";
 import type { AnyCall, OAuthContext } from "../context.ts";
 import { beginFederation } from "../federation/begin.ts";
 import { pageContext } from "../page.ts";
@@ -7,7 +8,7 @@ import { redirect, statusOf } from "../redirect.ts";
 import { csrfToken, knowBrowser, withCookie } from "../sign-in/browser.ts";
 import { refusedAnswer } from "./answer.ts";
 import { refused } from "./failure.ts";
-import { formTargetsOf, isLocal, LEGACY_PROVIDER, withoutHint, type AuthorizationRequest } from "./request.ts";
+import { formTargetsOf, isLocal, withoutHint, type AuthorizationRequest } from "./request.ts";
 import type { Unidentified } from "./who.ts";
 
 /** The user has to sign in: at our page, at their own provider, or not at all where the client wants nothing shown. */

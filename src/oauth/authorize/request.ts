@@ -1,4 +1,4 @@
-import type { Names } from "../../platform/names.ts";
+import { DEFAULT_PROVIDER, LEGACY_PROVIDER, type Names } from "../../platform/names.ts";
 import type { ClientRecord } from "../directory.ts";
 import type { CodeChallenge } from "../pkce.ts";
 import type { ScopeRequest } from "../scopes.ts";
@@ -26,10 +26,7 @@ export interface AuthorizationRequest {
   readonly sessionId: string | undefined;
 }
 
-export const DEFAULT_PROVIDER = "default_idp";
-export const LEGACY_PROVIDER = "legacy_idp";
-
-/** Both names mean the platform's own directory of users. */
+/** Whether it is the platform's own directory of users. */
 export const isLocal = (provider: string): boolean => provider === DEFAULT_PROVIDER || provider === LEGACY_PROVIDER;
 
 export const providerOf = (given: Given, names: Names): string =>

@@ -1,7 +1,7 @@
+import { LEGACY_PROVIDER } from "../../platform/names.ts";
 import { randomId } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { authorizationOf } from "../authorization.ts";
-import { LEGACY_PROVIDER } from "../authorize/request.ts";
 import { authenticateClient, type Caller } from "../client-auth.ts";
 import type { OAuthContext } from "../context.ts";
 import { failure, type OAuthFailure } from "../failure.ts";

@@ -1,4 +1,5 @@
 import type { ServiceRecord } from "../../platform/built-in.ts";
+import { DATABASE_NOW_MS } from "../../platform/database.ts";
 
 /** Reads what the operator registered. Everything that one token request needs is one round trip. */
 export interface ClientRow {
@@ -42,7 +43,7 @@ export interface DirectoryStore {
 }
 
 /** First in the batch, so that no change that it does not show is older. */
-const AS_OF = `SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS as_of`;
+const AS_OF = `SELECT ${DATABASE_NOW_MS} AS as_of`;
 
 const CLIENT = `
   SELECT id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, require_pkce, grant_types,

@@ -1,3 +1,4 @@
+import { DATABASE_NOW_MS } from "../../platform/database.ts";
 import { isPublished, type NewKey } from "./key-store.ts";
 
 /** What decides whether a token is ours and still good: published keys, read here and written by key-store.ts, and revocations. */
@@ -62,7 +63,7 @@ const END = `
   RETURNING seq, kind, key, until_ms, expires_sec`;
 const VOID = `
   INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
-  SELECT ?1, ?2, CAST(unixepoch('subsec') * 1000 AS INTEGER), ?3`;
+  SELECT ?1, ?2, ${DATABASE_NOW_MS}, ?3`;
 
 const FORGET = `
   DELETE FROM revocation WHERE seq IN (SELECT seq FROM revocation WHERE expires_sec <= ?1 ORDER BY expires_sec LIMIT ?2)`;

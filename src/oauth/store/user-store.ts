@@ -1,4 +1,5 @@
 import type { ServiceRecord } from "../../platform/built-in.ts";
+import { DATABASE_NOW_MS } from "../../platform/database.ts";
 
 /** Reads users and where they belong. Asked each time: a user's rights are never older than the token that they get. */
 export interface UserRecord {
@@ -56,7 +57,7 @@ export interface UserStore {
   upgradeHash(email: string, from: string, to: string): Promise<void>;
 }
 
-const AS_OF = `SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS as_of`;
+const AS_OF = `SELECT ${DATABASE_NOW_MS} AS as_of`;
 const SESSION = `SELECT sid, provider, authenticated_at FROM session WHERE id_hash = ?1 AND expires_at > ?2`;
 /** Who is meant, as the statements below compare with it. */
 const BY_EMAIL = `?1`;
