@@ -151,6 +151,33 @@ describe("secrets", () => {
     await tokenFor({ clientId, clientSecret: shown[0].clientSecret });
   });
 
+  it("a rotation whose answer was lost counts at once where it was made", async () => {
+    const client = await makeClient();
+    let loses = false;
+    const db = new Proxy(env.DB, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (typeof value !== "function") return value;
+        return (...args: unknown[]) => {
+          const answer: unknown = value.apply(target, args);
+          if (name !== "batch" || !loses) return answer;
+          return (answer as Promise<unknown>).then(() => Promise.reject(new Error("the answer was lost")));
+        };
+      },
+    });
+    const own = isolate({ DB: db });
+    const authorization = `Bearer ${await tokenFor(OPERATOR)}`;
+    const rotate = (): Promise<Response> =>
+      own.fetch(`/admin/v1/clients/${client.clientId}/secret`, { method: "POST", headers: { authorization } });
+    await expectJson(await rotate(), 201);
+    // The first secret is on its way out, and read by this isolate; the next rotation ends it.
+    expect((await own.token(client)).status).toBe(200);
+    loses = true;
+    expect((await rotate()).status).toBe(503);
+    loses = false;
+    expect((await own.token(client)).status).toBe(401);
+  });
+
   it("are taken by Basic as they stand and form-encoded", async () => {
     const tenant = await makeTenant();
     const clientId = `${tenant}.${unique("app")}`;

@@ -27,7 +27,7 @@ export const clientSecretRoute = (deps: AdminDeps): Route =>
       const { db } = deps;
       const clientSecret = randomSecret(deps.random);
       const expiresAt = nowMs + OVERLAP_MS;
-      const results = await db.batch([
+      const rotation = [
         db.prepare(DROP_EXPIRING).bind(clientId),
         db.prepare(EXPIRE_CURRENT).bind(clientId, expiresAt),
         db.prepare(ADD).bind(clientId, await sha256Hex(clientSecret), nowMs),
@@ -40,9 +40,14 @@ export const clientSecretRoute = (deps: AdminDeps): Route =>
           outcome: "done",
           reason: "",
         }),
-      ]);
-      if (results[2]?.meta.changes !== 1) return notFound("confidential client");
-      deps.recordsChanged();
+      ];
+      try {
+        const results = await db.batch(rotation);
+        if (results[2]?.meta.changes !== 1) return notFound("confidential client");
+      } finally {
+        // Whatever became of the answer: it may have been written.
+        deps.recordsChanged();
+      }
       return json(201, { clientId, clientSecret, previousExpiresAt: expiresAt }, { "cache-control": "no-store" });
     },
   });
