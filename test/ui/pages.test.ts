@@ -228,8 +228,8 @@ describe("form-action", () => {
     [["https://user:secret@shop.example/"], "'self' https://shop.example"],
     [["https://xn--bcher-kva.example/"], "'self' https://xn--bcher-kva.example"],
     [["https://bücher.example/"], "'self' https://xn--bcher-kva.example"],
-    [["http://127.0.0.1:51004/callback"], "'self' http://127.0.0.1:51004"],
-    [["http://localhost/callback"], "'self' http://localhost"],
+    [["http://127.0.0.1:51004/callback"], "'self' http://127.0.0.1:*"],
+    [["http://localhost/callback"], "'self' http://localhost:*"],
     [["com.example.app:/callback"], "'self' com.example.app:"],
     [["com.example.app:"], "'self' com.example.app:"],
     [["COM.Example.App://callback"], "'self' com.example.app:"],
@@ -263,7 +263,7 @@ describe("form-action", () => {
     );
     fc.assert(
       fc.property(fc.array(address, { maxLength: 4 }), (targets) => {
-        expect(formAction(targets)).toMatch(/^'self'( (https?:\/\/[a-z0-9.-]+(:\d+)?|[a-z][a-z0-9+.-]*:))*$/);
+        expect(formAction(targets)).toMatch(/^'self'( (https?:\/\/[a-z0-9.-]+(:\d+|:\*)?|[a-z][a-z0-9+.-]*:))*$/);
       }),
       { numRuns: 2_000 },
     );

@@ -241,6 +241,15 @@ export function signInPageSuite(stage: () => Stage): void {
       await sentOn;
     });
 
+    test("lets an application's callback lead on to its other address", async () => {
+      const redirectUris = ["http://localhost/leads-on", "http://127.0.0.1/landed"];
+      const { id } = await makeClient(stage().world, "leads-on", { confidential: false, redirectUris });
+      const page = await stage().open();
+      await page.goto(stage().link({ client_id: id, redirect_uri: `${stage().app.origin}/leads-on` }));
+      await signIn(page, ADA);
+      await landed(page);
+    });
+
     test("runs no script, loads nothing from elsewhere, and sends the form nowhere else", async () => {
       const page = await stage().open();
       await page.goto(stage().link());
@@ -251,7 +260,7 @@ export function signInPageSuite(stage: () => Stage): void {
         });
         document.body.append(Object.assign(document.createElement("script"), { textContent: "window.added = true" }));
         document.body.append(Object.assign(new Image(), { src: "${stage().app.origin}/picture" }));
-        document.forms[0].action = "${stage().app.siblingOrigin}/elsewhere";
+        document.forms[0].action = "https://elsewhere.example/";
         document.forms[0].submit();
       })`);
       expect(refused).toEqual(["script-src-elem", "img-src", "form-action"]);

@@ -37,6 +37,8 @@ export async function startRelyingParty(): Promise<RelyingParty> {
     } else if (file !== undefined) {
       response.setHeader("content-type", `${file.type}; charset=utf-8`);
       response.end(readFileSync(file.path));
+    } else if (pathname === "/leads-on") {
+      response.writeHead(302, { location: `${relyingParty.siblingOrigin}/landed` }).end();
     } else {
       // A page with nothing on it, for what a test puts there.
       response.setHeader("content-type", "text/html");
