@@ -22,6 +22,8 @@ describe("POST /token: 200", () => {
     const client = await makeClient();
     const response = await call(TOKEN, { form: grant, headers: { authorization: basic(client) } });
     expect(response.headers.get("cache-control")).toBe("no-store");
+    // RFC 6749 5.1, for caches of HTTP/1.0.
+    expect(response.headers.get("pragma")).toBe("no-cache");
     const body = await expectJson(response, 200);
     expect(Object.keys(body).sort()).toEqual(["access_token", "expires_in", "scope", "token_type"]);
     expect(body).toMatchObject({ token_type: "Bearer", expires_in: 3600 });
@@ -230,7 +232,7 @@ describe("POST /token: 401", () => {
       const response = await call(TOKEN, { form: grant, headers: { authorization: authorization! } });
       const body = await expectJson(response, 401);
       expect(body).toMatchObject({ error: "invalid_client", error_description: "Client authentication failed." });
-      expect(response.headers.get("www-authenticate")).toMatch(/^Basic realm=/);
+      expect(response.headers.get("www-authenticate")).toBe(`Basic realm="plat", charset="UTF-8"`);
     }
     expect(await expectJson(await call(TOKEN, { form: grant }), 401)).toMatchObject({ error: "invalid_client" });
     const idAlone = await call(TOKEN, { form: { ...grant, client_id: client.clientId } });

@@ -187,6 +187,10 @@ describe("a client whose name is not its id", () => {
     const page = await (await call(address)).text();
     expect(page).toContain(`<bdi>${other}</bdi>`);
     expect(page).not.toContain(`<bdi>${client.clientId}</bdi>`);
+    // And where the person will be, as soon as that is certain.
+    expect(page).not.toContain(`<bdi>${flow.tenant}</bdi>`);
+    const named = await (await call(`${address}&scope=plat.tenant%3D${flow.tenant}`)).text();
+    expect(named).toContain(`<bdi>${flow.tenant}</bdi>`);
   });
 });
 
