@@ -5,8 +5,8 @@ import { passportSuite } from "./oauth-clients/passport-oauth2.ts";
 import { simpleOAuth2Suite } from "./oauth-clients/simple-oauth2.ts";
 import { useWorld } from "./support/world.ts";
 
-/** Libraries that others wrote, unmodified and as their documentation says, against one platform. */
-const world = useWorld();
+/** Libraries that others wrote, unmodified and as their documentation says, against one platform, below a path. */
+const world = useWorld({ PATH_PREFIX: "/base" });
 
 openidClientSuite(world);
 oauth4webapiSuite(world);

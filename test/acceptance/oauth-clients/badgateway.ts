@@ -21,7 +21,7 @@ export function badgatewaySuite(world: () => World): void {
   const clientOf = ({ id, secret }: Client, more: object = {}) =>
     new OAuth2Client({
       server: world().url,
-      discoveryEndpoint: "/.well-known/oauth-authorization-server/oauth2/v1",
+      discoveryEndpoint: `/.well-known/oauth-authorization-server${new URL(world().issuer).pathname}`,
       clientId: id,
       ...(secret === "" ? {} : { clientSecret: secret }),
       ...more,

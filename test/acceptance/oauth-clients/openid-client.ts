@@ -122,7 +122,7 @@ export function openidClientSuite(world: () => World): void {
         tenant: TENANT,
         token_type: "Bearer",
       });
-      const files = new URL("/media/v2/files", world().url);
+      const files = new URL(`${world().base}/media/v2/files`);
       const create = () => client.fetchProtectedResource(config, tokens.access_token, files, "POST");
       expect((await create()).status).toBe(200);
       await client.tokenRevocation(config, tokens.access_token);

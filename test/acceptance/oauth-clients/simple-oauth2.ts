@@ -3,8 +3,6 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { CALLBACK, signIn } from "../support/visit.ts";
 import { ADA, AWKWARD_SECRET, makeClient, SCOPES, type Client, type World } from "../support/world.ts";
 
-const BASE = "/oauth2/v1";
-
 /** simple-oauth2, which knows no metadata, reads every answer as JSON and replaces what it has by what it gets. */
 export function simpleOAuth2Suite(world: () => World): void {
   let web: Client;
@@ -17,14 +15,15 @@ export function simpleOAuth2Suite(world: () => World): void {
     });
   });
 
+  const at = (path: string): string => new URL(`${world().issuer}/${path}`).pathname;
   const configuration = (options: Record<string, string> = {}, secret = web.secret) => ({
     client: { id: web.id, secret },
-    auth: { tokenHost: world().url, tokenPath: `${BASE}/token`, revokePath: `${BASE}/revoke` },
+    auth: { tokenHost: world().url, tokenPath: at("token"), revokePath: at("revoke") },
     options,
   });
   const withPages = (options: Record<string, string>) => {
     const { auth, ...rest } = configuration(options);
-    return { ...rest, auth: { ...auth, authorizePath: `${BASE}/authorize` } };
+    return { ...rest, auth: { ...auth, authorizePath: at("authorize") } };
   };
 
   const ways: readonly [string, Record<string, string>][] = [

@@ -7,7 +7,10 @@ import { newStateDir, startPlatform, stopGroup, type Platform } from "./platform
  * its addresses.
  */
 export interface World {
+  /** The origin. */
   readonly url: string;
+  /** Where the services are: the origin and the path prefix. */
+  readonly base: string;
   readonly issuer: string;
   /** Replaces a resource of the operator service; its answer. */
   put(path: string, body: unknown): Promise<any>;
@@ -59,7 +62,7 @@ export function useWorld(variables: Record<string, string> = {}): () => World {
       STATE_DIR: stateDir,
       OPERATOR_CLIENT_SECRET: OPERATOR_SECRET,
     });
-    world = await makeWorld(platform);
+    world = await makeWorld(platform, variables["PATH_PREFIX"] ?? "");
   }, START_TIMEOUT_MS);
   afterAll(async () => {
     if (platform !== undefined) await stopGroup(platform, "SIGKILL");
@@ -71,8 +74,9 @@ export function useWorld(variables: Record<string, string> = {}): () => World {
   };
 }
 
-async function makeWorld({ url, output }: Platform): Promise<World> {
-  const issuer = `${url}/oauth2/v1`;
+async function makeWorld({ url, output }: Platform, pathPrefix: string): Promise<World> {
+  const base = `${url}${pathPrefix}`;
+  const issuer = `${base}/oauth2/v1`;
   const answer = await fetch(`${issuer}/token`, {
     method: "POST",
     headers: { authorization: `Basic ${btoa(`plat.operator:${OPERATOR_SECRET}`)}` },
@@ -81,7 +85,7 @@ async function makeWorld({ url, output }: Platform): Promise<World> {
   const { access_token: token } = (await answer.json()) as { access_token: string };
   const operate = (method: string, path: string, body?: unknown): Promise<Response> => {
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-    return fetch(`${url}/admin/v1/${path}`, {
+    return fetch(`${base}/admin/v1/${path}`, {
       method,
       headers,
       ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -109,7 +113,7 @@ async function makeWorld({ url, output }: Platform): Promise<World> {
     await put(`tenants/${TENANT}/members/${email}`, { roles: ["everything"] });
   }
   await put(`tenants/${OTHER_TENANT}/members/${BOB.email}`, { roles: ["everything"] });
-  return { url, issuer, put, operate, output };
+  return { url, base, issuer, put, operate, output };
 }
 
 /** A client of `TENANT`; confidential unless told otherwise, with the secret that the platform makes or the given one. */
