@@ -8,6 +8,8 @@ import { createDirectoryStore } from "../../src/oauth/store/directory-store.ts";
 import { createUserStore } from "../../src/oauth/store/user-store.ts";
 import { createBuiltIn } from "../../src/platform/built-in.ts";
 import { createNames } from "../../src/platform/names.ts";
+import { call, expectJson, makeTenant, put, unique } from "../support/platform.ts";
+import { makeUser } from "../support/users.ts";
 
 /**
  * Who gets which scope in a user flow (contract 2.2), over random small platforms in a real database, against the
@@ -202,5 +204,37 @@ describe("grantForUser", () => {
       { numRuns: 400 },
     );
     expect([...seen].sort()).toEqual(["choose", "granted", "no-tenant", "scope"]);
+  });
+});
+
+/** The contract's own example: consuming belongs to an essential service, publishing to one that needs a package. */
+describe("the platform's own services, for a user whose role holds them all", () => {
+  const SIGN_IN = { grant_type: "password", plat_id_provider: "legacy_idp" };
+  const CONSUME = "plat.pubsub.topic=*";
+  const PUBLISH = "plat.pubsub_publish";
+
+  it("consuming needs no package, publishing one; an organization has no package, and outside any tenant is nothing", async () => {
+    const tenant = await makeTenant({ subscribed: false });
+    const user = await makeUser({ tenant, scopes: [CONSUME, PUBLISH] });
+    const role = unique("role");
+    await put(`roles/${role}`, { scopes: [CONSUME, PUBLISH] });
+    await put(`organizations/${tenant}-org/members/${user.email}`, { roles: [role] });
+    const form = { ...SIGN_IN, username: user.email, password: user.password };
+    const granted = async (place: string): Promise<string[]> => {
+      const { scope } = await expectJson(await call("/oauth2/v1/token", { form: { ...form, scope: place } }), 200);
+      return (scope as string).split(" ").slice(1);
+    };
+    const refused = async (scope: string): Promise<string> =>
+      (await expectJson(await call("/oauth2/v1/token", { form: { ...form, scope } }), 400)).error;
+    expect(await granted(`plat.tenant=${tenant}`)).toEqual([CONSUME]);
+    expect(await granted(`plat.org=${tenant}-org`)).toEqual([CONSUME]);
+    expect(await granted(`plat.org=${tenant}-org plat.pubsub.topic=shop.orders`)).toEqual([
+      "plat.pubsub.topic=shop.orders",
+    ]);
+    expect(await refused(`plat.org=${tenant}-org ${PUBLISH}`)).toBe("invalid_scope");
+    expect(await granted("plat.no_tenant")).toEqual([]);
+    await put(`tenants/${tenant}/subscriptions/platform`, {});
+    expect(await granted(`plat.tenant=${tenant}`)).toEqual([CONSUME, PUBLISH]);
+    expect(await granted(`plat.org=${tenant}-org`)).toEqual([CONSUME]);
   });
 });
