@@ -8,7 +8,7 @@ import { redirect, statusOf } from "../redirect.ts";
 import { csrfToken, knowBrowser, withCookie } from "../sign-in/browser.ts";
 import { refusedAnswer } from "./answer.ts";
 import { refused } from "./failure.ts";
-import { formTargetsOf, isLocal, withoutHint, type AuthorizationRequest } from "./request.ts";
+import { formTargetsOf, isLocal, MAX_CARRIED_CHARS, withoutHint, type AuthorizationRequest } from "./request.ts";
 import type { Unidentified } from "./who.ts";
 
 /** The user has to sign in: at our page, at their own provider, or not at all where the client wants nothing shown. */
@@ -48,12 +48,10 @@ export async function signInPage(
   return withCookie(page, browser.cookie);
 }
 
-/** The request waits in the database meanwhile, and anybody can send one. Our choice: as much as an address holds. */
-const MAX_WAITING_CHARS = 16 * 1024;
-
 async function sendToProvider(request: AuthorizationRequest, call: AnyCall, context: OAuthContext): Promise<Response> {
   const waiting = carried(request, context);
-  if (waiting.length > MAX_WAITING_CHARS)
+  // It waits in the database, and anybody can send one.
+  if (waiting.length > MAX_CARRIED_CHARS)
     return refusedAnswer(
       request,
       refused("invalid_request", "The request is too long for this provider."),

@@ -22,7 +22,7 @@ import { checkRequest } from "./checks.ts";
 import { conclude } from "./conclude.ts";
 import { readDraft } from "./draft.ts";
 import { readGiven } from "./given.ts";
-import { withoutHint, type AuthorizationRequest } from "./request.ts";
+import { MAX_CARRIED_CHARS, withoutHint, type AuthorizationRequest } from "./request.ts";
 import { identify } from "./who.ts";
 
 /** `parameters`: the query of a GET, the form of a POST. */
@@ -47,9 +47,6 @@ export async function readRequest(
   return checked.ok ? checked : err(refusedAnswer(draft.value, checked.error, call, context));
 }
 
-/** The longest address that `http/mount.ts` takes, less what stands around the parameters. */
-const MAX_QUERY_CHARS = 15 * 1024;
-
 /** Another site's form brings no cookies (SameSite=Lax), a GET that follows does: perhaps the user is signed in. */
 function comeByGet(request: AuthorizationRequest, call: AnyCall, context: OAuthContext): Response | undefined {
   const bringsCookies =
@@ -58,5 +55,5 @@ function comeByGet(request: AuthorizationRequest, call: AnyCall, context: OAuthC
   const address = withParameters(`${context.issuerOf(call).issuer}/authorize`, {
     query: withoutHint(request, context.names),
   });
-  return address.length > MAX_QUERY_CHARS ? undefined : redirect(303, address);
+  return address.length > MAX_CARRIED_CHARS ? undefined : redirect(303, address);
 }

@@ -51,6 +51,9 @@ export function challengeOf(given: Given): { readonly value: string; readonly me
   return value === undefined ? undefined : { value, method: given.get("code_challenge_method") ?? "plain" };
 }
 
+/** The longest address that `http/mount.ts` takes, less what stands around the parameters of a request that is carried on. */
+export const MAX_CARRIED_CHARS = 15 * 1024;
+
 /** The request as it can be sent again: what came, and the session id that came with a header. */
 export function asParameters(
   { given, sessionId }: Pick<AuthorizationRequest, "given" | "sessionId">,
