@@ -26,7 +26,7 @@ export interface Federation {
   readonly pending: PendingSignIns;
   readonly metadata: MetadataSource;
   readonly keys: ProviderKeys;
-  /** Forgets sign-ins that nobody came back from; how many. */
+  /** Removes at most `limit` sign-ins that nobody came back from; returns how many. */
   forgetExpired(nowMs: number, limit: number): Promise<number>;
 }
 

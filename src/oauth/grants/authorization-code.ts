@@ -13,8 +13,8 @@ import type { GrantStep, TokenRequest } from "./granted.ts";
 
 /**
  * A client redeems a code (RFC 6749 4.1.3, contract 2.3). Every check comes before the one conditional write, so a request
- * that fails leaves the code as it was. The code that was redeemed before ends its grant, whoever of its client's presents
- * it and with whatever verifier: one of the two stole it.
+ * that fails leaves the code as it was. A code that comes back after it was redeemed ends its grant, whatever verifier
+ * comes with it: one of the two who sent it stole it.
  */
 export const authorizationCodeGrant: GrantStep = async (request, context) => {
   const { call, parameters, scopes, sessionId } = request;

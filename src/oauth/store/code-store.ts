@@ -27,7 +27,7 @@ export interface CodeStore {
   redeem(codeHash: string, redemption: Redemption, nowMs: number): Promise<boolean>;
   /** Removes the code, as a part of the caller's transaction. */
   removeStatement(codeHash: string): D1PreparedStatement;
-  /** Removes at most `limit` codes whose tokens have expired; how many it were. */
+  /** Removes at most `limit` codes whose tokens have expired; returns how many. */
   forgetExpired(nowMs: number, limit: number): Promise<number>;
 }
 

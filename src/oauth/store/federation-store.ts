@@ -23,7 +23,7 @@ export interface FederationStore {
   begin(row: FederationRow): Promise<boolean>;
   /** Takes the row away and gives it: a state is good once, whoever comes with it. */
   take(stateHash: string): Promise<FederationRow | undefined>;
-  /** How many were forgotten. */
+  /** Removes at most `limit` that are over; returns how many. */
   forgetExpired(nowMs: number, limit: number): Promise<number>;
 }
 

@@ -45,7 +45,7 @@ export interface RefreshStore {
   owners(tokenHashes: readonly string[]): Promise<readonly TokenOwner[]>;
   /** Removes grants with all their tokens, as a part of the caller's transaction. */
   removeStatement(grantIds: readonly string[]): D1PreparedStatement;
-  /** Removes at most `limit` tokens that were used long ago; how many it were. One that is presented later is unknown. */
+  /** Removes at most `limit` tokens that were used long ago; returns how many. Presented later, they are unknown. */
   forgetUsed(nowMs: number, limit: number): Promise<number>;
 }
 

@@ -17,7 +17,7 @@ export interface SessionStore {
    */
   start(session: SessionRow, replacedHash: string | undefined): Promise<boolean>;
   end(idHash: string): Promise<void>;
-  /** Removes at most `limit` sessions that are over; how many it were. */
+  /** Removes at most `limit` sessions that are over; returns how many. */
   forgetExpired(nowMs: number, limit: number): Promise<number>;
 }
 

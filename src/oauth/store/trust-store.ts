@@ -44,7 +44,7 @@ export interface TrustStore {
    * only when the statement before it changed a row.
    */
   voidStatement(kind: OwnerKind, key: string, expiresSec: number, when: "always" | "if changed"): D1PreparedStatement;
-  /** Removes at most `limit` rows that concern no living token; how many it were. */
+  /** Removes at most `limit` rows that concern no living token; returns how many. */
   forgetExpired(nowSec: number, limit: number): Promise<number>;
 }
 
