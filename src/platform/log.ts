@@ -16,13 +16,19 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export function createLog(lowest: LogLevel): Log {
   const line = (level: LogLevel) => {
     if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(lowest)) return () => {};
-    return (event: string, fields: LogFields = {}) => console[level](JSON.stringify({ level, event, ...fields }, cut));
+    return (event: string, fields: LogFields = {}) =>
+      console[level](JSON.stringify({ level, event, ...fields }, cut).replaceAll(STEERING, escape));
   };
   return { info: line("info"), warn: line("warn"), error: line("error") };
 }
 
 const cut = (_: string, value: unknown): unknown =>
   typeof value === "string" && value.length > MAX_FIELD_CHARS ? `${value.slice(0, MAX_FIELD_CHARS)}…` : value;
+
+/** What JSON leaves as it is and may yet steer whatever shows the line: controls, changes of direction, separators. */
+const STEERING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+const escape = (char: string): string =>
+  char.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 /** What a thrown value says, for the log only: such texts never leave the Worker. */
 export function describeError(thrown: unknown): string {

@@ -341,11 +341,13 @@ describe("the structured log", () => {
   it("is one line whatever a stranger sends, and cut where it is too long", () => {
     const lines: string[] = [];
     const spied = vi.spyOn(console, "warn").mockImplementation((line: string) => void lines.push(line));
-    createLog("warn").warn("x", { reason: `a\n\u001B[2J${"y".repeat(100_000)}`, status: 400 });
+    const steering = "\n\u001B[2J\u0085\u009B\u2028\u2029\u202E\u2066\uFEFF\u{E0001}";
+    createLog("warn").warn("x", { reason: `a${steering}${"y".repeat(100_000)}`, kept: `${steering}é€🙂`, status: 400 });
     spied.mockRestore();
     expect(lines).toHaveLength(1);
-    expect(lines[0]).not.toMatch(/[\p{Cc}]/u);
+    expect(lines[0]).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+    expect(lines[0]).toContain("é€🙂");
     expect(lines[0]!.length).toBeLessThan(10_000);
-    expect(JSON.parse(lines[0]!)).toMatchObject({ level: "warn", event: "x", status: 400 });
+    expect(JSON.parse(lines[0]!)).toMatchObject({ level: "warn", event: "x", kept: `${steering}é€🙂`, status: 400 });
   });
 });
