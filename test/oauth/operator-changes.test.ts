@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { decodeJwt, exportJWK, SignJWT } from "jose";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { Browser } from "../support/browser.ts";
 import { isolate, type Isolate } from "../support/isolate.ts";
 import {
   basic,
@@ -13,6 +14,7 @@ import {
   tokenFor,
   unique,
 } from "../support/platform.ts";
+import { errorOf, makeApp, visit } from "../support/sign-in.ts";
 
 const admin = async (path: string, method = "GET", json?: unknown): Promise<Response> =>
   call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR), ...(json === undefined ? {} : { json }) });
@@ -88,6 +90,21 @@ describe("what another isolate still issues by old records", () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(Date.now() + 30_001);
     expect(await scopeOf()).not.toContain("plat.media_view");
+  });
+});
+
+describe("in the isolate that made it, a change of an identity provider", () => {
+  it("is known at once, though its absence was just looked at: registered and removed", async () => {
+    const app = await makeApp();
+    const provider = unique("idp");
+    const error = async () => errorOf(await visit(new Browser(), app, { plat_id_provider: provider })).error;
+    const json = { issuer: `https://${unique("nowhere")}.example`, clientId: "plinth", clientSecret: "a secret" };
+    expect(await error()).toBe("invalid_request");
+    await put(`identity-providers/${provider}`, json);
+    // Known, and asked where it cannot be reached.
+    expect(await error()).toBe("temporarily_unavailable");
+    expect((await admin(`identity-providers/${provider}`, "DELETE")).status).toBe(204);
+    expect(await error()).toBe("invalid_request");
   });
 });
 

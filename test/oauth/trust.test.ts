@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { createDeps } from "../../src/deps.ts";
 import {
   createTrustStore,
   type Revocation,
@@ -104,6 +105,19 @@ describe("the sweep", () => {
     expect(await store.forgetExpired(100, 10)).toBe(1);
     const { revocations } = await store.news(0, 100_500);
     expect(revocations.map((revocation) => revocation.key)).toEqual(["living"]);
+  });
+});
+
+describe("the sweep of the room", () => {
+  it("takes away more than one statement does", { timeout: 60_000 }, async () => {
+    const left = async () => env.DB.prepare("SELECT count(*) AS n FROM revocation WHERE key LIKE 'swept-%'").first("n");
+    await env.DB.prepare(
+      `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
+       INSERT INTO revocation (kind, key, until_ms, expires_sec) SELECT 'token', 'swept-' || i, 0, 1 FROM n`,
+    ).run();
+    expect(await left()).toBe(12_000);
+    await createDeps(env).oauth.sweep(1_000_000);
+    expect(await left()).toBe(0);
   });
 });
 
