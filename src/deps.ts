@@ -44,7 +44,12 @@ export function createDeps(env: Env): Deps {
   const db = guardDatabase(env.DB);
 
   const { pathPrefix, publicUrl, operatorSecret } = config;
-  const audit = createAuditLog({ db, log, wait: (ms) => scheduler.wait(ms) });
+  const audit = createAuditLog({
+    db,
+    log,
+    operatorClientId: builtIn.operatorClientId,
+    wait: (ms) => scheduler.wait(ms),
+  });
   const limited = (binding: RateLimit) => (config.allowLoopback ? unlimited : createRateLimit(binding, log));
   const oauth = createOAuth({
     names,

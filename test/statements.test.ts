@@ -195,8 +195,11 @@ beforeAll(async () => {
   await useGrants();
   await runSchedule(deps, Date.now());
   // With no place for any row, so that the sweep of the audit log has something to do.
-  const nothingKept = { ageMs: 86_400_000, done: 0, refused: 0 };
-  await createAuditLog({ db: recordingDb, log: deps.log, wait: async () => {} }, nothingKept).sweep(Date.now());
+  const operatorClientId = OPERATOR.clientId;
+  const nothingKept = { ageMs: 86_400_000, byOperator: 0, done: 0, refused: 0 };
+  await createAuditLog({ db: recordingDb, log: deps.log, operatorClientId, wait: async () => {} }, nothingKept).sweep(
+    Date.now(),
+  );
 
   for (const [path] of resources.toReversed()) await admin(path, "DELETE");
 });

@@ -8,8 +8,8 @@ import { createNoteBudget } from "./note-budget.ts";
  * holds a secret: bodies are not kept, only addresses.
  *
  * Rows come by `statement`, in the transaction of what they tell of, or by `note`, beside an answer, bounded. They go by
- * the sweep: after 90 days, or when newer ones of their kind fill the share that this kind has. Refusals have a share of
- * their own, so that nobody can push changes out of the log by being refused.
+ * the sweep: after 90 days, or when newer ones of their kind fill the share that this kind has. So nobody pushes the
+ * operator's changes out of the log, be it by being refused or by ending thousands of tokens.
  */
 export interface AuditLog extends AuditTrail {
   sweep(nowMs: number): Promise<void>;
@@ -18,6 +18,8 @@ export interface AuditLog extends AuditTrail {
 export interface AuditDeps {
   readonly db: D1Database;
   readonly log: Log;
+  /** Whose rows have a share of their own. */
+  readonly operatorClientId: string;
   /** Ends after so many milliseconds. */
   wait(ms: number): Promise<void>;
 }
@@ -25,8 +27,8 @@ export interface AuditDeps {
 /** All our choice. 600 rows a minute of each isolate; a request may work for 30 s after its answer. */
 export const NOTES = { rows: 200, windowMs: 20_000 } as const;
 /** Rows that are kept, 100,000 in all. */
-const KEPT = { ageMs: 90 * 86_400_000, done: 20_000, refused: 80_000 } as const satisfies Kept;
-type Kept = { ageMs: number } & Record<AuditRecord["outcome"], number>;
+const KEPT = { ageMs: 90 * 86_400_000, byOperator: 10_000, done: 10_000, refused: 80_000 } as const satisfies Kept;
+type Kept = { ageMs: number } & Record<keyof typeof SHARES, number>;
 /** Rows of one step of the sweep, and steps of one run. */
 const SWEEP = { rows: 2_000, steps: 25 } as const;
 /** Characters of each text that a row keeps. */
@@ -36,13 +38,20 @@ const INSERT = `
   INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7`;
 const REMOVE_OLD = `
   DELETE FROM audit WHERE seq IN (SELECT seq FROM audit WHERE at < ?1 ORDER BY at LIMIT ?2)`;
+/** Kinds of rows: refusals, what clients and users did with what is theirs, and what the operator client (?1) did. */
+const SHARES = {
+  refused: `outcome = 'refused'`,
+  done: `outcome = 'done' AND actor <> ?1`,
+  byOperator: `outcome = 'done' AND actor = ?1`,
+} as const;
 /** The newest row beyond the share of its kind. */
-const FIRST_BEYOND = `SELECT at, seq FROM audit WHERE outcome = ?1 ORDER BY at DESC, seq DESC LIMIT 1 OFFSET ?2`;
-const REMOVE_BEYOND = `
+const firstBeyond = (ofShare: string): string =>
+  `SELECT at, seq FROM audit WHERE ${ofShare} ORDER BY at DESC, seq DESC LIMIT 1 OFFSET ?2`;
+const removeBeyond = (ofShare: string): string => `
   DELETE FROM audit WHERE seq IN (
-    SELECT seq FROM audit WHERE outcome = ?1 AND at <= ?2 AND (at < ?2 OR seq <= ?3) ORDER BY at LIMIT ?4)`;
+    SELECT seq FROM audit WHERE ${ofShare} AND at <= ?2 AND (at < ?2 OR seq <= ?3) ORDER BY at LIMIT ?4)`;
 
-export function createAuditLog({ db, log, wait }: AuditDeps, kept: Kept = KEPT): AuditLog {
+export function createAuditLog({ db, log, operatorClientId, wait }: AuditDeps, kept: Kept = KEPT): AuditLog {
   const budget = createNoteBudget(NOTES);
 
   const statement: AuditTrail["statement"] = (when, { atMs, requestId, actor, action, subject, outcome, reason }) =>
@@ -79,10 +88,12 @@ export function createAuditLog({ db, log, wait }: AuditDeps, kept: Kept = KEPT):
     },
     async sweep(nowMs) {
       await inSteps(db.prepare(REMOVE_OLD).bind(nowMs - kept.ageMs, SWEEP.rows));
-      for (const outcome of ["refused", "done"] as const) {
-        const beyond = db.prepare(FIRST_BEYOND).bind(outcome, kept[outcome]);
+      for (const share of ["refused", "done", "byOperator"] as const) {
+        const beyond = db.prepare(firstBeyond(SHARES[share])).bind(operatorClientId, kept[share]);
         const first = await beyond.first<{ at: number; seq: number }>();
-        if (first !== null) await inSteps(db.prepare(REMOVE_BEYOND).bind(outcome, first.at, first.seq, SWEEP.rows));
+        if (first === null) continue;
+        const removal = db.prepare(removeBeyond(SHARES[share]));
+        await inSteps(removal.bind(operatorClientId, first.at, first.seq, SWEEP.rows));
       }
     },
   };

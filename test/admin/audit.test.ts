@@ -52,7 +52,7 @@ beforeEach(clear);
 
 describe("a row beside an answer", () => {
   it("holds what happened, and nothing that steers what shows it", async () => {
-    const audit = createAuditLog({ db: env.DB, log: quiet, wait: async () => {} });
+    const audit = createAuditLog({ db: env.DB, log: quiet, operatorClientId: OPERATOR.clientId, wait: async () => {} });
     const strange = `a\u0000b\r\n\u001B[31m\u202Eevil\uD800 "quoted" 'x' é 日本`;
     await audit.note(record({ actor: strange, reason: strange }));
     const [entry] = await entries("");
@@ -62,7 +62,7 @@ describe("a row beside an answer", () => {
   });
 
   it("cuts each text to its limit", async () => {
-    const audit = createAuditLog({ db: env.DB, log: quiet, wait: async () => {} });
+    const audit = createAuditLog({ db: env.DB, log: quiet, operatorClientId: OPERATOR.clientId, wait: async () => {} });
     const long = "😀".repeat(50_000);
     await audit.note(record({ requestId: long, actor: long, action: long, subject: long, reason: long }));
     const [row] = await rows("SELECT * FROM audit");
@@ -87,7 +87,12 @@ describe("a row beside an answer", () => {
     const errors: string[] = [];
     const db = { prepare: () => ({ bind: () => ({ run: () => Promise.reject(new Error("away")) }) }) };
     const log = { ...quiet, error: (event: string) => void errors.push(event) };
-    await createAuditLog({ db: db as unknown as D1Database, log, wait: async () => {} }).note(record());
+    await createAuditLog({
+      db: db as unknown as D1Database,
+      log,
+      operatorClientId: OPERATOR.clientId,
+      wait: async () => {},
+    }).note(record());
     expect(errors).toEqual(["audit row lost"]);
   });
 });
@@ -100,7 +105,7 @@ describe("many rows beside answers", () => {
       waited.push(ms);
       return over.promise;
     };
-    const audit = createAuditLog({ db: env.DB, log: quiet, wait });
+    const audit = createAuditLog({ db: env.DB, log: quiet, operatorClientId: OPERATOR.clientId, wait });
     const all = Array.from({ length: NOTES.rows + 50 }, () => audit.note(record()));
     await Promise.all(all.slice(0, NOTES.rows));
     expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: NOTES.rows }]);
@@ -168,7 +173,7 @@ describe("harmless", () => {
 describe("200", () => {
   const at = 1_800_000_000_000;
   beforeEach(async () => {
-    const audit = createAuditLog({ db: env.DB, log: quiet, wait: async () => {} });
+    const audit = createAuditLog({ db: env.DB, log: quiet, operatorClientId: OPERATOR.clientId, wait: async () => {} });
     const records: Partial<AuditRecord>[] = [
       { actor: "plat.operator", action: "put", subject: "users/ada@a.example", outcome: "done" },
       { actor: "plat.operator", action: "delete", subject: "users/bob@a.example", outcome: "done" },
@@ -216,7 +221,7 @@ describe("200", () => {
       next = /\?([^>]*)>; rel="next"/.exec(response.headers.get("link") ?? "")?.[1];
       seen.push(...(await expectJson<Entry[]>(response, 200)).map((entry) => entry.requestId));
       // Somebody writes meanwhile.
-      await createAuditLog({ db: env.DB, log: quiet, wait: async () => {} }).note(
+      await createAuditLog({ db: env.DB, log: quiet, operatorClientId: OPERATOR.clientId, wait: async () => {} }).note(
         record({ atMs: at + 9000, requestId: "late", subject: "users/x" }),
       );
     }
@@ -303,8 +308,11 @@ describe("with 100,000 rows", () => {
   }, 30_000);
 
   it("the sweep lets go what is 90 days old and what newer rows of its kind have no place for", async () => {
-    const kept = { ageMs: 90 * 86_400_000, done: 1_000, refused: 3_000 };
-    const audit = createAuditLog({ db: env.DB, log: quiet, wait: async () => {} }, kept);
+    const kept = { ageMs: 90 * 86_400_000, byOperator: 0, done: 1_000, refused: 3_000 };
+    const audit = createAuditLog(
+      { db: env.DB, log: quiet, operatorClientId: OPERATOR.clientId, wait: async () => {} },
+      kept,
+    );
     // The last row is of 1_700_099_999_000: the first 40,000 are too old.
     await audit.sweep(1_700_040_000_000 + kept.ageMs);
     const counted = () =>
@@ -325,7 +333,7 @@ describe("with 100,000 rows", () => {
 it("refusals push no change out of the log, and a run of the sweep is bounded", async () => {
   await put(`organizations/${unique("org")}`, { name: "x" });
   await fill(90_000, Date.now(), `'x', 'token', '', 'refused'`);
-  const audit = createAuditLog({ db: env.DB, log: quiet, wait: async () => {} });
+  const audit = createAuditLog({ db: env.DB, log: quiet, operatorClientId: OPERATOR.clientId, wait: async () => {} });
   await audit.sweep(Date.now());
   const counted = await rows("SELECT outcome, count(*) AS n FROM audit GROUP BY outcome ORDER BY outcome");
   expect(counted).toEqual([
@@ -336,6 +344,20 @@ it("refusals push no change out of the log, and a run of the sweep is bounded", 
   // 25 steps of 2,000 rows.
   expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: 30_001 }]);
 }, 30_000);
+
+it("what clients and users end pushes no change by the operator out of the log", async () => {
+  const id = unique("org");
+  await put(`organizations/${id}`, { name: "x" });
+  await fill(12_000, Date.now() + 1_000, `'user a@b.example', 'revoke', '', 'done'`);
+  await createAuditLog({ db: env.DB, log: quiet, operatorClientId: OPERATOR.clientId, wait: async () => {} }).sweep(
+    Date.now(),
+  );
+  const counted = await rows("SELECT action, count(*) AS n FROM audit GROUP BY action ORDER BY action");
+  expect(counted).toEqual([
+    { action: "put", n: 1 },
+    { action: "revoke", n: 10_000 },
+  ]);
+});
 
 describe("the structured log", () => {
   it("is one line whatever a stranger sends, and cut where it is too long", () => {
