@@ -54,7 +54,11 @@ function scripted() {
     news: () => new Promise((resolve) => waiting.push(resolve)),
   };
   const trust = trustOver(store);
-  return { trust, land: (index: number, revocations: Revocation[]) => waiting[index]!({ keys: [], revocations }) };
+  return {
+    trust,
+    land: (index: number, revocations: Revocation[]) => waiting[index]!({ keys: [], revocations }),
+    asked: () => waiting.length,
+  };
 }
 
 describe("a refresh that lands late", () => {
@@ -69,6 +73,33 @@ describe("a refresh that lands late", () => {
     await first;
     expect(trust.isRevoked(issued(80))).toBe(true);
     expect(trust.isRevoked(issued(91))).toBe(false);
+  });
+
+  it("does not make the copy older", async () => {
+    const { trust, land, asked } = scripted();
+    const first = trust.ensure(0, "now");
+    const second = trust.ensure(10_000, "now");
+    land(1, []);
+    await second;
+    land(0, []);
+    await first;
+    const third = trust.ensure(14_000, "recent");
+    expect(asked()).toBe(2);
+    expect(await third).toBe(true);
+  });
+
+  it("does not settle a change that was made after it began", async () => {
+    const { trust, land, asked } = scripted();
+    const first = trust.ensure(0, "now");
+    trust.changedBeside();
+    land(0, []);
+    await first;
+    const second = trust.ensure(1, "recent");
+    expect(asked()).toBe(2);
+    land(1, []);
+    await second;
+    await trust.ensure(2, "recent");
+    expect(asked()).toBe(2);
   });
 });
 
