@@ -15,7 +15,10 @@ import { readIdTokenHint } from "./tokens/id-token.ts";
  */
 export async function endSession(call: AnyCall, parameters: URLSearchParams, context: OAuthContext): Promise<Response> {
   const read = await readLogout(call, parameters, context);
-  if (!read.ok) return refusedPage(call, "end session", read.error, context);
+  if (!read.ok) {
+    const refusal = { ...read.error, uiLocales: parameters.get("ui_locales") };
+    return refusedPage(call, "end session", refusal, context);
+  }
   const logout = read.value;
   const { clientId, target, state, uiLocales } = logout;
   if (call.request.method === "POST" && siteOf(call.request) === "cross-site" && !hasSession(call, context))

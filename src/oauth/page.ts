@@ -18,18 +18,20 @@ export interface PageRefusal {
   readonly reason: string;
   /** Empty where the client is not known. */
   readonly clientId: string;
+  /** The request's own wish, where it came by a form; that of the address where absent. */
+  readonly uiLocales?: string | null;
 }
 
 /** 400 to the person at the browser: there is no client that it would be safe to tell. */
 export function refusedPage(
   call: AnyCall,
   action: string,
-  { kind = "request", detail, reason, clientId }: PageRefusal,
+  { kind = "request", detail, reason, clientId, uiLocales }: PageRefusal,
   context: OAuthContext,
 ): Response {
   context.noteRefusal(call, action, { error: "invalid_request", reason, actor: clientId });
-  const uiLocales = call.url.searchParams.get("ui_locales") ?? undefined;
-  return context.pages.error({ ...pageContext(call, uiLocales), status: 400, kind, detail });
+  const wish = uiLocales ?? call.url.searchParams.get("ui_locales") ?? undefined;
+  return context.pages.error({ ...pageContext(call, wish), status: 400, kind, detail });
 }
 
 /** What `http/` refuses before a page is made, and what failed inside, as a page. */

@@ -160,6 +160,15 @@ describe("a person", () => {
       await browser.get(at("authorize", { ...parameters, redirect_uri: "https://x.example" })),
       "Diese Anfrage kann nicht bearbeitet werden",
     );
+    for (const [path, form] of [
+      ["authorize", { ...parameters, redirect_uri: "https://x.example" }],
+      ["sign-in", { request: new URLSearchParams({ client_id: "no.body", ui_locales: "de" }).toString() }],
+      ["end_session", { ui_locales: "de" }],
+    ] as const)
+      expectGerman(
+        await browser.post(`${ORIGIN}/oauth2/v1/${path}`, form),
+        "Diese Anfrage kann nicht bearbeitet werden",
+      );
     expectGerman(await browser.get(at("sign-in")), "Diese Anmeldung ist beendet");
     expectGerman(await browser.get(at("end_session")), "Sie sind abgemeldet");
     const moved = await browser.post(`${ORIGIN}/oauth2/v1/end_session`, parameters, "cross-site");

@@ -42,7 +42,10 @@ export async function readRequest(
   context: OAuthContext,
 ): Promise<Result<AuthorizationRequest, Response>> {
   const draft = await readDraft(readGiven(parameters, context.names), call, context);
-  if (!draft.ok) return err(refusedPage(call, "authorize", draft.error, context));
+  if (!draft.ok) {
+    const refusal = { ...draft.error, uiLocales: parameters.get("ui_locales") };
+    return err(refusedPage(call, "authorize", refusal, context));
+  }
   const checked = await checkRequest(draft.value, call, context);
   return checked.ok ? checked : err(refusedAnswer(draft.value, checked.error, call, context));
 }
