@@ -1,3 +1,4 @@
+import { defencesSuite } from "./browser/defences.ts";
 import { implicitSuite } from "./browser/implicit.ts";
 import { looksSuite } from "./browser/looks.ts";
 import { oidcClientSuite } from "./browser/oidc-client-ts.ts";
@@ -9,5 +10,6 @@ const stage = useStage();
 
 signInPageSuite(stage);
 looksSuite(stage);
+defencesSuite(stage);
 oidcClientSuite(stage);
 implicitSuite(stage);

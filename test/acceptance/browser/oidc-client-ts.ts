@@ -7,8 +7,9 @@ import { outcome, signIn, type Stage } from "./stage.ts";
 export function oidcClientSuite(stage: () => Stage): void {
   const run = (page: Page, method: string): Promise<any> => page.evaluate(`run(${JSON.stringify(method)})`);
 
-  async function signedIn(): Promise<Page> {
+  async function signedIn(onRequest: (url: string) => void = () => {}): Promise<Page> {
     const page = await stage().open();
+    page.on("request", (request) => onRequest(request.url()));
     await page.goto(stage().app.origin);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await page.getByLabel("E-mail address").waitFor();
@@ -23,7 +24,10 @@ export function oidcClientSuite(stage: () => Stage): void {
 
   describe("oidc-client-ts", () => {
     test("signinRedirect: tokens, the ID token's claims, userinfo, and the application's own state", async () => {
-      const page = await signedIn();
+      const called: string[] = [];
+      const page = await signedIn((url) => called.push(new URL(url).pathname));
+      const protocol = ["/.well-known/openid-configuration", "/token", "/userinfo"].map((path) => `/oauth2/v1${path}`);
+      expect(called).toEqual(expect.arrayContaining(protocol));
       expect(await outcome(page)).toEqual({
         profile: expect.objectContaining({ sub: ADA.email, email: ADA.email, tenant: TENANT }),
         scopes: expect.arrayContaining(["openid", ...SCOPES, `plat.tenant=${TENANT}`]),

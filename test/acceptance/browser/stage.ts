@@ -28,13 +28,14 @@ const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 export function useStage(): () => Stage {
   const world = useWorld();
   let browser: Browser | undefined;
+  let app: RelyingParty | undefined;
   let stage: Stage | undefined;
   const contexts: BrowserContext[] = [];
   let complaints: string[] = [];
 
   beforeAll(async () => {
     browser = await launchChromium();
-    const app = await startRelyingParty();
+    app = await startRelyingParty();
     stage = await makeStage(world(), app, browser);
   }, START_TIMEOUT_MS);
   afterEach(async () => {
@@ -45,25 +46,25 @@ export function useStage(): () => Stage {
   });
   afterAll(async () => {
     await browser?.close();
-    await stage?.app.stop();
+    await app?.stop();
   });
 
-  async function makeStage(made: World, app: RelyingParty, launched: Browser): Promise<Stage> {
+  async function makeStage(made: World, party: RelyingParty, launched: Browser): Promise<Stage> {
     const paths = ["callback", "popup", "silent", "implicit", "landed"];
     const registration = {
       confidential: false,
       grantTypes: ["authorization_code", "refresh_token", "implicit"],
       // Any port of a loopback host.
       redirectUris: [...paths.map((path) => `http://localhost/${path}`), "http://127.0.0.1/landed"],
-      postLogoutRedirectUris: [`${app.origin}/signed-out`],
+      postLogoutRedirectUris: [`${party.origin}/signed-out`],
     };
     const client = await makeClient(made, "spa", registration);
     const hosted = await makeClient(made, "hosted", { ...registration, service: SERVICE });
     const scope = ["openid", ...SCOPES].join(" ");
-    app.settings = { issuer: made.issuer, clientId: client.id, scope, implicitScope: scope };
+    party.settings = { issuer: made.issuer, clientId: client.id, scope, implicitScope: scope };
     return {
       world: made,
-      app,
+      app: party,
       client,
       hosted,
       async open(options = {}) {
@@ -80,7 +81,7 @@ export function useStage(): () => Stage {
         const parameters = {
           response_type: "code",
           client_id: client.id,
-          redirect_uri: `${app.origin}/landed`,
+          redirect_uri: `${party.origin}/landed`,
           scope,
           state: "a state",
           code_challenge: CHALLENGE,
@@ -116,4 +117,18 @@ export async function landed(page: Page): Promise<{ query: URLSearchParams; frag
 /** What the application shows that came of it. */
 export async function outcome(page: Page): Promise<any> {
   return JSON.parse((await page.locator("output:not(:empty)").textContent()) ?? "");
+}
+
+/** Sends the parameters of an address to it by a form of the page that is shown. */
+export async function postForm(page: Page, address: string): Promise<void> {
+  const { origin, pathname, searchParams } = new URL(address);
+  await page.evaluate(`(() => {
+    const form = document.createElement("form");
+    form.method = "post";
+    form.action = ${JSON.stringify(origin + pathname)};
+    for (const [name, value] of ${JSON.stringify([...searchParams])})
+      form.append(Object.assign(document.createElement("input"), { type: "hidden", name, value }));
+    document.body.append(form);
+    form.submit();
+  })()`);
 }

@@ -15,8 +15,8 @@ import {
 const INSECURE = { [oauth.allowInsecureRequests]: true };
 
 /**
- * The strictest of them: oauth4webapi with every check that it has, none of them loosened. It looks at each answer's status, content
- * type, fields and signatures.
+ * The strictest of them: oauth4webapi with every check that it has and none of them loosened. It looks at the status,
+ * content type, fields and signatures of each answer.
  */
 export function oauth4webapiSuite(world: () => World): void {
   let server: oauth.AuthorizationServer;
@@ -47,7 +47,7 @@ export function oauth4webapiSuite(world: () => World): void {
     { name: "none", of: () => spa, authentication: oauth.None() },
   ] as const;
 
-  /** `authTime`, `maxAge`, nonce and a signed ID token of RS256 are all asked for. */
+  /** What has to be in an ID token, and how it has to be signed. */
   const metadataOf = ({ id }: Client): oauth.Client => ({
     client_id: id,
     require_auth_time: true,

@@ -1,0 +1,78 @@
+import { describe, expect, test } from "vitest";
+import { ADA, makeClient } from "../support/world.ts";
+import { landed, postForm, signIn, type Stage } from "./stage.ts";
+
+/** What the browser keeps other sites from, because the pages ask it to, and what it must not be kept from. */
+export function defencesSuite(stage: () => Stage): void {
+  describe("other sites", () => {
+    test("cannot frame the page", async () => {
+      const page = await stage().open();
+      await page.goto(`${stage().app.origin}/nothing`);
+      await page.evaluate(`new Promise((resolve) => {
+        const frame = document.createElement("iframe");
+        frame.onload = resolve;
+        frame.src = ${JSON.stringify(stage().link())};
+        document.body.append(frame);
+      })`);
+      expect(page.frames().map((frame) => frame.url())).toContain("chrome-error://chromewebdata/");
+      expect(stage().complaints()).toEqual([expect.stringContaining("frame-ancestors 'none'")]);
+    });
+
+    test("cannot sign anybody in by a form of their own", async () => {
+      const page = await stage().open();
+      await page.goto(`${stage().app.origin}/nothing`);
+      const request = new URL(stage().link()).search.slice(1);
+      const forged = new URLSearchParams({ request, csrf: "x", email: ADA.email, password: ADA.password });
+      await postForm(page, `${stage().world.issuer}/sign-in?${forged.toString()}`);
+      await page.getByRole("heading", { name: "This request cannot be completed" }).waitFor();
+      expect(await page.context().cookies()).toEqual([]);
+    });
+
+    test("cannot read the page by a script", async () => {
+      const page = await stage().open();
+      await page.goto(`${stage().app.origin}/nothing`);
+      const read = page.evaluate(`fetch(${JSON.stringify(stage().link())}, { credentials: "include" })`);
+      await expect(read).rejects.toThrow("Failed to fetch");
+      expect(stage().complaints()).toEqual([expect.stringContaining("blocked by CORS policy")]);
+    });
+  });
+
+  describe("the policy of the page", () => {
+    test.each(["com.example.app:/callback", "http://[::1]:9/callback"])("lets the form lead to %s", async (uri) => {
+      const { id } = await makeClient(stage().world, "native", { confidential: false, redirectUris: [uri] });
+      const page = await stage().open();
+      const sentOn = page.waitForRequest((request) => request.url().startsWith(`${uri}?code=`));
+      await page.goto(stage().link({ client_id: id, redirect_uri: uri }));
+      await signIn(page, ADA);
+      await sentOn;
+    });
+
+    test("lets an application's callback lead on to its other address", async () => {
+      const redirectUris = ["http://localhost/leads-on", "http://127.0.0.1/landed"];
+      const { id } = await makeClient(stage().world, "leads-on", { confidential: false, redirectUris });
+      const page = await stage().open();
+      await page.goto(stage().link({ client_id: id, redirect_uri: `${stage().app.origin}/leads-on` }));
+      await signIn(page, ADA);
+      await landed(page);
+    });
+
+    test("runs no script, loads nothing from elsewhere, and sends the form nowhere else", async () => {
+      const page = await stage().open();
+      await page.goto(stage().link());
+      const refused = await page.evaluate(`new Promise((resolve) => {
+        const directives = [];
+        addEventListener("securitypolicyviolation", ({ effectiveDirective }) => {
+          if (directives.push(effectiveDirective) === 3) resolve(directives);
+        });
+        document.body.append(Object.assign(document.createElement("script"), { textContent: "window.added = true" }));
+        document.body.append(Object.assign(new Image(), { src: "${stage().app.origin}/picture" }));
+        document.forms[0].action = "https://elsewhere.example/";
+        document.forms[0].submit();
+      })`);
+      expect(refused).toEqual(["script-src-elem", "img-src", "form-action"]);
+      expect(await page.evaluate("window.added")).toBeUndefined();
+      expect(stage().complaints()).toHaveLength(3);
+      expect(page.url()).toBe(stage().link());
+    });
+  });
+}
