@@ -183,6 +183,19 @@ describe("secrets", () => {
     await tokenFor({ clientId, clientSecret: shown[0].clientSecret });
   });
 
+  it("one that was rotated works for 24 h beside the new one, and not longer", async () => {
+    const client = await makeClient();
+    const made = await expectJson(await admin(`clients/${client.clientId}/secret`, "POST"), 201);
+    const status = async (clientSecret: string): Promise<number> =>
+      (await isolate().token({ ...client, clientSecret })).status;
+    expect(await Promise.all([status(client.clientSecret), status(made.clientSecret)])).toEqual([200, 200]);
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(made.previousExpiresAt - 1);
+    expect(await Promise.all([status(client.clientSecret), status(made.clientSecret)])).toEqual([200, 200]);
+    vi.setSystemTime(made.previousExpiresAt);
+    expect(await Promise.all([status(client.clientSecret), status(made.clientSecret)])).toEqual([401, 200]);
+  });
+
   it("a rotation whose answer was lost counts at once where it was made", async () => {
     const client = await makeClient();
     let loses = false;

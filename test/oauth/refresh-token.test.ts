@@ -182,6 +182,17 @@ describe("what is checked again at each use", () => {
     }
   });
 
+  it("the user's being enabled, whichever clock said when the sign-in was", async () => {
+    const flow = await makeFlow();
+    const { refresh_token } = await signIn(flow);
+    const disable = (disabled: number) =>
+      env.DB.prepare("UPDATE user SET disabled = ?1 WHERE email = ?2").bind(disabled, flow.email).run();
+    await disable(1);
+    expect(await errorOf(await refresh(flow.client, refresh_token))).toBe("invalid_grant");
+    await disable(0);
+    expect((await refresh(flow.client, refresh_token)).status).toBe(200);
+  });
+
   it("the client: its registration for the grant, its being enabled, its being the one", async () => {
     const flow = await makeFlow();
     const { refresh_token } = await signIn(flow);
