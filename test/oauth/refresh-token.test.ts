@@ -182,6 +182,20 @@ describe("what is checked again at each use", () => {
     }
   });
 
+  it.each([
+    ["ahead of", 600_000],
+    ["behind", -600_000],
+  ])("another password, by a clock that is %s the database's", async (_, aheadMs) => {
+    const flow = await makeFlow();
+    const time = clock();
+    // Whoever signed in went by the later of the two clocks.
+    if (aheadMs > 0) time.pass(aheadMs);
+    const { refresh_token } = await signIn(flow, { authorization: { authenticatedAtMs: Date.now() - 5 } });
+    if (aheadMs < 0) time.pass(aheadMs);
+    await put(`users/${flow.email}`, { password: "another-password-1" });
+    expect(await errorOf(await refresh(flow.client, refresh_token))).toBe("invalid_grant");
+  });
+
   it("the user's being enabled, whichever clock said when the sign-in was", async () => {
     const flow = await makeFlow();
     const { refresh_token } = await signIn(flow);
