@@ -77,6 +77,11 @@ describe("POST /token: 200", () => {
       200,
     );
     expect(decodeJwt(byParameter.access_token)["sid"]).toBe("s-2");
+    // Without one each token gets one of its own.
+    const made = await Promise.all([tokenFor(client), tokenFor(client)]);
+    const [one, another] = made.map((token) => decodeJwt(token)["sid"]);
+    expect(one).toMatch(/^[0-9a-f]{32}$/);
+    expect(another).not.toBe(one);
   });
 
   it("grants named scopes alone, and the tenant that is named", async () => {
@@ -172,6 +177,16 @@ describe("POST /token: 400", () => {
     expect(await expectJson(await call(TOKEN, { form: other, headers }), 400)).toMatchObject({
       error: "invalid_request",
     });
+  });
+
+  it("ignores parameters that mean nothing here, however often they come", async () => {
+    const form = new URLSearchParams({ grant_type: "client_credentials" });
+    for (const [name, value] of Object.entries({ resource: "https://a.example", __proto__x: "1" })) {
+      form.append(name, value);
+      form.append(name, `${value}2`);
+    }
+    const headers = { authorization: basic(await makeClient()) };
+    await expectJson(await call(TOKEN, { form, headers }), 200);
   });
 
   it("refuses a scope of a service that the tenant has no package for", async () => {
