@@ -1,0 +1,66 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { ROOT } from "../../../scripts/lib/root.ts";
+
+const TESTS = join(ROOT, "test");
+const HERE = join(TESTS, "acceptance", "negative");
+
+/** Holds `checklist.md` to what there is: every section is met, and every test that is named exists. */
+export function checklistSuite(): void {
+  const page = readFileSync(join(HERE, "checklist.md"), "utf8");
+  const parts = page.split(/^## /m).map((part) => part.trim());
+  const [sections, elsewhere, leftOut] = ["Sections that apply", "Shown elsewhere", "Left out"].map(
+    (title) => parts.find((part) => part.startsWith(title)) ?? "",
+  ) as [string, string, string];
+
+  describe("checklist.md", () => {
+    test.each(rowsOf(elsewhere))("%s: %s", (_section, _asks, file, title) => {
+      const isThere = readFileSync(join(TESTS, file), "utf8").includes(JSON.stringify(title));
+      expect(isThere, `${file} has no test "${title}"`).toBe(true);
+    });
+
+    test("every section that applies is shown by a test, or said to be left out", () => {
+      const shown = [...ownTitles().flatMap(sectionsOf), ...rowsOf(elsewhere).map(([section]) => section)];
+      const met = [...shown, ...rowsOf(leftOut).map(([section]) => section)];
+      // What is shown of a part of a section counts for the section.
+      const isMet = (section: string) => met.some((one) => one === section || one.startsWith(`${section}.`));
+      expect(expected(sections).length).toBeGreaterThan(100);
+      expect(expected(sections).filter((section) => !isMet(section))).toEqual([]);
+      // What is left out here and shown there would be a line of yesterday.
+      expect(rowsOf(leftOut).filter(([section]) => shown.includes(section))).toEqual([]);
+    });
+  });
+}
+
+type Row = [section: string, asks: string, file: string, title: string];
+
+const rowsOf = (part: string): Row[] =>
+  part
+    .split("\n")
+    .filter((line) => /^\| (RFC|OIDC)/.test(line))
+    .map(
+      (line) =>
+        line
+          .split("|")
+          .map((cell) => cell.trim())
+          .slice(1, -1) as Row,
+    );
+
+/** `- RFC 7009: 2 2.1` → `RFC 7009 2`, `RFC 7009 2.1` */
+const expected = (part: string): string[] =>
+  part.split(/^- /m).flatMap((item) => {
+    const [, document, numbers = ""] = /^((?:RFC|OIDC) \w+): ([\d.\s]+)$/.exec(item.trim()) ?? [];
+    return document === undefined ? [] : numbers.split(/\s+/).map((number) => `${document} ${number}`);
+  });
+
+const sectionsOf = (title: string): string[] => title.match(/\b(?:RFC \d+|OIDC Core) \d+(?:\.\d+)*/g) ?? [];
+
+/** The titles of the tests in this folder. */
+const ownTitles = (): string[] =>
+  readdirSync(HERE)
+    .filter((name) => name.endsWith(".ts"))
+    .flatMap((name) => [
+      ...readFileSync(join(HERE, name), "utf8").matchAll(/\btest(?:\.each\([^)]*\))?\(\s*"([^"]+)"/g),
+    ])
+    .map(([, title = ""]) => title);
