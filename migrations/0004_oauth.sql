@@ -104,6 +104,7 @@ CREATE TABLE lease (
 
 -- The audit log is read by any of these, newest first, and swept by its time and by what came of it.
 CREATE INDEX audit_by_time ON audit (at);
+CREATE INDEX audit_by_request ON audit (request_id, at);
 CREATE INDEX audit_by_actor ON audit (actor, at);
 CREATE INDEX audit_by_action ON audit (action, at);
 CREATE INDEX audit_by_outcome ON audit (outcome, at);

@@ -47,7 +47,7 @@ async function readLogout(
 ): Promise<Result<Logout, PageRefusal>> {
   const fail = (detail: string, reason = detail, clientId = ""): Result<never, PageRefusal> =>
     err({ detail, reason, clientId });
-  const parameters = readParameters(source);
+  const parameters = readParameters(source, context.names);
   if (!parameters.ok) return fail(parameters.error.description, parameters.error.reason);
   const { get } = parameters.value;
 

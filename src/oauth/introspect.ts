@@ -20,7 +20,7 @@ export async function introspect(
   call: Call<unknown, unknown, URLSearchParams, undefined>,
   context: OAuthContext,
 ): Promise<Answer> {
-  const parameters = readParameters(call.body);
+  const parameters = readParameters(call.body, context.names);
   if (!parameters.ok) return context.refuse(call, "introspect", parameters.error);
   const credentials = readCredentials(call.request, parameters.value);
   if (!credentials.ok) return context.refuse(call, "introspect", credentials.error);

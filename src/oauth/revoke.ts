@@ -31,7 +31,7 @@ export async function revoke(
   context: OAuthContext,
 ): Promise<Answer> {
   const refuse = (refusal: OAuthFailure): Response => context.refuse(call, "revoke", refusal);
-  const parameters = readParameters(call.body);
+  const parameters = readParameters(call.body, context.names);
   if (!parameters.ok) return refuse(parameters.error);
   const list = parameters.value.get("token");
   if (list === undefined) return refuse(failure("invalid_request", "token is missing."));

@@ -45,7 +45,7 @@ async function grant(
   call: TokenCall,
   context: OAuthContext,
 ): Promise<Result<GrantOutcome & { readonly sessionId: string }, OAuthFailure>> {
-  const parameters = readParameters(call.body);
+  const parameters = readParameters(call.body, context.names);
   if (!parameters.ok) return parameters;
   const grantType = parameters.value.get("grant_type");
   if (grantType === undefined) return err(failure("invalid_request", "grant_type is missing."));

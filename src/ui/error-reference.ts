@@ -3,10 +3,14 @@ import { documentResponse } from "./layout.ts";
 import { html } from "./markup.ts";
 import { PROTOCOL_ERRORS } from "./protocol-errors.ts";
 
-/** The page that `moreInfo` and `error_uri` of every error lead to: what each type means and what to do. In English: it is for developers. */
-export function errorReferencePage(publicBase: string, pathPrefix: string): Response {
+/**
+ * The page that `moreInfo` and `error_uri` of every error lead to: what each type means and what to do. In English: it is
+ * for developers. `requestId` is what `error_uri` brought along.
+ */
+export function errorReferencePage(publicBase: string, pathPrefix: string, requestId: string | null): Response {
   const title = "Errors of this platform";
   const main = html`<h1>${title}</h1>
+    ${isRequestId(requestId) ? html`<p>Your request was <code>${requestId}</code>: name it to the operator.</p>` : ""}
     <p>
       Every error answer, but for those of the OAuth protocol below, is JSON with <code>status</code>,
       <code>type</code>, <code>message</code>, <code>moreInfo</code> and <code>details</code>. The message says what was
@@ -39,6 +43,9 @@ export function errorReferencePage(publicBase: string, pathPrefix: string): Resp
     </dl>`;
   return documentResponse({ status: 200, lang: "en", layout: "wide", title, publicBase, main }, pathPrefix);
 }
+
+/** As `http/mount.ts` makes them; anything else in the address is somebody's joke. */
+const isRequestId = (text: string | null): text is string => /^[0-9a-f]{32}$/.test(text ?? "");
 
 /** Words between backticks as code. */
 const withCode = (text: string) =>

@@ -20,7 +20,7 @@ export const createPlatformRoutes = (pathPrefix: string): readonly Route[] => [
     summary: "What each error type means and what to do about it",
     access: open("documentation"),
     produces: "any",
-    handle: async (call) => errorReferencePage(call.publicBase, pathPrefix),
+    handle: async (call) => errorReferencePage(call.publicBase, pathPrefix, call.url.searchParams.get("request")),
   }),
   defineRoute({
     method: "GET",

@@ -159,6 +159,8 @@ describe("400", () => {
     ["https://a.example/cb#x", false],
     ["https://a.example/cb#", false],
     ["https://u:p@a.example/cb", false],
+    ["https://a.example/*", false],
+    ["https://*.a.example/cb", false],
     ["javascript:alert(1)", false],
     ["data:text/html,x", false],
     ["myapp:/cb", false],
@@ -274,6 +276,9 @@ describe("services", () => {
     ["proxyPath", { proxyPath: "/x/../media" }],
     ["sourceUrl", { sourceUrl: "ftp://s.example" }],
     ["sourceUrl", { sourceUrl: "https://u:p@s.example" }],
+    ["sourceUrl", { sourceUrl: "https://s.example/v1?x=1" }],
+    ["sourceUrl", { sourceUrl: "http://s.example" }],
+    ["sourceUrl", { sourceUrl: "https://10.0.0.1/v1" }],
   ])("refuses a %s: %o", async (field, change) => {
     const tenant = await makeTenant();
     const service = {

@@ -138,3 +138,46 @@ describe("POST users/{email}/unlock", () => {
     expect(audit.map(({ action, subject }) => `${action} ${subject}`)).not.toContain(`unlock users/${user.email}`);
   });
 });
+
+describe("memberships", () => {
+  const memberOf = ({ tenant, email }: TestUser): string => `tenants/${tenant}/members/${email}`;
+
+  it("end with the tokens that were issued by them, and others are had at once", async () => {
+    const user = await makeUser();
+    const elsewhere = await makeTenant();
+    await join(user.email, elsewhere);
+    const form = {
+      grant_type: "password",
+      plat_id_provider: "legacy_idp",
+      username: user.email,
+      password: user.password,
+    };
+    const tokenAt = async (tenant: string) =>
+      (await expectJson(await call("/oauth2/v1/token", { form: { ...form, scope: `plat.tenant=${tenant}` } }), 200))
+        .access_token as string;
+    const [here, there] = [await tokenAt(user.tenant), await tokenAt(elsewhere)];
+    expect((await admin(memberOf(user), "DELETE")).status).toBe(204);
+    expect(await isValid(here)).toBe(false);
+    expect(await isValid(there)).toBe(false);
+    expect(await isValid(await tokenAt(elsewhere))).toBe(true);
+    // Nothing was removed this time, so nothing is voided.
+    const fresh = await tokenAt(elsewhere);
+    expect((await admin(memberOf(user), "DELETE")).status).toBe(404);
+    expect(await isValid(fresh)).toBe(true);
+  });
+
+  it("that lose a role end tokens too; that gain one or stay as they are do not", async () => {
+    const user = await makeUser();
+    const role = unique("role");
+    await put(`roles/${role}`, { scopes: ["plat.media_view"] });
+    await put(memberOf(user), { roles: [role] });
+    const token = await tokenOf(user);
+    const more = unique("role");
+    await put(`roles/${more}`, { scopes: ["plat.media_manage"] });
+    await put(memberOf(user), { roles: [role, more] });
+    await put(memberOf(user), { roles: [more, role] });
+    expect(await isValid(token)).toBe(true);
+    expect((await put(memberOf(user), { roles: [more] })).roles).toEqual([more]);
+    expect(await isValid(token)).toBe(false);
+  });
+});

@@ -34,6 +34,13 @@ describe("/docs/errors", () => {
     expect((await call(href)).status).toBe(200);
   });
 
+  it("names the request that error_uri brought along, and nothing else that stands there", async () => {
+    const id = "0123456789abcdef0123456789abcdef";
+    expect(await (await call(`/docs/errors?request=${id}`)).text()).toContain(`<code>${id}</code>`);
+    const page = await (await call(`/docs/errors?request=${encodeURIComponent(`${id}<b>`)}`)).text();
+    expect(page).not.toContain("0123456789");
+  });
+
   it("is no other origin's, frames nowhere and is not kept", async () => {
     const { headers } = await call("/docs/errors");
     expect(headers.get("access-control-allow-origin")).toBeNull();

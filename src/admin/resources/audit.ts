@@ -14,6 +14,7 @@ const part = (maxChars: number) =>
   );
 
 const query = z.object({
+  requestId: z.optional(part(TEXT_CHARS.subject)),
   subject: z.optional(part(TEXT_CHARS.subject)),
   actor: z.optional(part(TEXT_CHARS.actor)),
   action: z.optional(part(TEXT_CHARS.action)),
@@ -27,6 +28,7 @@ const query = z.object({
  * are compared row by row. All indexes but that of the subject end with the time, so their rows come in order.
  */
 const FILTERS = [
+  { name: "requestId", index: "audit_by_request", matches: (value) => `request_id = ${value}` },
   {
     name: "subject",
     index: "audit_by_subject",
@@ -58,7 +60,8 @@ export const auditRoute = (db: D1Database): Route =>
   defineRoute({
     method: "GET",
     path: "/audit",
-    summary: "Who did what, newest first; by action, actor, outcome, time, and the beginning of the subject",
+    summary:
+      "Who did what, newest first; by request id, action, actor, outcome, time, and the beginning of the subject",
     access: scoped("admin"),
     query,
     paged: true,

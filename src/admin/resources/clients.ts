@@ -19,7 +19,7 @@ const redirectUris = z._default(
         .check(
           z.refine(
             isRedirectUri,
-            "must be https, http on a loopback host, or a private-use scheme with a dot, without a fragment",
+            "must be https, http on a loopback host, or a private-use scheme with a dot, without fragment and wildcard",
           ),
         ),
     )
@@ -170,7 +170,7 @@ function checkNames(name: string, client: Body, reservedPrefix: string, adminSco
     return invalid(
       "invalid_field",
       "name",
-      `name is needed, since the id is not of the form <project>.<app>: ${PATTERNS.clientName.source}.`,
+      `The id is not of the form <project>.<app>, so a name of that form is needed: ${PATTERNS.clientName.source}.`,
     );
   if (client.scopes.includes(adminScope))
     return invalid("invalid_field", "scopes", `${adminScope} is the operator client's alone.`);

@@ -23,7 +23,9 @@ const statements = (kind: keyof typeof KINDS) => ({
       FROM json_each(?3) WHERE NOT EXISTS (SELECT 1 FROM role WHERE name = value)`,
   upsert: `
     INSERT INTO ${kind}_member (${kind}, email, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`,
-  dropRoles: `DELETE FROM ${kind}_member_role WHERE ${kind} = ?1 AND email = ?2`,
+  dropOtherRoles: `
+    DELETE FROM ${kind}_member_role
+    WHERE ${kind} = ?1 AND email = ?2 AND role NOT IN (SELECT value FROM json_each(?3))`,
   addRoles: `INSERT OR IGNORE INTO ${kind}_member_role (${kind}, email, role) SELECT ?1, ?2, value FROM json_each(?3)`,
   select: `
     SELECT ${kind} AS owner, email, created_at,
@@ -37,7 +39,8 @@ const statements = (kind: keyof typeof KINDS) => ({
   delete: `DELETE FROM ${kind}_member WHERE ${kind} = ?1 AND email = ?2`,
 });
 
-export function members(kind: keyof typeof KINDS, { db }: AdminDeps): Resource<z.output<typeof body>> {
+/** A user who leaves, or loses a role, loses the tokens that were issued by it: others are had at once. */
+export function members(kind: keyof typeof KINDS, { db, voidStatement }: AdminDeps): Resource<z.output<typeof body>> {
   const sql = statements(kind);
   const { owners, ownerId } = KINDS[kind];
   return {
@@ -50,12 +53,15 @@ export function members(kind: keyof typeof KINDS, { db }: AdminDeps): Resource<z
     faults: ({ params, body: { roles } }) =>
       db.prepare(sql.faults).bind(params["id"], params["email"], JSON.stringify(roles)),
     async put({ params, body: { roles }, nowMs }) {
-      const member = [params["id"], params["email"]];
+      const { email: address = "" } = params;
+      const member = [params["id"], address];
+      const held = JSON.stringify(roles);
       return {
         writes: [
           db.prepare(sql.upsert).bind(...member, nowMs),
-          db.prepare(sql.dropRoles).bind(...member),
-          db.prepare(sql.addRoles).bind(...member, JSON.stringify(roles)),
+          db.prepare(sql.dropOtherRoles).bind(...member, held),
+          voidStatement("user", address, nowMs, "if changed"),
+          db.prepare(sql.addRoles).bind(...member, held),
         ],
       };
     },
@@ -67,6 +73,9 @@ export function members(kind: keyof typeof KINDS, { db }: AdminDeps): Resource<z
       roles: toList(row["roles"]),
       createdAt: row["created_at"],
     }),
-    remove: (params) => ({ delete: db.prepare(sql.delete).bind(params["id"], params["email"]) }),
+    remove: ({ id, email: address = "" }, nowMs) => ({
+      delete: db.prepare(sql.delete).bind(id, address),
+      andThen: voidStatement("user", address, nowMs, "if changed"),
+    }),
   };
 }

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { invalid } from "../../http/errors.ts";
+import { readOutsideAddress } from "../../platform/outside-address.ts";
 import { meet } from "../../platform/scope-pattern.ts";
 import { flag, identifier, scopeList, tenantId } from "../fields.ts";
 import { builtInRefusal, NAMED_USERS, toFlag, toList, type Resource } from "../resource.ts";
@@ -13,11 +14,7 @@ const proxyPath = z.string().check(
 );
 const sourceUrl = z.string().check(
   z.maxLength(512),
-  z.refine((text) => {
-    const url = URL.parse(text);
-    const plain = url !== null && url.username === "" && url.password === "" && !/[?#\s]/.test(text);
-    return plain && (url.protocol === "https:" || url.protocol === "http:");
-  }, "must be an http(s) address without user, query and fragment"),
+  z.refine((text) => !text.includes("?"), "must have no query"),
 );
 
 const body = z.object({
@@ -69,8 +66,8 @@ export const services = ({ db, builtIn, names, allowLoopback }: AdminDeps): Reso
     builtIn: ({ name = "" }) =>
       builtIn.services.some((service) => service.name === name) ? builtInRefusal("service", name) : undefined,
     async put({ params: { name }, body: service, nowMs }) {
-      if (!allowLoopback && URL.parse(service.sourceUrl)?.protocol !== "https:")
-        return invalid("invalid_field", "sourceUrl", "sourceUrl must start with https://.");
+      const address = readOutsideAddress(service.sourceUrl, allowLoopback);
+      if (!address.ok) return invalid("invalid_field", "sourceUrl", `sourceUrl ${address.error}.`);
       if (paths.includes(service.proxyPath.split("/")[1] ?? ""))
         return invalid("invalid_field", "proxyPath", "proxyPath is inside an address of the platform itself.");
       const taken = service.scopes.find((scope) => reserved.some((other) => meet(scope, other)));

@@ -15,7 +15,7 @@ import { vouch } from "./vouch.ts";
 export async function federationCallback(call: AnyCall, providerId: string, context: OAuthContext): Promise<Response> {
   const refuse = (reason: string): Response =>
     refusedPage(call, "callback", { kind: "over", detail: "", reason, clientId: "" }, context);
-  const parameters = readParameters(call.url.searchParams);
+  const parameters = readParameters(call.url.searchParams, context.names);
   if (!parameters.ok) return refuse(parameters.error.reason);
   const state = parameters.value.get("state");
   if (state === undefined) return refuse("the state is missing");

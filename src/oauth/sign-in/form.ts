@@ -24,7 +24,7 @@ export async function signIn(
     refusedPage(call, "sign in", { detail, reason, clientId: "" }, context);
   if (!["same-origin", "none", undefined].includes(siteOf(call.request)))
     return refusePage("The form was sent from another site.");
-  const form = readParameters(call.body);
+  const form = readParameters(call.body, context.names);
   if (!form.ok) return refusePage(form.error.description, form.error.reason);
   const text = form.value.get("request");
   if (text === undefined) return refusePage("request is missing.");
