@@ -46,14 +46,16 @@ export const authorizationOf = (
 
 /**
  * What may be asked for now (RFC 6749 6): no scope parameter, or one that names where the token is for alone, means all
- * that was authorized; everything named must have been authorized.
+ * that was authorized; everything named must have been authorized. No tenant means the client's parent tenant here too
+ * (specification, `/token`).
  */
 export function narrow(
   authorized: Authorization,
   asked: ScopeRequest,
+  parentTenant: string,
   names: Names,
 ): Result<Pick<Authorization, "openid" | "scopes">, ScopeRefusal> {
-  const place = placeBeyond(authorized, asked);
+  const place = placeBeyond(authorized, asked, parentTenant);
   if (place !== undefined) return err({ scope: names.scope(place), reason: `${place} was not authorized` });
   if (asked.everything) return ok({ openid: authorized.openid, scopes: authorized.scopes });
   if (asked.openid && !authorized.openid) return err({ scope: "openid", reason: "openid was not authorized" });
@@ -62,9 +64,10 @@ export function narrow(
   return ok({ openid: asked.openid, scopes: asked.named });
 }
 
-function placeBeyond(authorized: Authorization, asked: ScopeRequest): string | undefined {
+function placeBeyond(authorized: Authorization, asked: ScopeRequest, parentTenant: string): string | undefined {
   if (asked.tenant !== undefined && asked.tenant !== authorized.tenant) return `tenant=${asked.tenant}`;
   if (asked.organization !== undefined && asked.organization !== authorized.org) return `org=${asked.organization}`;
-  if (asked.noTenant && authorized.tenant + authorized.org !== "") return "no_tenant";
+  const outside = authorized.tenant + authorized.org === "";
+  if (asked.noTenant && !outside && authorized.tenant !== parentTenant) return "no_tenant";
   return undefined;
 }

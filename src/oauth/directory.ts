@@ -49,6 +49,7 @@ export function createDirectory(
   operatorDigest: () => Promise<string>,
 ): Directory {
   const cache = new FreshCache<string, Entry>(CACHE);
+  const shared = createSharing(CACHE.maxEntries);
 
   const find = async (clientId: string | undefined, tenant: string | undefined, nowMs: number): Promise<Entry> => {
     if (clientId === builtIn.operatorClientId) return operatorEntry(tenant, builtIn, await operatorDigest(), nowMs);
@@ -60,7 +61,7 @@ export function createDirectory(
       if (clientId === undefined) return { client: undefined, tenant: found, asOfMs };
       // What a stranger asks for is kept as a miss alone: made-up ids must not fill the memory with tenants.
       if (client === undefined || client.disabled) return { client: undefined, tenant: undefined, asOfMs };
-      return { client: toRecord(client), tenant: found, asOfMs };
+      return { client: shared(toRecord(client)), tenant: found, asOfMs };
     });
   };
 
@@ -82,6 +83,23 @@ export function createDirectory(
       },
     },
     clear: () => cache.clear(),
+  };
+}
+
+/**
+ * One record of a client for all tenants that it is asked about with, as long as it is the same: anybody can make up
+ * tenants for a client that they know, and a record with long lists each time would fill the memory.
+ */
+function createSharing(maxClients: number): (fresh: ClientRecord) => ClientRecord {
+  const known = new Map<string, ClientRecord>();
+  return (fresh) => {
+    const before = known.get(fresh.id);
+    if (before !== undefined && JSON.stringify(before) === JSON.stringify(fresh)) return before;
+    known.delete(fresh.id);
+    known.set(fresh.id, fresh);
+    const [oldest] = known.keys();
+    if (known.size > maxClients && oldest !== undefined) known.delete(oldest);
+    return fresh;
   };
 }
 

@@ -249,12 +249,40 @@ describe("POST /token, authorization_code: 400 and 401", () => {
     const flow = await makeFlow();
     const other = await makeTenant();
     const code = await codeFor(flow, { authorization: { scopes: ["plat.media_view"] } });
-    for (const scope of ["plat.media_manage", "openid", `plat.tenant=${other}`, "plat.no_tenant", "plat.org=x"]) {
+    for (const scope of ["plat.media_manage", "openid", `plat.tenant=${other}`, "plat.org=x"]) {
       const body = await expectJson(await redeem(flow.client, code, { scope }), 400);
       expect(body.error).toBe("invalid_scope");
       expect(body.error_description).toContain(scope);
     }
     expect((await redeem(flow.client, code)).status).toBe(200);
+  });
+
+  it("no tenant means the client's parent tenant here too, and no place that was not authorized", async () => {
+    const flow = await makeFlow();
+    const tokens = await redeem(flow.client, await codeFor(flow), { scope: "plat.no_tenant" });
+    expect((await expectJson<Tokens>(tokens, 200)).scope.split(" ")).toContain(`plat.tenant=${flow.tenant}`);
+    const org = `${flow.tenant}-org`;
+    await put(`organizations/${org}/members/${flow.email}`, { roles: [flow.role] });
+    const within = await codeFor(flow, { authorization: { tenant: "", org, scopes: [] } });
+    expect(await errorOf(await redeem(flow.client, within, { scope: "plat.no_tenant" }))).toBe("invalid_scope");
+  });
+
+  it("more scopes than a token can hold: invalid_scope, and the code stays good for fewer", async () => {
+    const flow = await makeFlow();
+    const service = `${flow.tenant}svc`;
+    const scopes = Array.from(
+      { length: 30 },
+      (_, index) => `${service}.${String(index).padStart(3, "0")}${"x".repeat(160)}`,
+    );
+    const about = { sourceUrl: "https://s.example", proxyPath: `/${service}`, tenant: flow.tenant, access: "token" };
+    await put(`services/${service}`, { ...about, scopes });
+    await put(`roles/${flow.role}`, { scopes });
+    await put(`clients/${flow.client.clientId}`, registration(flow.tenant, { scopes }));
+    const code = await codeFor(flow, { authorization: { scopes } });
+    expect(await errorOf(await redeem(flow.client, code))).toBe("invalid_scope");
+    const fewer = scopes.slice(0, 5).join(" ");
+    const tokens = await expectJson<Tokens>(await redeem(flow.client, code, { scope: fewer }), 200);
+    expect(tokens.scope).toBe(`plat.tenant=${flow.tenant} ${fewer}`);
   });
 
   it("what is gone meanwhile: the role's scope, the client's, the subscription, the membership, the user", async () => {

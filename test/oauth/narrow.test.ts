@@ -52,15 +52,19 @@ const isSamePlace = ({ tenant, org }: Authorization, where: string): boolean =>
   where === "" ||
   where === (tenant !== "" ? `plat.tenant=${tenant}` : org !== "" ? `plat.org=${org}` : "plat.no_tenant");
 
+/** Specification, `/token`: without a tenant the client's parent tenant is meant. */
+const meansParent = ({ tenant }: Authorization, where: string, parent: string): boolean =>
+  where === "plat.no_tenant" && tenant === parent;
+
 describe("narrow", () => {
   it("never gives more than was authorized, gives what was asked for or refuses, and all where nothing was named", () => {
     fc.assert(
-      fc.property(authorization, asked, (authorized, wanted) => {
-        const result = narrow(authorized, request(wanted), names);
+      fc.property(authorization, asked, fc.constantFrom("acme", "other"), (authorized, wanted, parent) => {
+        const result = narrow(authorized, request(wanted), parent, names);
         const nothingNamed = wanted.scopes.length === 0 && !wanted.openid;
         const within = worldOf(authorized.scopes);
         const beyond =
-          !isSamePlace(authorized, wanted.place) ||
+          !(isSamePlace(authorized, wanted.place) || meansParent(authorized, wanted.place, parent)) ||
           (wanted.openid && !authorized.openid) ||
           wanted.scopes.some((one) => [...worldOf([one])].some((word) => !within.has(word)));
         if (!result.ok) {
@@ -92,9 +96,9 @@ describe("narrow", () => {
     let narrowedTwice = 0;
     fc.assert(
       fc.property(twoRequests, ([authorized, first, second]) => {
-        const once = narrow(authorized, request(first), names);
+        const once = narrow(authorized, request(first), "acme", names);
         if (!once.ok) throw new Error("what was authorized is granted");
-        const twice = narrow({ ...authorized, ...once.value }, request(second), names);
+        const twice = narrow({ ...authorized, ...once.value }, request(second), "acme", names);
         if (!twice.ok) return;
         narrowedTwice += 1;
         const outer = worldOf(once.value.scopes);

@@ -35,7 +35,7 @@ export async function grantAuthorized(
   nowMs: number,
 ): Promise<Result<GrantedAgain, OAuthFailure>> {
   const { client, authenticated, asOfMs } = caller;
-  const narrowed = narrow(authorization, asked, context.names);
+  const narrowed = narrow(authorization, asked, client.tenant, context.names);
   if (!narrowed.ok) return err(refusedScope(narrowed.error, client.id));
   const user = await context.users.find(email);
   if (user === undefined) return err(invalidGrant(`user ${email} is unknown or disabled`, client.id));

@@ -63,7 +63,9 @@ export interface Granted {
 export const refusedScope = ({ scope, reason }: ScopeRefusal, actor = ""): OAuthFailure =>
   failure(
     "invalid_scope",
-    scope === undefined ? "The list of scopes is too long." : `The scope ${printable(scope)} cannot be granted.`,
+    scope === undefined
+      ? "The list of scopes is too long: name fewer."
+      : `The scope ${printable(scope)} cannot be granted.`,
     reason,
     actor,
   );

@@ -45,6 +45,9 @@ export interface UserGrantDeps {
   readonly directory: Directory;
 }
 
+/** What fits into a token (decision 33), asked before a code or a refresh token is used up for it. */
+const MAX_SCOPE_CHARS = 4_608;
+
 export async function grantForUser(
   request: UserGrantRequest,
   deps: UserGrantDeps,
@@ -56,6 +59,12 @@ export async function grantForUser(
   const { tenant, org, rights, roles, scope, asOfMs } = place.value;
   const granted = grantScopes(asked, client, rights, deps.builtIn, roles);
   if (!granted.ok) return err({ kind: "scope", refusal: granted.error });
+  const scopes = [scope, ...(asked.openid ? ["openid"] : []), ...granted.value];
+  if (scopes.join(" ").length > MAX_SCOPE_CHARS)
+    return err({
+      kind: "scope",
+      refusal: { scope: undefined, reason: `over ${MAX_SCOPE_CHARS} characters of scopes` },
+    });
   return ok({
     clientId: client?.id ?? "",
     clientName: client?.name ?? "",
@@ -64,7 +73,7 @@ export async function grantForUser(
     tenantExplicit: asked.tenant !== undefined,
     org,
     user: user.email,
-    scopes: [scope, ...(asked.openid ? ["openid"] : []), ...granted.value],
+    scopes,
     recordsAsOfMs: asOfMs,
     userAsOfMs: user.asOfMs,
   });
