@@ -16,8 +16,8 @@ export interface Stage {
   open(options?: BrowserContextOptions): Promise<Page>;
   /** An authorization request of the application; it lands on an empty page. */
   link(more?: Record<string, string>): string;
-  /** What browsers complained of since the last call: the policy of a page that was broken, and scripts that failed. */
-  complaints(): string[];
+  /** Waits until browsers complained so often, of a policy that was broken or a script that failed; what they said. */
+  complaints(count: number): Promise<string[]>;
 }
 
 const START_TIMEOUT_MS = 60_000;
@@ -31,7 +31,7 @@ export function useStage(): () => Stage {
   let app: RelyingParty | undefined;
   let stage: Stage | undefined;
   const contexts: BrowserContext[] = [];
-  let complaints: string[] = [];
+  const complaints: string[] = [];
 
   beforeAll(async () => {
     browser = await launchChromium();
@@ -40,9 +40,7 @@ export function useStage(): () => Stage {
   }, START_TIMEOUT_MS);
   afterEach(async () => {
     await Promise.all(contexts.splice(0).map((context) => context.close()));
-    const all = complaints;
-    complaints = [];
-    expect(all).toEqual([]);
+    expect(complaints.splice(0)).toEqual([]);
   });
   afterAll(async () => {
     await browser?.close();
@@ -61,7 +59,7 @@ export function useStage(): () => Stage {
     const client = await makeClient(made, "spa", registration);
     const hosted = await makeClient(made, "hosted", { ...registration, service: SERVICE });
     const scope = ["openid", ...SCOPES].join(" ");
-    party.settings = { issuer: made.issuer, clientId: client.id, scope, implicitScope: scope };
+    party.settings = { issuer: made.issuer, clientId: client.id, scope };
     return {
       world: made,
       app: party,
@@ -90,7 +88,10 @@ export function useStage(): () => Stage {
         };
         return `${made.issuer}/authorize?${new URLSearchParams(parameters).toString()}`;
       },
-      complaints: () => complaints.splice(0),
+      async complaints(count) {
+        await expect.poll(() => complaints.length).toBe(count);
+        return complaints.splice(0);
+      },
     };
   }
 

@@ -10,7 +10,7 @@ window.start = (responseType, more = {}) => {
     response_type: responseType,
     client_id: SETTINGS.clientId,
     redirect_uri: REDIRECT_URI,
-    scope: SETTINGS.implicitScope,
+    scope: SETTINGS.scope,
     state,
     nonce,
     ...more,
