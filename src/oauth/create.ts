@@ -27,6 +27,7 @@ import { describeError, type Log } from "../platform/log.ts";
 import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
 import type { Sealer } from "../platform/seal.ts";
+import { withoutSecrets } from "../platform/text.ts";
 import type { AnyCall, OAuthContext } from "./context.ts";
 import { createDirectory } from "./directory.ts";
 import { oauthError } from "./failure.ts";
@@ -115,8 +116,9 @@ export function createOAuth(deps: OAuthDeps): OAuth {
   const federation = createFederation(deps);
   const accounts = createAccounts({ users, attempts: deps.loginAttempts, audit, log, random });
 
-  const noteRefusal: OAuthContext["noteRefusal"] = (call, action, { error, reason, actor }) => {
+  const noteRefusal: OAuthContext["noteRefusal"] = (call, action, { error, reason: exactly, actor }) => {
     const { requestId, nowMs: atMs } = call;
+    const reason = withoutSecrets(exactly);
     log.info(`${action} refused`, { requestId, error, reason, actor });
     call.after(audit.note({ atMs, requestId, actor, action, subject: "", outcome: "refused", reason }));
   };

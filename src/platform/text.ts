@@ -6,3 +6,12 @@ export function harmless(text: string, maxChars: number): string {
   const cut = text.length > maxChars ? `${text.slice(0, maxChars - 1)}…` : text;
   return cut.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, "\u{FFFD}");
 }
+
+/** What this platform hands out as a secret: a signed token, or 256 bits in base64url. */
+const SECRET = /(?<![\w-])(?:eyJ[\w-]+\.[\w-]+\.[\w-]*|[\w-]{43})(?![\w-])/g;
+
+/**
+ * A text that a caller had a part in, for logs. People put a token into a path, or a client's secret where its id
+ * belongs: of what looks like one only the beginning is kept, by which the two of them can still find it.
+ */
+export const withoutSecrets = (text: string): string => text.replaceAll(SECRET, (secret) => `${secret.slice(0, 6)}…`);

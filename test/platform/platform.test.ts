@@ -8,6 +8,7 @@ import { hashPassword, isOutdated, NO_PASSWORD_HASH, verifyPassword } from "../.
 import { systemRandom } from "../../src/platform/random.ts";
 import { covers, meet } from "../../src/platform/scope-pattern.ts";
 import { createSealer, parseSealKeys } from "../../src/platform/seal.ts";
+import { withoutSecrets } from "../../src/platform/text.ts";
 
 const sealKey = (id: string, byte: number) => ({ id, bytes: new Uint8Array(32).fill(byte) });
 
@@ -159,5 +160,37 @@ describe("FreshCache", () => {
     expect(loaded).toBe(true);
     await expect((async () => cache.get(9, 0, () => Promise.reject(new Error("away"))))()).rejects.toThrow("away");
     expect(await cache.get(9, 0, async () => 9)).toBe(9);
+  });
+});
+
+describe("a text without secrets", () => {
+  const id = "0123456789abcdef0123456789abcdef";
+
+  it("keeps of tokens and generated secrets their beginning alone, wherever they stand", () => {
+    const bytes = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((given) => toBase64Url(new Uint8Array(given)));
+    const token = fc
+      .tuple(bytes, bytes)
+      .map(([payload, signature]) => `eyJhbGciOiJFUzI1NiJ9.${payload}x.${signature}y`);
+    const before = fc.constantFrom("", "/", " ", ",", ":", "é", "\n", `/${id}/`, "client ");
+    const behind = fc.constantFrom("", "/", " ", ",", ":", "é", "\n", `/${id}`, " is unknown");
+    fc.assert(
+      fc.property(fc.oneof(bytes, token), before, behind, (secret, left, right) => {
+        expect(withoutSecrets(`${left}${secret}${right}`)).toBe(`${left}${secret.slice(0, 6)}…${right}`);
+      }),
+    );
+  });
+
+  it("is the same where there are none: ids, addresses, names", () => {
+    for (const text of [
+      id,
+      `grants/${id}`,
+      "client acme.shop",
+      `${"x".repeat(42)}`,
+      "x".repeat(44),
+      "eyJ.x",
+      "a.b.c",
+      "",
+    ])
+      expect(withoutSecrets(text)).toBe(text);
   });
 });

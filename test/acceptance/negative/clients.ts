@@ -112,6 +112,12 @@ export function clientsSuite(stage: () => Stage): void {
           );
       }
       expect(failureOf(await ask("/token", asClient(web, tokenForm(code))))).toBe("200");
+      // The wrong way round, as people do: logs.ts looks whether the secret was written down as a name.
+      const swapped = { id: service.secret, secret: service.id };
+      for (const path of ["/token", "/introspect", "/revoke"])
+        expect(failureOf(await ask(path, { basic: swapped, form: { ...GRANT, token: "x" } }))).toBe(
+          "401 invalid_client",
+        );
       expect(failureOf(await ask("/token", { form: { ...GRANT, client_secret: service.secret } }))).toBe(
         "400 invalid_request",
       );
