@@ -7,6 +7,7 @@ import { describeError, type Log } from "../platform/log.ts";
 import type { Names } from "../platform/names.ts";
 import { randomId, type Random } from "../platform/random.ts";
 import { err, ok, type Result } from "../platform/result.ts";
+import { withoutSecrets } from "../platform/text.ts";
 import { authenticate, missingScope, type Principal, type TokenVerifier } from "./auth.ts";
 import { readForm, readJson } from "./body.ts";
 import { allowAnyOrigin, preflight } from "./cors.ts";
@@ -92,7 +93,7 @@ async function answer(
     const call = { context, service, routes, deps, requestId, nowMs, url, publicBase };
     outcome = await dispatch(call, (caller) => (principal = caller));
   } catch (thrown) {
-    deps.log.error("request failed", { requestId, path: url.pathname, error: describeError(thrown) });
+    deps.log.error("request failed", { requestId, path: withoutSecrets(url.pathname), error: describeError(thrown) });
     outcome =
       thrown instanceof StoreUnavailable
         ? problem("service_temporarily_unavailable", "The request could not be completed now.", {
@@ -105,7 +106,7 @@ async function answer(
     deps.log.info("request refused", {
       requestId,
       method: context.req.method,
-      path: url.pathname,
+      path: withoutSecrets(url.pathname),
       type,
       reason,
       client: principal?.clientId,
