@@ -62,13 +62,15 @@ CREATE TABLE refresh_token (
 CREATE INDEX refresh_token_by_grant ON refresh_token (grant_id);
 CREATE INDEX refresh_token_by_use ON refresh_token (used_at) WHERE used_at IS NOT NULL;
 
--- OIDC providers that users may sign in with besides the platform's own directory. `scopes`: JSON, a list.
+-- OIDC providers that users may sign in with besides the platform's own directory. `scopes`: JSON, a list. A session from
+-- before `trusted_since` is of another provider that had the id, or of another issuer.
 CREATE TABLE identity_provider (
   id TEXT PRIMARY KEY,
   issuer TEXT NOT NULL,
   client_id TEXT NOT NULL,
   sealed_client_secret TEXT NOT NULL,
   scopes TEXT NOT NULL,
+  trusted_since INTEGER NOT NULL,
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 

@@ -32,10 +32,11 @@ const FAULTS = `
   SELECT 'missing_field' AS type, 'clientSecret' AS field, 'clientSecret is missing.' AS message
     WHERE ?2 = 0 AND NOT EXISTS (SELECT 1 FROM identity_provider WHERE id = ?1 AND issuer = ?3)`;
 const UPSERT = `
-  INSERT INTO identity_provider (id, issuer, client_id, scopes, sealed_client_secret, created_at)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+  INSERT INTO identity_provider (id, issuer, client_id, scopes, sealed_client_secret, trusted_since, created_at)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)
   ON CONFLICT (id) DO UPDATE SET issuer = excluded.issuer, client_id = excluded.client_id, scopes = excluded.scopes,
-    sealed_client_secret = excluded.sealed_client_secret`;
+    sealed_client_secret = excluded.sealed_client_secret,
+    trusted_since = iif(issuer = excluded.issuer, trusted_since, excluded.trusted_since)`;
 const UPDATE = `UPDATE identity_provider SET client_id = ?3, scopes = ?4 WHERE id = ?1 AND issuer = ?2`;
 const SELECT = `SELECT id, issuer, client_id, scopes, created_at FROM identity_provider WHERE id = ?1`;
 const PAGE = `
@@ -43,7 +44,7 @@ const PAGE = `
   WHERE id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
 const DELETE = `DELETE FROM identity_provider WHERE id = ?1`;
 
-/** OIDC providers that users may sign in with. Sign-ins that are under way at one end with it. */
+/** OIDC providers that users may sign in with. Sessions and sign-ins under way end with the provider, or with its issuer. */
 export const identityProviders = ({
   db,
   allowLoopback,

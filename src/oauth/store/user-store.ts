@@ -1,5 +1,6 @@
 import type { ServiceRecord } from "../../platform/built-in.ts";
 import { DATABASE_NOW_MS } from "../../platform/database.ts";
+import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
 
 /** Reads users and where they belong. Asked each time: a user's rights are never older than the token that they get. */
 export interface UserRecord {
@@ -58,7 +59,11 @@ export interface UserStore {
 }
 
 const AS_OF = `SELECT ${DATABASE_NOW_MS} AS as_of`;
-const SESSION = `SELECT sid, provider, authenticated_at FROM session WHERE id_hash = ?1 AND expires_at > ?2`;
+/** A session that a provider vouched for is as good as the provider. */
+const SESSION = `
+  SELECT sid, provider, authenticated_at FROM session
+  WHERE id_hash = ?1 AND expires_at > ?2 AND (provider IN ('${DEFAULT_PROVIDER}', '${LEGACY_PROVIDER}') OR EXISTS
+    (SELECT 1 FROM identity_provider WHERE id = session.provider AND trusted_since <= session.authenticated_at))`;
 /** Who is meant, as the statements below compare with it. */
 const BY_EMAIL = `?1`;
 const BY_SESSION = `(SELECT email FROM session WHERE id_hash = ?1 AND expires_at > ?2)`;

@@ -61,7 +61,7 @@ export async function issueAccessToken(token: NewToken, from: Issuer, trust: Tru
  * came to, so it says nothing, and the signature alone tells that the token is ours (decision 4).
  */
 export function createTokenVerifier(trust: Trust, expected: Issuer | undefined): TokenVerifier & StrictVerifier {
-  const requiredClaims = ["iat", "exp", "jti"];
+  const requiredClaims = ["iat", "exp", "jti", "gid", "sid", "client_id", "tenant", "user", "asof", "user_asof"];
   const kind: Kind = { alg: ACCESS_TOKEN_ALG, typ: TYPE, requiredClaims, expired: "refused", ...expected };
   const check = async (token: string, nowMs: number): Promise<Result<Principal, Fault>> => {
     const read = await readOwnToken<Claims>(token, kind, trust, nowMs);

@@ -111,6 +111,34 @@ describe("a sign-in at a provider", () => {
     expect(toClient(here)).toHaveProperty("code");
   });
 
+  it("ends its sessions when it is removed, and when its id gets another issuer; another secret changes nothing", async () => {
+    const isAsked = async (browser: Browser): Promise<boolean> => {
+      const here = await browser.get(authorizeAddress(app, provider, { plat_id_provider: "default_idp" }));
+      return here.status === 200;
+    };
+    const signedInAt = async (own: Provider): Promise<Browser> => {
+      const sent = await sendOff(app, own);
+      await vouchFor(sent, own);
+      await comeBack(own, sent);
+      return sent.browser;
+    };
+    const own = await makeProvider();
+    const registration = { issuer: own.issuer, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET };
+    const browser = await signedInAt(own);
+    await put(`identity-providers/${own.id}`, { ...registration, clientSecret: "another-secret" });
+    expect(await isAsked(browser)).toBe(false);
+    await put(`identity-providers/${own.id}`, { ...registration, issuer: (await makeProvider()).issuer });
+    expect(await isAsked(browser)).toBe(true);
+
+    const removed = await makeProvider();
+    const other = await signedInAt(removed);
+    const token = await tokenFor(OPERATOR);
+    await call(`/admin/v1/identity-providers/${removed.id}`, { method: "DELETE", token });
+    expect(await isAsked(other)).toBe(true);
+    await put(`identity-providers/${removed.id}`, { ...registration, issuer: removed.issuer });
+    expect(await isAsked(other)).toBe(true);
+  });
+
   it("goes to another provider though this one vouched before", async () => {
     const sent = await sendOff(app, provider);
     await vouchFor(sent);
