@@ -28,7 +28,11 @@ export function preflight(methods: readonly string[], names: Names): Response {
   return new Response(null, { status: 204, headers });
 }
 
-export function allowAnyOrigin(headers: Headers, names: Names): void {
+/** What pages may read of an answer, as one header's value. */
+export const exposedHeaders = (names: Names): string =>
+  [...EXPOSED_HEADERS, ...EXPOSED_SUFFIXES.map(names.header)].join(", ");
+
+export function allowAnyOrigin(headers: Headers, exposed: string): void {
   headers.set("access-control-allow-origin", "*");
-  headers.set("access-control-expose-headers", [...EXPOSED_HEADERS, ...EXPOSED_SUFFIXES.map(names.header)].join(", "));
+  headers.set("access-control-expose-headers", exposed);
 }

@@ -10,7 +10,7 @@ import { err, ok, type Result } from "../platform/result.ts";
 import { withoutSecrets } from "../platform/text.ts";
 import { authenticate, missingScope, type Principal, type TokenVerifier } from "./auth.ts";
 import { readForm, readJson } from "./body.ts";
-import { allowAnyOrigin, preflight } from "./cors.ts";
+import { allowAnyOrigin, exposedHeaders, preflight } from "./cors.ts";
 import { invalid, isProblem, problem, problemBody, PROBLEM_TYPES, type Problem } from "./errors.ts";
 import { readPaging } from "./paging.ts";
 import type { Call, Route } from "./route.ts";
@@ -56,18 +56,27 @@ export interface Asked {
 }
 
 const MAX_URL_CHARS = 16 * 1024;
+/** Of a route without pages. */
+const NO_PAGING = readPaging(new URLSearchParams());
+
+/** What is the same for every request. */
+interface Shared extends HttpDeps {
+  /** For `allowAnyOrigin`. */
+  readonly exposed: string;
+}
 
 export type App = HonoBase<BlankEnv, BlankSchema>;
 
 export function mountServices(app: App, services: readonly Service[], deps: HttpDeps): void {
+  const shared: Shared = { ...deps, exposed: exposedHeaders(deps.names) };
   for (const service of services) {
     for (const [path, routes] of groupByPath(service.routes)) {
       const prefix = service.atRoot === true ? "" : deps.pathPrefix;
       const fullPath = `${prefix}${service.base}${path.replaceAll(/\{(\w+)\}/g, ":$1")}`;
-      app.all(fullPath, (context) => answer(context, service, routes, deps));
+      app.all(fullPath, (context) => answer(context, service, routes, shared));
     }
   }
-  app.all("*", (context) => answer(context, undefined, [], deps));
+  app.notFound((context) => answer(context, undefined, [], shared));
 }
 
 function groupByPath(routes: readonly Route[]): Map<string, Route[]> {
@@ -80,13 +89,12 @@ async function answer(
   context: Context,
   service: Service | undefined,
   routes: readonly Route[],
-  deps: HttpDeps,
+  deps: Shared,
 ): Promise<Response> {
   const requestId = randomId(deps.random);
   const nowMs = deps.clock.nowMs();
   const url = publicUrlOf(context.req.raw.url, deps);
   const publicBase = `${url.origin}${deps.pathPrefix}`;
-  const docsUrl = `${publicBase}/docs/errors`;
   let outcome: Response | Problem;
   let principal: Principal | undefined;
   try {
@@ -112,7 +120,7 @@ async function answer(
       client: principal?.clientId,
     });
     const refused = outcome;
-    outcome = (service?.renderProblem ?? renderPlatformProblem)(refused, docsUrl, requestId, {
+    outcome = (service?.renderProblem ?? renderPlatformProblem)(refused, `${publicBase}/docs/errors`, requestId, {
       request: context.req.raw,
       publicBase,
     });
@@ -144,15 +152,16 @@ async function dispatch(incoming: Incoming, identified: (caller: Principal) => v
   if (url.href.length > MAX_URL_CHARS)
     return problem("uri_too_long", `The address is longer than ${MAX_URL_CHARS} characters.`);
   if (routes.length === 0) return problem("element_resource_non_existing", "There is nothing at this address.");
-  const methods = allowedMethods(routes);
-  if (method === "OPTIONS")
+  if (method === "OPTIONS") {
+    const methods = allowedMethods(routes);
     return incoming.service?.crossOrigin === false
       ? new Response(null, { status: 204, headers: { allow: methods.join(", ") } })
       : preflight(methods, deps.names);
+  }
   const route = routes.find((candidate) => candidate.method === (method === "HEAD" ? "GET" : method));
   if (route === undefined) {
-    const message = `This address takes ${methods.join(", ")}.`;
-    return problem("unsupported_method", message, { headers: { allow: methods.join(", ") } });
+    const methods = allowedMethods(routes).join(", ");
+    return problem("unsupported_method", `This address takes ${methods}.`, { headers: { allow: methods } });
   }
   const refused = await incoming.service?.guard?.(context.req.raw);
   if (refused !== undefined) return refused;
@@ -191,7 +200,7 @@ async function parse(
   if (!params.ok) return params;
   const query = route.query === undefined ? ok({}) : readQuery(route.query, url.searchParams);
   if (!query.ok) return query;
-  const paging = readPaging(route.paged ? url.searchParams : new URLSearchParams());
+  const paging = route.paged ? readPaging(url.searchParams) : NO_PAGING;
   if (!paging.ok) return paging;
   const body = await readBody(route, request);
   if (!body.ok) return body;
@@ -269,17 +278,15 @@ async function finish(
   service: Service | undefined,
   url: URL,
   requestId: string,
-  deps: HttpDeps,
+  deps: Shared,
 ): Promise<Response> {
   // A refusal may come before the body was read; a body that nobody takes would hold the connection.
-  if (request.body !== null && !request.bodyUsed) await request.body.cancel().catch(() => undefined);
-  // An answer that came from fetch or R2 has fixed headers, so every answer gets headers of its own.
-  const headers = new Headers(response.headers);
+  if (!request.bodyUsed && request.body !== null) await request.body.cancel().catch(() => undefined);
+  // A room makes each of its answers anew, so the headers may be written.
+  const { headers } = response;
   headers.set(deps.names.header("request-id"), requestId);
   headers.set("x-content-type-options", "nosniff");
-  if (service === undefined || service.crossOrigin) allowAnyOrigin(headers, deps.names);
+  if (service === undefined || service.crossOrigin) allowAnyOrigin(headers, deps.exposed);
   service?.decorate?.(headers, url, response.status);
-  // An answer to HEAD describes the body that GET would get.
-  if (response.body === null && request.method !== "HEAD") headers.delete("content-type");
-  return new Response(request.method === "HEAD" ? null : response.body, { status: response.status, headers });
+  return request.method === "HEAD" ? new Response(null, { status: response.status, headers }) : response;
 }

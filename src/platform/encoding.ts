@@ -1,3 +1,4 @@
+/// <reference lib="esnext.typedarrays" />
 const encoder = new TextEncoder();
 const strictDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
@@ -12,36 +13,31 @@ export function fromUtf8(bytes: Uint8Array): string | undefined {
   }
 }
 
-export function toHex(bytes: Uint8Array): string {
-  let text = "";
-  for (const byte of bytes) text += byte.toString(16).padStart(2, "0");
-  return text;
-}
+export const toHex = (bytes: Uint8Array): string => bytes.toHex();
 
-export function toBase64(bytes: Uint8Array): string {
-  let binary = "";
-  for (const byte of bytes) binary += String.fromCharCode(byte);
-  return btoa(binary);
-}
+/** Every token passes here, so by the language's own means: a loop takes thirty times as long. */
+export const toBase64Url = (bytes: Uint8Array): string => bytes.toBase64({ alphabet: "base64url", omitPadding: true });
 
-export const toBase64Url = (bytes: Uint8Array): string =>
-  toBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
-
-/** Bytes of standard base64, or undefined when the text is not base64. */
-export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
-  try {
-    return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
-  } catch {
-    return undefined;
-  }
-}
+export const toBase64 = (bytes: Uint8Array): string => bytes.toBase64();
 
 /**
  * Bytes of canonical base64url, or undefined. Padding, white space and set spare bits are refused, so that
  * one value has one spelling (contract 2.1: caches and revocation would otherwise see two tokens).
  */
 export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
-  if (!/^[A-Za-z0-9_-]*$/.test(text)) return undefined;
-  const bytes = fromBase64(text.replaceAll("-", "+").replaceAll("_", "/"));
-  return bytes !== undefined && toBase64Url(bytes) === text ? bytes : undefined;
+  try {
+    const bytes = Uint8Array.fromBase64(text, { alphabet: "base64url" });
+    return toBase64Url(bytes) === text ? bytes : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Bytes of standard base64, or undefined when the text is not base64. For what the scripts read too, in older Nodes. */
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
 }
