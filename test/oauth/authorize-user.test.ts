@@ -131,7 +131,7 @@ describe("the sign-in page", () => {
     expect(page.forms[0]?.fields["email"]).toBe(hint);
     expect(page.html).not.toContain("<script>");
     expect(page.headers.get("content-language")).toBe("de");
-    expect(page.headers.get("content-security-policy")).toContain("form-action 'self' https://app.example;");
+    expect(page.headers.get("content-security-policy")).toContain("form-action 'self' https:;");
     expect(page.headers.get("cache-control")).toBe("no-store");
     const carried = new URLSearchParams(page.forms[0]?.fields["request"]);
     expect(Object.fromEntries(carried)).toEqual(requestFor(app, { login_hint: hint, ui_locales: "de en" }));
@@ -457,15 +457,10 @@ describe("an isolate that has not heard yet that a client was removed", () => {
 });
 
 describe("where a browser may go after a form", () => {
-  it("names every registered address: browsers hold redirects of a callback to it too", async () => {
-    const leadsOn = await makeApp({ redirectUris: [APP_URI, "https://www.shop.example/home"] });
-    const page = await visit(new Browser(), leadsOn);
-    const policy = page.headers.get("content-security-policy") ?? "";
-    expect(/form-action ([^;]*)/.exec(policy)?.[1]?.split(" ").sort()).toEqual([
-      "'self'",
-      new URL(APP_URI).origin,
-      "https://www.shop.example",
-    ]);
+  it("any host by a scheme that is registered: browsers hold the redirects of a callback to it too", async () => {
+    const leadsOn = await makeApp({ redirectUris: [APP_URI, "com.example.app:/callback"] });
+    const policy = (await visit(new Browser(), leadsOn)).headers.get("content-security-policy") ?? "";
+    expect(/form-action ([^;]*)/.exec(policy)?.[1]).toBe("'self' https: com.example.app:");
   });
 });
 
@@ -516,7 +511,7 @@ describe("the chooser, implicit flow with several tenants", () => {
     expect(page.forms[0]?.buttons.map(({ value }) => value).sort()).toEqual(
       [both.tenant, second].map((tenant) => `openid plat.tenant=${tenant}`).sort(),
     );
-    expect(page.headers.get("content-security-policy")).toContain("form-action 'self' https://app.example;");
+    expect(page.headers.get("content-security-policy")).toContain("form-action 'self' https:;");
     later(120_000);
     const { fragment } = landed(await choose(fresh, page, second));
     expect(fragment.get("state")).toBe("a&b=\"c'<d>");

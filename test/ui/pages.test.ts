@@ -223,37 +223,24 @@ describe("what others may write into a page", () => {
 describe("form-action", () => {
   it.each([
     [[], "'self'"],
-    [["https://shop.example/callback?x=1#f"], "'self' https://shop.example"],
-    [["https://shop.example:8443/a", "https://shop.example:8443/b"], "'self' https://shop.example:8443"],
-    [["https://user:secret@shop.example/"], "'self' https://shop.example"],
-    [["https://xn--bcher-kva.example/"], "'self' https://xn--bcher-kva.example"],
-    [["https://bücher.example/"], "'self' https://xn--bcher-kva.example"],
-    [["http://127.0.0.1:51004/callback"], "'self' http://127.0.0.1:*"],
-    [["http://localhost/callback"], "'self' http://localhost:*"],
-    [["com.example.app:/callback"], "'self' com.example.app:"],
-    [["com.example.app:"], "'self' com.example.app:"],
+    [["https://shop.example/callback?x=1#f"], "'self' https:"],
+    [["https://shop.example:8443/a", "https://user:secret@other.example/b"], "'self' https:"],
+    [["http://127.0.0.1:51004/callback", "http://[::1]/callback"], "'self' http:"],
+    [["https://a.example/", "com.example.app:/callback"], "'self' https: com.example.app:"],
     [["COM.Example.App://callback"], "'self' com.example.app:"],
-    // What a host-source cannot name: its scheme.
-    [["http://[::1]:51004/callback"], "'self' http:"],
-    [["https://192.0.2.7/callback"], "'self' https:"],
-    [["https://under_score.example/"], "'self' https:"],
     // Injections.
     [["https://a.example; script-src *"], "'self'"],
     [["https://a;script-src.example/"], "'self' https:"],
-    [["https://*.example/"], "'self' https:"],
-    [["https://a,b.example/"], "'self' https:"],
-    [["https://'none'.example/"], "'self' https:"],
-    [["https://a.example/;script-src *"], "'self' https://a.example"],
-    [["https://a.example/\r\nset-cookie: a=b"], "'self' https://a.example"],
+    [["https://a.example/\r\nset-cookie: a=b"], "'self' https:"],
     [["com.example.app:; script-src *"], "'self' com.example.app:"],
     [["'unsafe-inline'", "*", "", ";", "'none'", "\ud800"], "'self'"],
-    [["javascript:alert(1)", "data:text/html,x", "blob:https://a.example/x", "filesystem:x"], "'self'"],
+    [["javascript:alert(1)", "data:text/html,x", "blob:https://a.example/x", "filesystem:x", "app:/x"], "'self'"],
   ])("%j → %s", (targets, expected) => {
     expect(formAction(targets)).toBe(expected);
     expect(policyOf(pages.signIn({ ...signIn, formTargets: targets })).get("form-action")).toBe(expected);
   });
 
-  it("is one directive of origins and schemes, whatever it is made of", () => {
+  it("is one directive of schemes, whatever it is made of", () => {
     const address = fc.oneof(
       fc.string({ unit: "binary" }),
       fc.webUrl(),
@@ -263,7 +250,7 @@ describe("form-action", () => {
     );
     fc.assert(
       fc.property(fc.array(address, { maxLength: 4 }), (targets) => {
-        expect(formAction(targets)).toMatch(/^'self'( (https?:\/\/[a-z0-9.-]+(:\d+|:\*)?|[a-z][a-z0-9+.-]*:))*$/);
+        expect(formAction(targets)).toMatch(/^'self'( [a-z][a-z0-9+.-]*:)*$/);
       }),
       { numRuns: 2_000 },
     );

@@ -37,8 +37,8 @@ export const promptsOf = (given: Given): readonly string[] =>
   (given.get("prompt") ?? "").split(" ").filter((word) => word !== "");
 
 /**
- * Where the browser may go after one of our forms. Browsers hold every step of the way to this, so a client whose callback
- * leads on to another origin registers that one too.
+ * What may come after one of our forms: where the client is, and what its callback may lead on to, an app by its own
+ * scheme for example.
  */
 export const formTargetsOf = ({ redirectUri, client }: AuthorizationRequest): readonly string[] => [
   redirectUri,
