@@ -1,4 +1,4 @@
-import { fromUtf8 } from "../platform/encoding.ts";
+import { fromUtf8, joinBytes } from "../platform/encoding.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { problem, type Problem } from "./errors.ts";
 
@@ -33,7 +33,7 @@ export async function readBytes(request: Request, maxBytes: number): Promise<Res
     }
     chunks.push(next.value);
   }
-  return ok(join(chunks, size));
+  return ok(joinBytes(chunks));
 }
 
 /** A JSON body: its value, and its text as it was sent (without a byte order mark). */
@@ -126,14 +126,4 @@ async function readChunk(
   } catch {
     return undefined;
   }
-}
-
-function join(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
-  const all = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    all.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return all;
 }

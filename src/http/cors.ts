@@ -13,7 +13,15 @@ const ALLOWED_HEADERS = [
   "If-Range",
   "If-Modified-Since",
 ];
-const EXPOSED_HEADERS = ["Link", "Location", "ETag", "Retry-After", "Content-Range", "Content-Disposition"];
+const EXPOSED_HEADERS = [
+  "Link",
+  "Location",
+  "ETag",
+  "Retry-After",
+  "WWW-Authenticate",
+  "Content-Range",
+  "Content-Disposition",
+];
 /** The platform's own ones, without its prefix. */
 const EXPOSED_SUFFIXES = ["request-id", "delivery-attempt", "events-lost"];
 const PREFLIGHT_MAX_AGE_SEC = 7200;

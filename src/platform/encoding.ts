@@ -41,3 +41,13 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
     return undefined;
   }
 }
+
+export function joinBytes(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const all = new Uint8Array(chunks.reduce((size, chunk) => size + chunk.byteLength, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    all.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return all;
+}

@@ -119,7 +119,7 @@ const ALLOWED_HEADERS = [
   "Idempotency-Key",
   "plat-session-id",
 ];
-const EXPOSED_HEADERS = ["Link", "Location", "ETag", "Retry-After", "plat-request-id"];
+const EXPOSED_HEADERS = ["Link", "Location", "ETag", "Retry-After", "WWW-Authenticate", "plat-request-id"];
 const listIn = (response: Response, header: string): string[] => response.headers.get(header)?.split(", ") ?? [];
 
 describe("every route", () => {

@@ -1,5 +1,5 @@
 import { mediaType } from "../../http/body.ts";
-import { fromUtf8 } from "../../platform/encoding.ts";
+import { fromUtf8, joinBytes } from "../../platform/encoding.ts";
 import { ok, type Result } from "../../platform/result.ts";
 import { faulty, unreachable, type FederationFailure } from "./failure.ts";
 
@@ -69,13 +69,7 @@ async function readAtMost(response: Response, maxBytes: number): Promise<Uint8Ar
     if (size > maxBytes) return undefined;
     chunks.push(chunk);
   }
-  const all = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    all.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return all;
+  return joinBytes(chunks);
 }
 
 function parseObject(text: string | undefined): JsonObject | undefined {
