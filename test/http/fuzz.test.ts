@@ -161,9 +161,11 @@ beforeAll(async () => {
   everything = await tokenFor(await makeClient());
 });
 
+/** A segment of dots would be another address: whoever makes one of it takes them out. */
 const pathOf = (route: Route, params: readonly string[]): string => {
   let next = 0;
-  return route.path.replaceAll(/\{\w+\}/g, () => encodeURIComponent(params[next++ % params.length]!) || "%20");
+  const segment = () => encodeURIComponent(params[next++ % params.length]!.replace(/^\.{1,2}$/, "dots")) || "%20";
+  return route.path.replaceAll(/\{\w+\}/g, segment);
 };
 
 describe("any input to any route", () => {
