@@ -8,6 +8,7 @@ import type { Names } from "../platform/names.ts";
 import { randomId, type Random } from "../platform/random.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { withoutSecrets } from "../platform/text.ts";
+import { acceptsJson } from "./accept.ts";
 import { authenticate, missingScope, type Principal, type TokenVerifier } from "./auth.ts";
 import { readForm, readJson } from "./body.ts";
 import { allowAnyOrigin, exposedHeaders, preflight } from "./cors.ts";
@@ -93,7 +94,9 @@ async function answer(
 ): Promise<Response> {
   const requestId = randomId(deps.random);
   const nowMs = deps.clock.nowMs();
-  const url = publicUrlOf(context.req.raw.url, deps);
+  const asked = URL.parse(context.req.raw.url);
+  if (asked === null) return refuseHost(context.req.raw, requestId, deps);
+  const url = publicUrlOf(asked, deps);
   const publicBase = `${url.origin}${deps.pathPrefix}`;
   let outcome: Response | Problem;
   let principal: Principal | undefined;
@@ -127,6 +130,16 @@ async function answer(
     for (const [name, value] of Object.entries(refused.headers)) outcome.headers.set(name, value);
   }
   return finish(outcome, context.req.raw, service, url, requestId, deps);
+}
+
+/** The runtime makes the address of whatever stands in `Host`; what is no host is the caller's mistake (RFC 9112 3.2). */
+function refuseHost(request: Request, requestId: string, deps: Shared): Promise<Response> {
+  const refused = invalid("invalid_header", "Host", "Host names no host.");
+  deps.log.info("request refused", { requestId, type: refused.type, reason: refused.message });
+  const base = deps.publicUrl || "http://invalid";
+  const docsUrl = `${base}${deps.pathPrefix}/docs/errors`;
+  const answered = renderPlatformProblem(refused, docsUrl, requestId, { request, publicBase: base });
+  return finish(answered, request, undefined, new URL(base), requestId, deps);
 }
 
 export const renderPlatformProblem: ProblemRenderer = (given, docsUrl) =>
@@ -252,19 +265,8 @@ async function readBody(route: Route, request: Request): Promise<Result<unknown,
 
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Whether one of the ranges of `Accept` covers JSON; one with `q=0` says that it does not. */
-function acceptsJson(accept: string | null): boolean {
-  if (accept === null || accept.trim() === "") return true;
-  return accept.split(",").some((range) => {
-    const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
-    const refused = parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
-    return !refused && ["*/*", "application/*", "application/json"].includes(type);
-  });
-}
-
 /** The address as the outside knows it. Set part by part: a path that starts with two slashes is no host. */
-function publicUrlOf(requestUrl: string, deps: HttpDeps): URL {
-  const url = new URL(requestUrl);
+function publicUrlOf(url: URL, deps: HttpDeps): URL {
   if (deps.publicUrl === "") return url;
   const known = new URL(deps.publicUrl);
   known.pathname = url.pathname;

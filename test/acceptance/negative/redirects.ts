@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { failureOf, fieldsOf, header, landing } from "./answer.ts";
+import { send } from "./wire.ts";
 import { ISSUER, PUBLIC_URL, REDIRECT, requestOf, type Stage } from "./stage.ts";
 
 /** Each is something that a parser of addresses, somewhere on the way, takes for the registered address or nearly so. */
@@ -161,6 +162,21 @@ export function redirectsSuite(stage: () => Stage): void {
         expect([lied.status, header(lied, "location")]).toEqual([honest.status, header(honest, "location")]);
       }
       expect((await ask("/.well-known/openid-configuration", { headers: lies })).json.issuer).toBe(ISSUER);
+      for (const host of [
+        'evil.example"><script>',
+        "evil example",
+        "evil.example:99999",
+        "[evil",
+        "evil.example%",
+        "ev^il",
+      ]) {
+        // Nothing of the service, since nobody knows whose: outside the laws of its answers.
+        const answer = await send(world.url, "/authorize", { headers: { host } });
+        const pathless = await ask("/jwks", { headers: { host } });
+        for (const { status, text } of [answer, pathless])
+          expect([status, text.includes("evil")], host).toEqual([400, false]);
+        expect(header(pathless, "plat-request-id")).toMatch(/^[0-9a-f]{32}$/);
+      }
       expect(world.url).not.toBe(PUBLIC_URL);
     });
 
