@@ -7,7 +7,7 @@
  * npm and this process would keep npm's signals to itself.)
  */
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -25,6 +25,9 @@ run(pickNode());
 
 async function ensurePackages() {
   if (isInstalled()) return;
+  // npm empties what a link leads to before it installs: packages of another checkout.
+  if (lstatSync(join(ROOT, "node_modules"), { throwIfNoEntry: false })?.isSymbolicLink())
+    fail("node_modules is a link, and what it leads to does not fit package-lock.json. Remove the link and try again.");
   mkdirSync(join(ROOT, ".build"), { recursive: true });
   const deadline = Date.now() + INSTALL_WAIT_MS;
   while (!takeInstallLock()) {
