@@ -5,6 +5,11 @@
 -- or is another user under an address that was used before.
 ALTER TABLE user ADD COLUMN signed_out_at INTEGER NOT NULL DEFAULT 0;
 
+-- Whose token was revoked by itself. Isolates hold all revocations that live, so a client has so many of them and no more:
+-- beyond, all that it got until then is void by one row, and its tokens' own rows go.
+ALTER TABLE revocation ADD COLUMN client TEXT;
+CREATE INDEX revocation_by_client ON revocation (client) WHERE client IS NOT NULL;
+
 -- A signed-in browser. `sid` is the session id of the tokens that it gets unless the request names one.
 CREATE TABLE session (
   id_hash TEXT PRIMARY KEY,

@@ -9,7 +9,8 @@ import { endOfGrant } from "./end-grants.ts";
 import { failure, type OAuthFailure } from "./failure.ts";
 import { readParameters } from "./form.ts";
 import type { TokenOwner } from "./store/refresh-store.ts";
-import type { Ended } from "./store/trust-store.ts";
+import { REVOKED_TOKENS_PER_CLIENT, type Ended } from "./store/trust-store.ts";
+import { allExpiredSec } from "./tokens/access-token.ts";
 
 /**
  * `POST /revoke` (RFC 7009, contract 2.5): one token or a comma-separated list, access and refresh tokens mixed.
@@ -108,7 +109,12 @@ async function livingOf(
 const fromAccessToken = (token: Principal): Living => ({
   clientId: token.clientId,
   needsSecret: token.clientAuthenticated,
-  ended: { kind: "token", key: token.tokenId, expiresSec: token.expiresAtSec },
+  ended: {
+    kind: "token",
+    key: token.tokenId,
+    expiresSec: token.expiresAtSec,
+    ...(token.clientId === "" ? {} : { client: token.clientId }),
+  },
 });
 
 const fromOwner = ({ grantId, clientId, confidential }: TokenOwner, nowMs: number): Living => ({
@@ -117,7 +123,10 @@ const fromOwner = ({ grantId, clientId, confidential }: TokenOwner, nowMs: numbe
   ended: endOfGrant(grantId, nowMs),
 });
 
-/** One transaction: what ends, the refresh grants among it, and a row of the audit log each. */
+/**
+ * One transaction: what ends, the refresh grants among it, and a row of the audit log each. A client whose revoked tokens
+ * are too many to be known one by one loses all that it got until now, and gets others at once.
+ */
 async function end(
   tokens: readonly Living[],
   { clientId = "" }: Asking,
@@ -126,17 +135,18 @@ async function end(
 ): Promise<void> {
   const ended = tokens.map((token) => token.ended);
   const grantIds = ended.flatMap(({ kind, key }) => (kind === "grant" ? [key] : []));
+  const about = { atMs: nowMs, requestId, actor: clientId, action: "revoke", outcome: "done" } as const;
   const rows = ended.map(({ kind, key }) =>
-    audit.statement("always", {
-      atMs: nowMs,
-      requestId,
-      actor: clientId,
-      action: "revoke",
-      subject: `${kind}s/${key}`,
-      outcome: "done",
-      reason: "",
-    }),
+    audit.statement("always", { ...about, subject: `${kind}s/${key}`, reason: "" }),
   );
-  await trust.end(ended, [...(grantIds.length === 0 ? [] : [refreshGrants.removeStatement(grantIds)]), ...rows]);
+  const [voidAll, forgetTokens] = trust.boundStatements(ended, allExpiredSec(nowMs));
+  const reason = `over ${REVOKED_TOKENS_PER_CLIENT} revoked tokens of a client: all that it got until now is void`;
+  await trust.end(ended, [
+    voidAll,
+    audit.statement("if changed", { ...about, subject: `clients/${clientId}`, reason }),
+    forgetTokens,
+    ...(grantIds.length === 0 ? [] : [refreshGrants.removeStatement(grantIds)]),
+    ...rows,
+  ]);
   for (const { kind, key } of ended) log.info("revoked", { requestId, clientId, kind, key });
 }

@@ -1,6 +1,8 @@
 import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
+import { REVOKED_TOKENS_PER_CLIENT } from "../../src/oauth/store/trust-store.ts";
+import { isolate } from "../support/isolate.ts";
 import { basic, call, expectJson, makeClient, tokenFor } from "../support/platform.ts";
 import {
   auditOf,
@@ -198,4 +200,36 @@ describe("POST /revoke: 400", () => {
       expect(await expectJson(await revoke(text), 200)).toEqual({});
     expect((await makeFlowClient(flow.tenant)).clientSecret).toBeDefined();
   });
+});
+
+describe("a client that revokes more tokens than every isolate should hold", () => {
+  const rowsOf = async (clientId: string): Promise<number> =>
+    (await env.DB.prepare("SELECT count(*) AS n FROM revocation WHERE client = ?1").bind(clientId).first<number>("n"))!;
+  /** As if they had been revoked before. */
+  const fill = (clientId: string, count: number) =>
+    env.DB.prepare(
+      `INSERT INTO revocation (kind, key, until_ms, expires_sec, client)
+       WITH RECURSIVE counted(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i < ?2)
+       SELECT 'token', ?1 || i, 9007199254740991, unixepoch() + 3600, ?1 FROM counted`,
+    )
+      .bind(clientId, count)
+      .run();
+
+  it("loses all that it got until then, by one row instead of many, and gets tokens at once", async () => {
+    const [greedy, modest] = [await makeClient(), await makeClient()];
+    const [kept, others] = [await tokenFor(greedy), await tokenFor(modest)];
+    await fill(greedy.clientId, REVOKED_TOKENS_PER_CLIENT - 1);
+    expect((await revoke(await tokenFor(greedy), greedy)).status).toBe(200);
+    expect(await rowsOf(greedy.clientId)).toBe(REVOKED_TOKENS_PER_CLIENT);
+    expect(await isLiving(kept)).toBe(true);
+
+    const last = await tokenFor(greedy);
+    expect((await revoke(last, greedy)).status).toBe(200);
+    expect(await rowsOf(greedy.clientId)).toBe(0);
+    expect([await isLiving(kept), await isLiving(last), await isLiving(others)]).toEqual([false, false, true]);
+    // By records that are read anew: an isolate may have the old ones for 30 s.
+    const fresh = (await (await isolate().token(greedy)).json<any>()).access_token as string;
+    expect(await isLiving(fresh)).toBe(true);
+    expect((await auditOf(greedy.clientId)).map(({ subject }) => subject)).toContain(`clients/${greedy.clientId}`);
+  }, 30_000);
 });

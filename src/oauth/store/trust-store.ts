@@ -17,6 +17,8 @@ export interface Ended {
   readonly key: string;
   /** From here on every token that it concerns has expired anyway. */
   readonly expiresSec: number;
+  /** Whose token it is, where it is one alone. */
+  readonly client?: string;
 }
 
 export interface Revocation {
@@ -26,6 +28,8 @@ export interface Revocation {
   /** Tokens whose records were read at this time of the database or before are void. */
   readonly untilMs: number;
   readonly expiresSec: number;
+  /** As in Ended. */
+  readonly client?: string | null;
 }
 
 export interface TrustNews {
@@ -40,6 +44,11 @@ export interface TrustStore {
   /** Ends them in one transaction with the statements beside. */
   end(ended: readonly Ended[], beside: readonly D1PreparedStatement[]): Promise<readonly Revocation[]>;
   /**
+   * Behind `end`: where a client has more revoked tokens than a copy should hold, voids all that it got until now (the
+   * first statement changes a row then) and lets the tokens' own rows go.
+   */
+  boundStatements(ended: readonly Ended[], expiresSec: number): readonly [D1PreparedStatement, D1PreparedStatement];
+  /**
    * Voids all that was issued by records up to now, to be run in the transaction that changes the records. `if changed`:
    * only when the statement before it changed a row.
    */
@@ -48,19 +57,34 @@ export interface TrustStore {
   forgetExpired(nowSec: number, limit: number): Promise<number>;
 }
 
+/**
+ * Revoked tokens of a client that live: five a second, an hour long. A copy of them is some megabytes in each isolate.
+ */
+export const REVOKED_TOKENS_PER_CLIENT = 20_000;
+
 const NEWS = `
   SELECT 'key' AS tag, json_object('kid', kid, 'alg', alg, 'publicJwk', json(public_jwk),
       'sealedPrivateJwk', sealed_private_jwk, 'createdAtMs', created_at, 'signsFromMs', signs_from) AS value
     FROM signing_key WHERE ${isPublished("?2")}
   UNION ALL
-  SELECT 'revocation', json_object('seq', seq, 'kind', kind, 'key', key, 'untilMs', until_ms, 'expiresSec', expires_sec)
+  SELECT 'revocation', json_object('seq', seq, 'kind', kind, 'key', key, 'untilMs', until_ms, 'expiresSec', expires_sec,
+      'client', client)
     FROM revocation WHERE seq > ?1 AND expires_sec * 1000 > ?2`;
 
 /** A row that is replaced gets a new number, so that every copy hears of it. */
 const END = `
+  INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec, client)
+  SELECT value ->> 'kind', value ->> 'key', ${Number.MAX_SAFE_INTEGER}, value ->> 'expiresSec', value ->> 'client'
+  FROM json_each(?1)
+  RETURNING seq, kind, key, until_ms, expires_sec, client`;
+/** Clients among those that are named whose tokens' rows are too many. */
+const OVERFULL = `
+  SELECT value FROM json_each(?1)
+  WHERE EXISTS (SELECT 1 FROM revocation WHERE client = value LIMIT 1 OFFSET ${REVOKED_TOKENS_PER_CLIENT})`;
+const BOUND = `
   INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
-  SELECT value ->> 'kind', value ->> 'key', ${Number.MAX_SAFE_INTEGER}, value ->> 'expiresSec' FROM json_each(?1)
-  RETURNING seq, kind, key, until_ms, expires_sec`;
+  SELECT 'client', value, ${DATABASE_NOW_MS}, ?2 FROM (${OVERFULL})`;
+const FORGET_BOUND = `DELETE FROM revocation WHERE client IN (${OVERFULL})`;
 const VOID = `
   INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
   SELECT ?1, ?2, ${DATABASE_NOW_MS}, ?3`;
@@ -69,6 +93,7 @@ const FORGET = `
   DELETE FROM revocation WHERE seq IN (SELECT seq FROM revocation WHERE expires_sec <= ?1 ORDER BY expires_sec LIMIT ?2)`;
 
 interface RevocationRow {
+  readonly client: string | null;
   readonly seq: number;
   readonly kind: Revocation["kind"];
   readonly key: string;
@@ -90,13 +115,18 @@ export function createTrustStore(db: D1Database): TrustStore {
     async end(ended, beside) {
       if (ended.length === 0) return [];
       const [made] = await db.batch<RevocationRow>([db.prepare(END).bind(JSON.stringify(ended)), ...beside]);
-      return (made?.results ?? []).map(({ seq, kind, key, until_ms: untilMs, expires_sec: expiresSec }) => ({
+      return (made?.results ?? []).map(({ seq, kind, key, until_ms: untilMs, expires_sec: expiresSec, client }) => ({
         seq,
         kind,
         key,
         untilMs,
         expiresSec,
+        client,
       }));
+    },
+    boundStatements(ended, expiresSec) {
+      const clients = JSON.stringify([...new Set(ended.flatMap(({ client }) => client ?? []))]);
+      return [db.prepare(BOUND).bind(clients, expiresSec), db.prepare(FORGET_BOUND).bind(clients)];
     },
     voidStatement: (kind, key, expiresSec, when) =>
       db.prepare(when === "always" ? VOID : `${VOID} WHERE changes() > 0`).bind(kind, key, expiresSec),

@@ -36,6 +36,8 @@ export interface Trust {
   changedBeside(): void;
   /** Ends tokens, grants or sessions everywhere, and in this isolate at once; with what is written in the same transaction. */
   end(ended: readonly Ended[], beside: readonly D1PreparedStatement[]): Promise<void>;
+  /** To stand beside an `end` of many tokens (store/trust-store.ts). */
+  boundStatements: TrustStore["boundStatements"];
 }
 
 /** What a token says that revocations are about. */
@@ -101,7 +103,11 @@ export function createTrust(
 
   function remember(row: Revocation): void {
     const name = nameOf(row.kind, row.key);
-    if ((revoked.get(name)?.seq ?? -1) < row.seq) revoked.set(name, row);
+    if ((revoked.get(name)?.seq ?? -1) >= row.seq) return;
+    revoked.set(name, row);
+    // What a client's tokens' own rows say, its one row says too (store/trust-store.ts, boundStatements).
+    if (row.kind !== "client") return;
+    for (const [other, { client, seq }] of revoked) if (client === row.key && seq < row.seq) revoked.delete(other);
   }
 
   /** Two isolates may both find none: the database keeps the first, and both read it back. */
@@ -169,6 +175,8 @@ export function createTrust(
     changedBeside() {
       changes += 1;
     },
+
+    boundStatements: store.boundStatements,
 
     async end(ended, beside) {
       try {
