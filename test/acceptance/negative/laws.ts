@@ -114,9 +114,8 @@ function protocolFailures(answer: Answer): string | undefined {
 function platformFailures(answer: Answer): string | undefined {
   const { json } = answer;
   if (!RESOURCES.test(answer.path) || !isFailure(answer) || isHead(answer)) return undefined;
-  const isObject = /^(details )?(error error_description )?message moreInfo status type$/.test(
-    sorted(json ?? {}).replace("details error error_description", "details error error_description"),
-  );
+  // RFC 6750's words for it besides, where a token came twice.
+  const isObject = /^details (error error_description )?message moreInfo status type$/.test(sorted(json ?? {}));
   return broken(!isObject || json.status !== answer.status, "not the platform's error object");
 }
 

@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { failureOf } from "./answer.ts";
-import { requestOf, type Stage } from "./stage.ts";
+import { requestOf, settled, type Stage } from "./stage.ts";
 import { secrets } from "./wire.ts";
 
 /** Last of all: what the platform printed and kept of everything that was asked before. */
@@ -53,12 +52,6 @@ export function logsSuite(stage: () => Stage): void {
       expect(lines.filter((text) => /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text))).toEqual([]);
     });
   });
-}
-
-/** Lines come through pipes, and rows are written after the answer. */
-async function settled(read: () => string): Promise<string> {
-  for (let before = ""; before !== read(); await sleep(150)) before = read();
-  return read();
 }
 
 /** Every row of the audit log. */

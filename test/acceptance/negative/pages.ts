@@ -89,7 +89,7 @@ export function pagesSuite(stage: () => Stage): void {
       }
       expect(attacker.cookies.has("__Host-plat_session")).toBe(false);
       expect((await attacker.go("/sign-in", { form })).status).toBe(303);
-      expect(world.output()).toContain("the form was not made for this browser");
+      await expect.poll(() => world.output()).toContain("the form was not made for this browser");
     });
 
     test("RFC 6265 8.4, session fixation: a cookie that was planted is never the one that is signed in", async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { ADA } from "../support/world.ts";
 import { failureOf, fieldsOf, header, landing } from "./answer.ts";
-import { send } from "./wire.ts";
 import { ISSUER, PUBLIC_URL, REDIRECT, requestOf, type Stage } from "./stage.ts";
+import { send } from "./wire.ts";
 
 /** Each is something that a parser of addresses, somewhere on the way, takes for the registered address or nearly so. */
 const NEARLY_REGISTERED: readonly (readonly [what: string, address: string])[] = [
@@ -45,14 +46,13 @@ const STATES: readonly (readonly [what: string, state: string])[] = [
 export function redirectsSuite(stage: () => Stage): void {
   describe("redirects", () => {
     test.each(NEARLY_REGISTERED)("RFC 9700 4.1.3, RFC 6749 10.6: a redirect URI with %s", async (_, address) => {
-      const { ada, implicit, web, ask } = stage();
-      const before = await ada.authorize(requestOf(web));
-      expect(landing(before).at).toBe(REDIRECT);
+      const { ada, implicit, web } = stage();
+      expect(landing(await ada.authorize(requestOf(web))).at).toBe(REDIRECT);
+      const fields = fieldsOf(await ada.authorize(requestOf(web, { prompt: "login" })));
       for (const client of [web, implicit]) {
         const responseType = client === implicit ? "token" : "code";
         const request = requestOf(client, { response_type: responseType, redirect_uri: address });
-        const page = await ask("/authorize", { form: requestOf(web) });
-        const form = { ...fieldsOf(page), request: new URLSearchParams(request).toString() };
+        const form = { ...fields, ...ADA, request: new URLSearchParams(request).toString() };
         for (const answer of [
           await ada.authorize(request),
           await ada.authorize({ ...request, prompt: "none" }),

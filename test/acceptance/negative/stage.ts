@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll } from "vitest";
 import {
   ADA,
@@ -163,4 +164,10 @@ export async function tokensFor(stage: Stage, client: Client, changes: Record<st
   const answer = await stage.ask("/token", asClient(client, tokenForm(await codeFor(stage, client, changes))));
   if (answer.status !== 200) throw new Error(`no token: ${answer.text}`);
   return answer.json;
+}
+
+/** What was printed, once nothing more comes: lines come through pipes, and some after the answer. */
+export async function settled(read: () => string): Promise<string> {
+  for (let before = ""; before !== read(); await sleep(150)) before = read();
+  return read();
 }

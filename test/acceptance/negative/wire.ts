@@ -26,7 +26,7 @@ export const formText = (form: NonNullable<Ask["form"]>): string =>
 export const secrets = new Set<string>();
 /** Shorter texts are words that stand anywhere. */
 const MIN_SECRET_CHARS = 16;
-export function keepSecret(...values: readonly (string | null | undefined)[]): void {
+function keepSecret(...values: readonly (string | null | undefined)[]): void {
   for (const value of values) if ((value ?? "").length >= MIN_SECRET_CHARS) secrets.add(value ?? "");
 }
 const SECRET_NAMES = [
@@ -44,9 +44,6 @@ const SECRET_NAMES = [
 /** A state stands in an address twice. */
 const MAX_HEADER_BYTES = 128 * 1024;
 const agent = new Agent({ keepAlive: true, maxSockets: 32 });
-export const closeSockets = (): void => {
-  agent.destroy();
-};
 
 /** `path` as it is to stand in the request line. */
 export async function send(origin: string, path: string, ask: Ask = {}): Promise<Answer> {
