@@ -148,10 +148,13 @@ export function grantScopes(
 
 /** What both lists allow, each as the narrower of the two patterns. */
 function everyMeeting(listed: readonly string[], offered: readonly string[]): readonly string[] {
-  const meeting = listed.flatMap((left) =>
-    offered.flatMap((right) => (covers(left, right) ? [right] : covers(right, left) ? [left] : [])),
-  );
-  return [...new Set(meeting)].sort();
+  const meeting = new Set<string>();
+  for (const left of listed)
+    for (const right of offered) {
+      if (covers(left, right)) meeting.add(right);
+      else if (covers(right, left)) meeting.add(left);
+    }
+  return [...meeting].sort();
 }
 
 const refuse = (scope: string | undefined, reason: string): Result<never, ScopeRefusal> => err({ scope, reason });

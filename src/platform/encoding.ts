@@ -36,7 +36,10 @@ export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined
 /** Bytes of standard base64, or undefined when the text is not base64. For what the scripts read too, in older Nodes. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
-    return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+    const binary = atob(text);
+    const bytes = new Uint8Array(binary.length);
+    for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
+    return bytes;
   } catch {
     return undefined;
   }

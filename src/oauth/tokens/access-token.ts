@@ -1,8 +1,8 @@
-import { SignJWT } from "jose";
 import type { Principal, TokenFault, TokenVerifier } from "../../http/auth.ts";
 import { toSec } from "../../platform/clock.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { readOwnToken, type Kind } from "./own-token.ts";
+import { signJwt } from "./sign-jwt.ts";
 import { ACCESS_TOKEN_ALG } from "./signing-key.ts";
 import type { IssuedToken, Trust } from "./trust.ts";
 
@@ -32,7 +32,13 @@ export type NewToken = Omit<IssuedToken, "issuedAtSec" | "expiresAtSec">;
 export async function issueAccessToken(token: NewToken, from: Issuer, trust: Trust, nowMs: number): Promise<string> {
   const signer = await trust.signingKey(nowMs, ACCESS_TOKEN_ALG);
   const issuedAtSec = toSec(nowMs);
-  return new SignJWT({
+  const claims = {
+    iss: from.issuer,
+    aud: from.audience,
+    sub: token.user === "" ? token.clientId : token.user,
+    jti: token.tokenId,
+    iat: issuedAtSec,
+    exp: issuedAtSec + ACCESS_TOKEN_LIFETIME_SEC,
     client_id: token.clientId,
     client_name: token.clientName,
     client_auth: token.clientAuthenticated,
@@ -45,15 +51,8 @@ export async function issueAccessToken(token: NewToken, from: Issuer, trust: Tru
     sid: token.sessionId,
     asof: token.recordsAsOfMs,
     user_asof: token.userAsOfMs,
-  })
-    .setProtectedHeader({ alg: ACCESS_TOKEN_ALG, typ: TYPE, kid: signer.kid })
-    .setIssuer(from.issuer)
-    .setAudience(from.audience)
-    .setSubject(token.user === "" ? token.clientId : token.user)
-    .setJti(token.tokenId)
-    .setIssuedAt(issuedAtSec)
-    .setExpirationTime(issuedAtSec + ACCESS_TOKEN_LIFETIME_SEC)
-    .sign(signer.key);
+  };
+  return signJwt({ alg: ACCESS_TOKEN_ALG, typ: TYPE, kid: signer.kid }, claims, signer.key);
 }
 
 /**

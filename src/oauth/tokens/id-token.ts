@@ -1,10 +1,10 @@
-import { SignJWT } from "jose";
 import { toSec } from "../../platform/clock.ts";
 import { toBase64Url } from "../../platform/encoding.ts";
 import { sha256 } from "../../platform/hash.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import type { Issuer } from "./access-token.ts";
 import { readOwnToken, type Kind } from "./own-token.ts";
+import { signJwt } from "./sign-jwt.ts";
 import { ID_TOKEN_ALG } from "./signing-key.ts";
 import type { Trust } from "./trust.ts";
 
@@ -30,21 +30,20 @@ export interface NewIdToken {
 export async function issueIdToken(token: NewIdToken, from: Issuer, trust: Trust, nowMs: number): Promise<string> {
   const signer = await trust.signingKey(nowMs, ID_TOKEN_ALG);
   const issuedAtSec = toSec(nowMs);
-  return new SignJWT({
+  const claims = {
+    iss: from.issuer,
+    aud: token.clientId,
+    sub: token.email,
+    iat: issuedAtSec,
+    exp: issuedAtSec + ID_TOKEN_LIFETIME_SEC,
     email: token.email,
     tenant: token.tenant,
     auth_time: toSec(token.authenticatedAtMs),
     auth_ms: token.authenticatedAtMs,
     at_hash: toBase64Url((await sha256(token.accessToken)).slice(0, 16)),
     ...(token.nonce === undefined ? {} : { nonce: token.nonce }),
-  })
-    .setProtectedHeader({ alg: ID_TOKEN_ALG, typ: TYPE, kid: signer.kid })
-    .setIssuer(from.issuer)
-    .setAudience(token.clientId)
-    .setSubject(token.email)
-    .setIssuedAt(issuedAtSec)
-    .setExpirationTime(issuedAtSec + ID_TOKEN_LIFETIME_SEC)
-    .sign(signer.key);
+  };
+  return signJwt({ alg: ID_TOKEN_ALG, typ: TYPE, kid: signer.kid }, claims, signer.key);
 }
 
 export interface IdTokenHint {
