@@ -65,7 +65,9 @@ async function token(origin: string, form: URLSearchParams): Promise<Response> {
     .setIssuedAt(nowSec)
     .setExpirationTime(nowSec + LIFETIME_SEC)
     .sign(privateKey);
-  return Response.json({ token_type: "Bearer", access_token: signed, expires_in: LIFETIME_SEC, scope: SCOPE });
+  const body = { token_type: "Bearer", access_token: signed, expires_in: LIFETIME_SEC, scope: SCOPE };
+  // RFC 6749 5.1.
+  return Response.json(body, { headers: { "cache-control": "no-store", pragma: "no-cache" } });
 }
 
 interface Claims {
