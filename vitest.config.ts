@@ -29,6 +29,8 @@ export default defineConfig({
         ],
         test: {
           name: "worker",
+          // Passwords are hashed for real, on a machine that may be busy.
+          testTimeout: 20_000,
           include: ["test/**/*.test.ts"],
           exclude: ["test/acceptance/**", "test/browser/**"],
           setupFiles: ["test/support/migrate.ts"],
