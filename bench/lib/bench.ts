@@ -10,6 +10,8 @@ export interface Bench {
   readonly subjects: readonly Subject[];
   readonly operations: readonly Operation[];
   readonly ratios: readonly Ratio[];
+  /** What a reader of the numbers has to know. */
+  readonly notes: readonly string[];
 }
 
 export interface Operation {

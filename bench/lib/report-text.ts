@@ -27,7 +27,9 @@ export function renderText(report: Report, bench: Bench): string {
     ...align([[...COLUMNS], ...rows]),
     "",
     ...ratios,
+    "",
     ...notes(report).map((note) => paint.yellow(note)),
+    ...bench.notes,
   ].join("\n");
 }
 
@@ -42,7 +44,11 @@ export function renderMarkdown(report: Report, bench: Bench): string {
     return [line(head), line(head.map((_, index) => (index === 0 ? "---" : "---:"))), ...rows, ""];
   });
   const ratios = report.ratios.map((ratio) => `- ${ratioText(ratio, bench)}${markOf(ratio)}`);
-  return [`${headline(report)}.`, "", ...tables, ...ratios, "", ...notes(report), ""].join("\n").trimEnd() + "\n";
+  return (
+    [`${headline(report)}.`, "", ...tables, ...ratios, "", [...bench.notes, ...notes(report)].join(" "), ""]
+      .join("\n")
+      .trimEnd() + "\n"
+  );
 }
 
 function headline({ machine, seconds, rounds, connections }: Report): string {
