@@ -43,18 +43,7 @@ interface Arguments {
 
 /** Undefined: no bench is named, so what there is is listed. */
 function readArguments(): Arguments | undefined {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      only: { type: "string" },
-      seconds: { type: "string", default: "3" },
-      rounds: { type: "string", default: "5" },
-      connections: { type: "string", default: "16" },
-      out: { type: "string", default: join(ROOT, "bench", "out") },
-      json: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
-    },
-  });
+  const { values, positionals } = parseOptions();
   const [name] = positionals;
   if (name === undefined || values.help) return undefined;
   const bench = Object.hasOwn(BENCHES, name) ? BENCHES[name] : undefined;
@@ -67,6 +56,25 @@ function readArguments(): Arguments | undefined {
   const rounds = whole(values.rounds, "--rounds");
   const connections = whole(values.connections, "--connections");
   return { name, bench, only, json, out, rounds, connections, seconds: positive(values.seconds, "--seconds") };
+}
+
+function parseOptions() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        only: { type: "string" },
+        seconds: { type: "string", default: "3" },
+        rounds: { type: "string", default: "5" },
+        connections: { type: "string", default: "16" },
+        out: { type: "string", default: join(ROOT, "bench", "out") },
+        json: { type: "boolean", default: false },
+        help: { type: "boolean", default: false },
+      },
+    });
+  } catch (error) {
+    throw new UserError(`${(error as Error).message}\n\n${HELP}`);
+  }
 }
 
 function positive(text: string, option: string): number {

@@ -1,8 +1,13 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { exchange } from "../../bench/lib/exchange.ts";
+import { load, type Answered } from "../../bench/lib/load.ts";
 import type { Report } from "../../bench/lib/report.ts";
 import { oauthBench } from "../../bench/oauth/bench.ts";
 import { npm } from "./support/platform-process.ts";
@@ -23,6 +28,48 @@ function processesWith(variable: string): string[] {
     }
   });
 }
+
+describe("the load generator", () => {
+  async function against(listener: RequestListener): Promise<Answered> {
+    const server = createServer(listener).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const asked = exchange({ method: "GET", path: "/", host: "x", holds: (body) => body.right === "é".repeat(9_000) });
+    const stopping = new AbortController().signal;
+    try {
+      return await load(asked, { host: "127.0.0.1", port, connections: 3, durationMs: 50, stopping });
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  }
+  const body = JSON.stringify({ right: "é".repeat(9_000) });
+
+  test.for([
+    ["with a length", { "content-length": Buffer.byteLength(body) }],
+    ["in chunks", {}],
+  ] as const)("counts answers %s", async ([, headers]) => {
+    const { requests, latenciesMs } = await against((_, response) => {
+      response.writeHead(200, headers).write(body.slice(0, 5_000));
+      setTimeout(() => response.end(body.slice(5_000)), 5);
+    });
+    expect(requests).toBeGreaterThan(3);
+    expect(latenciesMs).toHaveLength(requests);
+    expect(latenciesMs[0]).toBeGreaterThan(3);
+  });
+
+  test.for([
+    ["another status", (response) => response.writeHead(401).end(body), "status 401"],
+    ["another body", (response) => response.end('{"right":"é"}'), "not the answer"],
+    ["no JSON", (response) => response.end("right"), "not JSON"],
+    ["no answer", (response) => response.destroy(), "closed the connection"],
+  ] as const satisfies [string, (response: Parameters<RequestListener>[1]) => void, string][])(
+    "ends at %s",
+    async ([, answer, message]) => {
+      await expect(against((_, response) => void answer(response))).rejects.toThrow(message);
+    },
+  );
+});
 
 describe("npm run bench", () => {
   test("lists the benches", async () => {
