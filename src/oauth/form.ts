@@ -3,10 +3,10 @@ import { err, ok, type Result } from "../platform/result.ts";
 import { failure, type OAuthFailure } from "./failure.ts";
 
 /**
- * Parameters that mean something at an endpoint that takes a form. One that is given twice is refused, since one of the
- * values would win by accident (RFC 6749 3.1); others are ignored, however often they come (RFC 8707 repeats `resource`).
+ * Parameters that have one value wherever they mean something. One that is given twice is refused, since one of the values
+ * would win by accident (RFC 6749 3.1); others may come as often as they like (RFC 8707 repeats `resource`).
  */
-const MEANT: ReadonlySet<string> = new Set([
+const SINGLE: ReadonlySet<string> = new Set([
   "grant_type",
   "client_id",
   "client_secret",
@@ -40,10 +40,9 @@ export function readParameters(form: URLSearchParams, names: Names): Result<Para
   const own = [names.header("session-id"), names.parameter("id_provider")];
   const values = new Map<string, string>();
   for (const [name, value] of form) {
-    if (!MEANT.has(name) && !own.includes(name)) continue;
-    if (values.has(name))
+    if (!values.has(name)) values.set(name, value);
+    else if (SINGLE.has(name) || own.includes(name))
       return err(failure("invalid_request", "A parameter is given more than once.", `repeated parameter ${name}`));
-    values.set(name, value);
   }
   return ok({ get: (name) => values.get(name) || undefined });
 }
