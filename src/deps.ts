@@ -100,6 +100,7 @@ export function createDeps(env: Env): Deps {
     recordsChanged: oauth.recordsChanged,
     voidStatement: oauth.voidStatement,
     sealProviderSecret: oauth.sealProviderSecret,
+    forgetGrantsStatement: oauth.forgetGrantsStatement,
     unlock: oauth.unlock,
     signingKeys: oauth.signingKeys,
     outbox,

@@ -39,6 +39,8 @@ export interface AdminDeps extends ResourceDeps {
   ): D1PreparedStatement;
   /** Port to the OAuth room: the client secret of an identity provider, as its row holds it. */
   sealProviderSecret(providerId: string, secret: string): Promise<string>;
+  /** Port to the OAuth room: removes the refresh grants of a user who is signed out, as a part of the same transaction. */
+  forgetGrantsStatement(email: string): D1PreparedStatement;
   /** Port to the OAuth room: forgets the failed sign-ins of an account and ends its block. */
   unlock(email: string): Promise<void>;
   readonly signingKeys: SigningKeys;

@@ -83,6 +83,8 @@ export interface OAuth {
    * `if changed`: only when the statement before it changed a row.
    */
   voidStatement(kind: OwnerKind, key: string, nowMs: number, when: "always" | "if changed"): D1PreparedStatement;
+  /** Removes the refresh grants of a user, as a part of the transaction that signs the user out. */
+  forgetGrantsStatement(email: string): D1PreparedStatement;
   /** The client secret of an identity provider, as its row holds it. */
   sealProviderSecret(providerId: string, secret: string): Promise<string>;
   /** Forgets the failed sign-ins of an account and ends its block. */
@@ -166,6 +168,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
       trust.changedBeside();
     },
     voidStatement: (kind, key, nowMs, when) => trustStore.voidStatement(kind, key, allExpiredSec(nowMs), when),
+    forgetGrantsStatement: refreshGrants.removeOfStatement,
     sealProviderSecret: federation.providers.sealSecret,
     unlock: accounts.unlock,
     signingKeys: {

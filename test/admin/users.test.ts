@@ -139,6 +139,29 @@ describe("POST users/{email}/unlock", () => {
   });
 });
 
+describe("refresh grants", () => {
+  const grantsOf = async (email: string): Promise<number> =>
+    (await env.DB.prepare("SELECT count(*) AS n FROM refresh_grant WHERE email = ?1").bind(email).first<number>("n"))!;
+
+  it.each([{ password: "another good one" }, { disabled: true }])(
+    "go with what signs the user out: %o",
+    async (change) => {
+      const [user, other] = [await makeUser(), await makeUser()];
+      for (const { email, tenant, password } of [user, other]) {
+        const clientId = `${tenant}.app`;
+        const registered = { tenant, confidential: true, clientSecret: SECRET, scopes: [] };
+        await put(`clients/${clientId}`, { ...registered, grantTypes: ["password", "refresh_token"] });
+        await expectJson(await signIn({ email, password }, clientId), 200);
+        expect(await grantsOf(email)).toBe(1);
+      }
+      await put(`users/${user.email}`, { name: "A name alone changes nothing" });
+      expect(await grantsOf(user.email)).toBe(1);
+      await put(`users/${user.email}`, change);
+      expect([await grantsOf(user.email), await grantsOf(other.email)]).toEqual([0, 1]);
+    },
+  );
+});
+
 describe("memberships", () => {
   const memberOf = ({ tenant, email }: TestUser): string => `tenants/${tenant}/members/${email}`;
 

@@ -33,7 +33,12 @@ const DELETE = `DELETE FROM user WHERE email = ?1`;
  * A user's memberships go with the user. Disabling and another password end what the user signed in to: sessions,
  * refresh tokens, access tokens. The password that is stored already changes nothing.
  */
-export const users = ({ db, random, voidStatement }: AdminDeps): Resource<z.output<typeof body>> => ({
+export const users = ({
+  db,
+  random,
+  voidStatement,
+  forgetGrantsStatement,
+}: AdminDeps): Resource<z.output<typeof body>> => ({
   noun: "user",
   collection: "/users",
   key: "email",
@@ -46,7 +51,8 @@ export const users = ({ db, random, voidStatement }: AdminDeps): Resource<z.outp
     const write = db.prepare(UPSERT).bind(address, user.name ?? address, hash, Number(user.disabled), nowMs);
     if (hash === null && !user.disabled) return { writes: [write] };
     const signOut = db.prepare(SIGN_OUT).bind(address, nowMs);
-    return { writes: [signOut, voidStatement("user", address, nowMs, "if changed"), write] };
+    const voided = voidStatement("user", address, nowMs, "if changed");
+    return { writes: [signOut, voided, forgetGrantsStatement(address), write] };
   },
   select: (params) => db.prepare(SELECT).bind(params["email"]),
   page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
