@@ -2,6 +2,8 @@ import { readConfig } from "./config.ts";
 import type { Env } from "./env.ts";
 import { createAuditLog, type AuditLog } from "./admin/audit.ts";
 import { createAdminRoutes } from "./admin/routes.ts";
+import { createPushStore } from "./events/store/push-store.ts";
+import type { PushPorts } from "./events/push-subscription.ts";
 import { createEvents, type Events } from "./events/routes.ts";
 import { createRateLimit, unlimited } from "./http/rate-limit.ts";
 import type { HttpDeps } from "./http/mount.ts";
@@ -29,6 +31,7 @@ export interface Deps {
   readonly adminRoutes: readonly Route[];
   readonly audit: AuditLog;
   readonly events: Events;
+  readonly push: PushPorts;
   readonly media: Media;
 }
 
@@ -69,14 +72,21 @@ export function createDeps(env: Env): Deps {
     operatorSecret,
     allowLoopback: config.allowLoopback,
   });
-  const events = createEvents({
+  const push: PushPorts = {
     names,
     log,
     random,
+    sealer,
+    store: createPushStore(db),
+    clients: oauth.access,
+    allowLoopback: config.allowLoopback,
+  };
+  const events = createEvents({
+    push,
     db,
     topicLogs: env.TOPIC_LOG,
     topicConsumers: env.TOPIC_CONSUMER,
-    access: oauth.access,
+    pushSubscriptions: env.PUSH_SUBSCRIPTION,
     retentionMs: config.eventRetentionMs,
     ownTopics: subscriptionTopics(names),
   });
@@ -122,5 +132,5 @@ export function createDeps(env: Env): Deps {
   });
 
   const http = { names, pathPrefix, publicUrl, clock, random, log, verifier: oauth.verifier };
-  return { http, clock, log, oauth, outbox, adminRoutes, audit, events, media };
+  return { http, clock, log, oauth, outbox, adminRoutes, audit, events, push, media };
 }

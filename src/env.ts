@@ -1,3 +1,4 @@
+import type { PushSubscriptionObject } from "./events/push-subscription.do.ts";
 import type { TopicConsumer } from "./events/topic-consumer.do.ts";
 import type { TopicLog } from "./events/topic-log.do.ts";
 import type { LoginAttempts } from "./oauth/login-attempts.do.ts";
@@ -11,6 +12,7 @@ export interface Env {
   readonly MEDIA_JOBS: Queue<VariantJob>;
   readonly TOPIC_LOG: DurableObjectNamespace<TopicLog>;
   readonly TOPIC_CONSUMER: DurableObjectNamespace<TopicConsumer>;
+  readonly PUSH_SUBSCRIPTION: DurableObjectNamespace<PushSubscriptionObject>;
   readonly ADDRESS_LIMIT: RateLimit;
   readonly CLIENT_LIMIT: RateLimit;
   readonly LOGIN_ATTEMPTS: DurableObjectNamespace<LoginAttempts>;

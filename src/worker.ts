@@ -1,3 +1,4 @@
+import { PushSubscriptionObject } from "./events/push-subscription.do.ts";
 import { createApp } from "./app.ts";
 import { createDeps, type Deps } from "./deps.ts";
 import type { Env } from "./env.ts";
@@ -7,6 +8,13 @@ import { runSchedule } from "./jobs/schedule.ts";
 export { TopicConsumer } from "./events/topic-consumer.do.ts";
 export { LoginAttempts } from "./oauth/login-attempts.do.ts";
 export { TopicLog } from "./events/topic-log.do.ts";
+
+/** What delivers needs what deps.ts wires: it checks a client's rights and opens a sealed password. */
+export class PushSubscription extends PushSubscriptionObject {
+  constructor(context: DurableObjectState, env: Env) {
+    super(context, env, start(env).deps.push);
+  }
+}
 
 /** Made at the first event of an isolate and kept: bindings and variables do not change during its life. */
 let running: { readonly env: Env; readonly deps: Deps; readonly app: App } | undefined;

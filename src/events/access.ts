@@ -3,7 +3,7 @@ import type { Names } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { covers } from "../platform/scope-pattern.ts";
 import type { Failure } from "./failure.ts";
-import { nameExactly, namesFrom, type NameRange } from "./store.ts";
+import { nameExactly, namesFrom, type NameRange } from "./store/topic-store.ts";
 import { nameOf, type TopicId } from "./topic.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { TOPIC } from "./limits.ts";
 import type { NamedEvent } from "./new-events.ts";
 import { storeEvents, type StoringPorts } from "./publish.ts";
-import type { NameRange } from "./store.ts";
+import type { NameRange } from "./store/topic-store.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
 import { nameOf, type Topic, type TopicId } from "./topic.ts";
 import { makeTopic, type MakingPorts } from "./topics.ts";

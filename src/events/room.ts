@@ -10,7 +10,9 @@ import type { Result } from "../platform/result.ts";
 import type { TopicAccess } from "./access.ts";
 import { toProblem, unreachable, type Failure } from "./failure.ts";
 import type { OwnTopic } from "./own-topics.ts";
-import type { TopicStore } from "./store.ts";
+import type { PushSubscriptionObject } from "./push-subscription.do.ts";
+import type { PushPorts } from "./push-subscription.ts";
+import type { TopicStore } from "./store/topic-store.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
 import type { TopicLog } from "./topic-log.do.ts";
@@ -27,6 +29,8 @@ export interface EventsRoom {
   readonly clients: ClientAccess;
   readonly logs: DurableObjectNamespace<TopicLog>;
   readonly consumers: DurableObjectNamespace<TopicConsumer>;
+  readonly push: PushPorts;
+  readonly pushSubscriptions: DurableObjectNamespace<PushSubscriptionObject>;
   readonly retentionMs: number;
   readonly ownTopics: readonly OwnTopic[];
 }

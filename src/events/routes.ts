@@ -1,15 +1,13 @@
-import type { ClientAccess } from "../http/auth.ts";
 import type { Route } from "../http/route.ts";
-import type { Log } from "../platform/log.ts";
-import type { Names } from "../platform/names.ts";
-import type { Random } from "../platform/random.ts";
 import { TopicAccess } from "./access.ts";
 import { consumeRoutes } from "./consume-routes.ts";
 import { sweepTopics } from "./delete-topic.ts";
 import type { EventsRoom } from "./room.ts";
 import type { NamedEvent } from "./new-events.ts";
 import { findOrMake, publishOwn, type OwnTopic } from "./own-topics.ts";
-import { createTopicStore } from "./store.ts";
+import type { PushSubscriptionObject } from "./push-subscription.do.ts";
+import type { PushPorts } from "./push-subscription.ts";
+import { createTopicStore } from "./store/topic-store.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
 import { TopicDirectory } from "./topic-directory.ts";
 import type { TopicLog } from "./topic-log.do.ts";
@@ -17,13 +15,11 @@ import type { TopicId } from "./topic.ts";
 import { topicRoutes } from "./topic-routes.ts";
 
 export interface EventsDeps {
-  readonly names: Names;
-  readonly log: Log;
-  readonly random: Random;
+  readonly push: PushPorts;
   readonly db: D1Database;
   readonly topicLogs: DurableObjectNamespace<TopicLog>;
   readonly topicConsumers: DurableObjectNamespace<TopicConsumer>;
-  readonly access: ClientAccess;
+  readonly pushSubscriptions: DurableObjectNamespace<PushSubscriptionObject>;
   readonly retentionMs: number;
   /** Topics of other rooms; nobody else can own, create or delete them. */
   readonly ownTopics: readonly OwnTopic[];
@@ -53,21 +49,24 @@ export interface Events {
  * log's in topic-log.do.ts, who may do what in access.ts.
  */
 export function createEvents(deps: EventsDeps): Events {
-  const {
-    names,
-    log,
-    random,
-    topicLogs: logs,
-    topicConsumers: consumers,
-    access: clients,
-    retentionMs,
-    ownTopics,
-  } = deps;
+  const { push, topicLogs: logs, topicConsumers: consumers, retentionMs, ownTopics } = deps;
+  const { names, log, random, clients } = push;
   const store = createTopicStore(deps.db);
   const making = { store, logs, random, retentionMs };
   const directory = new TopicDirectory((id, nowMs) => findOrMake(making, ownTopics, id, nowMs));
   const access = new TopicAccess(clients, names);
-  const room: EventsRoom = { ...making, names, log, directory, access, clients, consumers, ownTopics };
+  const room: EventsRoom = {
+    ...making,
+    names,
+    log,
+    directory,
+    access,
+    clients,
+    consumers,
+    ownTopics,
+    push,
+    pushSubscriptions: deps.pushSubscriptions,
+  };
   return {
     routes: [...topicRoutes(room), ...consumeRoutes(room)],
     topicsOf: store.ownedBy,

@@ -1,5 +1,8 @@
 import type { Segment } from "./segments.ts";
 
+/** What version 2 added. */
+const SINCE_2 = [`CREATE TABLE subscriber (name TEXT PRIMARY KEY, woken_seq INTEGER NOT NULL) STRICT, WITHOUT ROWID`];
+
 /**
  * The tables of a topic log, and how its rows are read.
  *
@@ -7,8 +10,9 @@ import type { Segment } from "./segments.ts";
  * - `segment`: see segments.ts. `created_at` never falls as `first_seq` grows.
  * - `consumer`: clients that read the topic, in the first shard's log alone.
  * - `publish_key`: idempotency keys of the last 24 hours.
+ * - `subscriber`: see topic-subscribers.ts.
  */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 export const SCHEMA = [
   `CREATE TABLE log (
     id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -34,7 +38,12 @@ export const SCHEMA = [
     expires_at INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID`,
   `CREATE INDEX publish_key_by_expiry ON publish_key (expires_at)`,
+  ...SINCE_2,
 ];
+
+/** What brings a log of an older version to this one. */
+export const upgradeFrom = (version: number): readonly string[] =>
+  version >= SCHEMA_VERSION ? [] : [...SINCE_2, `UPDATE log SET schema_version = ${SCHEMA_VERSION}`];
 
 /** From the segment that holds a position on: it may begin before it. */
 const FROM_POSITION = `FROM segment
@@ -43,6 +52,7 @@ export const SEGMENTS_FROM = `SELECT first_seq, last_seq, created_at, payload_by
 export const SEGMENT_PLACE_FROM = `SELECT first_seq, last_seq, created_at ${FROM_POSITION} LIMIT 1`;
 
 export interface LogRow extends Record<string, SqlStorageValue> {
+  schema_version: number;
   shard: number;
   closed: number;
   retention_ms: number;
@@ -68,3 +78,11 @@ export const toSegment = (row: SegmentRow): Segment => ({
   payloadBytes: row.payload_bytes,
   events: row.events,
 });
+
+/** What a log is and where it ends, kept in memory. */
+export interface Tail {
+  readonly shard: number;
+  readonly retentionMs: number;
+  readonly seq: number;
+  readonly createdAtMs: number;
+}

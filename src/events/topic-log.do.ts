@@ -12,10 +12,13 @@ import {
   SEGMENTS_FROM,
   SEGMENT_PLACE_FROM,
   toSegment,
+  upgradeFrom,
   type LogRow,
   type SegmentPlace,
   type SegmentRow,
+  type Tail,
 } from "./topic-log-schema.ts";
+import { TopicSubscribers } from "./topic-subscribers.ts";
 import type { Gone, LogStats, LookOutcome, Once, Place, PublishOutcome, ReadOutcome } from "./topic-log.ts";
 
 /**
@@ -32,6 +35,7 @@ export class TopicLog extends DurableObject {
   readonly #sql = this.ctx.storage.sql;
   #tail: Tail | undefined = this.#load();
   readonly #keys = new PublishKeys(this.#sql);
+  readonly #subscribers = new TopicSubscribers(this.#sql);
   /** When the alarm that this instance set is due; one set before it woke is set again, which costs a row. */
   #alarmAtMs = Infinity;
 
@@ -191,6 +195,22 @@ export class TopicLog extends DurableObject {
     for (const clientId of clientIds) this.#sql.exec(`DELETE FROM consumer WHERE client_id = ?`, clientId);
   }
 
+  /** Remembers a push subscription, by its object's name; gives the end of this log, behind which it begins. */
+  addSubscriber(name: string): number | "gone" {
+    if (this.#tail === undefined) return "gone";
+    this.#subscribers.add(name, this.#tail.seq);
+    return this.#tail.seq;
+  }
+
+  removeSubscriber(name: string): void {
+    if (this.#exists()) this.#subscribers.remove(name);
+  }
+
+  /** Some of the push subscriptions, by their objects' names; none of an absent log. */
+  subscribers(limit: number): string[] {
+    return this.#exists() ? this.#subscribers.list(limit) : [];
+  }
+
   /** Ends publishing and reading. */
   close(): void {
     if (this.#tail === undefined) return;
@@ -211,8 +231,11 @@ export class TopicLog extends DurableObject {
   #load(): Tail | undefined {
     if (!this.#exists()) return undefined;
     const log = this.#sql
-      .exec<LogRow>(`SELECT shard, closed, retention_ms, trimmed_seq, trimmed_at FROM log WHERE id = 1`)
+      .exec<LogRow>(`SELECT schema_version, shard, closed, retention_ms, trimmed_seq, trimmed_at FROM log WHERE id = 1`)
       .one();
+    this.ctx.storage.transactionSync(() => {
+      for (const statement of upgradeFrom(log.schema_version)) this.#sql.exec(statement);
+    });
     if (log.closed === 1) return undefined;
     const last = this.#sql
       .exec<SegmentPlace>(`SELECT first_seq, last_seq, created_at FROM segment ORDER BY first_seq DESC LIMIT 1`)
@@ -268,14 +291,6 @@ export class TopicLog extends DurableObject {
       events,
     );
   }
-}
-
-/** What the log is and where it ends, kept in memory. */
-interface Tail {
-  readonly shard: number;
-  readonly retentionMs: number;
-  readonly seq: number;
-  readonly createdAtMs: number;
 }
 
 const GONE = { kind: "gone" } as const;

@@ -48,6 +48,9 @@ export const consumerOf = (
   clientId: string,
 ): DurableObjectStub<TopicConsumer> => consumers.getByName(`${objectPrefix(topic)}/${clientId}`);
 
+/** The name of a push subscription's object; `id` is its record's. */
+export const pushObjectName = (topic: TopicAddress, id: string): string => `${objectPrefix(topic)}/push/${id}`;
+
 export const shardsOf = (topic: TopicAddress): number[] => Array.from({ length: topic.shards }, (_, shard) => shard);
 
 const objectPrefix = (topic: TopicAddress): string => `${topic.owner}/${topic.eventType}/${topic.incarnation}`;

@@ -81,6 +81,10 @@ export function createDirectory(
         const { client } = await find(clientId, undefined, nowMs);
         return client !== undefined && client.scopes.some((listed) => covers(listed, scope));
       },
+      async isLive(clientId, nowMs) {
+        const { client, tenant } = await find(clientId, undefined, nowMs);
+        return client !== undefined && tenant !== undefined && !tenant.disabled;
+      },
     },
     clear: () => cache.clear(),
   };

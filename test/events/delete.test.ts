@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createTopicStore, TOPIC_SQL } from "../../src/events/store.ts";
+import { createTopicStore, TOPIC_SQL } from "../../src/events/store/topic-store.ts";
 import type { TopicConsumer } from "../../src/events/topic-consumer.do.ts";
 import { consumerOf, logOf } from "../../src/events/topic.ts";
 import {

@@ -3,8 +3,9 @@ import { Hono } from "hono";
 import { expect } from "vitest";
 import { decorateDeprecated } from "../../src/events/deprecation.ts";
 import type { OwnTopic } from "../../src/events/own-topics.ts";
+import { createPushStore } from "../../src/events/store/push-store.ts";
 import { createEvents, type Events } from "../../src/events/routes.ts";
-import { createTopicStore } from "../../src/events/store.ts";
+import { createTopicStore } from "../../src/events/store/topic-store.ts";
 import { consumerOf, logOf, shardFor, shardsOf } from "../../src/events/topic.ts";
 import type { Principal } from "../../src/http/auth.ts";
 import { mountServices } from "../../src/http/mount.ts";
@@ -13,6 +14,7 @@ import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../src/platform/e
 import { createLog } from "../../src/platform/log.ts";
 import { createNames } from "../../src/platform/names.ts";
 import { systemRandom } from "../../src/platform/random.ts";
+import { createSealer } from "../../src/platform/seal.ts";
 import { unique } from "../support/platform.ts";
 
 /**
@@ -44,17 +46,24 @@ export function eventsApp(bindings: typeof env = env, ownTopics: readonly OwnTop
   const registered = new Set<string>();
   const actsFor = new Set<string>();
   const { routes, sweep, publish } = createEvents({
-    names,
-    log: createLog("error"),
-    random: systemRandom,
+    push: {
+      names,
+      log: createLog("error"),
+      random: systemRandom,
+      sealer: createSealer([{ id: "t1", bytes: new Uint8Array(32).fill(7) }], systemRandom),
+      store: createPushStore(bindings.DB),
+      clients: {
+        servesOthers: async (clientId) => [...actsFor].some((entry) => entry.startsWith(`${clientId} `)),
+        mayActFor: async ({ clientId }, tenant) => actsFor.has(`${clientId} ${tenant}`),
+        listsScope: async (clientId, scope) => registered.has(`${clientId} ${scope}`),
+        isLive: async () => true,
+      },
+      allowLoopback: false,
+    },
     db: bindings.DB,
     topicLogs: bindings.TOPIC_LOG,
     topicConsumers: bindings.TOPIC_CONSUMER,
-    access: {
-      servesOthers: async (clientId) => [...actsFor].some((entry) => entry.startsWith(`${clientId} `)),
-      mayActFor: async ({ clientId }, tenant) => actsFor.has(`${clientId} ${tenant}`),
-      listsScope: async (clientId, scope) => registered.has(`${clientId} ${scope}`),
-    },
+    pushSubscriptions: bindings.PUSH_SUBSCRIPTION,
     retentionMs: 7 * 86_400_000,
     ownTopics,
   });

@@ -68,6 +68,7 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
       servesOthers: async (clientId) => [...actsFor].some((entry) => entry.startsWith(`${clientId} `)),
       mayActFor: async ({ clientId }, tenant) => actsFor.has(`${clientId} ${tenant}`),
       listsScope: async () => false,
+      isLive: async () => true,
     },
     contentUrl: "",
     maxUploadBytes: 100 * 1024 * 1024,

@@ -21,6 +21,9 @@ export function counting(env: Env): { env: Env; tally: Tally; reset: () => void 
     DB: countDatabase(env.DB, tally),
     MEDIA: countMethods(env.MEDIA, (method) => add(tally.r2Operations, method)),
     TOPIC_LOG: countNamespace(env.TOPIC_LOG, (method) => add(tally.objectCalls, `TOPIC_LOG.${method}`)),
+    PUSH_SUBSCRIPTION: countNamespace(env.PUSH_SUBSCRIPTION, (method) =>
+      add(tally.objectCalls, `PUSH_SUBSCRIPTION.${method}`),
+    ),
     LOGIN_ATTEMPTS: countNamespace(env.LOGIN_ATTEMPTS, (method) => add(tally.objectCalls, `LOGIN_ATTEMPTS.${method}`)),
     TOPIC_CONSUMER: countNamespace(env.TOPIC_CONSUMER, (method) => add(tally.objectCalls, `TOPIC_CONSUMER.${method}`)),
   };

@@ -1,6 +1,6 @@
-import type { CursorPart, Page, Paging } from "../http/paging.ts";
-import { toPage } from "../http/paging.ts";
-import { nameOf, type Topic, type TopicId, type TopicState } from "./topic.ts";
+import type { CursorPart, Page, Paging } from "../../http/paging.ts";
+import { toPage } from "../../http/paging.ts";
+import { nameOf, type Topic, type TopicId, type TopicState } from "../topic.ts";
 
 /** D1: which topics exist. */
 export interface TopicStore {
