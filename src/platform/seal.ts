@@ -10,6 +10,8 @@ import { err, ok, type Result } from "./result.ts";
  * The first configured key seals, every configured key opens: a key is rotated by putting a new one in front.
  */
 export interface Sealer {
+  /** The id of the key that seals now: what is sealed under another one is to be sealed anew before that key may go. */
+  readonly keyId: string;
   seal(plain: string, context: string): Promise<string>;
   /** The plain text, or undefined when the text was changed, moved, or sealed under a key that is not configured. */
   open(sealed: string, context: string): Promise<string | undefined>;
@@ -46,6 +48,7 @@ export function createSealer(keys: readonly SealKey[], random: Random): Sealer {
     remember(aesKeys, key.id, () => derive(key, "seal", { name: "AES-GCM", length: 256 }, ["encrypt", "decrypt"]));
 
   return {
+    keyId: current.id,
     async seal(plain, context) {
       const iv = random.bytes(12);
       const algorithm = { name: "AES-GCM", iv, additionalData: utf8(context) };
