@@ -110,17 +110,18 @@ export class TopicLog extends DurableObject {
   read(afterSeq: number, minEvents: number, aheadChars: number, maxChars: number): ReadOutcome {
     if (this.#tail === undefined) return GONE;
     const segments: Segment[] = [];
-    if (afterSeq >= this.#tail.seq) return { kind: "segments", segments, atEnd: true };
+    const { seq: lastSeq } = this.#tail;
+    if (afterSeq >= lastSeq) return { kind: "segments", segments, endSeq: lastSeq, atEnd: true };
     let chars = 0;
     let endSeq = afterSeq;
     for (const row of this.#sql.exec<SegmentRow>(SEGMENTS_FROM, afterSeq + 1)) {
       if (chars >= maxChars || (chars >= aheadChars && endSeq - afterSeq >= minEvents))
-        return { kind: "segments", segments, atEnd: false };
+        return { kind: "segments", segments, endSeq, atEnd: false };
       segments.push(toSegment(row));
       chars += row.events.length;
       endSeq = row.last_seq;
     }
-    return { kind: "segments", segments, atEnd: true };
+    return { kind: "segments", segments, endSeq: lastSeq, atEnd: true };
   }
 
   /** What follows a position, or what is of a time or later; for a reader without a cursor. */

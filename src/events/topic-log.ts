@@ -27,7 +27,13 @@ export type PublishOutcome =
   | Gone;
 
 export type ReadOutcome =
-  | { readonly kind: "segments"; readonly segments: readonly Segment[]; readonly atEnd: boolean }
+  | {
+      readonly kind: "segments";
+      readonly segments: readonly Segment[];
+      /** Up to which position this saw the log: behind the last segment where retention removed what followed it. */
+      readonly endSeq: number;
+      readonly atEnd: boolean;
+    }
   | Gone;
 
 export type LookOutcome = (Extract<ReadOutcome, { kind: "segments" }> & { readonly afterSeq: number }) | Gone;
