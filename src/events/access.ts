@@ -54,5 +54,5 @@ export class TopicAccess {
   }
 }
 
-const owns = (principal: Principal, topic: TopicId): boolean =>
+export const owns = (principal: Principal, topic: TopicId): boolean =>
   principal.clientName !== "" && principal.clientName === topic.owner;

@@ -14,7 +14,16 @@ export type Failure =
   | { readonly kind: "topic_locked"; readonly retryAfterMs: number }
   | { readonly kind: "topic_not_locked"; readonly why: NotLocked }
   | { readonly kind: "not_in_batch" }
-  /** A log did not answer in time. */
+  | { readonly kind: "no_subscription" }
+  | { readonly kind: "subscription_exists" }
+  | { readonly kind: "too_many_subscriptions"; readonly ofClient: number; readonly ofTopic: number }
+  | { readonly kind: "subscription_disabled" }
+  | { readonly kind: "no_delivery" }
+  /** Neither the delivery nor the topic has the event any more. */
+  | { readonly kind: "event_expired" }
+  /** One test of a subscription at a time. */
+  | { readonly kind: "test_busy"; readonly retryAfterMs: number }
+  /** A log did not answer in time, or too many others changed the same thing. */
   | { readonly kind: "unavailable" }
   | { readonly kind: "tenant_missing"; readonly field: string }
   | { readonly kind: "tenant_refused"; readonly field: string; readonly tenant: string }
@@ -36,7 +45,7 @@ export function toProblem(failure: Failure, names: Names): Problem {
     case "topic_deleting":
       return conflict("topic_deletion_in_progress", "eventType", "The topic is being deleted.");
     case "topic_locked": {
-      const headers = { "retry-after": String(Math.ceil(failure.retryAfterMs / 1000)) };
+      const headers = retryAfter(failure.retryAfterMs);
       return problem("topic_locked", "Your client holds a batch of this topic that is not committed.", { headers });
     }
     case "topic_not_locked": {
@@ -45,6 +54,29 @@ export function toProblem(failure: Failure, names: Names): Problem {
     }
     case "not_in_batch":
       return refusedField("invalid_field", "commitThrough", "commitThrough must be the id of an event of the batch.");
+    case "no_subscription":
+      return notFound("subscription");
+    case "subscription_exists":
+      return conflict("subscription_exists", "name", "Your client has a subscription of this name on the topic.");
+    case "too_many_subscriptions": {
+      const { ofClient, ofTopic } = failure;
+      const message = `A topic has at most ${ofClient} subscriptions of a client and ${ofTopic} in all.`;
+      return conflict("too_many_subscriptions", "", message);
+    }
+    case "subscription_disabled":
+      return conflict(
+        "subscription_disabled",
+        "",
+        "The endpoint ended the subscription with 410; update it to enable it again.",
+      );
+    case "no_delivery":
+      return notFound("delivery");
+    case "event_expired":
+      return conflict("event_expired", "eventId", "The event was removed; it cannot be delivered again.");
+    case "test_busy":
+      return problem("insufficient_resources", "A subscription is tested once at a time, and once a second.", {
+        headers: retryAfter(failure.retryAfterMs),
+      });
     case "unavailable":
       return unreachable();
     case "tenant_missing":
@@ -93,6 +125,8 @@ const NOT_LOCKED = {
   lock_expired: "The lock of this token expired or was released; its events are read again.",
   unknown_token: "No batch of this topic was handed to your client under this token lately.",
 } as const satisfies Record<NotLocked, string>;
+
+const retryAfter = (waitMs: number) => ({ "retry-after": String(Math.max(1, Math.ceil(waitMs / 1000))) });
 
 const conflict = (type: string, field: string, message: string): Problem =>
   problem("conflict_resource", message, { details: [{ type, field, message }] });

@@ -21,7 +21,11 @@ export const PUBLISH = {
   /** Our choice: with a payload of nothing but escapes an event still fits a row of 2 MB. */
   maxMetadataBytes: 16 * 1024,
   idempotencyMs: 86_400_000,
-  maxIdempotencyKeyChars: 255,
+} as const;
+
+/** Our choice, for publishing and reading. */
+export const IDEMPOTENCY_KEY = {
+  maxChars: 255,
 } as const;
 
 /** Architecture, "Cost of an operation". */
@@ -70,5 +74,28 @@ export const LOOK = {
 export const DELETE = {
   topicsASweep: 20,
   consumersAStep: 50,
+  subscribersAStep: 50,
   stepsAtOnce: 10,
+} as const;
+
+/** Specification "Limits" where no other source is named. */
+export const SUBSCRIPTION = {
+  minNameChars: 3,
+  maxNameChars: 256,
+  maxEndpointChars: 512,
+  /** Our choice: as long as a name. */
+  maxUsernameChars: 256,
+  /** Our choice: as a header in base64 it stays far below what servers take. */
+  maxPasswordChars: 1024,
+  /** Our choice: a list of them needs no pages. */
+  ofClient: 100,
+  /** Our choice: what a log wakes after a publish. */
+  ofTopic: 1000,
+  /** Our choice: how long an answer waits for the object, where it can do without. */
+  objectWaitMs: 5_000,
+  /** Our choice: how often an update that loses to another one is tried again. */
+  updateAttempts: 10,
+  /** Our choice: what one sweep wakes, and what it seals anew. */
+  wokenASweep: 50,
+  resealedASweep: 50,
 } as const;

@@ -25,6 +25,11 @@ export class TopicDirectory {
     return this.#records.get(nameOf(id), nowMs, () => this.#load(id, nowMs));
   }
 
+  /** The topic as it is stored now, for operations that ask D1 anyway. */
+  current(id: TopicId, nowMs: number): Promise<Topic | undefined> {
+    return this.#load(id, nowMs);
+  }
+
   /** To be called after every change of a topic. */
   forget(id: TopicId): void {
     this.#records.forget(nameOf(id));

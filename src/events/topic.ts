@@ -1,3 +1,4 @@
+import type { PushSubscriptionObject } from "./push-subscription.do.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
 import type { TopicLog } from "./topic-log.do.ts";
 
@@ -22,6 +23,12 @@ export type TopicState = "active" | "deleting";
 
 /** `<owner>.<eventType>`: an owner has exactly one dot (contract 1.1), so two topics never share a name. */
 export const nameOf = (topic: TopicId): string => `${topic.owner}.${topic.eventType}`;
+
+/** The topic of a name. */
+export function topicNamed(name: string): TopicId {
+  const [project, app, ...rest] = name.split(".");
+  return { owner: `${project}.${app}`, eventType: rest.join(".") };
+}
 
 /** What the objects of a topic need to find each other. */
 export interface TopicAddress extends TopicId {
@@ -49,11 +56,19 @@ export const consumerOf = (
 ): DurableObjectStub<TopicConsumer> => consumers.getByName(`${objectPrefix(topic)}/${clientId}`);
 
 /** The name of a push subscription's object; `id` is its record's. */
-export const pushObjectName = (topic: TopicAddress, id: string): string => `${objectPrefix(topic)}/push/${id}`;
+export const pushObjectName = (topic: Incarnation, id: string): string => `${objectPrefix(topic)}/push/${id}`;
+
+export const pushOf = (
+  subscriptions: DurableObjectNamespace<PushSubscriptionObject>,
+  topic: Incarnation,
+  id: string,
+): DurableObjectStub<PushSubscriptionObject> => subscriptions.getByName(pushObjectName(topic, id));
 
 export const shardsOf = (topic: TopicAddress): number[] => Array.from({ length: topic.shards }, (_, shard) => shard);
 
-const objectPrefix = (topic: TopicAddress): string => `${topic.owner}/${topic.eventType}/${topic.incarnation}`;
+type Incarnation = Omit<TopicAddress, "shards">;
+
+const objectPrefix = (topic: Incarnation): string => `${topic.owner}/${topic.eventType}/${topic.incarnation}`;
 
 /** The shard of a tenant's events (FNV-1a, mixed): the same for ever, or the tenant's order would break. */
 export function shardFor(tenant: string, shards: number): number {

@@ -34,21 +34,32 @@ export interface PushKey {
 /** What an update may change (specification, "Endpoints"). */
 export type PushChange = Pick<PushRecord, "endpoint" | "username" | "credentials" | "sealKey">;
 
+/** How many there may be. */
+export interface PushLimits {
+  readonly ofClient: number;
+  readonly ofTopic: number;
+}
+
+/** How a new record stands: `free` may be inserted, `inserted` is there, anything else is in its way. */
+export type PushStanding = "free" | "inserted" | "no_topic" | "no_client" | "exists" | "too_many";
+
 /** D1: which push subscriptions there are. */
 export interface PushStore {
   find(key: PushKey): Promise<PushRecord | undefined>;
   findById(id: string): Promise<PushRecord | undefined>;
   /** All of a client's on a topic, by name; there are at most as many as `insert` lets in. */
   list(of: Omit<PushKey, "name">): Promise<readonly PushRecord[]>;
+  /** Whether a record could be inserted now. */
+  standing(record: PushRecord, limits: PushLimits): Promise<PushStanding>;
   /**
-   * Inserts while the topic is active, has nothing of that name of the client, and neither holds too many. Gives whether
-   * the row is there afterwards: a repeat after a lost answer says the same.
+   * Inserts while the topic is active, the client is there and has nothing of that name on it, and neither holds too many.
+   * Gives how the record stands afterwards: a repeat after a lost answer says the same.
    */
-  insert(record: PushRecord, limits: { readonly ofClient: number; readonly ofTopic: number }): Promise<boolean>;
+  insert(record: PushRecord, limits: PushLimits): Promise<Exclude<PushStanding, "free">>;
   /** Changes a subscription and enables it, if it is still at that version. */
   update(id: string, version: number, change: PushChange, nowMs: number): Promise<boolean>;
-  /** Gives the id of the one that it removed. */
-  remove(key: PushKey): Promise<string | undefined>;
+  /** Gives whether it was there. */
+  remove(id: string): Promise<boolean>;
   /** If it is still at that version: one that was changed meanwhile stays as it was asked for. */
   disable(id: string, version: number, nowMs: number): Promise<void>;
   removeOfTopic(topic: TopicAddress): Promise<void>;
@@ -62,23 +73,32 @@ export interface PushStore {
   reseal(record: PushRecord, credentials: string, sealKey: string): Promise<void>;
 }
 
-const COLUMNS = `id, topic, incarnation, client, as_owner, name, endpoint, username, credentials, seal_key, state, version,
+const COLUMNS = `id, topic, incarnation, client, name, as_owner, endpoint, username, credentials, seal_key, state, version,
   created_at, updated_at`;
+
+/**
+ * How a record stands: ?1 to ?5 are its id, topic, incarnation, client and name, ?6 and ?7 the limits. A client that was
+ * removed must leave none behind: one that is registered again under its id would own it, endpoint and all.
+ */
+const STANDING = `CASE
+  WHEN EXISTS (SELECT 1 FROM push_subscription WHERE id = ?1) THEN 'inserted'
+  WHEN NOT EXISTS (SELECT 1 FROM topic WHERE name = ?2 AND incarnation = ?3 AND state = 'active') THEN 'no_topic'
+  WHEN NOT EXISTS (SELECT 1 FROM client WHERE id = ?4) THEN 'no_client'
+  WHEN EXISTS (SELECT 1 FROM push_subscription WHERE incarnation = ?3 AND client = ?4 AND name = ?5) THEN 'exists'
+  WHEN (SELECT count(*) FROM push_subscription WHERE incarnation = ?3 AND client = ?4) >= ?6
+    OR (SELECT count(*) FROM push_subscription WHERE incarnation = ?3) >= ?7 THEN 'too_many'
+  ELSE 'free' END`;
 
 export const PUSH_SQL = {
   find: `SELECT ${COLUMNS} FROM push_subscription WHERE incarnation = ? AND client = ? AND name = ?`,
   findById: `SELECT ${COLUMNS} FROM push_subscription WHERE id = ?`,
   list: `SELECT ${COLUMNS} FROM push_subscription WHERE incarnation = ? AND client = ? ORDER BY name`,
+  standing: `SELECT ${STANDING} AS standing`,
   insert: `INSERT INTO push_subscription (${COLUMNS})
-    SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14
-    WHERE EXISTS (SELECT 1 FROM topic WHERE name = ?2 AND incarnation = ?3 AND state = 'active')
-      AND (SELECT count(*) FROM push_subscription WHERE incarnation = ?3 AND client = ?4) < ?15
-      AND (SELECT count(*) FROM push_subscription WHERE incarnation = ?3) < ?16
-    ON CONFLICT DO NOTHING`,
-  isThere: `SELECT 1 AS there FROM push_subscription WHERE id = ?`,
+    SELECT ?1, ?2, ?3, ?4, ?5, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16 WHERE ${STANDING} = 'free'`,
   update: `UPDATE push_subscription SET endpoint = ?3, username = ?4, credentials = ?5, seal_key = ?6, state = 'active',
     version = version + 1, updated_at = ?7 WHERE id = ?1 AND version = ?2`,
-  remove: `DELETE FROM push_subscription WHERE incarnation = ? AND client = ? AND name = ? RETURNING id`,
+  remove: `DELETE FROM push_subscription WHERE id = ?`,
   disable: `UPDATE push_subscription SET state = 'disabled', version = version + 1, updated_at = ?3
     WHERE id = ?1 AND version = ?2 AND state = 'active'`,
   removeOfTopic: `DELETE FROM push_subscription WHERE incarnation = ?`,
@@ -120,33 +140,35 @@ export function createPushStore(db: D1Database): PushStore {
       .all<PushRow>();
     return results.map(toRecord);
   };
+  const placeOf = ({ id, topic, incarnation, client, name }: PushRecord, { ofClient, ofTopic }: PushLimits) =>
+    [id, topic, incarnation, client, name, ofClient, ofTopic] as const;
+  const standing = (record: PushRecord, limits: PushLimits) =>
+    db.prepare(PUSH_SQL.standing).bind(...placeOf(record, limits));
   return {
     find: ({ incarnation, client, name }) => one(PUSH_SQL.find, incarnation, client, name),
     findById: (id) => one(PUSH_SQL.findById, id),
     list: ({ incarnation, client }) => many(PUSH_SQL.list, incarnation, client),
+    async standing(record, limits) {
+      return (await standing(record, limits).first<PushStanding>("standing"))!;
+    },
     async insert(record, limits) {
+      const { asOwner, endpoint, username, credentials, sealKey, state, version, createdAtMs, updatedAtMs } = record;
       const insert = db
         .prepare(PUSH_SQL.insert)
         .bind(
-          record.id,
-          record.topic,
-          record.incarnation,
-          record.client,
-          Number(record.asOwner),
-          record.name,
-          record.endpoint,
-          record.username,
-          record.credentials,
-          record.sealKey,
-          record.state,
-          record.version,
-          record.createdAtMs,
-          record.updatedAtMs,
-          limits.ofClient,
-          limits.ofTopic,
+          ...placeOf(record, limits),
+          Number(asOwner),
+          endpoint,
+          username,
+          credentials,
+          sealKey,
+          state,
+          version,
+          createdAtMs,
+          updatedAtMs,
         );
-      const results = await db.batch([insert, db.prepare(PUSH_SQL.isThere).bind(record.id)]);
-      return results[1]!.results.length > 0;
+      const results = await db.batch<{ standing: PushStanding }>([insert, standing(record, limits)]);
+      return results[1]!.results[0]!.standing as Exclude<PushStanding, "free">;
     },
     async update(id, version, { endpoint, username, credentials, sealKey }, nowMs) {
       const { meta } = await db
@@ -155,9 +177,9 @@ export function createPushStore(db: D1Database): PushStore {
         .run();
       return meta.changes > 0;
     },
-    async remove({ incarnation, client, name }) {
-      const row = await db.prepare(PUSH_SQL.remove).bind(incarnation, client, name).first<{ id: string }>();
-      return row?.id;
+    async remove(id) {
+      const { meta } = await db.prepare(PUSH_SQL.remove).bind(id).run();
+      return meta.changes > 0;
     },
     async disable(id, version, nowMs) {
       await db.prepare(PUSH_SQL.disable).bind(id, version, nowMs).run();
