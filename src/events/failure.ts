@@ -109,7 +109,7 @@ export function toProblem(failure: Failure, names: Names): Problem {
       return conflict(
         "idempotency_key_used",
         "Idempotency-Key",
-        "This Idempotency-Key came with another request within the last 24 hours.",
+        "This Idempotency-Key came before with another request.",
       );
   }
 }

@@ -3,7 +3,7 @@ import type { Problem } from "../http/errors.ts";
 import { sha256Hex } from "../platform/hash.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import type { Failure } from "./failure.ts";
-import { PUBLISH } from "./limits.ts";
+import { refusedKey } from "./idempotency-key.ts";
 import { encodeEvent, readEvents, type NamedEvent, type PublishedEvent } from "./new-events.ts";
 import type { NewEvent } from "./segments.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
@@ -39,8 +39,8 @@ export async function publish(
   request: PublishRequest,
 ): Promise<Result<readonly string[], Failure | Problem>> {
   const { topic: id, principal, key, nowMs } = request;
-  if (key !== null && !(key.length <= PUBLISH.maxIdempotencyKeyChars && /^[\x21-\x7e]+$/.test(key)))
-    return err({ kind: "key_malformed", maxChars: PUBLISH.maxIdempotencyKeyChars });
+  const refusedHeader = refusedKey(key);
+  if (refusedHeader !== undefined) return err(refusedHeader);
   const events = readEvents(request.body, principal);
   if (!events.ok) return err("problem" in events.error ? events.error.problem : events.error.failure);
   const refused = await refusedTenant(ports.clients, principal, events.value, nowMs);
