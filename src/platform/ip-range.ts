@@ -1,80 +1,44 @@
+import ipaddr from "ipaddr.js";
+
 /**
- * Whether an IP address, as `URL` writes it, belongs to the ranges that are reachable from everywhere (IANA
- * special-purpose address registries, RFC 6890). Ranges that carry an IPv4 address in an IPv6 one count as special: what
- * they lead to is not what is written.
+ * Whether an IP address, as `URL` writes it, belongs to a range that is reachable from everywhere (IANA special-purpose
+ * address registries, RFC 6890). Ranges that carry an IPv4 address in an IPv6 one count as special: what they lead to is
+ * not what is written. So do anycast addresses of services that networks run for themselves (AS112, AMT).
  */
 export function isGlobalIp(host: string): boolean {
-  const v4 = readIpv4(host);
-  if (v4 !== undefined) return !SPECIAL_V4.some((range) => within(v4, range, 32));
-  const v6 = readIpv6(host);
-  return v6 !== undefined && within(v6, GLOBAL_V6, 128) && !SPECIAL_V6.some((range) => within(v6, range, 128));
+  const ip = readIp(host);
+  if (ip === undefined || ip.range() !== "unicast") return false;
+  return ip instanceof ipaddr.IPv6 ? isGivenOut(ip) : host !== AZURE_HOST;
 }
 
 /** `127.0.0.1` and `[::1]` alike, and whatever else stays in this machine. */
-export function isLoopbackIp(host: string): boolean {
-  const v4 = readIpv4(host);
-  return v4 === undefined ? readIpv6(host) === 1n : within(v4, LOOPBACK_V4, 32);
-}
+export const isLoopbackIp = (host: string): boolean => readIp(host)?.range() === "loopback";
 
-export const isIp = (host: string): boolean => readIpv4(host) !== undefined || readIpv6(host) !== undefined;
+export const isIp = (host: string): boolean => readIp(host) !== undefined;
 
 /** Whom requests from an address are counted for: the address itself, of IPv6 the /64 that one customer has. */
 export function networkOf(address: string): string {
-  const v6 = readIpv6(`[${address.toLowerCase()}]`);
-  return v6 === undefined ? address : `${(v6 >> 64n).toString(16)}::/64`;
+  const ip = readIpv6(address);
+  return ip === undefined || ip.isIPv4MappedAddress() ? address : `${ip.parts.slice(0, 4).join(".")}::/64`;
 }
 
-interface Range {
-  readonly start: bigint;
-  readonly bits: number;
+/** Within Azure this address, a global one by the registries, is the virtual machine's host and answers as such. */
+const AZURE_HOST = "168.63.129.16";
+
+/**
+ * What the library does not look at. Only 2000::/3 was ever given out as unicast addresses; of all else it knows a few
+ * names. And below whatever prefix, an ISATAP interface (RFC 5214, 6.1) stands for the IPv4 address in it.
+ */
+function isGivenOut({ parts }: ipaddr.IPv6): boolean {
+  const [first = 0, , , , flags = 0, isatap] = parts;
+  return first >> 13 === 1 && !(isatap === 0x5efe && (flags & 0xfdff) === 0);
 }
 
-const within = (address: bigint, { start, bits }: Range, width: number): boolean =>
-  address >> BigInt(width - bits) === start >> BigInt(width - bits);
-
-/** `10.0.0.0/8` */
-function toRange(text: string): Range {
-  const [address = "", bits = ""] = text.split("/");
-  return { start: readIpv4(address) ?? readIpv6(`[${address}]`) ?? 0n, bits: Number(bits) };
+/** Only as `URL` writes them: four decimal numbers, or groups of hex in brackets. The library would take more. */
+function readIp(host: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  if (host.startsWith("[")) return readIpv6(host.slice(1, -1));
+  return ipaddr.IPv4.isValidFourPartDecimal(host) ? ipaddr.IPv4.parse(host) : undefined;
 }
 
-const LOOPBACK_V4 = toRange("127.0.0.0/8");
-const SPECIAL_V4 = [
-  "0.0.0.0/8",
-  "10.0.0.0/8",
-  "100.64.0.0/10",
-  "127.0.0.0/8",
-  "169.254.0.0/16",
-  "172.16.0.0/12",
-  "192.0.0.0/24",
-  "192.0.2.0/24",
-  "192.88.99.0/24",
-  "192.168.0.0/16",
-  "198.18.0.0/15",
-  "198.51.100.0/24",
-  "203.0.113.0/24",
-  "224.0.0.0/3",
-].map(toRange);
-/** Unicast addresses that were given out; all else is special or nobody's. */
-const GLOBAL_V6 = toRange("2000::/3");
-const SPECIAL_V6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"].map(toRange);
-
-function readIpv4(host: string): bigint | undefined {
-  const parts = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(host)?.slice(1).map(Number);
-  if (parts === undefined || parts.some((part) => part > 255)) return undefined;
-  return parts.reduce((address, part) => (address << 8n) | BigInt(part), 0n);
-}
-
-/** In brackets, as `URL` writes it: groups of hex, at most one `::`, no dots. */
-function readIpv6(host: string): bigint | undefined {
-  const text = /^\[([0-9a-f:]+)\]$/.exec(host)?.[1];
-  if (text === undefined) return undefined;
-  const [head = "", tail] = text.split("::");
-  const groups = (part: string): string[] => (part === "" ? [] : part.split(":"));
-  const before = groups(head);
-  const after = groups(tail ?? "");
-  const gap = 8 - before.length - after.length;
-  if (tail === undefined ? gap !== 0 : gap < 1) return undefined;
-  const all = [...before, ...Array.from({ length: gap }, () => "0"), ...after];
-  return all.reduce((address, group) => (address << 16n) | BigInt(Number.parseInt(group, 16)), 0n);
-}
+const readIpv6 = (text: string): ipaddr.IPv6 | undefined =>
+  ipaddr.IPv6.isValid(text) ? ipaddr.IPv6.parse(text) : undefined;

@@ -3,27 +3,45 @@ import { err, ok, type Result } from "./result.ts";
 
 /** Longer addresses than this are refused; nobody's are. */
 const MAX_CHARS = 2000;
-/** Names that never leave a machine or a local network (RFC 6761, RFC 6762, ICANN's `internal`). */
-const LOCAL_NAMES: readonly string[] = ["localhost", "local", "internal"];
+/** Names that never leave a machine or a local network (RFC 6761, RFC 6762, RFC 8375, ICANN's `internal`). */
+const LOCAL_NAMES: readonly string[] = ["localhost", "localdomain", "local", "internal", "home.arpa"];
+/**
+ * Ports where another protocol than HTTP is spoken, such as mail's, which could take our words for its own. The list of
+ * the Fetch standard, "Port blocking", and port 0.
+ */
+const FOREIGN_PORTS = new Set(
+  (
+    "0 1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119 123 " +
+    "135 137 139 143 161 179 389 427 465 512 513 514 515 526 530 531 532 540 548 554 556 563 587 601 636 989 990 993 " +
+    "995 1719 1720 1723 2049 3659 4045 4190 5060 5061 6000 6566 6665 6666 6667 6668 6669 6679 6697 10080"
+  ).split(" "),
+);
 
 /**
  * An address outside that the platform may call or send people to (contract 3.5): https, no user and no fragment, the
- * host no IP address outside the global ranges and no name of a local network. `allowLoopback` makes one exception: hosts
- * of this very machine, plain http included. The error says what must be different, to stand behind the field's name.
+ * host no IP address outside the global ranges and no name of a local network, a port where HTTP may be spoken.
+ * `allowLoopback` makes one exception: hosts of this very machine, plain http and every port included. The error says
+ * what must be different, to stand behind the field's name. What a name leads to is the resolver's word at each call;
+ * deployed, a call cannot reach a private network.
  */
 export function readOutsideAddress(text: string, allowLoopback: boolean): Result<URL, string> {
   const url = URL.parse(text);
   if (url === null || text.length > MAX_CHARS || !text.isWellFormed() || /[\s\p{Cc}\\]/u.test(text))
     return err("must be an absolute address");
+  // `URL` adds slashes that are missing and drops those that are too many.
+  if (!/^https?:\/\/[^/]/i.test(text)) return err("must start with https://");
   if (url.username !== "" || url.password !== "" || /^[^/]*\/\/[^/?#]*@/.test(text)) return err("must name no user");
   if (text.includes("#")) return err("must have no fragment");
-  // Dots at the end of a fully qualified name change nothing about where it leads.
-  const host = url.hostname.replace(/\.+$/, "");
+  // A dot at the end of a fully qualified name changes nothing about where it leads; more of them make it no name,
+  // and `URL` does not look whether `127.1..` would be an IP address.
+  const host = url.hostname.replace(/\.$/, "");
+  if (host.split(".").includes("")) return err("must be an absolute address");
   const loopback = isLoopbackIp(host) || host === "localhost" || host.endsWith(".localhost");
-  if (allowLoopback && loopback && (url.protocol === "https:" || url.protocol === "http:")) return ok(url);
+  if (allowLoopback && loopback) return ok(url);
   if (url.protocol !== "https:") return err("must start with https://");
-  if (isIp(host) && !isGlobalIp(host)) return err("must not name an IP address of a private or special range");
-  if (LOCAL_NAMES.some((name) => host === name || host.endsWith(`.${name}`)))
+  if (FOREIGN_PORTS.has(url.port)) return err("must not name a port of another protocol");
+  if (isIp(host)) return isGlobalIp(host) ? ok(url) : err("must not name an IP address of a private or special range");
+  if (!host.includes(".") || LOCAL_NAMES.some((name) => host === name || host.endsWith(`.${name}`)))
     return err("must not name a host of a local network");
   return ok(url);
 }

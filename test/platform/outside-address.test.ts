@@ -1,94 +1,107 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isGlobalIp } from "../../src/platform/ip-range.ts";
+import { isGlobalIp, networkOf } from "../../src/platform/ip-range.ts";
 import { readOutsideAddress } from "../../src/platform/outside-address.ts";
+import { LOOPBACK, REASONS, REFUSED, TAKEN } from "../support/endpoint-spellings.ts";
 
 const taken = (address: string, allowLoopback = false): boolean => readOutsideAddress(address, allowLoopback).ok;
 
 describe("an address outside", () => {
-  it.each([
-    "https://idp.example",
-    "https://idp.example/realms/main/",
-    "https://idp.example:8443/a?b=c",
-    "https://8.8.8.8/x",
-    "https://[2606:4700::1111]/",
-    "https://xn--bcher-kva.example",
-    "https://localhost.example",
-    "https://internal.example",
-    "https://a.local.example.",
-  ])("takes %s", (address) => expect(taken(address)).toBe(true));
+  it.each(TAKEN)("takes %s", (address) => {
+    expect(readOutsideAddress(address, false)).toEqual({ ok: true, value: new URL(address) });
+    expect(taken(address, true)).toBe(true);
+  });
 
-  it.each([
-    ["plain http", "http://idp.example"],
-    ["another scheme", "ftp://idp.example"],
-    ["a script", "javascript:alert(1)"],
-    ["no address", "idp.example"],
-    ["nothing", ""],
-    ["no host", "https://"],
-    ["a user", "https://user@idp.example"],
-    ["an empty user", "https://@idp.example"],
-    ["a password", "https://:secret@idp.example"],
-    ["a fragment", "https://idp.example/#a"],
-    ["an empty fragment", "https://idp.example/#"],
-    ["a space", "https://idp.example/ a"],
-    ["a line end", "https://idp.example/\na"],
-    ["NUL", "https://idp.example/\0"],
-    ["a backslash", "https:\\\\idp.example"],
-    ["localhost", "https://localhost"],
-    ["localhost with a dot", "https://localhost."],
-    ["localhost in capitals", "https://LOCALHOST"],
-    ["below localhost", "https://a.localhost"],
-    ["below local", "https://printer.local"],
-    ["internal", "https://internal"],
-    ["below internal", "https://db.internal."],
-    ["loopback", "https://127.0.0.1"],
-    ["loopback in hex", "https://0x7f.1"],
-    ["loopback as a number", "https://2130706433"],
-    ["loopback in octal", "https://0177.0.0.1"],
-    ["loopback in full width", "https://１２７.0.0.1"],
-    ["this host", "https://0.0.0.0"],
-    ["a private range", "https://10.1.2.3"],
-    ["a private range", "https://172.31.255.255"],
-    ["a private range", "https://192.168.0.1"],
-    ["link local, with the metadata of clouds", "https://169.254.169.254"],
-    ["carrier grade", "https://100.64.0.1"],
-    ["documentation", "https://203.0.113.9"],
-    ["multicast", "https://224.0.0.1"],
-    ["broadcast", "https://255.255.255.255"],
-    ["loopback, IPv6", "https://[::1]"],
-    ["unspecified, IPv6", "https://[::]"],
-    ["unique local", "https://[fd00::1]"],
-    ["link local, IPv6", "https://[fe80::1]"],
-    ["IPv4 in IPv6", "https://[::ffff:127.0.0.1]"],
-    ["IPv4 in NAT64", "https://[64:ff9b::10.0.0.1]"],
-    ["IPv4 in 6to4", "https://[2002:7f00:1::]"],
-    ["Teredo", "https://[2001:0:1::1]"],
-    ["documentation, IPv6", "https://[2001:db8::1]"],
-    ["a long one", `https://idp.example/${"a".repeat(2000)}`],
-  ])("refuses %s: %s", (_, address) => expect(taken(address)).toBe(false));
+  it.each(REFUSED)("refuses $what: $shown", ({ address, reason }) => {
+    expect(readOutsideAddress(address, false)).toEqual({ ok: false, error: REASONS[reason] });
+  });
 
-  it.each([
-    "http://127.0.0.1:4000",
-    "http://localhost:4000/a",
-    "http://[::1]:4000",
-    "https://127.9.9.9",
-    "http://a.localhost",
-  ])("takes %s where loopback is allowed, and only there", (address) => {
+  it.each(LOOPBACK)("takes %s where loopback is allowed, and only there", (address) => {
     expect(taken(address, true)).toBe(true);
     expect(taken(address, false)).toBe(false);
   });
 
-  it.each(["http://idp.example", "https://10.0.0.1", "http://10.0.0.1", "https://db.internal", "ftp://127.0.0.1"])(
-    "refuses %s even there",
-    (address) => expect(taken(address, true)).toBe(false),
-  );
+  it.each([
+    "http://hooks.example",
+    "https://10.0.0.1",
+    "http://10.0.0.1",
+    "http://0.0.0.0:4000",
+    "http://[::ffff:127.0.0.1]:4000",
+    "https://db.internal",
+    "ftp://127.0.0.1",
+    "http://user@127.0.0.1",
+    "http://127.1../",
+  ])("refuses %s even there", (address) => expect(taken(address, true)).toBe(false));
 });
 
+/** Special ranges by the IANA registries, with their first and last address. Their neighbours are global. */
+const RANGES: readonly (readonly [range: string, first: string, last: string])[] = [
+  ["private", "10.0.0.0", "10.255.255.255"],
+  ["carrier-grade NAT", "100.64.0.0", "100.127.255.255"],
+  ["loopback", "127.0.0.0", "127.255.255.255"],
+  ["link local", "169.254.0.0", "169.254.255.255"],
+  ["private", "172.16.0.0", "172.31.255.255"],
+  ["protocol assignments", "192.0.0.0", "192.0.0.255"],
+  ["documentation", "192.0.2.0", "192.0.2.255"],
+  ["6to4 relays", "192.88.99.0", "192.88.99.255"],
+  ["private", "192.168.0.0", "192.168.255.255"],
+  ["benchmarks", "198.18.0.0", "198.19.255.255"],
+  ["documentation", "198.51.100.0", "198.51.100.255"],
+  ["documentation", "203.0.113.0", "203.0.113.255"],
+  ["protocol assignments, Teredo, ORCHID", "[2001::]", "[2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff]"],
+  ["documentation", "[2001:db8::]", "[2001:db8:ffff:ffff:ffff:ffff:ffff:ffff]"],
+  ["6to4", "[2002::]", "[2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff]"],
+  ["documentation", "[3fff::]", "[3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff]"],
+];
+/** Where the special begins or ends for good: a special address, a global one. */
+const EDGES = [
+  ["0.255.255.255", "1.0.0.0"],
+  ["224.0.0.0", "223.255.255.255"],
+  ["255.255.255.255", "223.255.255.255"],
+  ["[1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]", "[2000::]"],
+  ["[4000::]", "[3fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]"],
+] as const;
+
+const v4 = (number: number): string => [24, 16, 8, 0].map((bits) => (number >>> bits) & 255).join(".");
+const v6 = (groups: readonly number[]): string =>
+  new URL(`https://[${groups.map((group) => group.toString(16)).join(":")}]`).hostname;
+
+/** The address before or behind another one. */
+function neighbour(host: string, step: 1 | -1): string {
+  if (!host.startsWith("[")) {
+    const [a = 0, b = 0, c = 0, d = 0] = host.split(".").map(Number);
+    return v4(((a * 256 + b) * 256 + c) * 256 + d + step);
+  }
+  // Whole ranges of /48 and wider: their neighbours differ in the first three groups.
+  const groups = host.slice(1, -1).split(":").filter(Boolean);
+  const [a = 0, b = 0, c = 0] = groups.map((group) => Number.parseInt(group, 16));
+  const number = (step === 1 ? a * 2 ** 32 + b * 2 ** 16 + c : a * 2 ** 32 + b * 2 ** 16) + step;
+  const edge = step === 1 ? 0 : 0xffff;
+  return v6([
+    Math.floor(number / 2 ** 32),
+    Math.floor(number / 2 ** 16) % 65_536,
+    number % 65_536,
+    ...Array(5).fill(edge),
+  ]);
+}
+
 describe("an IP address", () => {
+  it.each(RANGES)("of %s, %s to %s, is not global; its neighbours are", (_, first, last) => {
+    expect(isGlobalIp(first)).toBe(false);
+    expect(isGlobalIp(last)).toBe(false);
+    expect(isGlobalIp(neighbour(first, -1)), neighbour(first, -1)).toBe(true);
+    expect(isGlobalIp(neighbour(last, 1)), neighbour(last, 1)).toBe(true);
+  });
+
+  it.each(EDGES)("at the edge of all: %s is not global, %s is", (special, global) => {
+    expect(isGlobalIp(special)).toBe(false);
+    expect(isGlobalIp(global)).toBe(true);
+  });
+
   it("is the same in every spelling that URL knows", () => {
     fc.assert(
       fc.property(fc.nat(0xffff_ffff), (number) => {
-        const dotted = [24, 16, 8, 0].map((bits) => (number >>> bits) & 255).join(".");
+        const dotted = v4(number);
         for (const spelling of [String(number), `0x${number.toString(16)}`, dotted, `${dotted}.`])
           expect(taken(`https://${spelling}/`)).toBe(isGlobalIp(dotted));
       }),
@@ -99,10 +112,41 @@ describe("an IP address", () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.constant(0), fc.nat(0xffff)), { minLength: 7, maxLength: 7 }), (groups) => {
         const written = (first: number): string => [first, ...groups].map((group) => group.toString(16)).join(":");
-        expect(taken(`https://[${written(0x2a00)}]/`)).toBe(true);
+        const isatap = groups[4] === 0x5efe && (groups[3]! & 0xfdff) === 0;
+        expect(taken(`https://[${written(0x2a00)}]/`)).toBe(!isatap);
         expect(taken(`https://[${written(0xfd00)}]/`)).toBe(false);
         expect(taken(`https://[${written(0)}]/`)).toBe(false);
       }),
     );
+  });
+
+  it("that carries an IPv4 address is special, whichever that is", () => {
+    fc.assert(
+      fc.property(fc.nat(0xffff_ffff), (number) => {
+        const [high, low] = [number >>> 16, number & 0xffff];
+        for (const groups of [
+          [0, 0, 0, 0, 0, 0xffff, high, low],
+          [0, 0, 0, 0, 0, 0, high, low],
+          [0x64, 0xff9b, 0, 0, 0, 0, high, low],
+          [0x64, 0xff9b, 1, 0, 0, 0, high, low],
+          [0x2002, high, low, 0, 0, 0, 0, 1],
+          [0x2001, 0, 0, 0, 0, 0, high, low],
+          [0x2a00, 1, 2, 3, 0, 0x5efe, high, low],
+          [0x2a00, 1, 2, 3, 0x200, 0x5efe, high, low],
+        ])
+          expect(isGlobalIp(v6(groups)), v6(groups)).toBe(false);
+      }),
+    );
+  });
+});
+
+describe("whom requests are counted for", () => {
+  it("IPv4: the address; IPv6: the /64 that one customer has", () => {
+    expect(networkOf("198.51.100.7")).toBe("198.51.100.7");
+    expect(networkOf("::ffff:198.51.100.7")).toBe("::ffff:198.51.100.7");
+    expect(networkOf("2001:db8:1:2:3:4:5:6")).toBe(networkOf("2001:DB8:1:2::9"));
+    expect(networkOf("2001:db8:1:2::9")).not.toBe(networkOf("2001:db8:1:3::9"));
+    expect(networkOf("")).toBe("");
+    expect(networkOf("a:b")).toBe("a:b");
   });
 });
