@@ -115,6 +115,7 @@ export function createDeps(env: Env): Deps {
     signingKeys: oauth.signingKeys,
     outbox,
     topicsOf: events.topicsOf,
+    removeSubscriptionsStatement: events.removeSubscriptionsStatement,
   });
   const media = createMedia({
     names,

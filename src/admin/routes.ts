@@ -54,6 +54,8 @@ export interface AdminDeps extends ResourceDeps {
   };
   /** Port to the events room: some topics of an owner, a client's name, as rows `{kind, id}`. */
   topicsOf(owner: string, limit: number): D1PreparedStatement;
+  /** Port to the events room: removes the push subscriptions of a client that is removed, as a part of the same transaction. */
+  removeSubscriptionsStatement(clientId: string): D1PreparedStatement;
 }
 
 export function createAdminRoutes(deps: AdminDeps): Route[] {

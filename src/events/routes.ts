@@ -7,6 +7,8 @@ import type { NamedEvent } from "./new-events.ts";
 import { findOrMake, publishOwn, type OwnTopic } from "./own-topics.ts";
 import type { PushSubscriptionObject } from "./push-subscription.do.ts";
 import type { PushPorts } from "./push-subscription.ts";
+import { subscriptionRoutes } from "./subscription-routes.ts";
+import { resealSubscriptions, wakeSubscriptions } from "./subscription-sweep.ts";
 import { createTopicStore } from "./store/topic-store.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
 import { TopicDirectory } from "./topic-directory.ts";
@@ -34,16 +36,23 @@ export interface Events {
    * nothing, whatever events it brings. Throws when it is not known that they are stored.
    */
   publish(topic: TopicId, events: readonly NamedEvent[], key: string, nowMs: number): Promise<void>;
+  /** Removes all push subscriptions of a client (its id), as a part of the transaction that removes the client. */
+  removeSubscriptionsStatement(clientId: string): D1PreparedStatement;
   /** Goes on with deletions that were begun. */
   sweep(): Promise<void>;
+  /** Wakes some push subscriptions, which heals what was lost between record and object. */
+  wakeSubscriptions(): Promise<void>;
+  /** Seals what is sealed under another key than the current one anew. */
+  reseal(): Promise<void>;
 }
 
 /**
- * Events: topics, publishing, reading and committing. One table, mounted as `/pubsub` and, deprecated, as `/events`.
+ * Events: topics, publishing, reading and committing, push subscriptions. One table, mounted as `/pubsub` and, deprecated, as `/events`.
  *
  *   Worker ── publish ──→ TopicLog (one of each shard): events, append-only, durable before the answer
  *   Worker ── read, commit ──→ TopicConsumer (one of each client on a topic): cursor and lock ── read ──→ TopicLog
  *   Worker ── create, list ──→ D1: which topics exist; kept 30 s in the isolate, so the lines above ask it nothing
+ *   TopicLog ── wake ──→ PushSubscription (one of each subscription; its record is in D1) ── read ──→ TopicLog
  *
  * A topic: absent → active (created; its logs are open before it can be found) → deleting → absent. The lock's states stand in lock.ts, the
  * log's in topic-log.do.ts, who may do what in access.ts.
@@ -68,9 +77,12 @@ export function createEvents(deps: EventsDeps): Events {
     pushSubscriptions: deps.pushSubscriptions,
   };
   return {
-    routes: [...topicRoutes(room), ...consumeRoutes(room)],
+    routes: [...topicRoutes(room), ...consumeRoutes(room), ...subscriptionRoutes(room)],
     topicsOf: store.ownedBy,
     publish: (topic, events, key, nowMs) => publishOwn(room, topic, events, key, nowMs),
+    removeSubscriptionsStatement: push.store.removeOfClientStatement,
     sweep: () => sweepTopics(room),
+    wakeSubscriptions: () => wakeSubscriptions(room),
+    reseal: () => resealSubscriptions(room),
   };
 }

@@ -9,6 +9,8 @@ export async function runSchedule(deps: Deps, nowMs: number): Promise<void> {
   const sweeps = {
     outbox: () => deps.outbox.drain(),
     topics: () => deps.events.sweep(),
+    subscriptions: () => deps.events.wakeSubscriptions(),
+    seals: () => deps.events.reseal(),
     revocations: () => deps.oauth.sweep(nowMs),
     keys: () => deps.oauth.rotateKeys(nowMs),
     audit: () => deps.audit.sweep(nowMs),

@@ -13,10 +13,15 @@ it("each sweep runs, whatever became of the others; media, which may have most t
   const errors: unknown[] = [];
   const log = { info: () => {}, warn: () => {}, error: (_: string, fields: object) => errors.push(fields) };
   const oauth = { ...failing("oauth"), rotateKeys: failing("keys").sweep };
+  const events = {
+    ...failing("events"),
+    wakeSubscriptions: failing("subscriptions").sweep,
+    reseal: failing("seals").sweep,
+  };
   const outbox = { drain: failing("outbox").sweep };
-  const rooms = { events: failing("events"), media: failing("media"), audit: failing("audit"), oauth, outbox, log };
+  const rooms = { events, media: failing("media"), audit: failing("audit"), oauth, outbox, log };
   await runSchedule(rooms as unknown as Deps, 0);
-  expect(ran.toSorted()).toEqual(["audit", "events", "keys", "media", "oauth", "outbox"]);
+  expect(ran.toSorted()).toEqual(["audit", "events", "keys", "media", "oauth", "outbox", "seals", "subscriptions"]);
   expect(ran.at(-1)).toBe("media");
-  expect(errors).toHaveLength(6);
+  expect(errors).toHaveLength(8);
 });

@@ -114,6 +114,7 @@ export const clients = (deps: AdminDeps): Resource<Body> => {
     }),
     remove: async ({ clientId = "" }, nowMs) => ({
       users: deps.topicsOf((await ownerOf(db, clientId))?.name ?? "", NAMED_USERS),
+      before: deps.removeSubscriptionsStatement(clientId),
       delete: db.prepare(DELETE).bind(clientId),
       andThen: deps.voidStatement("client", clientId, nowMs, "if changed"),
     }),

@@ -1,0 +1,89 @@
+import type { CursorPart, Page, Paging } from "../http/paging.ts";
+import { invalidCursor } from "../http/paging.ts";
+import type { Problem } from "../http/errors.ts";
+import { err, ok, type Result } from "../platform/result.ts";
+import { positionOf } from "./event-id.ts";
+import type { Failure } from "./failure.ts";
+import type {
+  Attempt,
+  Delivery,
+  DeliveryPage,
+  DeliveryState,
+  RedeliverOutcome,
+  TestOutcome,
+} from "./push-subscription.ts";
+import type { FoundSubscription, SubscriptionPorts } from "./subscriptions.ts";
+import { pushOf } from "./topic.ts";
+
+/** A page of what became of each event, the latest first (contract 3.5). */
+export async function listDeliveries(
+  ports: SubscriptionPorts,
+  found: FoundSubscription,
+  state: DeliveryState | undefined,
+  paging: Paging,
+): Promise<Result<Page<Delivery>, Problem>> {
+  const after = paging.cursor === undefined ? undefined : placeOf(paging.cursor);
+  if (paging.cursor !== undefined && after === undefined) return err(invalidCursor());
+  const page: DeliveryPage = await objectOf(ports, found).deliveries(state, after, paging.skip, paging.pageSize);
+  return ok({ items: page.items, next: page.next === undefined ? undefined : [page.next] });
+}
+
+/** Delivers an event again, as if it had never been tried. */
+export async function redeliver(
+  ports: SubscriptionPorts,
+  found: FoundSubscription,
+  eventId: string,
+): Promise<Result<void, Failure>> {
+  // What is no event id was never delivered.
+  if (positionOf(eventId) === undefined) return err({ kind: "no_delivery" });
+  if (found.record.state === "disabled") return err({ kind: "subscription_disabled" });
+  const outcome: RedeliverOutcome = await objectOf(ports, found).redeliver(eventId);
+  switch (outcome) {
+    case "again":
+      return ok(undefined);
+    case "unknown":
+      return err({ kind: "no_delivery" });
+    case "expired":
+      return err({ kind: "event_expired" });
+  }
+}
+
+/** Sends an event of no topic to the endpoint, once, and tells what came of it. */
+export async function testSubscription(
+  ports: SubscriptionPorts,
+  found: FoundSubscription,
+): Promise<Result<Attempt, Failure>> {
+  const outcome: TestOutcome = await objectOf(ports, found).test();
+  switch (outcome.kind) {
+    case "tried":
+      return ok(outcome.attempt);
+    case "busy":
+      return err({ kind: "test_busy", retryAfterMs: outcome.retryAfterMs });
+    case "gone":
+      return err({ kind: "no_subscription" });
+  }
+}
+
+export const deliveryView = (delivery: Delivery) => ({
+  eventId: delivery.eventId,
+  state: delivery.state,
+  nextAttemptAt: delivery.nextAttemptAtMs ?? null,
+  attemptCount: delivery.attemptCount,
+  attempts: delivery.attempts.map(({ atMs, ...attempt }) => ({ at: atMs, ...resultOf(attempt) })),
+});
+
+export const testView = (attempt: Attempt) => ({ delivered: attempt.error === undefined, ...resultOf(attempt) });
+
+const resultOf = ({ durationMs, status, error }: Omit<Attempt, "atMs">) => ({
+  durationMs,
+  status: status ?? null,
+  error: error ?? null,
+});
+
+const objectOf = (ports: SubscriptionPorts, { topic, record }: FoundSubscription) =>
+  pushOf(ports.pushSubscriptions, topic, record.id);
+
+function placeOf(cursor: readonly CursorPart[]): number | undefined {
+  const [place] = cursor;
+  return cursor.length === 1 && typeof place === "number" && Number.isSafeInteger(place) ? place : undefined;
+}

@@ -1,0 +1,69 @@
+import { err, ok, type Result } from "../platform/result.ts";
+import { within } from "../platform/within.ts";
+import type { Failure } from "./failure.ts";
+import { SUBSCRIPTION } from "./limits.ts";
+import { changePassword } from "./push-credentials.ts";
+import type { PushRecord, PushStore } from "./store/push-store.ts";
+import { PASSWORD_PLACEHOLDER, type SubscriptionUpdate } from "./subscription-body.ts";
+import type { Beside, FoundSubscription, SubscriptionPorts } from "./subscriptions.ts";
+import { pushOf } from "./topic.ts";
+
+/**
+ * Changes endpoint, username and password of a subscription, and enables it; gives it as it is then.
+ *
+ * The write is conditional on the version that was read, so that a password that is left as it is is the one of the
+ * moment, and tried again when another change came first. The object is told, and waited for a little: when the answer is
+ * there, deliveries that begin go to the new endpoint. One that could not be told finds out by itself within seconds.
+ */
+export async function updateSubscription(
+  { push, pushSubscriptions }: SubscriptionPorts,
+  { topic, record: found }: FoundSubscription,
+  { pushConfig }: SubscriptionUpdate,
+  nowMs: number,
+  beside: Beside,
+): Promise<Result<PushRecord, Failure>> {
+  const { endpoint, basicAuth } = pushConfig;
+  const password = basicAuth.password === PASSWORD_PLACEHOLDER ? undefined : basicAuth.password;
+  let record: PushRecord | undefined = found;
+  for (let attempt = 0; attempt < SUBSCRIPTION.updateAttempts; attempt++) {
+    const sealed = await changePassword(push.sealer, record, password);
+    const change = { endpoint, username: basicAuth.username, ...sealed };
+    if (await push.store.update(record.id, record.version, change, nowMs)) {
+      await tell(pushOf(pushSubscriptions, topic, record.id).changed(), beside);
+      return ok({ ...record, ...change, state: "active", version: record.version + 1, updatedAtMs: nowMs });
+    }
+    record = await push.store.findById(record.id);
+    if (record === undefined) return err({ kind: "no_subscription" });
+  }
+  return err({ kind: "unavailable" });
+}
+
+/**
+ * Deletes a subscription: its record goes, which is the promise, then what the object has. When the answer is there no
+ * further delivery begins, unless the object could not be told: then it finds out by itself within seconds.
+ */
+export async function deleteSubscription(
+  { push, pushSubscriptions }: SubscriptionPorts,
+  { topic, record }: FoundSubscription,
+  beside: Beside,
+): Promise<Result<void, Failure>> {
+  if (!(await removeTwice(push.store, record.id))) return err({ kind: "no_subscription" });
+  await tell(pushOf(pushSubscriptions, topic, record.id).destroy(), beside);
+  return ok(undefined);
+}
+
+/** Gives whether it was there. After a lost answer nobody knows who removed it: then it was this call. */
+async function removeTwice(store: PushStore, id: string): Promise<boolean> {
+  try {
+    return await store.remove(id);
+  } catch {
+    await store.remove(id);
+    return true;
+  }
+}
+
+/** Waits for the object, but not long: what it is told goes on beside the answer. */
+async function tell(work: Promise<void>, beside: Beside): Promise<void> {
+  beside(work);
+  await within(SUBSCRIPTION.objectWaitMs, work).catch(() => undefined);
+}

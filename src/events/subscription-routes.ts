@@ -1,0 +1,169 @@
+import * as z from "zod/mini";
+import type { Principal } from "../http/auth.ts";
+import { invalid, type Problem } from "../http/errors.ts";
+import { pageLinks } from "../http/paging.ts";
+import { defineRoute, empty, json, jsonBody, type Answer, type Route } from "../http/route.ts";
+import { err, ok, type Result } from "../platform/result.ts";
+import { deliveryView, listDeliveries, redeliver, testSubscription, testView } from "./delivery-log.ts";
+import type { Failure } from "./failure.ts";
+import { DELIVERY_STATES } from "./push-subscription.ts";
+import { asConsumer, byTopic, topicParams, type EventsRoom } from "./room.ts";
+import { subscriptionBodies, subscriptionName, subscriptionView } from "./subscription-body.ts";
+import { deleteSubscription, updateSubscription } from "./subscription-changes.ts";
+import {
+  createSubscription,
+  findSubscription,
+  listSubscriptions,
+  statusOf,
+  type FoundSubscription,
+} from "./subscriptions.ts";
+
+const COLLECTION = "/topics/{topicOwnerClient}/{eventType}/subscriptions";
+const ONE = `${COLLECTION}/{name}`;
+
+const params = z.extend(topicParams, { name: subscriptionName });
+
+/** Push subscriptions of the calling client (specification; contract 3.5). */
+export const subscriptionRoutes = (room: EventsRoom): Route[] => {
+  const bodies = subscriptionBodies(room.push.allowLoopback);
+  return [
+    defineRoute({
+      method: "GET",
+      path: COLLECTION,
+      summary: "List the calling client's push subscriptions",
+      access: byTopic,
+      params: topicParams,
+      handle: (call) =>
+        asConsumer(room, call, async (topic) => {
+          const listed = await listSubscriptions(room, topic, call.principal, call.nowMs);
+          if (!listed.ok) return listed;
+          return ok(
+            json(
+              200,
+              listed.value.map(({ name }) => ({ name, href: below(call.url, name) })),
+            ),
+          );
+        }),
+    }),
+    defineRoute({
+      method: "POST",
+      path: COLLECTION,
+      summary: "Create a push subscription; the answer shows its signing secret once",
+      access: byTopic,
+      params: topicParams,
+      body: jsonBody(bodies.creation),
+      handle: (call) =>
+        asConsumer(room, call, async (topic) => {
+          const { principal, body, nowMs } = call;
+          const created = await createSubscription(room, topic, principal, body, nowMs, (work) => call.after(work));
+          if (!created.ok) return created;
+          const { record, signingSecret } = created.value;
+          const headers = { location: below(call.url, record.name), "cache-control": "no-store" };
+          return ok(json(201, { ...subscriptionView(record), signingSecret }, headers));
+        }),
+    }),
+    defineRoute({
+      method: "GET",
+      path: ONE,
+      summary: "A push subscription, and how far it is",
+      access: byTopic,
+      params,
+      handle: (call) =>
+        onSubscription(room, call, async (found) =>
+          ok(json(200, { ...subscriptionView(found.record), ...(await statusOf(room, found)) })),
+        ),
+    }),
+    defineRoute({
+      method: "PUT",
+      path: ONE,
+      summary: "Change endpoint, username and password of a push subscription, and enable it",
+      access: byTopic,
+      params,
+      body: jsonBody(bodies.update),
+      handle: (call) =>
+        onSubscription(room, call, async (found) => {
+          const { body, nowMs } = call;
+          if (body.name !== undefined && body.name !== found.record.name) return err(NAME_STAYS);
+          const updated = await updateSubscription(room, found, body, nowMs, (work) => call.after(work));
+          if (!updated.ok) return updated;
+          return ok(json(200, { ...subscriptionView(updated.value), ...(await statusOf(room, found)) }));
+        }),
+    }),
+    defineRoute({
+      method: "DELETE",
+      path: ONE,
+      summary: "Delete a push subscription",
+      access: byTopic,
+      params,
+      produces: "any",
+      handle: (call) =>
+        onSubscription(room, call, async (found) => {
+          const deleted = await deleteSubscription(room, found, (work) => call.after(work));
+          return deleted.ok ? ok(empty(204)) : deleted;
+        }),
+    }),
+    defineRoute({
+      method: "GET",
+      path: `${ONE}/deliveries`,
+      summary: "What became of each event, the latest first",
+      access: byTopic,
+      params,
+      query: z.object({ state: z.optional(z.enum(DELIVERY_STATES)) }),
+      paged: true,
+      handle: (call) =>
+        onSubscription(room, call, async (found) => {
+          const page = await listDeliveries(room, found, call.query.state, call.paging);
+          if (!page.ok) return page;
+          const link = pageLinks(call.url, call.paging, page.value);
+          return ok(json(200, page.value.items.map(deliveryView), { link }));
+        }),
+    }),
+    defineRoute({
+      method: "POST",
+      path: `${ONE}/deliveries/{eventId}/redeliver`,
+      summary: "Deliver an event again",
+      access: byTopic,
+      params: z.extend(params, { eventId: z.string() }),
+      produces: "any",
+      handle: (call) =>
+        onSubscription(room, call, async (found) => {
+          const again = await redeliver(room, found, call.params.eventId);
+          return again.ok ? ok(empty(202)) : again;
+        }),
+    }),
+    defineRoute({
+      method: "POST",
+      path: `${ONE}/test`,
+      summary: "Send a test event to the endpoint and tell what came of it",
+      access: byTopic,
+      params,
+      handle: (call) =>
+        onSubscription(room, call, async (found) => {
+          const tried = await testSubscription(room, found);
+          return tried.ok ? ok(json(200, testView(tried.value))) : tried;
+        }),
+    }),
+  ];
+};
+
+interface SubscriptionCall {
+  readonly principal: Principal;
+  readonly params: z.infer<typeof params>;
+  readonly nowMs: number;
+}
+
+/** Runs an operation on the caller's own subscription. */
+const onSubscription = (
+  room: EventsRoom,
+  call: SubscriptionCall,
+  run: (found: FoundSubscription) => Promise<Result<Answer, Failure | Problem>>,
+): Promise<Answer> =>
+  asConsumer(room, call, async (topic) => {
+    const found = await findSubscription(room, topic, call.principal, call.params.name, call.nowMs);
+    return found.ok ? run(found.value) : found;
+  });
+
+const NAME_STAYS = invalid("invalid_field", "name", "The name of a subscription cannot be changed.");
+
+/** `url` is the collection's own address. */
+const below = (url: URL, name: string): string => `${url.origin}${url.pathname}/${name}`;

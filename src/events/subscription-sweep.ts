@@ -1,0 +1,47 @@
+import { randomId } from "../platform/random.ts";
+import { within } from "../platform/within.ts";
+import { SUBSCRIPTION } from "./limits.ts";
+import { changePassword } from "./push-credentials.ts";
+import type { PushRecord } from "./store/push-store.ts";
+import type { SubscriptionPorts } from "./subscriptions.ts";
+import { pushOf, topicNamed } from "./topic.ts";
+
+/**
+ * Wakes some active subscriptions, others at each run: an object whose alarm was lost goes on, and one whose record went
+ * without its knowing removes itself.
+ */
+export async function wakeSubscriptions({ push, pushSubscriptions }: SubscriptionPorts): Promise<void> {
+  const from = randomId(push.random);
+  const records = [...(await push.store.activeAfter(from, SUBSCRIPTION.wokenASweep))];
+  // Once around: what lies close to the beginning would seldom be met otherwise.
+  const missing = SUBSCRIPTION.wokenASweep - records.length;
+  if (missing > 0) records.push(...(await push.store.activeAfter("", missing)).filter(({ id }) => id <= from));
+  const outcomes = await Promise.allSettled(
+    records.map((record) =>
+      within(SUBSCRIPTION.objectWaitMs, pushOf(pushSubscriptions, topicOf(record), record.id).wake()),
+    ),
+  );
+  const failed = outcomes.find((outcome) => outcome.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
+}
+
+/**
+ * Seals credentials that are under another key than the one that seals now anew. When it finds none any more, the other
+ * key may go. One that does not open is left, and does not keep the others from it.
+ */
+export async function resealSubscriptions({ push }: SubscriptionPorts): Promise<void> {
+  const { sealer, store, log } = push;
+  const records = await store.sealedOtherwise(sealer.keyId, SUBSCRIPTION.resealedASweep);
+  if (records.length === 0) return;
+  const outcomes = await Promise.allSettled(
+    records.map(async (record) => {
+      const { credentials, sealKey } = await changePassword(sealer, record);
+      await store.reseal(record, credentials, sealKey);
+    }),
+  );
+  const failed = outcomes.filter((outcome) => outcome.status === "rejected");
+  log.info("push credentials sealed anew", { count: records.length - failed.length, failed: failed.length });
+  if (failed[0] !== undefined) throw failed[0].reason;
+}
+
+const topicOf = ({ topic, incarnation }: PushRecord) => ({ ...topicNamed(topic), incarnation });
