@@ -7,12 +7,13 @@ import { chooseCores } from "../bench/lib/processor.ts";
 import { makeReport } from "../bench/lib/report.ts";
 import { renderMarkdown, renderText } from "../bench/lib/report-text.ts";
 import { runBench } from "../bench/lib/run.ts";
+import { eventsBench } from "../bench/events/bench.ts";
 import { oauthBench } from "../bench/oauth/bench.ts";
 import { ROOT } from "./lib/root.ts";
 import { paint } from "./lib/terminal.ts";
 import { failWith, UserError } from "./lib/user-error.ts";
 
-const BENCHES: Readonly<Record<string, Bench>> = { oauth: oauthBench };
+const BENCHES: Readonly<Record<string, Bench>> = { oauth: oauthBench, events: eventsBench };
 
 const HELP = `npm run bench -- <bench> [options]    what the platform costs, next to others, on this machine
 
@@ -20,10 +21,12 @@ ${Object.entries(BENCHES)
   .map(([name, { summary }]) => `  ${name.padEnd(16)}${summary}`)
   .join("\n")}
 
-  --only <ids>    some of the operations, separated by commas
+  --only <ids>    some of the operations and studies, separated by commas
+  --subjects <ids>    some of the servers
   --seconds <n>   of one measurement (default 3)
   --rounds <n>    each measures every subject once, in turn (default 5)
-  --connections <n>   (default 16)
+  --connections <n>   of an operation that does not say how many (default 16)
+  --events <n>    that a study stores at most (default 1000000)
   --json          prints the report as JSON
   --out <dir>     where <bench>.md and <bench>.json are written (default bench/out)
 
@@ -36,7 +39,9 @@ interface Arguments {
   readonly seconds: number;
   readonly rounds: number;
   readonly connections: number;
+  readonly events: number;
   readonly only: readonly string[] | undefined;
+  readonly subjects: readonly string[] | undefined;
   readonly json: boolean;
   readonly out: string;
 }
@@ -48,14 +53,31 @@ function readArguments(): Arguments | undefined {
   if (name === undefined || values.help) return undefined;
   const bench = Object.hasOwn(BENCHES, name) ? BENCHES[name] : undefined;
   if (bench === undefined) throw new UserError(`There is no bench ${name}.\n\n${HELP}`);
-  const only = values.only?.split(",");
-  const ids = bench.operations.map(({ id }) => id);
-  const unknown = only?.find((id) => !ids.includes(id));
-  if (unknown !== undefined) throw new UserError(`${name} has no operation ${unknown}; it has ${ids.join(", ")}.`);
+  const operations = [...bench.operations, ...(bench.studies ?? [])];
   const { json, out } = values;
-  const rounds = whole(values.rounds, "--rounds");
-  const connections = whole(values.connections, "--connections");
-  return { name, bench, only, json, out, rounds, connections, seconds: positive(values.seconds, "--seconds") };
+  return {
+    name,
+    bench,
+    json,
+    out,
+    only: some(values.only, operations, `${name} has no operation`),
+    subjects: some(values.subjects, bench.subjects, `${name} has no subject`),
+    rounds: whole(values.rounds, "--rounds"),
+    connections: whole(values.connections, "--connections"),
+    events: whole(values.events, "--events", MAX_EVENTS),
+    seconds: positive(values.seconds, "--seconds"),
+  };
+}
+
+const MAX_EVENTS = 10_000_000;
+
+/** The ids of a list; undefined when none are given. */
+function some(text: string | undefined, of: readonly { readonly id: string }[], without: string): string[] | undefined {
+  const given = text?.split(",");
+  const ids = of.map(({ id }) => id);
+  const unknown = given?.find((id) => !ids.includes(id));
+  if (unknown !== undefined) throw new UserError(`${without} ${unknown}; it has ${ids.join(", ")}.`);
+  return given;
 }
 
 function parseOptions() {
@@ -64,9 +86,11 @@ function parseOptions() {
       allowPositionals: true,
       options: {
         only: { type: "string" },
+        subjects: { type: "string" },
         seconds: { type: "string", default: "3" },
         rounds: { type: "string", default: "5" },
         connections: { type: "string", default: "16" },
+        events: { type: "string", default: "1000000" },
         out: { type: "string", default: join(ROOT, "bench", "out") },
         json: { type: "boolean", default: false },
         help: { type: "boolean", default: false },
@@ -77,14 +101,14 @@ function parseOptions() {
   }
 }
 
-function positive(text: string, option: string): number {
+function positive(text: string, option: string, max = 3_600): number {
   const value = Number(text);
-  if (!(value > 0 && value <= 3_600)) throw new UserError(`${option} must be a number above 0, not ${text}`);
+  if (!(value > 0 && value <= max)) throw new UserError(`${option} must be above 0 and at most ${max}, not ${text}`);
   return value;
 }
 
-function whole(text: string, option: string): number {
-  const value = positive(text, option);
+function whole(text: string, option: string, max?: number): number {
+  const value = positive(text, option, max);
   if (!Number.isInteger(value)) throw new UserError(`${option} must be a whole number, not ${text}`);
   return value;
 }
@@ -101,9 +125,9 @@ async function main(): Promise<void> {
 
   const cores = chooseCores();
   const machine = describeMachine(cores);
-  const samples = await runBench(bench, { ...given, cores, stopping: stopping.signal, progress });
+  const outcome = await runBench(bench, { ...given, cores, stopping: stopping.signal, progress });
   progress("");
-  const report = makeReport(name, bench, machine, given, samples);
+  const report = makeReport(name, bench, machine, given, outcome);
   mkdirSync(out, { recursive: true });
   writeFileSync(join(out, `${name}.md`), renderMarkdown(report, bench));
   writeFileSync(join(out, `${name}.json`), `${JSON.stringify(report, null, 2)}\n`);

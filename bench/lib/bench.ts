@@ -1,5 +1,6 @@
-import type { Exchange } from "./exchange.ts";
+import type { Work } from "./load.ts";
 import type { Server } from "./server.ts";
+import type { Study } from "./study.ts";
 
 /**
  * What a bench compares: subjects (servers) at operations (requests). A bench is data; `run.ts` measures it, `report.ts`
@@ -10,6 +11,9 @@ export interface Bench {
   readonly subjects: readonly Subject[];
   readonly operations: readonly Operation[];
   readonly ratios: readonly Ratio[];
+  readonly levels?: readonly Level[];
+  /** What is no comparison; measured last. */
+  readonly studies?: readonly Study[];
   /** What a reader of the numbers has to know. */
   readonly notes: readonly string[];
 }
@@ -17,6 +21,10 @@ export interface Bench {
 export interface Operation {
   readonly id: string;
   readonly label: string;
+  /** Clients that do it at the same time; as many as the run is asked for where absent. */
+  readonly clients?: number;
+  /** What one request moves, where that is more than the request. */
+  readonly events?: number;
 }
 
 export interface Subject {
@@ -28,7 +36,13 @@ export interface Subject {
    * Makes what the requests need. Returns a maker for each operation that this subject takes part in, by operation id;
    * it is called again before each measurement, since tokens expire and caches forget.
    */
-  setUp(server: Server): Promise<Readonly<Record<string, () => Promise<Exchange>>>>;
+  setUp(server: Server, options: SetUpOptions): Promise<Readonly<Record<string, () => Promise<Work>>>>;
+}
+
+export interface SetUpOptions {
+  /** At most so many are to be stored beforehand (`--events`). */
+  readonly events: number;
+  readonly stopping: AbortSignal;
 }
 
 /** A program that serves. */
@@ -37,6 +51,10 @@ export interface ServerModule {
   /** Relative to the checkout; it calls `offer` (offer.ts). */
   readonly module: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Where its state lies: in memory unless told (state-dir.ts). */
+  readonly stateOn?: "memory" | "disk";
+  /** Why this machine cannot run it; undefined when it can. Its subjects are left out then. */
+  absent?(): string | undefined;
 }
 
 /** One subject against another at one operation. */
@@ -49,3 +67,10 @@ export interface Ratio {
 }
 
 export type Measure = "requestsPerSec" | "requestsPerCpuSec";
+
+/** What is asked of one subject by itself. */
+export interface Level {
+  readonly operation: string;
+  readonly subject: string;
+  readonly eventsPerSecAtLeast: number;
+}

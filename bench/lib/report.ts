@@ -1,7 +1,7 @@
-import type { Bench, Measure, Ratio } from "./bench.ts";
+import type { Bench, Level, Measure, Ratio } from "./bench.ts";
 import type { Machine } from "./machine.ts";
-import type { Sample } from "./run.ts";
-import { figure, type Figure } from "./statistics.ts";
+import type { Outcome, RunOptions, Sample } from "./run.ts";
+import { figure, times, type Figure } from "./statistics.ts";
 
 /** A bench's outcome, over its rounds. `--json` prints it as it is. */
 export interface Report {
@@ -10,13 +10,18 @@ export interface Report {
   readonly seconds: number;
   readonly rounds: number;
   readonly connections: number;
+  readonly fileSystems: Outcome["fileSystems"];
   readonly results: readonly Result[];
   readonly ratios: readonly RatioResult[];
+  readonly levels: readonly LevelResult[];
+  readonly findings: Outcome["findings"];
+  readonly leftOut: readonly string[];
 }
 
 export interface Result {
   readonly operation: string;
   readonly subject: string;
+  readonly clients: number;
   readonly requests: number;
   readonly requestsPerSec: Figure;
   readonly p50Ms: Figure;
@@ -37,12 +42,17 @@ export interface RatioResult {
   readonly mark: { readonly measure: Measure; readonly atLeast: number; readonly reached: boolean } | undefined;
 }
 
+export interface LevelResult extends Level {
+  readonly eventsPerSec: Figure;
+  readonly reached: boolean;
+}
+
 export function makeReport(
   name: string,
   bench: Bench,
   machine: Machine,
-  { seconds, rounds, connections }: { seconds: number; rounds: number; connections: number },
-  samples: readonly Sample[],
+  { seconds, rounds, connections }: Pick<RunOptions, "seconds" | "rounds" | "connections">,
+  { samples, findings, leftOut, fileSystems }: Outcome,
 ): Report {
   const results = bench.operations.flatMap((operation) =>
     bench.subjects.flatMap((subject) => {
@@ -51,19 +61,22 @@ export function makeReport(
     }),
   );
   const ratios = bench.ratios.flatMap((ratio) => compareRounds(ratio, samples) ?? []);
-  return { bench: name, machine, seconds, rounds, connections, results, ratios };
+  const levels = (bench.levels ?? []).flatMap((level) => measureLevel(level, bench, results) ?? []);
+  const how = { bench: name, machine, seconds, rounds, connections, fileSystems };
+  return { ...how, results, ratios, levels, findings, leftOut };
 }
 
 const samplesOf = (samples: readonly Sample[], operation: string, subject: string): Sample[] =>
   samples.filter((sample) => sample.operation === operation && sample.subject === subject);
 
 function summarize(samples: readonly Sample[]): Result {
-  const [{ operation, subject }] = samples as [Sample];
+  const [{ operation, subject, clients }] = samples as [Sample];
   const of = (pick: (sample: Sample) => number | undefined) => figure(samples.map(pick));
   const requestsPerCpuSec = of((sample) => sample.requestsPerCpuSec);
   return {
     operation,
     subject,
+    clients,
     requests: samples.reduce((sum, sample) => sum + sample.requests, 0),
     requestsPerSec: of((sample) => sample.requestsPerSec)!,
     p50Ms: of((sample) => sample.p50Ms)!,
@@ -100,3 +113,15 @@ function compareRounds({ operation, of, to, mark }: Ratio, samples: readonly Sam
     mark: mark === undefined || value === undefined ? undefined : { ...mark, reached: value.median >= mark.atLeast },
   };
 }
+
+function measureLevel(level: Level, bench: Bench, results: readonly Result[]): LevelResult | undefined {
+  const { operation, subject, eventsPerSecAtLeast } = level;
+  const result = results.find((one) => one.operation === operation && one.subject === subject);
+  if (result === undefined) return undefined;
+  const eventsPerSec = times(result.requestsPerSec, eventsOf(operation, bench));
+  return { ...level, eventsPerSec, reached: eventsPerSec.median >= eventsPerSecAtLeast };
+}
+
+/** Events that one request of an operation moves. */
+export const eventsOf = (operation: string, bench: Bench): number =>
+  bench.operations.find(({ id }) => id === operation)?.events ?? 1;

@@ -1,20 +1,24 @@
-import { mkdtempSync, rmSync, statfsSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Bench, Operation, ServerModule, Subject } from "./bench.ts";
-import type { Exchange } from "./exchange.ts";
-import { BrokenAnswer, load } from "./load.ts";
+import { BrokenAnswer } from "./broken-answer.ts";
+import { load, type Work } from "./load.ts";
 import { bindTo, processorMs, type Cores } from "./processor.ts";
 import { startServer, type Server } from "./server.ts";
+import { makeStateDirs, type FileSystems } from "./state-dir.ts";
 import { percentile } from "./statistics.ts";
+import type { Finding, Study } from "./study.ts";
 
 export interface RunOptions {
   /** Of one measurement. */
   readonly seconds: number;
   readonly rounds: number;
+  /** Clients of an operation that does not say. */
   readonly connections: number;
-  /** Operation ids; undefined: all. */
+  /** Ids of operations and studies; undefined: all. */
   readonly only: readonly string[] | undefined;
+  /** Subject ids; undefined: all. */
+  readonly subjects: readonly string[] | undefined;
+  /** Events that a study stores at most. */
+  readonly events: number;
   readonly cores: Cores | undefined;
   readonly stopping: AbortSignal;
   /** Told what is being done. */
@@ -25,6 +29,7 @@ export interface RunOptions {
 export interface Sample {
   readonly operation: string;
   readonly subject: string;
+  readonly clients: number;
   readonly round: number;
   readonly requests: number;
   readonly requestsPerSec: number;
@@ -37,41 +42,66 @@ export interface Sample {
   readonly generatorBusy: number;
 }
 
+export interface Outcome {
+  readonly samples: readonly Sample[];
+  readonly findings: readonly (Finding & Pick<Study, "id" | "label">)[];
+  /** Which subjects took no part, and why. */
+  readonly leftOut: readonly string[];
+  readonly fileSystems: FileSystems;
+}
+
 interface Contestant {
   readonly subject: Subject;
   readonly server: Server;
-  readonly exchanges: Readonly<Record<string, () => Promise<Exchange>>>;
+  readonly works: Readonly<Record<string, () => Promise<Work>>>;
 }
 
 /** Before a subject's first measurement of an operation, and before each: code that runs often is compiled by then. */
 const WARM_UP = { firstShare: 0.5, firstMaxMs: 2_000, eachShare: 0.1, eachMaxMs: 300 } as const;
-const MEMORY_DIR_BYTES = 2 ** 30;
 
 /**
  * Starts every server, then takes the operations one by one: rounds of one measurement a subject, in turn and every
  * second round backwards, so that whatever slows the machine for a while slows all of them. The servers end with it.
  */
-export async function runBench(bench: Bench, options: RunOptions): Promise<Sample[]> {
+export async function runBench(bench: Bench, options: RunOptions): Promise<Outcome> {
   const { cores, only, stopping, progress } = options;
-  const scratchDir = mkdtempSync(join(memoryDir(), "plinth-bench-"));
-  const contestants: Contestant[] = [];
+  const dirs = makeStateDirs();
   const servers = new Map<ServerModule, Server>();
+  const serverOf = async (module: ServerModule): Promise<Server> => {
+    const server = servers.get(module) ?? (await startServer(module, dirs.of(module), cores?.servers, stopping));
+    servers.set(module, server);
+    return server;
+  };
+  const isAsked = ({ id }: { readonly id: string }): boolean => only?.includes(id) !== false;
   if (cores !== undefined) bindTo(cores.generator);
   try {
-    for (const subject of bench.subjects) {
+    const operations = bench.operations.filter(isAsked);
+    const contestants: Contestant[] = [];
+    const leftOut: string[] = [];
+    for (const subject of operations.length === 0 ? [] : bench.subjects) {
+      if (options.subjects?.includes(subject.id) === false) continue;
+      const why = subject.server.absent?.();
+      if (why !== undefined) {
+        leftOut.push(`${subject.label} is left out: ${why}.`);
+        continue;
+      }
       progress(`setting up ${subject.label}`);
-      const server =
-        servers.get(subject.server) ?? (await startServer(subject.server, scratchDir, cores?.servers, stopping));
-      servers.set(subject.server, server);
-      contestants.push({ subject, server, exchanges: await subject.setUp(server) });
+      const server = await serverOf(subject.server);
+      contestants.push({ subject, server, works: await subject.setUp(server, options) });
     }
     const samples: Sample[] = [];
-    for (const operation of bench.operations)
-      if (only?.includes(operation.id) !== false) samples.push(...(await compare(operation, contestants, options)));
-    return samples;
+    for (const operation of operations) samples.push(...(await compare(operation, contestants, options)));
+    const findings: Outcome["findings"][number][] = [];
+    for (const study of bench.studies?.filter(isAsked) ?? []) {
+      const { id, label } = study;
+      const context = { ...options, serverOf, maxEvents: options.events };
+      const finding = await orBroken(label, stopping, () => study.run(context));
+      findings.push({ id, label, ...finding });
+    }
+    return { samples, findings, leftOut, fileSystems: dirs.fileSystems };
   } finally {
     await Promise.all(Array.from(servers.values(), (server) => server.stop()));
-    rmSync(scratchDir, { recursive: true, force: true });
+    dirs.remove();
   }
 }
 
@@ -80,7 +110,7 @@ async function compare(
   contestants: readonly Contestant[],
   options: RunOptions,
 ): Promise<Sample[]> {
-  const taking = contestants.filter(({ exchanges }) => exchanges[operation.id] !== undefined);
+  const taking = contestants.filter(({ works }) => works[operation.id] !== undefined);
   const { rounds, seconds, progress } = options;
   const samples: Sample[] = [];
   for (const one of taking) {
@@ -98,44 +128,43 @@ async function compare(
 }
 
 async function measure(one: Contestant, operation: Operation, options: RunOptions): Promise<Omit<Sample, "round">> {
-  const { pid } = one.server;
-  const generatorBefore = process.cpuUsage();
-  const before = processorMs(pid);
-  const { requests, elapsedMs, latenciesMs } = await send(one, operation, options.seconds * 1_000, options);
-  const after = processorMs(pid);
-  const generator = process.cpuUsage(generatorBefore);
-  const serverMs = before === undefined || after === undefined ? undefined : after - before;
+  const { answered, serverMs, generatorMs } = await send(one, operation, options.seconds * 1_000, options);
+  const { requests, elapsedMs, latenciesMs } = answered;
   return {
     operation: operation.id,
     subject: one.subject.id,
+    clients: operation.clients ?? options.connections,
     requests,
     requestsPerSec: (requests * 1_000) / elapsedMs,
     p50Ms: percentile(latenciesMs, 0.5),
     p99Ms: percentile(latenciesMs, 0.99),
     requestsPerCpuSec: serverMs === undefined || serverMs === 0 ? undefined : (requests * 1_000) / serverMs,
     serverBusy: serverMs === undefined ? undefined : serverMs / elapsedMs,
-    generatorBusy: (generator.user + generator.system) / 1_000 / elapsedMs,
+    generatorBusy: generatorMs / elapsedMs,
   };
 }
 
-async function send(one: Contestant, operation: Operation, durationMs: number, options: RunOptions) {
-  const { host, port } = one.server;
-  const { connections, stopping } = options;
+/** What a server answered in a time, and the processor time that it and the load generator spent on that. */
+function send(one: Contestant, operation: Operation, durationMs: number, { connections, stopping }: RunOptions) {
+  return orBroken(`${operation.label}, ${one.subject.label}`, stopping, async () => {
+    const work = await one.works[operation.id]!();
+    const generatorBefore = process.cpuUsage();
+    const before = processorMs(one.server.pid);
+    const answered = await load(work, { clients: operation.clients ?? connections, durationMs, stopping });
+    const after = processorMs(one.server.pid);
+    const generator = process.cpuUsage(generatorBefore);
+    const serverMs = before === undefined || after === undefined ? undefined : after - before;
+    return { answered, serverMs, generatorMs: (generator.user + generator.system) / 1_000 };
+  });
+}
+
+/** A fault says where it came up; one that came of stopping is none. */
+async function orBroken<T>(where: string, stopping: AbortSignal, run: () => Promise<T>): Promise<T> {
   try {
-    const exchange = await one.exchanges[operation.id]!();
-    return await load(exchange, { host, port, durationMs, connections, stopping });
+    return await run();
   } catch (error) {
     stopping.throwIfAborted();
     const message = error instanceof Error ? error.message : String(error);
-    throw new BrokenAnswer(`${operation.label}, ${one.subject.label}: ${message}`, { cause: error });
+    throw new BrokenAnswer(`${where}: ${message}`, { cause: error });
   }
-}
-
-/** State lies in memory where it can: a bench of tokens is no bench of a disk. */
-function memoryDir(): string {
-  try {
-    const { bavail, bsize } = statfsSync("/dev/shm");
-    if (bavail * bsize >= MEMORY_DIR_BYTES) return "/dev/shm";
-  } catch {}
-  return tmpdir();
 }

@@ -1,6 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "../../scripts/lib/free-port.ts";
@@ -26,14 +25,12 @@ const STOP_MS = 3_000;
 
 export async function startServer(
   { id, module, env }: ServerModule,
-  scratchDir: string,
+  stateDir: string,
   core: number | undefined,
   stopping: AbortSignal,
 ): Promise<Server> {
   stopping.throwIfAborted();
   const port = await freePort(HOST);
-  const stateDir = join(scratchDir, id);
-  mkdirSync(stateDir);
   const place = { BENCH_HOST: HOST, BENCH_PORT: String(port), BENCH_STATE_DIR: stateDir };
   const node = [process.execPath, ...process.execArgv, join(ROOT, module)];
   const [command = "", ...args] = core === undefined ? node : ["taskset", "--cpu-list", String(core), ...node];

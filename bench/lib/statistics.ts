@@ -19,3 +19,9 @@ export function figure(values: readonly (number | undefined)[]): Figure | undefi
 /** The nearest-rank percentile of sorted values. */
 export const percentile = (sorted: Float64Array, share: number): number =>
   sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
+
+export const times = ({ median, min, max }: Figure, factor: number): Figure => ({
+  median: median * factor,
+  min: min * factor,
+  max: max * factor,
+});

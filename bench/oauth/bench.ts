@@ -1,5 +1,6 @@
 import type { Bench, ServerModule } from "../lib/bench.ts";
-import { ask, basic, exchange, type Exchange, type ExchangeInit } from "../lib/exchange.ts";
+import { ask, basic, exchange, repeated, type ExchangeInit } from "../lib/exchange.ts";
+import type { Work } from "../lib/load.ts";
 import { signInAsOperator } from "../lib/operator.ts";
 import type { Server } from "../lib/server.ts";
 
@@ -48,9 +49,9 @@ export const oauthBench: Bench = {
 };
 
 type Request = Omit<ExchangeInit, "host">;
-type Exchanges = Readonly<Record<string, () => Promise<Exchange>>>;
+type Works = Readonly<Record<string, () => Promise<Work>>>;
 
-async function setUpPlinth(server: Server): Promise<Exchanges> {
+async function setUpPlinth(server: Server): Promise<Works> {
   const { platform, put } = await signInAsOperator(server);
   const prefix = `${server.facts.pathPrefix as string}/oauth2/v1`;
   const scopes = ["pubsub_publish", "pubsub.topic=*", "media_view", "media_manage", "media_admin"];
@@ -85,24 +86,24 @@ async function setUpPlinth(server: Server): Promise<Exchanges> {
   };
 }
 
-async function setUpBare(server: Server): Promise<Exchanges> {
+async function setUpBare(server: Server): Promise<Works> {
   return { tokens: fixed(server, bareTokens), ...bareQuestions(server, "") };
 }
 
 /** The same signing on both sides: what is left is what the platform does besides. */
-async function setUpBareWithOwnSigning(server: Server): Promise<Exchanges> {
+async function setUpBareWithOwnSigning(server: Server): Promise<Works> {
   return { tokens: fixed(server, tokenRequest("/own/token", bareAuthorization)) };
 }
 
 /** Who answers about a token has to ask whether it was revoked: the platform asks D1 every time. */
-async function setUpBareWithD1(server: Server): Promise<Exchanges> {
+async function setUpBareWithD1(server: Server): Promise<Works> {
   return bareQuestions(server, "/d1");
 }
 
 const bareAuthorization = basic("bench.client", "a-secret-that-nobody-checks-of-43-characters");
 const bareTokens = tokenRequest("/token", bareAuthorization);
 
-const bareQuestions = (server: Server, prefix: string): Exchanges => ({
+const bareQuestions = (server: Server, prefix: string): Works => ({
   tokeninfo: onToken(server, bareTokens, (token) => tokenInfoRequest(`${prefix}/tokeninfo`, token)),
   introspection: onToken(server, bareTokens, (token) =>
     introspectionRequest(`${prefix}/introspect`, bareAuthorization, token),
@@ -110,7 +111,7 @@ const bareQuestions = (server: Server, prefix: string): Exchanges => ({
   userinfo: onToken(server, bareTokens, (token) => userInfoRequest(`${prefix}/userinfo`, token, "bench.client")),
 });
 
-async function setUpOpaque(server: Server): Promise<Exchanges> {
+async function setUpOpaque(server: Server): Promise<Works> {
   const { clientId, clientSecret, scope, email } = server.facts;
   const authorization = basic(clientId, clientSecret);
   const tokens = tokenRequest("/token", authorization, { scope });
@@ -124,7 +125,7 @@ async function setUpOpaque(server: Server): Promise<Exchanges> {
   };
 }
 
-async function setUpJwt(server: Server): Promise<Exchanges> {
+async function setUpJwt(server: Server): Promise<Works> {
   const { clientId, clientSecret, scope, resource } = server.facts;
   return { tokens: fixed(server, tokenRequest("/token", basic(clientId, clientSecret), { scope, resource })) };
 }
@@ -161,14 +162,13 @@ const userInfoRequest = (path: string, token: string, sub: string): Request => (
   holds: (body) => body.sub === sub,
 });
 
-const fixed = (server: Server, request: Request) => async (): Promise<Exchange> =>
-  exchange({ ...request, host: hostOf(server) });
+const fixed = (server: Server, request: Request) => async (): Promise<Work> =>
+  repeated(exchange({ ...request, host: hostOf(server) }), server);
 
 /** A request about a token that is fetched just before. */
-const onToken =
-  (server: Server, tokens: Request, request: (token: string) => Request) => async (): Promise<Exchange> => {
-    const { access_token: token } = await ask(server.origin, tokens);
-    return exchange({ ...request(token), host: hostOf(server) });
-  };
+const onToken = (server: Server, tokens: Request, request: (token: string) => Request) => async (): Promise<Work> => {
+  const { access_token: token } = await ask(server.origin, tokens);
+  return fixed(server, request(token))();
+};
 
 const hostOf = ({ host, port }: Server): string => `${host}:${port}`;

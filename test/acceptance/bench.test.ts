@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { exchange } from "../../bench/lib/exchange.ts";
+import { exchange, repeated } from "../../bench/lib/exchange.ts";
 import { load, type Answered } from "../../bench/lib/load.ts";
 import type { Report } from "../../bench/lib/report.ts";
 import { oauthBench } from "../../bench/oauth/bench.ts";
@@ -37,7 +37,7 @@ describe("the load generator", () => {
     const asked = exchange({ method: "GET", path: "/", host: "x", holds: (body) => body.right === "é".repeat(9_000) });
     const stopping = new AbortController().signal;
     try {
-      return await load(asked, { host: "127.0.0.1", port, connections: 3, durationMs: 50, stopping });
+      return await load(repeated(asked, { host: "127.0.0.1", port }), { clients: 3, durationMs: 50, stopping });
     } finally {
       server.closeAllConnections();
       server.close();

@@ -1,0 +1,38 @@
+import type { Bench } from "../lib/bench.ts";
+import { BARE, BARE_IN_MEMORY, setUpBare } from "./bare.ts";
+import { BATCH, CLIENTS, operationId, SIZES } from "./payload.ts";
+import { PLINTH, PLINTH_IN_MEMORY, setUpPlinth } from "./plinth.ts";
+
+const KINDS = [
+  ["publish", "publish"],
+  ["read", "read and commit"],
+] as const;
+const operations = KINDS.flatMap(([kind, verb]) =>
+  SIZES.flatMap((events) =>
+    CLIENTS.map((clients) => ({
+      id: operationId(kind, events, clients),
+      label: `${verb} ${events}, ${clients} client${clients === 1 ? "" : "s"}`,
+      clients,
+      events,
+    })),
+  ),
+);
+
+export const eventsBench: Bench = {
+  summary: "publishing, reading and committing; against a bare Worker, Redis Streams and NATS JetStream",
+  notes: [],
+  operations,
+  subjects: [
+    { id: "plinth", label: "Plinth", server: PLINTH, setUp: setUpPlinth },
+    { id: "bare", label: "bare Worker", server: BARE, setUp: setUpBare("") },
+    { id: "bare-one", label: "bare Worker, one object", server: BARE, setUp: setUpBare("/one") },
+    { id: "plinth-memory", label: "Plinth, state in memory", server: PLINTH_IN_MEMORY, setUp: setUpPlinth },
+    { id: "bare-memory", label: "bare Worker, state in memory", server: BARE_IN_MEMORY, setUp: setUpBare("") },
+  ],
+  ratios: operations.flatMap(({ id: operation }) => [
+    { operation, of: "plinth", to: "bare", mark: { measure: "requestsPerSec" as const, atLeast: 0.7 } },
+    { operation, of: "plinth", to: "bare-one" },
+    { operation, of: "plinth-memory", to: "bare-memory" },
+  ]),
+  levels: [{ operation: operationId("publish", BATCH, 16), subject: "plinth", eventsPerSecAtLeast: 50_000 }],
+};

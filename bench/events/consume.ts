@@ -1,0 +1,85 @@
+import { BrokenAnswer } from "../lib/broken-answer.ts";
+import { Connection, type Answer } from "../lib/connection.ts";
+import { broken, expectStatus, requestBytes } from "../lib/exchange.ts";
+import type { Client, Work } from "../lib/load.ts";
+
+/** Reading under a lock and committing, over HTTP. */
+export interface Reader {
+  readonly host: string;
+  readonly port: number;
+  /** Paths of the three operations. */
+  readonly paths: { readonly read: string; readonly commit: string; readonly seek: string };
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Reads batches and commits each; at the end of the log it begins again. Each client is a reader of its own. */
+export const consuming = (readers: readonly Reader[], numEvents: number): Work => ({
+  connect: (client) => HttpConsumer.open(readers[client]!, numEvents),
+});
+
+/** Of how many batches one is parsed; of the others only the status and the token are read. */
+const PARSE_EVERY = 64;
+
+export class HttpConsumer implements Client {
+  readonly #connection: Connection;
+  readonly #numEvents: number;
+  readonly #read: Buffer;
+  readonly #rewind: Buffer;
+  readonly #commitHead: string;
+  #batches = 0;
+
+  private constructor(connection: Connection, { host, port, paths, headers }: Reader, numEvents: number) {
+    this.#connection = connection;
+    this.#numEvents = numEvents;
+    const post = (path: string, json: unknown): Buffer =>
+      requestBytes({ method: "POST", path, host: `${host}:${port}`, headers, json });
+    this.#read = post(paths.read, { numEvents });
+    this.#rewind = post(paths.seek, { to: "oldest" });
+    const [head = ""] = post(paths.commit, {}).toString().split("content-length: ");
+    this.#commitHead = `${head}content-length: `;
+  }
+
+  static async open(reader: Reader, numEvents: number): Promise<HttpConsumer> {
+    return new HttpConsumer(await Connection.open(reader), reader, numEvents);
+  }
+
+  async step(): Promise<void> {
+    let token = await this.read();
+    if (token === undefined) {
+      this.#expect(200, await this.#connection.ask(this.#rewind));
+      token = await this.read();
+    }
+    if (token === undefined) throw new BrokenAnswer("there is nothing to read");
+    await this.commit(token);
+  }
+
+  /** The token of the next batch; undefined at the end of the log. */
+  async read(): Promise<string | undefined> {
+    const answer = await this.#connection.ask(this.#read);
+    if (answer.status === 204) return undefined;
+    this.#expect(200, answer);
+    const body = answer.body();
+    if (this.#batches++ % PARSE_EVERY === 0) {
+      const { events } = JSON.parse(body) as { events: unknown[] };
+      if (events.length > this.#numEvents || events.length === 0) throw broken(`${events.length} events`, answer);
+    }
+    return body.slice(body.lastIndexOf(TOKEN) + TOKEN.length, -2);
+  }
+
+  async commit(token: string): Promise<void> {
+    const body = `{"token":"${token}"}`;
+    const request = `${this.#commitHead}${body.length}\r\n\r\n${body}`;
+    this.#expect(200, await this.#connection.ask(Buffer.from(request)));
+  }
+
+  #expect(status: number, answer: Answer): void {
+    const wrong = expectStatus(answer, status);
+    if (wrong !== undefined) throw broken(wrong, answer);
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+}
+
+const TOKEN = '"token":"';
