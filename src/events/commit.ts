@@ -1,12 +1,13 @@
 import * as z from "zod/mini";
 import type { Principal } from "../http/auth.ts";
 import { err, ok, type Result } from "../platform/result.ts";
+import { askLog } from "./ask-log.ts";
 import { positionOf } from "./event-id.ts";
 import type { Failure } from "./failure.ts";
 import { ttlMs, type ConsumePorts } from "./read.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
 import type { LockOutcome } from "./topic-consumer.ts";
-import { consumerOf, type TopicId } from "./topic.ts";
+import { consumerOf, type Topic, type TopicId } from "./topic.ts";
 
 const token = z.string().check(z.minLength(1));
 
@@ -46,9 +47,22 @@ export async function release(
 ): Done {
   const { commitThrough } = body;
   const through = commitThrough === undefined ? undefined : positionOf(commitThrough);
+  if (commitThrough === undefined)
+    return onLock(ports, id, principal, nowMs, (consumer) => consumer.release(body.token, undefined));
   // What is no event id is in no batch either.
-  if (commitThrough !== undefined && through === undefined) return err({ kind: "not_in_batch" });
-  return onLock(ports, id, principal, nowMs, (consumer) => consumer.release(body.token, through));
+  if (through === undefined) return err({ kind: "not_in_batch" });
+  return onLock(ports, id, principal, nowMs, async (consumer, topic) => {
+    // A lock knows positions alone. That this very event has this one, and not one of another topic, its log says.
+    const time =
+      through.shard < topic.shards
+        ? await askLog(ports.logs, topic, through.shard, async (log): Promise<number | "unknown" | "gone"> =>
+            log.timeOf(through.seq, commitThrough),
+          )
+        : "unknown";
+    if (time === undefined) return { kind: "failed" };
+    if (time === "gone") return undefined;
+    return time === "unknown" ? { kind: "not_in_batch" } : consumer.release(body.token, through);
+  });
 }
 
 async function onLock(
@@ -56,11 +70,19 @@ async function onLock(
   id: TopicId,
   principal: Principal,
   nowMs: number,
-  run: (consumer: DurableObjectStub<TopicConsumer>) => Promise<LockOutcome>,
+  run: (
+    consumer: DurableObjectStub<TopicConsumer>,
+    topic: Topic,
+  ) => Promise<LockOutcome | { readonly kind: "failed" } | undefined>,
 ): Done {
-  const outcome = await ports.directory.onActive(id, nowMs, (topic) =>
-    run(consumerOf(ports.consumers, topic, principal.clientId)),
-  );
+  const ask = () =>
+    ports.directory.onActive(id, nowMs, (topic) => run(consumerOf(ports.consumers, topic, principal.clientId), topic));
+  let outcome = await ask();
+  if (outcome?.kind === "never_read") {
+    // Nor does it know whether the topic was deleted, and created again since this isolate last looked.
+    ports.directory.forget(id);
+    outcome = await ask();
+  }
   switch (outcome?.kind) {
     case undefined:
       return err({ kind: "no_topic" });
@@ -68,7 +90,11 @@ async function onLock(
       return ok(undefined);
     case "not_locked":
       return err({ kind: "topic_not_locked", why: outcome.why });
+    case "never_read":
+      return err({ kind: "topic_not_locked", why: "unknown_token" });
     case "not_in_batch":
       return err({ kind: "not_in_batch" });
+    case "failed":
+      return err({ kind: "unavailable" });
   }
 }

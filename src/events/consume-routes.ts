@@ -22,7 +22,8 @@ export const consumeRoutes = (room: EventsRoom): Route[] => [
     body: optionalJsonBody(readBody),
     handle: (call) =>
       asConsumer(room, call, async (topic) => {
-        const answer = await read(room, topic, call.principal, call.body ?? {}, call.nowMs);
+        const key = call.request.headers.get("idempotency-key");
+        const answer = await read(room, topic, call.principal, call.body ?? {}, key, call.nowMs);
         return answer.ok ? ok(readResponse(answer.value, call.url, room.names)) : answer;
       }),
   }),
@@ -73,11 +74,14 @@ function change<B>(
 
 /** The events are JSON already: they are put together as text, not parsed. */
 function readResponse(answer: ReadAnswer, url: URL, names: Names): Response {
-  if (answer.kind === "empty")
-    return empty(204, answer.more ? { link: `<${url.origin}${url.pathname}>; rel="more"` } : {});
-  const token = answer.token === undefined ? "" : `,"token":${JSON.stringify(answer.token)}`;
-  const headers: Record<string, string> = { [names.header("delivery-attempt")]: String(answer.attempt) };
+  const headers: Record<string, string> = {};
   if (answer.lost > 0) headers[names.header("events-lost")] = String(answer.lost);
+  if (answer.kind === "empty") {
+    if (answer.more) headers["link"] = `<${url.origin}${url.pathname}>; rel="more"`;
+    return empty(204, headers);
+  }
+  headers[names.header("delivery-attempt")] = String(answer.attempt);
+  const token = answer.token === undefined ? "" : `,"token":${JSON.stringify(answer.token)}`;
   return jsonText(200, `{"events":[${answer.events}]${token}}`, headers);
 }
 

@@ -5,6 +5,7 @@ import type { Position } from "./event-id.ts";
  *
  *   unlocked ── take (a read, 200) ──────────────→ locked           epoch + 1, a new token
  *   unlocked ── take with autoCommit ────────────→ unlocked         cursor moves at once, no token
+ *   locked   ── the read that took it, by key ───→ locked           the same batch and token
  *   locked   ── commit with the lock's token ────→ unlocked         cursor moves to the end of the batch
  *   locked   ── extend with the lock's token ────→ locked           expires later, or earlier
  *   locked   ── release with the lock's token ───→ unlocked         cursor moves into the batch, or stays
@@ -17,7 +18,7 @@ import type { Position } from "./event-id.ts";
  * out: nothing is skipped.
  */
 export interface ConsumerState {
-  /** For each shard the position of the last event that was committed; 0 when none was. */
+  /** For each shard the position of the last event that was committed, or of the one before the first that was there. */
   readonly cursor: readonly number[];
   /** Grows with every lock. */
   readonly epoch: number;
@@ -32,6 +33,22 @@ export interface Lock {
   /** How long it was given last; no lock has more than that ahead of it unless the clock was set back. */
   readonly ttlMs: number;
   readonly batch: Batch;
+  /** The read that took it, when that came with a key. */
+  readonly keyed?: KeyedRead | undefined;
+}
+
+export type KeyedLock = Lock & { readonly keyed: KeyedRead };
+
+/** A read that may be repeated, and how often its first event had been handed out with it. */
+export interface KeyedRead extends AskedRead {
+  readonly key: string;
+  readonly attempt: number;
+}
+
+/** What a repeat has to ask for again. */
+export interface AskedRead {
+  readonly numEvents: number;
+  readonly ttlMs: number;
 }
 
 /** The events that were handed out, in their order: from the cursor of a shard to a position, then of a next shard. */
@@ -45,8 +62,11 @@ export interface Outcome {
 
 export type NotLocked = Outcome["end"] | "unknown_token";
 
+/** Where the cursor of a shard stands that was never looked at: in front of whatever is the oldest event then. */
+export const NOT_BEGUN = -1;
+
 export const unread = (shards: number): ConsumerState => ({
-  cursor: Array.from({ length: shards }, () => 0),
+  cursor: Array.from({ length: shards }, () => NOT_BEGUN),
   epoch: 0,
   lock: undefined,
   outcomes: [],
@@ -62,6 +82,23 @@ export function lockedForMs({ lock }: ConsumerState, nowMs: number): number {
   return leftMs > lock.ttlMs ? 0 : Math.max(0, leftMs);
 }
 
+/**
+ * The lock whose batch a read gets once more, since it was taken by this very read; "other_request" when the key came
+ * with another one. Undefined when the read is no repeat: no lock, or one that was taken under another key or none.
+ */
+export function repeated(
+  state: ConsumerState,
+  read: AskedRead & { readonly key?: string | undefined; readonly autoCommit: boolean },
+  nowMs: number,
+): KeyedLock | "other_request" | undefined {
+  const { lock } = state;
+  const keyed = lock?.keyed;
+  if (lock === undefined || keyed === undefined || keyed.key !== read.key || lockedForMs(state, nowMs) === 0)
+    return undefined;
+  const isSame = !read.autoCommit && read.numEvents === keyed.numEvents && read.ttlMs === keyed.ttlMs;
+  return isSame ? { ...lock, keyed } : "other_request";
+}
+
 /** The cursor behind a batch. */
 export function behind(cursor: readonly number[], batch: Batch): readonly number[] {
   const moved = [...cursor];
@@ -72,15 +109,21 @@ export function behind(cursor: readonly number[], batch: Batch): readonly number
 /** Hands out a batch. Only for a topic that is not locked. */
 export function take(
   state: ConsumerState,
-  given: { readonly batch: Batch; readonly autoCommit: boolean; readonly ttlMs: number; readonly nonce: string },
+  given: {
+    readonly batch: Batch;
+    readonly autoCommit: boolean;
+    readonly ttlMs: number;
+    readonly nonce: string;
+    readonly keyed?: KeyedRead | undefined;
+  },
   nowMs: number,
   maxOutcomes: number,
 ): ConsumerState {
   const free = expire(state, maxOutcomes);
   if (given.autoCommit) return { ...free, cursor: behind(free.cursor, given.batch) };
   const epoch = free.epoch + 1;
-  const { ttlMs, batch } = given;
-  const lock = { token: `${epoch}.${given.nonce}`, expiresAtMs: nowMs + ttlMs, ttlMs, batch };
+  const { ttlMs, batch, keyed } = given;
+  const lock = { token: `${epoch}.${given.nonce}`, expiresAtMs: nowMs + ttlMs, ttlMs, batch, keyed };
   return { ...free, epoch, lock };
 }
 

@@ -1,5 +1,5 @@
 import type { Position } from "./event-id.ts";
-import type { Run } from "./lock.ts";
+import { NOT_BEGUN, type Run } from "./lock.ts";
 import { unpackSegment, type LogEvent, type Segment } from "./segments.ts";
 
 /**
@@ -13,13 +13,23 @@ export class ReadAhead {
 
   /** Lets every shard's stretch begin behind its position; true when all of them did already. */
   align(cursor: readonly number[]): boolean {
-    const fits = cursor.every((after, shard) => this.#lanes[shard]?.after === after);
-    if (!fits)
-      this.#lanes = cursor.map((after, shard) => {
-        const lane = this.#lanes[shard];
-        return lane?.after === after ? lane : { after, end: after, events: [], chars: 0 };
-      });
-    return fits;
+    const fits = (after: number, shard: number) =>
+      this.#lanes[shard]?.after === after || this.#lanes[shard]?.cursor === after;
+    if (cursor.every(fits)) return true;
+    this.#lanes = cursor.map((after, shard) =>
+      fits(after, shard) ? this.#lanes[shard]! : { cursor: after, after, end: after, events: [], chars: 0 },
+    );
+    return false;
+  }
+
+  /** The cursor that it is aligned to; of a shard that was looked at for the first time, where that began. */
+  get cursor(): readonly number[] {
+    return this.#lanes.map((lane) => lane.after);
+  }
+
+  /** Events that retention removed and none followed; for when none are held. */
+  get lost(): number {
+    return this.#lanes.reduce((sum, lane) => sum + lane.end - lane.after, 0);
   }
 
   /** Events held. */
@@ -29,18 +39,19 @@ export class ReadAhead {
 
   /** The position behind which the stretch of a shard goes on. */
   endOf(shard: number): number {
-    return this.#lanes[shard]!.end;
+    return Math.max(0, this.#lanes[shard]!.end);
   }
 
-  append(shard: number, segments: readonly Segment[]): void {
+  /** What a look at a shard gave, which saw it up to `endSeq`. */
+  append(shard: number, segments: readonly Segment[], endSeq: number): void {
     const lane = this.#lanes[shard]!;
-    for (const segment of segments) {
+    if (lane.after === NOT_BEGUN) lane.after = lane.end = segments[0] === undefined ? endSeq : segments[0].firstSeq - 1;
+    for (const segment of segments)
       for (const event of unpackSegment(segment, lane.end)) {
         lane.events.push(event);
         lane.chars += event.text.length;
       }
-      lane.end = Math.max(lane.end, segment.lastSeq);
-    }
+    lane.end = Math.max(lane.end, endSeq);
   }
 
   /** The next events: the oldest first, in order within a shard; within the limits, but at least one event. */
@@ -100,7 +111,7 @@ export class ReadAhead {
       if (last === undefined) continue;
       lost += last.seq - lane.after - taken[shard]!;
       for (const event of lane.events.splice(0, taken[shard])) lane.chars -= event.text.length;
-      lane.after = last.seq;
+      lane.cursor = lane.after = last.seq;
     }
     return lost;
   }
@@ -117,6 +128,8 @@ export interface Taken {
 
 /** `events` follow `after` up to `end`; only retention makes gaps, and those are counted when a batch spans them. */
 interface Lane {
+  /** What it was aligned to: `after`, or NOT_BEGUN, which says nothing of where the shard began. */
+  cursor: number;
   after: number;
   end: number;
   events: LogEvent[];

@@ -2,10 +2,12 @@ import * as z from "zod/mini";
 import type { Principal } from "../http/auth.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import type { Failure } from "./failure.ts";
+import { refusedKey } from "./idempotency-key.ts";
 import { READ } from "./limits.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
 import type { ConsumerReadOutcome } from "./topic-consumer.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
+import type { TopicLog } from "./topic-log.do.ts";
 import { addressOf, consumerOf, type TopicId } from "./topic.ts";
 
 /** How long a lock lasts. */
@@ -31,16 +33,23 @@ export type ReadAnswer = Extract<ConsumerReadOutcome, { kind: "batch" | "empty" 
 export interface ConsumePorts {
   readonly directory: TopicDirectory;
   readonly consumers: DurableObjectNamespace<TopicConsumer>;
+  readonly logs: DurableObjectNamespace<TopicLog>;
 }
 
-/** Reads the next events for the caller's client and locks the topic for it. The caller may consume the topic. */
+/**
+ * Reads the next events for the caller's client and locks the topic for it; with `key`, the `Idempotency-Key` header, a
+ * repeat gets the batch of that lock again. The caller may consume the topic.
+ */
 export async function read(
   ports: ConsumePorts,
   id: TopicId,
   principal: Principal,
   body: ReadBody,
+  key: string | null,
   nowMs: number,
 ): Promise<Result<ReadAnswer, Failure>> {
+  const refused = refusedKey(key);
+  if (refused !== undefined) return err(refused);
   const outcome = await ports.directory.onActive(id, nowMs, async (topic) => {
     const answer: ConsumerReadOutcome = await consumerOf(ports.consumers, topic, principal.clientId).read({
       topic: addressOf(topic),
@@ -48,9 +57,21 @@ export async function read(
       numEvents: Math.min(body.numEvents ?? READ.defaultEvents, READ.maxEvents),
       ttlMs: body.ttlMs ?? READ.defaultTtlMs,
       autoCommit: body.autoCommit ?? false,
+      key: key ?? undefined,
     });
     return answer.kind === "gone" ? undefined : answer;
   });
-  if (outcome === undefined) return err({ kind: "no_topic" });
-  return outcome.kind === "locked" ? err({ kind: "topic_locked", retryAfterMs: outcome.retryAfterMs }) : ok(outcome);
+  switch (outcome?.kind) {
+    case undefined:
+      return err({ kind: "no_topic" });
+    case "locked":
+      return err({ kind: "topic_locked", retryAfterMs: outcome.retryAfterMs });
+    case "key_used":
+      return err({ kind: "key_used" });
+    case "failed":
+      return err({ kind: "unavailable" });
+    case "batch":
+    case "empty":
+      return ok(outcome);
+  }
 }

@@ -1,28 +1,33 @@
 import { DurableObject } from "cloudflare:workers";
 import { systemClock } from "../platform/clock.ts";
 import { toBase64Url } from "../platform/encoding.ts";
-import { createLog, describeError } from "../platform/log.ts";
 import { systemRandom } from "../platform/random.ts";
-import { forgetCommitted, handOut, timesHandedOut, type Handouts } from "./handouts.ts";
-import { READ } from "./limits.ts";
+import { askLog, askLogs } from "./ask-log.ts";
+import { begunAt, ConsumerRow, newRecord, type ConsumerRecord } from "./consumer-record.ts";
+import { handOut, timesHandedOut } from "./handouts.ts";
 import type { Position } from "./event-id.ts";
+import { READ } from "./limits.ts";
 import {
   behind,
   commit,
   extend,
   lockedForMs,
   release,
+  repeated,
   seek,
   take,
-  unread,
   type ConsumerState,
+  type KeyedLock,
   type LockChange,
 } from "./lock.ts";
-import { ReadAhead, type Taken } from "./read-ahead.ts";
-import { logOf, shardsOf, type TopicAddress } from "./topic.ts";
+import { LookAhead } from "./look-ahead.ts";
+import type { Taken } from "./read-ahead.ts";
+import { readAgain } from "./read-again.ts";
+import { shardsOf, type TopicAddress } from "./topic.ts";
 import type { TopicLog } from "./topic-log.do.ts";
-import type { Place, ReadOutcome } from "./topic-log.ts";
+import type { Place } from "./topic-log.ts";
 import type { ConsumerReadOutcome, LockOutcome, ReadRequest, SeekOutcome } from "./topic-consumer.ts";
+import { Turns } from "./turns.ts";
 
 /**
  * One client on one topic: its cursor, its lock and how its last batches ended, in one row.
@@ -30,30 +35,49 @@ import type { ConsumerReadOutcome, LockOutcome, ReadRequest, SeekOutcome } from 
  * The states and transitions stand in lock.ts. What this object adds is that they hold under parallel calls, lost
  * answers and eviction:
  * - Reads take turns. A read that waits for the log holds the turn; the others wait and decide afterwards, so of many
- *   parallel reads exactly one gets the batch.
+ *   parallel reads exactly one gets the batch. A repeat changes nothing, so it waits for the logs beside them.
  * - Between choosing a batch and writing the row there is no `await`, and the runtime sends no answer before the row is
  *   on disk. Evicted before that, nothing happened; evicted after it, the lock holds, and when it expires the same
  *   events are read again, since the cursor did not move.
  * - A log that fails or is slow leaves no lock: nothing was written yet.
- * - A commit whose answer was lost can be repeated: it is told `already_committed`.
+ * - A commit whose answer was lost can be repeated: it is told `already_committed`. A read whose answer was lost can be
+ *   repeated if it came with a key.
  */
 export class TopicConsumer extends DurableObject<ConsumerEnv> {
-  readonly #sql = this.ctx.storage.sql;
-  #ahead = new ReadAhead();
-  #record: ConsumerRecord | undefined = this.#load();
+  readonly #row = new ConsumerRow(this.ctx.storage.sql);
+  #record: ConsumerRecord | undefined = this.#row.load();
+  #logs = new LookAhead();
   /** Whether the topic knows this client: before anything is stored here, so that deleting the topic finds it. */
   #registered = this.#record !== undefined;
-  /** Resolves when the read or seek that holds the turn is done. */
-  #turn: Promise<void> | undefined;
+  /** Of reads, seeks and the end. */
+  readonly #turns = new Turns();
   /** Reads that ever arrived: says whether a look at the logs began after a read came. */
   #arrivals = 0;
   /** Reads that had arrived when a registration that failed began: none of them tries it again. */
   #unregisteredArrivals = 0;
-  #lastLook: Look = { arrivals: 0, complete: false, failed: false };
 
-  read(request: ReadRequest): Promise<ConsumerReadOutcome> {
+  async read(request: ReadRequest): Promise<ConsumerReadOutcome> {
     const arrival = ++this.#arrivals;
-    return this.#inTurn(() => this.#readInTurn(request, arrival));
+    let spent: string | undefined;
+    for (;;) {
+      const outcome = await this.#turns.take(() => this.#readInTurn(request, arrival, spent));
+      if (outcome.kind !== "repeat") return outcome;
+      const { cursor, lock } = outcome;
+      const left = await readAgain(this.env.TOPIC_LOG, request.topic, cursor, lock.batch);
+      if (left.kind !== "left") return left;
+      // Other calls ran meanwhile: what is not held any more is no answer.
+      if (!this.#holds(lock.token)) continue;
+      if (left.texts.length > 0)
+        return {
+          kind: "batch",
+          events: left.texts.join(","),
+          token: lock.token,
+          attempt: lock.keyed.attempt,
+          lost: left.lost,
+        };
+      // Retention took all of the batch: there is nothing to hold back any more.
+      spent = lock.token;
+    }
   }
 
   commit(token: string): LockOutcome {
@@ -70,13 +94,11 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
 
   /** Moves the cursor, unless the topic is locked. */
   seek(topic: TopicAddress, clientId: string, to: Place): Promise<SeekOutcome> {
-    return this.#inTurn(async () => {
+    return this.#turns.take(async () => {
       const registered = await this.#register(topic, clientId);
       if (registered !== "registered") return { kind: registered };
-      const answers = await Promise.all(
-        shardsOf(topic).map((shard) =>
-          this.#ask(topic, shard, async (log): Promise<number | "gone"> => log.positionBefore(to)),
-        ),
+      const answers = await askLogs(this.env.TOPIC_LOG, topic, shardsOf(topic), async (log): Promise<number | "gone"> =>
+        log.positionBefore(to),
       );
       const cursor: number[] = [];
       for (const answer of answers) {
@@ -95,10 +117,10 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
 
   /** Forgets everything: the topic is being deleted. Waits for a read that is on its way, which would write after it. */
   destroy(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.take(async () => {
       this.#record = undefined;
       this.#registered = false;
-      this.#ahead = new ReadAhead();
+      this.#logs = new LookAhead();
       await this.ctx.storage.deleteAll();
     });
   }
@@ -108,85 +130,67 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
     return this.#record?.state.cursor;
   }
 
-  async #readInTurn(request: ReadRequest, arrival: number): Promise<ConsumerReadOutcome> {
+  /** `spent`: the token of a batch of which nothing is left. */
+  async #readInTurn(
+    request: ReadRequest,
+    arrival: number,
+    spent: string | undefined,
+  ): Promise<ConsumerReadOutcome | Repeat> {
     const { topic, numEvents } = request;
+    const { ahead } = this.#logs;
     const limits = { maxEvents: numEvents, maxPayloadBytes: READ.maxPayloadBytes, maxChars: READ.maxAnswerChars };
     for (let looks = 0; ; looks++) {
       // Decided anew after each look: other calls ran meanwhile.
-      const record = this.#record ?? newRecord(topic.shards);
-      const lockedMs = lockedForMs(record.state, systemClock.nowMs());
-      if (lockedMs > 0) return { kind: "locked", retryAfterMs: lockedMs };
-      if (!this.#registered && arrival <= this.#unregisteredArrivals) return { kind: "empty", more: true };
-      const kept = this.#ahead.align(record.state.cursor);
-      if (this.#ahead.count >= numEvents || (kept && (looks > 0 || this.#lookedSince(arrival)))) {
-        if (this.#ahead.count > 0 && !this.#registered) {
-          const registered = await this.#register(topic, request.clientId);
-          if (registered === "gone") return { kind: "gone" };
-          if (registered === "failed") return { kind: "empty", more: true };
-          continue;
-        }
-        const taken = this.#ahead.take(limits);
-        return taken === undefined
-          ? { kind: "empty", more: this.#lastLook.failed }
-          : this.#handOut(request, record, taken);
+      const stored = this.#record ?? newRecord(topic.shards);
+      const inTheWay = inTheWayOf(request, stored.state, spent, systemClock.nowMs());
+      if (inTheWay !== undefined) return inTheWay;
+      if (!this.#registered && arrival <= this.#unregisteredArrivals) return CANNOT_SAY;
+      const kept = ahead.align(stored.state.cursor);
+      if (ahead.count < numEvents && !(kept && (looks > 0 || this.#logs.toldAll(arrival)))) {
+        const looked = await this.#logs.look(this.env.TOPIC_LOG, topic, numEvents, this.#arrivals);
+        if (looked === "gone") return { kind: "gone" };
+        continue;
       }
-      const look = await this.#look(topic, numEvents);
-      if (look === "gone") return { kind: "gone" };
-      this.#lastLook = look;
+      const record = begunAt(ahead.cursor, stored);
+      // Of a client that finds nothing, too, it is kept where it began: so it learns what it missed when it comes again.
+      const hasNews = ahead.count > 0 || (record !== stored && !this.#logs.failed);
+      if (hasNews && !this.#registered) {
+        const registered = await this.#register(topic, request.clientId);
+        if (registered === "gone") return { kind: "gone" };
+        if (registered === "failed") return CANNOT_SAY;
+        continue;
+      }
+      const taken = ahead.take(limits);
+      if (taken !== undefined) return this.#handOut(request, record, taken);
+      if (hasNews) this.#save(record);
+      return { kind: "empty", more: this.#logs.failed, lost: ahead.lost };
     }
   }
 
   /** Writes what the answer will say. The read-ahead begins behind the batch now; should the write fail, it is aligned anew. */
   #handOut(request: ReadRequest, record: ConsumerRecord, taken: Taken): ConsumerReadOutcome {
     const { batch, first, lost } = taken;
-    const { autoCommit, ttlMs } = request;
+    const { autoCommit, ttlMs, numEvents, key } = request;
     const attempt = timesHandedOut(record.handouts[first.shard]!, first.seq) + 1;
     const nonce = toBase64Url(systemRandom.bytes(NONCE_BYTES));
-    const state = take(record.state, { batch, autoCommit, ttlMs, nonce }, systemClock.nowMs(), READ.outcomes);
+    const keyed = key === undefined ? undefined : { key, numEvents, ttlMs, attempt };
+    const given = { batch, autoCommit, ttlMs, nonce, keyed };
+    const state = take(record.state, given, systemClock.nowMs(), READ.outcomes);
     const upTo = behind(record.state.cursor, batch);
     const handouts = record.handouts.map((known, shard) =>
       upTo[shard]! > record.state.cursor[shard]! ? handOut(known, upTo[shard]!, READ.handoutSteps) : known,
     );
     this.#save({ state, handouts });
-    // What is let go was not seen to its end, whatever the last look says.
-    if (this.#ahead.shrink(READ.aheadChars)) this.#lastLook = { ...this.#lastLook, complete: false };
+    this.#logs.shrink();
     return { kind: "batch", events: taken.texts.join(","), token: state.lock?.token, attempt, lost };
-  }
-
-  /** Whether a look that began after this read came saw each shard to its end, or failed: looking again tells no more. */
-  #lookedSince(arrival: number): boolean {
-    return this.#lastLook.complete && arrival <= this.#lastLook.arrivals;
-  }
-
-  /** Asks every shard for what follows the read-ahead. */
-  async #look(topic: TopicAddress, numEvents: number): Promise<Look | "gone"> {
-    const arrivals = this.#arrivals;
-    const share = (chars: number): number => Math.ceil(chars / topic.shards);
-    const [aheadChars, maxChars] = [share(READ.aheadChars), share(READ.maxAnswerChars)];
-    const answers = await Promise.all(
-      shardsOf(topic).map((shard) =>
-        this.#ask(topic, shard, async (log): Promise<ReadOutcome> =>
-          log.read(this.#ahead.endOf(shard), numEvents, aheadChars, maxChars),
-        ),
-      ),
-    );
-    let complete = true;
-    let failed = false;
-    for (const [shard, answer] of answers.entries()) {
-      if (answer === undefined) failed = true;
-      else if (answer.kind === "gone") return "gone";
-      else {
-        this.#ahead.append(shard, answer.segments);
-        complete &&= answer.atEnd;
-      }
-    }
-    return { arrivals, complete, failed };
   }
 
   async #register(topic: TopicAddress, clientId: string): Promise<"registered" | "gone" | "failed"> {
     if (this.#registered) return "registered";
     const arrivals = this.#arrivals;
-    const answer = await this.#ask(topic, 0, async (log): Promise<"added" | "gone"> => log.addConsumer(clientId));
+    const answer = await askLog(this.env.TOPIC_LOG, topic, 0, async (log): Promise<"added" | "gone"> =>
+      log.addConsumer(clientId),
+    );
     if (answer === undefined) {
       this.#unregisteredArrivals = arrivals;
       return "failed";
@@ -196,97 +200,50 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
     return "registered";
   }
 
-  /** One shard's answer, or undefined when it failed or took too long. */
-  async #ask<T>(
-    topic: TopicAddress,
-    shard: number,
-    question: (log: DurableObjectStub<TopicLog>) => Promise<T>,
-  ): Promise<T | undefined> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const tooLate = new Promise<undefined>((resolve) => {
-      timer = setTimeout(() => resolve(undefined), READ.logWaitMs);
-    });
-    try {
-      return await Promise.race([question(logOf(this.env.TOPIC_LOG, topic, shard)), tooLate]);
-    } catch (thrown) {
-      createLog("warn").warn("topic log failed", { eventType: topic.eventType, shard, error: describeError(thrown) });
-      return undefined;
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  /** One after the other: what it does may wait for the logs without another of its kind coming between. */
-  async #inTurn<T>(run: () => Promise<T>): Promise<T> {
-    while (this.#turn !== undefined) await this.#turn;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#turn = promise;
-    try {
-      return await run();
-    } finally {
-      this.#turn = undefined;
-      resolve();
-    }
+  #holds(token: string): boolean {
+    const state = this.#record?.state;
+    return state?.lock?.token === token && lockedForMs(state, systemClock.nowMs()) > 0;
   }
 
   #changeLock(change: (state: ConsumerState, nowMs: number) => LockChange): LockOutcome {
-    if (this.#record === undefined) return { kind: "not_locked", why: "unknown_token" };
+    if (this.#record === undefined) return { kind: "never_read" };
     const outcome = change(this.#record.state, systemClock.nowMs());
     if (outcome.kind !== "done") return outcome;
     this.#save({ ...this.#record, state: outcome.state });
     return { kind: "done" };
   }
 
-  #load(): ConsumerRecord | undefined {
-    const exists = this.#sql.exec(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'consumer'`).toArray();
-    if (exists.length === 0) return undefined;
-    const row = this.#sql.exec<{ record: string }>(`SELECT record FROM consumer WHERE id = 1`).toArray()[0];
-    return row === undefined ? undefined : (JSON.parse(row.record) as ConsumerRecord);
+  #save(record: ConsumerRecord): void {
+    this.#record = this.#row.save(record, this.#record === undefined);
   }
+}
 
-  /** A client that only looks for its position leaves nothing behind: the table comes with the first batch. */
-  #save(next: ConsumerRecord): void {
-    const handouts = next.handouts.map((known, shard) => forgetCommitted(known, next.state.cursor[shard]!));
-    const record = { ...next, handouts };
-    if (this.#record === undefined) this.#sql.exec(SCHEMA);
-    this.#sql.exec(
-      `INSERT OR REPLACE INTO consumer (id, schema_version, record) VALUES (1, ${SCHEMA_VERSION}, ?)`,
-      JSON.stringify(record),
-    );
-    this.#record = record;
-  }
+/** What keeps a read from taking a batch; undefined when nothing does. */
+function inTheWayOf(
+  request: ReadRequest,
+  state: ConsumerState,
+  spent: string | undefined,
+  nowMs: number,
+): ConsumerReadOutcome | Repeat | undefined {
+  const lockedMs = lockedForMs(state, nowMs);
+  if (lockedMs === 0 || state.lock?.token === spent) return undefined;
+  const lock = repeated(state, request, nowMs);
+  if (lock === "other_request") return { kind: "key_used" };
+  return lock === undefined
+    ? { kind: "locked", retryAfterMs: lockedMs }
+    : { kind: "repeat", cursor: state.cursor, lock };
+}
+
+/** The read that took this lock came again; its batch begins behind `cursor`. */
+interface Repeat {
+  readonly kind: "repeat";
+  readonly cursor: readonly number[];
+  readonly lock: KeyedLock;
 }
 
 interface ConsumerEnv {
   readonly TOPIC_LOG: DurableObjectNamespace<TopicLog>;
 }
 
-/** What the row holds, as JSON. */
-interface ConsumerRecord {
-  readonly state: ConsumerState;
-  /** One of each shard. */
-  readonly handouts: readonly Handouts[];
-}
-
-const newRecord = (shards: number): ConsumerRecord => ({
-  state: unread(shards),
-  handouts: Array.from({ length: shards }, () => []),
-});
-
-/** A look at all logs. */
-interface Look {
-  /** Reads that had arrived when it began. */
-  readonly arrivals: number;
-  /** Each shard that answered was seen to its end. */
-  readonly complete: boolean;
-  /** A shard did not answer. */
-  readonly failed: boolean;
-}
-
+const CANNOT_SAY = { kind: "empty", more: true, lost: 0 } as const;
 const NONCE_BYTES = 16;
-const SCHEMA_VERSION = 1;
-const SCHEMA = `CREATE TABLE IF NOT EXISTS consumer (
-  id INTEGER PRIMARY KEY CHECK (id = 1),
-  schema_version INTEGER NOT NULL,
-  record TEXT NOT NULL
-) STRICT`;

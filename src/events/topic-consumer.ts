@@ -8,6 +8,8 @@ export interface ReadRequest {
   readonly numEvents: number;
   readonly ttlMs: number;
   readonly autoCommit: boolean;
+  /** The `Idempotency-Key`: while the lock of its batch lives, the same read under the same key gets that batch again. */
+  readonly key?: string | undefined;
 }
 
 export type ConsumerReadOutcome =
@@ -17,24 +19,34 @@ export type ConsumerReadOutcome =
       readonly events: string;
       /** None when the batch is committed already. */
       readonly token: string | undefined;
-      /** How often the first event was handed out, this time included. */
+      /** How often the first event was handed out, this time included; a repeat under a key is the same time. */
       readonly attempt: number;
       /** Events that retention removed before this client got them. */
       readonly lost: number;
     }
-  /** `more`: a shard could not be looked at, so there may be events. */
-  | { readonly kind: "empty"; readonly more: boolean }
+  /** `more`: a shard could not be looked at, so there may be events. `lost`: as above; counted again until a batch passes them. */
+  | { readonly kind: "empty"; readonly more: boolean; readonly lost: number }
   | { readonly kind: "locked"; readonly retryAfterMs: number }
+  /** The key holds the batch of another read. */
+  | { readonly kind: "key_used" }
+  /** A repeat, and a log did not answer; the lock stays. */
+  | Failed
   | Gone;
 
 export type LockOutcome =
   | { readonly kind: "done" }
   | { readonly kind: "not_locked"; readonly why: NotLocked }
+  /** The client never read here: no token is known. */
+  | { readonly kind: "never_read" }
   | { readonly kind: "not_in_batch" };
 
 export type SeekOutcome =
   | { readonly kind: "done" }
   | { readonly kind: "locked"; readonly retryAfterMs: number }
-  /** A log did not answer; the cursor is where it was. */
-  | { readonly kind: "failed" }
+  | Failed
   | Gone;
+
+/** A log did not answer; nothing changed. */
+interface Failed {
+  readonly kind: "failed";
+}

@@ -1,11 +1,27 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { commit, extend, lockedForMs, release, seek, take, unread, type ConsumerState } from "../../src/events/lock.ts";
+import {
+  commit,
+  extend,
+  lockedForMs,
+  release,
+  repeated,
+  seek,
+  take,
+  unread,
+  type ConsumerState,
+} from "../../src/events/lock.ts";
 
 const MAX_OUTCOMES = 4;
 
 type Step =
-  | { readonly do: "read"; readonly count: number; readonly ttlMs: number; readonly autoCommit: boolean }
+  | {
+      readonly do: "read";
+      readonly count: number;
+      readonly ttlMs: number;
+      readonly autoCommit: boolean;
+      readonly key: string | undefined;
+    }
   /** `back` 0 is the latest token that was handed out. */
   | { readonly do: "commit" | "extend"; readonly back: number }
   /** Commits the first `keep` events; -1 none and names none; one too many is not in the batch. */
@@ -14,6 +30,13 @@ type Step =
   /** Less than none: the clock was set back. */
   | { readonly do: "wait"; readonly ms: number };
 
+interface Batch {
+  readonly token: string;
+  readonly count: number;
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
 const back = fc.nat(5);
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
@@ -21,6 +44,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     count: fc.integer({ min: 1, max: 5 }),
     ttlMs: fc.integer({ min: 1, max: 20 }),
     autoCommit: fc.boolean(),
+    key: fc.constantFrom(undefined, undefined, "k1", "k2"),
   }),
   fc.record({ do: fc.constantFrom("commit" as const, "extend" as const), back }),
   fc.record({ do: fc.constant("release" as const), back, keep: fc.integer({ min: -1, max: 6 }) }),
@@ -32,11 +56,11 @@ describe("the lock's rules", () => {
   it("agree with a model in which a batch is a stretch of numbers that is held or not", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60, size: "max" }), (steps) => {
-        let state: ConsumerState = unread(1);
+        let state: ConsumerState = seek(unread(1), [0], MAX_OUTCOMES);
         let nowMs = 1000;
         // The model: up to where it is committed, who holds how much until when, and what every token came to.
         let committed = 0;
-        let held: { token: string; count: number; fromMs: number; untilMs: number } | undefined;
+        let held: (Batch & { readonly by: Step }) | undefined;
         const ends = new Map<string, "already_committed" | "lock_expired">();
         const tokens: string[] = [];
         const finish = (end: "already_committed" | "lock_expired", count: number) => {
@@ -52,13 +76,28 @@ describe("the lock's rules", () => {
           // A lock that is over stays until somebody takes its place: a clock that was set back may come to it again.
           if (!locked && held !== undefined && (next.do === "read" || next.do === "seek")) finish("lock_expired", 0);
 
+          if (next.do === "read") {
+            const { ttlMs, autoCommit, count: numEvents, key } = next;
+            const again = repeated(state, { key, numEvents, ttlMs, autoCommit }, nowMs);
+            const by = held?.by.do === "read" ? held.by : undefined;
+            if (!locked || key === undefined || key !== by?.key) expect(again).toBeUndefined();
+            else if (autoCommit || numEvents !== by.count || ttlMs !== by.ttlMs) expect(again).toBe("other_request");
+            else
+              expect(again).toMatchObject({
+                token: held!.token,
+                batch: [[0, committed + held!.count]],
+                keyed: { attempt: 7 },
+              });
+          }
           if (next.do === "read" && !locked) {
-            const { ttlMs, autoCommit, count } = next;
-            const given = { batch: [[0, committed + count]] as const, ttlMs, autoCommit, nonce: `n${index}` };
+            const { ttlMs, autoCommit, count, key } = next;
+            const batch = [[0, committed + count]] as const;
+            const keyed = key === undefined ? undefined : { key, numEvents: count, ttlMs, attempt: 7 };
+            const given = { batch, ttlMs, autoCommit, nonce: `n${index}`, keyed };
             state = take(state, given, nowMs, MAX_OUTCOMES);
             if (autoCommit) committed += count;
             else {
-              held = { token: state.lock!.token, count, fromMs: nowMs, untilMs: nowMs + ttlMs };
+              held = { token: state.lock!.token, count, fromMs: nowMs, untilMs: nowMs + ttlMs, by: next };
               expect(tokens).not.toContain(held.token);
               tokens.push(held.token);
             }

@@ -14,6 +14,7 @@ import {
   ORIGIN,
   payloads,
   someClient,
+  type ReadAnswer,
   type TestTopic,
 } from "./events-app.ts";
 
@@ -173,18 +174,97 @@ describe("POST …/read", () => {
       }
     });
 
-    it("says how many events retention removed before they were read", async () => {
-      const topic = await makeTopic(app);
-      await topic.put(texts(3));
-      await topic.put(texts(2, 4));
-      const { logs } = await objectsOf(topic);
-      await runInDurableObject(
-        logs[0]!,
-        (_, state) => void state.storage.sql.exec(`DELETE FROM segment WHERE first_seq = 1`),
-      );
-      const read = await topic.read({ numEvents: 10 });
-      expect(payloads(read)).toEqual(["p4", "p5"]);
-      expect(read.response.headers.get("plat-events-lost")).toBe("3");
+    describe("after retention", () => {
+      /** Removes the events up to a position, as if their time had come. */
+      const trim = async (topic: TestTopic, upTo: number, shard = 0) =>
+        runInDurableObject((await objectsOf(topic)).logs[shard]!, (_, state) => {
+          const { sql } = state.storage;
+          sql.exec(`UPDATE log SET trimmed_seq = ?, trimmed_at = 1`, upTo);
+          sql.exec(`DELETE FROM segment WHERE last_seq <= ?`, upTo);
+        });
+      const lost = (read: ReadAnswer) => read.response.headers.get("plat-events-lost");
+      /** Lets the objects forget what they hold in memory. */
+      const evict = async (topic: TestTopic) => {
+        const { consumer, logs } = await objectsOf(topic);
+        for (const object of [consumer, ...logs]) await evictDurableObject(object).catch(() => undefined);
+      };
+
+      it("what is left, and how many events were removed before they were read; again until a commit passes them", async () => {
+        const topic = await makeTopic(app);
+        await topic.put(texts(3));
+        await topic.put(texts(2, 4));
+        await topic.post("release", { token: (await topic.read({ numEvents: 10 })).token });
+        await trim(topic, 3);
+        await evict(topic);
+        const first = await topic.read({ numEvents: 1 });
+        expect([payloads(first), lost(first)]).toEqual([["p4"], "3"]);
+        await topic.post("release", { token: first.token });
+        const read = await topic.read({ numEvents: 10 });
+        expect([payloads(read), lost(read)]).toEqual([["p4", "p5"], "3"]);
+        await topic.commit(read.token);
+        await topic.put(texts(1));
+        expect(lost(await topic.read())).toBeNull();
+      });
+
+      it("a gap in the middle counts for the batch that spans it", async () => {
+        const topic = await makeTopic(app);
+        for (let at = 1; at <= 5; at++) await topic.put(texts(1, at));
+        await topic.commit((await topic.read()).token);
+        await runInDurableObject(
+          (await objectsOf(topic)).logs[0]!,
+          (_, state) => void state.storage.sql.exec(`DELETE FROM segment WHERE first_seq IN (3, 4)`),
+        );
+        await evict(topic);
+        const [first, second] = [
+          await topic.read({ autoCommit: true }),
+          await topic.read({ autoCommit: true, numEvents: 9 }),
+        ];
+        expect([payloads(first), lost(first), payloads(second), lost(second)]).toEqual([["p2"], null, ["p5"], "2"]);
+      });
+
+      it("204 says it too when everything was removed, and no event was published since", async () => {
+        const topic = await makeTopic(app);
+        await topic.put(texts(3));
+        await topic.commit((await topic.read()).token);
+        await trim(topic, 3);
+        await evict(topic);
+        for (let at = 0; at < 2; at++) {
+          const none = await topic.read();
+          expect([none.status, lost(none), none.response.headers.get("link")]).toEqual([204, "2", null]);
+        }
+        await topic.put(texts(1, 4));
+        const read = await topic.read();
+        expect([payloads(read), lost(read)]).toEqual([["p4"], "2"]);
+        await topic.commit(read.token);
+        const none = await topic.read();
+        expect([none.status, lost(none)]).toEqual([204, null]);
+      });
+
+      it("nothing was lost to a client that reads for the first time", async () => {
+        const topic = await makeTopic(app, { shards: 2 });
+        const tenants = [inShard(0, 2, "tenant"), inShard(1, 2, "tenant")];
+        for (const tenant of tenants) app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
+        for (const tenant of tenants) for (const { payload } of texts(3)) await topic.put({ payload, tenant });
+        await trim(topic, 2, 0);
+        await trim(topic, 3, 1);
+        const read = await topic.read({ numEvents: 10 });
+        expect([payloads(read), lost(read)]).toEqual([["p3"], null]);
+        await topic.commit(read.token);
+        await evict(topic);
+        const none = await topic.read();
+        expect([none.status, lost(none)]).toEqual([204, null]);
+      });
+
+      it("a client that found nothing yet is told what it missed since", async () => {
+        const topic = await makeTopic(app);
+        expect((await topic.read()).status).toBe(204);
+        await topic.put(texts(2));
+        await topic.put(texts(1, 3));
+        await trim(topic, 2);
+        await evict(topic);
+        const read = await topic.read();
+        expect([payloads(read), lost(read)]).toEqual([["p3"], "2"]);
+      });
     });
   });
 
@@ -257,7 +337,7 @@ describe("POST …/read", () => {
         vi.useRealTimers();
         return settled;
       });
-      expect(outcomes).toEqual(Array.from({ length: 5 }, () => ({ kind: "empty", more: true })));
+      expect(outcomes).toEqual(Array.from({ length: 5 }, () => ({ kind: "empty", more: true, lost: 0 })));
       await mend();
       expect((await topic.read()).status).toBe(200);
     });
@@ -292,7 +372,7 @@ describe("POST …/read", () => {
         vi.useRealTimers();
         return reads;
       });
-      expect(outcomes).toEqual(Array.from({ length: 4 }, () => ({ kind: "empty", more: true })));
+      expect(outcomes).toEqual(Array.from({ length: 4 }, () => ({ kind: "empty", more: true, lost: 0 })));
       // The first read's look, and its registration, which began when all the others had come.
       expect(looks).toBe(2);
       await mend();

@@ -26,6 +26,7 @@ describe("retention by age", () => {
     const topic = await makeTopic(app);
     const log = (await objectsOf(topic)).logs[0]!;
     expect(await alarmOf(log)).toBeNull();
+    expect((await topic.read()).status).toBe(204);
     await topic.put([{ payload: "a" }, { payload: "b" }]);
     expect(await alarmOf(log)).toBe(start + 7 * DAY_MS);
     pass(DAY_MS);

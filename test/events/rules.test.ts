@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { newEventIds, positionOf } from "../../src/events/event-id.ts";
 import { forgetCommitted, handOut, timesHandedOut, type Handouts } from "../../src/events/handouts.ts";
 import { ReadAhead } from "../../src/events/read-ahead.ts";
-import { packSegments, unpackSegment } from "../../src/events/segments.ts";
+import { packSegments, unpackSegment, type Segment } from "../../src/events/segments.ts";
 import { shardFor } from "../../src/events/topic.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 
@@ -112,6 +112,9 @@ describe("how often an event was handed out", () => {
 });
 
 describe("the read-ahead", () => {
+  /** What a look at a log gave that ends behind its last segment. */
+  const append = (ahead: ReadAhead, shard: number, segments: Segment[]) =>
+    ahead.append(shard, segments, segments.at(-1)!.lastSeq);
   const limits = { maxEvents: 100, maxPayloadBytes: 1000, maxChars: 1000 };
   const segment = (firstSeq: number, texts: string[], createdAtMs = 0, payloadBytes = 1) => ({
     firstSeq,
@@ -124,8 +127,8 @@ describe("the read-ahead", () => {
   it("merges shards by time and keeps each one's order", () => {
     const ahead = new ReadAhead();
     ahead.align([0, 0]);
-    ahead.append(0, [segment(1, ["a1", "a2"], 10), segment(3, ["a3"], 30)]);
-    ahead.append(1, [segment(1, ["b1"], 5), segment(2, ["b2"], 20)]);
+    append(ahead, 0, [segment(1, ["a1", "a2"], 10), segment(3, ["a3"], 30)]);
+    append(ahead, 1, [segment(1, ["b1"], 5), segment(2, ["b2"], 20)]);
     expect(ahead.take(limits)).toMatchObject({
       texts: ["b1", "a1", "a2", "b2", "a3"],
       batch: [
@@ -142,7 +145,7 @@ describe("the read-ahead", () => {
   it("begins in the middle of a segment", () => {
     const ahead = new ReadAhead();
     ahead.align([2]);
-    ahead.append(0, [segment(1, ["1", "2", "3", "4"])]);
+    append(ahead, 0, [segment(1, ["1", "2", "3", "4"])]);
     expect(ahead.take({ ...limits, maxEvents: 1 })).toMatchObject({ texts: ["3"], batch: [[0, 3]] });
     expect(ahead.align([3])).toBe(true);
     expect(ahead.take(limits)).toMatchObject({ texts: ["4"], batch: [[0, 4]] });
@@ -151,24 +154,24 @@ describe("the read-ahead", () => {
   it("gives one event that is over the limits alone, and stops before the next", () => {
     const ahead = new ReadAhead();
     ahead.align([0]);
-    ahead.append(0, [segment(1, ["1", "2"], 0, 5000)]);
+    append(ahead, 0, [segment(1, ["1", "2"], 0, 5000)]);
     expect(ahead.take(limits)).toMatchObject({ texts: ["1"] });
-    ahead.append(0, [segment(3, ["x".repeat(2000)])]);
+    append(ahead, 0, [segment(3, ["x".repeat(2000)])]);
     expect(ahead.take(limits)).toMatchObject({ texts: ["2"] });
   });
 
   it("counts what retention removed", () => {
     const ahead = new ReadAhead();
     ahead.align([2]);
-    ahead.append(0, [segment(6, ["6", "7"])]);
+    append(ahead, 0, [segment(6, ["6", "7"])]);
     expect(ahead.take(limits)).toMatchObject({ texts: ["6", "7"], batch: [[0, 7]], lost: 3 });
   });
 
   it("forgets a shard whose cursor is elsewhere", () => {
     const ahead = new ReadAhead();
     ahead.align([0, 0]);
-    ahead.append(0, [segment(1, ["a"])]);
-    ahead.append(1, [segment(1, ["b"])]);
+    append(ahead, 0, [segment(1, ["a"])]);
+    append(ahead, 1, [segment(1, ["b"])]);
     expect(ahead.align([0, 1])).toBe(false);
     expect(ahead.take(limits)).toMatchObject({ texts: ["a"], batch: [[0, 1]] });
   });
@@ -176,11 +179,11 @@ describe("the read-ahead", () => {
   it("lets go of the far end when it holds too much, and asks for it again", () => {
     const ahead = new ReadAhead();
     ahead.align([0]);
-    ahead.append(0, [segment(1, ["111", "222", "333"])]);
+    append(ahead, 0, [segment(1, ["111", "222", "333"])]);
     expect(ahead.shrink(9)).toBe(false);
     expect(ahead.shrink(7)).toBe(true);
     expect(ahead.endOf(0)).toBe(2);
-    ahead.append(0, [segment(1, ["111", "222", "333"])]);
+    append(ahead, 0, [segment(1, ["111", "222", "333"])]);
     expect(ahead.take(limits)).toMatchObject({ texts: ["111", "222", "333"] });
   });
 });

@@ -1,0 +1,36 @@
+import { createLog, describeError } from "../platform/log.ts";
+import { READ } from "./limits.ts";
+import type { TopicLog } from "./topic-log.do.ts";
+import { logOf, type TopicAddress } from "./topic.ts";
+
+type Logs = DurableObjectNamespace<TopicLog>;
+
+/** One shard's answer, or undefined when it failed or took too long. What comes later is not looked at. */
+export async function askLog<T>(
+  logs: Logs,
+  topic: TopicAddress,
+  shard: number,
+  question: (log: DurableObjectStub<TopicLog>) => Promise<T>,
+): Promise<T | undefined> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const tooLate = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), READ.logWaitMs);
+  });
+  try {
+    return await Promise.race([question(logOf(logs, topic, shard)), tooLate]);
+  } catch (thrown) {
+    createLog("warn").warn("topic log failed", { eventType: topic.eventType, shard, error: describeError(thrown) });
+    return undefined;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The answers of some shards, asked in parallel and given in the same order. */
+export const askLogs = <T>(
+  logs: Logs,
+  topic: TopicAddress,
+  shards: readonly number[],
+  question: (log: DurableObjectStub<TopicLog>, shard: number) => Promise<T>,
+): Promise<(T | undefined)[]> =>
+  Promise.all(shards.map((shard) => askLog(logs, topic, shard, (log) => question(log, shard))));

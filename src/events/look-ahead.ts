@@ -1,0 +1,61 @@
+import { askLogs } from "./ask-log.ts";
+import { ReadAhead } from "./read-ahead.ts";
+import { shardsOf, type TopicAddress } from "./topic.ts";
+import type { TopicLog } from "./topic-log.do.ts";
+import type { ReadOutcome } from "./topic-log.ts";
+import { READ } from "./limits.ts";
+
+/**
+ * What a consumer knows of a topic's logs: the events that it holds ahead, and how the last look at all shards went.
+ *
+ * A look that began after a read arrived tells that read all there is to know, so parallel reads of a topic share it.
+ */
+export class LookAhead {
+  ahead = new ReadAhead();
+  /** Reads that had arrived when the last look began. */
+  #arrivals = 0;
+  /** Each shard that answered was seen to its end. */
+  #complete = false;
+  /** A shard did not answer. */
+  #failed = false;
+
+  get failed(): boolean {
+    return this.#failed;
+  }
+
+  /** Whether looking again would tell this read no more: each shard was seen to its end since it came, or failed. */
+  toldAll(arrival: number): boolean {
+    return this.#complete && arrival <= this.#arrivals;
+  }
+
+  /** Asks every shard for what follows what is held. `arrivals`: reads that arrived so far. */
+  async look(
+    logs: DurableObjectNamespace<TopicLog>,
+    topic: TopicAddress,
+    numEvents: number,
+    arrivals: number,
+  ): Promise<"looked" | "gone"> {
+    const share = (chars: number): number => Math.ceil(chars / topic.shards);
+    const [aheadChars, maxChars] = [share(READ.aheadChars), share(READ.maxAnswerChars)];
+    const answers = await askLogs(logs, topic, shardsOf(topic), async (log, shard): Promise<ReadOutcome> =>
+      log.read(this.ahead.endOf(shard), numEvents, aheadChars, maxChars),
+    );
+    this.#arrivals = arrivals;
+    this.#complete = true;
+    this.#failed = false;
+    for (const [shard, answer] of answers.entries()) {
+      if (answer === undefined) this.#failed = true;
+      else if (answer.kind === "gone") return "gone";
+      else {
+        this.ahead.append(shard, answer.segments, answer.endSeq);
+        this.#complete &&= answer.atEnd;
+      }
+    }
+    return "looked";
+  }
+
+  /** Keeps no more than fits. What is let go was not seen to its end, whatever the last look says. */
+  shrink(): void {
+    if (this.ahead.shrink(READ.aheadChars)) this.#complete = false;
+  }
+}

@@ -1,0 +1,65 @@
+import { askLogs } from "./ask-log.ts";
+import { behind, type Batch } from "./lock.ts";
+import { unpackSegment, type LogEvent, type Segment } from "./segments.ts";
+import type { TopicLog } from "./topic-log.do.ts";
+import type { Gone, ReadOutcome } from "./topic-log.ts";
+import type { TopicAddress } from "./topic.ts";
+
+/** What the logs hold of a batch now. */
+export interface LeftOfBatch {
+  readonly kind: "left";
+  /** The events as JSON texts, in the order in which they were handed out. */
+  readonly texts: readonly string[];
+  /** Positions of the batch that retention has passed. */
+  readonly lost: number;
+}
+
+/**
+ * Reads the events of a batch again, for a read that is repeated since its answer was lost. `cursor` is where the batch
+ * begins. "failed": a log did not answer.
+ */
+export async function readAgain(
+  logs: DurableObjectNamespace<TopicLog>,
+  topic: TopicAddress,
+  cursor: readonly number[],
+  batch: Batch,
+): Promise<LeftOfBatch | Gone | { readonly kind: "failed" }> {
+  const ends = behind(cursor, batch);
+  const shards = [...new Set(batch.map(([shard]) => shard))];
+  const answers = await askLogs(logs, topic, shards, async (log, shard): Promise<ReadOutcome> => {
+    const after = cursor[shard]!;
+    // As many positions as the batch spans; what that may be long was decided when it was handed out.
+    return log.read(after, ends[shard]! - after, 0, Infinity);
+  });
+  const segments = new Map<number, readonly Segment[]>();
+  for (const [index, answer] of answers.entries()) {
+    if (answer === undefined) return { kind: "failed" };
+    if (answer.kind === "gone") return answer;
+    segments.set(shards[index]!, answer.segments);
+  }
+  return pick(cursor, batch, segments);
+}
+
+/** The batch's events out of the segments of each shard. */
+export function pick(
+  cursor: readonly number[],
+  batch: Batch,
+  segments: ReadonlyMap<number, readonly Segment[]>,
+): LeftOfBatch {
+  const lanes = new Map<number, IterableIterator<LogEvent>>();
+  // Each shard's next event that is not taken yet.
+  const next = new Map<number, LogEvent | undefined>();
+  for (const [shard, found] of segments) {
+    const lane = found.flatMap((segment) => unpackSegment(segment, cursor[shard]!)).values();
+    lanes.set(shard, lane);
+    next.set(shard, lane.next().value);
+  }
+  const texts: string[] = [];
+  for (const [shard, lastSeq] of batch)
+    for (let event = next.get(shard); event !== undefined && event.seq <= lastSeq; event = next.get(shard)) {
+      texts.push(event.text);
+      next.set(shard, lanes.get(shard)!.next().value);
+    }
+  const positions = behind(cursor, batch).reduce((sum, end, shard) => sum + end - cursor[shard]!, 0);
+  return { kind: "left", texts, lost: positions - texts.length };
+}
