@@ -99,3 +99,56 @@ export const SUBSCRIPTION = {
   wokenASweep: 50,
   resealedASweep: 50,
 } as const;
+
+/** Contract 3.5; what it does not say is our choice. */
+export const DELIVERY = {
+  /** Attempts in flight of one subscription. */
+  window: 6,
+  attemptMs: 15_000,
+  /** From each failed attempt to the next one; after the last of them a delivery is dead. */
+  retryMs: [5_000, 30_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 36_000_000],
+  /** Each of them is longer by up to this part, so that what failed together does not come back together. */
+  jitter: 0.2,
+  /** However often an endpoint asks for a later attempt. */
+  maxTries: 100,
+  minRetryAfterMs: 1_000,
+  maxRetryAfterMs: 86_400_000,
+  /** How long one answer's `Retry-After` holds up the other events. */
+  maxRetryAfterPauseMs: 3_600_000,
+  /** From so many attempts in a row without any answer on the endpoint is asked ever more rarely. */
+  silentAttempts: 6,
+  minSilentPauseMs: 5_000,
+  maxSilentPauseMs: 3_600_000,
+  /** Attempts that are shown of one delivery; all are counted. */
+  attemptsKept: 20,
+  /** As many pending ones, or bytes, as an object holds before it leaves events in the log. */
+  maxPending: 10_000,
+  maxStoredBytes: 2_000_000_000,
+  takenAtOnce: 1_000,
+  /** Texts of events in memory. */
+  textChars: 1024 * 1024,
+  deliveredKept: 1_000,
+  deliveredKeptMs: 7 * 86_400_000,
+  deadKept: 10_000,
+  deadKeptMs: 30 * 86_400_000,
+  clearedAStep: 500,
+  /** What is over is cleared this much later, much of it at once. */
+  clearGraceMs: 3_600_000,
+  /** How old the record may be that an attempt goes by, and how old when D1 does not answer. */
+  recordTtlMs: 10_000,
+  recordKeptMs: 60_000,
+  recordWaitMs: 5_000,
+  /** When the record is looked at again: D1 failed; it is not there yet; no rights or no key; disabled. */
+  failedAgainMs: 10_000,
+  missingAgainMs: 5_000,
+  refusedAgainMs: 300_000,
+  disabledAgainMs: 3_600_000,
+  /** A record may come so long after the object was opened. */
+  openingMs: 600_000,
+  /** Bounds of one alarm, which may take 15 minutes and make 1,000 calls; the next one follows at once. */
+  attemptsARun: 400,
+  runMs: 300_000,
+  /** When a run that was cut off is repeated. */
+  safetyMs: 60_000,
+  testEveryMs: 1_000,
+} as const;

@@ -1,4 +1,16 @@
 import { DurableObject } from "cloudflare:workers";
+import { systemClock } from "../platform/clock.ts";
+import { describeError } from "../platform/log.ts";
+import { within } from "../platform/within.ts";
+import { askLogs } from "./ask-log.ts";
+import { DELIVERY, READ } from "./limits.ts";
+import { attempt } from "./push-attempt.ts";
+import { Deliveries } from "./push-deliveries.ts";
+import { probed } from "./push-health.ts";
+import { PushIntake } from "./push-intake.ts";
+import { PushPump } from "./push-pump.ts";
+import { PushStanding } from "./push-standing.ts";
+import { PushState } from "./push-state.ts";
 import type {
   DeliveryPage,
   DeliveryState,
@@ -10,59 +22,240 @@ import type {
   TestOutcome,
   WakeOutcome,
 } from "./push-subscription.ts";
+import { testEvent } from "./push-test-event.ts";
+import { logOf, pushObjectName, shardsOf, type TopicAddress } from "./topic.ts";
 import type { TopicLog } from "./topic-log.do.ts";
+import type { LogStats } from "./topic-log.ts";
+
+/**
+ * The delivery of one push subscription: how far it is on each shard, which events are on their way, what was tried.
+ *
+ *   absent ── open ──→ open, at rest ⇄ (wake, alarm) running ── destroy, or record or topic gone ──→ absent, for ever
+ *
+ * The record in D1 says what was asked for (push-standing.ts) and is read, never written here but for 410. The object's
+ * name ends in the record's id, which is never used twice. Who does what:
+ * - `open` by whoever makes the subscription, before the record is there. Without a record ten minutes later the object
+ *   takes itself for gone.
+ * - `wake` by the logs and the sweep, `changed` by an update, `redeliver` and `test` by the client. Each leaves an alarm,
+ *   or finds a run under way that looks again; only the alarm runs the pump (push-pump.ts).
+ * - `destroy` by a deletion. All that is in flight finds the pump stopped and writes nothing.
+ *
+ * What survives what:
+ * - Eviction, deployment, a crash: cursor, rows and pauses are in SQLite; what is due is found again by the alarm, which
+ *   is armed before a run does anything and set anew when it ends, in one turn with the last look. An attempt whose
+ *   outcome was not written is made again: at least once. Nothing counts as tried before it was.
+ * - A lost answer: each method may be repeated. A wake that is lost is made up for by the next one and by the sweep.
+ * - A log that fails, D1 that fails: nothing is lost, it is tried again some seconds later.
+ * - The states of a delivery stand in push-deliveries.ts, those of the endpoint in push-health.ts.
+ */
+export class PushSubscriptionObject extends DurableObject<PushEnv> {
+  readonly ports: PushPorts;
+  #life: Life | undefined;
+  #running = false;
+  /** When the alarm that this instance set is due. */
+  #alarmAtMs = Infinity;
+  #destroyed = false;
+  #testedAtMs = 0;
+  #testing = false;
+
+  constructor(context: DurableObjectState, env: PushEnv, ports: PushPorts) {
+    super(context, env);
+    this.ports = ports;
+    const state = PushState.load(this.ctx.storage);
+    if (state !== undefined) this.#life = this.#live(state);
+  }
+
+  /** Registers at the topic's logs and starts at the newest event. To be called before the record is inserted. */
+  async open(opening: PushOpening): Promise<OpenOutcome> {
+    if (this.#life !== undefined) return { kind: "open" };
+    const { topic, id } = opening;
+    const name = pushObjectName(topic, id);
+    const ends = await Promise.all(
+      shardsOf(topic).map((shard) => within(READ.logWaitMs, this.#register(topic, shard, name))),
+    );
+    const cursor: number[] = [];
+    for (const end of ends) {
+      if (end === "gone" || this.#destroyed) return { kind: "gone" };
+      cursor.push(end);
+    }
+    // Another call of the same may have been first.
+    if (this.#life !== undefined) return { kind: "open" };
+    const nowMs = systemClock.nowMs();
+    this.#life = this.#live(PushState.create(this.ctx.storage, opening, cursor, nowMs));
+    this.#wakeAt(nowMs + DELIVERY.openingMs);
+    return { kind: "open" };
+  }
+
+  /** There are new events. Returns as soon as it is certain that they will be looked for. */
+  wake(): WakeOutcome {
+    if (this.#life === undefined) return "gone";
+    this.#life.pump.news();
+    this.#runSoon();
+    return "awake";
+  }
+
+  /** The record changed, or went. */
+  changed(): void {
+    this.#life?.standing.forget();
+    this.wake();
+  }
+
+  /** Sends what is due. The runtime calls it once at a time, and again if it is cut off. */
+  override async alarm(): Promise<void> {
+    this.#alarmAtMs = Infinity;
+    const life = this.#life;
+    if (life === undefined) return;
+    life.pump.news();
+    this.#wakeAt(systemClock.nowMs() + DELIVERY.safetyMs);
+    if (this.#running) return;
+    this.#running = true;
+    let againMs = 0;
+    try {
+      if ((await life.pump.run()) === "gone") await this.destroy();
+    } catch (thrown) {
+      this.ports.log.error("push run failed", { push: life.state.id, error: describeError(thrown) });
+      againMs = systemClock.nowMs() + DELIVERY.failedAgainMs;
+    } finally {
+      this.#running = false;
+      if (this.#life === life) this.#rest(life, againMs);
+    }
+  }
+
+  async status(): Promise<PushStatus> {
+    const life = this.#life;
+    if (life === undefined) return { lag: 0, deadLetters: 0, eventsLost: 0 };
+    const { state, deliveries } = life;
+    const stats = await Promise.all(
+      shardsOf(state.topic).map(async (shard): Promise<LogStats | { kind: "gone" }> =>
+        logOf(this.env.TOPIC_LOG, state.topic, shard).stats(),
+      ),
+    );
+    if (this.#life !== life) return { lag: 0, deadLetters: 0, eventsLost: 0 };
+    const untaken = stats.reduce(
+      (sum, log, shard) =>
+        log.kind === "gone" ? sum : sum + Math.max(0, log.lastSeq - Math.max(state.cursor[shard]!, log.firstSeq - 1)),
+      0,
+    );
+    return {
+      lag: untaken + deliveries.count("pending"),
+      deadLetters: deliveries.count("dead"),
+      eventsLost: state.eventsLost,
+    };
+  }
+
+  deliveries(state: DeliveryState | undefined, after: number | undefined, skip: number, limit: number): DeliveryPage {
+    return this.#life?.deliveries.page(state, after, skip, limit) ?? { items: [], next: undefined };
+  }
+
+  /** Delivers an event once more, from the beginning of its schedule; a pending one at once. */
+  async redeliver(eventId: string): Promise<RedeliverOutcome> {
+    const life = this.#life;
+    let row = life?.deliveries.find(eventId);
+    if (life === undefined || row === undefined) return "unknown";
+    let text: string | undefined;
+    if (row.state === "delivered") {
+      const found = await life.intake.textOf(eventId);
+      if (found === "failed") throw new Error("the topic's log does not answer");
+      row = life === this.#life ? life.deliveries.find(eventId) : undefined;
+      if (row === undefined) return "unknown";
+      if (typeof found === "string") return "expired";
+      text = found.text;
+    }
+    life.deliveries.again(row, text, systemClock.nowMs());
+    life.state.health = probed(life.state.health);
+    life.pump.ring();
+    this.#runSoon();
+    return "again";
+  }
+
+  /** Sends an event that says that it is a test, whatever else is waiting. */
+  async test(): Promise<TestOutcome> {
+    const life = this.#life;
+    if (life === undefined) return { kind: "gone" };
+    const nowMs = systemClock.nowMs();
+    const retryAfterMs = Math.max(this.#testedAtMs + DELIVERY.testEveryMs - nowMs, 0);
+    if (this.#testing || retryAfterMs > 0) return { kind: "busy", retryAfterMs: retryAfterMs || DELIVERY.testEveryMs };
+    this.#testing = true;
+    this.#testedAtMs = nowMs;
+    try {
+      return await life.pump.aside(async () => {
+        const target = await life.standing.target();
+        if (target === undefined || life !== this.#life) return { kind: "gone" };
+        const message = testEvent(life.state.topic, this.ports.random, systemClock.nowMs());
+        const made = await attempt({ ...this.ports, clock: systemClock }, target, message);
+        if (made.answer.kind === "answered") life.pump.learn(made.answer, target.version);
+        return { kind: "tried", attempt: made.attempt };
+      });
+    } finally {
+      this.#testing = false;
+      if (life === this.#life) this.#runSoon();
+    }
+  }
+
+  /** Forgets everything: the topic is being deleted, or the subscription was. */
+  async destroy(): Promise<void> {
+    const life = this.#life;
+    this.#destroyed = true;
+    this.#life = undefined;
+    life?.pump.stop();
+    await this.ctx.storage.deleteAll();
+    if (life === undefined) return;
+    const { topic, id } = life.state;
+    // A log that does not hear of it wakes this object once more, and is told.
+    await askLogs(this.env.TOPIC_LOG, topic, shardsOf(topic), async (log) =>
+      log.removeSubscriber(pushObjectName(topic, id)),
+    );
+  }
+
+  async #register(topic: TopicAddress, shard: number, name: string): Promise<number | "gone"> {
+    return logOf(this.env.TOPIC_LOG, topic, shard).addSubscriber(name);
+  }
+
+  #live(state: PushState): Life {
+    const { ports, env, ctx } = this;
+    const clock = systemClock;
+    const deliveries = new Deliveries(ctx.storage.sql);
+    const intake = new PushIntake({ logs: env.TOPIC_LOG, state, deliveries, clock, log: ports.log });
+    const standing = new PushStanding(ports, clock, state);
+    const pump = new PushPump({ ports, clock, state, deliveries, intake, standing });
+    return { state, deliveries, intake, standing, pump };
+  }
+
+  /** After a run: clears what is over, and wakes for what is next. In one turn, or news could come in between. */
+  #rest({ deliveries, pump }: Life, againMs: number): void {
+    try {
+      const nowMs = systemClock.nowMs();
+      const clearMs = deliveries.clear(nowMs) ? nowMs : deliveries.clearAtMs();
+      const nextMs = Math.min(Math.max(pump.nextMs(), againMs), clearMs);
+      if (nextMs === Infinity) this.ctx.waitUntil(this.ctx.storage.deleteAlarm());
+      else this.#wakeAt(Math.max(nextMs, nowMs));
+    } catch (thrown) {
+      // The alarm that was armed before the run stands.
+      this.ports.log.error("push run did not end well", { error: describeError(thrown) });
+    }
+  }
+
+  /** A run that is under way looks again by itself. */
+  #runSoon(): void {
+    const nowMs = systemClock.nowMs();
+    if (!this.#running && nowMs < this.#alarmAtMs) this.#wakeAt(nowMs);
+  }
+
+  #wakeAt(timeMs: number): void {
+    this.#alarmAtMs = timeMs;
+    this.ctx.waitUntil(this.ctx.storage.setAlarm(timeMs));
+  }
+}
 
 export interface PushEnv {
   readonly TOPIC_LOG: DurableObjectNamespace<TopicLog>;
 }
 
-/** The delivery of one push subscription. */
-export class PushSubscriptionObject extends DurableObject<PushEnv> {
-  readonly ports: PushPorts;
-
-  constructor(context: DurableObjectState, env: PushEnv, ports: PushPorts) {
-    super(context, env);
-    this.ports = ports;
-  }
-
-  /** Registers at the topic's logs and starts at the newest event. To be called before the record is inserted. */
-  async open(_opening: PushOpening): Promise<OpenOutcome> {
-    throw new Error("not yet");
-  }
-
-  /** There are new events. Returns as soon as it is certain that they will be looked for. */
-  async wake(): Promise<WakeOutcome> {
-    throw new Error("not yet");
-  }
-
-  /** The record changed, or went. */
-  async changed(): Promise<void> {
-    throw new Error("not yet");
-  }
-
-  async status(): Promise<PushStatus> {
-    throw new Error("not yet");
-  }
-
-  async deliveries(
-    _state: DeliveryState | undefined,
-    _after: number | undefined,
-    _skip: number,
-    _limit: number,
-  ): Promise<DeliveryPage> {
-    throw new Error("not yet");
-  }
-
-  async redeliver(_eventId: string): Promise<RedeliverOutcome> {
-    throw new Error("not yet");
-  }
-
-  async test(): Promise<TestOutcome> {
-    throw new Error("not yet");
-  }
-
-  /** Forgets everything: the topic is being deleted, or the subscription was. */
-  async destroy(): Promise<void> {
-    throw new Error("not yet");
-  }
+/** What an object works with while it is open. */
+interface Life {
+  readonly state: PushState;
+  readonly deliveries: Deliveries;
+  readonly intake: PushIntake;
+  readonly standing: PushStanding;
+  readonly pump: PushPump;
 }

@@ -1,0 +1,50 @@
+import { DELIVERY } from "./limits.ts";
+import type { AttemptError } from "./push-subscription.ts";
+
+/** What became of one attempt. `retryAfter` is the header as it came. */
+export type Answer =
+  | { readonly kind: "answered"; readonly status: number; readonly retryAfter: string | null }
+  | { readonly kind: "timeout" | "unreachable" | "refused" };
+
+/**
+ * What an answer means for the delivery (contract 3.5).
+ * - `later`: the endpoint says when it wants to be asked again.
+ * - `unwanted`: the endpoint says that it wants no more of the subscription's events.
+ */
+export type Verdict =
+  | { readonly kind: "delivered" }
+  | { readonly kind: "failed" }
+  | { readonly kind: "later"; readonly atMs: number }
+  | { readonly kind: "unwanted" };
+
+export function judge(answer: Answer, nowMs: number): Verdict {
+  if (answer.kind !== "answered") return { kind: "failed" };
+  const { status, retryAfter } = answer;
+  if (status >= 200 && status < 300) return { kind: "delivered" };
+  if (status === 410) return { kind: "unwanted" };
+  const waitMs = status === 429 || status === 503 ? readRetryAfter(retryAfter, nowMs) : undefined;
+  return waitMs === undefined ? { kind: "failed" } : { kind: "later", atMs: nowMs + waitMs };
+}
+
+/** In one word for the log of deliveries; undefined when it did not fail. */
+export function errorOf(answer: Answer): AttemptError | undefined {
+  if (answer.kind !== "answered") return answer.kind;
+  if (answer.status >= 200 && answer.status < 300) return undefined;
+  return answer.status >= 300 && answer.status < 400 ? "redirect" : "status";
+}
+
+/** `Retry-After` (RFC 9110 10.2.3) in milliseconds from now, clamped; undefined when it says neither seconds nor a date. */
+export function readRetryAfter(text: string | null, nowMs: number): number | undefined {
+  const value = text?.trim() ?? "";
+  const waitMs = /^\d+$/.test(value) ? Number(value) * 1000 : readDate(value) - nowMs;
+  if (Number.isNaN(waitMs)) return undefined;
+  return Math.min(Math.max(waitMs, DELIVERY.minRetryAfterMs), DELIVERY.maxRetryAfterMs);
+}
+
+/** NaN when it is none. */
+const readDate = (value: string): number =>
+  HTTP_DATE.test(value) ? Date.parse(value.endsWith("GMT") ? value : `${value} GMT`) : NaN;
+
+/** The three forms that a recipient has to take (RFC 9110 5.6.7); the language itself would take far more. */
+const HTTP_DATE =
+  /^(?:[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT|[A-Z][a-z]{5,8}, \d\d-[A-Z][a-z]{2}-\d\d \d\d:\d\d:\d\d GMT|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})$/;

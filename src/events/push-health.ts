@@ -1,0 +1,49 @@
+import { DELIVERY } from "./limits.ts";
+
+/**
+ * How the endpoint as a whole is, apart from any one delivery (contract 3.5): an endpoint that only times out is asked
+ * ever more rarely, and a `Retry-After` holds for every event.
+ *
+ *   well ── an attempt without any answer, the sixth in a row ──→ silent      pause of 5 s
+ *   silent ── pause over, one attempt alone: no answer ─────────→ silent      pause twice as long, up to 1 h
+ *   silent ── any answer, however bad ─────────────────────────→ well
+ *   any ── Retry-After ────────────────────────────────────────→ as it was, paused until then, up to 1 h
+ *   any ── the subscription is changed ────────────────────────→ well, not paused: it may be another endpoint
+ */
+export interface Health {
+  /** Of the record: what was learned about one version says nothing about another. */
+  readonly version: number;
+  /** Attempts in a row without any answer. */
+  readonly silent: number;
+  readonly silentUntilMs: number;
+  readonly retryAfterUntilMs: number;
+}
+
+export const wellOf = (version: number): Health => ({ version, silent: 0, silentUntilMs: 0, retryAfterUntilMs: 0 });
+
+export const answered = (health: Health): Health =>
+  health.silent === 0 ? health : { ...health, silent: 0, silentUntilMs: 0 };
+
+/** An attempt that ends during a pause began before it and says nothing new. */
+export function unanswered(health: Health, nowMs: number): Health {
+  if (nowMs < health.silentUntilMs) return health;
+  const silent = health.silent + 1;
+  const over = silent - DELIVERY.silentAttempts;
+  if (over < 0) return { ...health, silent };
+  const pauseMs = Math.min(DELIVERY.minSilentPauseMs * 2 ** over, DELIVERY.maxSilentPauseMs);
+  return { ...health, silent, silentUntilMs: nowMs + pauseMs };
+}
+
+export const askedToWait = (health: Health, atMs: number, nowMs: number): Health => ({
+  ...health,
+  retryAfterUntilMs: Math.max(health.retryAfterUntilMs, Math.min(atMs, nowMs + DELIVERY.maxRetryAfterPauseMs)),
+});
+
+/** Somebody has reason to believe that it answers again: it is asked now, by one attempt alone. */
+export const probed = (health: Health): Health =>
+  health.silentUntilMs === 0 ? health : { ...health, silentUntilMs: 0 };
+
+export const pausedUntilMs = (health: Health): number => Math.max(health.silentUntilMs, health.retryAfterUntilMs);
+
+/** How many attempts may be in flight when it is not paused. */
+export const windowOf = (health: Health): number => (health.silent >= DELIVERY.silentAttempts ? 1 : DELIVERY.window);

@@ -1,0 +1,266 @@
+import type { Clock } from "../platform/clock.ts";
+import type { Random } from "../platform/random.ts";
+import { DELIVERY } from "./limits.ts";
+import { judge, type Answer } from "./push-answer.ts";
+import { attempt, type Message } from "./push-attempt.ts";
+import type { Deliveries } from "./push-deliveries.ts";
+import { answered, askedToWait, pausedUntilMs, unanswered, wellOf, windowOf } from "./push-health.ts";
+import type { PushIntake } from "./push-intake.ts";
+import { afterAttempt } from "./push-schedule.ts";
+import type { PushStanding } from "./push-standing.ts";
+import type { PushState } from "./push-state.ts";
+import type { Attempt, PushPorts } from "./push-subscription.ts";
+
+export interface Pumped {
+  readonly ports: PushPorts;
+  readonly clock: Clock;
+  readonly state: PushState;
+  readonly deliveries: Deliveries;
+  readonly intake: PushIntake;
+  readonly standing: PushStanding;
+}
+
+/**
+ * Sends what is due, at most six attempts at a time, taking events from the logs while there is room. One run at a time.
+ *
+ * Who else runs at an `await` here: `ring` (news from a log, a redelivery, a change), `stop` (the subscription goes), a
+ * test in `aside`, and the other attempts. So after each of them everything is looked at anew, and between the last look
+ * and what follows from it there is none.
+ */
+export class PushPump {
+  readonly #on: Pumped;
+  /** Events that are being sent. */
+  readonly #inFlight = new Set<string>();
+  /** Tests that are under way, or wait for their place. */
+  #aside = 0;
+  #stopped = false;
+  /** The logs may hold what was not taken; they are being asked; not before this time. */
+  #unread = true;
+  #reading = false;
+  #readAtMs = 0;
+  /** Until when the record keeps everything waiting. */
+  #waitUntilMs = 0;
+  #topicGone = false;
+  /** A write failed: the run ends with it. */
+  #fault: unknown;
+  #bell = Promise.withResolvers<void>();
+
+  constructor(on: Pumped) {
+    this.#on = on;
+  }
+
+  /** There may be new events in the logs. */
+  news(): void {
+    this.#unread = true;
+    this.#readAtMs = 0;
+    this.ring();
+  }
+
+  /** Something changed: whoever waits looks again. */
+  ring(): void {
+    const bell = this.#bell;
+    this.#bell = Promise.withResolvers<void>();
+    bell.resolve();
+  }
+
+  /** Nothing is sent, and nothing written, from now on. */
+  stop(): void {
+    this.#stopped = true;
+    this.#on.intake.close();
+    this.ring();
+  }
+
+  /** Until there is nothing to do now, or the bounds of a run are met. "gone": the subscription or its topic is. */
+  async run(): Promise<"gone" | "rests"> {
+    const { standing, clock, state } = this.#on;
+    const endMs = clock.nowMs() + DELIVERY.runMs;
+    let started = 0;
+    for (;;) {
+      const now = await standing.now();
+      if (this.#stopped) return "rests";
+      if (this.#fault !== undefined) throw this.#takeFault();
+      if (now.kind === "gone" || this.#topicGone) return "gone";
+      this.#waitUntilMs = now.kind === "wait" ? now.untilMs : 0;
+      if (now.kind === "go" && started < DELIVERY.attemptsARun && clock.nowMs() < endMs) {
+        if (now.target.version !== state.health.version) state.health = wellOf(now.target.version);
+        const places = this.#places();
+        const due = this.#due(places);
+        started += due.length;
+        for (const eventId of due) void this.#send(eventId);
+        if (due.length < places && this.#mayRead()) void this.#read();
+      }
+      if (this.#inFlight.size === 0 && !this.#reading) return "rests";
+      await this.#somethingHappens();
+    }
+  }
+
+  /** When there is something to do again; Infinity when nothing is left. Of a pump that does not run. */
+  nextMs(): number {
+    const { deliveries, state } = this.#on;
+    const dueMs = deliveries.next(1)[0]?.dueAtMs ?? Infinity;
+    const readMs = this.#unread && deliveries.room() > 0 ? this.#readAtMs : Infinity;
+    return Math.max(Math.min(dueMs, readMs), pausedUntilMs(state.health), this.#waitUntilMs);
+  }
+
+  /** Does something that takes one of the six places; the pump leaves it the next one that is free. */
+  async aside<T>(work: () => Promise<T>): Promise<T> {
+    this.#aside += 1;
+    try {
+      while (this.#inFlight.size + this.#aside > DELIVERY.window) await this.#bell.promise;
+      return await work();
+    } finally {
+      this.#aside -= 1;
+      this.ring();
+    }
+  }
+
+  /** What an answer, or none, tells about the endpoint as a whole. Of an older version it tells nothing. */
+  learn(answer: Answer, version: number): void {
+    const { state, clock } = this.#on;
+    if (this.#stopped || version !== state.health.version || answer.kind === "refused") return;
+    const nowMs = clock.nowMs();
+    if (answer.kind !== "answered") {
+      state.health = unanswered(state.health, nowMs);
+      return;
+    }
+    const verdict = judge(answer, nowMs);
+    const health = answered(state.health);
+    state.health = verdict.kind === "later" ? askedToWait(health, verdict.atMs, nowMs) : health;
+  }
+
+  /** How many attempts may begin now. */
+  #places(): number {
+    const { state, clock } = this.#on;
+    if (clock.nowMs() < pausedUntilMs(state.health)) return 0;
+    const free = Math.min(windowOf(state.health), DELIVERY.window - this.#aside) - this.#inFlight.size;
+    return Math.max(0, free);
+  }
+
+  #due(places: number): string[] {
+    if (places === 0) return [];
+    const nowMs = this.#on.clock.nowMs();
+    return this.#on.deliveries
+      .next(places + this.#inFlight.size)
+      .filter(({ eventId, dueAtMs }) => dueAtMs <= nowMs && !this.#inFlight.has(eventId))
+      .slice(0, places)
+      .map(({ eventId }) => eventId);
+  }
+
+  #mayRead(): boolean {
+    const { clock, deliveries } = this.#on;
+    return this.#unread && !this.#reading && clock.nowMs() >= this.#readAtMs && deliveries.room() > 0;
+  }
+
+  /** Takes from the logs. News that come meanwhile are looked for afterwards. */
+  async #read(): Promise<void> {
+    const { intake, clock } = this.#on;
+    this.#unread = false;
+    this.#reading = true;
+    try {
+      const taken = await intake.take();
+      if (taken === "gone") this.#topicGone = true;
+      else if (taken.more) this.#unread = true;
+      else if (taken.failed) {
+        this.#unread = true;
+        this.#readAtMs = clock.nowMs() + DELIVERY.failedAgainMs;
+      }
+    } catch (thrown) {
+      this.#fail(thrown);
+    } finally {
+      this.#reading = false;
+      this.ring();
+    }
+  }
+
+  async #send(eventId: string): Promise<void> {
+    this.#inFlight.add(eventId);
+    try {
+      await this.#deliver(eventId);
+    } catch (thrown) {
+      this.#fail(thrown);
+    } finally {
+      this.#inFlight.delete(eventId);
+      this.ring();
+    }
+  }
+
+  /** The run ends, and a later one begins with what the tables hold. */
+  #fail(thrown: unknown): void {
+    this.#unread = true;
+    this.#fault ??= thrown;
+    this.#on.deliveries.recount();
+  }
+
+  #takeFault(): unknown {
+    const fault = this.#fault;
+    this.#fault = undefined;
+    return fault;
+  }
+
+  async #deliver(eventId: string): Promise<void> {
+    const { ports, clock, state, deliveries, intake, standing } = this.#on;
+    const kept = deliveries.find(eventId)?.text;
+    const text = kept === undefined ? await intake.textOf(eventId) : { text: kept };
+    if (this.#stopped) return;
+    if (text === "gone") {
+      this.#topicGone = true;
+      return;
+    }
+    if (text === "failed") {
+      deliveries.postpone(eventId, clock.nowMs() + DELIVERY.failedAgainMs);
+      return;
+    }
+    if (text === "lost") {
+      this.#lose(eventId);
+      return;
+    }
+    const now = await standing.now();
+    // From here to the call itself nobody else runs: what was decided is what is done.
+    if (this.#stopped || now.kind !== "go" || clock.nowMs() < pausedUntilMs(state.health)) return;
+    const row = deliveries.find(eventId);
+    if (row?.state !== "pending") return;
+    const message = { eventId, text: text.text, number: row.attemptCount + 1 };
+    const { answer, attempt: made } = await attempt({ ...ports, clock }, now.target, message);
+    if (!this.#stopped) this.#record(message, answer, made, now.target.version);
+  }
+
+  #record({ eventId, text }: Message, answer: Answer, made: Attempt, version: number): void {
+    const { ports, clock, state, deliveries, intake, standing } = this.#on;
+    // As it is now: a redelivery may have started its schedule anew.
+    const before = deliveries.find(eventId);
+    if (before === undefined) return;
+    const nowMs = clock.nowMs();
+    const verdict = judge(answer, nowMs);
+    const after = afterAttempt(before, verdict, nowMs, chance(ports.random));
+    deliveries.record(before, made, after, text, nowMs);
+    intake.forgetText(eventId);
+    this.learn(answer, version);
+    if (verdict.kind === "unwanted") standing.disable(version);
+    if (after.state === "dead") ports.log.warn("push dead letter", { push: state.id, eventId });
+  }
+
+  #lose(eventId: string): void {
+    const { ports, state, deliveries } = this.#on;
+    const row = deliveries.find(eventId);
+    if (row === undefined) return;
+    state.lose(() => deliveries.remove(row));
+    ports.log.warn("event lost to retention before it was pushed", { push: state.id, eventId });
+  }
+
+  /** An attempt ends, there is news, or it is time for the next one. */
+  async #somethingHappens(): Promise<void> {
+    const { clock, deliveries, state } = this.#on;
+    const next = deliveries.next(this.#inFlight.size + 1).find(({ eventId }) => !this.#inFlight.has(eventId));
+    const atMs = Math.max(Math.min(next?.dueAtMs ?? Infinity, this.#readAtMs), pausedUntilMs(state.health));
+    const waitMs = Math.min(Math.max(atMs - clock.nowMs(), MIN_NAP_MS), DELIVERY.attemptMs);
+    const timer = setTimeout(() => this.ring(), waitMs);
+    await this.#bell.promise;
+    clearTimeout(timer);
+  }
+}
+
+/** A step of the clock that a timer does not see must not make it spin. */
+const MIN_NAP_MS = 100;
+
+/** From 0 up to 1, without it. */
+const chance = (random: Random): number => new DataView(random.bytes(4).buffer).getUint32(0) / 2 ** 32;

@@ -1,0 +1,148 @@
+import type { Clock } from "../platform/clock.ts";
+import { describeError } from "../platform/log.ts";
+import { within } from "../platform/within.ts";
+import { DELIVERY } from "./limits.ts";
+import { openCredentials } from "./push-credentials.ts";
+import type { PushState } from "./push-state.ts";
+import type { PushPorts } from "./push-subscription.ts";
+import type { PushRecord } from "./store/push-store.ts";
+
+/** Where events go, and with what. */
+export interface Target {
+  readonly version: number;
+  readonly endpoint: string;
+  readonly username: string;
+  readonly password: string;
+  readonly signingSecret: string;
+}
+
+/**
+ * Whether events may be sent now.
+ * - `wait`: disabled, without the right to the topic, without a key that opens the credentials, or not known. Nothing is
+ *   sent and nothing is lost; to be looked at again at `untilMs`, or when it changes.
+ * - `gone`: there is no such subscription, or not any more.
+ */
+export type Standing =
+  | { readonly kind: "go"; readonly target: Target }
+  | { readonly kind: "wait"; readonly untilMs: number }
+  | { readonly kind: "gone" };
+
+/**
+ * What the record in D1 says, and the client's rights, asked again when that is 10 s old. While D1 does not answer, what
+ * it said less than a minute ago counts.
+ */
+export class PushStanding {
+  readonly #ports: PushPorts;
+  readonly #clock: Clock;
+  readonly #state: PushState;
+  #known: Known | undefined;
+  /** The last one that let events go, and when that was. */
+  #lastGo: { readonly standing: Standing; readonly atMs: number } | undefined;
+  #loading: Promise<void> | undefined;
+  #generation = 0;
+  /** The version whose endpoint wants no more events, until D1 knows. */
+  #unwanted: number | undefined;
+
+  constructor(ports: PushPorts, clock: Clock, state: PushState) {
+    this.#ports = ports;
+    this.#clock = clock;
+    this.#state = state;
+  }
+
+  /** What is given was true when this returns: a change that came while D1 was asked makes it ask again. */
+  async now(): Promise<Standing> {
+    for (;;) {
+      const nowMs = this.#clock.nowMs();
+      const known = this.#known;
+      if (known !== undefined && nowMs >= known.atMs && nowMs < known.freshUntilMs) return known.standing;
+      this.#loading ??= this.#load().finally(() => (this.#loading = undefined));
+      await this.#loading;
+    }
+  }
+
+  /** The record changed: what was read before, or is being read, counts no more. */
+  forget(): void {
+    this.#generation += 1;
+    this.#known = undefined;
+    this.#lastGo = undefined;
+  }
+
+  /** The endpoint answered 410 to this version: nothing more is sent to it, and D1 is told. */
+  disable(version: number): void {
+    this.#unwanted = version;
+    this.forget();
+  }
+
+  /** Where a test goes, whatever the state and the rights; undefined when there is no such subscription. */
+  async target(): Promise<Target | undefined> {
+    const record = await this.#ports.store.findById(this.#state.id);
+    return record === undefined ? undefined : this.#open(record);
+  }
+
+  async #load(): Promise<void> {
+    const generation = this.#generation;
+    const atMs = this.#clock.nowMs();
+    let known: Known;
+    try {
+      known = { atMs, ...(await within(DELIVERY.recordWaitMs, this.#ask(atMs))) };
+      if (known.standing.kind === "go" && generation === this.#generation) this.#lastGo = { ...known };
+    } catch (thrown) {
+      this.#ports.log.warn("push record not read", { push: this.#state.id, error: describeError(thrown) });
+      known = this.#withoutAnswer();
+    }
+    if (generation === this.#generation) this.#known = known;
+  }
+
+  #withoutAnswer(): Known {
+    const atMs = this.#clock.nowMs();
+    const untilMs = atMs + DELIVERY.failedAgainMs;
+    const last = this.#lastGo;
+    const counts = last !== undefined && atMs >= last.atMs && atMs < last.atMs + DELIVERY.recordKeptMs;
+    return { atMs, freshUntilMs: untilMs, standing: counts ? last.standing : { kind: "wait", untilMs } };
+  }
+
+  async #ask(nowMs: number): Promise<Omit<Known, "atMs">> {
+    const { store, clients, names, log } = this.#ports;
+    const { id, openedAtMs } = this.#state;
+    const freshUntilMs = nowMs + DELIVERY.recordTtlMs;
+    const waitFor = (waitMs: number, fresh = freshUntilMs): Omit<Known, "atMs"> => ({
+      standing: { kind: "wait", untilMs: nowMs + waitMs },
+      freshUntilMs: fresh,
+    });
+    const unwanted = this.#unwanted;
+    if (unwanted !== undefined) {
+      await store.disable(id, unwanted, nowMs);
+      if (this.#unwanted === unwanted) this.#unwanted = undefined;
+    }
+    const record = await store.findById(id);
+    if (record === undefined)
+      return nowMs < openedAtMs + DELIVERY.openingMs
+        ? waitFor(DELIVERY.missingAgainMs, nowMs)
+        : { standing: { kind: "gone" }, freshUntilMs };
+    if (record.state === "disabled") return waitFor(DELIVERY.disabledAgainMs);
+    const scope = names.scope(`pubsub.topic=${record.topic}`);
+    const mayConsume =
+      (await clients.isLive(record.client, nowMs)) &&
+      (record.asOwner || (await clients.listsScope(record.client, scope, nowMs)));
+    if (!mayConsume) return waitFor(DELIVERY.refusedAgainMs);
+    try {
+      return { standing: { kind: "go", target: await this.#open(record) }, freshUntilMs };
+    } catch (thrown) {
+      log.error("push credentials do not open", { push: id, error: describeError(thrown) });
+      return waitFor(DELIVERY.refusedAgainMs, nowMs + DELIVERY.refusedAgainMs);
+    }
+  }
+
+  async #open(record: PushRecord): Promise<Target> {
+    const { password, signingSecret } = await openCredentials(this.#ports.sealer, record);
+    const { version, endpoint, username } = record;
+    return { version, endpoint, username, password, signingSecret };
+  }
+}
+
+/** Fresh from `atMs` on: a clock that was set back makes it old. */
+interface Known {
+  readonly standing: Standing;
+  readonly atMs: number;
+  readonly freshUntilMs: number;
+}

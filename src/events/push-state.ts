@@ -1,0 +1,119 @@
+import { wellOf, type Health } from "./push-health.ts";
+import { SCHEMA, SCHEMA_VERSION, upgradeFrom } from "./push-schema.ts";
+import type { PushOpening } from "./push-subscription.ts";
+import type { TopicAddress } from "./topic.ts";
+
+/** What the object of a push subscription knows besides its deliveries: one row, and a copy of it in memory. */
+export class PushState {
+  readonly id: string;
+  readonly topic: TopicAddress;
+  readonly openedAtMs: number;
+  readonly #storage: DurableObjectStorage;
+  #cursor: readonly number[];
+  #eventsLost: number;
+  #health: Health;
+
+  private constructor(storage: DurableObjectStorage, row: StateRow) {
+    this.#storage = storage;
+    this.id = row.push_id;
+    this.topic = JSON.parse(row.topic) as TopicAddress;
+    this.openedAtMs = row.opened_at;
+    this.#cursor = JSON.parse(row.cursor) as number[];
+    this.#eventsLost = row.events_lost;
+    this.#health = JSON.parse(row.health) as Health;
+  }
+
+  /** Undefined when nothing was stored here. An older version is brought to this one. */
+  static load(storage: DurableObjectStorage): PushState | undefined {
+    const { sql } = storage;
+    const exists = sql.exec(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'subscription'`).toArray();
+    if (exists.length === 0) return undefined;
+    const { schema_version: version } = sql
+      .exec<{ schema_version: number }>(`SELECT schema_version FROM subscription WHERE id = 1`)
+      .one();
+    if (version < SCHEMA_VERSION)
+      storage.transactionSync(() => {
+        for (const statement of upgradeFrom(version)) sql.exec(statement);
+        sql.exec(`UPDATE subscription SET schema_version = ?`, SCHEMA_VERSION);
+      });
+    return new PushState(storage, sql.exec<StateRow>(`SELECT ${COLUMNS} FROM subscription WHERE id = 1`).one());
+  }
+
+  /** Makes the tables. `cursor` is, of each shard, the position behind which the subscription begins. */
+  static create(
+    storage: DurableObjectStorage,
+    { id, topic }: PushOpening,
+    cursor: readonly number[],
+    nowMs: number,
+  ): PushState {
+    const row: StateRow = {
+      push_id: id,
+      topic: JSON.stringify(topic),
+      opened_at: nowMs,
+      cursor: JSON.stringify(cursor),
+      events_lost: 0,
+      health: JSON.stringify(wellOf(0)),
+    };
+    storage.transactionSync(() => {
+      for (const statement of SCHEMA) storage.sql.exec(statement);
+      storage.sql.exec(
+        `INSERT INTO subscription (id, schema_version, ${COLUMNS}) VALUES (1, ?, ?, ?, ?, ?, ?, ?)`,
+        SCHEMA_VERSION,
+        row.push_id,
+        row.topic,
+        row.opened_at,
+        row.cursor,
+        row.events_lost,
+        row.health,
+      );
+    });
+    return new PushState(storage, row);
+  }
+
+  /** Of each shard, the position up to which events were taken. */
+  get cursor(): readonly number[] {
+    return this.#cursor;
+  }
+
+  /** Events that retention removed before they were taken or tried. */
+  get eventsLost(): number {
+    return this.#eventsLost;
+  }
+
+  get health(): Health {
+    return this.#health;
+  }
+
+  /** Moves the cursor together with what `write` does, or neither. */
+  moveCursor(cursor: readonly number[], lost: number, write: () => void): void {
+    const eventsLost = this.#eventsLost + lost;
+    this.#storage.transactionSync(() => {
+      write();
+      this.#storage.sql.exec(`UPDATE subscription SET cursor = ?, events_lost = ?`, JSON.stringify(cursor), eventsLost);
+    });
+    this.#cursor = cursor;
+    this.#eventsLost = eventsLost;
+  }
+
+  /** One event more is lost, together with what `write` does. */
+  lose(write: () => void): void {
+    this.moveCursor(this.#cursor, 1, write);
+  }
+
+  set health(health: Health) {
+    if (health === this.#health) return;
+    this.#storage.sql.exec(`UPDATE subscription SET health = ?`, JSON.stringify(health));
+    this.#health = health;
+  }
+}
+
+const COLUMNS = `push_id, topic, opened_at, cursor, events_lost, health`;
+
+interface StateRow extends Record<string, SqlStorageValue> {
+  push_id: string;
+  topic: string;
+  opened_at: number;
+  cursor: string;
+  events_lost: number;
+  health: string;
+}
