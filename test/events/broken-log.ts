@@ -1,0 +1,62 @@
+import { env } from "cloudflare:workers";
+import { runInDurableObject } from "cloudflare:test";
+import type { TopicConsumer } from "../../src/events/topic-consumer.do.ts";
+import type { TopicLog } from "../../src/events/topic-log.do.ts";
+
+export type Log = DurableObjectStub<TopicLog>;
+export type LogCall = "read" | "addConsumer" | "positionBefore" | "timeOf";
+
+/** What happens to a call of a log instead of `real`. */
+export type Fault = (real: () => Promise<unknown>) => Promise<unknown>;
+
+/**
+ * Lets a consumer meet logs that are not as they should be: `fault` is asked at each call that it makes, and gives what
+ * happens to it; undefined: nothing. Gives what mends it. An object that starts anew meets the real ones.
+ */
+export async function breakLogs(
+  consumer: DurableObjectStub<TopicConsumer>,
+  fault: (call: LogCall, shard: number) => Fault | undefined,
+): Promise<() => Promise<void>> {
+  const use = (logs: DurableObjectNamespace<TopicLog>) =>
+    runInDurableObject(consumer, (instance) => {
+      const own = instance as unknown as { env: object };
+      own.env = { ...own.env, TOPIC_LOG: logs };
+    });
+  await use(logsWith(fault));
+  return () => use(env.TOPIC_LOG);
+}
+
+/** The real logs, but for what `fault` does. */
+export function logsWith(fault: (call: LogCall, shard: number) => Fault | undefined): DurableObjectNamespace<TopicLog> {
+  const getByName = (name: string) => {
+    const log = env.TOPIC_LOG.getByName(name);
+    const shard = Number(name.split("/").at(-1));
+    return new Proxy(log, {
+      get:
+        (target, method) =>
+        (...args: unknown[]) => {
+          const real = (): Promise<unknown> =>
+            (target as unknown as Record<PropertyKey, (...given: unknown[]) => Promise<unknown>>)[method]!(...args);
+          const happens = fault(method as LogCall, shard);
+          return happens === undefined ? real() : happens(real);
+        },
+    });
+  };
+  return { getByName } as unknown as DurableObjectNamespace<TopicLog>;
+}
+
+/**
+ * Waits for something to become true, by looking again and again: a promise of one object's must not be resolved by
+ * another's.
+ */
+export async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await scheduler.wait(1);
+}
+
+export const failing: Fault = () => Promise.reject(new Error("the log is out of reach"));
+export const hanging: Fault = () => new Promise(() => {});
+/** Does its work, and the answer is lost. */
+export const answerLost: Fault = async (real) => {
+  await real();
+  throw new Error("the answer was lost");
+};
