@@ -50,13 +50,18 @@ export async function attempt(
 }
 
 async function call(address: URL, headers: Record<string, string>, body: Uint8Array<ArrayBuffer>): Promise<Answer> {
-  const signal = AbortSignal.timeout(DELIVERY.attemptMs);
+  const controller = new AbortController();
+  // Not `AbortSignal.timeout`: it would keep the object awake long after the answer.
+  const timer = setTimeout(() => controller.abort(), DELIVERY.attemptMs);
   try {
+    const { signal } = controller;
     const response = await fetch(address, { method: "POST", headers, body, redirect: "manual", signal });
     // Unread it would hold its connection, of which there are six; how the rest of it ends tells nothing.
     response.body?.cancel().catch(() => {});
     return { kind: "answered", status: response.status, retryAfter: response.headers.get("retry-after") };
   } catch {
-    return { kind: signal.aborted ? "timeout" : "unreachable" };
+    return { kind: controller.signal.aborted ? "timeout" : "unreachable" };
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -70,8 +70,11 @@ export class PushPump {
     this.ring();
   }
 
-  /** Until there is nothing to do now, or the bounds of a run are met. "gone": the subscription or its topic is. */
-  async run(): Promise<"gone" | "rests"> {
+  /**
+   * Until there is nothing to do now. "goes on": the bounds of a run are met, and the next one takes over what is in
+   * flight, so that a slow attempt does not hold up the others. "gone": the subscription or its topic is.
+   */
+  async run(): Promise<"gone" | "rests" | "goes on"> {
     const { standing, clock, state } = this.#on;
     const endMs = clock.nowMs() + DELIVERY.runMs;
     let started = 0;
@@ -81,7 +84,8 @@ export class PushPump {
       if (this.#fault !== undefined) throw this.#takeFault();
       if (now.kind === "gone" || this.#topicGone) return "gone";
       this.#waitUntilMs = now.kind === "wait" ? now.untilMs : 0;
-      if (now.kind === "go" && started < DELIVERY.attemptsARun && clock.nowMs() < endMs) {
+      if (started >= DELIVERY.attemptsARun || clock.nowMs() >= endMs) return "goes on";
+      if (now.kind === "go") {
         if (now.target.version !== state.health.version) state.health = wellOf(now.target.version);
         const places = this.#places();
         const due = this.#due(places);
@@ -94,7 +98,7 @@ export class PushPump {
     }
   }
 
-  /** When there is something to do again; Infinity when nothing is left. Of a pump that does not run. */
+  /** When there is something to do again; Infinity when nothing is left. Of a pump that rests. */
   nextMs(): number {
     const { deliveries, state } = this.#on;
     const dueMs = deliveries.next(1)[0]?.dueAtMs ?? Infinity;
@@ -247,20 +251,18 @@ export class PushPump {
     ports.log.warn("event lost to retention before it was pushed", { push: state.id, eventId });
   }
 
-  /** An attempt ends, there is news, or it is time for the next one. */
+  /** An attempt ends, there is news, or it is time for something that waits. */
   async #somethingHappens(): Promise<void> {
     const { clock, deliveries, state } = this.#on;
+    const nowMs = clock.nowMs();
     const next = deliveries.next(this.#inFlight.size + 1).find(({ eventId }) => !this.#inFlight.has(eventId));
-    const atMs = Math.max(Math.min(next?.dueAtMs ?? Infinity, this.#readAtMs), pausedUntilMs(state.health));
-    const waitMs = Math.min(Math.max(atMs - clock.nowMs(), MIN_NAP_MS), DELIVERY.attemptMs);
-    const timer = setTimeout(() => this.ring(), waitMs);
+    const times = [next?.dueAtMs ?? Infinity, this.#readAtMs, pausedUntilMs(state.health)];
+    const soonestMs = Math.min(...times.filter((atMs) => atMs > nowMs));
+    const timer = setTimeout(() => this.ring(), Math.min(soonestMs - nowMs, DELIVERY.attemptMs));
     await this.#bell.promise;
     clearTimeout(timer);
   }
 }
-
-/** A step of the clock that a timer does not see must not make it spin. */
-const MIN_NAP_MS = 100;
 
 /** From 0 up to 1, without it. */
 const chance = (random: Random): number => new DataView(random.bytes(4).buffer).getUint32(0) / 2 ** 32;

@@ -36,9 +36,9 @@ export class PushStanding {
   readonly #clock: Clock;
   readonly #state: PushState;
   #known: Known | undefined;
-  /** The last one that let events go, and when that was. */
-  #lastGo: { readonly standing: Standing; readonly atMs: number } | undefined;
-  #loading: Promise<void> | undefined;
+  /** What D1 said last, if it let events go. */
+  #lastGo: Known | undefined;
+  #loading: Promise<Standing | undefined> | undefined;
   #generation = 0;
   /** The version whose endpoint wants no more events, until D1 knows. */
   #unwanted: number | undefined;
@@ -56,7 +56,8 @@ export class PushStanding {
       const known = this.#known;
       if (known !== undefined && nowMs >= known.atMs && nowMs < known.freshUntilMs) return known.standing;
       this.#loading ??= this.#load().finally(() => (this.#loading = undefined));
-      await this.#loading;
+      const loaded = await this.#loading;
+      if (loaded !== undefined) return loaded;
     }
   }
 
@@ -79,18 +80,21 @@ export class PushStanding {
     return record === undefined ? undefined : this.#open(record);
   }
 
-  async #load(): Promise<void> {
+  /** Undefined when a change came meanwhile. */
+  async #load(): Promise<Standing | undefined> {
     const generation = this.#generation;
     const atMs = this.#clock.nowMs();
     let known: Known;
     try {
       known = { atMs, ...(await within(DELIVERY.recordWaitMs, this.#ask(atMs))) };
-      if (known.standing.kind === "go" && generation === this.#generation) this.#lastGo = { ...known };
+      if (generation === this.#generation) this.#lastGo = known.standing.kind === "go" ? known : undefined;
     } catch (thrown) {
       this.#ports.log.warn("push record not read", { push: this.#state.id, error: describeError(thrown) });
       known = this.#withoutAnswer();
     }
-    if (generation === this.#generation) this.#known = known;
+    if (generation !== this.#generation) return undefined;
+    this.#known = known;
+    return known.standing;
   }
 
   #withoutAnswer(): Known {

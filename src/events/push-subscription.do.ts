@@ -1,9 +1,8 @@
 import { DurableObject } from "cloudflare:workers";
 import { systemClock } from "../platform/clock.ts";
 import { describeError } from "../platform/log.ts";
-import { within } from "../platform/within.ts";
 import { askLogs } from "./ask-log.ts";
-import { DELIVERY, READ } from "./limits.ts";
+import { DELIVERY } from "./limits.ts";
 import { attempt } from "./push-attempt.ts";
 import { Deliveries } from "./push-deliveries.ts";
 import { probed } from "./push-health.ts";
@@ -23,7 +22,7 @@ import type {
   WakeOutcome,
 } from "./push-subscription.ts";
 import { testEvent } from "./push-test-event.ts";
-import { logOf, pushObjectName, shardsOf, type TopicAddress } from "./topic.ts";
+import { logOf, pushObjectName, shardsOf } from "./topic.ts";
 import type { TopicLog } from "./topic-log.do.ts";
 import type { LogStats } from "./topic-log.ts";
 
@@ -70,12 +69,13 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
     if (this.#life !== undefined) return { kind: "open" };
     const { topic, id } = opening;
     const name = pushObjectName(topic, id);
-    const ends = await Promise.all(
-      shardsOf(topic).map((shard) => within(READ.logWaitMs, this.#register(topic, shard, name))),
+    const ends = await askLogs(this.env.TOPIC_LOG, topic, shardsOf(topic), async (log): Promise<number | "gone"> =>
+      log.addSubscriber(name),
     );
     const cursor: number[] = [];
     for (const end of ends) {
       if (end === "gone" || this.#destroyed) return { kind: "gone" };
+      if (end === undefined) throw unavailable("a log of the topic does not answer");
       cursor.push(end);
     }
     // Another call of the same may have been first.
@@ -109,16 +109,17 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
     this.#wakeAt(systemClock.nowMs() + DELIVERY.safetyMs);
     if (this.#running) return;
     this.#running = true;
-    let againMs = 0;
+    let nextMs: (() => number) | undefined;
     try {
-      if ((await life.pump.run()) === "gone") await this.destroy();
+      const outcome = await life.pump.run();
+      if (outcome === "gone") await this.destroy();
+      nextMs = () => (outcome === "rests" ? life.pump.nextMs() : 0);
     } catch (thrown) {
       this.ports.log.error("push run failed", { push: life.state.id, error: describeError(thrown) });
-      againMs = systemClock.nowMs() + DELIVERY.failedAgainMs;
-    } finally {
-      this.#running = false;
-      if (this.#life === life) this.#rest(life, againMs);
+      nextMs = () => systemClock.nowMs() + DELIVERY.failedAgainMs;
     }
+    this.#running = false;
+    if (this.#life === life) this.#rest(life, nextMs);
   }
 
   async status(): Promise<PushStatus> {
@@ -155,7 +156,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
     let text: string | undefined;
     if (row.state === "delivered") {
       const found = await life.intake.textOf(eventId);
-      if (found === "failed") throw new Error("the topic's log does not answer");
+      if (found === "failed") throw unavailable("a log of the topic does not answer");
       row = life === this.#life ? life.deliveries.find(eventId) : undefined;
       if (row === undefined) return "unknown";
       if (typeof found === "string") return "expired";
@@ -179,7 +180,10 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
     this.#testedAtMs = nowMs;
     try {
       return await life.pump.aside(async () => {
-        const target = await life.standing.target();
+        const target = await life.standing.target().catch((thrown: unknown) => {
+          this.ports.log.error("push test not made", { push: life.state.id, error: describeError(thrown) });
+          throw unavailable("the subscription cannot be read");
+        });
         if (target === undefined || life !== this.#life) return { kind: "gone" };
         const message = testEvent(life.state.topic, this.ports.random, systemClock.nowMs());
         const made = await attempt({ ...this.ports, clock: systemClock }, target, message);
@@ -207,10 +211,6 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
     );
   }
 
-  async #register(topic: TopicAddress, shard: number, name: string): Promise<number | "gone"> {
-    return logOf(this.env.TOPIC_LOG, topic, shard).addSubscriber(name);
-  }
-
   #live(state: PushState): Life {
     const { ports, env, ctx } = this;
     const clock = systemClock;
@@ -222,16 +222,16 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
   }
 
   /** After a run: clears what is over, and wakes for what is next. In one turn, or news could come in between. */
-  #rest({ deliveries, pump }: Life, againMs: number): void {
+  #rest({ state, deliveries }: Life, pumpNextMs: () => number): void {
     try {
       const nowMs = systemClock.nowMs();
       const clearMs = deliveries.clear(nowMs) ? nowMs : deliveries.clearAtMs();
-      const nextMs = Math.min(Math.max(pump.nextMs(), againMs), clearMs);
+      const nextMs = Math.min(pumpNextMs(), clearMs);
       if (nextMs === Infinity) this.ctx.waitUntil(this.ctx.storage.deleteAlarm());
       else this.#wakeAt(Math.max(nextMs, nowMs));
     } catch (thrown) {
       // The alarm that was armed before the run stands.
-      this.ports.log.error("push run did not end well", { error: describeError(thrown) });
+      this.ports.log.error("push run did not end well", { push: state.id, error: describeError(thrown) });
     }
   }
 
@@ -250,6 +250,9 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
 export interface PushEnv {
   readonly TOPIC_LOG: DurableObjectNamespace<TopicLog>;
 }
+
+/** For the caller to try again: such an error is no bug (room.ts, `reaching`). */
+const unavailable = (message: string): Error => Object.assign(new Error(message), { retryable: true });
 
 /** What an object works with while it is open. */
 interface Life {
