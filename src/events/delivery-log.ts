@@ -53,7 +53,7 @@ export async function testSubscription(
   ports: SubscriptionPorts,
   found: FoundSubscription,
 ): Promise<Result<Attempt, Failure>> {
-  const outcome: TestOutcome = await objectOf(ports, found).test();
+  const outcome: TestOutcome = await objectOf(ports, found).sendTest();
   switch (outcome.kind) {
     case "tried":
       return ok(outcome.attempt);

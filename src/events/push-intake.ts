@@ -97,7 +97,7 @@ export class PushIntake {
     if (position === undefined || position.shard >= state.topic.shards) return "lost";
     const before = position.seq - 1;
     const answer = await askLog(logs, state.topic, position.shard, async (shardLog): Promise<ReadOutcome> =>
-      shardLog.read(before, 1, 0, 0),
+      shardLog.read(before, 1, 0, 1),
     );
     if (answer === undefined) return "failed";
     if (answer.kind === "gone") return "gone";

@@ -35,7 +35,7 @@ import type { LogStats } from "./topic-log.ts";
  * name ends in the record's id, which is never used twice. Who does what:
  * - `open` by whoever makes the subscription, before the record is there. Without a record ten minutes later the object
  *   takes itself for gone.
- * - `wake` by the logs and the sweep, `changed` by an update, `redeliver` and `test` by the client. Each leaves an alarm,
+ * - `wake` by the logs and the sweep, `changed` by an update, `redeliver` and `sendTest` by the client. Each leaves an alarm,
  *   or finds a run under way that looks again; only the alarm runs the pump (push-pump.ts).
  * - `destroy` by a deletion. All that is in flight finds the pump stopped and writes nothing.
  *
@@ -169,8 +169,8 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
     return "again";
   }
 
-  /** Sends an event that says that it is a test, whatever else is waiting. */
-  async test(): Promise<TestOutcome> {
+  /** Sends an event that says that it is a test, whatever else is waiting. Not `test`: runtimes keep that name for themselves. */
+  async sendTest(): Promise<TestOutcome> {
     const life = this.#life;
     if (life === undefined) return { kind: "gone" };
     const nowMs = systemClock.nowMs();

@@ -44,7 +44,7 @@ async function setUp(answers: Parameters<typeof playedObjects>[0] = {}) {
       return { items: all.slice(start, start + limit), next: all.length > start + limit ? start + limit : undefined };
     },
     redeliver: () => "again",
-    test: () => ({ kind: "tried", attempt: { atMs: 1, durationMs: 12, status: 200, error: undefined } }),
+    sendTest: () => ({ kind: "tried", attempt: { atMs: 1, durationMs: 12, status: 200, error: undefined } }),
     ...answers,
   });
   const app = playedApp(objects);
@@ -216,7 +216,7 @@ describe("POST …/subscriptions/{name}/test", () => {
       { delivered: false, status: 302, durationMs: 3, error: "redirect" },
     ],
   ])("200 with what came of it: %j", async (attempt, expected) => {
-    const { post } = await setUp({ test: () => ({ kind: "tried", attempt }) });
+    const { post } = await setUp({ sendTest: () => ({ kind: "tried", attempt }) });
     const response = await post("test");
     expect(response.status).toBe(200);
     expect(await response.json()).toEqual(expected);
@@ -235,14 +235,14 @@ describe("POST …/subscriptions/{name}/test", () => {
     [1_000, "1"],
     [14_001, "15"],
   ])("429 while another test is under way, %i ms to go", async (retryAfterMs, header) => {
-    const { post } = await setUp({ test: () => ({ kind: "busy", retryAfterMs }) });
+    const { post } = await setUp({ sendTest: () => ({ kind: "busy", retryAfterMs }) });
     const response = await post("test");
     expect(response.headers.get("retry-after")).toBe(header);
     await expectProblem(response, 429, "insufficient_resources");
   });
 
   it("404 when it went meanwhile", async () => {
-    const { post } = await setUp({ test: () => ({ kind: "gone" }) });
+    const { post } = await setUp({ sendTest: () => ({ kind: "gone" }) });
     await expectProblem(await post("test"), 404, "element_resource_non_existing");
   });
 
