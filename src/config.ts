@@ -14,6 +14,8 @@ export interface Config {
   readonly allowLoopback: boolean;
   readonly logLevel: LogLevel;
   readonly eventRetentionMs: number;
+  /** What one log of a topic may store. */
+  readonly eventLogMaxBytes: number;
   readonly maxUploadBytes: number;
   /** Whether `subscriptionCreated` is published in its deprecated schemas too. */
   readonly deprecatedSubscriptionEvents: boolean;
@@ -30,6 +32,8 @@ export class ConfigError extends Error {
 const DAY_MS = 86_400_000;
 /** Our choice: ten years. */
 const MAX_RETENTION_DAYS = 3650;
+/** Our choice: from where a log works as it should to where an eighth more still fits an object's 10 GB. */
+const LOG_BYTES = { min: 1_000_000, max: 8_800_000_000 } as const;
 /** Contract 2.1: a given client secret has at least 32 characters. */
 const MIN_SECRET_CHARS = 32;
 
@@ -44,6 +48,7 @@ export function readConfig(raw: RawConfig): Config {
     allowLoopback: flag(raw, "ALLOW_LOOPBACK"),
     logLevel: logLevel(raw),
     eventRetentionMs: retentionMs(raw),
+    eventLogMaxBytes: logMaxBytes(raw),
     maxUploadBytes: Math.floor(positive(raw, "MAX_UPLOAD_BYTES")),
     deprecatedSubscriptionEvents: flag(raw, "DEPRECATED_SUBSCRIPTION_EVENTS"),
     operatorSecret: matching(raw, "OPERATOR_CLIENT_SECRET", new RegExp(`^[\\x21-\\x7e]{${MIN_SECRET_CHARS},512}$`)),
@@ -87,6 +92,13 @@ function retentionMs(raw: RawConfig): number {
   if (timeMs < 1 || timeMs > MAX_RETENTION_DAYS * DAY_MS)
     throw new ConfigError(`EVENT_RETENTION_DAYS must be a number of days above 0, at most ${MAX_RETENTION_DAYS}`);
   return timeMs;
+}
+
+function logMaxBytes(raw: RawConfig): number {
+  const sizeBytes = Math.floor(positive(raw, "EVENT_LOG_MAX_BYTES"));
+  if (sizeBytes < LOG_BYTES.min || sizeBytes > LOG_BYTES.max)
+    throw new ConfigError(`EVENT_LOG_MAX_BYTES must be a number of bytes from ${LOG_BYTES.min} to ${LOG_BYTES.max}`);
+  return sizeBytes;
 }
 
 function logLevel(raw: RawConfig): LogLevel {

@@ -87,7 +87,7 @@ export function createDeps(env: Env): Deps {
     topicLogs: env.TOPIC_LOG,
     topicConsumers: env.TOPIC_CONSUMER,
     pushSubscriptions: env.PUSH_SUBSCRIPTION,
-    retentionMs: config.eventRetentionMs,
+    retention: { ageMs: config.eventRetentionMs, maxBytes: config.eventLogMaxBytes },
     ownTopics: subscriptionTopics(names),
   });
   const outbox = createOutbox({

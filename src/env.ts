@@ -24,6 +24,7 @@ export interface Env {
   readonly ALLOW_LOOPBACK: string;
   readonly LOG_LEVEL: string;
   readonly EVENT_RETENTION_DAYS: string;
+  readonly EVENT_LOG_MAX_BYTES: string;
   readonly MAX_UPLOAD_BYTES: string;
   readonly DEPRECATED_SUBSCRIPTION_EVENTS: string;
 

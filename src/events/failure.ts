@@ -23,7 +23,7 @@ export type Failure =
   | { readonly kind: "event_expired" }
   /** One test of a subscription at a time. */
   | { readonly kind: "test_busy"; readonly retryAfterMs: number }
-  /** A log did not answer in time, or too many others changed the same thing. */
+  /** A log did not answer in time or has no room at the moment, or too many others changed the same thing. */
   | { readonly kind: "unavailable" }
   | { readonly kind: "tenant_missing"; readonly field: string }
   | { readonly kind: "tenant_refused"; readonly field: string; readonly tenant: string }

@@ -42,6 +42,26 @@ export const LOG = {
   rowsTrimmedAStep: 500,
   /** Our choice: how long after a failed step the next one is tried. */
   trimRetryMs: 60_000,
+  /** Our choice: so much, and such a part of the maximum, is stored before a log looks at its size again. */
+  unseenChars: 1024 * 1024,
+  unseenPart: 1 / 64,
+  /** Our choice: at this multiple of the maximum nothing is published. An object's database ends at 10 GB. */
+  fullAt: 9 / 8,
+} as const;
+
+/** Our choice: how a log wakes push subscriptions. */
+export const WAKE = {
+  waitMs: 5_000,
+  /** After a failure, doubled with each one that follows. */
+  minRetryMs: 5_000,
+  maxRetryMs: 60_000,
+  /** In flight, and how many of them may be such as failed the last time. */
+  atOnce: 16,
+  failingAtOnce: 4,
+  /** A subscription is woken at most once in such a time while a log is busy. */
+  roundMs: 50,
+  /** Bound of one alarm, which may take 15 minutes and make 1,000 calls; the next one follows at once. */
+  aRun: 500,
 } as const;
 
 /** Specification "Limits", contract 3.4. */

@@ -8,13 +8,13 @@ import { encodeEvent, readEvents, type NamedEvent, type PublishedEvent } from ".
 import type { NewEvent } from "./segments.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
 import type { TopicLog } from "./topic-log.do.ts";
-import type { Once, PublishOutcome } from "./topic-log.ts";
+import type { Once, PublishOutcome, Retention } from "./topic-log.ts";
 import { logOf, shardFor, shardsOf, type Topic, type TopicId } from "./topic.ts";
 
 export interface StoringPorts {
   readonly directory: TopicDirectory;
   readonly logs: DurableObjectNamespace<TopicLog>;
-  readonly retentionMs: number;
+  readonly retention: Retention;
 }
 
 export interface PublishPorts extends StoringPorts {
@@ -60,6 +60,7 @@ export async function storeEvents(
   const once = key === null ? undefined : { key, digest: await digestOf(encoded), expiresAtMs: undefined };
   const outcome = await ports.directory.onActive(id, nowMs, (topic) => storeAll(ports, topic, events, encoded, once));
   if (outcome === undefined) return err({ kind: "no_topic" });
+  if (outcome === "full") return err({ kind: "unavailable" });
   return outcome === "key_used" ? err({ kind: "key_used" }) : ok(outcome);
 }
 
@@ -82,16 +83,16 @@ async function refusedTenant(
 
 /** Undefined when the topic is gone. */
 async function storeAll(
-  { logs, retentionMs }: StoringPorts,
+  { logs, retention }: StoringPorts,
   topic: Topic,
   events: readonly NamedEvent[],
   encoded: readonly NewEvent[],
   once: Once | undefined,
-): Promise<readonly string[] | "key_used" | undefined> {
+): Promise<readonly string[] | Refusal | undefined> {
   const places = events.map((event) => shardFor(event.tenant, topic.shards));
   const store = async (shard: number, key: Once | undefined): Promise<[number, PublishOutcome]> => {
     const part = encoded.filter((_, index) => places[index] === shard);
-    return [shard, await logOf(logs, topic, shard).publish(part, key, retentionMs)];
+    return [shard, await logOf(logs, topic, shard).publish(part, key, retention)];
   };
   const shards = new Set(places);
   const outcomes = new Map<number, PublishOutcome>();
@@ -118,8 +119,10 @@ async function storeAll(
   return places.map((shard) => ids.get(shard)!.next().value as string);
 }
 
-const refusalOf = (outcome: Exclude<PublishOutcome, { kind: "stored" }>): "key_used" | undefined =>
-  outcome.kind === "key_used" ? "key_used" : undefined;
+type Refusal = "key_used" | "full";
+
+const refusalOf = ({ kind }: Exclude<PublishOutcome, { kind: "stored" }>): Refusal | undefined =>
+  kind === "gone" ? undefined : kind;
 
 /** The same for the same events in the same order, whatever the body's white space. */
 const digestOf = (encoded: readonly NewEvent[]): Promise<string> =>

@@ -16,6 +16,7 @@ import type { TopicStore } from "./store/topic-store.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
 import type { TopicLog } from "./topic-log.do.ts";
+import type { Retention } from "./topic-log.ts";
 import type { TopicId } from "./topic.ts";
 
 /** What the operations of this room work with. */
@@ -31,7 +32,7 @@ export interface EventsRoom {
   readonly consumers: DurableObjectNamespace<TopicConsumer>;
   readonly push: PushPorts;
   readonly pushSubscriptions: DurableObjectNamespace<PushSubscriptionObject>;
-  readonly retentionMs: number;
+  readonly retention: Retention;
   readonly ownTopics: readonly OwnTopic[];
 }
 

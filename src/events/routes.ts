@@ -13,6 +13,7 @@ import { createTopicStore } from "./store/topic-store.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
 import { TopicDirectory } from "./topic-directory.ts";
 import type { TopicLog } from "./topic-log.do.ts";
+import type { Retention } from "./topic-log.ts";
 import type { TopicId } from "./topic.ts";
 import { topicRoutes } from "./topic-routes.ts";
 
@@ -22,7 +23,7 @@ export interface EventsDeps {
   readonly topicLogs: DurableObjectNamespace<TopicLog>;
   readonly topicConsumers: DurableObjectNamespace<TopicConsumer>;
   readonly pushSubscriptions: DurableObjectNamespace<PushSubscriptionObject>;
-  readonly retentionMs: number;
+  readonly retention: Retention;
   /** Topics of other rooms; nobody else can own, create or delete them. */
   readonly ownTopics: readonly OwnTopic[];
 }
@@ -58,10 +59,10 @@ export interface Events {
  * log's in topic-log.do.ts, who may do what in access.ts.
  */
 export function createEvents(deps: EventsDeps): Events {
-  const { push, topicLogs: logs, topicConsumers: consumers, retentionMs, ownTopics } = deps;
+  const { push, topicLogs: logs, topicConsumers: consumers, retention, ownTopics } = deps;
   const { names, log, random, clients } = push;
   const store = createTopicStore(deps.db);
-  const making = { store, logs, random, retentionMs };
+  const making = { store, logs, random, retention };
   const directory = new TopicDirectory((id, nowMs) => findOrMake(making, ownTopics, id, nowMs));
   const access = new TopicAccess(clients, names);
   const room: EventsRoom = {

@@ -1,19 +1,23 @@
-import type { Segment } from "./segments.ts";
+import type { Retention } from "./topic-log.ts";
 
-/** What version 2 added. */
-const SINCE_2 = [`CREATE TABLE subscriber (name TEXT PRIMARY KEY, woken_seq INTEGER NOT NULL) STRICT, WITHOUT ROWID`];
+/** What version 2 added. The maximum of an older log holds until something is published. */
+const SINCE_2 = [
+  `CREATE TABLE subscriber (name TEXT PRIMARY KEY, woken_seq INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
+  `ALTER TABLE log ADD COLUMN max_bytes INTEGER NOT NULL DEFAULT 8000000000`,
+];
 
 /**
  * The tables of a topic log, and how its rows are read.
  *
- * - `log`: one row. `trimmed_*` is the last segment that retention removed: the end of a log that is empty now.
- * - `segment`: see segments.ts. `created_at` never falls as `first_seq` grows.
+ * - `log`: one row. `retention_ms` and `max_bytes`: see log-retention.ts. `trimmed_*` is the last segment that it
+ *   removed: the end of a log that is empty now.
+ * - `segment`: see segments.ts and stored-segments.ts.
  * - `consumer`: clients that read the topic, in the first shard's log alone.
  * - `publish_key`: idempotency keys of the last 24 hours.
  * - `subscriber`: see topic-subscribers.ts.
  */
-export const SCHEMA_VERSION = 2;
-export const SCHEMA = [
+const SCHEMA_VERSION = 2;
+const SCHEMA = [
   `CREATE TABLE log (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     schema_version INTEGER NOT NULL,
@@ -41,48 +45,53 @@ export const SCHEMA = [
   ...SINCE_2,
 ];
 
-/** What brings a log of an older version to this one. */
-export const upgradeFrom = (version: number): readonly string[] =>
-  version >= SCHEMA_VERSION ? [] : [...SINCE_2, `UPDATE log SET schema_version = ${SCHEMA_VERSION}`];
+export const logExists = (sql: SqlStorage): boolean =>
+  sql.exec(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'log'`).toArray().length > 0;
 
-/** From the segment that holds a position on: it may begin before it. */
-const FROM_POSITION = `FROM segment
-  WHERE first_seq >= coalesce((SELECT max(first_seq) FROM segment WHERE first_seq <= ?1), 0) ORDER BY first_seq`;
-export const SEGMENTS_FROM = `SELECT first_seq, last_seq, created_at, payload_bytes, events ${FROM_POSITION}`;
-export const SEGMENT_PLACE_FROM = `SELECT first_seq, last_seq, created_at ${FROM_POSITION} LIMIT 1`;
+/** Makes the tables of a log that does not exist. */
+export function createLogTables(storage: DurableObjectStorage, shard: number, retention: Retention): void {
+  storage.transactionSync(() => {
+    for (const statement of SCHEMA) storage.sql.exec(statement);
+    storage.sql.exec(
+      `INSERT INTO log (id, schema_version, shard, retention_ms, max_bytes, trimmed_seq, trimmed_at)
+        VALUES (1, ${SCHEMA_VERSION}, ?, ?, ?, 0, 0)`,
+      shard,
+      retention.ageMs,
+      retention.maxBytes,
+    );
+  });
+}
 
-export interface LogRow extends Record<string, SqlStorageValue> {
-  schema_version: number;
+/** What is stored of a log that exists, brought to this version. */
+export function readLog(storage: DurableObjectStorage): StoredLog {
+  const { sql } = storage;
+  const { schema_version } = sql.exec<{ schema_version: number }>(`SELECT schema_version FROM log`).one();
+  if (schema_version < SCHEMA_VERSION)
+    storage.transactionSync(() => {
+      for (const statement of SINCE_2) sql.exec(statement);
+      sql.exec(`UPDATE log SET schema_version = ?`, SCHEMA_VERSION);
+    });
+  const row = sql.exec<LogRow>(`SELECT shard, closed, retention_ms, max_bytes, trimmed_seq, trimmed_at FROM log`).one();
+  return {
+    shard: row.shard,
+    isClosed: row.closed === 1,
+    retention: { ageMs: row.retention_ms, maxBytes: row.max_bytes },
+    trimmed: { seq: row.trimmed_seq, createdAtMs: row.trimmed_at },
+  };
+}
+
+interface StoredLog {
+  readonly shard: number;
+  readonly isClosed: boolean;
+  readonly retention: Retention;
+  readonly trimmed: { readonly seq: number; readonly createdAtMs: number };
+}
+
+interface LogRow extends Record<string, SqlStorageValue> {
   shard: number;
   closed: number;
   retention_ms: number;
+  max_bytes: number;
   trimmed_seq: number;
   trimmed_at: number;
-}
-
-export interface SegmentPlace extends Record<string, SqlStorageValue> {
-  first_seq: number;
-  last_seq: number;
-  created_at: number;
-}
-
-export interface SegmentRow extends SegmentPlace {
-  payload_bytes: string;
-  events: string;
-}
-
-export const toSegment = (row: SegmentRow): Segment => ({
-  firstSeq: row.first_seq,
-  lastSeq: row.last_seq,
-  createdAtMs: row.created_at,
-  payloadBytes: row.payload_bytes,
-  events: row.events,
-});
-
-/** What a log is and where it ends, kept in memory. */
-export interface Tail {
-  readonly shard: number;
-  readonly retentionMs: number;
-  readonly seq: number;
-  readonly createdAtMs: number;
 }

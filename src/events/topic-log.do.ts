@@ -4,22 +4,15 @@ import { createLog, describeError } from "../platform/log.ts";
 import { systemRandom } from "../platform/random.ts";
 import { newEventIds } from "./event-id.ts";
 import { LOG } from "./limits.ts";
+import { LogRetention } from "./log-retention.ts";
+import { Waking } from "./log-waking.ts";
 import { clearedAtMs, expiryOf, PublishKeys } from "./publish-keys.ts";
+import type { PushSubscriptionObject } from "./push-subscription.do.ts";
 import { packSegments, unpackSegment, type NewEvent, type Segment } from "./segments.ts";
-import {
-  SCHEMA,
-  SCHEMA_VERSION,
-  SEGMENTS_FROM,
-  SEGMENT_PLACE_FROM,
-  toSegment,
-  upgradeFrom,
-  type LogRow,
-  type SegmentPlace,
-  type SegmentRow,
-  type Tail,
-} from "./topic-log-schema.ts";
+import { StoredSegments } from "./stored-segments.ts";
+import { createLogTables, logExists, readLog } from "./topic-log-schema.ts";
 import { TopicSubscribers } from "./topic-subscribers.ts";
-import type { Gone, LogStats, LookOutcome, Once, Place, PublishOutcome, ReadOutcome } from "./topic-log.ts";
+import type { Gone, LogStats, LookOutcome, Once, Place, PublishOutcome, ReadOutcome, Retention } from "./topic-log.ts";
 
 /**
  * The events of one shard of one topic, in the order in which they were published: append-only, in SQLite.
@@ -28,37 +21,43 @@ import type { Gone, LogStats, LookOutcome, Once, Place, PublishOutcome, ReadOutc
  * answers "gone", so an isolate that remembers a deleted topic cannot bring it back to life. A closed one still knows the
  * topic's consumers, so that they can be removed.
  *
- * Every method runs without an `await` between its first look and its last write, so calls do not interleave, and the
- * runtime holds the answer back until what it wrote is on disk.
+ * Every method runs without an `await` between its first look and its last write, so calls do not interleave. The
+ * runtime stores what one turn writes as a whole, the alarm included, and holds the answer back until it is on disk.
+ *
+ * The alarm does what is due: it removes what retention and idempotency keys leave behind (log-retention.ts), and wakes
+ * push subscriptions (log-waking.ts). While it runs nobody else sets an alarm, so the runtime repeats one that is cut
+ * off; at its end it looks at everything once more, in one turn with setting the next.
  */
-export class TopicLog extends DurableObject {
+export class TopicLog extends DurableObject<LogEnv> {
   readonly #sql = this.ctx.storage.sql;
-  #tail: Tail | undefined = this.#load();
+  readonly #segments = new StoredSegments(this.#sql);
+  readonly #retention = new LogRetention(this.#sql, this.#segments);
   readonly #keys = new PublishKeys(this.#sql);
   readonly #subscribers = new TopicSubscribers(this.#sql);
+  readonly #waking = new Waking({
+    subscribers: this.#subscribers,
+    clock: systemClock,
+    endSeq: () => this.#tail?.seq,
+    wake: async (name) => this.env.PUSH_SUBSCRIPTION.getByName(name).wake(),
+  });
+  #tail: Tail | undefined = this.#load();
   /** When the alarm that this instance set is due; one set before it woke is set again, which costs a row. */
   #alarmAtMs = Infinity;
+  #inAlarm = false;
 
-  /** Opens the log; one that is open stays as it is. Events are kept for `retentionMs`. */
-  init(shard: number, retentionMs: number): void {
+  /** Opens the log; one that is open stays as it is. */
+  init(shard: number, retention: Retention): void {
     if (this.#exists()) return;
-    this.ctx.storage.transactionSync(() => {
-      for (const statement of SCHEMA) this.#sql.exec(statement);
-      this.#sql.exec(
-        `INSERT INTO log (id, schema_version, shard, retention_ms, trimmed_seq, trimmed_at) VALUES (1, ?, ?, ?, 0, 0)`,
-        SCHEMA_VERSION,
-        shard,
-        retentionMs,
-      );
-    });
-    this.#tail = { shard, retentionMs, seq: 0, createdAtMs: 0 };
+    createLogTables(this.ctx.storage, shard, retention);
+    this.#retention.load(retention);
+    this.#tail = { shard, seq: 0, createdAtMs: 0 };
   }
 
   /**
    * Stores all of the events or none. With `once`, a repeat of the same request gives the ids that it gave first.
-   * `retentionMs` is the deployment's variable as it is now.
+   * `retention` is the deployment's as it is now.
    */
-  publish(events: readonly NewEvent[], once: Once | undefined, retentionMs: number): PublishOutcome {
+  publish(events: readonly NewEvent[], once: Once | undefined, retention: Retention): PublishOutcome {
     const tail = this.#tail;
     if (tail === undefined) return GONE;
     const nowMs = systemClock.nowMs();
@@ -67,40 +66,49 @@ export class TopicLog extends DurableObject {
       return earlier.digest === once?.digest
         ? { kind: "stored", ids: earlier.ids, keyExpiresAtMs: earlier.expiresAtMs }
         : { kind: "key_used" };
+    const isOtherRule = this.#retention.isOther(retention);
+    if (isOtherRule) this.#retention.change(retention);
+    if (this.#retention.isOver()) {
+      this.ctx.storage.transactionSync(() => this.#retention.trim(nowMs, tail.seq));
+      if (this.#retention.isFull()) {
+        this.#wakeWhenDue();
+        return { kind: "full" };
+      }
+    }
     const key = once === undefined ? undefined : { ...once, expiresAtMs: expiryOf(once, nowMs) };
     // Never before the event in front of it: readers merge shards by this time and search by it.
     const createdAtMs = Math.max(nowMs, tail.createdAtMs);
     const ids = newEventIds(events.length, tail.shard, tail.seq + 1, systemRandom);
     const segments = packSegments(events, ids, tail.seq + 1, createdAtMs, LOG.segmentChars);
     this.ctx.storage.transactionSync(() => {
-      for (const segment of segments) this.#append(segment);
+      for (const segment of segments) this.#segments.append(segment);
       if (key !== undefined) {
         this.#keys.clear(nowMs, LOG.keysClearedAPublish);
         this.#keys.remember(key, ids);
       }
-      if (retentionMs !== tail.retentionMs) this.#sql.exec(`UPDATE log SET retention_ms = ?`, retentionMs);
     });
-    this.#tail = { ...tail, retentionMs, seq: tail.seq + events.length, createdAtMs };
-    const dueMs = Math.min(createdAtMs + retentionMs, clearedAtMs(key?.expiresAtMs ?? Infinity));
-    if (dueMs < this.#alarmAtMs || retentionMs !== tail.retentionMs) this.#wakeWhenDue(retentionMs);
+    for (const segment of segments) this.#retention.stored(segment.events.length);
+    const { seq } = (this.#tail = { ...tail, seq: tail.seq + events.length, createdAtMs });
+    const dueMs = Math.min(
+      createdAtMs + retention.ageMs,
+      clearedAtMs(key?.expiresAtMs ?? Infinity),
+      Math.max(nowMs, this.#subscribers.dueMs(seq)),
+    );
+    if (dueMs < this.#alarmAtMs || isOtherRule) this.#wakeWhenDue();
     return { kind: "stored", ids, keyExpiresAtMs: key?.expiresAtMs };
   }
 
-  /**
-   * Retention: removes what is too old, some rows at a time, and wakes again when the next row is due. It never
-   * throws, since the runtime gives up after some failures: it tries again later.
-   */
-  override alarm(): void {
+  /** Does what is due, some of it at a time. Never throws, since the runtime gives up after some failures. */
+  override async alarm(): Promise<void> {
     this.#alarmAtMs = Infinity;
-    const tail = this.#tail;
-    if (tail === undefined) return;
-    try {
-      this.ctx.storage.transactionSync(() => this.#trim(systemClock.nowMs() - tail.retentionMs));
-      this.#wakeWhenDue(tail.retentionMs);
-    } catch (thrown) {
-      createLog("warn").warn("retention failed", { shard: tail.shard, error: describeError(thrown) });
-      this.#wakeAt(systemClock.nowMs() + LOG.trimRetryMs);
-    }
+    if (this.#inAlarm) return;
+    this.#inAlarm = true;
+    const isTrimmed = this.#attempt(() => this.#trim());
+    await this.#waking.run();
+    this.#inAlarm = false;
+    if (isTrimmed && this.#attempt(() => this.#wakeWhenDue())) return;
+    const againMs = systemClock.nowMs() + LOG.trimRetryMs;
+    if (this.#tail !== undefined) this.#wakeAt(Math.min(againMs, this.#subscribers.dueMs(this.#tail.seq)));
   }
 
   /**
@@ -114,12 +122,12 @@ export class TopicLog extends DurableObject {
     if (afterSeq >= lastSeq) return { kind: "segments", segments, endSeq: lastSeq, atEnd: true };
     let chars = 0;
     let endSeq = afterSeq;
-    for (const row of this.#sql.exec<SegmentRow>(SEGMENTS_FROM, afterSeq + 1)) {
+    for (const segment of this.#segments.from(afterSeq + 1)) {
       if (chars >= maxChars || (chars >= aheadChars && endSeq - afterSeq >= minEvents))
         return { kind: "segments", segments, endSeq, atEnd: false };
-      segments.push(toSegment(row));
-      chars += row.events.length;
-      endSeq = row.last_seq;
+      segments.push(segment);
+      chars += segment.events.length;
+      endSeq = segment.lastSeq;
     }
     return { kind: "segments", segments, endSeq: lastSeq, atEnd: true };
   }
@@ -137,42 +145,33 @@ export class TopicLog extends DurableObject {
   }
 
   /**
-   * When an event was published; of a position that retention passed, up to when it removed, so that nothing that is to
-   * be kept lies before it. "unknown" when another event has this position, or none was ever there.
+   * When an event was published; of a position that retention passed, a time such that nothing that is to be kept lies
+   * before it. "unknown" when another event has this position, or none was ever there.
    */
   timeOf(seq: number, id: string): number | "unknown" | "gone" {
     if (this.#tail === undefined) return "gone";
     if (seq > this.#tail.seq) return "unknown";
-    const row = this.#sql.exec<SegmentRow>(`${SEGMENTS_FROM} LIMIT 1`, seq).toArray()[0];
-    if (row === undefined || row.first_seq > seq)
-      return this.#sql.exec<{ trimmed_at: number }>(`SELECT trimmed_at FROM log`).one().trimmed_at;
-    const [event] = unpackSegment(toSegment(row), seq - 1);
-    return event!.text.startsWith(`{"id":"${id}"`) ? row.created_at : "unknown";
+    const [segment] = this.#segments.from(seq);
+    if (segment === undefined || segment.firstSeq > seq) return this.#retention.trimmedUpToMs(systemClock.nowMs());
+    const [event] = unpackSegment(segment, seq - 1);
+    return event!.text.startsWith(`{"id":"${id}"`) ? segment.createdAtMs : "unknown";
   }
 
   stats(): LogStats | Gone {
     if (this.#tail === undefined) return GONE;
-    const oldest = this.#segmentFrom(0);
+    const oldest = this.#segments.placeFrom(0);
     const { seq, createdAtMs } = this.#tail;
     if (oldest === undefined) return { kind: "stats", firstSeq: seq + 1, lastSeq: seq };
-    const times = { oldestAtMs: oldest.created_at, newestAtMs: createdAtMs };
-    return { kind: "stats", firstSeq: oldest.first_seq, lastSeq: seq, ...times };
+    const times = { oldestAtMs: oldest.createdAtMs, newestAtMs: createdAtMs };
+    return { kind: "stats", firstSeq: oldest.firstSeq, lastSeq: seq, ...times };
   }
 
   /** The position in front of the oldest event, behind the newest one, or in front of the first one of a time or later. */
   positionBefore(place: Place): number | "gone" {
     if (this.#tail === undefined) return "gone";
-    if (place === "newest") return this.#tail.seq;
-    let lastBefore = (this.#segmentFrom(0)?.first_seq ?? this.#tail.seq + 1) - 1;
-    if (place === "oldest") return lastBefore;
-    // Times never run backwards along the log, so halving finds the place without an index on them.
-    let lastCandidate = this.#tail.seq;
-    while (lastBefore < lastCandidate) {
-      const segment = this.#segmentFrom(Math.ceil((lastBefore + lastCandidate) / 2))!;
-      if (segment.created_at < place) lastBefore = segment.last_seq;
-      else lastCandidate = segment.first_seq - 1;
-    }
-    return lastBefore;
+    const { seq } = this.#tail;
+    if (place === "newest") return seq;
+    return place === "oldest" ? this.#segments.positionBeforeOldest(seq) : this.#segments.positionBefore(place, seq);
   }
 
   /** Remembers a client that reads the topic: the log of the first shard keeps them for all. */
@@ -212,86 +211,88 @@ export class TopicLog extends DurableObject {
     return this.#exists() ? this.#subscribers.list(limit) : [];
   }
 
-  /** Ends publishing and reading. */
+  /** Ends publishing, reading and waking. */
   close(): void {
     if (this.#tail === undefined) return;
     this.#sql.exec(`UPDATE log SET closed = 1`);
-    this.#tail = undefined;
+    this.#end();
+    this.ctx.waitUntil(this.ctx.storage.deleteAlarm());
   }
 
-  /** Removes everything; whatever is asked afterwards is told "gone". */
+  /** Removes everything, the alarm too; whatever is asked afterwards is told "gone". */
   async destroy(): Promise<void> {
-    this.#tail = undefined;
+    this.#end();
     await this.ctx.storage.deleteAll();
   }
 
+  #end(): void {
+    this.#tail = undefined;
+    this.#subscribers.unload();
+    this.#alarmAtMs = Infinity;
+  }
+
   #exists(): boolean {
-    return this.#sql.exec(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'log'`).toArray().length > 0;
+    return logExists(this.#sql);
   }
 
   #load(): Tail | undefined {
     if (!this.#exists()) return undefined;
-    const log = this.#sql
-      .exec<LogRow>(`SELECT schema_version, shard, closed, retention_ms, trimmed_seq, trimmed_at FROM log WHERE id = 1`)
-      .one();
-    this.ctx.storage.transactionSync(() => {
-      for (const statement of upgradeFrom(log.schema_version)) this.#sql.exec(statement);
-    });
-    if (log.closed === 1) return undefined;
-    const last = this.#sql
-      .exec<SegmentPlace>(`SELECT first_seq, last_seq, created_at FROM segment ORDER BY first_seq DESC LIMIT 1`)
-      .toArray()[0];
+    const { shard, isClosed, retention, trimmed } = readLog(this.ctx.storage);
+    if (isClosed) return undefined;
+    this.#retention.load(retention);
+    this.#subscribers.load();
+    const newest = this.#segments.newest();
     return {
-      shard: log.shard,
-      retentionMs: log.retention_ms,
-      seq: last?.last_seq ?? log.trimmed_seq,
-      createdAtMs: last?.created_at ?? log.trimmed_at,
+      shard,
+      seq: newest?.lastSeq ?? trimmed.seq,
+      createdAtMs: newest?.createdAtMs ?? trimmed.createdAtMs,
     };
   }
 
-  /** Removes a step of what was published up to a time. What the end of the log was is kept when nothing else is left. */
-  #trim(upToMs: number): void {
-    const old = this.#sql
-      .exec<SegmentPlace>(
-        `SELECT first_seq, last_seq, created_at FROM segment ORDER BY first_seq LIMIT ${LOG.rowsTrimmedAStep}`,
-      )
-      .toArray()
-      .findLast((segment) => segment.created_at <= upToMs);
-    if (old !== undefined) {
-      this.#sql.exec(`DELETE FROM segment WHERE first_seq <= ?`, old.first_seq);
-      this.#sql.exec(`UPDATE log SET trimmed_seq = ?, trimmed_at = ?`, old.last_seq, old.created_at);
-    }
-    this.#keys.clear(systemClock.nowMs(), LOG.rowsTrimmedAStep);
+  /** Removes a step of what is over. */
+  #trim(): void {
+    const tail = this.#tail;
+    if (tail === undefined) return;
+    const nowMs = systemClock.nowMs();
+    this.ctx.storage.transactionSync(() => {
+      this.#retention.trim(nowMs, tail.seq);
+      this.#keys.clear(nowMs, LOG.rowsTrimmedAStep);
+    });
   }
 
-  /** Wakes the object when the oldest segment or idempotency key is due; not at all when there is none. */
-  #wakeWhenDue(retentionMs: number): void {
-    const segment = this.#segmentFrom(0);
-    const dueMs = Math.min((segment?.created_at ?? Infinity) + retentionMs, this.#keys.dueMs());
+  /** Wakes the object when something is due; not at all when there is nothing. */
+  #wakeWhenDue(): void {
+    if (this.#tail === undefined || this.#inAlarm) return;
+    const { seq } = this.#tail;
+    const dueMs = Math.min(this.#retention.dueMs(seq), this.#keys.dueMs(), this.#subscribers.dueMs(seq));
     if (dueMs !== Infinity) this.#wakeAt(dueMs);
   }
 
-  #wakeAt(timeMs: number): void {
-    this.#alarmAtMs = timeMs;
-    this.ctx.waitUntil(this.ctx.storage.setAlarm(timeMs));
+  #wakeAt(dueMs: number): void {
+    this.#alarmAtMs = Math.max(dueMs, systemClock.nowMs());
+    this.ctx.waitUntil(this.ctx.storage.setAlarm(this.#alarmAtMs));
   }
 
-  /** The segment that holds a position, or the first one behind it. */
-  #segmentFrom(seq: number): SegmentPlace | undefined {
-    return this.#sql.exec<SegmentPlace>(SEGMENT_PLACE_FROM, seq).toArray()[0];
+  #attempt(run: () => void): boolean {
+    try {
+      run();
+      return true;
+    } catch (thrown) {
+      createLog("warn").warn("retention failed", { shard: this.#tail?.shard, error: describeError(thrown) });
+      return false;
+    }
   }
+}
 
-  #append(segment: Segment): void {
-    const { firstSeq, lastSeq, createdAtMs, payloadBytes, events } = segment;
-    this.#sql.exec(
-      `INSERT INTO segment (first_seq, last_seq, created_at, payload_bytes, events) VALUES (?, ?, ?, ?, ?)`,
-      firstSeq,
-      lastSeq,
-      createdAtMs,
-      payloadBytes,
-      events,
-    );
-  }
+export interface LogEnv {
+  readonly PUSH_SUBSCRIPTION: DurableObjectNamespace<PushSubscriptionObject>;
+}
+
+/** What a log is and where it ends, kept in memory. */
+interface Tail {
+  readonly shard: number;
+  readonly seq: number;
+  readonly createdAtMs: number;
 }
 
 const GONE = { kind: "gone" } as const;

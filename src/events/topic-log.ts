@@ -11,6 +11,13 @@ export interface Once {
   readonly expiresAtMs: number | undefined;
 }
 
+/** How much a log keeps: the deployment's variables. */
+export interface Retention {
+  readonly ageMs: number;
+  /** Of the log's whole storage. */
+  readonly maxBytes: number;
+}
+
 export interface Gone {
   readonly kind: "gone";
 }
@@ -24,6 +31,8 @@ export type PublishOutcome =
     }
   /** The key came before with another request. */
   | { readonly kind: "key_used" }
+  /** More is stored than can be removed at once; there will be room again in a moment. */
+  | { readonly kind: "full" }
   | Gone;
 
 export type ReadOutcome =

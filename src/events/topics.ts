@@ -10,7 +10,7 @@ import type { TopicStore } from "./store/topic-store.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
 import type { TopicLog } from "./topic-log.do.ts";
-import type { Gone, LogStats } from "./topic-log.ts";
+import type { Gone, LogStats, Retention } from "./topic-log.ts";
 import { consumerOf, logOf, shardsOf, type Topic, type TopicId } from "./topic.ts";
 
 /** What making a topic takes. */
@@ -18,7 +18,7 @@ export interface MakingPorts {
   readonly store: TopicStore;
   readonly logs: DurableObjectNamespace<TopicLog>;
   readonly random: Random;
-  readonly retentionMs: number;
+  readonly retention: Retention;
 }
 
 export interface TopicPorts extends MakingPorts {
@@ -75,7 +75,7 @@ export async function makeTopic(
   nowMs: number,
 ): Promise<{ readonly topic: Topic; readonly isOurs: boolean }> {
   const topic: Topic = { ...wanted, incarnation: randomId(ports.random), state: "active", createdAtMs: nowMs };
-  await Promise.all(shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard).init(shard, ports.retentionMs)));
+  await Promise.all(shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard).init(shard, ports.retention)));
   const stored = await insertTwice(ports.store, topic);
   if (stored.incarnation === topic.incarnation) return { topic, isOurs: true };
   await Promise.all(shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard).destroy()));

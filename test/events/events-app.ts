@@ -6,6 +6,7 @@ import type { OwnTopic } from "../../src/events/own-topics.ts";
 import { createPushStore } from "../../src/events/store/push-store.ts";
 import { createEvents, type Events } from "../../src/events/routes.ts";
 import { createTopicStore } from "../../src/events/store/topic-store.ts";
+import type { Retention } from "../../src/events/topic-log.ts";
 import { consumerOf, logOf, shardFor, shardsOf } from "../../src/events/topic.ts";
 import type { Principal } from "../../src/http/auth.ts";
 import { mountServices } from "../../src/http/mount.ts";
@@ -41,7 +42,14 @@ export interface EventsCall {
 
 export const ORIGIN = "https://events.test";
 
-export function eventsApp(bindings: typeof env = env, ownTopics: readonly OwnTopic[] = []): EventsApp {
+/** As the deployment's variables say unless they are set. */
+export const KEPT: Retention = { ageMs: 7 * 86_400_000, maxBytes: 8_000_000_000 };
+
+export function eventsApp(
+  bindings: typeof env = env,
+  ownTopics: readonly OwnTopic[] = [],
+  retention: Retention = KEPT,
+): EventsApp {
   const names = createNames("plat");
   const registered = new Set<string>();
   const actsFor = new Set<string>();
@@ -64,7 +72,7 @@ export function eventsApp(bindings: typeof env = env, ownTopics: readonly OwnTop
     topicLogs: bindings.TOPIC_LOG,
     topicConsumers: bindings.TOPIC_CONSUMER,
     pushSubscriptions: bindings.PUSH_SUBSCRIPTION,
-    retentionMs: 7 * 86_400_000,
+    retention,
     ownTopics,
   });
   const app = new Hono();

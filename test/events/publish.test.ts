@@ -2,7 +2,17 @@ import { env } from "cloudflare:workers";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import * as fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { eventsApp, expectProblem, faults, inShard, makeTopic, objectsOf, payloads, someClient } from "./events-app.ts";
+import {
+  eventsApp,
+  expectProblem,
+  faults,
+  inShard,
+  KEPT,
+  makeTopic,
+  objectsOf,
+  payloads,
+  someClient,
+} from "./events-app.ts";
 
 const app = eventsApp();
 afterEach(() => {
@@ -230,7 +240,7 @@ describe("POST …/publish", () => {
       const start = Date.now();
       vi.useFakeTimers({ toFake: ["Date"], now: start });
       const publish = (key: string, expiresAtMs?: number) =>
-        log.publish([{ text: `"payload":"p"}`, payloadBytes: 1 }], { key, digest: "d", expiresAtMs }, 7 * 86_400_000);
+        log.publish([{ text: `"payload":"p"}`, payloadBytes: 1 }], { key, digest: "d", expiresAtMs }, KEPT);
       const keys = () =>
         runInDurableObject(log, (_, state) =>
           state.storage.sql

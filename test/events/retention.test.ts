@@ -1,7 +1,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { TopicLog } from "../../src/events/topic-log.do.ts";
-import { eventsApp, makeTopic, objectsOf, payloads, type TestTopic } from "./events-app.ts";
+import { eventsApp, KEPT, makeTopic, objectsOf, payloads, type TestTopic } from "./events-app.ts";
 
 const app = eventsApp();
 const DAY_MS = 86_400_000;
@@ -112,7 +112,10 @@ describe("retention by age", () => {
     const { logs } = await objectsOf(topic);
     await topic.put({ payload: "a" });
     pass(1000);
-    await logs[0]!.publish([{ text: `"payload":"b"}`, payloadBytes: 1 }], undefined, 2000);
+    await logs[0]!.publish([{ text: `"payload":"b"}`, payloadBytes: 1 }], undefined, {
+      ageMs: 2000,
+      maxBytes: KEPT.maxBytes,
+    });
     expect(await alarmOf(logs[0]!)).toBe(Date.now() + 1000);
   });
 

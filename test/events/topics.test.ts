@@ -5,7 +5,17 @@ import { createTopicStore, TOPIC_SQL } from "../../src/events/store/topic-store.
 import { logOf } from "../../src/events/topic.ts";
 import { counting } from "../support/counting.ts";
 import { unique } from "../support/platform.ts";
-import { eventsApp, expectProblem, faults, makeTopic, objectsOf, ORIGIN, someClient, topicAt } from "./events-app.ts";
+import {
+  eventsApp,
+  expectProblem,
+  faults,
+  KEPT,
+  makeTopic,
+  objectsOf,
+  ORIGIN,
+  someClient,
+  topicAt,
+} from "./events-app.ts";
 
 const app = eventsApp();
 const create = (as: ReturnType<typeof someClient>, json: unknown) => app.call("/pubsub/v1/topics", { as, json });
@@ -322,14 +332,14 @@ describe("records that an isolate remembers", () => {
   it("a log that was never opened, or was deleted, says gone and stores nothing", async () => {
     const topic = { owner: "proj.app", eventType: unique("never"), incarnation: "none", shards: 1 };
     const log = logOf(env.TOPIC_LOG, topic, 0);
-    expect(await log.publish([{ text: `"payload":""}`, payloadBytes: 0 }], undefined, 1000)).toEqual({ kind: "gone" });
+    expect(await log.publish([{ text: `"payload":""}`, payloadBytes: 0 }], undefined, KEPT)).toEqual({ kind: "gone" });
     expect(await log.read(0, 1, 1, 1)).toEqual({ kind: "gone" });
     expect(await log.stats()).toEqual({ kind: "gone" });
     const tables = await runInDurableObject(log, (_, state) =>
       state.storage.sql.exec(`SELECT name FROM sqlite_master WHERE name IN ('log', 'segment')`).toArray(),
     );
     expect(tables).toEqual([]);
-    await log.init(0, 1000);
+    await log.init(0, KEPT);
     expect(await log.stats()).toMatchObject({ kind: "stats", lastSeq: 0 });
     await log.destroy();
     expect(await log.stats()).toEqual({ kind: "gone" });

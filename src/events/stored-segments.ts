@@ -1,0 +1,100 @@
+import type { Segment } from "./segments.ts";
+
+/**
+ * The segments of one log in its database. Positions follow each other without a gap; only at the front retention
+ * removes whole segments. Times never fall from one to the next.
+ */
+export class StoredSegments {
+  readonly #sql: SqlStorage;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  append({ firstSeq, lastSeq, createdAtMs, payloadBytes, events }: Segment): void {
+    this.#sql.exec(
+      `INSERT INTO segment (first_seq, last_seq, created_at, payload_bytes, events) VALUES (?, ?, ?, ?, ?)`,
+      firstSeq,
+      lastSeq,
+      createdAtMs,
+      payloadBytes,
+      events,
+    );
+  }
+
+  /** From the segment that holds a position, or the first one behind it, on. To be read before anything is written. */
+  *from(seq: number): Iterable<Segment> {
+    for (const row of this.#sql.exec<SegmentRow>(`SELECT ${PLACE}, payload_bytes, events ${FROM_POSITION}`, seq))
+      yield {
+        firstSeq: row.first_seq,
+        lastSeq: row.last_seq,
+        createdAtMs: row.created_at,
+        payloadBytes: row.payload_bytes,
+        events: row.events,
+      };
+  }
+
+  /** Where the segment lies that holds a position, or the first one behind it. */
+  placeFrom(seq: number): SegmentPlace | undefined {
+    return this.#sql.exec<PlaceRow>(`SELECT ${PLACE} ${FROM_POSITION} LIMIT 1`, seq).toArray().map(toPlace)[0];
+  }
+
+  oldest(limit: number): SegmentPlace[] {
+    return this.#sql
+      .exec<PlaceRow>(`SELECT ${PLACE} FROM segment ORDER BY first_seq LIMIT ?`, limit)
+      .toArray()
+      .map(toPlace);
+  }
+
+  newest(): SegmentPlace | undefined {
+    return this.#sql
+      .exec<PlaceRow>(`SELECT ${PLACE} FROM segment ORDER BY first_seq DESC LIMIT 1`)
+      .toArray()
+      .map(toPlace)[0];
+  }
+
+  /** The position in front of the first event of a time or later; `endSeq` is that of the last event of all. */
+  positionBefore(timeMs: number, endSeq: number): number {
+    let lastBefore = this.positionBeforeOldest(endSeq);
+    // Halving finds the place without an index on times.
+    let lastCandidate = endSeq;
+    while (lastBefore < lastCandidate) {
+      const segment = this.placeFrom(Math.ceil((lastBefore + lastCandidate) / 2))!;
+      if (segment.createdAtMs < timeMs) lastBefore = segment.lastSeq;
+      else lastCandidate = segment.firstSeq - 1;
+    }
+    return lastBefore;
+  }
+
+  positionBeforeOldest(endSeq: number): number {
+    return (this.placeFrom(0)?.firstSeq ?? endSeq + 1) - 1;
+  }
+
+  removeThrough(place: SegmentPlace): void {
+    this.#sql.exec(`DELETE FROM segment WHERE first_seq <= ?`, place.firstSeq);
+  }
+}
+
+export type SegmentPlace = Pick<Segment, "firstSeq" | "lastSeq" | "createdAtMs">;
+
+interface PlaceRow extends Record<string, SqlStorageValue> {
+  first_seq: number;
+  last_seq: number;
+  created_at: number;
+}
+
+interface SegmentRow extends PlaceRow {
+  payload_bytes: string;
+  events: string;
+}
+
+const PLACE = `first_seq, last_seq, created_at`;
+/** The segment that holds a position may begin before it. */
+const FROM_POSITION = `FROM segment
+  WHERE first_seq >= coalesce((SELECT max(first_seq) FROM segment WHERE first_seq <= ?1), 0) ORDER BY first_seq`;
+
+const toPlace = (row: PlaceRow): SegmentPlace => ({
+  firstSeq: row.first_seq,
+  lastSeq: row.last_seq,
+  createdAtMs: row.created_at,
+});
