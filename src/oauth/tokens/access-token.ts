@@ -1,3 +1,4 @@
+import { decodeProtectedHeader } from "jose";
 import type { Principal, TokenFault, TokenVerifier } from "../../http/auth.ts";
 import { toSec } from "../../platform/clock.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
@@ -5,6 +6,7 @@ import { readOwnToken, type Kind } from "./own-token.ts";
 import { signJwt } from "./sign-jwt.ts";
 import { ACCESS_TOKEN_ALG } from "./signing-key.ts";
 import type { IssuedToken, Trust } from "./trust.ts";
+import { VerifiedTokens } from "./verified-tokens.ts";
 
 /**
  * Access tokens: JWT profile (RFC 9068, `typ: at+jwt`, ES256), opaque to clients, checked without I/O while this
@@ -62,11 +64,23 @@ export async function issueAccessToken(token: NewToken, from: Issuer, trust: Tru
 export function createTokenVerifier(trust: Trust, expected: Issuer | undefined): TokenVerifier & StrictVerifier {
   const requiredClaims = ["iat", "exp", "jti", "gid", "sid", "client_id", "tenant", "user", "asof", "user_asof"];
   const kind: Kind = { alg: ACCESS_TOKEN_ALG, typ: TYPE, requiredClaims, expired: "refused", ...expected };
+  const verified = new VerifiedTokens();
+  const keyOf = (kid: string, nowMs: number): Promise<CryptoKey | undefined> =>
+    trust.verifyKey(kid, ACCESS_TOKEN_ALG, nowMs);
+  const read = async (token: string, nowMs: number): Promise<Result<IssuedToken, Fault>> => {
+    const known = verified.find(token, nowMs);
+    if (known !== undefined && (await keyOf(known.kid, nowMs)) === known.key) return ok(known.issued);
+    const claims = await readOwnToken<Claims>(token, kind, trust, nowMs);
+    if (!claims.ok) return err(claims.error.kind);
+    const issued = toPrincipal(claims.value);
+    const { kid = "" } = decodeProtectedHeader(token);
+    const key = await keyOf(kid, nowMs);
+    if (key !== undefined) verified.remember({ token, kid, key, issued });
+    return ok(issued);
+  };
   const check = async (token: string, nowMs: number): Promise<Result<Principal, Fault>> => {
-    const read = await readOwnToken<Claims>(token, kind, trust, nowMs);
-    if (!read.ok) return err(read.error.kind);
-    const principal = toPrincipal(read.value);
-    return trust.isRevoked(principal) ? err("revoked") : ok(principal);
+    const issued = await read(token, nowMs);
+    return issued.ok && trust.isRevoked(issued.value) ? err("revoked") : issued;
   };
   return {
     async verify(token, nowMs) {
