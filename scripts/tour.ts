@@ -4,6 +4,7 @@ import { paint } from "./lib/terminal.ts";
 import { tellEvents } from "./tour/events.ts";
 import { tellMedia } from "./tour/media.ts";
 import { setUp } from "./tour/people.ts";
+import { tellPush } from "./tour/push.ts";
 import { tellSignIn } from "./tour/sign-in.ts";
 import { tellRevocation } from "./tour/revocation.ts";
 import { createSession } from "./tour/session.ts";
@@ -27,6 +28,7 @@ async function tour(): Promise<void> {
   await session.call(200, "GET", "/health");
   const cast = await setUp(session, config.operatorSecret);
   await tellEvents(session, cast);
+  await tellPush(session, cast, values.url === undefined && config.allowLoopback);
   await tellMedia(session, cast);
   await tellSignIn(session, cast);
   await tellRevocation(session, cast);

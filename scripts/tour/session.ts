@@ -33,6 +33,8 @@ export interface Session {
   readonly base: string;
   readonly platform: string;
   chapter(title: string): void;
+  /** Says something that is neither a request nor a comparison. */
+  note(text: string): void;
   /** One request that must be answered with `status`. Redirects are not followed. */
   call(status: number, method: string, address: string, call?: Call): Promise<Answer>;
   /** One request whose status the caller judges. */
@@ -92,6 +94,7 @@ export function createSession(origin: string, pathPrefix: string, platform: stri
     ask,
     holds,
     chapter: (title) => console.log(`\n${paint.bold(`${++chapters}. ${title}`)}`),
+    note: (text) => console.log(`  ${paint.dim(text)}`),
     async call(status, method, address, call) {
       const answer = await ask(method, address, call);
       if (answer.status === status) return answer;
