@@ -4,7 +4,8 @@ import { DELIVERY } from "./limits.ts";
  * How the endpoint as a whole is, apart from any one delivery (contract 3.5): an endpoint that only times out is asked
  * ever more rarely, and a `Retry-After` holds for every event.
  *
- *   well ── an attempt without any answer, the sixth in a row ──→ silent      pause of 5 s
+ *   well ── an attempt without any answer ──────────────────────→ well        one place in the window less
+ *   well ── the sixth of them in a row ─────────────────────────→ silent      pause of 5 s
  *   silent ── pause over, one attempt alone: no answer ─────────→ silent      pause twice as long, up to 1 h
  *   silent ── any answer, however bad ─────────────────────────→ well
  *   any ── Retry-After ────────────────────────────────────────→ as it was, paused until then, up to 1 h
@@ -24,9 +25,9 @@ export const wellOf = (version: number): Health => ({ version, silent: 0, silent
 export const answered = (health: Health): Health =>
   health.silent === 0 ? health : { ...health, silent: 0, silentUntilMs: 0 };
 
-/** An attempt that ends during a pause began before it and says nothing new. */
-export function unanswered(health: Health, nowMs: number): Health {
-  if (nowMs < health.silentUntilMs) return health;
+/** An attempt that began before the latest pause was over is none of those that were to be seen: it says nothing new. */
+export function unanswered(health: Health, beganAtMs: number, nowMs: number): Health {
+  if (beganAtMs < health.silentUntilMs) return health;
   const silent = health.silent + 1;
   const over = silent - DELIVERY.silentAttempts;
   if (over < 0) return { ...health, silent };
@@ -45,5 +46,5 @@ export const probed = (health: Health): Health =>
 
 export const pausedUntilMs = (health: Health): number => Math.max(health.silentUntilMs, health.retryAfterUntilMs);
 
-/** How many attempts may be in flight when it is not paused. */
-export const windowOf = (health: Health): number => (health.silent >= DELIVERY.silentAttempts ? 1 : DELIVERY.window);
+/** How many attempts may be in flight when it is not paused: the fewer, the longer it was silent; one as the probe. */
+export const windowOf = (health: Health): number => Math.max(1, DELIVERY.window - health.silent);

@@ -119,12 +119,12 @@ export class PushPump {
   }
 
   /** What an answer, or none, tells about the endpoint as a whole. Of an older version it tells nothing. */
-  learn(answer: Answer, version: number): void {
+  learn(answer: Answer, beganAtMs: number, version: number): void {
     const { state, clock } = this.#on;
     if (this.#stopped || version !== state.health.version || answer.kind === "refused") return;
     const nowMs = clock.nowMs();
     if (answer.kind !== "answered") {
-      state.health = unanswered(state.health, nowMs);
+      state.health = unanswered(state.health, beganAtMs, nowMs);
       return;
     }
     const verdict = judge(answer, nowMs);
@@ -238,7 +238,7 @@ export class PushPump {
     const after = afterAttempt(before, verdict, nowMs, chance(ports.random));
     deliveries.record(before, made, after, text, nowMs);
     intake.forgetText(eventId);
-    this.learn(answer, version);
+    this.learn(answer, made.atMs, version);
     if (verdict.kind === "unwanted") standing.disable(version);
     if (after.state === "dead") ports.log.warn("push dead letter", { push: state.id, eventId });
   }

@@ -7,7 +7,8 @@ import { fromBase64 } from "../platform/encoding.ts";
  */
 export function signWebhook(secret: string, id: string, timestampSec: number, body: Uint8Array): string {
   const key = fromBase64(secret.slice(SECRET_PREFIX.length));
-  if (key === undefined || !secret.startsWith(SECRET_PREFIX)) throw new Error("the signing secret is none");
+  if (!secret.startsWith(SECRET_PREFIX) || key === undefined || key.length === 0)
+    throw new Error("the signing secret is none");
   return `v1,${createHmac("sha256", key).update(`${id}.${timestampSec}.`).update(body).digest("base64")}`;
 }
 

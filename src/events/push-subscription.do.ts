@@ -186,9 +186,9 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
         });
         if (target === undefined || life !== this.#life) return { kind: "gone" };
         const message = testEvent(life.state.topic, this.ports.random, systemClock.nowMs());
-        const made = await attempt({ ...this.ports, clock: systemClock }, target, message);
-        if (made.answer.kind === "answered") life.pump.learn(made.answer, target.version);
-        return { kind: "tried", attempt: made.attempt };
+        const { answer, attempt: made } = await attempt({ ...this.ports, clock: systemClock }, target, message);
+        if (answer.kind === "answered") life.pump.learn(answer, made.atMs, target.version);
+        return { kind: "tried", attempt: made };
       });
     } finally {
       this.#testing = false;

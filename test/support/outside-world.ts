@@ -13,6 +13,10 @@ export interface OutsideAnswer {
   readonly bodyBytes?: number;
   /** Nothing comes, or headers and a first byte and then nothing more. */
   readonly hangs?: "at once" | "in the body";
+  /** A body without an end. */
+  readonly endless?: boolean;
+  /** Nothing comes until the test lets it (`release`). */
+  readonly held?: boolean;
 }
 
 export interface OutsideRequest {
@@ -20,49 +24,88 @@ export interface OutsideRequest {
   readonly url: string;
   readonly headers: Record<string, string>;
   readonly body: string;
+  /** Requests to this address that had no answer yet when this one came, itself included. */
+  readonly parallel: number;
 }
 
 export const CONTROL_HOST = "outside.test";
 /** Longer than anybody waits, and the end of what hangs. */
 const HANG_MS = 15_000;
 
-const answers = new Map<string, OutsideAnswer>();
+/** What comes next at each address; the last one stays. */
+const answers = new Map<string, OutsideAnswer[]>();
+const waiting = new Map<string, number>();
+/** Those that are held, the first one first. */
+const held = new Map<string, (() => void)[]>();
 const requests = new Map<string, OutsideRequest[]>();
 
 export async function outsideWorld(request: Request): Promise<Response> {
   const url = new URL(request.url);
   if (url.hostname === CONTROL_HOST) return control(url, request);
   const address = `${url.origin}${url.pathname}`;
-  const headers = Object.fromEntries(request.headers);
-  const seen = { method: request.method, url: request.url, headers, body: await request.text() };
-  requests.set(address, [...(requests.get(address) ?? []), seen]);
-  const answer = answers.get(address);
-  return answer === undefined ? new Response(`nobody answers at ${address}`, { status: 502 }) : respond(answer);
+  const parallel = (waiting.get(address) ?? 0) + 1;
+  waiting.set(address, parallel);
+  try {
+    const headers = Object.fromEntries(request.headers);
+    const seen = { method: request.method, url: request.url, headers, body: await request.text(), parallel };
+    requests.set(address, [...(requests.get(address) ?? []), seen]);
+    const coming = answers.get(address) ?? [];
+    const answer = coming.length > 1 ? coming.shift() : coming[0];
+    if (answer === undefined) return new Response(`nobody answers at ${address}`, { status: 502 });
+    if (answer.held === true)
+      await new Promise<void>((resolve) => {
+        held.set(address, [...(held.get(address) ?? []), resolve]);
+      });
+    return await respond(answer);
+  } finally {
+    waiting.set(address, waiting.get(address)! - 1);
+  }
 }
 
-/** `POST /answers {address, answer}`, `GET /requests?address=`. */
+/**
+ * `POST /answers {address, answer}` (or an array of them, one after the other), `POST /release {address, count}`,
+ * `GET /requests?address=` (and forgets them), `GET /held?address=` (how many).
+ */
 async function control(url: URL, request: Request): Promise<Response> {
   if (request.method === "GET") {
     const address = url.searchParams.get("address") ?? "";
+    if (url.pathname === "/held") return Response.json(held.get(address)?.length ?? 0);
     const seen = requests.get(address) ?? [];
     requests.delete(address);
     return Response.json(seen);
   }
-  const { address, answer } = (await request.json()) as { address: string; answer: OutsideAnswer };
-  answers.set(address, answer);
+  const { address, answer, count } = (await request.json()) as {
+    address: string;
+    answer: OutsideAnswer | OutsideAnswer[];
+    count: number;
+  };
+  if (url.pathname === "/release") for (const release of held.get(address)?.splice(0, count) ?? []) release();
+  else answers.set(address, Array.isArray(answer) ? answer : [answer]);
   return new Response(null, { status: 204 });
 }
 
-async function respond({ status = 200, headers = {}, body = "", bodyBytes, hangs }: OutsideAnswer): Promise<Response> {
+async function respond(answer: OutsideAnswer): Promise<Response> {
+  const { status = 200, headers = {}, body = "", bodyBytes, hangs, endless } = answer;
   if (hangs === "at once") await hang();
-  if (hangs !== "in the body")
-    return new Response(bodyBytes === undefined ? body : new Uint8Array(bodyBytes).fill(0x20), { status, headers });
+  if (endless === true) return new Response(streamWithoutEnd(), { status, headers });
+  if (hangs !== "in the body") {
+    const text = bodyBytes === undefined ? body : new Uint8Array(bodyBytes).fill(0x20);
+    return new Response([101, 204, 205, 304].includes(status) ? null : text, { status, headers });
+  }
   const stalled = new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(new TextEncoder().encode("{")),
     pull: () => hang(),
   });
   return new Response(stalled, { status, headers });
 }
+
+const streamWithoutEnd = (): ReadableStream<Uint8Array> =>
+  new ReadableStream({
+    async pull(controller) {
+      await new Promise((resolve) => setTimeout(resolve, 1).unref());
+      controller.enqueue(new Uint8Array(65_536).fill(0x20));
+    },
+  });
 
 const hang = (): Promise<void> =>
   new Promise((resolve) => {

@@ -1,0 +1,200 @@
+import { env } from "cloudflare:workers";
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { Webhook } from "standardwebhooks";
+import { vi } from "vitest";
+import { DELIVERY } from "../../src/events/limits.ts";
+import { changePassword, makeCredentials } from "../../src/events/push-credentials.ts";
+import type { PushSubscriptionObject } from "../../src/events/push-subscription.do.ts";
+import type { Delivery, DeliveryState, PushStatus } from "../../src/events/push-subscription.ts";
+import { createPushStore, type PushRecord } from "../../src/events/store/push-store.ts";
+import { addressOf, nameOf, pushObjectName, type Topic } from "../../src/events/topic.ts";
+import type { Principal } from "../../src/http/auth.ts";
+import { systemRandom } from "../../src/platform/random.ts";
+import { createSealer } from "../../src/platform/seal.ts";
+import { answerAt, heldAt, release, requestsTo } from "../support/outside.ts";
+import type { OutsideAnswer, OutsideRequest } from "../support/outside-world.ts";
+import { makeClient, unique } from "../support/platform.ts";
+import { eventsApp, makeTopic, objectsOf, someClient, type EventsApp, type TestTopic } from "./events-app.ts";
+
+/**
+ * Push subscriptions below HTTP: the real objects, logs, D1 and fetch, an endpoint that the test plays, and a clock that
+ * stands still until the test moves it. The clock is a day ahead, so that no alarm rings by itself.
+ */
+export const DAY_MS = 86_400_000;
+const sealer = createSealer([{ id: "t1", bytes: new Uint8Array(32).fill(7) }], systemRandom);
+export const pushStore = createPushStore(env.DB);
+
+export function stopTheClock(): void {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  vi.setSystemTime(Date.now() + DAY_MS);
+}
+
+export const pass = (ms: number): void => void vi.setSystemTime(Date.now() + ms);
+
+type Limits = {
+  -readonly [Name in keyof typeof DELIVERY]: (typeof DELIVERY)[Name] extends number ? number : readonly number[];
+};
+/** Other limits until the function that this gives is called: waits that a test cannot wait for, crowds it cannot make. */
+export function limits(changes: Partial<Limits>): () => void {
+  const before = { ...DELIVERY };
+  Object.assign(DELIVERY, changes);
+  return () => void Object.assign(DELIVERY, before);
+}
+
+let app: EventsApp | undefined;
+export const pushApp = (): EventsApp => (app ??= eventsApp());
+
+export interface TestPush {
+  readonly topic: TestTopic;
+  readonly record: Topic;
+  readonly id: string;
+  readonly stub: DurableObjectStub<PushSubscriptionObject>;
+  readonly endpoint: string;
+  readonly secret: string;
+  readonly logs: Awaited<ReturnType<typeof objectsOf>>["logs"];
+  /** What the endpoint says from now on. */
+  answer(...answers: OutsideAnswer[]): Promise<void>;
+  /** What came to it since this was last asked. */
+  received(): Promise<OutsideRequest[]>;
+  /** Rings the alarm now, whenever it is due; false when there is none. */
+  run(): Promise<boolean>;
+  /** Events are published and the log has told the object; nothing runs yet. */
+  put(payloads: readonly string[], tenant?: string): Promise<string[]>;
+  /** Lets time pass, ringing each alarm when it is due. */
+  drive(ms: number): Promise<void>;
+  /** In ms from now; undefined when none is set. */
+  alarmInMs(): Promise<number | undefined>;
+  deliveries(state?: DeliveryState): Promise<readonly Delivery[]>;
+  delivery(eventId: string): Promise<Delivery>;
+  status(): Promise<PushStatus>;
+  evict(): Promise<void>;
+  /** As an update by the client does, but for telling the object. */
+  change(change: Partial<Pick<PushRecord, "endpoint" | "username">> & { password?: string }): Promise<void>;
+  disable(): Promise<void>;
+  stored(): Promise<PushRecord | undefined>;
+  held(): Promise<number>;
+  release(count?: number): Promise<void>;
+}
+
+export interface PushOptions {
+  readonly shards?: number;
+  readonly endpoint?: string;
+  readonly username?: string;
+  readonly password?: string;
+  /** False: the object alone, as while its creation is under way. */
+  readonly withRecord?: boolean;
+  /** Another client than the topic's owner. */
+  readonly client?: string;
+  readonly topic?: TestTopic;
+}
+
+export async function makePush(options: PushOptions = {}): Promise<TestPush> {
+  const topic =
+    options.topic ?? (await makeTopic(pushApp(), { shards: options.shards ?? 1, owner: await someOwner() }));
+  const { record, logs } = await objectsOf(topic);
+  for (const tenant of TENANTS) pushApp().actsFor.add(`${topic.owner.clientId} ${tenant}`);
+  const id = unique("push");
+  const stub = env.PUSH_SUBSCRIPTION.getByName(pushObjectName(record, id));
+  const opened = await stub.open({ id, topic: addressOf(record) });
+  if (opened.kind !== "open") throw new Error("the object did not open");
+  const endpoint = options.endpoint ?? `https://${id}.test/hook`;
+  const { sealed, signingSecret } = await makeCredentials(
+    { sealer, random: systemRandom },
+    id,
+    options.password ?? "pw",
+  );
+  const client = options.client ?? topic.owner.clientId;
+  if (options.withRecord !== false) {
+    const times = { createdAtMs: Date.now(), updatedAtMs: Date.now() };
+    const names = { topic: nameOf(record), incarnation: record.incarnation, client, name: id };
+    const asked = { endpoint, username: options.username ?? "user", ...sealed };
+    const asOwner = options.client === undefined;
+    await pushStore.insert({ id, ...names, asOwner, ...asked, state: "active", version: 1, ...times }, ROOM_FOR_ALL);
+  }
+  const current = async (): Promise<PushRecord> => (await pushStore.findById(id))!;
+  const alarmAt = () =>
+    runInDurableObject(stub, (_: PushSubscriptionObject, state: DurableObjectState) => state.storage.getAlarm());
+  const push: TestPush = {
+    topic,
+    record,
+    id,
+    stub,
+    endpoint,
+    secret: signingSecret,
+    logs,
+    answer: (...answers) => answerAt(endpoint, answers),
+    received: () => requestsTo(endpoint),
+    run: () => runDurableObjectAlarm(stub),
+    async put(payloads, tenant) {
+      const ids = await topic.put(
+        payloads.map((payload) => ({ payload, ...(tenant === undefined ? {} : { tenant }) })),
+      );
+      await stub.wake();
+      return ids;
+    },
+    async drive(ms) {
+      const endMs = Date.now() + ms;
+      for (let rings = 0; rings < 2000; rings++) {
+        const atMs = await alarmAt();
+        if (atMs === null || atMs > endMs) break;
+        vi.setSystemTime(Math.max(Date.now(), atMs));
+        await push.run();
+      }
+      vi.setSystemTime(endMs);
+    },
+    async alarmInMs() {
+      const atMs = await alarmAt();
+      return atMs === null ? undefined : atMs - Date.now();
+    },
+    deliveries: async (state) => (await stub.deliveries(state, undefined, 0, 1000)).items,
+    async delivery(eventId) {
+      const found = (await push.deliveries()).find((delivery) => delivery.eventId === eventId);
+      if (found === undefined) throw new Error(`there is no delivery of ${eventId}`);
+      return found;
+    },
+    status: () => stub.status(),
+    // An object that does not run has nothing to lose.
+    evict: () => evictDurableObject(stub).catch(() => undefined),
+    async change({ password, ...changes }) {
+      const before = await current();
+      const credentials = await changePassword(sealer, before, password);
+      const changed = { endpoint: before.endpoint, username: before.username, ...credentials, ...changes };
+      if (!(await pushStore.update(id, before.version, changed, Date.now()))) throw new Error("not changed");
+    },
+    disable: async () => pushStore.disable(id, (await current()).version, Date.now()),
+    stored: () => pushStore.findById(id),
+    held: () => heldAt(endpoint),
+    release: (count) => release(endpoint, count),
+  };
+  await push.answer({});
+  return push;
+}
+
+let owner: string | undefined;
+/** One for all topics of a file; its rights are looked at for real. */
+async function someOwner(): Promise<Principal> {
+  owner ??= (await makeClient()).clientId;
+  return someClient({ clientId: owner, clientName: owner });
+}
+
+/** What tells that the endpoint got an event: its id, in the order of arrival. */
+export const idsOf = (requests: readonly OutsideRequest[]): string[] =>
+  requests.map(({ headers }) => headers["webhook-id"]!);
+
+/** The event of a request whose signature is right. */
+export function verified(push: TestPush, request: OutsideRequest): any {
+  const signer = new Webhook(push.secret);
+  return signer.verify(request.body, request.headers);
+}
+
+/** Until it is so; what a test waits for happens within milliseconds. */
+export async function until(is: () => Promise<boolean>): Promise<void> {
+  for (let looks = 0; looks < 500; looks++) {
+    if (await is()) return;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  throw new Error("it did not come to this");
+}
+
+export const TENANTS = ["tenant1", "tenant2", "tenant3", "tenant5"];
+const ROOM_FOR_ALL = { ofClient: 1000, ofTopic: 1000 };
