@@ -40,17 +40,16 @@ export class LookAhead {
     const answers = await askLogs(logs, topic, shardsOf(topic), async (log, shard): Promise<ReadOutcome> =>
       log.read(this.ahead.endOf(shard), numEvents, aheadChars, maxChars),
     );
+    // Of a topic that is gone nothing is told to those who wait: each of them learns it.
+    if (answers.some((answer) => answer?.kind === "gone")) return "gone";
     this.#arrivals = arrivals;
     this.#complete = true;
     this.#failed = false;
-    for (const [shard, answer] of answers.entries()) {
-      if (answer === undefined) this.#failed = true;
-      else if (answer.kind === "gone") return "gone";
-      else {
+    for (const [shard, answer] of answers.entries())
+      if (answer?.kind === "segments") {
         this.ahead.append(shard, answer.segments, answer.endSeq);
         this.#complete &&= answer.atEnd;
-      }
-    }
+      } else this.#failed = true;
     return "looked";
   }
 
