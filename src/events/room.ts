@@ -80,8 +80,8 @@ export async function reaching(
     if (outcome.ok) return outcome.value;
     return isProblem(outcome.error) ? outcome.error : toProblem(outcome.error, room.names);
   } catch (thrown) {
-    const fault = thrown as { retryable?: boolean; overloaded?: boolean } | undefined;
-    if (fault?.retryable !== true && fault?.overloaded !== true) throw thrown;
+    const fault = thrown as { retryable?: boolean; overloaded?: boolean; durableObjectReset?: boolean } | undefined;
+    if (fault?.retryable !== true && fault?.overloaded !== true && fault?.durableObjectReset !== true) throw thrown;
     room.log.warn("topic object unavailable", { overloaded: fault.overloaded === true });
     return unreachable();
   }

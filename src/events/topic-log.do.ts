@@ -1,9 +1,10 @@
 import { DurableObject } from "cloudflare:workers";
 import { systemClock } from "../platform/clock.ts";
-import { createLog, describeError } from "../platform/log.ts";
 import { systemRandom } from "../platform/random.ts";
+import { ConsumerRegister } from "./consumer-register.ts";
 import { newEventIds } from "./event-id.ts";
 import { LOG } from "./limits.ts";
+import { LogAlarm } from "./log-alarm.ts";
 import { LogRetention } from "./log-retention.ts";
 import { Waking } from "./log-waking.ts";
 import { clearedAtMs, expiryOf, PublishKeys } from "./publish-keys.ts";
@@ -24,15 +25,15 @@ import type { Gone, LogStats, LookOutcome, Once, Place, PublishOutcome, ReadOutc
  * Every method runs without an `await` between its first look and its last write, so calls do not interleave. The
  * runtime stores what one turn writes as a whole, the alarm included, and holds the answer back until it is on disk.
  *
- * The alarm does what is due: it removes what retention and idempotency keys leave behind (log-retention.ts), and wakes
- * push subscriptions (log-waking.ts). While it runs nobody else sets an alarm, so the runtime repeats one that is cut
- * off; at its end it looks at everything once more, in one turn with setting the next.
+ * The alarm (log-alarm.ts) removes what retention and idempotency keys leave behind (log-retention.ts) and wakes push
+ * subscriptions (log-waking.ts).
  */
 export class TopicLog extends DurableObject<LogEnv> {
   readonly #sql = this.ctx.storage.sql;
   readonly #segments = new StoredSegments(this.#sql);
   readonly #retention = new LogRetention(this.#sql, this.#segments);
   readonly #keys = new PublishKeys(this.#sql);
+  readonly #consumers = new ConsumerRegister(this.#sql);
   readonly #subscribers = new TopicSubscribers(this.#sql);
   readonly #waking = new Waking({
     subscribers: this.#subscribers,
@@ -41,9 +42,14 @@ export class TopicLog extends DurableObject<LogEnv> {
     wake: async (name) => this.env.PUSH_SUBSCRIPTION.getByName(name).wake(),
   });
   #tail: Tail | undefined = this.#load();
-  /** When the alarm that this instance set is due; one set before it woke is set again, which costs a row. */
-  #alarmAtMs = Infinity;
-  #inAlarm = false;
+  readonly #alarm = new LogAlarm({
+    context: this.ctx,
+    clock: systemClock,
+    trim: () => this.#trim(),
+    trimDueMs: () => this.#trimDueMs(),
+    wake: () => this.#waking.run(),
+    wakeDueMs: () => (this.#tail === undefined ? Infinity : this.#subscribers.dueMs(this.#tail.seq)),
+  });
 
   /** Opens the log; one that is open stays as it is. */
   init(shard: number, retention: Retention): void {
@@ -68,12 +74,10 @@ export class TopicLog extends DurableObject<LogEnv> {
         : { kind: "key_used" };
     const isOtherRule = this.#retention.isOther(retention);
     if (isOtherRule) this.#retention.change(retention);
-    if (this.#retention.isOver()) {
-      this.ctx.storage.transactionSync(() => this.#retention.trim(nowMs, tail.seq));
-      if (this.#retention.isFull()) {
-        this.#wakeWhenDue();
-        return { kind: "full" };
-      }
+    if (this.#retention.isOver()) this.ctx.storage.transactionSync(() => this.#retention.trim(nowMs, tail.seq));
+    if (this.#retention.isFull()) {
+      this.#alarm.by(0);
+      return { kind: "full" };
     }
     const key = once === undefined ? undefined : { ...once, expiresAtMs: expiryOf(once, nowMs) };
     // Never before the event in front of it: readers merge shards by this time and search by it.
@@ -89,26 +93,14 @@ export class TopicLog extends DurableObject<LogEnv> {
     });
     for (const segment of segments) this.#retention.stored(segment.events.length);
     const { seq } = (this.#tail = { ...tail, seq: tail.seq + events.length, createdAtMs });
-    const dueMs = Math.min(
-      createdAtMs + retention.ageMs,
-      clearedAtMs(key?.expiresAtMs ?? Infinity),
-      Math.max(nowMs, this.#subscribers.dueMs(seq)),
-    );
-    if (dueMs < this.#alarmAtMs || isOtherRule) this.#wakeWhenDue();
+    const isDue = isOtherRule || this.#retention.isOver();
+    const trimDueMs = Math.min(createdAtMs + retention.ageMs, clearedAtMs(key?.expiresAtMs ?? Infinity));
+    this.#alarm.by(isDue ? 0 : Math.min(trimDueMs, this.#subscribers.dueMs(seq)));
     return { kind: "stored", ids, keyExpiresAtMs: key?.expiresAtMs };
   }
 
-  /** Does what is due, some of it at a time. Never throws, since the runtime gives up after some failures. */
-  override async alarm(): Promise<void> {
-    this.#alarmAtMs = Infinity;
-    if (this.#inAlarm) return;
-    this.#inAlarm = true;
-    const isTrimmed = this.#attempt(() => this.#trim());
-    await this.#waking.run();
-    this.#inAlarm = false;
-    if (isTrimmed && this.#attempt(() => this.#wakeWhenDue())) return;
-    const againMs = systemClock.nowMs() + LOG.trimRetryMs;
-    if (this.#tail !== undefined) this.#wakeAt(Math.min(againMs, this.#subscribers.dueMs(this.#tail.seq)));
+  override alarm(): Promise<void> {
+    return this.#alarm.run();
   }
 
   /**
@@ -174,25 +166,20 @@ export class TopicLog extends DurableObject<LogEnv> {
     return place === "oldest" ? this.#segments.positionBeforeOldest(seq) : this.#segments.positionBefore(place, seq);
   }
 
-  /** Remembers a client that reads the topic: the log of the first shard keeps them for all. */
+  /** Remembers a client that reads the topic; called on the first shard's log. */
   addConsumer(clientId: string): "added" | "gone" {
     if (this.#tail === undefined) return "gone";
-    this.#sql.exec(`INSERT OR IGNORE INTO consumer (client_id) VALUES (?)`, clientId);
+    this.#consumers.add(clientId);
     return "added";
   }
 
   /** Some of the clients that read the topic; none of an absent log. */
   consumers(limit: number): string[] {
-    if (!this.#exists()) return [];
-    return this.#sql
-      .exec<{ client_id: string }>(`SELECT client_id FROM consumer ORDER BY client_id LIMIT ?`, limit)
-      .toArray()
-      .map((row) => row.client_id);
+    return this.#exists() ? this.#consumers.list(limit) : [];
   }
 
   forgetConsumers(clientIds: readonly string[]): void {
-    if (!this.#exists()) return;
-    for (const clientId of clientIds) this.#sql.exec(`DELETE FROM consumer WHERE client_id = ?`, clientId);
+    if (this.#exists()) for (const clientId of clientIds) this.#consumers.remove(clientId);
   }
 
   /** Remembers a push subscription, by its object's name; gives the end of this log, behind which it begins. */
@@ -212,23 +199,23 @@ export class TopicLog extends DurableObject<LogEnv> {
   }
 
   /** Ends publishing, reading and waking. */
-  close(): void {
+  async close(): Promise<void> {
     if (this.#tail === undefined) return;
     this.#sql.exec(`UPDATE log SET closed = 1`);
     this.#end();
-    this.ctx.waitUntil(this.ctx.storage.deleteAlarm());
+    await this.#alarm.cancel();
   }
 
   /** Removes everything, the alarm too; whatever is asked afterwards is told "gone". */
   async destroy(): Promise<void> {
     this.#end();
-    await this.ctx.storage.deleteAll();
+    await Promise.all([this.#alarm.cancel(), this.ctx.storage.deleteAll()]);
   }
 
+  /** From here on nothing is written but by a deletion. */
   #end(): void {
     this.#tail = undefined;
     this.#subscribers.unload();
-    this.#alarmAtMs = Infinity;
   }
 
   #exists(): boolean {
@@ -260,27 +247,8 @@ export class TopicLog extends DurableObject<LogEnv> {
     });
   }
 
-  /** Wakes the object when something is due; not at all when there is nothing. */
-  #wakeWhenDue(): void {
-    if (this.#tail === undefined || this.#inAlarm) return;
-    const { seq } = this.#tail;
-    const dueMs = Math.min(this.#retention.dueMs(seq), this.#keys.dueMs(), this.#subscribers.dueMs(seq));
-    if (dueMs !== Infinity) this.#wakeAt(dueMs);
-  }
-
-  #wakeAt(dueMs: number): void {
-    this.#alarmAtMs = Math.max(dueMs, systemClock.nowMs());
-    this.ctx.waitUntil(this.ctx.storage.setAlarm(this.#alarmAtMs));
-  }
-
-  #attempt(run: () => void): boolean {
-    try {
-      run();
-      return true;
-    } catch (thrown) {
-      createLog("warn").warn("retention failed", { shard: this.#tail?.shard, error: describeError(thrown) });
-      return false;
-    }
+  #trimDueMs(): number {
+    return this.#tail === undefined ? Infinity : Math.min(this.#retention.dueMs(this.#tail.seq), this.#keys.dueMs());
   }
 }
 

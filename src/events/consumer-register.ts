@@ -1,0 +1,25 @@
+/** The clients that read a topic, so that deleting it finds them all: the log of the first shard keeps them. */
+export class ConsumerRegister {
+  readonly #sql: SqlStorage;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  /** One that is there stays. */
+  add(clientId: string): void {
+    this.#sql.exec(`INSERT OR IGNORE INTO consumer (client_id) VALUES (?)`, clientId);
+  }
+
+  /** Some of them. */
+  list(limit: number): string[] {
+    return this.#sql
+      .exec<{ client_id: string }>(`SELECT client_id FROM consumer ORDER BY client_id LIMIT ?`, limit)
+      .toArray()
+      .map((row) => row.client_id);
+  }
+
+  remove(clientId: string): void {
+    this.#sql.exec(`DELETE FROM consumer WHERE client_id = ?`, clientId);
+  }
+}

@@ -1,0 +1,79 @@
+import type { Clock } from "../platform/clock.ts";
+import { createLog, describeError } from "../platform/log.ts";
+import { LOG } from "./limits.ts";
+
+/** What the alarm of a log does, and when it is due: Infinity when there is nothing, 0 when it is at once. */
+export interface AlarmPorts {
+  readonly context: DurableObjectState;
+  readonly clock: Clock;
+  /** Removes a step of what is over. */
+  trim(): void;
+  trimDueMs(): number;
+  /** Wakes push subscriptions. */
+  wake(): Promise<void>;
+  wakeDueMs(): number;
+}
+
+/**
+ * The alarm of a log: one time in its storage, at which the next thing is due.
+ *
+ * Whoever stores something calls `by` in the same turn, so the runtime stores both or neither. While the alarm runs
+ * nobody else sets one: the runtime repeats a run that was cut off only if the alarm is as it was. At its end it looks at
+ * everything once more, in one turn with setting the next.
+ */
+export class LogAlarm {
+  readonly #ports: AlarmPorts;
+  /** When the alarm that this instance set is due; one set before it woke is set again, which costs a row. */
+  #atMs = Infinity;
+  #isRunning = false;
+
+  constructor(ports: AlarmPorts) {
+    this.#ports = ports;
+  }
+
+  /** Sees to it that the log wakes by a time, at which something is due. */
+  by(dueMs: number): void {
+    if (this.#isRunning || Math.max(dueMs, this.#ports.clock.nowMs()) >= this.#atMs) return;
+    // One that was set before this instance woke may be due earlier: all that there is to do is looked at.
+    this.#set(Math.min(this.#ports.trimDueMs(), this.#ports.wakeDueMs()));
+  }
+
+  /** Does what is due, some of it at a time. Never throws, since the runtime gives up after some failures. */
+  async run(): Promise<void> {
+    this.#atMs = Infinity;
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    const isTrimmed = attempt(() => this.#ports.trim());
+    try {
+      await this.#ports.wake();
+    } finally {
+      this.#isRunning = false;
+    }
+    let trimDueMs = this.#ports.clock.nowMs() + LOG.trimRetryMs;
+    if (isTrimmed) attempt(() => (trimDueMs = this.#ports.trimDueMs()));
+    this.#set(Math.min(trimDueMs, this.#ports.wakeDueMs()));
+  }
+
+  /** Nothing will be due any more. */
+  async cancel(): Promise<void> {
+    this.#atMs = Infinity;
+    await this.#ports.context.storage.deleteAlarm();
+  }
+
+  #set(dueMs: number): void {
+    if (dueMs === Infinity) return;
+    const { context, clock } = this.#ports;
+    this.#atMs = Math.max(dueMs, clock.nowMs());
+    context.waitUntil(context.storage.setAlarm(this.#atMs));
+  }
+}
+
+function attempt(run: () => void): boolean {
+  try {
+    run();
+    return true;
+  } catch (thrown) {
+    createLog("warn").warn("log not trimmed", { error: describeError(thrown) });
+    return false;
+  }
+}

@@ -1,0 +1,411 @@
+import { env } from "cloudflare:workers";
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { LOG, WAKE } from "../../src/events/limits.ts";
+import type { WakeOutcome } from "../../src/events/push-subscription.ts";
+import type { TopicLog } from "../../src/events/topic-log.do.ts";
+import { addressOf, logOf, pushObjectName } from "../../src/events/topic.ts";
+import { unique } from "../support/platform.ts";
+import { eventsApp, KEPT, makeTopic, objectsOf } from "./events-app.ts";
+
+const app = eventsApp();
+type Log = DurableObjectStub<TopicLog>;
+const { waitMs } = WAKE;
+afterEach(() => {
+  Object.assign(WAKE, { waitMs });
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+const openLog = async (): Promise<Log> => {
+  const log = logOf(env.TOPIC_LOG, { owner: "proj.app", eventType: unique("wake"), incarnation: "i", shards: 1 }, 0);
+  await log.init(0, KEPT);
+  return log;
+};
+const publish = (log: Log, count = 1) =>
+  log.publish(
+    Array.from({ length: count }, () => ({ text: `"payload":"p"}`, payloadBytes: 1 })),
+    undefined,
+    KEPT,
+  );
+const subscribers = (log: Log) =>
+  runInDurableObject(log, (_: TopicLog, { storage }) =>
+    storage.sql
+      .exec<{ name: string; woken_seq: number }>(`SELECT name, woken_seq FROM subscriber ORDER BY name`)
+      .toArray()
+      .map((row) => [row.name, row.woken_seq]),
+  );
+const alarmOf = (log: Log) => runInDurableObject(log, (_: TopicLog, { storage }) => storage.getAlarm());
+/** Takes the time out of the hands of the runtime: alarms come when a test runs them. */
+const frozenTime = () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 86_400_000 });
+  return (ms: number) => void vi.setSystemTime(Date.now() + ms);
+};
+
+/** Lets a log wake played subscriptions instead of the real ones, until it is evicted. */
+const play = (log: Log, wake: (name: string, instance: TopicLog) => Promise<WakeOutcome>) =>
+  runInDurableObject(log, (instance: TopicLog) => {
+    const played = { getByName: (name: string) => ({ wake: () => wake(name, instance) }) };
+    (instance as unknown as { env: unknown }).env = { ...env, PUSH_SUBSCRIPTION: played };
+  });
+/** Who was woken, in order. */
+async function playAwake(log: Log): Promise<string[]> {
+  const woken: string[] = [];
+  await play(log, async (name) => {
+    woken.push(name);
+    return "awake";
+  });
+  return woken;
+}
+const never = () => new Promise<never>(() => {});
+const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe("a publish", () => {
+  it("wakes each subscription once, and remembers up to where", async () => {
+    const log = await openLog();
+    const woken = await playAwake(log);
+    await publish(log, 2);
+    expect(await log.addSubscriber("a")).toBe(2);
+    expect(await log.addSubscriber("b")).toBe(2);
+    await publish(log, 3);
+    await vi.waitFor(async () =>
+      expect(await subscribers(log)).toEqual([
+        ["a", 5],
+        ["b", 5],
+      ]),
+    );
+    expect(woken.toSorted()).toEqual(["a", "b"]);
+    // Nothing but retention is left to do.
+    await vi.waitFor(async () => expect(await alarmOf(log)).toBeGreaterThan(Date.now() + 6 * 86_400_000));
+    await publish(log);
+    await vi.waitFor(async () =>
+      expect(await subscribers(log)).toEqual([
+        ["a", 6],
+        ["b", 6],
+      ]),
+    );
+    expect(woken).toHaveLength(4);
+  });
+
+  it("does nothing more where nobody subscribed, and nothing again where everybody knows", async () => {
+    frozenTime();
+    const log = await openLog();
+    const woken = await playAwake(log);
+    await publish(log);
+    expect(await alarmOf(log)).toBe(Date.now() + KEPT.ageMs);
+    await log.addSubscriber("late");
+    await log.addSubscriber("late");
+    await runDurableObjectAlarm(log);
+    expect(woken).toEqual([]);
+    expect(await subscribers(log)).toEqual([["late", 1]]);
+    await log.removeSubscriber("late");
+    await publish(log);
+    expect(await alarmOf(log)).toBe(Date.now() + KEPT.ageMs);
+  });
+
+  it("writes the alarm at most once while it is pending, and rows for nobody", async () => {
+    const pass = frozenTime();
+    const log = await openLog();
+    await playAwake(log);
+    await log.addSubscriber("a");
+    const written: string[] = [];
+    await runInDurableObject(log, (_: TopicLog, { storage }) => {
+      const setAlarm = storage.setAlarm.bind(storage);
+      storage.setAlarm = (...args) => {
+        written.push("alarm");
+        return setAlarm(...args);
+      };
+      const exec = storage.sql.exec.bind(storage.sql);
+      storage.sql.exec = ((query: string, ...args: unknown[]) => {
+        if (!/^\s*SELECT/i.test(query)) written.push(query.trim().split(/\s+/).slice(0, 3).join(" "));
+        return exec(query, ...args);
+      }) as typeof exec;
+    });
+    for (let at = 0; at < 5; at++) {
+      await publish(log);
+      pass(1);
+    }
+    expect(written.filter((what) => what === "alarm")).toHaveLength(1);
+    expect(written.filter((what) => what !== "alarm")).toEqual(Array.from({ length: 5 }, () => "INSERT INTO segment"));
+    written.length = 0;
+    await runDurableObjectAlarm(log);
+    expect(written).toEqual(["DELETE FROM publish_key", "UPDATE subscriber SET", "alarm"]);
+  });
+
+  it("that comes while the alarm runs is told too, and nobody is told of what came after the call", async () => {
+    const log = await openLog();
+    await log.addSubscriber("a");
+    const seen: unknown[] = [];
+    let running = 0;
+    let most = 0;
+    await play(log, async (_, instance) => {
+      most = Math.max(most, ++running);
+      seen.push(instance.stats());
+      if (seen.length === 1) instance.publish([{ text: `"payload":"p"}`, payloadBytes: 1 }], undefined, KEPT);
+      await after(5);
+      running -= 1;
+      return "awake";
+    });
+    await publish(log);
+    await vi.waitFor(async () => expect(await subscribers(log)).toEqual([["a", 2]]));
+    expect(seen).toMatchObject([{ lastSeq: 1 }, { lastSeq: 2 }]);
+    expect(most).toBe(1);
+  });
+
+  it("of a busy log wakes a subscription some times a second, without an alarm for each", async () => {
+    const log = await openLog();
+    const woken = await playAwake(log);
+    await log.addSubscriber("a");
+    let published = 0;
+    const fromMs = Date.now();
+    const untilMs = fromMs + WAKE.roundMs * 6;
+    while (Date.now() < untilMs) {
+      await publish(log);
+      published += 1;
+    }
+    await vi.waitFor(async () => expect(await subscribers(log)).toEqual([["a", published]]));
+    expect(woken.length).toBeLessThanOrEqual((Date.now() - fromMs) / WAKE.roundMs + 1);
+    expect(published).toBeGreaterThan(woken.length);
+  });
+
+  it("is told though the object was evicted before its alarm came", async () => {
+    frozenTime();
+    const log = await openLog();
+    await log.addSubscriber("a");
+    await publish(log);
+    expect(await alarmOf(log)).toBe(Date.now());
+    await evictDurableObject(log);
+    const woken = await playAwake(log);
+    await runDurableObjectAlarm(log);
+    expect(woken).toEqual(["a"]);
+  });
+});
+
+describe("subscriptions that are slow or broken", () => {
+  it("one that hangs holds up nobody; it is told again later, with what came meanwhile", async () => {
+    vi.spyOn(console, "warn").mockReturnValue();
+    Object.assign(WAKE, { waitMs: 600 });
+    const log = await openLog();
+    const calls: string[] = [];
+    await play(log, (name) => {
+      calls.push(name);
+      return name === "hangs" ? never() : Promise.resolve("awake");
+    });
+    await log.addSubscriber("hangs");
+    await log.addSubscriber("quick");
+    for (let seq = 1; seq <= 4; seq++) {
+      await publish(log);
+      await vi.waitFor(async () => expect(await subscribers(log)).toContainEqual(["quick", seq]), { interval: 10 });
+      await after(WAKE.roundMs);
+    }
+    expect(calls.filter((name) => name === "hangs")).toHaveLength(1);
+    expect(await subscribers(log)).toContainEqual(["hangs", 0]);
+    // The call is given up after a while; then the log sleeps until the next attempt.
+    await vi.waitFor(async () => expect(await alarmOf(log)).not.toBeNull(), { timeout: 5_000 });
+    const dueMs = (await alarmOf(log))! - Date.now();
+    expect(dueMs).toBeGreaterThan(WAKE.minRetryMs - 1_000);
+    expect(dueMs).toBeLessThanOrEqual(WAKE.minRetryMs);
+    await publish(log);
+    await vi.waitFor(async () => expect(await subscribers(log)).toContainEqual(["quick", 5]));
+    expect(calls.filter((name) => name === "hangs")).toHaveLength(1);
+  });
+
+  it("one that fails is tried ever more rarely, up to once a minute, until it answers", async () => {
+    vi.spyOn(console, "warn").mockReturnValue();
+    const pass = frozenTime();
+    const log = await openLog();
+    let broken = true;
+    await play(log, async () => {
+      if (broken) throw new Error("out of reach");
+      return "awake";
+    });
+    await log.addSubscriber("a");
+    await publish(log);
+    const waits: number[] = [];
+    for (let at = 0; at < 6; at++) {
+      await runDurableObjectAlarm(log);
+      const waitMs = (await alarmOf(log))! - Date.now();
+      waits.push(waitMs);
+      pass(waitMs);
+    }
+    expect(waits).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
+    broken = false;
+    await runDurableObjectAlarm(log);
+    expect(await subscribers(log)).toEqual([["a", 1]]);
+    broken = true;
+    await publish(log);
+    await runDurableObjectAlarm(log);
+    expect((await alarmOf(log))! - Date.now()).toBe(5_000);
+  });
+
+  it("a failure costs nothing but time: a namespace that throws, a write that fails", async () => {
+    vi.spyOn(console, "warn").mockReturnValue();
+    const pass = frozenTime();
+    const log = await openLog();
+    await log.addSubscriber("a");
+    await runInDurableObject(log, (instance: TopicLog) => {
+      (instance as unknown as { env: unknown }).env = { PUSH_SUBSCRIPTION: undefined };
+    });
+    await publish(log);
+    await runDurableObjectAlarm(log);
+    expect(await alarmOf(log)).toBe(Date.now() + WAKE.minRetryMs);
+    pass(WAKE.minRetryMs);
+    await playAwake(log);
+    await runInDurableObject(log, (_: TopicLog, { storage }) => {
+      storage.sql.exec(`ALTER TABLE subscriber RENAME TO away`);
+    });
+    await runDurableObjectAlarm(log);
+    expect(await alarmOf(log)).toBe(Date.now() + 2 * WAKE.minRetryMs);
+    await runInDurableObject(log, (_: TopicLog, { storage }) => {
+      storage.sql.exec(`ALTER TABLE away RENAME TO subscriber`);
+    });
+    pass(2 * WAKE.minRetryMs);
+    await runDurableObjectAlarm(log);
+    expect(await subscribers(log)).toEqual([["a", 1]]);
+  });
+
+  it("a log that cannot trim wakes all the same", async () => {
+    vi.spyOn(console, "warn").mockReturnValue();
+    frozenTime();
+    const log = await openLog();
+    const woken = await playAwake(log);
+    await log.addSubscriber("a");
+    await publish(log);
+    await runInDurableObject(log, (_: TopicLog, { storage }) => {
+      storage.sql.exec(`ALTER TABLE publish_key RENAME TO away`);
+    });
+    await runDurableObjectAlarm(log);
+    expect(woken).toEqual(["a"]);
+    expect(await alarmOf(log)).toBe(Date.now() + LOG.trimRetryMs);
+  });
+
+  it("many are woken some at a time, in several alarms; of those that fail only a few are asked at once", async () => {
+    vi.spyOn(console, "warn").mockReturnValue();
+    const pass = frozenTime();
+    const log = await openLog();
+    const count = WAKE.aRun + 60;
+    const failing = new Set(Array.from({ length: 40 }, (_, at) => `s${at}`));
+    let broken = true;
+    let [now, most, nowFailing, mostFailing, calls] = [0, 0, 0, 0, 0];
+    await play(log, async (name) => {
+      calls += 1;
+      most = Math.max(most, ++now);
+      if (failing.has(name)) mostFailing = Math.max(mostFailing, ++nowFailing);
+      await after(2);
+      now -= 1;
+      if (!failing.has(name)) return "awake";
+      nowFailing -= 1;
+      if (broken) throw new Error("out of reach");
+      return "awake";
+    });
+    await runInDurableObject(log, (instance: TopicLog) => {
+      for (let at = 0; at < count; at++) instance.addSubscriber(`s${at}`);
+    });
+    await publish(log);
+    await runDurableObjectAlarm(log);
+    expect([calls, most]).toEqual([WAKE.aRun, WAKE.atOnce]);
+    expect(await alarmOf(log)).toBe(Date.now());
+    await runDurableObjectAlarm(log);
+    expect(calls).toBe(count);
+    // Now it is known which of them fail.
+    pass(WAKE.minRetryMs);
+    broken = false;
+    mostFailing = 0;
+    await runDurableObjectAlarm(log);
+    expect(calls).toBe(count + failing.size);
+    expect(mostFailing).toBe(WAKE.failingAtOnce);
+    expect((await subscribers(log)).every(([, seq]) => seq === 1)).toBe(true);
+  });
+});
+
+describe("the end", () => {
+  it("a subscription that is gone is forgotten", async () => {
+    frozenTime();
+    const log = await openLog();
+    const calls: string[] = [];
+    await play(log, async (name) => {
+      calls.push(name);
+      return name === "gone" ? "gone" : "awake";
+    });
+    await log.addSubscriber("gone");
+    await log.addSubscriber("here");
+    await publish(log);
+    await runDurableObjectAlarm(log);
+    expect(await subscribers(log)).toEqual([["here", 1]]);
+    await publish(log);
+    await runDurableObjectAlarm(log);
+    expect(calls.toSorted()).toEqual(["gone", "here", "here"]);
+  });
+
+  it.each(["close", "destroy"] as const)("%s: the alarm goes, and a call under way writes nothing", async (end) => {
+    const log = await openLog();
+    let calls = 0;
+    await play(log, async (_, instance) => {
+      calls += 1;
+      await after(10);
+      await instance[end]();
+      await after(20);
+      return calls === 1 ? "gone" : "awake";
+    });
+    await log.addSubscriber("a");
+    await log.addSubscriber("b");
+    await publish(log);
+    await vi.waitFor(() => expect(calls).toBe(2));
+    await after(WAKE.roundMs * 3);
+    expect(await alarmOf(log)).toBeNull();
+    expect(await runDurableObjectAlarm(log)).toBe(false);
+    expect(await publish(log)).toEqual({ kind: "gone" });
+    if (end === "destroy")
+      expect(
+        await runInDurableObject(log, (_: TopicLog, { storage }) =>
+          storage.sql.exec(`SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_cf%' ESCAPE '\\'`).toArray(),
+        ),
+      ).toEqual([]);
+    else
+      expect(await subscribers(log)).toEqual([
+        ["a", 0],
+        ["b", 0],
+      ]);
+    expect(calls).toBe(2);
+  });
+
+  it("a closed log has no alarm, also after eviction, and still knows whom to remove", async () => {
+    frozenTime();
+    const log = await openLog();
+    await log.addSubscriber("a");
+    await publish(log);
+    await log.close();
+    await log.close();
+    expect(await alarmOf(log)).toBeNull();
+    await evictDurableObject(log);
+    expect(await log.subscribers(10)).toEqual(["a"]);
+    expect(await log.addSubscriber("b")).toBe("gone");
+    await log.removeSubscriber("a");
+    expect(await log.subscribers(10)).toEqual([]);
+  });
+
+  it("a destroyed log leaves no alarm, whatever was due", async () => {
+    const log = await openLog();
+    await publish(log);
+    expect(await alarmOf(log)).not.toBeNull();
+    await log.destroy();
+    expect(await alarmOf(log)).toBeNull();
+  });
+});
+
+describe("with real subscriptions", () => {
+  it("wakes them by their objects' names on every shard; one whose object was never opened is forgotten", async () => {
+    const topic = await makeTopic(app, { shards: 2 });
+    const { record, logs } = await objectsOf(topic);
+    const [id, strange] = [unique("push"), unique("push")];
+    const name = pushObjectName(record, id);
+    expect(await env.PUSH_SUBSCRIPTION.getByName(name).open({ id, topic: addressOf(record) })).toEqual({
+      kind: "open",
+    });
+    await logs[0]!.addSubscriber(pushObjectName(record, strange));
+    for (const log of logs) await publish(log);
+    for (const log of logs) await vi.waitFor(async () => expect(await subscribers(log)).toEqual([[name, 1]]));
+    await env.PUSH_SUBSCRIPTION.getByName(name).destroy();
+    for (const log of logs) expect(await log.subscribers(10)).toEqual([]);
+  });
+});
