@@ -1,0 +1,169 @@
+import { env } from "cloudflare:workers";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { commit, extend, release } from "../../src/events/commit.ts";
+import { clearTopic, deleteTopic } from "../../src/events/delete-topic.ts";
+import type { Failure } from "../../src/events/failure.ts";
+import { storeEvents } from "../../src/events/publish.ts";
+import { read, type ReadAnswer } from "../../src/events/read.ts";
+import { seek } from "../../src/events/seek.ts";
+import type { TopicStore } from "../../src/events/store/topic-store.ts";
+import { TopicConsumer } from "../../src/events/topic-consumer.do.ts";
+import { TopicDirectory } from "../../src/events/topic-directory.ts";
+import type { TopicLog } from "../../src/events/topic-log.do.ts";
+import { consumerOf, logOf, shardsOf, type Topic } from "../../src/events/topic.ts";
+import { createTopic } from "../../src/events/topics.ts";
+import type { Principal } from "../../src/http/auth.ts";
+import type { Result } from "../../src/platform/result.ts";
+import { systemRandom } from "../../src/platform/random.ts";
+import { failing, logsWith } from "./broken-log.ts";
+import type { Answer, Call } from "./consumer-model.ts";
+import { someClient } from "./events-app.ts";
+import type { Driver } from "./schedules.ts";
+
+const RETENTION_MS = 8_000;
+
+/**
+ * The operations of the room on the real objects, with neither HTTP nor D1 in between: some ten times faster. One
+ * reader. The schedule runs inside its consumer's object, whose methods are called as they are; it loses its memory by
+ * being made anew on the same storage. The logs, and consumers of a topic that was created again, are called like any.
+ */
+export async function onTopic(shards: number, run: (driver: Driver) => Promise<void>): Promise<void> {
+  const reader = someClient();
+  const store = memoryStore();
+  const topic = await store.make(reader, shards);
+  const stub = consumerOf(env.TOPIC_CONSUMER, topic, reader.clientId);
+  const hostName = stub.name;
+  await runInDurableObject(stub, async (_: TopicConsumer, state) => {
+    let unreachable: readonly number[] = [];
+    const logs = logsWith((_call, shard) => (unreachable.includes(shard) ? failing : undefined));
+    const fresh = () => new TopicConsumer(state, { ...env, TOPIC_LOG: logs });
+    let host = fresh();
+    const consumers = {
+      getByName: (name: string) => (name === hostName ? host : env.TOPIC_CONSUMER.getByName(name)),
+    } as unknown as typeof env.TOPIC_CONSUMER;
+    const isolates = [0, 1].map(() => store.portsOfIsolate(consumers));
+    const current = () => store.topic ?? topic;
+    await run({
+      readers: 1,
+      retentionMs: RETENTION_MS,
+      call: (call, isolate) => callRoom(isolates[isolate]!, reader, topic, call),
+      async evict(what) {
+        if ("shard" in what)
+          await evictDurableObject(logOf(env.TOPIC_LOG, current(), what.shard)).catch(() => undefined);
+        else if (current() === topic) host = fresh();
+        else
+          await evictDurableObject(consumerOf(env.TOPIC_CONSUMER, current(), reader.clientId)).catch(() => undefined);
+      },
+      fail: (them) => (unreachable = current() === topic ? them : []),
+      trim: (shard) =>
+        runInDurableObject(logOf(env.TOPIC_LOG, current(), shard), async (log: TopicLog) => {
+          await log.alarm();
+        }),
+      async delete(isolate) {
+        const ports = isolates[isolate]!;
+        const gone = await deleteTopic(ports, topic);
+        if (!gone.ok) throw new Error(gone.error.kind);
+        await clearTopic(ports, gone.value);
+      },
+      async create(isolate) {
+        const { eventType } = topic;
+        return (await createTopic(isolates[isolate]!, reader, { eventType, shards }, Date.now())).ok;
+      },
+    });
+  });
+  // Thousands of topics would keep too many files open.
+  for (const made of store.all) {
+    await evictDurableObject(consumerOf(env.TOPIC_CONSUMER, made, reader.clientId)).catch(() => undefined);
+    for (const shard of shardsOf(made))
+      await evictDurableObject(logOf(env.TOPIC_LOG, made, shard)).catch(() => undefined);
+  }
+}
+
+async function callRoom(
+  ports: ReturnType<ReturnType<typeof memoryStore>["portsOfIsolate"]>,
+  reader: Principal,
+  topic: Topic,
+  call: Call,
+): Promise<Answer> {
+  const nowMs = Date.now();
+  const { owner, eventType } = topic;
+  const id = { owner, eventType };
+  switch (call.do) {
+    case "publish": {
+      const events = call.events.map((event) => ({ ...event, metadata: undefined }));
+      const stored = await storeEvents(ports, id, events, call.key ?? null, nowMs);
+      return stored.ok ? { is: "stored", ids: stored.value } : refusal(stored.error);
+    }
+    case "read": {
+      const { numEvents, ttlMs, autoCommit, key } = call;
+      const seen = await read(ports, id, reader, { numEvents, ttlMs, autoCommit }, key ?? null, nowMs);
+      return seen.ok ? readAnswer(seen.value) : refusal(seen.error);
+    }
+    case "commit":
+      return done(await commit(ports, id, reader, { token: call.token }, nowMs));
+    case "extend":
+      return done(await extend(ports, id, reader, { token: call.token, ttlMs: call.ttlMs }, nowMs));
+    case "release":
+      return done(await release(ports, id, reader, { token: call.token, commitThrough: call.through }, nowMs));
+    case "seek":
+      return done(await seek(ports, id, reader, { to: call.to }, nowMs));
+  }
+}
+
+function readAnswer(seen: ReadAnswer): Answer {
+  if (seen.kind === "empty") return { is: "empty", more: seen.more, lost: seen.lost };
+  const events = JSON.parse(`[${seen.events}]`) as { id: string; payload: string }[];
+  const { token, attempt, lost } = seen;
+  return { is: "batch", events: events.map(({ id, payload }) => ({ id, payload })), token, attempt, lost };
+}
+
+const done = (outcome: Result<void, Failure>): Answer => (outcome.ok ? { is: "done" } : refusal(outcome.error));
+
+function refusal(failure: Failure): Answer {
+  switch (failure.kind) {
+    case "topic_locked":
+      return { is: "refused", why: `topic_locked ${Math.ceil(failure.retryAfterMs / 1000)}` };
+    case "topic_not_locked":
+      return { is: "refused", why: failure.why };
+    default:
+      return { is: "refused", why: failure.kind };
+  }
+}
+
+/** D1's part: which topic of the one name there is. */
+function memoryStore() {
+  let row: Topic | undefined;
+  const all: Topic[] = [];
+  const store = {
+    find: async () => row,
+    async insert(topic: Topic) {
+      all.push(topic);
+      return (row ??= topic);
+    },
+    markDeleting: async () => (row = row === undefined ? undefined : { ...row, state: "deleting" as const }),
+    remove: async () => void (row = undefined),
+  } as unknown as TopicStore;
+  const ports = (consumers: typeof env.TOPIC_CONSUMER) => ({
+    store,
+    directory: new TopicDirectory(() => store.find({ owner: "", eventType: "" })),
+    consumers,
+    logs: env.TOPIC_LOG,
+    random: systemRandom,
+    retention: { ageMs: RETENTION_MS, maxBytes: 1e9 },
+    push: { store: { removeOfTopic: async () => {} } as never },
+    pushSubscriptions: env.PUSH_SUBSCRIPTION,
+  });
+  return {
+    /** All that were ever made. */
+    all,
+    get topic() {
+      return row;
+    },
+    portsOfIsolate: ports,
+    async make(owner: Principal, shards: number): Promise<Topic> {
+      const made = await createTopic(ports(env.TOPIC_CONSUMER), owner, { eventType: "orders", shards }, Date.now());
+      if (!made.ok) throw new Error(made.error.kind);
+      return made.value;
+    },
+  };
+}
