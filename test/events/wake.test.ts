@@ -10,9 +10,9 @@ import { eventsApp, KEPT, makeTopic, objectsOf } from "./events-app.ts";
 
 const app = eventsApp();
 type Log = DurableObjectStub<TopicLog>;
-const { waitMs } = WAKE;
+const { waitMs: usualWaitMs } = WAKE;
 afterEach(() => {
-  Object.assign(WAKE, { waitMs });
+  Object.assign(WAKE, { waitMs: usualWaitMs });
   vi.useRealTimers();
   vi.restoreAllMocks();
 });
