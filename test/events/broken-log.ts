@@ -1,5 +1,7 @@
 import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
+import { vi } from "vitest";
+import { READ } from "../../src/events/limits.ts";
 import type { TopicConsumer } from "../../src/events/topic-consumer.do.ts";
 import type { TopicLog } from "../../src/events/topic-log.do.ts";
 
@@ -53,8 +55,30 @@ export async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await scheduler.wait(1);
 }
 
+const waits: (() => void)[] = [];
+
+/** Nobody waits for five seconds: the time that a log is given passes when a fault says so, and for that call alone. */
+export function noWaiting(): void {
+  const real = setTimeout;
+  waits.length = 0;
+  vi.spyOn(globalThis, "setTimeout").mockImplementation(((run: () => void, ms: number) =>
+    ms === READ.logWaitMs ? waits.push(run) : real(run, ms)) as unknown as typeof setTimeout);
+}
+
+const timeIsUp = (): void => waits.at(-1)!();
+
 export const failing: Fault = () => Promise.reject(new Error("the log is out of reach"));
-export const hanging: Fault = () => new Promise(() => {});
+/** Does not answer within the time that a log is given. */
+export const hanging: Fault = () => {
+  timeIsUp();
+  return new Promise(() => {});
+};
+/** Answers when its time is up. */
+export const late: Fault = async (real) => {
+  timeIsUp();
+  await scheduler.wait(1);
+  return real();
+};
 /** Does its work, and the answer is lost. */
 export const answerLost: Fault = async (real) => {
   await real();

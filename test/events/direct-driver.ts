@@ -43,6 +43,8 @@ export async function onTopic(shards: number, run: (driver: Driver) => Promise<v
     } as unknown as typeof env.TOPIC_CONSUMER;
     const isolates = [0, 1].map(() => store.portsOfIsolate(consumers));
     const current = () => store.topic ?? topic;
+    const consumer = () => consumerOf(env.TOPIC_CONSUMER, current(), reader.clientId);
+    const isHost = () => consumer().name === hostName;
     await run({
       readers: 1,
       retentionMs: RETENTION_MS,
@@ -50,11 +52,10 @@ export async function onTopic(shards: number, run: (driver: Driver) => Promise<v
       async evict(what) {
         if ("shard" in what)
           await evictDurableObject(logOf(env.TOPIC_LOG, current(), what.shard)).catch(() => undefined);
-        else if (current() === topic) host = fresh();
-        else
-          await evictDurableObject(consumerOf(env.TOPIC_CONSUMER, current(), reader.clientId)).catch(() => undefined);
+        else if (isHost()) host = fresh();
+        else await evictDurableObject(consumer()).catch(() => undefined);
       },
-      fail: (them) => (unreachable = current() === topic ? them : []),
+      fail: (them) => (unreachable = isHost() ? them : []),
       trim: (shard) =>
         runInDurableObject(logOf(env.TOPIC_LOG, current(), shard), async (log: TopicLog) => {
           await log.alarm();

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { TopicConsumer } from "../../src/events/topic-consumer.do.ts";
-import { breakLogs, failing, hanging, until } from "./broken-log.ts";
+import { breakLogs, failing, hanging, noWaiting, until } from "./broken-log.ts";
 import {
   eventsApp,
   expectProblem,
@@ -252,9 +252,7 @@ describe("POST …/read with Idempotency-Key", () => {
       const first = await topic.read({ numEvents: 4 }, once("k"));
       const { consumer } = await objectsOf(topic);
       const mend = await breakLogs(consumer, (_call, shard) => (shard === 1 ? fault : undefined));
-      const realTimeout = setTimeout;
-      vi.spyOn(globalThis, "setTimeout").mockImplementation(((run: () => void, ms: number) =>
-        realTimeout(run, ms === 5000 ? 20 : ms)) as typeof setTimeout);
+      noWaiting();
       const { response } = await topic.read({ numEvents: 4 }, once("k"));
       expect(response.headers.get("retry-after")).toBe("1");
       await expectProblem(response, 503, "service_temporarily_unavailable");

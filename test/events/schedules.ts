@@ -86,7 +86,7 @@ const isolate = fc.nat(1);
 const step: fc.Arbitrary<Step> = weighted<Step>(
   [20, fc.record({ do: fc.constant("call" as const), call: intent(6) })],
   [3, fc.record({ do: fc.constant("at once" as const), calls: fc.array(intent(1), { minLength: 2, maxLength: 4 }) })],
-  [4, fc.record({ do: fc.constant("wait" as const), ms: fc.constantFrom(1, 500, 1000, 2000, 5000) })],
+  [4, fc.record({ do: fc.constant("wait" as const), ms: fc.constantFrom(1, 500, 1000, 2000, 5000, 9000) })],
   [
     3,
     fc.record({
@@ -96,7 +96,7 @@ const step: fc.Arbitrary<Step> = weighted<Step>(
     }),
   ],
   [1, fc.record({ do: fc.constant("fail" as const), shards: fc.subarray([0, 1, 2]) })],
-  [1, fc.record({ do: fc.constant("trim" as const), shard: fc.nat(2) })],
+  [2, fc.record({ do: fc.constant("trim" as const), shard: fc.nat(2) })],
   [1, fc.record({ do: fc.constantFrom("delete" as const, "create" as const, "create" as const), isolate })],
 );
 
