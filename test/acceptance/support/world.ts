@@ -47,7 +47,7 @@ export const EVE: User = { email: "eve@acme.example", password: "a password of E
 /** Of characters that a careless way of sending them would change. */
 export const AWKWARD_SECRET = "a:secret+with%41&all=sorts/of~chars?!";
 
-const OPERATOR_SECRET = "an-operator-secret-for-acceptance-tests";
+export const OPERATOR_SECRET = "an-operator-secret-for-acceptance-tests";
 
 const START_TIMEOUT_MS = 60_000;
 
@@ -74,7 +74,8 @@ export function useWorld(variables: Record<string, string> = {}): () => World {
   };
 }
 
-async function makeWorld({ url, output }: Platform, pathPrefix: string): Promise<World> {
+/** Makes everything on a new platform, which was started with `OPERATOR_SECRET`. */
+export async function makeWorld({ url, output }: Platform, pathPrefix: string): Promise<World> {
   const base = `${url}${pathPrefix}`;
   const issuer = `${base}/oauth2/v1`;
   const answer = await fetch(`${issuer}/token`, {
