@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { freePort } from "../../scripts/lib/free-port.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { newStateDir, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
 
@@ -19,7 +20,7 @@ test.skipIf(!hasCurl)("the commands of README.md work as they stand", async () =
   const commands = Array.from(readme.matchAll(/^```sh\n(.*?)^```$/gms), ([, block]) => block).join("\n");
   expect(commands).toContain("PLINTH=http://127.0.0.1:8787\n");
   platform = await startPlatform({ STATE_DIR: stateDir });
-  const script = commands.replace("http://127.0.0.1:8787", platform.url);
+  const script = commands.replace("http://127.0.0.1:8787", platform.url).replaceAll("8788", String(await freePort("127.0.0.1")));
 
   const { status, stdout, stderr } = spawnSync("bash", ["-euo", "pipefail", "-c", script], {
     cwd: ROOT,
@@ -29,5 +30,8 @@ test.skipIf(!hasCurl)("the commands of README.md work as they stand", async () =
   expect(status, `${stdout}\n${stderr}`).toBe(0);
   expect(stdout).toContain('{"sub":"ada@demo.example"}');
   expect(stdout).toContain('"order_v1"');
+  expect(stdout).toContain('"delivered":true');
+  expect(stdout).toMatch(/^pushed: .*"payload":"\{\\"order\\":4\}"/m);
+  expect(stdout).toContain('"state":"delivered"');
   expect(stdout).toContain("hello\n");
 });
