@@ -35,8 +35,8 @@ import type { LogStats } from "./topic-log.ts";
  * name ends in the record's id, which is never used twice. Who does what:
  * - `open` by whoever makes the subscription, before the record is there. Without a record ten minutes later the object
  *   takes itself for gone.
- * - `wake` by the logs and the sweep, `changed` by an update, `redeliver` and `sendTest` by the client. Each leaves an alarm,
- *   or finds a run under way that looks again; only the alarm runs the pump (push-pump.ts).
+ * - `wake` by the logs and the sweep, `changed` by an update, `redeliver` and `sendTest` by the client. Each leaves an
+ *   alarm, or finds a run under way that looks again; only the alarm runs the pump (push-pump.ts).
  * - `destroy` by a deletion. All that is in flight finds the pump stopped and writes nothing.
  *
  * What survives what:
@@ -54,6 +54,9 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
   /** When the alarm that this instance set is due. */
   #alarmAtMs = Infinity;
   #destroyed = false;
+  /** Calls of `open` that are under way, and whether a log told of new events meanwhile. */
+  #opening = 0;
+  #wokenEarly = false;
   #testedAtMs = 0;
   #testing = false;
 
@@ -69,9 +72,11 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
     if (this.#life !== undefined) return { kind: "open" };
     const { topic, id } = opening;
     const name = pushObjectName(topic, id);
+    this.#opening += 1;
     const ends = await askLogs(this.env.TOPIC_LOG, topic, shardsOf(topic), async (log): Promise<number | "gone"> =>
       log.addSubscriber(name),
     );
+    this.#opening -= 1;
     const cursor: number[] = [];
     for (const end of ends) {
       if (end === "gone" || this.#destroyed) return { kind: "gone" };
@@ -82,13 +87,17 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
     if (this.#life !== undefined) return { kind: "open" };
     const nowMs = systemClock.nowMs();
     this.#life = this.#live(PushState.create(this.ctx.storage, opening, cursor, nowMs));
-    this.#wakeAt(nowMs + DELIVERY.openingMs);
+    this.#wakeAt(this.#wokenEarly ? nowMs : nowMs + DELIVERY.openingMs);
     return { kind: "open" };
   }
 
   /** There are new events. Returns as soon as it is certain that they will be looked for. */
   wake(): WakeOutcome {
-    if (this.#life === undefined) return "gone";
+    if (this.#life === undefined) {
+      // A log knows of it already, another one not yet.
+      this.#wokenEarly = this.#opening > 0;
+      return this.#wokenEarly ? "awake" : "gone";
+    }
     this.#life.pump.news();
     this.#runSoon();
     return "awake";
@@ -169,7 +178,10 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
     return "again";
   }
 
-  /** Sends an event that says that it is a test, whatever else is waiting. Not `test`: runtimes keep that name for themselves. */
+  /**
+   * Sends an event that says that it is a test, whatever else is waiting. Not called `test`: runtimes keep that name for
+   * themselves.
+   */
   async sendTest(): Promise<TestOutcome> {
     const life = this.#life;
     if (life === undefined) return { kind: "gone" };

@@ -408,4 +408,36 @@ describe("with real subscriptions", () => {
     await env.PUSH_SUBSCRIPTION.getByName(name).destroy();
     for (const log of logs) expect(await log.subscribers(10)).toEqual([]);
   });
+
+  it("one that is being opened is not forgotten by the log that knows it first, and looks for what it was told of", async () => {
+    const topic = await makeTopic(app, { shards: 2 });
+    const { record, logs } = await objectsOf(topic);
+    const id = unique("push");
+    const name = pushObjectName(record, id);
+    const object = env.PUSH_SUBSCRIPTION.getByName(name);
+    await runInDurableObject(object, (instance) => {
+      const slow = {
+        getByName(log: string) {
+          const stub = env.TOPIC_LOG.getByName(log);
+          const addSubscriber = async (added: string) => {
+            if (log.endsWith("/1")) await after(300);
+            return stub.addSubscriber(added);
+          };
+          return { addSubscriber };
+        },
+      };
+      (instance as unknown as { env: unknown }).env = { ...env, TOPIC_LOG: slow };
+    });
+    const opened = object.open({ id, topic: addressOf(record) });
+    await vi.waitFor(async () => expect(await logs[0]!.subscribers(1)).toEqual([name]), { interval: 5 });
+    await publish(logs[0]!);
+    await vi.waitFor(async () => expect(await subscribers(logs[0]!)).toEqual([[name, 1]]), { interval: 5 });
+    expect(await logs[1]!.subscribers(1)).toEqual([]);
+    expect(await opened).toEqual({ kind: "open" });
+    for (const log of logs) expect(await log.subscribers(1)).toEqual([name]);
+    const alarmAtMs = await runInDurableObject(object, (_, { storage }) => storage.getAlarm());
+    expect(alarmAtMs ?? 0).toBeLessThan(Date.now() + 100_000);
+    await evictDurableObject(object);
+    await object.destroy();
+  });
 });
