@@ -107,7 +107,7 @@ export class PushStanding {
 
   async #ask(nowMs: number): Promise<Omit<Known, "atMs">> {
     const { store, clients, names, log } = this.#ports;
-    const { id, openedAtMs } = this.#state;
+    const { id, openedAtMs, health } = this.#state;
     const freshUntilMs = nowMs + DELIVERY.recordTtlMs;
     const waitFor = (waitMs: number, fresh = freshUntilMs): Omit<Known, "atMs"> => ({
       standing: { kind: "wait", untilMs: nowMs + waitMs },
@@ -119,8 +119,9 @@ export class PushStanding {
       if (this.#unwanted === unwanted) this.#unwanted = undefined;
     }
     const record = await store.findById(id);
+    // While it was never seen, it may still be on its way.
     if (record === undefined)
-      return nowMs < openedAtMs + DELIVERY.openingMs
+      return health.version === 0 && nowMs < openedAtMs + DELIVERY.openingMs
         ? waitFor(DELIVERY.missingAgainMs, nowMs)
         : { standing: { kind: "gone" }, freshUntilMs };
     if (record.state === "disabled") return waitFor(DELIVERY.disabledAgainMs);

@@ -14,7 +14,7 @@ import { createSealer } from "../../src/platform/seal.ts";
 import { answerAt, heldAt, release, requestsTo } from "../support/outside.ts";
 import type { OutsideAnswer, OutsideRequest } from "../support/outside-world.ts";
 import { makeClient, unique } from "../support/platform.ts";
-import { eventsApp, makeTopic, objectsOf, someClient, type EventsApp, type TestTopic } from "./events-app.ts";
+import { eventsApp, inShard, makeTopic, objectsOf, someClient, type EventsApp, type TestTopic } from "./events-app.ts";
 
 /**
  * Push subscriptions below HTTP: the real objects, logs, D1 and fetch, an endpoint that the test plays, and a clock that
@@ -59,7 +59,7 @@ export interface TestPush {
   /** Rings the alarm now, whenever it is due; false when there is none. */
   run(): Promise<boolean>;
   /** Events are published and the log has told the object; nothing runs yet. */
-  put(payloads: readonly string[], tenant?: string): Promise<string[]>;
+  put(payloads: readonly string[], shard?: number): Promise<string[]>;
   /** Lets time pass, ringing each alarm when it is due. */
   drive(ms: number): Promise<void>;
   /** In ms from now; undefined when none is set. */
@@ -92,10 +92,10 @@ export async function makePush(options: PushOptions = {}): Promise<TestPush> {
   const topic =
     options.topic ?? (await makeTopic(pushApp(), { shards: options.shards ?? 1, owner: await someOwner() }));
   const { record, logs } = await objectsOf(topic);
-  for (const tenant of TENANTS) pushApp().actsFor.add(`${topic.owner.clientId} ${tenant}`);
   const id = unique("push");
-  const stub = env.PUSH_SUBSCRIPTION.getByName(pushObjectName(record, id));
-  const opened = await stub.open({ id, topic: addressOf(record) });
+  // One that was reset has to be asked for anew.
+  const object = () => env.PUSH_SUBSCRIPTION.getByName(pushObjectName(record, id));
+  const opened = await object().open({ id, topic: addressOf(record) });
   if (opened.kind !== "open") throw new Error("the object did not open");
   const endpoint = options.endpoint ?? `https://${id}.test/hook`;
   const { sealed, signingSecret } = await makeCredentials(
@@ -113,23 +113,27 @@ export async function makePush(options: PushOptions = {}): Promise<TestPush> {
   }
   const current = async (): Promise<PushRecord> => (await pushStore.findById(id))!;
   const alarmAt = () =>
-    runInDurableObject(stub, (_: PushSubscriptionObject, state: DurableObjectState) => state.storage.getAlarm());
+    runInDurableObject(object(), (_: PushSubscriptionObject, state: DurableObjectState) => state.storage.getAlarm());
   const push: TestPush = {
     topic,
     record,
     id,
-    stub,
+    get stub() {
+      return object();
+    },
     endpoint,
     secret: signingSecret,
     logs,
     answer: (...answers) => answerAt(endpoint, answers),
     received: () => requestsTo(endpoint),
-    run: () => runDurableObjectAlarm(stub),
-    async put(payloads, tenant) {
+    run: () => runDurableObjectAlarm(object()),
+    async put(payloads, shard) {
+      const tenant = shard === undefined ? undefined : inShard(shard, record.shards, "tenant");
+      if (tenant !== undefined) pushApp().actsFor.add(`${topic.owner.clientId} ${tenant}`);
       const ids = await topic.put(
         payloads.map((payload) => ({ payload, ...(tenant === undefined ? {} : { tenant }) })),
       );
-      await stub.wake();
+      await object().wake();
       return ids;
     },
     async drive(ms) {
@@ -146,15 +150,15 @@ export async function makePush(options: PushOptions = {}): Promise<TestPush> {
       const atMs = await alarmAt();
       return atMs === null ? undefined : atMs - Date.now();
     },
-    deliveries: async (state) => (await stub.deliveries(state, undefined, 0, 1000)).items,
+    deliveries: async (state) => (await object().deliveries(state, undefined, 0, 1000)).items,
     async delivery(eventId) {
       const found = (await push.deliveries()).find((delivery) => delivery.eventId === eventId);
       if (found === undefined) throw new Error(`there is no delivery of ${eventId}`);
       return found;
     },
-    status: () => stub.status(),
+    status: () => object().status(),
     // An object that does not run has nothing to lose.
-    evict: () => evictDurableObject(stub).catch(() => undefined),
+    evict: () => evictDurableObject(object()).catch(() => undefined),
     async change({ password, ...changes }) {
       const before = await current();
       const credentials = await changePassword(sealer, before, password);
@@ -196,5 +200,4 @@ export async function until(is: () => Promise<boolean>): Promise<void> {
   throw new Error("it did not come to this");
 }
 
-export const TENANTS = ["tenant1", "tenant2", "tenant3", "tenant5"];
 const ROOM_FOR_ALL = { ofClient: 1000, ofTopic: 1000 };

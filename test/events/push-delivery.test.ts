@@ -63,9 +63,7 @@ describe("a delivery", () => {
       '{"id":"0000000000000000-0"}',
       "__proto__",
     ];
-    const tenants = ["tenant1", "tenant2", "tenant3", "tenant5"];
-    for (const [at, payload] of odd.entries()) await push.topic.put({ payload, tenant: tenants[at % 4] });
-    await push.stub.wake();
+    for (const [at, payload] of odd.entries()) await push.put([payload], at % 4);
     await push.run();
     const requests = await push.received();
     const payloads = requests.map((request) => verified(push, request).payload as string);
@@ -254,10 +252,10 @@ describe("the window", () => {
   it("is six, never more, and is filled again as one is answered", async () => {
     const push = await makePush({ shards: 2 });
     await push.answer({ held: true });
-    for (const tenant of ["tenant1", "tenant2"])
+    for (const shard of [0, 1])
       await push.put(
         Array.from({ length: 10 }, (_, at) => `${at}`),
-        tenant,
+        shard,
       );
     const running = push.run();
     for (const done of [0, 1, 4, 10, 14]) {
@@ -375,13 +373,11 @@ describe("an endpoint that only times out", () => {
 });
 
 describe("several shards", () => {
-  it("each event once, in order within a shard, whatever the shard", async () => {
+  it("each event once, whatever its shard", async () => {
     const push = await makePush({ shards: 16 });
     await push.answer({});
     const ids: string[] = [];
-    for (let round = 0; round < 5; round++)
-      for (const tenant of ["tenant1", "tenant2", "tenant3", "tenant5"])
-        ids.push(...(await push.put(["a", "b", "c"], tenant)));
+    for (let shard = 0; shard < 16; shard++) ids.push(...(await push.put(["a", "b", "c"], shard)));
     await push.run();
     const got = idsOf(await push.received());
     expect(got.toSorted()).toEqual(ids.toSorted());
