@@ -39,7 +39,7 @@ const endpoints: Record<string, (request: Received, response: ServerResponse) =>
   moved: (_, response) => void response.writeHead(302, { location: `${receiver.origin}/target` }).end(),
   kept: (_, response) => void response.writeHead(308, { location: `${receiver.origin}/target` }).end(),
   // Only the first event never gets an answer.
-  hangs: (request, response) => void (idOf(request) === events[0]?.id || response.writeHead(200).end()),
+  hangs: ({ body }, response) => void (isFirst(body) || response.writeHead(200).end()),
   endless: (_, response) => stream(response),
   breaks: (_, response) => void response.destroy(),
   target: (_, response) => void response.writeHead(200).end(),
@@ -49,6 +49,7 @@ let nobody: string;
 
 const calls = (name: string): Received[] => receiver.received.filter(({ path }) => path === `/${name}`);
 const attemptOf = ({ headers }: Received): number => Number(headers["plat-delivery-attempt"]);
+const isFirst = (body: string): boolean => JSON.parse(body).payload === EVENTS[0]!.payload;
 const idOf = ({ headers }: Received): string => String(headers["webhook-id"]);
 
 const streamed = { bytes: 0, closed: 0 };
@@ -94,7 +95,6 @@ beforeAll(async () => {
   shop = await openShop(world(), "push-shop");
   topic = await shop.topic("pushed");
   nobody = `http://127.0.0.1:${await freePort()}/`;
-  events = [];
   // Before any subscription: it starts at the newest event.
   must(await shop.call("POST", `${topic}/publish`, { payload: "too early" }), 201);
   for (const name of Object.keys(endpoints)) if (name !== "target") await subscribe(topic, name);
@@ -137,7 +137,8 @@ describe("an endpoint", () => {
     const [first, second] = calls("flaky").filter((request) => idOf(request) === id);
     expect([first, second].map((request) => attemptOf(request!))).toEqual([1, 2]);
     expect(second!.atMs - first!.atMs).toBeGreaterThanOrEqual(4_900);
-    expect(second!.atMs - first!.atMs).toBeLessThan(8_000);
+    // The next step of the schedule is 30 s.
+    expect(second!.atMs - first!.atMs).toBeLessThan(15_000);
     expect(new Webhook(secrets.get("flaky")!).verify(second!.body, second!.headers)).toEqual(events[0]);
     expect(second!.headers["webhook-timestamp"]).not.toBe(first!.headers["webhook-timestamp"]);
     const log = (await get("flaky/deliveries?state=delivered")).find((entry: any) => entry.eventId === id);
@@ -173,7 +174,7 @@ describe("an endpoint", () => {
   test("that streams without end has answered: nothing of it is read", async () => {
     for (const event of events)
       expect((await attempts("endless", event, 1)).map(outcome)).toEqual([{ status: 200, error: null }]);
-    await expect.poll(() => streamed.closed, { timeout: 5_000 }).toBe(2);
+    await expect.poll(() => streamed.closed, { timeout: PATIENCE_MS }).toBe(2);
     // What fits into buffers on the way.
     expect(streamed.bytes).toBeLessThan(32 * 1024 * 1024);
     expect(calls("endless")).toHaveLength(2);
@@ -182,7 +183,7 @@ describe("an endpoint", () => {
   test.for(["breaks", "nobody"])("without an answer (%s) is unreachable", async (name) => {
     const [first] = await attempts(name, events[0]!, 1);
     expect(outcome(first)).toEqual({ status: null, error: "unreachable" });
-    expect(first.durationMs).toBeLessThan(5_000);
+    expect(first.durationMs).toBeLessThan(14_000);
   });
 
   test("that hangs is left after 15 s, and holds up no other event", async () => {
@@ -190,9 +191,9 @@ describe("an endpoint", () => {
     const [hanging] = await attempts("hangs", events[0]!, 1);
     expect(outcome(hanging)).toEqual({ status: null, error: "timeout" });
     expect(hanging.durationMs).toBeGreaterThanOrEqual(14_900);
-    expect(hanging.durationMs).toBeLessThan(18_000);
+    expect(hanging.durationMs).toBeLessThan(25_000);
     const other = calls("hangs").find((request) => idOf(request) === events[1]!.id)!;
-    expect(other.atMs - hanging.at).toBeLessThan(5_000);
+    expect(other.atMs - hanging.at).toBeLessThan(14_000);
     expect(await get("hangs")).toMatchObject({ state: "active", lag: 1 });
   });
 
@@ -240,7 +241,9 @@ describe("an endpoint", () => {
     await sleep(200);
     const before = calls("fine").length;
     const { ids } = must(await shop.call("POST", `${topic}/publish`, { payload: "one more" }), 201);
-    await expect.poll(() => calls("wordy").some((request) => idOf(request) === ids[0])).toBe(true);
+    await expect
+      .poll(() => calls("wordy").some((request) => idOf(request) === ids[0]), { timeout: PATIENCE_MS })
+      .toBe(true);
     expect(calls("fine")).toHaveLength(before);
   });
 });
@@ -270,6 +273,6 @@ test("1,000 events of four shards are all pushed, at most six at a time", { time
   expect(flight.most).toBeGreaterThan(1);
   expect(flight.most).toBeLessThanOrEqual(6);
   await expect
-    .poll(async () => must(await shop.call("GET", `${sharded}/subscriptions/many`), 200))
+    .poll(async () => must(await shop.call("GET", `${sharded}/subscriptions/many`), 200), { timeout: PATIENCE_MS })
     .toMatchObject({ lag: 0, deadLetters: 0, eventsLost: 0 });
 });
