@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { createAuditLog } from "../src/admin/audit.ts";
 import { createApp } from "../src/app.ts";
 import { createDeps } from "../src/deps.ts";
+import { PUSH_SQL } from "../src/events/store/push-store.ts";
 import { runSchedule } from "../src/jobs/schedule.ts";
 import {
   answerToken,
@@ -172,6 +173,19 @@ beforeAll(async () => {
   const read = await send(`${topic}/read`, "POST", access, {});
   await send(`${topic}/commit`, "POST", access, { token: read.token });
 
+  const pushConfig = { endpoint: "https://shop.example/", basicAuth: { username: "shop", password: "secret" } };
+  for (const name of ["one", "two"]) await send(`${topic}/subscriptions`, "POST", access, { name, pushConfig });
+  await send(`${topic}/subscriptions`, "GET", access);
+  await send(`${topic}/subscriptions/one`, "GET", access);
+  await send(`${topic}/subscriptions/one`, "PUT", access, { pushConfig });
+  await send(`${topic}/subscriptions/one`, "DELETE", access);
+  // What the object asks, which has the database itself; and what it takes to find something to seal anew.
+  const [subscription] = await deps.push.store.activeAfter("", 1);
+  await deps.push.store.findById(subscription!.id);
+  await deps.push.store.disable(subscription!.id, 0, Date.now());
+  await deps.push.store.reseal(subscription!, subscription!.credentials, "other");
+  await deps.events.reseal();
+
   await send(topic, "DELETE", access);
 
   const file = await send("/media/v2/public/files?clip=10x10", "POST", access, { "Content-Type": "image/png" });
@@ -213,6 +227,7 @@ const MAY_BE_WALKED = /^SCAN (signing_key|\(subquery-\d+\)|\w+ VIRTUAL TABLE)/;
 describe("every statement that D1 is asked", () => {
   it("was seen", () => {
     expect(statements.size).toBeGreaterThan(60);
+    expect(Object.values(PUSH_SQL).filter((sql) => !statements.has(sql))).toEqual([]);
   });
 
   it("finds its rows by a key or an index", async () => {
