@@ -6,6 +6,7 @@ import { LOG } from "./limits.ts";
 export interface AlarmPorts {
   readonly context: DurableObjectState;
   readonly clock: Clock;
+  isOpen(): boolean;
   /** Removes a step of what is over. */
   trim(): void;
   trimDueMs(): number;
@@ -18,8 +19,8 @@ export interface AlarmPorts {
  * The alarm of a log: one time in its storage, at which the next thing is due.
  *
  * Whoever stores something calls `by` in the same turn, so the runtime stores both or neither. While the alarm runs
- * nobody else sets one: the runtime repeats a run that was cut off only if the alarm is as it was. At its end it looks at
- * everything once more, in one turn with setting the next.
+ * nobody needs to set one: the runtime repeats a run that is cut off, and at its end everything is looked at once more, in
+ * one turn with setting the next.
  */
 export class LogAlarm {
   readonly #ports: AlarmPorts;
@@ -49,6 +50,7 @@ export class LogAlarm {
     } finally {
       this.#isRunning = false;
     }
+    if (!this.#ports.isOpen()) return;
     let trimDueMs = this.#ports.clock.nowMs() + LOG.trimRetryMs;
     if (isTrimmed) attempt(() => (trimDueMs = this.#ports.trimDueMs()));
     this.#set(Math.min(trimDueMs, this.#ports.wakeDueMs()));

@@ -44,6 +44,7 @@ export class TopicLog extends DurableObject<LogEnv> {
   #tail: Tail | undefined = this.#load();
   readonly #alarm = new LogAlarm({
     context: this.ctx,
+    isOpen: () => this.#tail !== undefined,
     clock: systemClock,
     trim: () => this.#trim(),
     trimDueMs: () => this.#trimDueMs(),
@@ -236,11 +237,11 @@ export class TopicLog extends DurableObject<LogEnv> {
     };
   }
 
-  /** Removes a step of what is over. */
+  /** Removes a step of what is over, if anything is. */
   #trim(): void {
     const tail = this.#tail;
-    if (tail === undefined) return;
     const nowMs = systemClock.nowMs();
+    if (tail === undefined || (!this.#retention.isOver() && this.#trimDueMs() > nowMs)) return;
     this.ctx.storage.transactionSync(() => {
       this.#retention.trim(nowMs, tail.seq);
       this.#keys.clear(nowMs, LOG.rowsTrimmedAStep);
