@@ -21,7 +21,8 @@ export const setUpBare =
     };
     const readers = Array.from({ length: MANY }, (_, index) => {
       const at = (operation: string): string => `${prefix}/${operation}?topic=stored&client=reader-${index}`;
-      return { ...place, headers: {}, paths: { read: at("read"), commit: at("commit"), seek: at("seek") } };
+      const paths = { read: at("read"), commit: at("commit"), seek: at("seek"), events: "" };
+      return { ...place, headers: {}, paths };
     });
     const filled = once(() => repeat(publishing("stored", BATCH), storedBatches(maxEvents), stopping));
     return forAllOperations((kind, events) => async () => {

@@ -1,7 +1,12 @@
 import type { Bench } from "../lib/bench.ts";
 import { BARE, BARE_IN_MEMORY, setUpBare } from "./bare.ts";
+import { growthStudy } from "./growth.ts";
+import { natsServer, setUpNats } from "./nats.ts";
 import { BATCH, CLIENTS, operationId, SIZES } from "./payload.ts";
 import { PLINTH, PLINTH_IN_MEMORY, setUpPlinth } from "./plinth.ts";
+import { pushStudy } from "./push.ts";
+import { redisServer, setUpRedis } from "./redis.ts";
+import { wholeStudy } from "./whole.ts";
 
 const KINDS = [
   ["publish", "publish"],
@@ -28,6 +33,10 @@ export const eventsBench: Bench = {
     { id: "bare-one", label: "bare Worker, one object", server: BARE, setUp: setUpBare("/one") },
     { id: "plinth-memory", label: "Plinth, state in memory", server: PLINTH_IN_MEMORY, setUp: setUpPlinth },
     { id: "bare-memory", label: "bare Worker, state in memory", server: BARE_IN_MEMORY, setUp: setUpBare("") },
+    { id: "redis-always", label: "Redis Streams, fsync always", server: redisServer("always"), setUp: setUpRedis },
+    { id: "redis", label: "Redis Streams, fsync every second", server: redisServer("everysec"), setUp: setUpRedis },
+    { id: "nats-always", label: "NATS JetStream, fsync always", server: natsServer("always"), setUp: setUpNats },
+    { id: "nats", label: "NATS JetStream, no fsync", server: natsServer("default"), setUp: setUpNats },
   ],
   ratios: operations.flatMap(({ id: operation }) => [
     { operation, of: "plinth", to: "bare", mark: { measure: "requestsPerSec" as const, atLeast: 0.7 } },
@@ -35,4 +44,5 @@ export const eventsBench: Bench = {
     { operation, of: "plinth-memory", to: "bare-memory" },
   ]),
   levels: [{ operation: operationId("publish", BATCH, 16), subject: "plinth", eventsPerSecAtLeast: 50_000 }],
+  studies: [wholeStudy, growthStudy, pushStudy],
 };

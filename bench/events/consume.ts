@@ -7,8 +7,8 @@ import type { Client, Work } from "../lib/load.ts";
 export interface Reader {
   readonly host: string;
   readonly port: number;
-  /** Paths of the three operations. */
-  readonly paths: { readonly read: string; readonly commit: string; readonly seek: string };
+  /** Paths of the operations. */
+  readonly paths: Readonly<Record<"read" | "commit" | "seek" | "events", string>>;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -17,6 +17,9 @@ export const consuming = (readers: readonly Reader[], numEvents: number): Work =
   connect: (client) => HttpConsumer.open(readers[client]!, numEvents),
 });
 
+/** A number is a time in milliseconds. */
+export type Place = "oldest" | "newest" | number;
+
 /** Of how many batches one is parsed; of the others only the status and the token are read. */
 const PARSE_EVERY = 64;
 
@@ -24,7 +27,7 @@ export class HttpConsumer implements Client {
   readonly #connection: Connection;
   readonly #numEvents: number;
   readonly #read: Buffer;
-  readonly #rewind: Buffer;
+  readonly #seek: (to: Place) => Buffer;
   readonly #commitHead: string;
   #batches = 0;
 
@@ -34,7 +37,7 @@ export class HttpConsumer implements Client {
     const post = (path: string, json: unknown): Buffer =>
       requestBytes({ method: "POST", path, host: `${host}:${port}`, headers, json });
     this.#read = post(paths.read, { numEvents });
-    this.#rewind = post(paths.seek, { to: "oldest" });
+    this.#seek = (to) => post(paths.seek, { to });
     const [head = ""] = post(paths.commit, {}).toString().split("content-length: ");
     this.#commitHead = `${head}content-length: `;
   }
@@ -46,11 +49,15 @@ export class HttpConsumer implements Client {
   async step(): Promise<void> {
     let token = await this.read();
     if (token === undefined) {
-      this.#expect(200, await this.#connection.ask(this.#rewind));
+      await this.seek("oldest");
       token = await this.read();
     }
     if (token === undefined) throw new BrokenAnswer("there is nothing to read");
     await this.commit(token);
+  }
+
+  async seek(to: Place): Promise<void> {
+    this.#expect(200, await this.#connection.ask(this.#seek(to)));
   }
 
   /** The token of the next batch; undefined at the end of the log. */

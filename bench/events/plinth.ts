@@ -1,5 +1,5 @@
 import type { ServerModule, Subject } from "../lib/bench.ts";
-import { ask, basic, exchange, repeated } from "../lib/exchange.ts";
+import { ask, basic, exchange, repeated, type Exchange } from "../lib/exchange.ts";
 import { repeat, type Work } from "../lib/load.ts";
 import { signInAsOperator } from "../lib/operator.ts";
 import type { Server } from "../lib/server.ts";
@@ -15,23 +15,33 @@ export const PLINTH: ServerModule = {
 };
 export const PLINTH_IN_MEMORY: ServerModule = { ...PLINTH, id: "plinth-memory", stateOn: "memory" };
 
-/** Plinth with a topic's owner and some readers, each a client of its own. */
+/** Plinth with a client that owns topics and some that read them. */
 export interface Plinth {
-  /** The owner's. */
-  publishing(eventType: string, events: number): Promise<Work>;
-  /** One of each client. */
-  readers(eventType: string): Promise<Reader[]>;
-  /** Owner of every topic. */
-  post(path: string, json: unknown): Promise<any>;
   makeTopic(eventType: string): Promise<void>;
+  publishing(eventType: string, events: number): Promise<Work>;
+  /** The same as one request. */
+  publishRequest(eventType: string, events: number): Promise<Buffer>;
+  /** One for each reading client. */
+  readers(eventType: string): Promise<Reader[]>;
+  /** A call of the owner's, below the topic's address; gives what the answer says. */
+  call(method: "GET" | "POST", eventType: string, path: string, json?: unknown): Promise<any>;
 }
 
 const OWNER = "bench.owner";
 const readerName = (index: number): string => `bench.reader-${index}`;
 
-export async function openPlinth(server: Server): Promise<Plinth> {
+const opened = new WeakMap<Server, Promise<Plinth>>();
+
+/** Makes owner and readers at the first call. */
+export function openPlinth(server: Server): Promise<Plinth> {
+  const plinth = opened.get(server) ?? open(server);
+  opened.set(server, plinth);
+  return plinth;
+}
+
+async function open(server: Server): Promise<Plinth> {
   const { host, port, origin } = server;
-  const { base, platform, put } = await signInAsOperator(server);
+  const { platform, put } = await signInAsOperator(server);
   const prefix: string = server.facts.pathPrefix;
   await put("organizations/bench", { name: "Bench" });
   await put("tenants/bench", { organization: "bench", name: "Bench" });
@@ -62,26 +72,26 @@ export async function openPlinth(server: Server): Promise<Plinth> {
     return { authorization: `Bearer ${token}` };
   };
   const pathOf = (eventType: string): string => `${prefix}/pubsub/v1/topics/${OWNER}/${eventType}`;
-  const post: Plinth["post"] = async (path, json) => {
-    const headers = await authorize(OWNER);
-    return ask(base, { method: "POST", path: `${prefix}/pubsub/v1${path}`, headers, json, holds: () => true });
-  };
+  const publishExchange = async (eventType: string, events: number): Promise<Exchange> =>
+    exchange({
+      method: "POST",
+      path: `${pathOf(eventType)}/publish`,
+      host: `${host}:${port}`,
+      headers: await authorize(OWNER),
+      json: events === 1 ? { payload: PAYLOAD } : batchOf(events, { payload: PAYLOAD }),
+      status: 201,
+      holds: ({ ids }) => ids.length === events,
+    });
+  const ownerCall = async (method: "GET" | "POST", path: string, json?: unknown): Promise<any> =>
+    ask(origin, { method, path, headers: await authorize(OWNER), json, holds: () => true });
   return {
-    post,
-    makeTopic: (eventType) => post("/topics", { eventType }),
-    async publishing(eventType, events) {
-      const json = events === 1 ? { payload: PAYLOAD } : batchOf(events, { payload: PAYLOAD });
-      const holds = (body: any): boolean => body.ids.length === events;
-      const path = `${pathOf(eventType)}/publish`;
-      const headers = await authorize(OWNER);
-      return repeated(exchange({ method: "POST", path, host: `${host}:${port}`, headers, json, status: 201, holds }), {
-        host,
-        port,
-      });
-    },
+    makeTopic: (eventType) => ownerCall("POST", `${prefix}/pubsub/v1/topics`, { eventType }),
+    call: (method, eventType, path, json) => ownerCall(method, `${pathOf(eventType)}${path}`, json),
+    publishing: async (eventType, events) => repeated(await publishExchange(eventType, events), { host, port }),
+    publishRequest: async (eventType, events) => (await publishExchange(eventType, events)).request,
     readers(eventType) {
       const at = (operation: string): string => `${pathOf(eventType)}/${operation}`;
-      const paths = { read: at("read"), commit: at("commit"), seek: at("seek") };
+      const paths = { read: at("read"), commit: at("commit"), seek: at("seek"), events: at("events") };
       return Promise.all(
         Array.from({ length: MANY }, async (_, index) => ({
           host,

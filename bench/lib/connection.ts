@@ -29,14 +29,20 @@ export class Connection {
       this.#fault ??= fault;
       this.#waiting?.reject(this.#fault);
     };
-    socket.setTimeout(PATIENCE_MS, () => fail(new BrokenAnswer("The server does not answer.")));
+    // Of a connection that waits for no answer, silence says nothing.
+    socket.setTimeout(PATIENCE_MS, () => {
+      if (this.#waiting !== undefined) fail(new BrokenAnswer("The server does not answer."));
+    });
     socket.on("error", fail);
     socket.on("close", () => fail(new BrokenAnswer("The server closed the connection.")));
     socket.on("data", (chunk: Buffer) => {
       const bytes = this.#held === undefined ? chunk : Buffer.concat([this.#held, chunk]);
       const answer = parse(bytes);
       this.#held = answer === undefined ? bytes : undefined;
-      if (answer !== undefined) this.#waiting?.resolve(answer);
+      if (answer === undefined) return;
+      const waiting = this.#waiting;
+      this.#waiting = undefined;
+      waiting?.resolve(answer);
     });
   }
 

@@ -137,7 +137,8 @@ function remarks({ machine, results, leftOut }: Report): string[] {
   for (const { operation, subject, generatorBusy } of results)
     if (generatorBusy > GENERATOR_MAX_BUSY)
       found.push(`The load generator was ${percent(generatorBusy)} busy at ${operation} of ${subject}.`);
-  const busiest = Math.max(0, ...results.map((result) => result.generatorBusy));
+  if (results.length === 0) return found;
+  const busiest = Math.max(...results.map((result) => result.generatorBusy));
   return [...found, `The load generator used at most ${percent(busiest)} of its core.`];
 }
 

@@ -6,8 +6,10 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { eventsBench } from "../../bench/events/bench.ts";
 import { exchange, repeated } from "../../bench/lib/exchange.ts";
 import { load, type Answered } from "../../bench/lib/load.ts";
+import { missing } from "../../bench/lib/program.ts";
 import type { Report } from "../../bench/lib/report.ts";
 import { oauthBench } from "../../bench/oauth/bench.ts";
 import { npm } from "./support/platform-process.ts";
@@ -76,12 +78,18 @@ describe("npm run bench", () => {
     const bench = npm("bench", {});
     expect(await bench.ended).toBe(0);
     expect(bench.output()).toContain(`oauth           ${oauthBench.summary}`);
+    expect(bench.output()).toContain(`events          ${eventsBench.summary}`);
   });
 
   test("says what it does not know", async () => {
     const bench = npm("bench", {}, ["--", "oauth", "--only", "tokens,coffee"]);
     expect(await bench.ended).toBe(1);
     expect(bench.output()).toContain("oauth has no operation coffee");
+  });
+
+  test("leaves out what the machine does not have", () => {
+    expect(missing("a-program-that-nobody-has")).toBe("a-program-that-nobody-has is not installed");
+    expect(missing("sh")).toBeUndefined();
   });
 
   test("oauth: every subject at every operation that it has, and the ratios", async () => {
@@ -121,6 +129,44 @@ describe("npm run bench", () => {
     expect(report.ratios.filter((ratio) => ratio.mark !== undefined)).toHaveLength(2);
     const table = readFileSync(join(out, "oauth.md"), "utf8");
     for (const { label } of oauthBench.subjects) expect(table).toContain(`| ${label} |`);
+  });
+
+  test("events: Plinth beside bare Workers, the marks, and what is no comparison", async () => {
+    const mark = randomUUID();
+    // Each kind, size and number of clients in one of them.
+    const operations = ["publish-1-by-1", "publish-100-by-16", "read-1-by-16", "read-100-by-1"];
+    const only = [...operations, "whole", "growth", "push"].join(",");
+    const little = ["--seconds", "0.05", "--rounds", "1", "--events", "200", "--only", only];
+    const options = ["--json", "--subjects", "plinth,bare,bare-one", ...little, "--out", out];
+    const bench = npm("bench", { BENCH_TEST: mark }, ["--", "events", ...options]);
+    expect(await bench.ended, bench.output()).toBe(0);
+    expect(processesWith(`BENCH_TEST=${mark}`)).toEqual([]);
+
+    const report = JSON.parse(readFileSync(join(out, "events.json"), "utf8")) as Report;
+    expect(report.results.map(({ operation, subject }) => `${operation} ${subject}`)).toEqual(
+      operations.flatMap((operation) => ["plinth", "bare", "bare-one"].map((subject) => `${operation} ${subject}`)),
+    );
+    for (const result of report.results) expect(result.clients).toBe(Number(result.operation.split("-by-")[1]));
+    expect(report.ratios.map(({ operation, mark: asked }) => [operation, asked?.atLeast])).toEqual(
+      operations.flatMap((operation) => [
+        [operation, 0.7],
+        [operation, undefined],
+      ]),
+    );
+    const [level] = report.levels;
+    expect(level?.eventsPerSec.median).toBeCloseTo(
+      100 * report.results.find((result) => result.operation === level?.operation)!.requestsPerSec.median,
+    );
+    expect(report.findings.map(({ id, marks }) => [id, marks.length])).toEqual([
+      ["whole", 1],
+      ["growth", 2],
+      ["push", 0],
+    ]);
+    for (const { tables } of report.findings)
+      for (const [, ...numbers] of tables.flatMap(({ rows }) => rows))
+        for (const cell of numbers) expect(Number.parseFloat(cell), cell).toBeGreaterThan(0);
+    const text = readFileSync(join(out, "events.md"), "utf8");
+    for (const { label } of eventsBench.studies ?? []) expect(text).toContain(`### ${label}`);
   });
 
   test("Ctrl-C leaves no process", async () => {
