@@ -55,6 +55,7 @@ describe("npm start", () => {
     const tour = npm("tour", { PORT: String(running().port) });
     expect(await tour.ended, tour.output()).toBe(0);
     expect(tour.output()).toContain("Everything is as it should be");
+    expect(tour.output()).not.toContain("left out");
   });
 
   test("npm run tour ends with 1 at the first thing that is not as expected", async () => {
