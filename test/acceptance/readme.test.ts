@@ -20,7 +20,9 @@ test.skipIf(!hasCurl)("the commands of README.md work as they stand", async () =
   const commands = Array.from(readme.matchAll(/^```sh\n(.*?)^```$/gms), ([, block]) => block).join("\n");
   expect(commands).toContain("PLINTH=http://127.0.0.1:8787\n");
   platform = await startPlatform({ STATE_DIR: stateDir });
-  const script = commands.replace("http://127.0.0.1:8787", platform.url).replaceAll("8788", String(await freePort("127.0.0.1")));
+  const script = commands
+    .replace("http://127.0.0.1:8787", platform.url)
+    .replaceAll("8788", String(await freePort("127.0.0.1")));
 
   const { status, stdout, stderr } = spawnSync("bash", ["-euo", "pipefail", "-c", script], {
     cwd: ROOT,
