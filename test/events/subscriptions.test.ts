@@ -1,4 +1,5 @@
 import { env } from "cloudflare:workers";
+import * as fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { openCredentials } from "../../src/events/push-credentials.ts";
 import { PUSH_SQL } from "../../src/events/store/push-store.ts";
@@ -490,6 +491,76 @@ describe("POST …/subscriptions", () => {
       expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 409]);
       expect(errors.mock.calls.join()).toContain("work after the answer failed");
     });
+  });
+});
+
+describe("any body", () => {
+  const odd = fc.oneof(
+    fc.string({ unit: "binary", maxLength: 30 }),
+    fc.constantFrom<unknown>(
+      null,
+      true,
+      0,
+      -1,
+      1e300,
+      [],
+      {},
+      "\ud800",
+      "\u0000",
+      "__proto__",
+      "********",
+      "x".repeat(600),
+    ),
+    fc.jsonValue(),
+  );
+  const good = (value: string) => fc.oneof({ weight: 4, arbitrary: fc.constant<unknown>(value) }, odd);
+  const config = fc.record(
+    {
+      endpoint: fc.oneof(good("https://shop.example/"), fc.webUrl({ withQueryParameters: true })),
+      basicAuth: fc.oneof(
+        { weight: 5, arbitrary: fc.record({ username: good("shop"), password: good("p") }, { requiredKeys: [] }) },
+        odd,
+      ),
+    },
+    { requiredKeys: [] },
+  );
+  const anyBody = fc.record(
+    {
+      name: fc.oneof(good("orders"), fc.stringMatching(/^[A-Za-z0-9_-]{3,9}$/)),
+      pushConfig: fc.oneof({ weight: 5, arbitrary: config }, odd),
+    },
+    { requiredKeys: [] },
+  );
+
+  it("creates, changes, conflicts or is refused by fields that are its own; what was stored is shown", async () => {
+    const { create, put, get } = await setUp();
+    await create();
+    const seen = { 201: 0, 200: 0, 409: 0, 400: 0 };
+    await fc.assert(
+      fc.asyncProperty(anyBody, async (json: any) => {
+        for (const [response, done] of [
+          [await create(json), 201],
+          [await put({ ...json, name: undefined }), 200],
+        ] as const) {
+          const view = await response.json<any>();
+          seen[response.status as keyof typeof seen] += 1;
+          if (response.status === done) {
+            const { endpoint, basicAuth } = json.pushConfig;
+            const shown = { endpoint, basicAuth: { username: basicAuth.username, password: "********" } };
+            expect(view.pushConfig).toEqual(shown);
+            expect(await (await get(view.name)).json()).toMatchObject({ pushConfig: shown });
+          } else if (response.status === 409)
+            expect(["subscription_exists", "too_many_subscriptions"]).toContain(view.details[0].type);
+          else {
+            expect(response.status).toBe(400);
+            for (const { field } of view.details)
+              expect(field).toMatch(/^(name|pushConfig(\.endpoint|\.basicAuth(\.username|\.password)?)?)$/);
+          }
+        }
+      }),
+      { numRuns: 150 },
+    );
+    expect(Math.min(...Object.values(seen))).toBeGreaterThan(0);
   });
 });
 
