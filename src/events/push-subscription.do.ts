@@ -51,7 +51,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
   readonly ports: PushPorts;
   #life: Life | undefined;
   #running = false;
-  /** When the alarm that this instance set is due. */
+  /** When the alarm that this instance set is due; Infinity when it set none. */
   #alarmAtMs = Infinity;
   #destroyed = false;
   /** Calls of `open` that are under way, and whether a log told of new events meanwhile. */
@@ -239,8 +239,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
       const nowMs = systemClock.nowMs();
       const clearMs = deliveries.clear(nowMs) ? nowMs : deliveries.clearAtMs();
       const nextMs = Math.min(pumpNextMs(), clearMs);
-      if (nextMs === Infinity) this.ctx.waitUntil(this.ctx.storage.deleteAlarm());
-      else this.#wakeAt(Math.max(nextMs, nowMs));
+      this.#wakeAt(Math.max(nextMs, nowMs));
     } catch (thrown) {
       // The alarm that was armed before the run stands.
       this.ports.log.error("push run did not end well", { push: state.id, error: describeError(thrown) });
@@ -253,9 +252,11 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
     if (!this.#running && nowMs < this.#alarmAtMs) this.#wakeAt(nowMs);
   }
 
+  /** Never, with Infinity. */
   #wakeAt(timeMs: number): void {
     this.#alarmAtMs = timeMs;
-    this.ctx.waitUntil(this.ctx.storage.setAlarm(timeMs));
+    const { storage } = this.ctx;
+    this.ctx.waitUntil(timeMs === Infinity ? storage.deleteAlarm() : storage.setAlarm(timeMs));
   }
 }
 

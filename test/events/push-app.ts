@@ -58,6 +58,7 @@ export interface TestPush {
   received(): Promise<OutsideRequest[]>;
   /** Rings the alarm now, whenever it is due; false when there is none. */
   run(): Promise<boolean>;
+  publish(payloads: readonly string[], shard?: number): Promise<string[]>;
   /** Events are published and the log has told the object; nothing runs yet. */
   put(payloads: readonly string[], shard?: number): Promise<string[]>;
   /** Lets time pass, ringing each alarm when it is due. */
@@ -127,12 +128,13 @@ export async function makePush(options: PushOptions = {}): Promise<TestPush> {
     answer: (...answers) => answerAt(endpoint, answers),
     received: () => requestsTo(endpoint),
     run: () => runDurableObjectAlarm(object()),
-    async put(payloads, shard) {
+    async publish(payloads, shard) {
       const tenant = shard === undefined ? undefined : inShard(shard, record.shards, "tenant");
       if (tenant !== undefined) pushApp().actsFor.add(`${topic.owner.clientId} ${tenant}`);
-      const ids = await topic.put(
-        payloads.map((payload) => ({ payload, ...(tenant === undefined ? {} : { tenant }) })),
-      );
+      return topic.put(payloads.map((payload) => ({ payload, ...(tenant === undefined ? {} : { tenant }) })));
+    },
+    async put(payloads, shard) {
+      const ids = await push.publish(payloads, shard);
       await object().wake();
       return ids;
     },

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { DELIVERY } from "../../src/events/limits.ts";
 import type { PushSubscriptionObject } from "../../src/events/push-subscription.do.ts";
 import type { PushPorts } from "../../src/events/push-subscription.ts";
 import { TopicLog } from "../../src/events/topic-log.do.ts";
@@ -520,6 +521,22 @@ describe("eviction", () => {
     await push.run();
     expect(await push.alarmInMs()).toBe(100_000);
     expect((await push.received()).length).toBe(1);
+  });
+});
+
+describe("an object at rest", () => {
+  it("is woken whenever news come, also when the alarm that guarded its last run would have been due", async () => {
+    const push = await makePush();
+    await push.stub.wake();
+    await push.run();
+    expect(await push.alarmInMs()).toBeUndefined();
+    for (const ms of [1, DELIVERY.safetyMs - 1, 1, 600_000]) {
+      pass(ms);
+      const [id] = await push.put(["x"]);
+      expect(await push.alarmInMs()).toBe(0);
+      await push.run();
+      expect((await push.delivery(id!)).state).toBe("delivered");
+    }
   });
 });
 

@@ -1,0 +1,390 @@
+import { runInDurableObject } from "cloudflare:test";
+import * as fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { DELIVERY } from "../../src/events/limits.ts";
+import type { PushSubscriptionObject } from "../../src/events/push-subscription.do.ts";
+import { DAY_MS, limits, makePush, pushStore, stopTheClock, until, type TestPush } from "./push-app.ts";
+
+/**
+ * Random schedules of publishing, waking, answers, time, crashes, redeliveries, changes and deletion, against a model of
+ * what may be sent when. The endpoint is played inside the runtime, so that it sees each attempt begin and end.
+ */
+let restore = () => {};
+beforeEach(() => {
+  stopTheClock();
+  restore = limits({ attemptMs: 3 });
+});
+afterEach(() => {
+  restore();
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+type Behaviour = { readonly status: number; readonly retryAfterSec?: number } | "hangs" | "refuses";
+
+/** What is known of one event, as the rules of contract 3.5 have it. */
+interface Known {
+  state: "pending" | "delivered" | "dead";
+  step: number;
+  tries: number;
+  /** Attempts whose outcome was written. */
+  count: number;
+  notBeforeMs: number;
+}
+
+class World {
+  readonly events = new Map<string, Known>();
+  readonly violations: string[] = [];
+  behaviours: readonly Behaviour[] = [{ status: 200 }];
+  endpoint = "";
+  /** Nothing may be sent: disabled, or deleted. */
+  closed = false;
+  /** An event may be sent before its publisher knows its id. */
+  publishing = false;
+  holding = false;
+  inFlight = 0;
+  begun = 0;
+  delivered = 0;
+  /** Grows when the object crashes: what was under way concerns nobody any more. */
+  life = 0;
+
+  async call(to: string, init: RequestInit): Promise<Response> {
+    const { life } = this;
+    const headers = init.headers as Record<string, string>;
+    const id = headers["webhook-id"]!;
+    const behaviour = this.behaviours[this.begun++ % this.behaviours.length]!;
+    this.inFlight += 1;
+    if (this.inFlight > 6) this.violations.push(`${this.inFlight} at once`);
+    const event = id.startsWith("test-") ? undefined : this.#known(id);
+    if (event !== undefined) this.#mayBegin(id, event, to, headers);
+    try {
+      await scheduler.wait(0);
+      while (this.holding && life === this.life) await scheduler.wait(1);
+      return await this.#answer(behaviour, init.signal!);
+    } finally {
+      if (life === this.life) {
+        this.inFlight -= 1;
+        if (event !== undefined) this.#learn(event, behaviour);
+      }
+    }
+  }
+
+  crash(): void {
+    this.life += 1;
+    this.inFlight = 0;
+  }
+
+  published(id: string): Known {
+    const event = this.events.get(id) ?? { state: "pending", step: 0, tries: 0, count: 0, notBeforeMs: 0 };
+    this.events.set(id, event);
+    return event;
+  }
+
+  #known(id: string): Known {
+    if (!this.publishing && !this.events.has(id)) this.violations.push(`nobody published ${id}`);
+    return this.published(id);
+  }
+
+  #mayBegin(id: string, event: Known, to: string, headers: Record<string, string>): void {
+    const wrong = (what: string) => this.violations.push(`${id}: ${what}`);
+    if (this.closed) wrong("sent though the subscription is disabled or gone");
+    if (to !== this.endpoint) wrong(`sent to ${to}`);
+    if (event.state !== "pending") wrong(`sent though ${event.state}`);
+    if (Date.now() < event.notBeforeMs) wrong(`sent ${event.notBeforeMs - Date.now()} ms too early`);
+    if (headers["plat-delivery-attempt"] !== String(event.count + 1)) wrong("wrong number of the attempt");
+  }
+
+  async #answer(behaviour: Behaviour, signal: AbortSignal): Promise<Response> {
+    if (behaviour === "refuses") throw new TypeError("connection refused");
+    if (behaviour === "hangs") {
+      while (!signal.aborted) await scheduler.wait(1);
+      throw new DOMException("aborted", "AbortError");
+    }
+    const { status, retryAfterSec } = behaviour;
+    return new Response(null, {
+      status,
+      headers: retryAfterSec === undefined ? [] : [["retry-after", `${retryAfterSec}`]],
+    });
+  }
+
+  #learn(event: Known, behaviour: Behaviour): void {
+    event.count += 1;
+    event.tries += 1;
+    const status = typeof behaviour === "string" ? 0 : behaviour.status;
+    if (status >= 200 && status < 300) {
+      event.state = "delivered";
+      this.delivered += 1;
+      return;
+    }
+    const later = status === 429 && typeof behaviour !== "string" ? behaviour.retryAfterSec : undefined;
+    if (status === 410) this.closed = true;
+    if (event.tries >= 100 || (later === undefined && status !== 410 && event.step >= 8)) {
+      event.state = "dead";
+      return;
+    }
+    const waitMs = later === undefined ? DELIVERY.retryMs[status === 410 ? 0 : event.step]! : later * 1000;
+    event.notBeforeMs = Date.now() + waitMs;
+    if (later === undefined && status !== 410) event.step += 1;
+  }
+}
+
+type Disturbance =
+  | { readonly do: "publish"; readonly shard: number; readonly count: number; readonly woken: boolean }
+  | { readonly do: "redeliver"; readonly which: number }
+  | { readonly do: "change"; readonly elsewhere: boolean }
+  | { readonly do: "disable" }
+  | { readonly do: "crash" }
+  | { readonly do: "test" }
+  | { readonly do: "wake" };
+
+type Step =
+  | Disturbance
+  | { readonly do: "answer"; readonly with: readonly Behaviour[] }
+  | { readonly do: "drive"; readonly ms: number }
+  | { readonly do: "evict" }
+  | { readonly do: "during a run"; readonly what: Disturbance };
+
+const behaviour: fc.Arbitrary<Behaviour> = fc.oneof(
+  { weight: 5, arbitrary: fc.constant<Behaviour>({ status: 200 }) },
+  { weight: 3, arbitrary: fc.constantFrom<Behaviour>({ status: 500 }, { status: 302 }, { status: 503 }) },
+  { weight: 2, arbitrary: fc.constantFrom(1, 60, 5000).map((retryAfterSec) => ({ status: 429, retryAfterSec })) },
+  { weight: 2, arbitrary: fc.constantFrom<Behaviour>("hangs", "refuses") },
+  { weight: 1, arbitrary: fc.constant<Behaviour>({ status: 410 }) },
+);
+const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant("publish" as const),
+      shard: fc.nat(2),
+      count: fc.integer({ min: 1, max: 9 }),
+      woken: fc.boolean(),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("redeliver" as const), which: fc.nat(99) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("change" as const), elsewhere: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.constant({ do: "disable" as const }) },
+  { weight: 1, arbitrary: fc.constant({ do: "crash" as const }) },
+  { weight: 1, arbitrary: fc.constant({ do: "test" as const }) },
+  { weight: 1, arbitrary: fc.constant({ do: "wake" as const }) },
+);
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: disturbance },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant("answer" as const),
+      with: fc.array(behaviour, { minLength: 1, maxLength: 5 }),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant("drive" as const),
+      ms: fc.oneof(fc.nat(10_000), fc.nat(3_600_000), fc.nat(DAY_MS)),
+    }),
+  },
+  { weight: 1, arbitrary: fc.constant({ do: "evict" as const }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("during a run" as const), what: disturbance }) },
+);
+
+interface StoredRow extends Record<string, SqlStorageValue> {
+  event_id: string;
+  state: Known["state"];
+  at: number;
+  step: number;
+  tries: number;
+  attempt_count: number;
+}
+
+/** What a crash left: an outcome that was on its way to the disk may be there or not, and nothing else may differ. */
+async function resync(push: TestPush, world: World, before: ReadonlyMap<string, Known>): Promise<void> {
+  const rows = await runInDurableObject(push.stub, (_: PushSubscriptionObject, state) =>
+    state.storage.sql.exec<StoredRow>(`SELECT event_id, state, at, step, tries, attempt_count FROM delivery`).toArray(),
+  );
+  const stored = new Map(rows.map((row) => [row.event_id, row]));
+  for (const [id, event] of world.events) {
+    const row = stored.get(id);
+    const least = before.get(id)?.count ?? 0;
+    if (row === undefined) {
+      if (event.count > 0 && event.state !== "delivered") world.violations.push(`${id}: forgotten`);
+      continue;
+    }
+    if (row.attempt_count < least || row.attempt_count > event.count)
+      world.violations.push(`${id}: ${row.attempt_count} attempts written, ${least} to ${event.count} made`);
+    if (row.attempt_count === event.count) continue;
+    const notBeforeMs = row.state === "pending" ? row.at : 0;
+    Object.assign(event, { ...row, count: row.attempt_count, notBeforeMs });
+  }
+}
+
+async function story(shards: number, steps: readonly Step[], deleted: boolean): Promise<void> {
+  const push = await makePush({ shards });
+  const fetching = vi.spyOn(globalThis, "fetch");
+  try {
+    await tell(push, shards, steps, deleted, (endpoint) => {
+      fetching.mockImplementation((to, init) => endpoint(to instanceof URL ? to.href : JSON.stringify(to), init!));
+    });
+  } finally {
+    fetching.mockRestore();
+  }
+}
+
+async function tell(
+  push: TestPush,
+  shards: number,
+  steps: readonly Step[],
+  deleted: boolean,
+  play: (endpoint: (to: string, init: RequestInit) => Promise<Response>) => void,
+): Promise<void> {
+  const world = new World();
+  world.endpoint = push.endpoint;
+  const endpoints = [push.endpoint, push.endpoint.replace("/hook", "/elsewhere")];
+  play((to, init) => world.call(to, init));
+
+  const crash = async (running: Promise<unknown>, before: ReadonlyMap<string, Known>) => {
+    world.crash();
+    await runInDurableObject(push.stub, (_: PushSubscriptionObject, state) => state.abort()).catch(() => undefined);
+    await running.catch(() => undefined);
+    await resync(push, world, before);
+  };
+  const snapshot = () => new Map([...world.events].map(([id, event]) => [id, { ...event }]));
+
+  const disturb = async (what: Disturbance): Promise<void> => {
+    switch (what.do) {
+      case "publish": {
+        const payloads = Array.from({ length: what.count }, (_, at) => `${at}`);
+        world.publishing = true;
+        for (const id of await push.publish(payloads, what.shard % shards)) world.published(id);
+        world.publishing = false;
+        if (what.woken) await push.stub.wake();
+        break;
+      }
+      case "redeliver": {
+        const [id, event] = [...world.events][what.which % Math.max(1, world.events.size)] ?? [];
+        if (id === undefined || event === undefined) break;
+        // Known first: the object may send it before it has answered.
+        const before = { ...event };
+        Object.assign(event, { state: "pending", step: 0, tries: 0, notBeforeMs: 0 });
+        const outcome = await push.stub.redeliver(id);
+        if (outcome !== "again") Object.assign(event, before);
+        break;
+      }
+      case "change":
+        world.endpoint = endpoints[what.elsewhere ? 1 : 0]!;
+        world.closed = false;
+        await push.change({ endpoint: world.endpoint });
+        await push.stub.changed();
+        break;
+      case "disable":
+        await push.disable();
+        await push.stub.changed();
+        world.closed = true;
+        break;
+      case "test":
+        await push.stub.sendTest();
+        break;
+      case "wake":
+        await push.stub.wake();
+        break;
+      case "crash":
+        await crash(Promise.resolve(), snapshot());
+    }
+  };
+
+  for (const next of steps) {
+    switch (next.do) {
+      case "answer":
+        world.behaviours = next.with;
+        break;
+      case "drive":
+        await push.drive(next.ms);
+        break;
+      case "evict":
+        await push.evict();
+        break;
+      case "during a run": {
+        const before = snapshot();
+        const begunBefore = world.begun;
+        world.holding = true;
+        const running = push.run();
+        let over = false;
+        const done = running.then(
+          () => (over = true),
+          () => (over = true),
+        );
+        await until(async () => over || world.begun > begunBefore);
+        if (next.what.do === "crash") {
+          world.holding = false;
+          await scheduler.wait(1);
+          await crash(done, before);
+        } else if (next.what.do === "change" || next.what.do === "disable") {
+          // What was begun is aside: it ends first, or the model could not tell.
+          await disturb(next.what);
+          world.holding = false;
+        } else if (next.what.do === "test") {
+          const test = push.stub.sendTest();
+          await scheduler.wait(2);
+          world.holding = false;
+          await test;
+        } else {
+          await disturb(next.what);
+          world.holding = false;
+        }
+        await done;
+        break;
+      }
+      default:
+        await disturb(next);
+    }
+    expect(world.violations).toEqual([]);
+  }
+
+  if (deleted) {
+    world.closed = true;
+    await pushStore.remove(push.id);
+    await push.stub.destroy();
+    world.behaviours = [{ status: 200 }];
+    await push.publish(["afterwards"], 0);
+    expect(await push.stub.wake()).toBe("gone");
+    await push.drive(DAY_MS);
+    expect(await push.alarmInMs()).toBeUndefined();
+  } else {
+    // In the end, with an endpoint that is well, all that is not dead is delivered.
+    world.behaviours = [{ status: 200 }];
+    world.endpoint = push.endpoint;
+    world.closed = false;
+    await push.change({ endpoint: push.endpoint });
+    await push.stub.changed();
+    await push.drive(2 * DAY_MS);
+    for (const [id, { state }] of world.events)
+      if (state === "pending") world.violations.push(`${id}: never delivered`);
+    const rows = new Map((await push.deliveries()).map((delivery) => [delivery.eventId, delivery]));
+    for (const [id, event] of world.events) {
+      const row = rows.get(id);
+      // The log of deliveries forgets after a week.
+      if (row === undefined ? event.state === "pending" : row.state !== event.state || row.attemptCount !== event.count)
+        world.violations.push(`${id}: ${JSON.stringify(row)}, not ${JSON.stringify(event)}`);
+    }
+    expect(await push.status()).toMatchObject({ lag: 0, eventsLost: 0 });
+  }
+  expect(world.violations).toEqual([]);
+  expect(world.inFlight).toBe(0);
+}
+
+describe("random schedules", () => {
+  it.each([1, 3])(
+    "on %i shard(s): at least once, never too early, never too many, never after the end",
+    async (shards) => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 25 }), fc.boolean(), (steps, deleted) =>
+          story(shards, steps, deleted),
+        ),
+        { numRuns: RUNS },
+      );
+    },
+    600_000,
+  );
+});
+
+const RUNS = 40;
