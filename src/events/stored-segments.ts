@@ -22,16 +22,14 @@ export class StoredSegments {
     );
   }
 
-  /** From the segment that holds a position, or the first one behind it, on. To be read before anything is written. */
+  /**
+   * From the segment that holds a position, or the first one behind it, on. To be read before anything is written. Rows
+   * come as arrays, which takes half the time of objects.
+   */
   *from(seq: number): Iterable<Segment> {
-    for (const row of this.#sql.exec<SegmentRow>(`SELECT ${PLACE}, payload_bytes, events ${FROM_POSITION}`, seq))
-      yield {
-        firstSeq: row.first_seq,
-        lastSeq: row.last_seq,
-        createdAtMs: row.created_at,
-        payloadBytes: row.payload_bytes,
-        events: row.events,
-      };
+    const rows = this.#sql.exec(`SELECT ${PLACE}, payload_bytes, events ${FROM_POSITION}`, seq).raw<SegmentRow>();
+    for (const [firstSeq, lastSeq, createdAtMs, payloadBytes, events] of rows)
+      yield { firstSeq, lastSeq, createdAtMs, payloadBytes, events };
   }
 
   /** Where the segment lies that holds a position, or the first one behind it. */
@@ -83,10 +81,7 @@ interface PlaceRow extends Record<string, SqlStorageValue> {
   created_at: number;
 }
 
-interface SegmentRow extends PlaceRow {
-  payload_bytes: string;
-  events: string;
-}
+type SegmentRow = [first_seq: number, last_seq: number, created_at: number, payload_bytes: string, events: string];
 
 const PLACE = `first_seq, last_seq, created_at`;
 /** The segment that holds a position may begin before it. */
