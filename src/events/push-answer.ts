@@ -26,11 +26,20 @@ export function judge(answer: Answer, nowMs: number): Verdict {
   return waitMs === undefined ? { kind: "failed" } : { kind: "later", atMs: nowMs + waitMs };
 }
 
+/**
+ * Whether the endpoint itself answered. Where nothing can be reached, Cloudflare answers in its place, with a status that
+ * nobody else uses: 520 to 527, and 530 for a name that leads nowhere.
+ */
+export const wasReached = (answer: Answer): boolean =>
+  answer.kind === "answered" && !(answer.status >= 520 && answer.status <= 527) && answer.status !== 530;
+
 /** In one word for the log of deliveries; undefined when it did not fail. */
 export function errorOf(answer: Answer): AttemptError | undefined {
   if (answer.kind !== "answered") return answer.kind;
-  if (answer.status >= 200 && answer.status < 300) return undefined;
-  return answer.status >= 300 && answer.status < 400 ? "redirect" : "status";
+  const { status } = answer;
+  if (!wasReached(answer)) return status === 522 || status === 524 ? "timeout" : "unreachable";
+  if (status >= 200 && status < 300) return undefined;
+  return status >= 300 && status < 400 ? "redirect" : "status";
 }
 
 /** `Retry-After` (RFC 9110 10.2.3) in milliseconds from now, clamped; undefined when it says neither seconds nor a date. */

@@ -1,7 +1,7 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import { DELIVERY } from "./limits.ts";
-import { judge, type Answer } from "./push-answer.ts";
+import { judge, wasReached, type Answer } from "./push-answer.ts";
 import { attempt, type Message } from "./push-attempt.ts";
 import type { Deliveries } from "./push-deliveries.ts";
 import { answered, askedToWait, pausedUntilMs, unanswered, wellOf, windowOf } from "./push-health.ts";
@@ -123,7 +123,7 @@ export class PushPump {
     const { state, clock } = this.#on;
     if (this.#stopped || version !== state.health.version || answer.kind === "refused") return;
     const nowMs = clock.nowMs();
-    if (answer.kind !== "answered") {
+    if (!wasReached(answer)) {
       state.health = unanswered(state.health, beganAtMs, nowMs);
       return;
     }
@@ -239,7 +239,10 @@ export class PushPump {
     deliveries.record(before, made, after, text, nowMs);
     intake.forgetText(eventId);
     this.learn(answer, made.atMs, version);
-    if (verdict.kind === "unwanted") standing.disable(version);
+    if (verdict.kind === "unwanted") {
+      ports.log.warn("push subscription disabled by its endpoint", { push: state.id });
+      standing.disable(version);
+    }
     if (after.state === "dead") ports.log.warn("push dead letter", { push: state.id, eventId });
   }
 

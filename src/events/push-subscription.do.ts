@@ -3,6 +3,7 @@ import { systemClock } from "../platform/clock.ts";
 import { describeError } from "../platform/log.ts";
 import { askLogs } from "./ask-log.ts";
 import { DELIVERY } from "./limits.ts";
+import { wasReached } from "./push-answer.ts";
 import { attempt } from "./push-attempt.ts";
 import { Deliveries } from "./push-deliveries.ts";
 import { probed } from "./push-health.ts";
@@ -199,7 +200,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
         if (target === undefined || life !== this.#life) return { kind: "gone" };
         const message = testEvent(life.state.topic, this.ports.random, systemClock.nowMs());
         const { answer, attempt: made } = await attempt({ ...this.ports, clock: systemClock }, target, message);
-        if (answer.kind === "answered") life.pump.learn(answer, made.atMs, target.version);
+        if (wasReached(answer)) life.pump.learn(answer, made.atMs, target.version);
         return { kind: "tried", attempt: made };
       });
     } finally {

@@ -356,6 +356,17 @@ describe("an endpoint that only times out", () => {
     expect((await push.deliveries("delivered")).length).toBe(30);
   });
 
+  it("is silent too where Cloudflare answers in its place", async () => {
+    const push = await makePush();
+    await push.answer({ status: 522 });
+    await push.put(Array.from({ length: 30 }, (_, at) => `${at}`));
+    await push.drive(100);
+    const attempts = (await push.deliveries()).flatMap((delivery) => delivery.attempts);
+    expect(attempts.length).toBe(6);
+    for (const attempt of attempts) expect(attempt).toMatchObject({ status: 522, error: "timeout" });
+    expect(await push.alarmInMs()).toBe(4900);
+  });
+
   it("is asked at once when it was changed", async () => {
     restore = limits({ attemptMs: 15 });
     const push = await makePush();

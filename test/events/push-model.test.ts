@@ -37,6 +37,8 @@ class World {
   readonly violations: string[] = [];
   behaviours: readonly Behaviour[] = [{ status: 200 }];
   endpoint = "";
+  /** Grows with every change by the client. */
+  version = 0;
   /** Nothing may be sent: disabled, or deleted. */
   closed = false;
   /** An event may be sent before its publisher knows its id. */
@@ -49,7 +51,7 @@ class World {
   life = 0;
 
   async call(to: string, init: RequestInit): Promise<Response> {
-    const { life } = this;
+    const { life, version } = this;
     const headers = init.headers as Record<string, string>;
     const id = headers["webhook-id"]!;
     const behaviour = this.behaviours[this.begun++ % this.behaviours.length]!;
@@ -64,7 +66,7 @@ class World {
     } finally {
       if (life === this.life) {
         this.inFlight -= 1;
-        if (event !== undefined) this.#learn(event, behaviour);
+        if (event !== undefined) this.#learn(event, behaviour, version);
       }
     }
   }
@@ -107,7 +109,7 @@ class World {
     });
   }
 
-  #learn(event: Known, behaviour: Behaviour): void {
+  #learn(event: Known, behaviour: Behaviour, version: number): void {
     event.count += 1;
     event.tries += 1;
     const status = typeof behaviour === "string" ? 0 : behaviour.status;
@@ -117,7 +119,8 @@ class World {
       return;
     }
     const later = status === 429 && typeof behaviour !== "string" ? behaviour.retryAfterSec : undefined;
-    if (status === 410) this.closed = true;
+    // What one version's endpoint says is nothing to another version.
+    if (status === 410 && version === this.version) this.closed = true;
     if (event.tries >= 100 || (later === undefined && status !== 410 && event.step >= 8)) {
       event.state = "dead";
       return;
@@ -272,6 +275,7 @@ async function tell(
       }
       case "change":
         world.endpoint = endpoints[what.elsewhere ? 1 : 0]!;
+        world.version += 1;
         world.closed = false;
         await push.change({ endpoint: world.endpoint });
         await push.stub.changed();
@@ -353,6 +357,7 @@ async function tell(
     // In the end, with an endpoint that is well, all that is not dead is delivered.
     world.behaviours = [{ status: 200 }];
     world.endpoint = push.endpoint;
+    world.version += 1;
     world.closed = false;
     await push.change({ endpoint: push.endpoint });
     await push.stub.changed();

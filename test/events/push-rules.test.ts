@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 import { DELIVERY } from "../../src/events/limits.ts";
-import { errorOf, judge, readRetryAfter, type Answer, type Verdict } from "../../src/events/push-answer.ts";
+import { errorOf, judge, readRetryAfter, wasReached, type Answer, type Verdict } from "../../src/events/push-answer.ts";
 import {
   answered,
   askedToWait,
@@ -42,6 +42,12 @@ describe("what an answer means", () => {
     [answer(503, "soon"), "failed", "status"],
     [answer(500, "30"), "failed", "status"],
     [answer(404, "30"), "failed", "status"],
+    [answer(520), "failed", "unreachable"],
+    [answer(522), "failed", "timeout"],
+    [answer(524), "failed", "timeout"],
+    [answer(526), "failed", "unreachable"],
+    [answer(530), "failed", "unreachable"],
+    [answer(529), "failed", "status"],
     [{ kind: "timeout" }, "failed", "timeout"],
     [{ kind: "unreachable" }, "failed", "unreachable"],
     [{ kind: "refused" }, "failed", "refused"],
@@ -56,6 +62,9 @@ describe("what an answer means", () => {
         const delivered = judge(answer(status, retryAfter), NOW).kind === "delivered";
         expect(delivered).toBe(status < 300);
         expect(errorOf(answer(status, retryAfter)) === undefined).toBe(delivered);
+        expect(wasReached(answer(status, retryAfter))).toBe(
+          status < 520 || status === 528 || status === 529 || status > 530,
+        );
       }),
     );
   });
