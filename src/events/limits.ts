@@ -38,8 +38,9 @@ export const LOG = {
    * the other shards a moment later.
    */
   keyGraceMs: 60_000,
-  /** Our choice: rows that one step of retention removes; the next step follows at once. */
+  /** Our choice: what one step of retention removes, which takes some 30 ms; the next step follows at once. */
   rowsTrimmedAStep: 500,
+  bytesTrimmedAStep: 32 * 1024 * 1024,
   /** Our choice: how long after a failed step the next one is tried. */
   trimRetryMs: 60_000,
   /** Our choice: so much, and such a part of the maximum, is stored before a log looks at its size again. */

@@ -5,9 +5,9 @@ import type { Retention } from "./topic-log.ts";
 /**
  * What a log keeps: no event that is older than `ageMs`, and of the younger ones as many of the newest as fit.
  *
- * Both remove whole segments from the front, some at a time. By age all of them may go. By size the newest one stays, so
- * whatever `maxBytes` is, a publish never removes what it stores. A publish over the maximum makes room itself and leaves
- * the rest to the alarm; when an eighth more than the maximum is stored all the same, it is refused.
+ * Both remove whole segments from the front, some at a time. By age all of them may go. By size the newest one stays:
+ * however small the maximum is, what came last can be read. A publish that finds more than the maximum makes room itself
+ * and leaves the rest to the alarm; when an eighth more is stored all the same, it is refused.
  */
 export class LogRetention {
   readonly #sql: SqlStorage;
@@ -20,10 +20,6 @@ export class LogRetention {
   constructor(sql: SqlStorage, segments: StoredSegments) {
     this.#sql = sql;
     this.#segments = segments;
-  }
-
-  get ageMs(): number {
-    return this.#rule.ageMs;
   }
 
   /** The rule that is stored. */
@@ -60,7 +56,7 @@ export class LogRetention {
 
   /** Removes a step of what is too old or too much. To be called in a transaction. `endSeq`: the end of the log. */
   trim(nowMs: number, endSeq: number): void {
-    const oldest = this.#segments.oldest(LOG.rowsTrimmedAStep);
+    const oldest = this.#segments.oldest(LOG.rowsTrimmedAStep, LOG.bytesTrimmedAStep);
     let gone = oldest.findLastIndex((place) => place.createdAtMs <= nowMs - this.#rule.ageMs) + 1;
     if (gone > 0) this.#segments.removeThrough(oldest[gone - 1]!);
     const removable = oldest.filter((place) => place.lastSeq < endSeq).length;

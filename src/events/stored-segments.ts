@@ -37,10 +37,16 @@ export class StoredSegments {
     return this.#sql.exec<PlaceRow>(`SELECT ${PLACE} ${FROM_POSITION} LIMIT 1`, seq).toArray().map(toPlace)[0];
   }
 
-  oldest(limit: number): SegmentPlace[] {
+  /** The oldest ones: at most so many, and so many bytes, but at least one when there is one. */
+  oldest(maxSegments: number, maxBytes: number): SegmentPlace[] {
+    let bytes = 0;
     return this.#sql
-      .exec<PlaceRow>(`SELECT ${PLACE} FROM segment ORDER BY first_seq LIMIT ?`, limit)
+      .exec<PlaceRow & { bytes: number }>(
+        `SELECT ${PLACE}, octet_length(events) AS bytes FROM segment ORDER BY first_seq LIMIT ?`,
+        maxSegments,
+      )
       .toArray()
+      .filter((row, index) => (bytes += row.bytes) <= maxBytes || index === 0)
       .map(toPlace);
   }
 

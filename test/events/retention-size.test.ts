@@ -201,6 +201,26 @@ describe("retention by size", () => {
     expect((await stored(log)).firstSeq).toBeLessThanOrEqual(41);
   });
 
+  it("removes no more than so many bytes at a time, but always something", async () => {
+    const { bytesTrimmedAStep } = LOG;
+    Object.assign(LOG, { bytesTrimmedAStep: 100_000 });
+    try {
+      frozenTime();
+      const log = await openLog(KEPT.maxBytes);
+      for (const chars of [90_000, 9_000, 9_000, 150_000, 1]) await log.publish([event(chars)], undefined, KEPT);
+      await runInDurableObject(log, (_: TopicLog, { storage }) => storage.sql.exec(`UPDATE log SET max_bytes = 1`));
+      await evictDurableObject(log);
+      const left: number[] = [];
+      for (let at = 0; at < 4; at++) {
+        await runDurableObjectAlarm(log);
+        left.push((await stored(log)).firstSeq);
+      }
+      expect(left).toEqual([3, 4, 5, 5]);
+    } finally {
+      Object.assign(LOG, { bytesTrimmedAStep });
+    }
+  });
+
   it("the maximum of the last publish holds after eviction, and by alarm", async () => {
     frozenTime();
     const log = await openLog(KEPT.maxBytes);
