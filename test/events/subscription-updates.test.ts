@@ -68,6 +68,14 @@ describe("PUT …/subscriptions/{name}", () => {
       ]);
     });
 
+    it("answers when its object knows", async () => {
+      const order: string[] = [];
+      const changed = () => scheduler.wait(50).then(() => order.push("changed"));
+      const { put } = await setUp(playedApp(playedObjects({ changed, status: () => ({ lag: order.push("status") }) })));
+      await put(body());
+      expect(order).toEqual(["changed", "status"]);
+    });
+
     it("leaves the password when its placeholder comes back; an empty one is a password", async () => {
       const { put, get, opened, made } = await setUp();
       const { name: _, ...shown } = await (await get()).json<any>();
