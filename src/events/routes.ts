@@ -48,15 +48,16 @@ export interface Events {
 }
 
 /**
- * Events: topics, publishing, reading and committing, push subscriptions. One table, mounted as `/pubsub` and, deprecated, as `/events`.
+ * Events: topics, publishing, reading and committing, push subscriptions. One table, mounted as `/pubsub` and,
+ * deprecated, as `/events`.
  *
  *   Worker ── publish ──→ TopicLog (one of each shard): events, append-only, durable before the answer
  *   Worker ── read, commit ──→ TopicConsumer (one of each client on a topic): cursor and lock ── read ──→ TopicLog
  *   Worker ── create, list ──→ D1: which topics exist; kept 30 s in the isolate, so the lines above ask it nothing
  *   TopicLog ── wake ──→ PushSubscription (one of each subscription; its record is in D1) ── read ──→ TopicLog
  *
- * A topic: absent → active (created; its logs are open before it can be found) → deleting → absent. The lock's states stand in lock.ts, the
- * log's in topic-log.do.ts, who may do what in access.ts.
+ * A topic: absent → active (created; its logs are open before it can be found) → deleting → absent. The lock's states
+ * stand in lock.ts, the log's in topic-log.do.ts, a subscription's in subscriptions.ts, who may do what in access.ts.
  */
 export function createEvents(deps: EventsDeps): Events {
   const { push, topicLogs: logs, topicConsumers: consumers, retention, ownTopics } = deps;

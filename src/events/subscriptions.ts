@@ -1,7 +1,7 @@
 import type { Principal } from "../http/auth.ts";
+import { describeError } from "../platform/log.ts";
 import { randomId } from "../platform/random.ts";
 import { err, ok, type Result } from "../platform/result.ts";
-import { describeError } from "../platform/log.ts";
 import { within } from "../platform/within.ts";
 import { owns } from "./access.ts";
 import type { Failure } from "./failure.ts";

@@ -57,7 +57,7 @@ export const topicRoutes = (room: EventsRoom): Route[] => [
   defineRoute({
     method: "DELETE",
     path: "/topics/{topicOwnerClient}/{eventType}",
-    summary: "Delete a topic with its events and cursors",
+    summary: "Delete a topic with its events, cursors and subscriptions",
     access: scoped("pubsub_publish"),
     params: topicParams,
     produces: "any",
