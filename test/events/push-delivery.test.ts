@@ -198,9 +198,11 @@ describe("an answer of", () => {
 
   it("200 with a body that does not end, or stops: delivered, and its connection is given up", async () => {
     const push = await makePush();
+    const given = vi.spyOn(ReadableStream.prototype, "cancel");
     await push.answer({ status: 200, endless: true });
     await push.put(Array.from({ length: 30 }, (_, at) => `${at}`));
     await push.run();
+    expect(given).toHaveBeenCalledTimes(30);
     await push.answer({ status: 200, hangs: "in the body" });
     await push.put(Array.from({ length: 30 }, (_, at) => `${at}`));
     await push.run();

@@ -257,6 +257,59 @@ describe("the end", () => {
   });
 });
 
+describe("while the text of an event is being read", () => {
+  /** Two events that were taken, of two shards, and whose texts were lost with the memory; reading the second is slow. */
+  async function withSlowText() {
+    const push = await makePush({ shards: 2 });
+    await push.answer({ held: true });
+    const ids = [...(await push.put(["a"], 0)), ...(await push.put(["b"], 1))];
+    const running = push.run().catch(() => undefined);
+    await until(async () => (await push.held()) === 2);
+    await inside(push, (_, state) => state.abort()).catch(() => undefined);
+    await running;
+    await push.release();
+    await push.received();
+    const gate = { asked: false, open: false };
+    const read = TopicLog.prototype.read;
+    const slow = await runInDurableObject(push.logs[1]!, (object: TopicLog) => object);
+    vi.spyOn(TopicLog.prototype, "read").mockImplementation(function (this: TopicLog, ...args) {
+      const answer = read.apply(this, args);
+      if (this !== slow || args[2] !== 0) return answer;
+      gate.asked = true;
+      return (async () => {
+        while (!gate.open) await scheduler.wait(1);
+        return answer;
+      })() as never;
+    });
+    return { push, ids, gate };
+  }
+
+  it("the subscription goes: it is not sent", async () => {
+    const { push, gate } = await withSlowText();
+    await push.answer({});
+    const running = push.run();
+    await until(async () => gate.asked);
+    await push.stub.destroy();
+    gate.open = true;
+    await running;
+    await expectGone(push);
+    expect((await push.received()).length).toBeLessThanOrEqual(1);
+  });
+
+  it("the endpoint asks for a pause: it is sent after that", async () => {
+    const { push, ids, gate } = await withSlowText();
+    await push.answer({ status: 429, headers: { "retry-after": "60" } }, {});
+    const running = push.run();
+    await until(async () => gate.asked && (await push.delivery(ids[0]!)).attemptCount === 1);
+    gate.open = true;
+    await running;
+    expect(idsOf(await push.received())).toEqual([ids[0]]);
+    expect(await push.delivery(ids[1]!)).toMatchObject({ state: "pending", attemptCount: 0 });
+    await push.drive(60_000);
+    expect((await push.deliveries("delivered")).length).toBe(2);
+  });
+});
+
 describe("the record changes in the middle of a run", () => {
   async function inTheMiddle() {
     const push = await makePush();
@@ -311,6 +364,31 @@ describe("the record changes in the middle of a run", () => {
     await push.drive(6000);
     expect(idsOf(await other.received())).toEqual([id]);
     expect((await push.delivery(id!)).state).toBe("delivered");
+  });
+
+  it("a change that comes while the record is being read: what was read counts no more", async () => {
+    const push = await makePush();
+    const other = await makePush();
+    const gate = { asked: 0, told: false };
+    await withPorts(push, ({ store }) => ({
+      store: {
+        ...store,
+        async findById(id) {
+          const record = await store.findById(id);
+          if (gate.asked++ === 0) while (!gate.told) await scheduler.wait(1);
+          return record;
+        },
+      },
+    }));
+    await push.put(["x"]);
+    const running = push.run();
+    await until(async () => gate.asked === 1);
+    await push.change({ endpoint: other.endpoint });
+    await push.stub.changed();
+    gate.told = true;
+    await running;
+    expect(await push.received()).toEqual([]);
+    expect((await other.received()).length).toBe(1);
   });
 
   it("a change whose news were lost is seen ten seconds later", async () => {
