@@ -15,12 +15,12 @@ import { createTopic } from "../../src/events/topics.ts";
 import type { Principal } from "../../src/http/auth.ts";
 import type { Result } from "../../src/platform/result.ts";
 import { systemRandom } from "../../src/platform/random.ts";
-import { failing, logsWith } from "./broken-log.ts";
+import { failing, logsWith, type Fault } from "./broken-log.ts";
 import type { Answer, Call } from "./consumer-model.ts";
 import { someClient } from "./events-app.ts";
 import type { Driver } from "./schedules.ts";
 
-const RETENTION_MS = 8_000;
+const RETENTION_MS = 3_000;
 
 /**
  * The operations of the room on the real objects, with neither HTTP nor D1 in between: some ten times faster. One
@@ -35,7 +35,12 @@ export async function onTopic(shards: number, run: (driver: Driver) => Promise<v
   const hostName = stub.name;
   await runInDurableObject(stub, async (_: TopicConsumer, state) => {
     let unreachable: readonly number[] = [];
-    const logs = logsWith((_call, shard) => (unreachable.includes(shard) ? failing : undefined));
+    let delays: number[] = [];
+    const logs = logsWith((_call, shard) => {
+      if (unreachable.includes(shard)) return failing;
+      const turns = delays.shift() ?? 0;
+      return turns === 0 ? undefined : delayed(turns);
+    });
     const fresh = () => new TopicConsumer(state, { ...env, TOPIC_LOG: logs });
     let host = fresh();
     const consumers = {
@@ -55,6 +60,7 @@ export async function onTopic(shards: number, run: (driver: Driver) => Promise<v
         else if (isHost()) host = fresh();
         else await evictDurableObject(consumer()).catch(() => undefined);
       },
+      delay: (turns) => void (delays = [...turns]),
       fail: (them) => (unreachable = isHost() ? them : []),
       trim: (shard) =>
         runInDurableObject(logOf(env.TOPIC_LOG, current(), shard), async (log: TopicLog) => {
@@ -79,6 +85,15 @@ export async function onTopic(shards: number, run: (driver: Driver) => Promise<v
       await evictDurableObject(logOf(env.TOPIC_LOG, made, shard)).catch(() => undefined);
   }
 }
+
+/** Answers some turns of the event loop later. */
+const delayed =
+  (turns: number): Fault =>
+  async (real) => {
+    const answer = await real();
+    for (let turn = 0; turn < turns; turn++) await scheduler.wait(0);
+    return answer;
+  };
 
 async function callRoom(
   ports: ReturnType<ReturnType<typeof memoryStore>["portsOfIsolate"]>,

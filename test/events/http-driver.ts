@@ -38,6 +38,7 @@ export async function overHttp(shards: number, run: (driver: Driver) => Promise<
       const object = "reader" in what ? found.consumer : found.logs[what.shard]!;
       await evictDurableObject(object).catch(() => undefined);
     },
+    delay: () => {},
     fail: () => [],
     trim: async () => {},
     async delete(isolate) {

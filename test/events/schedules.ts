@@ -11,6 +11,8 @@ export interface Driver {
   call(call: Call, isolate: number): Promise<Answer>;
   /** An object loses its memory: a reader's, or a shard's log. */
   evict(what: { readonly reader: number } | { readonly shard: number }): Promise<void>;
+  /** How long the next answers of logs to readers are held back, in turns of the event loop. */
+  delay(turns: readonly number[]): void;
   /** From now on readers cannot reach these shards. Gives those that it can do that to. */
   fail(shards: readonly number[]): readonly number[];
   /** A shard removes what is too old. */
@@ -45,7 +47,7 @@ type Intent = { readonly by: number; readonly isolate: number } & (
 
 export type Step =
   | { readonly do: "call"; readonly call: Intent }
-  | { readonly do: "at once"; readonly calls: readonly Intent[] }
+  | { readonly do: "at once"; readonly calls: readonly Intent[]; readonly delays: readonly number[] }
   | { readonly do: "wait"; readonly ms: number }
   | { readonly do: "evict"; readonly what: "reader" | "log"; readonly which: number }
   | { readonly do: "fail"; readonly shards: readonly number[] }
@@ -66,7 +68,7 @@ function intent(maxTenants: number): fc.Arbitrary<Intent> {
       ? fc.tuple(fc.nat(3), fc.integer({ min: 1, max: 3 })).map(([tenant, count]) => Array(count).fill(tenant))
       : fc.array(fc.nat(3), { minLength: 1, maxLength: 6 });
   const numEvents = fc.integer({ min: 1, max: 5 });
-  const ttlMs = fc.constantFrom(1000, 2000, 4000);
+  const ttlMs = fc.constantFrom(1000, 4000, 20_000);
   const to = fc.oneof(
     fc.constantFrom("oldest" as const, "newest" as const),
     fc.record({ event: fc.nat(30), plusMs: fc.integer({ min: -1, max: 1 }) }),
@@ -85,7 +87,14 @@ function intent(maxTenants: number): fc.Arbitrary<Intent> {
 const isolate = fc.nat(1);
 const step: fc.Arbitrary<Step> = weighted<Step>(
   [20, fc.record({ do: fc.constant("call" as const), call: intent(6) })],
-  [3, fc.record({ do: fc.constant("at once" as const), calls: fc.array(intent(1), { minLength: 2, maxLength: 4 }) })],
+  [
+    4,
+    fc.record({
+      do: fc.constant("at once" as const),
+      calls: fc.array(intent(1), { minLength: 2, maxLength: 4 }),
+      delays: fc.array(fc.nat(2), { maxLength: 6 }),
+    }),
+  ],
   [4, fc.record({ do: fc.constant("wait" as const), ms: fc.constantFrom(1, 500, 1000, 2000, 5000, 9000) })],
   [
     3,
@@ -100,7 +109,7 @@ const step: fc.Arbitrary<Step> = weighted<Step>(
   [1, fc.record({ do: fc.constantFrom("delete" as const, "create" as const, "create" as const), isolate })],
 );
 
-export const schedule = fc.array(step, { minLength: 4, maxLength: 30, size: "max" });
+export const schedule = fc.array(step, { minLength: 4, maxLength: 26, size: "max" });
 
 /** Runs a schedule, step by step, on the objects and on the model; in the end everybody gets everything that is left. */
 export async function runSchedule(driver: Driver, shards: number, steps: readonly Step[]): Promise<void> {
@@ -132,7 +141,9 @@ export async function runSchedule(driver: Driver, shards: number, steps: readonl
         await say([next.call]);
         break;
       case "at once":
+        driver.delay(next.delays);
         await say(next.calls);
+        driver.delay([]);
         break;
       case "wait":
         pass(next.ms);
@@ -171,7 +182,7 @@ export async function runSchedule(driver: Driver, shards: number, steps: readonl
 
   mend([]);
   if (!worlds[0]!.exists) return;
-  pass(5000);
+  pass(20_000);
   for (let by = 0; by < driver.readers; by++) await drain(driver, worlds, by);
 }
 
