@@ -201,6 +201,21 @@ describe("retention by size", () => {
     expect((await stored(log)).firstSeq).toBeLessThanOrEqual(41);
   });
 
+  it("a log that grows over its maximum wakes at once, without waiting for another publish", async () => {
+    frozenTime();
+    const maxBytes = 300_000;
+    const log = await openLog(maxBytes);
+    await fill(log, 20, 10_000, maxBytes);
+    expect(await alarmOf(log)).toBe(Date.now() + KEPT.ageMs);
+    await log.publish([event(60_000), event(60_000)], undefined, keeping(maxBytes));
+    expect(await sizeOf(log)).toBeGreaterThan(maxBytes);
+    expect(await alarmOf(log)).toBe(Date.now());
+    await runDurableObjectAlarm(log);
+    expect(await sizeOf(log)).toBeLessThanOrEqual(maxBytes);
+    expect(await sizeOf(log)).toBeGreaterThan(maxBytes * 0.7);
+    expect(await alarmOf(log)).toBe(Date.now() + KEPT.ageMs);
+  });
+
   it("removes no more than so many bytes at a time, but always something", async () => {
     const { bytesTrimmedAStep } = LOG;
     Object.assign(LOG, { bytesTrimmedAStep: 100_000 });
@@ -227,6 +242,9 @@ describe("retention by size", () => {
     await fill(log, 20, 20_000, KEPT.maxBytes);
     await log.publish([event(1)], undefined, keeping(200_000));
     expect(await sizeOf(log)).toBeLessThan(210_000);
+    expect(
+      await runInDurableObject(log, (_: TopicLog, { storage }) => storage.sql.exec(`SELECT max_bytes FROM log`).one()),
+    ).toEqual({ max_bytes: 200_000 });
     await runInDurableObject(log, (_: TopicLog, { storage }) => storage.sql.exec(`UPDATE log SET max_bytes = 100000`));
     await evictDurableObject(log);
     await runDurableObjectAlarm(log);
