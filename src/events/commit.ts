@@ -46,9 +46,9 @@ export async function release(
   nowMs: number,
 ): Done {
   const { commitThrough } = body;
-  const through = commitThrough === undefined ? undefined : positionOf(commitThrough);
   if (commitThrough === undefined)
     return onLock(ports, id, principal, nowMs, (consumer) => consumer.release(body.token, undefined));
+  const through = positionOf(commitThrough);
   // What is no event id is in no batch either.
   if (through === undefined) return err({ kind: "not_in_batch" });
   return onLock(ports, id, principal, nowMs, async (consumer, topic) => {

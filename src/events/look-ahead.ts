@@ -1,9 +1,9 @@
 import { askLogs } from "./ask-log.ts";
+import { READ } from "./limits.ts";
 import { ReadAhead } from "./read-ahead.ts";
 import { shardsOf, type TopicAddress } from "./topic.ts";
 import type { TopicLog } from "./topic-log.do.ts";
 import type { ReadOutcome } from "./topic-log.ts";
-import { READ } from "./limits.ts";
 
 /**
  * What a consumer knows of a topic's logs: the events that it holds ahead, and how the last look at all shards went.
@@ -11,7 +11,7 @@ import { READ } from "./limits.ts";
  * A look that began after a read arrived tells that read all there is to know, so parallel reads of a topic share it.
  */
 export class LookAhead {
-  ahead = new ReadAhead();
+  readonly ahead = new ReadAhead();
   /** Reads that had arrived when the last look began. */
   #arrivals = 0;
   /** Each shard that answered was seen to its end. */

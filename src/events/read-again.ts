@@ -5,30 +5,30 @@ import type { TopicLog } from "./topic-log.do.ts";
 import type { Gone, ReadOutcome } from "./topic-log.ts";
 import type { TopicAddress } from "./topic.ts";
 
-/** What the logs hold of a batch now. */
-export interface LeftOfBatch {
-  readonly kind: "left";
-  /** The events as JSON texts, in the order in which they were handed out. */
-  readonly texts: readonly string[];
-  /** Positions of the batch that retention has passed. */
-  readonly lost: number;
-}
+/** What the logs hold of a batch now. "failed": one of them did not answer. */
+export type ReadAgain =
+  | {
+      readonly kind: "left";
+      /** Event objects as JSON, comma-separated, in the order in which they were handed out; empty: none is left. */
+      readonly events: string;
+      /** Positions of the batch that retention has passed. */
+      readonly lost: number;
+    }
+  | { readonly kind: "failed" }
+  | Gone;
 
-/**
- * Reads the events of a batch again, for a read that is repeated since its answer was lost. `cursor` is where the batch
- * begins. "failed": a log did not answer.
- */
+/** Reads a batch again, for a read that is repeated since its answer was lost. `cursor` is where the batch begins. */
 export async function readAgain(
   logs: DurableObjectNamespace<TopicLog>,
   topic: TopicAddress,
   cursor: readonly number[],
   batch: Batch,
-): Promise<LeftOfBatch | Gone | { readonly kind: "failed" }> {
+): Promise<ReadAgain> {
   const ends = behind(cursor, batch);
   const shards = [...new Set(batch.map(([shard]) => shard))];
   const answers = await askLogs(logs, topic, shards, async (log, shard): Promise<ReadOutcome> => {
     const after = cursor[shard]!;
-    // As many positions as the batch spans; what that may be long was decided when it was handed out.
+    // As many positions as the batch spans: how long that may be was decided when it was handed out.
     return log.read(after, ends[shard]! - after, 0, Infinity);
   });
   const segments = new Map<number, readonly Segment[]>();
@@ -37,15 +37,13 @@ export async function readAgain(
     if (answer.kind === "gone") return answer;
     segments.set(shards[index]!, answer.segments);
   }
-  return pick(cursor, batch, segments);
+  const texts = pick(cursor, batch, segments);
+  const positions = ends.reduce((sum, end, shard) => sum + end - cursor[shard]!, 0);
+  return { kind: "left", events: texts.join(","), lost: positions - texts.length };
 }
 
 /** The batch's events out of the segments of each shard. */
-export function pick(
-  cursor: readonly number[],
-  batch: Batch,
-  segments: ReadonlyMap<number, readonly Segment[]>,
-): LeftOfBatch {
+function pick(cursor: readonly number[], batch: Batch, segments: ReadonlyMap<number, readonly Segment[]>): string[] {
   const lanes = new Map<number, IterableIterator<LogEvent>>();
   // Each shard's next event that is not taken yet.
   const next = new Map<number, LogEvent | undefined>();
@@ -60,6 +58,5 @@ export function pick(
       texts.push(event.text);
       next.set(shard, lanes.get(shard)!.next().value);
     }
-  const positions = behind(cursor, batch).reduce((sum, end, shard) => sum + end - cursor[shard]!, 0);
-  return { kind: "left", texts, lost: positions - texts.length };
+  return texts;
 }

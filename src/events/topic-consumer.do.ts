@@ -4,8 +4,8 @@ import { toBase64Url } from "../platform/encoding.ts";
 import { systemRandom } from "../platform/random.ts";
 import { askLog, askLogs } from "./ask-log.ts";
 import { begunAt, ConsumerRow, newRecord, type ConsumerRecord } from "./consumer-record.ts";
-import { handOut, timesHandedOut } from "./handouts.ts";
 import type { Position } from "./event-id.ts";
+import { handOut, timesHandedOut } from "./handouts.ts";
 import { READ } from "./limits.ts";
 import {
   behind,
@@ -22,7 +22,7 @@ import {
 } from "./lock.ts";
 import { LookAhead } from "./look-ahead.ts";
 import type { Taken } from "./read-ahead.ts";
-import { readAgain } from "./read-again.ts";
+import { readAgain, type ReadAgain } from "./read-again.ts";
 import { shardsOf, type TopicAddress } from "./topic.ts";
 import type { TopicLog } from "./topic-log.do.ts";
 import type { Place } from "./topic-log.ts";
@@ -55,6 +55,8 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
   #arrivals = 0;
   /** Reads that had arrived when a registration that failed began: none of them tries it again. */
   #unregisteredArrivals = 0;
+  /** The batch that is read again right now: repeats at once share it, since each could be some megabytes. */
+  #again: { readonly token: string; readonly left: Promise<ReadAgain> } | undefined;
 
   async read(request: ReadRequest): Promise<ConsumerReadOutcome> {
     const arrival = ++this.#arrivals;
@@ -62,21 +64,15 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
     for (;;) {
       const outcome = await this.#turns.take(() => this.#readInTurn(request, arrival, spent));
       if (outcome.kind !== "repeat") return outcome;
-      const { cursor, lock } = outcome;
-      const left = await readAgain(this.env.TOPIC_LOG, request.topic, cursor, lock.batch);
+      const { token, keyed } = outcome.lock;
+      const left = await this.#readAgain(request.topic, outcome);
       if (left.kind !== "left") return left;
       // Other calls ran meanwhile: what is not held any more is no answer.
-      if (!this.#holds(lock.token)) continue;
-      if (left.texts.length > 0)
-        return {
-          kind: "batch",
-          events: left.texts.join(","),
-          token: lock.token,
-          attempt: lock.keyed.attempt,
-          lost: left.lost,
-        };
+      if (!this.#holds(token)) continue;
+      if (left.events !== "")
+        return { kind: "batch", events: left.events, token, attempt: keyed.attempt, lost: left.lost };
       // Retention took all of the batch: there is nothing to hold back any more.
-      spent = lock.token;
+      spent = token;
     }
   }
 
@@ -198,6 +194,16 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
     if (answer === "gone") return "gone";
     this.#registered = true;
     return "registered";
+  }
+
+  #readAgain(topic: TopicAddress, { cursor, lock }: Repeat): Promise<ReadAgain> {
+    const { token } = lock;
+    if (this.#again?.token === token) return this.#again.left;
+    const left = readAgain(this.env.TOPIC_LOG, topic, cursor, lock.batch).finally(() => {
+      if (this.#again?.token === token) this.#again = undefined;
+    });
+    this.#again = { token, left };
+    return left;
   }
 
   #holds(token: string): boolean {

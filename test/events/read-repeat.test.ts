@@ -69,10 +69,14 @@ describe("POST …/read with Idempotency-Key", () => {
     it("to all of many parallel repeats the same", async () => {
       const topic = await makeTopic(app, { shards: 2 });
       await topic.put(texts(30));
+      let asked = 0;
+      await breakLogs((await objectsOf(topic)).consumer, (call) => void (asked += call === "read" ? 1 : 0));
       const reads = await Promise.all(Array.from({ length: 20 }, () => topic.read({ numEvents: 7 }, once("k"))));
       expect(new Set(reads.map((read) => JSON.stringify(seen(read)))).size).toBe(1);
       expect(seen(reads[0]!)).toMatchObject({ attempt: "1" });
       expect(payloads(reads[0]!)).toEqual(names(7));
+      // Both shards once for the batch; its own once for all who repeat.
+      expect(asked).toBe(3);
       expect((await topic.commit(reads[0]!.token)).status).toBe(200);
       expect(payloads(await topic.read({ numEvents: 1 }))).toEqual(["p8"]);
     });

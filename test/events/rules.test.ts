@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { newEventIds, positionOf } from "../../src/events/event-id.ts";
 import { forgetCommitted, handOut, timesHandedOut, type Handouts } from "../../src/events/handouts.ts";
+import { unread } from "../../src/events/lock.ts";
 import { ReadAhead } from "../../src/events/read-ahead.ts";
 import { packSegments, unpackSegment, type Segment } from "../../src/events/segments.ts";
 import { shardFor } from "../../src/events/topic.ts";
@@ -165,6 +166,32 @@ describe("the read-ahead", () => {
     ahead.align([2]);
     append(ahead, 0, [segment(6, ["6", "7"])]);
     expect(ahead.take(limits)).toMatchObject({ texts: ["6", "7"], batch: [[0, 7]], lost: 3 });
+  });
+
+  it("begins where the log does in a shard that was never looked at: nothing was lost there before", () => {
+    const ahead = new ReadAhead();
+    const { cursor } = unread(3);
+    ahead.align(cursor);
+    expect(ahead.cursor).toEqual([-1, -1, -1]);
+    append(ahead, 0, [segment(6, ["6"])]);
+    ahead.append(1, [], 9);
+    expect(ahead.cursor).toEqual([5, 9, -1]);
+    expect(ahead.align(cursor)).toBe(true);
+    expect(ahead.align([5, 9, -1])).toBe(true);
+    expect(ahead.take(limits)).toMatchObject({ texts: ["6"], batch: [[0, 6]], lost: 0 });
+    // A batch that was not written down: from the beginning, and now that is known to be elsewhere.
+    expect(ahead.align(cursor)).toBe(false);
+    expect(ahead.endOf(0)).toBe(0);
+  });
+
+  it("counts what retention removed behind the last event, when there is none", () => {
+    const ahead = new ReadAhead();
+    ahead.align([2, 4]);
+    ahead.append(0, [], 7);
+    ahead.append(1, [], 4);
+    expect([ahead.count, ahead.lost, ahead.endOf(0)]).toEqual([0, 5, 7]);
+    append(ahead, 0, [segment(8, ["8"])]);
+    expect(ahead.take(limits)).toMatchObject({ texts: ["8"], lost: 5 });
   });
 
   it("forgets a shard whose cursor is elsewhere", () => {
