@@ -43,6 +43,8 @@ export const LOG = {
   bytesTrimmedAStep: 32 * 1024 * 1024,
   /** Our choice: how long after a failed step the next one is tried. */
   trimRetryMs: 60_000,
+  /** Our choice: an alarm that is so late is set again by the next publish: the runtime may have given it up. */
+  alarmLostMs: 60_000,
   /** Our choice: so much, and such a part of the maximum, is stored before a log looks at its size again. */
   unseenChars: 1024 * 1024,
   unseenPart: 1 / 64,

@@ -34,7 +34,9 @@ export class LogAlarm {
 
   /** Sees to it that the log wakes by a time, at which something is due. */
   by(dueMs: number): void {
-    if (this.#isRunning || Math.max(dueMs, this.#ports.clock.nowMs()) >= this.#atMs) return;
+    const nowMs = this.#ports.clock.nowMs();
+    const isLost = nowMs > this.#atMs + LOG.alarmLostMs;
+    if (this.#isRunning || (Math.max(dueMs, nowMs) >= this.#atMs && !isLost)) return;
     // One that was set before this instance woke may be due earlier: all that there is to do is looked at.
     this.#set(Math.min(this.#ports.trimDueMs(), this.#ports.wakeDueMs()));
   }

@@ -185,6 +185,20 @@ describe("a publish", () => {
     await runDurableObjectAlarm(log);
     expect(woken).toEqual(["a"]);
   });
+
+  it("sets an alarm again that the runtime gave up", async () => {
+    const pass = frozenTime();
+    const log = await openLog();
+    await log.addSubscriber("a");
+    await publish(log);
+    await runInDurableObject(log, (_: TopicLog, { storage }) => storage.deleteAlarm());
+    pass(LOG.alarmLostMs);
+    await publish(log);
+    expect(await alarmOf(log)).toBeNull();
+    pass(1);
+    await publish(log);
+    expect(await alarmOf(log)).toBe(Date.now());
+  });
 });
 
 describe("subscriptions that are slow or broken", () => {
