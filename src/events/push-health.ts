@@ -25,9 +25,8 @@ export const wellOf = (version: number): Health => ({ version, silent: 0, silent
 export const answered = (health: Health): Health =>
   health.silent === 0 ? health : { ...health, silent: 0, silentUntilMs: 0 };
 
-/** An attempt that began before the latest pause was over is none of those that were to be seen: it says nothing new. */
-export function unanswered(health: Health, beganAtMs: number, nowMs: number): Health {
-  if (beganAtMs < health.silentUntilMs) return health;
+/** When the sixth is counted no other attempt is in flight: the window has closed with the silence. */
+export function unanswered(health: Health, nowMs: number): Health {
   const silent = health.silent + 1;
   const over = silent - DELIVERY.silentAttempts;
   if (over < 0) return { ...health, silent };

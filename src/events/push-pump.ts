@@ -119,12 +119,12 @@ export class PushPump {
   }
 
   /** What an answer, or none, tells about the endpoint as a whole. Of an older version it tells nothing. */
-  learn(answer: Answer, beganAtMs: number, version: number): void {
+  learn(answer: Answer, version: number): void {
     const { state, clock } = this.#on;
     if (this.#stopped || version !== state.health.version || answer.kind === "refused") return;
     const nowMs = clock.nowMs();
     if (!wasReached(answer)) {
-      state.health = unanswered(state.health, beganAtMs, nowMs);
+      state.health = unanswered(state.health, nowMs);
       return;
     }
     const verdict = judge(answer, nowMs);
@@ -238,7 +238,7 @@ export class PushPump {
     const after = afterAttempt(before, verdict, nowMs, chance(ports.random));
     deliveries.record(before, made, after, text, nowMs);
     intake.forgetText(eventId);
-    this.learn(answer, made.atMs, version);
+    this.learn(answer, version);
     if (verdict.kind === "unwanted") {
       ports.log.warn("push subscription disabled by its endpoint", { push: state.id });
       standing.disable(version);

@@ -200,7 +200,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
         if (target === undefined || life !== this.#life) return { kind: "gone" };
         const message = testEvent(life.state.topic, this.ports.random, systemClock.nowMs());
         const { answer, attempt: made } = await attempt({ ...this.ports, clock: systemClock }, target, message);
-        if (wasReached(answer)) life.pump.learn(answer, made.atMs, target.version);
+        if (wasReached(answer)) life.pump.learn(answer, target.version);
         return { kind: "tried", attempt: made };
       });
     } finally {

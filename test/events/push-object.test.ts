@@ -296,6 +296,34 @@ describe("while the text of an event is being read", () => {
     expect((await push.received()).length).toBeLessThanOrEqual(1);
   });
 
+  it("the subscription goes while the record is being read once more: it is not sent", async () => {
+    const { push, gate } = await withSlowText();
+    await push.answer({});
+    const running = push.run();
+    await until(async () => gate.asked);
+    const record = { asked: false, open: false };
+    await withPorts(push, ({ store }) => ({
+      store: {
+        ...store,
+        async findById(id) {
+          const found = await store.findById(id);
+          record.asked = true;
+          while (!record.open) await scheduler.wait(1);
+          return found;
+        },
+      },
+    }));
+    await push.received();
+    pass(10_000);
+    gate.open = true;
+    await until(async () => record.asked);
+    await push.stub.destroy();
+    record.open = true;
+    await running;
+    await expectGone(push);
+    expect(await push.received()).toEqual([]);
+  });
+
   it("the endpoint asks for a pause: it is sent after that", async () => {
     const { push, ids, gate } = await withSlowText();
     await push.answer({ status: 429, headers: { "retry-after": "60" } }, {});
@@ -347,6 +375,24 @@ describe("the record changes in the middle of a run", () => {
     await push.stub.changed();
     await push.drive(10);
     expect((await push.received()).length).toBe(4);
+  });
+
+  it("a Retry-After of the endpoint that was replaced does not hold up the new one", async () => {
+    const push = await makePush();
+    const other = await makePush();
+    await push.answer({ held: true, status: 429, headers: { "retry-after": "600" } });
+    await push.put(["x"]);
+    const running = push.run();
+    await until(async () => (await push.held()) === 1);
+    await push.change({ endpoint: other.endpoint });
+    await push.stub.changed();
+    const [id] = await push.put(["y"]);
+    await until(async () => (await push.deliveries("delivered")).length === 1);
+    await push.release();
+    await running;
+    const [later] = await push.put(["z"]);
+    await push.run();
+    expect(idsOf(await other.received())).toEqual([id, later]);
   });
 
   it("a 410 of the endpoint that was replaced does not disable the new one", async () => {
@@ -615,6 +661,18 @@ describe("an object at rest", () => {
       await push.run();
       expect((await push.delivery(id!)).state).toBe("delivered");
     }
+  });
+});
+
+describe("an alarm for a retry", () => {
+  it("looks for events of which nobody told, too", async () => {
+    const push = await makePush();
+    await push.answer({ status: 500 }, {});
+    await push.put(["x"]);
+    await push.run();
+    await push.publish(["untold"]);
+    await push.drive(6000);
+    expect((await push.deliveries("delivered")).length).toBe(2);
   });
 });
 
