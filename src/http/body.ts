@@ -4,6 +4,8 @@ import { problem, type Problem } from "./errors.ts";
 
 /** Nesting beyond this is refused before it is parsed: walking deeper values would overflow the stack. */
 const MAX_JSON_DEPTH = 64;
+/** Our choice: what a mistake has, not what an attack has. */
+const DRAIN = { maxBytes: 16 * 1024 * 1024, waitMs: 1_000 } as const;
 
 /** The bytes of a body, read to its end; one byte over the limit is refused without reading on. */
 export async function readBytes(request: Request, maxBytes: number): Promise<Result<Uint8Array<ArrayBuffer>, Problem>> {
@@ -28,12 +30,35 @@ export async function readBytes(request: Request, maxBytes: number): Promise<Res
     if (next.done) break;
     size += next.value.byteLength;
     if (size > maxBytes) {
-      await reader.cancel();
+      reader.releaseLock();
+      await drain(request.body);
       return tooLarge();
     }
     chunks.push(next.value);
   }
   return ok(joinBytes(chunks));
+}
+
+/**
+ * Reads what is left of a body that nobody wants, some of it: a client that is still sending when its answer comes and
+ * the connection ends sees a broken pipe, not the answer. What is larger or slower than this is given up.
+ */
+export async function drain(body: ReadableStream<Uint8Array>): Promise<void> {
+  if (body.locked) return;
+  const reader = body.getReader();
+  const timer = setTimeout(() => void reader.cancel().catch(() => undefined), DRAIN.waitMs);
+  try {
+    for (let size = 0; size < DRAIN.maxBytes;) {
+      const next = await reader.read();
+      if (next.done) return;
+      size += next.value.byteLength;
+    }
+    await reader.cancel();
+  } catch {
+    // The caller went away.
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** A JSON body: its value, and its text as it was sent (without a byte order mark). */

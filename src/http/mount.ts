@@ -10,7 +10,7 @@ import { err, ok, type Result } from "../platform/result.ts";
 import { withoutSecrets } from "../platform/text.ts";
 import { acceptsJson } from "./accept.ts";
 import { authenticate, missingScope, type Principal, type TokenVerifier } from "./auth.ts";
-import { readForm, readJson } from "./body.ts";
+import { drain, readForm, readJson } from "./body.ts";
 import { allowAnyOrigin, exposedHeaders, preflight } from "./cors.ts";
 import { invalid, isProblem, problem, problemBody, PROBLEM_TYPES, type Problem } from "./errors.ts";
 import { readPaging } from "./paging.ts";
@@ -282,8 +282,8 @@ async function finish(
   requestId: string,
   deps: Shared,
 ): Promise<Response> {
-  // A refusal may come before the body was read; a body that nobody takes would hold the connection.
-  if (!request.bodyUsed && request.body !== null) await request.body.cancel().catch(() => undefined);
+  // A refusal may come before the body was read.
+  if (!request.bodyUsed && request.body !== null) await drain(request.body);
   // A room makes each of its answers anew, so the headers may be written.
   const { headers } = response;
   headers.set(deps.names.header("request-id"), requestId);

@@ -20,6 +20,8 @@ export interface Answer {
 /** A client that owns topics, consumes them, and may publish for all of `TENANTS`. */
 export interface Shop {
   readonly id: string;
+  /** The header of its token. */
+  readonly authorization: string;
   /** One call of the publish/subscribe service; `path` from `/topics` on. A broken connection throws. */
   call(method: string, path: string, json?: unknown, headers?: Record<string, string>): Promise<Answer>;
   /** Makes a topic and gives its path. */
@@ -43,10 +45,11 @@ export async function openShop(world: World, id: string): Promise<Shop> {
     body: new URLSearchParams({ grant_type: "client_credentials" }),
   });
   const { access_token: token } = (await answer.json()) as { access_token: string };
+  const authorization = `Bearer ${token}`;
   const call: Shop["call"] = async (method, path, json, headers = {}) => {
     const response = await fetch(`${world.base}/pubsub/v1${path}`, {
       method,
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...headers },
+      headers: { authorization, "content-type": "application/json", ...headers },
       ...(json !== undefined && { body: JSON.stringify(json) }),
     });
     const text = await response.text();
@@ -54,6 +57,7 @@ export async function openShop(world: World, id: string): Promise<Shop> {
   };
   return {
     id: client.id,
+    authorization,
     call,
     async topic(eventType, shards = 1) {
       must(await call("POST", "/topics", { eventType, shards }), 201);
