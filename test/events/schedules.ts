@@ -92,7 +92,7 @@ const step: fc.Arbitrary<Step> = weighted<Step>(
     fc.record({
       do: fc.constant("at once" as const),
       calls: fc.array(intent(1), { minLength: 2, maxLength: 4 }),
-      delays: fc.array(fc.nat(2), { maxLength: 6 }),
+      delays: fc.array(fc.nat(1), { maxLength: 5 }),
     }),
   ],
   [4, fc.record({ do: fc.constant("wait" as const), ms: fc.constantFrom(1, 500, 1000, 2000, 5000, 9000) })],
