@@ -374,17 +374,17 @@ describe("the log of deliveries", () => {
   it("leaves events in the log when it is full, and dead letters give way", async () => {
     const push = await makePush();
     await push.answer({ status: 500 });
-    await push.put(many(30));
+    await push.put(many(8));
     await push.drive(2 * DAY_MS);
-    expect((await push.status()).deadLetters).toBe(30);
-    restore = limits({ maxStoredBytes: 1, clearedAStep: 20 });
+    expect((await push.status()).deadLetters).toBe(8);
+    restore = limits({ maxStoredBytes: 1, clearedAStep: 5 });
     await push.put(many(5));
     await push.run();
-    expect(await push.status()).toEqual({ lag: 5, deadLetters: 10, eventsLost: 0 });
+    expect(await push.status()).toEqual({ lag: 5, deadLetters: 3, eventsLost: 0 });
     restore();
     await push.answer({});
     await push.drive(10_000);
-    expect(await push.status()).toEqual({ lag: 0, deadLetters: 10, eventsLost: 0 });
+    expect(await push.status()).toEqual({ lag: 0, deadLetters: 3, eventsLost: 0 });
   });
 });
 
@@ -428,10 +428,10 @@ describe("retention", () => {
 
 describe("a subscription that is busy", () => {
   it("takes what memory cannot hold, and sends it all", async () => {
-    restore = limits({ textChars: 3000, takenAtOnce: 40 });
+    restore = limits({ textChars: 1500, takenAtOnce: 15 });
     const push = await makePush({ shards: 2 });
     const ids: string[] = [];
-    for (let round = 0; round < 4; round++) for (const shard of [0, 1]) ids.push(...(await push.put(many(40), shard)));
+    for (let round = 0; round < 4; round++) for (const shard of [0, 1]) ids.push(...(await push.put(many(15), shard)));
     await push.drive(1000);
     expect(idsOf(await push.received()).toSorted()).toEqual(ids.toSorted());
     expect(await push.status()).toEqual({ lag: 0, deadLetters: 0, eventsLost: 0 });
