@@ -43,7 +43,7 @@ export type DeliveryState = (typeof DELIVERY_STATES)[number];
 export interface Attempt {
   readonly atMs: number;
   readonly durationMs: number;
-  /** Of the answer; undefined when none came. */
+  /** Of the answer, which may be Cloudflare's in the endpoint's place; undefined when none came. */
   readonly status: number | undefined;
   /** Why it failed, in one of our own words; undefined when it did not. */
   readonly error: AttemptError | undefined;
