@@ -81,6 +81,8 @@ export const READ = {
   aheadChars: 1024 * 1024,
   /** Our choice: a shard that takes longer counts as one that could not be looked at. */
   logWaitMs: 5_000,
+  /** Our choice: how often in a row `rel="more"` is the answer while a shard fails; then it is 503, so following it ends. */
+  failedLooks: 4,
   /** Our choice: batches whose end is remembered, so that a repeated commit is told what became of it. */
   outcomes: 16,
   /** Our choice: how finely "how often was this event handed out" is kept for one shard. */

@@ -57,10 +57,11 @@ export type Run = readonly [shard: number, lastSeq: number];
 
 export interface Outcome {
   readonly token: string;
-  readonly end: "already_committed" | "lock_expired";
+  /** `released`: a part of the batch was committed, the rest is read again. */
+  readonly end: "already_committed" | "lock_expired" | "released";
 }
 
-export type NotLocked = Outcome["end"] | "unknown_token";
+export type NotLocked = "already_committed" | "lock_expired" | "unknown_token";
 
 /** Where the cursor of a shard stands that was never looked at: in front of whatever is the oldest event then. */
 export const NOT_BEGUN = -1;
@@ -155,13 +156,15 @@ export function release(
   nowMs: number,
   maxOutcomes: number,
 ): LockChange {
-  const lock = heldLock(state, token, nowMs);
+  const lock = heldLock(state, token, nowMs, through === undefined ? "lock_expired" : "already_committed");
   if (typeof lock === "string") return { kind: "not_locked", why: lock };
   if (through === undefined) return { kind: "done", state: end(state, lock, "lock_expired", maxOutcomes) };
   const batch = cutBehind(state.cursor, lock.batch, through);
   if (batch === undefined) return { kind: "not_in_batch" };
-  const unlocked = end(state, lock, "already_committed", maxOutcomes);
-  return { kind: "done", state: { ...unlocked, cursor: behind(state.cursor, batch) } };
+  const cursor = behind(state.cursor, batch);
+  const isWhole = behind(state.cursor, lock.batch).every((seq, shard) => seq === cursor[shard]);
+  const unlocked = end(state, lock, isWhole ? "already_committed" : "released", maxOutcomes);
+  return { kind: "done", state: { ...unlocked, cursor } };
 }
 
 /** Moves the cursor. Only for a topic that is not locked. */
@@ -170,11 +173,20 @@ export const seek = (state: ConsumerState, cursor: readonly number[], maxOutcome
   cursor,
 });
 
-/** The lock that this token holds, or why it holds none. */
-function heldLock(state: ConsumerState, token: string, nowMs: number): Lock | NotLocked {
+/**
+ * The lock that this token holds, or why it holds none. Of a batch that was committed in part, the repeat of that release
+ * is told that it was done; whoever wants to commit or hold all of it, that the rest is free (`ofReleased`).
+ */
+function heldLock(
+  state: ConsumerState,
+  token: string,
+  nowMs: number,
+  ofReleased: NotLocked = "lock_expired",
+): Lock | NotLocked {
   const { lock } = state;
   if (lock?.token === token) return lockedForMs(state, nowMs) > 0 ? lock : "lock_expired";
-  return state.outcomes.find((outcome) => outcome.token === token)?.end ?? "unknown_token";
+  const end = state.outcomes.find((outcome) => outcome.token === token)?.end ?? "unknown_token";
+  return end === "released" ? ofReleased : end;
 }
 
 /** The batch up to and with one of its events, or undefined when the event is not in it. */

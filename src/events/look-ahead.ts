@@ -16,11 +16,16 @@ export class LookAhead {
   #arrivals = 0;
   /** Each shard that answered was seen to its end. */
   #complete = false;
-  /** A shard did not answer. */
-  #failed = false;
+  /** Looks in a row in which a shard did not answer. */
+  #failures = 0;
 
   get failed(): boolean {
-    return this.#failed;
+    return this.#failures > 0;
+  }
+
+  /** Whether that has gone on for so long that who follows `rel="more"` should stop. */
+  get keepsFailing(): boolean {
+    return this.#failures > READ.failedLooks;
   }
 
   /** Whether looking again would tell this read no more: each shard was seen to its end since it came, or failed. */
@@ -44,12 +49,12 @@ export class LookAhead {
     if (answers.some((answer) => answer?.kind === "gone")) return "gone";
     this.#arrivals = arrivals;
     this.#complete = true;
-    this.#failed = false;
+    this.#failures = answers.includes(undefined) ? this.#failures + 1 : 0;
     for (const [shard, answer] of answers.entries())
       if (answer?.kind === "segments") {
         this.ahead.append(shard, answer.segments, answer.endSeq);
         this.#complete &&= answer.atEnd;
-      } else this.#failed = true;
+      }
     return "looked";
   }
 

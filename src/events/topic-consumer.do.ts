@@ -39,7 +39,8 @@ import { Turns } from "./turns.ts";
  * - Between choosing a batch and writing the row there is no `await`, and the runtime sends no answer before the row is
  *   on disk. Evicted before that, nothing happened; evicted after it, the lock holds, and when it expires the same
  *   events are read again, since the cursor did not move.
- * - A log that fails or is slow leaves no lock: nothing was written yet.
+ * - A log that fails or is slow leaves no lock: nothing was written yet. Who finds nothing meanwhile is asked to come
+ *   again at once, a few times, and then later.
  * - A commit whose answer was lost can be repeated: it is told `already_committed`. A read whose answer was lost can be
  *   repeated if it came with a key.
  */
@@ -55,6 +56,8 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
   #arrivals = 0;
   /** Reads that had arrived when a registration that failed began: none of them tries it again. */
   #unregisteredArrivals = 0;
+  /** Registrations in a row that failed. */
+  #unregistered = 0;
   /** The batch that is read again right now: repeats at once share it, since each could be some megabytes. */
   #again: { readonly token: string; readonly left: Promise<ReadAgain> } | undefined;
 
@@ -140,7 +143,7 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
       const stored = this.#record ?? newRecord(topic.shards);
       const inTheWay = inTheWayOf(request, stored.state, spent, systemClock.nowMs());
       if (inTheWay !== undefined) return inTheWay;
-      if (!this.#registered && arrival <= this.#unregisteredArrivals) return CANNOT_SAY;
+      if (!this.#registered && arrival <= this.#unregisteredArrivals) return this.#cannotSay();
       const kept = ahead.align(stored.state.cursor);
       if (ahead.count < numEvents && !(kept && (looks > 0 || this.#logs.toldAll(arrival)))) {
         const looked = await this.#logs.look(this.env.TOPIC_LOG, topic, numEvents, this.#arrivals);
@@ -153,11 +156,12 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
       if (hasNews && !this.#registered) {
         const registered = await this.#register(topic, request.clientId);
         if (registered === "gone") return { kind: "gone" };
-        if (registered === "failed") return CANNOT_SAY;
+        if (registered === "failed") return this.#cannotSay();
         continue;
       }
       const taken = ahead.take(limits);
       if (taken !== undefined) return this.#handOut(request, record, taken);
+      if (this.#logs.keepsFailing) return { kind: "failed" };
       if (hasNews) this.#save(record);
       return { kind: "empty", more: this.#logs.failed, lost: ahead.lost };
     }
@@ -189,11 +193,18 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
     );
     if (answer === undefined) {
       this.#unregisteredArrivals = arrivals;
+      this.#unregistered += 1;
       return "failed";
     }
+    this.#unregistered = 0;
     if (answer === "gone") return "gone";
     this.#registered = true;
     return "registered";
+  }
+
+  /** There may be events, which this client does not get while the topic cannot be told of it. */
+  #cannotSay(): ConsumerReadOutcome {
+    return this.#unregistered > READ.failedLooks ? { kind: "failed" } : { kind: "empty", more: true, lost: 0 };
   }
 
   #readAgain(topic: TopicAddress, { cursor, lock }: Repeat): Promise<ReadAgain> {
@@ -251,5 +262,4 @@ interface ConsumerEnv {
   readonly TOPIC_LOG: DurableObjectNamespace<TopicLog>;
 }
 
-const CANNOT_SAY = { kind: "empty", more: true, lost: 0 } as const;
 const NONCE_BYTES = 16;

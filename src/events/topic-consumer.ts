@@ -29,7 +29,7 @@ export type ConsumerReadOutcome =
   | { readonly kind: "locked"; readonly retryAfterMs: number }
   /** The key holds the batch of another read. */
   | { readonly kind: "key_used" }
-  /** A repeat, and a log did not answer; the lock stays. */
+  /** A log did not answer, to a repeat, or again and again; nothing changed. */
   | Failed
   | Gone;
 

@@ -377,6 +377,26 @@ describe.each(FAULTS)("a log that %s", (_, fault) => {
     }
     expect(got.toSorted()).toEqual(ALL);
   });
+
+  it.each(["read", "addConsumer"] as const)(
+    "in %s, for good: following rel=more ends in 503, and what is there comes when they are back",
+    async (call) => {
+      const topic = await fourEvents();
+      const { consumer } = await objectsOf(topic);
+      const mend = await breakLogs(consumer, (asked) => (asked === call ? fault : undefined));
+      const statuses: number[] = [];
+      while (statuses.at(-1) !== 503 && statuses.length < 20) {
+        const { response } = await topic.read();
+        statuses.push(response.status);
+        expect(response.headers.has("link")).toBe(response.status === 204);
+        expect(response.headers.has("retry-after")).toBe(response.status === 503);
+      }
+      expect(statuses).toEqual([204, 204, 204, 204, 503]);
+      expect((await topic.read()).status).toBe(503);
+      await mend();
+      expect(await rest(topic)).toEqual(ALL);
+    },
+  );
 });
 
 describe("a log that says that it is gone, of a topic that is being deleted", () => {

@@ -122,6 +122,9 @@ describe("POST …/release", () => {
     const body = { token, commitThrough: events[1]!.id };
     expect((await topic.post("release", body)).status).toBe(200);
     expect(await notLocked(await topic.post("release", body))).toEqual(["already_committed token"]);
+    // To who thinks that all of it could still be committed, or held, the rest is free.
+    expect(await notLocked(await topic.commit(token))).toEqual(["lock_expired token"]);
+    expect(await notLocked(await topic.post("extend", { token, ttlMs: 5000 }))).toEqual(["lock_expired token"]);
     const rest = await topic.read({ numEvents: 4 });
     expect(payloads(rest)).toEqual(["poison", "d"]);
     expect(rest.response.headers.get("plat-delivery-attempt")).toBe("2");

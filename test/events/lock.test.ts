@@ -10,6 +10,7 @@ import {
   take,
   unread,
   type ConsumerState,
+  type Outcome,
 } from "../../src/events/lock.ts";
 
 const MAX_OUTCOMES = 4;
@@ -61,9 +62,9 @@ describe("the lock's rules", () => {
         // The model: up to where it is committed, who holds how much until when, and what every token came to.
         let committed = 0;
         let held: (Batch & { readonly by: Step }) | undefined;
-        const ends = new Map<string, "already_committed" | "lock_expired">();
+        const ends = new Map<string, Outcome["end"]>();
         const tokens: string[] = [];
-        const finish = (end: "already_committed" | "lock_expired", count: number) => {
+        const finish = (end: Outcome["end"], count: number) => {
           ends.set(held!.token, end);
           committed += count;
           held = undefined;
@@ -124,7 +125,14 @@ describe("the lock's rules", () => {
               const why = outcome.kind === "not_locked" ? outcome.why : undefined;
               if (token === held?.token) expect(why).toBe("lock_expired");
               // The last few are remembered; older ones may be forgotten.
-              else if (why !== "unknown_token") expect(why).toBe(ends.get(token));
+              else if (why !== "unknown_token")
+                expect(why).toBe(
+                  ends.get(token) === "released"
+                    ? through === undefined
+                      ? "lock_expired"
+                      : "already_committed"
+                    : ends.get(token),
+                );
               else if (token !== "never issued")
                 expect(tokens.length - tokens.indexOf(token)).toBeGreaterThan(MAX_OUTCOMES);
             } else if (next.do === "release" && through !== undefined && (next.keep === 0 || next.keep > held.count)) {
@@ -133,7 +141,10 @@ describe("the lock's rules", () => {
               expect(outcome.kind).toBe("done");
               if (outcome.kind === "done") state = outcome.state;
               if (next.do === "release")
-                finish(next.keep < 0 ? "lock_expired" : "already_committed", Math.max(0, next.keep));
+                finish(
+                  next.keep < 0 ? "lock_expired" : next.keep === held.count ? "already_committed" : "released",
+                  Math.max(0, next.keep),
+                );
               else if (next.do === "commit") finish("already_committed", held.count);
               else held = { ...held, fromMs: nowMs, untilMs: nowMs + 30 };
             }
