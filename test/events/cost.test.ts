@@ -2,6 +2,8 @@ import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { counting } from "../support/counting.ts";
+import { isolate } from "../support/isolate.ts";
+import { makeClient, makeTenant, put, unique } from "../support/platform.ts";
 import { eventsApp, makeTopic, objectsOf } from "./events-app.ts";
 
 /** Architecture, "Cost of an operation": what one request does in the steady state. */
@@ -103,4 +105,38 @@ it("each read and each commit writes one row, a batch of small events one", asyn
     ),
   ).toBe(1);
   expect(await rowsWritten(consumer as unknown as DurableObjectStub, () => topic.commit(token))).toBe(1);
+});
+
+it("through the whole platform, token and rights included, publish, read and commit ask D1 nothing", async () => {
+  const counted = counting(env);
+  const { fetch, token } = isolate(counted.env);
+  const serving = await makeTenant();
+  const service = unique("svc");
+  const registered = { sourceUrl: "https://svc.example/", proxyPath: `/${service}`, scopes: [], essential: false };
+  await put(`services/${service}`, { ...registered, tenant: serving, access: "token" });
+  await put(`packages/${service}`, { version: "1", organization: `${serving}-org`, services: [service] });
+  const other = await makeTenant();
+  await put(`tenants/${other}/subscriptions/${service}`, {});
+  const client = await makeClient({ tenant: serving, service });
+  const { access_token: bearer } = await (await token(client)).json<{ access_token: string }>();
+  const post = async (path: string, body: unknown, status: number): Promise<any> => {
+    const headers = { authorization: `Bearer ${bearer}`, "content-type": "application/json" };
+    const response = await fetch(`/pubsub/v1/topics${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+    const text = await response.text();
+    expect(`${response.status} ${text.slice(0, 200)}`).toMatch(new RegExp(`^${status} `));
+    return text === "" ? undefined : JSON.parse(text);
+  };
+  await post("", { eventType: "order", shards: 4 }, 201);
+  const topic = `/${client.clientId}/order`;
+  const events = [{ payload: "own" }, { payload: "for another", tenant: other }];
+  const story = async () => {
+    await post(`${topic}/publish`, events, 201);
+    const read = await post(`${topic}/read`, { numEvents: 10 }, 200);
+    await post(`${topic}/commit`, { token: read.token }, 200);
+  };
+  await story();
+  counted.reset();
+  for (let round = 0; round < 3; round++) await story();
+  expect(counted.tally).toMatchObject({ d1Statements: 0, d1RoundTrips: 0, auditRows: 0 });
+  expect(counted.tally.objectCalls["TOPIC_CONSUMER.commit"]).toBe(3);
 });
