@@ -8,6 +8,7 @@ import type { Once, Retention } from "../../src/events/topic-log.ts";
 import { logOf } from "../../src/events/topic.ts";
 import { unique } from "../support/platform.ts";
 import { eventsApp, expectProblem, inShard, KEPT, makeTopic, objectsOf, payloads } from "./events-app.ts";
+import { Fault } from "./fault.ts";
 
 /**
  * The log's object is aborted before each thing that it asks of its storage, and after the last one: the runtime stores
@@ -27,39 +28,6 @@ const event = (chars: number) => ({ text: `"payload":"${"x".repeat(chars)}"}`, p
 const once = (key: string): Once => ({ key, digest: `of ${key}`, expiresAtMs: undefined });
 const keeping = (changes: Partial<Retention>): Retention => ({ ...KEPT, ...changes });
 
-/** When the object is aborted, and how often it asked its storage until then, or until it was let go. */
-class Fault {
-  readonly n: number;
-  asked = 0;
-  isOver = false;
-
-  constructor(n: number) {
-    this.n = n;
-  }
-
-  get isCut(): boolean {
-    return this.asked === this.n;
-  }
-
-  /** To be called inside the object. */
-  inject(state: DurableObjectState): this {
-    const { storage } = state;
-    const { sql } = storage;
-    const step = <A extends unknown[], R>(ask: (...args: A) => R) => {
-      return (...args: A): R => {
-        if (!this.isOver && ++this.asked === this.n) {
-          this.isOver = true;
-          state.abort("a fault for a test");
-        }
-        return ask(...args);
-      };
-    };
-    sql.exec = step(sql.exec.bind(sql)) as typeof sql.exec;
-    storage.setAlarm = step(storage.setAlarm.bind(storage));
-    storage.deleteAlarm = step(storage.deleteAlarm.bind(storage));
-    return this;
-  }
-}
 const inject = (log: Log, n: number) => runInDurableObject(log, (_: TopicLog, state) => new Fault(n).inject(state));
 
 /** All that is stored, the alarm included. */
