@@ -45,6 +45,8 @@ export const LOG = {
   trimRetryMs: 60_000,
   /** Our choice: an alarm that is so late is set again by the next publish: the runtime may have given it up. */
   alarmLostMs: 60_000,
+  /** So long the runtime lets an alarm run. */
+  alarmRunMs: 900_000,
   /** Our choice: so much, and such a part of the maximum, is stored before a log looks at its size again. */
   unseenChars: 1024 * 1024,
   unseenPart: 1 / 64,

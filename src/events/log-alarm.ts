@@ -7,11 +7,11 @@ export interface AlarmPorts {
   readonly context: DurableObjectState;
   readonly clock: Clock;
   isOpen(): boolean;
-  /** Removes a step of what is over. */
+  /** Removes a step of what is over, if anything is. */
   trim(): void;
   trimDueMs(): number;
-  /** Wakes push subscriptions. */
-  wake(): Promise<void>;
+  /** Wakes push subscriptions, and calls `between` now and then when that takes long. */
+  wake(between: () => void): Promise<void>;
   wakeDueMs(): number;
 }
 
@@ -26,7 +26,7 @@ export class LogAlarm {
   readonly #ports: AlarmPorts;
   /** When the alarm that this instance set is due; one set before it woke is set again, which costs a row. */
   #atMs = Infinity;
-  #isRunning = false;
+  #startedMs: number | undefined;
 
   constructor(ports: AlarmPorts) {
     this.#ports = ports;
@@ -36,7 +36,7 @@ export class LogAlarm {
   by(dueMs: number): void {
     const nowMs = this.#ports.clock.nowMs();
     const isLost = nowMs > this.#atMs + LOG.alarmLostMs;
-    if (this.#isRunning || (Math.max(dueMs, nowMs) >= this.#atMs && !isLost)) return;
+    if (this.#isRunning(nowMs) || (Math.max(dueMs, nowMs) >= this.#atMs && !isLost)) return;
     // One that was set before this instance woke may be due earlier: all that there is to do is looked at.
     this.#set(Math.min(this.#ports.trimDueMs(), this.#ports.wakeDueMs()));
   }
@@ -44,13 +44,16 @@ export class LogAlarm {
   /** Does what is due, some of it at a time. Never throws, since the runtime gives up after some failures. */
   async run(): Promise<void> {
     this.#atMs = Infinity;
-    if (this.#isRunning) return;
-    this.#isRunning = true;
-    const isTrimmed = attempt(() => this.#ports.trim());
+    const startedMs = this.#ports.clock.nowMs();
+    if (this.#isRunning(startedMs)) return;
+    this.#startedMs = startedMs;
+    let isTrimmed = true;
+    const trim = () => void (isTrimmed &&= attempt(() => this.#ports.trim()));
+    trim();
     try {
-      await this.#ports.wake();
+      await this.#ports.wake(trim);
     } finally {
-      this.#isRunning = false;
+      this.#startedMs = undefined;
     }
     if (!this.#ports.isOpen()) return;
     let trimDueMs = this.#ports.clock.nowMs() + LOG.trimRetryMs;
@@ -62,6 +65,11 @@ export class LogAlarm {
   async cancel(): Promise<void> {
     this.#atMs = Infinity;
     await this.#ports.context.storage.deleteAlarm();
+  }
+
+  /** A run that began longer ago than the runtime lets any go on was given up by it, and nothing came behind its `await`. */
+  #isRunning(nowMs: number): boolean {
+    return this.#startedMs !== undefined && Math.abs(nowMs - this.#startedMs) <= LOG.alarmRunMs;
   }
 
   #set(dueMs: number): void {

@@ -22,7 +22,6 @@ export interface WakingPorts {
  */
 export class Waking {
   readonly #ports: WakingPorts;
-  readonly #inFlight = new Map<string, Promise<void>>();
 
   constructor(ports: WakingPorts) {
     this.#ports = ports;
@@ -31,30 +30,36 @@ export class Waking {
   /**
    * Wakes whoever is behind until nobody is left who could be woken now, also of what is published meanwhile. Each round
    * takes a while, so that a subscription of a busy log is woken some times a second and not after each publish. Ends
-   * early after many, for a next run.
+   * early after many, for a next run. `between` is called whenever some were woken: other work of the log does not wait
+   * for the end of a run, which a busy log may put off for long.
    */
-  async run(): Promise<void> {
+  async run(between: () => void): Promise<void> {
+    const inFlight = new Map<string, Promise<void>>();
     for (let started = 0; started < WAKE.aRun;) {
-      const due = this.#due().slice(0, WAKE.aRun - started);
-      if (due.length === 0 && this.#inFlight.size === 0) return;
+      const due = this.#due(inFlight).slice(0, WAKE.aRun - started);
+      if (due.length === 0 && inFlight.size === 0) return;
       const rested = scheduler.wait(WAKE.roundMs);
       for (const name of due) {
-        while (this.#inFlight.size >= WAKE.atOnce) await Promise.race(this.#inFlight.values());
-        this.#inFlight.set(
+        while (inFlight.size >= WAKE.atOnce) {
+          await Promise.race(inFlight.values());
+          between();
+        }
+        inFlight.set(
           name,
-          this.#wake(name).finally(() => this.#inFlight.delete(name)),
+          this.#wake(name).finally(() => inFlight.delete(name)),
         );
       }
       started += due.length;
       await rested;
+      between();
     }
-    await Promise.all(this.#inFlight.values());
+    await Promise.all(inFlight.values());
   }
 
-  #due(): string[] {
+  #due(inFlight: ReadonlyMap<string, unknown>): string[] {
     const { subscribers, clock } = this.#ports;
     const endSeq = this.#ports.endSeq();
-    return endSeq === undefined ? [] : subscribers.due(endSeq, clock.nowMs(), this.#inFlight);
+    return endSeq === undefined ? [] : subscribers.due(endSeq, clock.nowMs(), inFlight);
   }
 
   async #wake(name: string): Promise<void> {

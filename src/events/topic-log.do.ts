@@ -48,8 +48,9 @@ export class TopicLog extends DurableObject<LogEnv> {
     clock: systemClock,
     trim: () => this.#trim(),
     trimDueMs: () => this.#trimDueMs(),
-    wake: () => this.#waking.run(),
-    wakeDueMs: () => (this.#tail === undefined ? Infinity : this.#subscribers.dueMs(this.#tail.seq)),
+    wake: (between) => this.#waking.run(between),
+    wakeDueMs: () =>
+      this.#tail === undefined ? Infinity : this.#subscribers.dueMs(this.#tail.seq, systemClock.nowMs()),
   });
 
   /** Opens the log; one that is open stays as it is. */
@@ -96,7 +97,7 @@ export class TopicLog extends DurableObject<LogEnv> {
     const { seq } = (this.#tail = { ...tail, seq: tail.seq + events.length, createdAtMs });
     const isDue = isOtherRule || this.#retention.isOver();
     const trimDueMs = Math.min(createdAtMs + retention.ageMs, clearedAtMs(key?.expiresAtMs ?? Infinity));
-    this.#alarm.by(isDue ? 0 : Math.min(trimDueMs, this.#subscribers.dueMs(seq)));
+    this.#alarm.by(isDue ? 0 : Math.min(trimDueMs, this.#subscribers.dueMs(seq, nowMs)));
     return { kind: "stored", ids, keyExpiresAtMs: key?.expiresAtMs };
   }
 

@@ -9,7 +9,7 @@ import { WAKE } from "./limits.ts";
  */
 export class TopicSubscribers {
   readonly #sql: SqlStorage;
-  /** Of an open log all of them. */
+  /** Of an open log all of them, in the order in which they were told last. */
   readonly #known = new Map<string, Subscriber>();
 
   constructor(sql: SqlStorage) {
@@ -51,40 +51,52 @@ export class TopicSubscribers {
   }
 
   /** When the next one is to be told of `endSeq`; 0 is at once, Infinity when all know. */
-  dueMs(endSeq: number): number {
+  dueMs(endSeq: number, nowMs: number): number {
     let dueMs = Infinity;
-    for (const { wokenSeq, retryAtMs } of this.#known.values())
-      if (wokenSeq < endSeq && retryAtMs < dueMs) dueMs = retryAtMs;
+    for (const subscriber of this.#known.values())
+      if (subscriber.wokenSeq < endSeq) dueMs = Math.min(dueMs, waits(subscriber, nowMs) ? subscriber.retryAtMs : 0);
     return dueMs;
   }
 
   /**
-   * Who is to be told of `endSeq` now, and is not being told: first those that answered the last time; of the others,
-   * which may take long, only so many that they do not fill all places.
+   * Who is to be told of `endSeq` now, and is not being told, the longest ago first. Those that failed the last time may
+   * take long: only so many of them that they do not fill all places, but before the others, of which a busy log always
+   * has some.
    */
   due(endSeq: number, nowMs: number, inFlight: ReadonlyMap<string, unknown>): string[] {
     const sound: string[] = [];
     const failing: string[] = [];
     let places: number = WAKE.failingAtOnce;
-    for (const [name, { wokenSeq, failures, retryAtMs }] of this.#known)
+    for (const [name, subscriber] of this.#known) {
+      const { wokenSeq, failures } = subscriber;
       if (inFlight.has(name)) places -= failures > 0 ? 1 : 0;
-      else if (wokenSeq < endSeq && retryAtMs <= nowMs) (failures > 0 ? failing : sound).push(name);
-    return [...sound, ...failing.slice(0, Math.max(0, places))];
+      else if (wokenSeq < endSeq && !waits(subscriber, nowMs)) (failures > 0 ? failing : sound).push(name);
+    }
+    return [...failing.slice(0, Math.max(0, places)), ...sound];
   }
 
   woken(name: string, seq: number): void {
     if (!this.#known.has(name)) return;
     this.#sql.exec(`UPDATE subscriber SET woken_seq = ? WHERE name = ?`, seq, name);
-    this.#known.set(name, { wokenSeq: seq, failures: 0, retryAtMs: 0 });
+    this.#putLast(name, { wokenSeq: seq, failures: 0, retryAtMs: 0 });
   }
 
   failed(name: string, nowMs: number): void {
     const known = this.#known.get(name);
     if (known === undefined) return;
     const waitMs = Math.min(WAKE.minRetryMs * 2 ** known.failures, WAKE.maxRetryMs);
-    this.#known.set(name, { ...known, failures: known.failures + 1, retryAtMs: nowMs + waitMs });
+    this.#putLast(name, { ...known, failures: known.failures + 1, retryAtMs: nowMs + waitMs });
+  }
+
+  #putLast(name: string, subscriber: Subscriber): void {
+    this.#known.delete(name);
+    this.#known.set(name, subscriber);
   }
 }
+
+/** One that would wait longer than any wait is was told to under a clock that was set back since: it is due. */
+const waits = ({ retryAtMs }: Subscriber, nowMs: number): boolean =>
+  retryAtMs > nowMs && retryAtMs <= nowMs + WAKE.maxRetryMs;
 
 interface Subscriber {
   readonly wokenSeq: number;

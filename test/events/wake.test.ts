@@ -377,6 +377,121 @@ describe("subscriptions that are slow or broken", () => {
   });
 });
 
+describe("a busy log", () => {
+  const one = [{ text: `"payload":"p"}`, payloadBytes: 1 }];
+
+  it("wakes all of many, as often as each other, the failing ones too, though it is published to all the time", async () => {
+    vi.spyOn(console, "warn").mockReturnValue();
+    const pass = frozenTime();
+    const log = await openLog();
+    const count = WAKE.aRun + 100;
+    const woken = new Map<string, number>();
+    const failing = new Set(["s3", "s550", "s599"]);
+    let broken = true;
+    await play(log, async (name, instance) => {
+      instance.publish(one, undefined, KEPT);
+      if (broken && failing.has(name)) throw new Error("out of reach");
+      woken.set(name, (woken.get(name) ?? 0) + 1);
+      return "awake";
+    });
+    await runInDurableObject(log, (instance: TopicLog) => {
+      for (let at = 0; at < count; at++) instance.addSubscriber(`s${at}`);
+    });
+    await publish(log);
+    for (let run = 0; run < 2; run++) await runDurableObjectAlarm(log);
+    expect(woken.size).toBe(count - failing.size);
+    pass(WAKE.minRetryMs);
+    broken = false;
+    await runDurableObjectAlarm(log);
+    for (const name of failing) expect(woken.get(name)).toBeGreaterThan(0);
+    for (let run = 0; run < 3; run++) await runDurableObjectAlarm(log);
+    const times = [...woken.values()];
+    expect(Math.max(...times) - Math.min(...times)).toBeLessThan(3);
+  });
+
+  it("removes what is over while it wakes", async () => {
+    const pass = frozenTime();
+    const log = await openLog();
+    await runInDurableObject(log, (instance: TopicLog) => {
+      for (let at = 0; at < 3_000; at++) instance.publish(one, undefined, KEPT);
+    });
+    pass(KEPT.ageMs + 1000);
+    await log.addSubscriber("a");
+    let wakes = 0;
+    await play(log, async (_, instance) => {
+      wakes += 1;
+      if (wakes < 12) instance.publish(one, undefined, KEPT);
+      return "awake";
+    });
+    await publish(log);
+    await runDurableObjectAlarm(log);
+    expect(await log.stats()).toMatchObject({ firstSeq: 3_001 });
+    expect(wakes).toBe(12);
+  });
+
+  it("that fails to trim tries that once in a run, not between all that it wakes", async () => {
+    const warned = vi.spyOn(console, "warn").mockReturnValue();
+    const pass = frozenTime();
+    const log = await openLog();
+    await publish(log);
+    await log.addSubscriber("a");
+    let wakes = 0;
+    await play(log, async (_, instance) => {
+      wakes += 1;
+      if (wakes < 4) instance.publish(one, undefined, KEPT);
+      return "awake";
+    });
+    await publish(log);
+    pass(KEPT.ageMs);
+    await runInDurableObject(log, (_: TopicLog, { storage }) => {
+      storage.sql.exec(`ALTER TABLE publish_key RENAME TO away`);
+    });
+    await runDurableObjectAlarm(log);
+    expect([wakes, warned.mock.calls.length]).toEqual([4, 1]);
+    expect(await alarmOf(log)).toBe(Date.now() + LOG.trimRetryMs);
+  });
+
+  it("a run that the runtime gave up does not keep it from running for ever", async () => {
+    const pass = frozenTime();
+    const log = await openLog();
+    await log.addSubscriber("a");
+    let wakes = 0;
+    Object.assign(WAKE, { waitMs: 3_600_000 });
+    await play(log, () => (++wakes === 1 ? new Promise<never>(() => {}) : Promise.resolve("awake")));
+    await publish(log);
+    await runInDurableObject(log, (instance: TopicLog) => void instance.alarm());
+    expect(wakes).toBe(1);
+    pass(LOG.alarmRunMs);
+    await runInDurableObject(log, (instance: TopicLog) => instance.alarm());
+    expect(wakes).toBe(1);
+    pass(1);
+    await publish(log);
+    expect(await alarmOf(log)).toBe(Date.now());
+    await runDurableObjectAlarm(log);
+    expect(await subscribers(log)).toEqual([["a", 2]]);
+  });
+
+  it("does not wait longer than it ever would when the clock was set back", async () => {
+    vi.spyOn(console, "warn").mockReturnValue();
+    const pass = frozenTime();
+    const log = await openLog();
+    await log.addSubscriber("a");
+    let broken = true;
+    await play(log, async () => {
+      if (broken) throw new Error("out of reach");
+      return "awake";
+    });
+    await publish(log);
+    await runDurableObjectAlarm(log);
+    broken = false;
+    pass(-3_600_000);
+    await publish(log);
+    expect(await alarmOf(log)).toBe(Date.now());
+    await runDurableObjectAlarm(log);
+    expect(await subscribers(log)).toEqual([["a", 2]]);
+  });
+});
+
 describe("the end", () => {
   it("a subscription that is gone is forgotten", async () => {
     frozenTime();
