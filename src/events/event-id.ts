@@ -13,6 +13,20 @@ export function newEventIds(count: number, shard: number, firstSeq: number, rand
   });
 }
 
+/** The ids of one call of `newEventIds` as one text, less than two thirds of them. */
+export function packIds(ids: readonly string[]): string {
+  const [first] = ids;
+  return first === undefined ? "" : ids.map((id) => id.slice(0, RANDOM_CHARS)).join("") + first.slice(RANDOM_CHARS);
+}
+
+export function unpackIds(packed: string): string[] {
+  const [parts = "", first = ""] = packed.split("-");
+  return Array.from({ length: parts.length / RANDOM_CHARS }, (_, index) => {
+    const part = parts.slice(index * RANDOM_CHARS, (index + 1) * RANDOM_CHARS);
+    return `${part}-${(parseInt(first, 36) + index * SHARD_FACTOR).toString(36)}`;
+  });
+}
+
 /** Where the event of this id is stored; undefined for what is no event id. */
 export function positionOf(id: string): Position | undefined {
   const place = parseInt(/^[0-9a-f]{16}-([0-9a-z]{1,10})$/.exec(id)?.[1] ?? "", 36);
@@ -26,5 +40,6 @@ export interface Position {
 }
 
 const RANDOM_BYTES = 8;
+const RANDOM_CHARS = 2 * RANDOM_BYTES;
 /** The largest number of shards (contract 3.2). */
 const SHARD_FACTOR = 16;

@@ -33,6 +33,8 @@ export const LOG = {
   segmentChars: 64 * 1024,
   /** Our choice: expired idempotency keys that a publish clears away on its way, twice what it can add. */
   keysClearedAPublish: 2,
+  /** Our choice: the part of a log's maximum that keys may take; beyond it the oldest go before their time. */
+  keysPart: 1 / 8,
   /**
    * Our choice: how long a key that is over is still kept: a repeat that its home knew in the last moment finds it in
    * the other shards a moment later.
@@ -50,8 +52,10 @@ export const LOG = {
   /** Our choice: so much, and such a part of the maximum, is stored before a log looks at its size again. */
   unseenChars: 1024 * 1024,
   unseenPart: 1 / 64,
-  /** Our choice: at this multiple of the maximum nothing is published. An object's database ends at 10 GB. */
-  fullAt: 9 / 8,
+  /** What EVENT_LOG_MAX_BYTES is unless it is set: for logs that were made before there was one. */
+  usualMaxBytes: 8_000_000_000,
+  /** Our choice: at this size nothing is published. An object's database ends at 10 GB, where a write would fail. */
+  fullBytes: 9_500_000_000,
 } as const;
 
 /** Our choice: how a log wakes push subscriptions. */

@@ -7,7 +7,8 @@ import type { Retention } from "./topic-log.ts";
  *
  * Both remove whole segments from the front, some at a time. By age all of them may go. By size the newest one stays:
  * however small the maximum is, what came last can be read. A publish that finds more than the maximum makes room itself
- * and leaves the rest to the alarm; when an eighth more is stored all the same, it is refused.
+ * and leaves the rest to the alarm, which goes on at once. It is refused only close to what an object can hold: a maximum
+ * that was lowered is reached soon, and meanwhile nobody is kept from publishing.
  */
 export class LogRetention {
   readonly #sql: SqlStorage;
@@ -25,6 +26,10 @@ export class LogRetention {
   /** The rule that is stored. */
   load(rule: Retention): void {
     this.#rule = rule;
+  }
+
+  get maxBytes(): number {
+    return this.#rule.maxBytes;
   }
 
   isOther({ ageMs, maxBytes }: Retention): boolean {
@@ -49,9 +54,9 @@ export class LogRetention {
     return this.#over;
   }
 
-  /** Whether so much more is stored that nothing may come in addition. */
+  /** Whether so much is stored that nothing may come in addition. */
   isFull(): boolean {
-    return this.#over && this.#sql.databaseSize > this.#rule.maxBytes * LOG.fullAt;
+    return this.#over && this.#sql.databaseSize > LOG.fullBytes;
   }
 
   /** Removes a step of what is too old or too much. To be called in a transaction. `endSeq`: the end of the log. */

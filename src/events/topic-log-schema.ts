@@ -1,9 +1,18 @@
+import { LOG } from "./limits.ts";
 import type { Retention } from "./topic-log.ts";
+
+/** What a row of `publish_key` takes, about: its key is in the index too. */
+export const KEY_BYTES = `(2 * length(key) + length(digest) + length(ids) + 64)`;
 
 /** What version 2 added. The maximum of an older log holds until something is published. */
 const SINCE_2 = [
   `CREATE TABLE subscriber (name TEXT PRIMARY KEY, woken_seq INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
-  `ALTER TABLE log ADD COLUMN max_bytes INTEGER NOT NULL DEFAULT 8000000000`,
+  `ALTER TABLE log ADD COLUMN max_bytes INTEGER NOT NULL DEFAULT ${LOG.usualMaxBytes}`,
+];
+/** What version 3 added. */
+const SINCE_3 = [
+  `ALTER TABLE log ADD COLUMN key_bytes INTEGER NOT NULL DEFAULT 0`,
+  `UPDATE log SET key_bytes = (SELECT coalesce(sum(${KEY_BYTES}), 0) FROM publish_key)`,
 ];
 
 /**
@@ -13,10 +22,10 @@ const SINCE_2 = [
  *   removed: the end of a log that is empty now.
  * - `segment`: see segments.ts and stored-segments.ts.
  * - `consumer`: clients that read the topic, in the first shard's log alone.
- * - `publish_key`: idempotency keys of the last 24 hours.
+ * - `publish_key`: idempotency keys of the last 24 hours; `key_bytes` of the log is what they take. See publish-keys.ts.
  * - `subscriber`: see topic-subscribers.ts.
  */
-const SCHEMA_VERSION = 2;
+const SCHEMA_VERSION = 3;
 const SCHEMA = [
   `CREATE TABLE log (
     id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -43,6 +52,7 @@ const SCHEMA = [
   ) STRICT, WITHOUT ROWID`,
   `CREATE INDEX publish_key_by_expiry ON publish_key (expires_at)`,
   ...SINCE_2,
+  ...SINCE_3,
 ];
 
 export const logExists = (sql: SqlStorage): boolean =>
@@ -68,7 +78,7 @@ export function readLog(storage: DurableObjectStorage): StoredLog {
   const { schema_version } = sql.exec<{ schema_version: number }>(`SELECT schema_version FROM log`).one();
   if (schema_version < SCHEMA_VERSION)
     storage.transactionSync(() => {
-      for (const statement of SINCE_2) sql.exec(statement);
+      for (const statement of schema_version < 2 ? [...SINCE_2, ...SINCE_3] : SINCE_3) sql.exec(statement);
       sql.exec(`UPDATE log SET schema_version = ?`, SCHEMA_VERSION);
     });
   const row = sql.exec<LogRow>(`SELECT shard, closed, retention_ms, max_bytes, trimmed_seq, trimmed_at FROM log`).one();

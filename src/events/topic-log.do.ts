@@ -71,7 +71,7 @@ export class TopicLog extends DurableObject<LogEnv> {
     const nowMs = systemClock.nowMs();
     const earlier = once === undefined ? undefined : this.#keys.find(once, nowMs);
     if (earlier !== undefined)
-      return earlier.digest === once?.digest
+      return earlier.isSame
         ? { kind: "stored", ids: earlier.ids, keyExpiresAtMs: earlier.expiresAtMs }
         : { kind: "key_used" };
     const isOtherRule = this.#retention.isOther(retention);
@@ -90,7 +90,7 @@ export class TopicLog extends DurableObject<LogEnv> {
       for (const segment of segments) this.#segments.append(segment);
       if (key !== undefined) {
         this.#keys.clear(nowMs, LOG.keysClearedAPublish);
-        this.#keys.remember(key, ids);
+        this.#keys.remember(key, ids, retention.maxBytes);
       }
     });
     for (const segment of segments) this.#retention.stored(segment.events.length);
@@ -245,12 +245,13 @@ export class TopicLog extends DurableObject<LogEnv> {
     if (tail === undefined || (!this.#retention.isOver() && this.#trimDueMs() > nowMs)) return;
     this.ctx.storage.transactionSync(() => {
       this.#retention.trim(nowMs, tail.seq);
-      this.#keys.clear(nowMs, LOG.rowsTrimmedAStep);
+      this.#keys.trim(nowMs, this.#retention.maxBytes);
     });
   }
 
   #trimDueMs(): number {
-    return this.#tail === undefined ? Infinity : Math.min(this.#retention.dueMs(this.#tail.seq), this.#keys.dueMs());
+    if (this.#tail === undefined) return Infinity;
+    return Math.min(this.#retention.dueMs(this.#tail.seq), this.#keys.dueMs(this.#retention.maxBytes));
   }
 }
 

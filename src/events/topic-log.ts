@@ -31,7 +31,7 @@ export type PublishOutcome =
     }
   /** The key came before with another request. */
   | { readonly kind: "key_used" }
-  /** More is stored than can be removed at once; there will be room again in a moment. */
+  /** The log is close to what an object can hold; there will be room again in a moment. */
   | { readonly kind: "full" }
   | Gone;
 

@@ -40,6 +40,12 @@ const VERSION_1 = [
   `INSERT INTO publish_key VALUES ('k', 'd', '["a","b"]', 4102444800000)`,
 ];
 
+const VERSION_2 = [
+  `CREATE TABLE subscriber (name TEXT PRIMARY KEY, woken_seq INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
+  `ALTER TABLE log ADD COLUMN max_bytes INTEGER NOT NULL DEFAULT 8000000000`,
+  `UPDATE log SET schema_version = 2`,
+];
+
 async function oldLog(...changes: string[]): Promise<DurableObjectStub<TopicLog>> {
   const log = logOf(env.TOPIC_LOG, { owner: "proj.app", eventType: unique("old"), incarnation: "i", shards: 4 }, 3);
   await runInDurableObject(log, (_: TopicLog, { storage }) => {
@@ -50,9 +56,12 @@ async function oldLog(...changes: string[]): Promise<DurableObjectStub<TopicLog>
 }
 const event = { text: `"payload":"z"}`, payloadBytes: 1 };
 
-it("a log of version 1 has all that it had, and can do all that a new one can", async () => {
+it.each([
+  [1, []],
+  [2, VERSION_2],
+])("a log of version %i has all that it had, and can do all that a new one can", async (_version, changes) => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2090, 0, 1) });
-  const log = await oldLog();
+  const log = await oldLog(...changes);
   expect(await log.stats()).toEqual({ kind: "stats", firstSeq: 8, lastSeq: 9, oldestAtMs: 1000, newestAtMs: 1000 });
   expect(await log.read(0, 10, 0, 1e6)).toMatchObject({ segments: [{ firstSeq: 8, lastSeq: 9, payloadBytes: "1,1" }] });
   expect(await log.timeOf(9, "b")).toBe(1000);
@@ -61,11 +70,20 @@ it("a log of version 1 has all that it had, and can do all that a new one can", 
   expect(await log.publish([event], { key: "k", digest: "d", expiresAtMs: undefined }, KEPT)).toMatchObject({
     ids: ["a", "b"],
   });
+  expect(await log.publish([event], { key: "k", digest: "e", expiresAtMs: undefined }, KEPT)).toEqual({
+    kind: "key_used",
+  });
   expect(await log.publish([event], undefined, KEPT)).toMatchObject({ kind: "stored" });
   const columns = await runInDurableObject(log, (_: TopicLog, { storage }) =>
-    storage.sql.exec(`SELECT schema_version, shard, retention_ms, max_bytes FROM log`).one(),
+    storage.sql.exec(`SELECT schema_version, shard, retention_ms, max_bytes, key_bytes FROM log`).one(),
   );
-  expect(columns).toEqual({ schema_version: 2, shard: 3, retention_ms: KEPT.ageMs, max_bytes: KEPT.maxBytes });
+  expect(columns).toEqual({
+    schema_version: 3,
+    shard: 3,
+    retention_ms: KEPT.ageMs,
+    max_bytes: KEPT.maxBytes,
+    key_bytes: 2 + 1 + `["a","b"]`.length + 64,
+  });
   // Once is enough.
   await evictDurableObject(log);
   expect(await log.stats()).toMatchObject({ lastSeq: 10 });

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { newEventIds, positionOf } from "../../src/events/event-id.ts";
+import { newEventIds, packIds, positionOf, unpackIds } from "../../src/events/event-id.ts";
 import { forgetCommitted, handOut, timesHandedOut, type Handouts } from "../../src/events/handouts.ts";
 import { unread } from "../../src/events/lock.ts";
 import { ReadAhead } from "../../src/events/read-ahead.ts";
@@ -48,6 +48,19 @@ describe("event ids", () => {
     const rounds = [0, 1, 0, 1].flatMap((shard) => newEventIds(500, shard, 1, systemRandom));
     expect(new Set(rounds).size).toBe(2000);
     for (const id of rounds) expect(id).toMatch(/^[0-9a-f]{16}-[0-9a-z]+$/);
+  });
+
+  it("of one call come back from one text", () => {
+    for (const count of [0, 1, 2, 37, 1000])
+      for (const [shard, seq] of [
+        [0, 1],
+        [7, 2_241],
+        [15, 1_000_000_007],
+      ] as const) {
+        const ids = newEventIds(count, shard, seq, systemRandom);
+        expect(unpackIds(packIds(ids))).toEqual(ids);
+        expect(packIds(ids).length).toBeLessThanOrEqual(count * 16 + 11);
+      }
   });
 
   it("lead back to shard and position; what is no id leads nowhere", () => {
