@@ -29,8 +29,9 @@ export async function startRuntime(
   bundle: Bundle,
   { stateDir, host, port }: Place,
 ): Promise<Miniflare> {
-  // A small young generation: pauses of milliseconds instead of tens of them, at the same throughput.
-  process.env["MINIFLARE_WORKERD_V8_FLAGS"] ??= "--max-semi-space-size=1";
+  // A small young generation: pauses of milliseconds instead of tens of them. A smaller one than this is full of what a
+  // dozen requests of 64 KiB are working on, and the collector copies it again and again (docs/benchmarks.md).
+  process.env["MINIFLARE_WORKERD_V8_FLAGS"] ??= "--max-semi-space-size=4";
   const server = new Miniflare(
     convertV4MiniflareOptions({
       workers: [
