@@ -35,25 +35,33 @@ export async function deleteTopic(ports: DeletePorts, id: TopicId): Promise<Resu
  * and subscriptions, whose names the logs keep; then the logs; then the row. Each step may be repeated, and by several at
  * once.
  */
-export async function clearTopic(ports: DeletePorts, topic: Topic): Promise<void> {
+export async function clearTopic(ports: DeletePorts, topic: Topic, calls = newCalls()): Promise<void> {
   const logs = shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard));
+  calls.left -= 2 * logs.length + 2;
   await Promise.all(logs.map((log) => log.close()));
   await ports.push.store.removeOfTopic(topic);
-  for (let step = 0; step < DELETE.stepsAtOnce; step++) {
-    const left = (await clearConsumers(ports, topic, logs[0]!)) || (await clearSubscribers(ports, logs));
-    if (left) continue;
+  while (calls.left > 0) {
+    if (await clearConsumers(ports, topic, logs[0]!, calls)) continue;
+    if (await clearSubscribers(ports, logs, calls)) continue;
     await Promise.all(logs.map((log) => log.destroy()));
     await ports.store.remove(topic);
     return;
   }
 }
 
+/** How many calls may still be made here before no new work is begun. */
+interface Calls {
+  left: number;
+}
+const newCalls = (): Calls => ({ left: DELETE.calls });
+
 type Log = DurableObjectStub<TopicLog>;
 
 /** Removes some of the consumers; gives whether there were any. The first log keeps all of their names. */
-async function clearConsumers(ports: DeletePorts, topic: Topic, register: Log): Promise<boolean> {
+async function clearConsumers(ports: DeletePorts, topic: Topic, register: Log, calls: Calls): Promise<boolean> {
   const clientIds: readonly string[] = await register.consumers(DELETE.consumersAStep);
-  await Promise.all(clientIds.map((clientId) => consumerOf(ports.consumers, topic, clientId).destroy()));
+  calls.left -= clientIds.length + 2;
+  await someAtOnce(clientIds, (clientId) => consumerOf(ports.consumers, topic, clientId).destroy());
   if (clientIds.length > 0) await register.forgetConsumers(clientIds);
   return clientIds.length > 0;
 }
@@ -62,21 +70,37 @@ async function clearConsumers(ports: DeletePorts, topic: Topic, register: Log): 
  * Removes some of the push subscriptions; gives whether there were any. Each log keeps their names: one that was never
  * finished may be known to some of the logs alone.
  */
-async function clearSubscribers({ pushSubscriptions }: DeletePorts, logs: readonly Log[]): Promise<boolean> {
+async function clearSubscribers(ports: DeletePorts, logs: readonly Log[], calls: Calls): Promise<boolean> {
   for (const log of logs) {
     const names: readonly string[] = await log.subscribers(DELETE.subscribersAStep);
+    calls.left -= names.length + 2;
     if (names.length === 0) continue;
-    await Promise.all(names.map((name) => pushSubscriptions.getByName(name).destroy()));
-    await Promise.all(names.map((name) => log.removeSubscriber(name)));
+    await someAtOnce(names, (name) => ports.pushSubscriptions.getByName(name).destroy());
+    await log.removeSubscribers(names);
     return true;
   }
   return false;
 }
 
-/** Goes on with every topic whose deletion was begun and not finished; one that fails does not keep the others waiting. */
+async function someAtOnce(names: readonly string[], remove: (name: string) => Promise<void>): Promise<void> {
+  for (let at = 0; at < names.length; at += DELETE.atOnce)
+    await Promise.all(names.slice(at, at + DELETE.atOnce).map(remove));
+}
+
+/**
+ * Goes on with topics whose deletion was begun and not finished, one after the other, as many as one invocation can; one
+ * that fails does not keep the others waiting.
+ */
 export async function sweepTopics(ports: DeletePorts): Promise<void> {
-  const topics = await ports.store.listDeleting(DELETE.topicsASweep);
-  const outcomes = await Promise.allSettled(topics.map((topic) => clearTopic(ports, topic)));
-  const failed = outcomes.find((outcome) => outcome.status === "rejected");
-  if (failed !== undefined) throw failed.reason;
+  const calls = newCalls();
+  const failures: unknown[] = [];
+  for (const topic of await ports.store.listDeleting(DELETE.topicsASweep)) {
+    if (calls.left <= 0) break;
+    try {
+      await clearTopic(ports, topic, calls);
+    } catch (thrown) {
+      failures.push(thrown);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
 }

@@ -106,7 +106,13 @@ export const DELETE = {
   topicsASweep: 20,
   consumersAStep: 50,
   subscribersAStep: 50,
-  stepsAtOnce: 10,
+  /** Objects that are removed at the same time. */
+  atOnce: 10,
+  /**
+   * Calls after which nothing new is begun; what is begun may take some 100 more. An invocation may make 1,000, which
+   * this sweep shares with the others.
+   */
+  calls: 400,
 } as const;
 
 /** Specification "Limits" where no other source is named. */

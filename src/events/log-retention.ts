@@ -13,7 +13,7 @@ import type { Retention } from "./topic-log.ts";
 export class LogRetention {
   readonly #sql: SqlStorage;
   readonly #segments: StoredSegments;
-  #rule: Retention = { ageMs: Infinity, maxBytes: Infinity };
+  #rule: Retention = { ageMs: Infinity, maxBytes: LOG.usualMaxBytes };
   /** Characters stored since the size was looked at: looking takes a noticeable part of a small publish. */
   #unseenChars = Infinity;
   #over = false;
@@ -26,6 +26,11 @@ export class LogRetention {
   /** The rule that is stored. */
   load(rule: Retention): void {
     this.#rule = rule;
+  }
+
+  /** For a Worker of the release before, which sends the age alone while this one is rolled out; may go with the next. */
+  ruleOf(sent: Retention | number): Retention {
+    return typeof sent === "number" ? { ...this.#rule, ageMs: sent } : sent;
   }
 
   get maxBytes(): number {

@@ -54,8 +54,9 @@ export class TopicLog extends DurableObject<LogEnv> {
   });
 
   /** Opens the log; one that is open stays as it is. */
-  init(shard: number, retention: Retention): void {
+  init(shard: number, sent: Retention): void {
     if (this.#exists()) return;
+    const retention = this.#retention.ruleOf(sent);
     createLogTables(this.ctx.storage, shard, retention);
     this.#retention.load(retention);
     this.#tail = { shard, seq: 0, createdAtMs: 0 };
@@ -63,11 +64,12 @@ export class TopicLog extends DurableObject<LogEnv> {
 
   /**
    * Stores all of the events or none. With `once`, a repeat of the same request gives the ids that it gave first.
-   * `retention` is the deployment's as it is now.
+   * `sent` is the deployment's retention as it is now.
    */
-  publish(events: readonly NewEvent[], once: Once | undefined, retention: Retention): PublishOutcome {
+  publish(events: readonly NewEvent[], once: Once | undefined, sent: Retention): PublishOutcome {
     const tail = this.#tail;
     if (tail === undefined) return GONE;
+    const retention = this.#retention.ruleOf(sent);
     const nowMs = systemClock.nowMs();
     const earlier = once === undefined ? undefined : this.#keys.find(once, nowMs);
     if (earlier !== undefined)
@@ -193,6 +195,10 @@ export class TopicLog extends DurableObject<LogEnv> {
 
   removeSubscriber(name: string): void {
     if (this.#exists()) this.#subscribers.remove(name);
+  }
+
+  removeSubscribers(names: readonly string[]): void {
+    if (this.#exists()) for (const name of names) this.#subscribers.remove(name);
   }
 
   /** Some of the push subscriptions, by their objects' names; none of an absent log. */

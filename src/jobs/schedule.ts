@@ -3,17 +3,17 @@ import { describeError } from "../platform/log.ts";
 
 /**
  * The cron of wrangler.toml: each sweep on its own, so that one that fails does not keep the others from running. They
- * share what one invocation may ask of D1 and R2, so the one that may have most to do comes last.
+ * share what one invocation may ask of D1, R2 and objects, so those that may have most to do come last.
  */
 export async function runSchedule(deps: Deps, nowMs: number): Promise<void> {
   const sweeps = {
     outbox: () => deps.outbox.drain(),
-    topics: () => deps.events.sweep(),
     subscriptions: () => deps.events.wakeSubscriptions(),
     seals: () => deps.events.reseal(),
     revocations: () => deps.oauth.sweep(nowMs),
     keys: () => deps.oauth.rotateKeys(nowMs),
     audit: () => deps.audit.sweep(nowMs),
+    topics: () => deps.events.sweep(),
     media: () => deps.media.sweep(nowMs),
   };
   for (const [name, sweep] of Object.entries(sweeps)) {

@@ -1,9 +1,11 @@
 import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { DELETE } from "../../src/events/limits.ts";
 import { PUSH_SQL } from "../../src/events/store/push-store.ts";
 import { createTopicStore } from "../../src/events/store/topic-store.ts";
 import { pushObjectName } from "../../src/events/topic.ts";
+import { counting } from "../support/counting.ts";
 import { isolate } from "../support/isolate.ts";
 import { call, makeClient, OPERATOR, put, tokenFor, unique } from "../support/platform.ts";
 import { expectProblem, makeTopic, objectsOf } from "./events-app.ts";
@@ -169,15 +171,32 @@ describe("a topic that is deleted", () => {
   });
 
   it("in bounded steps: what one request does not reach the sweep does", async () => {
-    const played = playedObjects();
-    const own = playedApp(played);
+    let [now, most] = [0, 0];
+    const played = playedObjects({
+      destroy: async () => {
+        most = Math.max(most, ++now);
+        await scheduler.wait(1);
+        now -= 1;
+      },
+    });
+    const counted = counting(env);
+    const own = playedApp(played, { TOPIC_LOG: counted.env.TOPIC_LOG });
     const there = await setUp(own);
     const names = Array.from({ length: 620 }, (_, at) => pushObjectName(there.record, `many${at}`));
     await runInDurableObject(there.logs[0]!, (log) => {
       for (const name of names) log.addSubscriber(name);
     });
+    counted.reset();
     await removeTopic(own, there);
-    expect(played.asked("destroy")).toHaveLength(500);
+    // The step that uses the calls up is finished.
+    expect(played.asked("destroy")).toHaveLength(400);
+    expect(counted.tally.objectCalls).toEqual({
+      "TOPIC_LOG.close": 1,
+      "TOPIC_LOG.consumers": 8,
+      "TOPIC_LOG.subscribers": 8,
+      "TOPIC_LOG.removeSubscribers": 8,
+    });
+    expect(most).toBe(DELETE.atOnce);
     expect((await createTopicStore(env.DB).find(there.record))?.state).toBe("deleting");
     expect(await recordsOf(there.record)).toEqual([]);
     await own.sweep();

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Deps } from "../../src/deps.ts";
 import { runSchedule } from "../../src/jobs/schedule.ts";
 
-it("each sweep runs, whatever became of the others; media, which may have most to do, last", async () => {
+it("each sweep runs, whatever became of the others; those that may have most to do last", async () => {
   const ran: string[] = [];
   const failing = (name: string) => ({
     sweep: () => {
@@ -22,6 +22,6 @@ it("each sweep runs, whatever became of the others; media, which may have most t
   const rooms = { events, media: failing("media"), audit: failing("audit"), oauth, outbox, log };
   await runSchedule(rooms as unknown as Deps, 0);
   expect(ran.toSorted()).toEqual(["audit", "events", "keys", "media", "oauth", "outbox", "seals", "subscriptions"]);
-  expect(ran.at(-1)).toBe("media");
+  expect(ran.slice(-2)).toEqual(["events", "media"]);
   expect(errors).toHaveLength(8);
 });
