@@ -88,13 +88,16 @@ export class TopicLog extends DurableObject<LogEnv> {
     const createdAtMs = Math.max(nowMs, tail.createdAtMs);
     const ids = newEventIds(events.length, tail.shard, tail.seq + 1, systemRandom);
     const segments = packSegments(events, ids, tail.seq + 1, createdAtMs, LOG.segmentChars);
-    this.ctx.storage.transactionSync(() => {
+    const store = (): void => {
       for (const segment of segments) this.#segments.append(segment);
       if (key !== undefined) {
         this.#keys.clear(nowMs, LOG.keysClearedAPublish);
         this.#keys.remember(key, ids, retention.maxBytes);
       }
-    });
+    };
+    // One statement is a whole by itself, and a savepoint costs a small publish almost as much.
+    if (segments.length === 1 && key === undefined) store();
+    else this.ctx.storage.transactionSync(store);
     for (const segment of segments) this.#retention.stored(segment.events.length);
     const { seq } = (this.#tail = { ...tail, seq: tail.seq + events.length, createdAtMs });
     const isDue = isOtherRule || this.#retention.isOver();
