@@ -85,6 +85,9 @@ export const READ = {
   maxAnswerChars: 8 * 1024 * 1024,
   /** Architecture: what a consumer keeps in memory between two reads. */
   aheadChars: 1024 * 1024,
+  /** Our choice: what it takes at first behind a new place, a segment; each look that goes on from there takes more. */
+  firstAheadChars: 64 * 1024,
+  aheadGrowth: 4,
   /** Our choice: a shard that takes longer counts as one that could not be looked at. */
   logWaitMs: 5_000,
   /** Our choice: how often in a row `rel="more"` is the answer while a shard fails; then it is 503, so following it ends. */

@@ -12,6 +12,8 @@ import type { ReadOutcome } from "./topic-log.ts";
  */
 export class LookAhead {
   readonly ahead = new ReadAhead();
+  /** Grows while reading goes on, so that who reads a little at a place does not pay for what nobody reads. */
+  #aheadChars: number = READ.firstAheadChars;
   /** Reads that had arrived when the last look began. */
   #arrivals = 0;
   /** Each shard that answered was seen to its end. */
@@ -33,6 +35,13 @@ export class LookAhead {
     return this.#complete && arrival <= this.#arrivals;
   }
 
+  /** Lets what is held begin behind the cursor; true when it did already. */
+  align(cursor: readonly number[]): boolean {
+    const kept = this.ahead.align(cursor);
+    if (!kept) this.#aheadChars = READ.firstAheadChars;
+    return kept;
+  }
+
   /** Asks every shard for what follows what is held. `arrivals`: reads that arrived so far. */
   async look(
     logs: DurableObjectNamespace<TopicLog>,
@@ -41,12 +50,13 @@ export class LookAhead {
     arrivals: number,
   ): Promise<"looked" | "gone"> {
     const share = (chars: number): number => Math.ceil(chars / topic.shards);
-    const [aheadChars, maxChars] = [share(READ.aheadChars), share(READ.maxAnswerChars)];
+    const [aheadChars, maxChars] = [share(this.#aheadChars), share(READ.maxAnswerChars)];
     const answers = await askLogs(logs, topic, shardsOf(topic), async (log, shard): Promise<ReadOutcome> =>
       log.read(this.ahead.endOf(shard), numEvents, aheadChars, maxChars),
     );
     // Of a topic that is gone nothing is told to those who wait: each of them learns it.
     if (answers.some((answer) => answer?.kind === "gone")) return "gone";
+    this.#aheadChars = Math.min(this.#aheadChars * READ.aheadGrowth, READ.aheadChars);
     this.#arrivals = arrivals;
     this.#complete = true;
     this.#failures = answers.includes(undefined) ? this.#failures + 1 : 0;

@@ -144,7 +144,7 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
       const inTheWay = inTheWayOf(request, stored.state, spent, systemClock.nowMs());
       if (inTheWay !== undefined) return inTheWay;
       if (!this.#registered && arrival <= this.#unregisteredArrivals) return this.#cannotSay();
-      const kept = ahead.align(stored.state.cursor);
+      const kept = this.#logs.align(stored.state.cursor);
       if (ahead.count < numEvents && !(kept && (looks > 0 || this.#logs.toldAll(arrival)))) {
         const looked = await this.#logs.look(this.env.TOPIC_LOG, topic, numEvents, this.#arrivals);
         if (looked === "gone") return { kind: "gone" };

@@ -68,6 +68,24 @@ it("a consumer keeps at most 1 MiB of events ahead: what is farther is asked for
   expect(counted.tally.objectCalls["TOPIC_LOG.read"]).toBe(1);
 });
 
+it("a read behind a new place takes a segment or so from the log, and reading on takes more at a time", async () => {
+  const counted = counting(env);
+  const topic = await makeTopic(eventsApp(counted.env));
+  for (let at = 0; at < 15; at++) await topic.put({ payload: "x".repeat(30 * 1024) });
+  const { consumer } = await objectsOf(topic);
+  await topic.read({ autoCommit: true });
+  await topic.post("seek", { to: "oldest" });
+  await runInDurableObject(consumer, (instance) => void ((instance as unknown as { env: object }).env = counted.env));
+  const looks: number[] = [];
+  for (let at = 0; at < 15; at++) {
+    counted.reset();
+    expect((await topic.read({ autoCommit: true })).events).toHaveLength(1);
+    if (counted.tally.objectCalls["TOPIC_LOG.read"] !== undefined) looks.push(at);
+  }
+  // 64 KiB are three segments of these, 256 KiB nine.
+  expect(looks).toEqual([0, 3, 12]);
+});
+
 it("each read and each commit writes one row, a batch of small events one", async () => {
   const app = eventsApp();
   const topic = await makeTopic(app);
