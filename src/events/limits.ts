@@ -149,8 +149,8 @@ export const DELIVERY = {
   retryMs: [5_000, 30_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 36_000_000],
   /** Each of them is longer by up to this part, so that what failed together does not come back together. */
   jitter: 0.2,
-  /** However often an endpoint asks for a later attempt. */
-  maxTries: 100,
+  /** How often an endpoint may name the time of an event's next attempt without using up a step of its schedule. */
+  namedTimes: 10,
   minRetryAfterMs: 1_000,
   maxRetryAfterMs: 86_400_000,
   /** How long one answer's `Retry-After` holds up the other events. */

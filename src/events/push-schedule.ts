@@ -17,17 +17,18 @@ export type AfterAttempt =
  * Where an attempt leaves its delivery (contract 3.5). `before` does not count the attempt yet. `chance` in [0, 1)
  * decides about the jitter.
  *
- * A time that the endpoint named uses up no step, nor does its wish for no more events: what is due when the subscription
- * is enabled again has its whole schedule still before it.
+ * The first times that the endpoint names use up no step and hold exactly, nor does its wish for no more events: what is
+ * due when the subscription is enabled again has its whole schedule still before it. Later ones use up a step like any
+ * failure and may only make it longer: so an endpoint that always names a second takes no part of the schedule away.
  */
 export function afterAttempt(before: Progress, verdict: Verdict, nowMs: number, chance: number): AfterAttempt {
   if (verdict.kind === "delivered") return { state: "delivered" };
-  if (before.tries + 1 >= DELIVERY.maxTries) return { state: "dead" };
-  const { step } = before;
-  if (verdict.kind === "later") return { state: "pending", dueAtMs: verdict.atMs, step };
-  const failed = verdict.kind === "failed";
-  const waitMs = DELIVERY.retryMs[failed ? step : 0];
+  const { step, tries } = before;
+  const namedMs = verdict.kind === "later" ? verdict.atMs : 0;
+  if (namedMs > 0 && tries - step < DELIVERY.namedTimes) return { state: "pending", dueAtMs: namedMs, step };
+  const isStep = verdict.kind !== "unwanted";
+  const waitMs = DELIVERY.retryMs[isStep ? step : 0];
   if (waitMs === undefined) return { state: "dead" };
   const dueAtMs = nowMs + Math.round(waitMs * (1 + DELIVERY.jitter * chance));
-  return { state: "pending", dueAtMs, step: failed ? step + 1 : step };
+  return { state: "pending", dueAtMs: Math.max(dueAtMs, namedMs), step: isStep ? step + 1 : step };
 }

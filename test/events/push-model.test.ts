@@ -121,13 +121,14 @@ class World {
     const later = status === 429 && typeof behaviour !== "string" ? behaviour.retryAfterSec : undefined;
     // What one version's endpoint says is nothing to another version.
     if (status === 410 && version === this.version) this.closed = true;
-    if (event.tries >= 100 || (later === undefined && status !== 410 && event.step >= 8)) {
+    const spared = status === 410 || (later !== undefined && event.tries - 1 - event.step < 10);
+    if (!spared && event.step >= 8) {
       event.state = "dead";
       return;
     }
-    const waitMs = later === undefined ? DELIVERY.retryMs[status === 410 ? 0 : event.step]! : later * 1000;
-    event.notBeforeMs = Date.now() + waitMs;
-    if (later === undefined && status !== 410) event.step += 1;
+    const scheduledMs = spared && later !== undefined ? 0 : DELIVERY.retryMs[spared ? 0 : event.step]!;
+    event.notBeforeMs = Date.now() + Math.max(scheduledMs, (later ?? 0) * 1000);
+    if (!spared) event.step += 1;
   }
 }
 

@@ -146,28 +146,46 @@ describe("the schedule", () => {
     );
   });
 
-  it("ends: after eight failures that count, or a hundred attempts of any kind", () => {
+  it("ends with the ninth failure that counts: times that are named count from the eleventh on, and never shorten", () => {
     fc.assert(
       fc.property(fc.infiniteStream(verdict), (verdicts) => {
         let step = 0;
         let failures = 0;
-        for (let tries = 0; tries < 200; tries++) {
+        let spared = 0;
+        for (let tries = 0; tries < 500; tries++) {
           const given = verdicts.next().value!;
-          failures += given.kind === "failed" ? 1 : 0;
+          const counts = given.kind === "failed" || (given.kind === "later" && spared >= 10);
           const after = afterAttempt({ step, tries }, given, NOW, 0.5);
+          if (counts) failures += 1;
+          else spared += 1;
           if (after.state === "pending") {
             expect(after.step).toBe(failures);
-            if (given.kind === "later") expect(after.dueAtMs).toBe(given.atMs);
+            const scheduledMs = NOW + DELIVERY.retryMs[counts ? step : 0]! * 1.1;
+            const namedMs = given.kind === "later" ? given.atMs : 0;
+            const expected = counts || namedMs === 0 ? Math.max(scheduledMs, namedMs) : namedMs;
+            expect(after.dueAtMs).toBe(expected);
             ({ step } = after);
             continue;
           }
           expect(after.state).toBe("dead");
-          expect(failures === 9 || tries + 1 === 100).toBe(true);
+          expect(failures).toBe(9);
           return;
         }
         expect.unreachable();
       }),
     );
+  });
+
+  it("is whole, however short the times that an endpoint names", () => {
+    let nowMs = 0;
+    for (let step = 0, tries = 0; ; tries++) {
+      const after = afterAttempt({ step, tries }, { kind: "later", atMs: nowMs + 1000 }, nowMs, 0);
+      if (after.state !== "pending") break;
+      nowMs = after.dueAtMs;
+      step = after.step;
+    }
+    expect(nowMs).toBe(10_000 + DELIVERY.retryMs.reduce((sum, waitMs) => sum + waitMs, 0));
+    expect(nowMs).toBeGreaterThan(27 * HOUR_MS);
   });
 
   it("a delivery ends it at any point", () => {
