@@ -157,7 +157,7 @@ function markOf(operation: Operation, measured: readonly Measured[]): StudyMark 
   });
   const each = SPOTS.map((spot, index) => `${growth[index]!.toFixed(2)} at the ${spot}`).join(", ");
   return {
-    text: `${operation.label}: with ${count(to)} events stored ${each} times what it costs with ${count(from)}; mark: at most ${MAX_GROWTH}`,
+    text: `${operation.label}, ${count(to)} events stored to ${count(from)}: ${each}; mark: at most ${MAX_GROWTH}`,
     reached: Math.max(...growth) <= MAX_GROWTH,
   };
 }
