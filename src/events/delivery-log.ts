@@ -12,6 +12,7 @@ import type {
   RedeliverOutcome,
   TestOutcome,
 } from "./push-subscription.ts";
+import type { PushRecord } from "./store/push-store.ts";
 import type { FoundSubscription, SubscriptionPorts } from "./subscriptions.ts";
 import { pushOf } from "./topic.ts";
 
@@ -52,8 +53,9 @@ export async function redeliver(
 export async function testSubscription(
   ports: SubscriptionPorts,
   found: FoundSubscription,
+  tenant: string,
 ): Promise<Result<Attempt, Failure>> {
-  const outcome: TestOutcome = await objectOf(ports, found).sendTest();
+  const outcome: TestOutcome = await objectOf(ports, found).sendTest(tenant);
   switch (outcome.kind) {
     case "tried":
       return ok(outcome.attempt);
@@ -64,10 +66,11 @@ export async function testSubscription(
   }
 }
 
-export const deliveryView = (delivery: Delivery) => ({
+/** Of a disabled subscription nothing is tried again until it is updated. */
+export const deliveryView = (delivery: Delivery, { state }: PushRecord) => ({
   eventId: delivery.eventId,
   state: delivery.state,
-  nextAttemptAt: delivery.nextAttemptAtMs ?? null,
+  nextAttemptAt: state === "disabled" ? null : (delivery.nextAttemptAtMs ?? null),
   attemptCount: delivery.attemptCount,
   attempts: delivery.attempts.map(({ atMs, ...attempt }) => ({ at: atMs, ...resultOf(attempt) })),
 });

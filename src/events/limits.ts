@@ -182,11 +182,13 @@ export const DELIVERY = {
   failedAgainMs: 10_000,
   missingAgainMs: 5_000,
   refusedAgainMs: 300_000,
-  disabledAgainMs: 3_600_000,
+  disabledAgainMs: 300_000,
+  /** How often an object that has nothing to do looks whether it still has a record. */
+  restMs: 86_400_000,
   /** A record may come so long after the object was opened. */
   openingMs: 600_000,
   /** Bounds of one alarm, which may take 15 minutes and make 1,000 calls; the next one follows at once. */
-  attemptsARun: 400,
+  callsARun: 800,
   runMs: 300_000,
   /** When a run that was cut off is repeated. */
   safetyMs: 60_000,

@@ -9,6 +9,7 @@ import { DELIVERY } from "./limits.ts";
  *   silent ── pause over, one attempt alone: no answer ─────────→ silent      pause twice as long, up to 1 h
  *   silent ── any answer, however bad ─────────────────────────→ well
  *   any ── Retry-After ────────────────────────────────────────→ as it was, paused until then, up to 1 h
+ *   any ── a redelivery is asked for, a test arrives ──────────→ as it was, not paused: somebody knows better
  *   any ── the subscription is changed ────────────────────────→ well, not paused: it may be another endpoint
  */
 export interface Health {
@@ -41,7 +42,7 @@ export const askedToWait = (health: Health, atMs: number, nowMs: number): Health
 
 /** Somebody has reason to believe that it answers again: it is asked now, by one attempt alone. */
 export const probed = (health: Health): Health =>
-  health.silentUntilMs === 0 ? health : { ...health, silentUntilMs: 0 };
+  pausedUntilMs(health) === 0 ? health : { ...health, silentUntilMs: 0, retryAfterUntilMs: 0 };
 
 export const pausedUntilMs = (health: Health): number => Math.max(health.silentUntilMs, health.retryAfterUntilMs);
 

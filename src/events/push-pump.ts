@@ -77,21 +77,25 @@ export class PushPump {
   async run(): Promise<"gone" | "rests" | "goes on"> {
     const { standing, clock, state } = this.#on;
     const endMs = clock.nowMs() + DELIVERY.runMs;
-    let started = 0;
+    let calls = 0;
     for (;;) {
       const now = await standing.now();
       if (this.#stopped) return "rests";
       if (this.#fault !== undefined) throw this.#takeFault();
       if (now.kind === "gone" || this.#topicGone) return "gone";
       this.#waitUntilMs = now.kind === "wait" ? now.untilMs : 0;
-      if (started >= DELIVERY.attemptsARun || clock.nowMs() >= endMs) return "goes on";
+      if (calls >= DELIVERY.callsARun || clock.nowMs() >= endMs) return "goes on";
       if (now.kind === "go") {
         if (now.target.version !== state.health.version) state.health = wellOf(now.target.version);
         const places = this.#places();
         const due = this.#due(places);
-        started += due.length;
+        // Of each the endpoint, and the log where its text is not in memory.
+        calls += 2 * due.length;
         for (const eventId of due) void this.#send(eventId);
-        if (due.length < places && this.#mayRead()) void this.#read();
+        if (due.length < places && this.#mayRead()) {
+          calls += state.topic.shards;
+          void this.#read();
+        }
       }
       if (this.#inFlight.size === 0 && !this.#reading) return "rests";
       await this.#somethingHappens();
@@ -130,6 +134,13 @@ export class PushPump {
     const verdict = judge(answer, nowMs);
     const health = answered(state.health);
     state.health = verdict.kind === "later" ? askedToWait(health, verdict.atMs, nowMs) : health;
+  }
+
+  /** Until when nothing is sent because of how the endpoint is; undefined when it may be asked now. */
+  pausedUntilMs(): number | undefined {
+    const { state, clock } = this.#on;
+    const untilMs = pausedUntilMs(state.health);
+    return untilMs > clock.nowMs() ? untilMs : undefined;
   }
 
   /** How many attempts may begin now. */

@@ -100,14 +100,17 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
       return this.#wokenEarly ? "awake" : "gone";
     }
     this.#life.pump.news();
-    this.#runSoon();
+    // One that is paused, disabled or without rights looks for them when that is over.
+    const nextMs = this.#life.pump.nextMs();
+    this.#runAt(nextMs === Infinity ? 0 : nextMs);
     return "awake";
   }
 
   /** The record changed, or went. */
   changed(): void {
     this.#life?.standing.forget();
-    this.wake();
+    this.#life?.pump.news();
+    if (this.#life !== undefined) this.#runAt(0);
   }
 
   /** Sends what is due. The runtime calls it once at a time, and again if it is cut off. */
@@ -134,14 +137,14 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
 
   async status(): Promise<PushStatus> {
     const life = this.#life;
-    if (life === undefined) return { lag: 0, deadLetters: 0, eventsLost: 0 };
+    if (life === undefined) return NOTHING;
     const { state, deliveries } = life;
     const stats = await Promise.all(
       shardsOf(state.topic).map(async (shard): Promise<LogStats | { kind: "gone" }> =>
         logOf(this.env.TOPIC_LOG, state.topic, shard).stats(),
       ),
     );
-    if (this.#life !== life) return { lag: 0, deadLetters: 0, eventsLost: 0 };
+    if (this.#life !== life) return NOTHING;
     const untaken = stats.reduce(
       (sum, log, shard) =>
         log.kind === "gone" ? sum : sum + Math.max(0, log.lastSeq - Math.max(state.cursor[shard]!, log.firstSeq - 1)),
@@ -151,6 +154,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
       lag: untaken + deliveries.count("pending"),
       deadLetters: deliveries.count("dead"),
       eventsLost: state.eventsLost,
+      pausedUntilMs: life.pump.pausedUntilMs(),
     };
   }
 
@@ -175,7 +179,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
     life.deliveries.again(row, text, systemClock.nowMs());
     life.state.health = probed(life.state.health);
     life.pump.ring();
-    this.#runSoon();
+    this.#runAt(0);
     return "again";
   }
 
@@ -183,7 +187,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
    * Sends an event that says that it is a test, whatever else is waiting. Not called `test`: runtimes keep that name for
    * themselves.
    */
-  async sendTest(): Promise<TestOutcome> {
+  async sendTest(tenant: string): Promise<TestOutcome> {
     const life = this.#life;
     if (life === undefined) return { kind: "gone" };
     const nowMs = systemClock.nowMs();
@@ -198,14 +202,15 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
           throw unavailable("the subscription cannot be read");
         });
         if (target === undefined || life !== this.#life) return { kind: "gone" };
-        const message = testEvent(life.state.topic, this.ports.random, systemClock.nowMs());
+        const message = testEvent(life.state.topic, tenant, this.ports.random, systemClock.nowMs());
         const { answer, attempt: made } = await attempt({ ...this.ports, clock: systemClock }, target, message);
         if (wasReached(answer)) life.pump.learn(answer, target.version);
+        if (made.error === undefined) life.state.health = probed(life.state.health);
         return { kind: "tried", attempt: made };
       });
     } finally {
       this.#testing = false;
-      if (life === this.#life) this.#runSoon();
+      if (life === this.#life) this.#runAt(0);
     }
   }
 
@@ -239,7 +244,8 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
     try {
       const nowMs = systemClock.nowMs();
       const clearMs = deliveries.clear(nowMs) ? nowMs : deliveries.clearAtMs();
-      const nextMs = Math.min(pumpNextMs(), clearMs);
+      // One whose record went without its knowing finds out, also where nothing is published any more.
+      const nextMs = Math.min(pumpNextMs(), clearMs, nowMs + DELIVERY.restMs);
       this.#wakeAt(Math.max(nextMs, nowMs));
     } catch (thrown) {
       // The alarm that was armed before the run stands.
@@ -247,19 +253,19 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
     }
   }
 
-  /** A run that is under way looks again by itself. */
-  #runSoon(): void {
-    const nowMs = systemClock.nowMs();
-    if (!this.#running && nowMs < this.#alarmAtMs) this.#wakeAt(nowMs);
+  /** At this time or at once, whatever is later; a run that is under way looks again by itself. */
+  #runAt(timeMs: number): void {
+    const atMs = Math.max(timeMs, systemClock.nowMs());
+    if (!this.#running && atMs < this.#alarmAtMs) this.#wakeAt(atMs);
   }
 
-  /** Never, with Infinity. */
   #wakeAt(timeMs: number): void {
     this.#alarmAtMs = timeMs;
-    const { storage } = this.ctx;
-    this.ctx.waitUntil(timeMs === Infinity ? storage.deleteAlarm() : storage.setAlarm(timeMs));
+    this.ctx.waitUntil(this.ctx.storage.setAlarm(timeMs));
   }
 }
+
+const NOTHING: PushStatus = { lag: 0, deadLetters: 0, eventsLost: 0, pausedUntilMs: undefined };
 
 export interface PushEnv {
   readonly TOPIC_LOG: DurableObjectNamespace<TopicLog>;

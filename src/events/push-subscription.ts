@@ -80,6 +80,8 @@ export interface PushStatus {
   readonly deadLetters: number;
   /** Events that retention removed before they were taken. */
   readonly eventsLost: number;
+  /** Until when nothing is sent: the endpoint asked for it, or did not answer for a while. */
+  readonly pausedUntilMs: number | undefined;
 }
 
 /** `expired`: neither the delivery nor the topic has the event any more. */

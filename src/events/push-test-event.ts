@@ -3,13 +3,13 @@ import type { Random } from "../platform/random.ts";
 import type { Message } from "./push-attempt.ts";
 import type { TopicId } from "./topic.ts";
 
-/** An event that was never published: its id is none of a topic's, and its metadata says what it is. */
-export function testEvent({ owner, eventType }: TopicId, random: Random, nowMs: number): Message {
+/** An event of the caller's tenant that was never published: its id is none of a topic's, and its metadata says what it is. */
+export function testEvent({ owner, eventType }: TopicId, tenant: string, random: Random, nowMs: number): Message {
   const id = `test-${toHex(random.bytes(8))}`;
   const event = {
     id,
     createdAt: nowMs,
-    tenant: "",
+    tenant,
     sourceClient: owner,
     eventType,
     payload: "{}",

@@ -13,7 +13,8 @@ import { pushOf } from "./topic.ts";
  *
  * The write is conditional on the version that was read, so that a password that is left as it is is the one of the
  * moment, and tried again when another change came first. The object is told, and waited for a little: when the answer is
- * there, deliveries that begin go to the new endpoint. One that could not be told finds out by itself within seconds.
+ * there, deliveries that begin go to the new endpoint. One that could not be told finds out by itself, an active one
+ * within seconds, a disabled one within minutes.
  */
 export async function updateSubscription(
   { push, pushSubscriptions }: SubscriptionPorts,
@@ -29,7 +30,7 @@ export async function updateSubscription(
     const sealed = await changePassword(push.sealer, record, password);
     const change = { endpoint, username: basicAuth.username, ...sealed };
     if (await push.store.update(record.id, record.version, change, nowMs)) {
-      await tell(pushOf(pushSubscriptions, topic, record.id).changed(), beside);
+      await tell(() => pushOf(pushSubscriptions, topic, found.id).changed(), beside);
       return ok({ ...record, ...change, state: "active", version: record.version + 1, updatedAtMs: nowMs });
     }
     record = await push.store.findById(record.id);
@@ -48,7 +49,7 @@ export async function deleteSubscription(
   beside: Beside,
 ): Promise<Result<void, Failure>> {
   if (!(await removeTwice(push.store, record.id))) return err({ kind: "no_subscription" });
-  await tell(pushOf(pushSubscriptions, topic, record.id).destroy(), beside);
+  await tell(() => pushOf(pushSubscriptions, topic, record.id).destroy(), beside);
   return ok(undefined);
 }
 
@@ -62,8 +63,9 @@ async function removeTwice(store: PushStore, id: string): Promise<boolean> {
   }
 }
 
-/** Waits for the object, but not long: what it is told goes on beside the answer. */
-async function tell(work: Promise<void>, beside: Beside): Promise<void> {
+/** Waits for the object, but not long: what it is told, twice where the first call fails, goes on beside the answer. */
+async function tell(call: () => Promise<void>, beside: Beside): Promise<void> {
+  const work = call().catch(call);
   beside(work);
   await within(SUBSCRIPTION.objectWaitMs, work).catch(() => undefined);
 }

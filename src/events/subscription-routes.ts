@@ -115,7 +115,13 @@ export const subscriptionRoutes = (room: EventsRoom): Route[] => {
           const page = await listDeliveries(room, found, call.query.state, call.paging);
           if (!page.ok) return page;
           const link = pageLinks(call.url, call.paging, page.value);
-          return ok(json(200, page.value.items.map(deliveryView), { link }));
+          return ok(
+            json(
+              200,
+              page.value.items.map((delivery) => deliveryView(delivery, found.record)),
+              { link },
+            ),
+          );
         }),
     }),
     defineRoute({
@@ -139,7 +145,7 @@ export const subscriptionRoutes = (room: EventsRoom): Route[] => {
       params,
       handle: (call) =>
         onSubscription(room, call, async (found) => {
-          const tried = await testSubscription(room, found);
+          const tried = await testSubscription(room, found, call.principal.tenant);
           return tried.ok ? ok(json(200, testView(tried.value))) : tried;
         }),
     }),

@@ -7,8 +7,8 @@ import type { SubscriptionPorts } from "./subscriptions.ts";
 import { pushOf, topicNamed } from "./topic.ts";
 
 /**
- * Wakes some active subscriptions, others at each run: an object whose alarm was lost goes on, and one whose record went
- * without its knowing removes itself.
+ * Wakes some active subscriptions, others at each run: an object whose alarm was lost goes on. One whose record went
+ * without its knowing is not met here; it looks for its record once a day at least.
  */
 export async function wakeSubscriptions({ push, pushSubscriptions }: SubscriptionPorts): Promise<void> {
   const from = randomId(push.random);

@@ -165,15 +165,16 @@ async function activeTopic(ports: SubscriptionPorts, id: TopicId, nowMs: number)
 export async function statusOf(
   { push, pushSubscriptions }: SubscriptionPorts,
   { topic, record }: FoundSubscription,
-): Promise<{ readonly [name in keyof PushStatus]: number | null }> {
+): Promise<Record<"lag" | "deadLetters" | "eventsLost" | "pausedUntil", number | null>> {
   try {
     const status: PushStatus = await within(
       SUBSCRIPTION.objectWaitMs,
       pushOf(pushSubscriptions, topic, record.id).status() as Promise<PushStatus>,
     );
-    return { lag: status.lag, deadLetters: status.deadLetters, eventsLost: status.eventsLost };
+    const { lag, deadLetters, eventsLost, pausedUntilMs } = status;
+    return { lag, deadLetters, eventsLost, pausedUntil: pausedUntilMs ?? null };
   } catch (thrown) {
     push.log.warn("a push subscription does not answer", { subscription: record.id, error: describeError(thrown) });
-    return { lag: null, deadLetters: null, eventsLost: null };
+    return { lag: null, deadLetters: null, eventsLost: null, pausedUntil: null };
   }
 }

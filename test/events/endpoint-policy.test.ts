@@ -84,7 +84,7 @@ describe("delivered to", () => {
     for (const { address, what, shown } of forbidden) {
       vi.setSystemTime(Date.now() + 2_000);
       await moveTo(address);
-      expect(await push.sendTest(), `${what}, ${shown}`).toMatchObject({
+      expect(await push.sendTest("tenant1"), `${what}, ${shown}`).toMatchObject({
         kind: "tried",
         attempt: { status: undefined, error: "refused" },
       });
@@ -125,7 +125,7 @@ describe("delivered to", () => {
     for (const location of targets) {
       await answerAt(endpoint, { status, headers: { location } });
       vi.setSystemTime(Date.now() + 2_000);
-      expect(await push.sendTest()).toMatchObject({ kind: "tried", attempt: { status, error: "redirect" } });
+      expect(await push.sendTest("tenant1")).toMatchObject({ kind: "tried", attempt: { status, error: "redirect" } });
       expect(await requestsTo(new URL(location, endpoint).href)).toEqual([]);
     }
     expect(await requestsTo(endpoint)).toHaveLength(targets.length);

@@ -83,7 +83,7 @@ describe("an answer of", () => {
     const { delivery } = await firstAttempt(push);
     expect(delivery).toMatchObject({ state: "delivered", nextAttemptAtMs: undefined, attemptCount: 1 });
     expect(delivery.attempts).toEqual([{ atMs: Date.now(), durationMs: 0, status, error: undefined }]);
-    expect(await push.alarmInMs()).toBeGreaterThan(DAY_MS);
+    expect(await push.alarmInMs()).toBe(DELIVERY.restMs);
   });
 
   it.each([400, 401, 404, 422, 500, 502])(
@@ -300,7 +300,7 @@ describe("the window", () => {
   });
 
   it("is not closed by it at the end of a run either: the next run goes on beside it", async () => {
-    restore = limits({ attemptsARun: 7 });
+    restore = limits({ callsARun: 14 });
     const { push, slow, running } = await withSlowOne({});
     await push.put(Array.from({ length: 60 }, (_, at) => `${at}`));
     await running;
@@ -315,6 +315,19 @@ describe("the window", () => {
     await last;
     expect(await push.delivery(slow)).toMatchObject({ state: "delivered", attemptCount: 1 });
     expect((await push.received()).length).toBe(61);
+  });
+
+  it("is bounded by all calls of a run, those of the logs among them", async () => {
+    const push = await makePush({ shards: 4 });
+    const [id] = await push.put(["x"]);
+    restore = limits({ callsARun: 4 });
+    // The look at four logs is all that this run may do.
+    await push.run();
+    expect(await push.alarmInMs()).toBe(0);
+    expect(await push.delivery(id!)).toMatchObject({ state: "pending", attemptCount: 0 });
+    await push.run();
+    restore();
+    await until(async () => (await push.delivery(id!)).state === "delivered");
   });
 
   it("holds retries that become due while a slow one is under way", async () => {

@@ -287,7 +287,7 @@ async function tell(
         world.closed = true;
         break;
       case "test":
-        await push.stub.sendTest();
+        await push.stub.sendTest("tenant1");
         break;
       case "wake":
         await push.stub.wake();
@@ -328,7 +328,7 @@ async function tell(
           await disturb(next.what);
           world.holding = false;
         } else if (next.what.do === "test") {
-          const test = push.stub.sendTest();
+          const test = push.stub.sendTest("tenant1");
           await scheduler.wait(2);
           world.holding = false;
           await test;

@@ -46,7 +46,7 @@ async function expectGone(push: TestPush): Promise<void> {
   expect(await push.status()).toEqual({ lag: 0, deadLetters: 0, eventsLost: 0 });
   expect(await push.deliveries()).toEqual([]);
   expect(await push.stub.redeliver("0000000000000000-g")).toBe("unknown");
-  expect(await push.stub.sendTest()).toEqual({ kind: "gone" });
+  expect(await push.stub.sendTest("tenant1")).toEqual({ kind: "gone" });
   await push.stub.changed();
   expect(await push.alarmInMs()).toBeUndefined();
 }
@@ -649,11 +649,53 @@ describe("eviction", () => {
 });
 
 describe("an object at rest", () => {
+  it("finds out within a day that its record is gone, though nothing is published", async () => {
+    const push = await makePush({ shards: 2 });
+    await push.put(["x"]);
+    await push.run();
+    await pushStore.remove(push.id);
+    await push.drive(DELIVERY.restMs - 1);
+    expect((await subscribersOf(push)).flat()).toEqual([push, push].map(() => expect.stringContaining(push.id)));
+    await push.drive(1);
+    await expectGone(push);
+  });
+
+  it("is left alone while it is paused: news wait for the end of that", async () => {
+    const push = await makePush();
+    await push.answer({ status: 429, headers: { "retry-after": "50" } }, {});
+    await push.put(["a"]);
+    await push.run();
+    expect(await push.status()).toMatchObject({ pausedUntilMs: Date.now() + 50_000 });
+    await push.put(["b"]);
+    expect(await push.alarmInMs()).toBe(50_000);
+    await push.drive(50_000);
+    expect((await push.deliveries("delivered")).length).toBe(2);
+    expect(await push.status()).toMatchObject({ lag: 0, pausedUntilMs: undefined });
+  });
+
+  it.each(["redeliver", "sendTest"] as const)("goes on at once for whoever asks by %s", async (ask) => {
+    const push = await makePush();
+    await push.answer({ status: 503, headers: { "retry-after": "86400" } }, {});
+    const [first] = await push.put(["a", "b"]);
+    await push.run();
+    if (ask === "redeliver") expect(await push.stub.redeliver(first!)).toBe("again");
+    else expect(await push.stub.sendTest("tenant1")).toMatchObject({ kind: "tried", attempt: { status: 200 } });
+    expect(await push.alarmInMs()).toBe(0);
+    expect(await push.status()).toMatchObject({ pausedUntilMs: undefined });
+    await push.answer({});
+    await push.received();
+    const [second] = await push.put(["c"]);
+    await push.run();
+    const sent = idsOf(await push.received());
+    expect(sent).toContain(second);
+    if (ask === "redeliver") expect(sent).toContain(first);
+  });
+
   it("is woken whenever news come, also when the alarm that guarded its last run would have been due", async () => {
     const push = await makePush();
     await push.stub.wake();
     await push.run();
-    expect(await push.alarmInMs()).toBeUndefined();
+    expect(await push.alarmInMs()).toBe(DELIVERY.restMs);
     for (const ms of [1, DELIVERY.safetyMs - 1, 1, 600_000]) {
       pass(ms);
       const [id] = await push.put(["x"]);

@@ -239,7 +239,7 @@ describe("the endpoint as a whole", () => {
               break;
             case "probe":
               health = probed(health);
-              expect(pausedUntilMs(health)).toBe(before.retryAfterUntilMs);
+              expect(pausedUntilMs(health)).toBe(0);
               break;
             case "retry after":
               health = askedToWait(health, nowMs + next.ms, nowMs);

@@ -53,6 +53,7 @@ describe("PUT …/subscriptions/{name}", () => {
         createdAt: made.createdAt,
         updatedAt: expect.any(Number),
         lag: 1,
+        pausedUntil: null,
         deadLetters: 2,
         eventsLost: 3,
       });

@@ -56,7 +56,7 @@ describe("POST …/subscriptions", () => {
       expect(made.createdAt).toBeGreaterThanOrEqual(before);
       const { signingSecret, ...view } = made;
       const shown = await send(response.headers.get("location")!);
-      expect(await shown.json()).toEqual({ ...view, lag: 1, deadLetters: 2, eventsLost: 3 });
+      expect(await shown.json()).toEqual({ ...view, lag: 1, deadLetters: 2, eventsLost: 3, pausedUntil: null });
       expect((await get()).status).toBe(200);
       const [stored] = await recordsOf(record);
       expect(await openCredentials(sealer, stored!)).toEqual({ password: PASSWORD, signingSecret });
