@@ -29,6 +29,8 @@ export type Taken = { readonly more: boolean; readonly failed: boolean } | "gone
 export class PushIntake {
   readonly #ports: IntakePorts;
   readonly #texts = new EventTexts(DELIVERY.textChars);
+  /** Until when a shard whose log did not answer is left out, so that it does not hold up the others each time. */
+  readonly #leftOutUntilMs = new Map<number, number>();
   #closed = false;
 
   constructor(ports: IntakePorts) {
@@ -45,9 +47,14 @@ export class PushIntake {
     const { logs, state, deliveries, clock, log } = this.#ports;
     const { topic, cursor } = state;
     const share = Math.ceil(DELIVERY.textChars / topic.shards);
-    const answers = await askLogs(logs, topic, shardsOf(topic), async (shardLog, shard): Promise<ReadOutcome> =>
+    const shards = shardsOf(topic);
+    const asked = shards.filter((shard) => clock.nowMs() >= (this.#leftOutUntilMs.get(shard) ?? 0));
+    const told = await askLogs(logs, topic, asked, async (shardLog, shard): Promise<ReadOutcome> =>
       shardLog.read(cursor[shard]!, 1, share, share),
     );
+    const answers = shards.map((shard) => told[asked.indexOf(shard)]);
+    for (const shard of asked)
+      if (answers[shard] === undefined) this.#leftOutUntilMs.set(shard, clock.nowMs() + DELIVERY.failedAgainMs);
     if (this.#closed) return { more: false, failed: false };
     const found: Found[] = [];
     let failed = false;

@@ -750,6 +750,27 @@ describe("a log that does not answer", () => {
     expect([...first, ...idsOf(await push.received())].toSorted()).toEqual(ids.toSorted());
   });
 
+  it("one that fails is asked again after ten seconds only, however much news the others have", async () => {
+    vi.spyOn(console, "warn").mockReturnValue();
+    const push = await makePush({ shards: 2 });
+    let asked = 0;
+    const mend = await breaking(push.logs[0]!, "read", () => {
+      asked += 1;
+      return failing();
+    });
+    for (let round = 1; round <= 5; round++) {
+      await push.put([`${round}`], 1);
+      await push.run();
+      expect((await push.deliveries("delivered")).length).toBe(round);
+      pass(1000);
+    }
+    expect(asked).toBe(1);
+    mend();
+    const [late] = await push.put(["late"], 0);
+    await push.drive(20_000);
+    expect(await push.delivery(late!)).toMatchObject({ state: "delivered" });
+  });
+
   it("an event whose text cannot be read waits, without an attempt", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     const push = await makePush();
