@@ -9,7 +9,7 @@ import { SUBSCRIPTION } from "./limits.ts";
 import { makeCredentials } from "./push-credentials.ts";
 import type { PushSubscriptionObject } from "./push-subscription.do.ts";
 import type { OpenOutcome, PushPorts, PushStatus } from "./push-subscription.ts";
-import type { PushRecord, PushStanding, PushStore } from "./store/push-store.ts";
+import type { Admission, PushRecord, PushStore } from "./store/push-store.ts";
 import type { NewSubscription } from "./subscription-body.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
 import { addressOf, nameOf, pushOf, type Topic, type TopicId } from "./topic.ts";
@@ -100,7 +100,7 @@ async function createOn(
 }
 
 /** A write whose answer was lost may be tried again: it inserts nothing then and tells what is there. */
-async function insertTwice(store: PushStore, record: PushRecord): Promise<Exclude<PushStanding, "free">> {
+async function insertTwice(store: PushStore, record: PushRecord): Promise<Exclude<Admission, "free">> {
   try {
     return await store.insert(record, SUBSCRIPTION);
   } catch {
@@ -108,7 +108,7 @@ async function insertTwice(store: PushStore, record: PushRecord): Promise<Exclud
   }
 }
 
-function refusal(standing: Exclude<PushStanding, "free">): Result<never, Failure> | undefined {
+function refusal(standing: Exclude<Admission, "free">): Result<never, Failure> | undefined {
   switch (standing) {
     case "exists":
       return err({ kind: "subscription_exists" });

@@ -14,7 +14,7 @@ export interface PushRecord extends PushKey {
   readonly credentials: string;
   /** The id of the key that `credentials` is sealed under. */
   readonly sealKey: string;
-  readonly state: PushState;
+  readonly state: RecordState;
   /** Grows with every change by a client, and when it is disabled. */
   readonly version: number;
   readonly createdAtMs: number;
@@ -22,7 +22,7 @@ export interface PushRecord extends PushKey {
 }
 
 /** `disabled`: the endpoint said 410. An update enables it again. */
-export type PushState = "active" | "disabled";
+export type RecordState = "active" | "disabled";
 
 /** What a client knows a subscription by. */
 export interface PushKey {
@@ -41,7 +41,7 @@ export interface PushLimits {
 }
 
 /** How a new record stands: `free` may be inserted, `inserted` is there, anything else is in its way. */
-export type PushStanding = "free" | "inserted" | "no_topic" | "no_client" | "exists" | "too_many";
+export type Admission = "free" | "inserted" | "no_topic" | "no_client" | "exists" | "too_many";
 
 /** D1: which push subscriptions there are. */
 export interface PushStore {
@@ -50,12 +50,12 @@ export interface PushStore {
   /** All of a client's on a topic, by name; there are at most as many as `insert` lets in. */
   list(of: Omit<PushKey, "name">): Promise<readonly PushRecord[]>;
   /** Whether a record could be inserted now. */
-  standing(record: PushRecord, limits: PushLimits): Promise<PushStanding>;
+  standing(record: PushRecord, limits: PushLimits): Promise<Admission>;
   /**
    * Inserts while the topic is active, the client is there and has nothing of that name on it, and neither holds too many.
    * Gives how the record stands afterwards: a repeat after a lost answer says the same.
    */
-  insert(record: PushRecord, limits: PushLimits): Promise<Exclude<PushStanding, "free">>;
+  insert(record: PushRecord, limits: PushLimits): Promise<Exclude<Admission, "free">>;
   /** Changes a subscription and enables it, if it is still at that version. */
   update(id: string, version: number, change: PushChange, nowMs: number): Promise<boolean>;
   /** Gives whether it was there. */
@@ -121,7 +121,7 @@ interface PushRow {
   username: string;
   credentials: string;
   seal_key: string;
-  state: PushState;
+  state: RecordState;
   version: number;
   created_at: number;
   updated_at: number;
@@ -151,7 +151,7 @@ export function createPushStore(db: D1Database): PushStore {
     findById: (id) => one(PUSH_SQL.findById, id),
     list: ({ incarnation, client }) => many(PUSH_SQL.list, incarnation, client),
     async standing(record, limits) {
-      return (await standing(record, limits).first<PushStanding>("standing"))!;
+      return (await standing(record, limits).first<Admission>("standing"))!;
     },
     async insert(record, limits) {
       const { asOwner, endpoint, username, credentials, sealKey, state, version, createdAtMs, updatedAtMs } = record;
@@ -169,8 +169,8 @@ export function createPushStore(db: D1Database): PushStore {
           createdAtMs,
           updatedAtMs,
         );
-      const results = await db.batch<{ standing: PushStanding }>([insert, standing(record, limits)]);
-      return results[1]!.results[0]!.standing as Exclude<PushStanding, "free">;
+      const results = await db.batch<{ standing: Admission }>([insert, standing(record, limits)]);
+      return results[1]!.results[0]!.standing as Exclude<Admission, "free">;
     },
     async update(id, version, { endpoint, username, credentials, sealKey }, nowMs) {
       const { meta } = await db
