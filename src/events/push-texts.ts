@@ -28,8 +28,3 @@ export class EventTexts {
     this.#texts.delete(eventId);
   }
 }
-
-/** The id of an event in its JSON text, which begins with it (segments.ts). */
-export const idOf = (text: string): string => text.slice(ID_AT, text.indexOf('"', ID_AT));
-
-const ID_AT = '{"id":"'.length;

@@ -56,7 +56,7 @@ export function packSegments(
     chars = 0;
   };
   for (const [index, event] of events.entries()) {
-    const line = `{"id":"${ids[index]!}","createdAt":${createdAtMs},${event.text}`;
+    const line = `${ID_BEFORE}${ids[index]!}","createdAt":${createdAtMs},${event.text}`;
     if (chars + line.length > maxChars) close();
     lines.push(line);
     sizes.push(event.payloadBytes);
@@ -79,3 +79,8 @@ export function unpackSegment(segment: Segment, afterSeq: number): LogEvent[] {
     }))
     .filter((event) => event.seq > afterSeq);
 }
+
+/** The id of an event, with which its text begins. */
+export const idOf = (text: string): string => text.slice(ID_BEFORE.length, text.indexOf('"', ID_BEFORE.length));
+
+const ID_BEFORE = '{"id":"';

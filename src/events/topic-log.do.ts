@@ -9,7 +9,7 @@ import { LogRetention } from "./log-retention.ts";
 import { Waking } from "./log-waking.ts";
 import { clearedAtMs, expiryOf, PublishKeys } from "./publish-keys.ts";
 import type { PushSubscriptionObject } from "./push-subscription.do.ts";
-import { packSegments, unpackSegment, type NewEvent, type Segment } from "./segments.ts";
+import { idOf, packSegments, unpackSegment, type NewEvent, type Segment } from "./segments.ts";
 import { StoredSegments } from "./stored-segments.ts";
 import { createLogTables, logExists, readLog } from "./topic-log-schema.ts";
 import { TopicSubscribers } from "./topic-subscribers.ts";
@@ -153,7 +153,7 @@ export class TopicLog extends DurableObject<LogEnv> {
     const [segment] = this.#segments.from(seq);
     if (segment === undefined || segment.firstSeq > seq) return this.#retention.trimmedUpToMs(systemClock.nowMs());
     const [event] = unpackSegment(segment, seq - 1);
-    return event!.text.startsWith(`{"id":"${id}"`) ? segment.createdAtMs : "unknown";
+    return idOf(event!.text) === id ? segment.createdAtMs : "unknown";
   }
 
   stats(): LogStats | Gone {

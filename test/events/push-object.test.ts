@@ -598,7 +598,7 @@ describe("credentials that do not open", () => {
 });
 
 describe("eviction", () => {
-  it("between any two steps loses nothing and repeats nothing that was written", async () => {
+  it("between any two calls loses nothing and repeats nothing that was written", async () => {
     const push = await makePush({ shards: 2 });
     await push.evict();
     const ids = await push.put(["a", "b"]);

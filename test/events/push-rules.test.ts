@@ -15,7 +15,8 @@ import {
 } from "../../src/events/push-health.ts";
 import { afterAttempt, type AfterAttempt } from "../../src/events/push-schedule.ts";
 import { signWebhook } from "../../src/events/push-signature.ts";
-import { EventTexts, idOf } from "../../src/events/push-texts.ts";
+import { EventTexts } from "../../src/events/push-texts.ts";
+import { idOf } from "../../src/events/segments.ts";
 import { toBase64, utf8 } from "../../src/platform/encoding.ts";
 
 const NOW = Date.UTC(2026, 10, 20, 12);
