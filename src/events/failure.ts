@@ -18,6 +18,8 @@ export type Failure =
   | { readonly kind: "subscription_exists" }
   | { readonly kind: "too_many_subscriptions"; readonly ofClient: number; readonly ofTopic: number }
   | { readonly kind: "subscription_disabled" }
+  /** Sealed under a key that this deployment does not have, or changed by hand. */
+  | { readonly kind: "credentials_unreadable" }
   | { readonly kind: "no_delivery" }
   /** Neither the delivery nor the topic has the event any more. */
   | { readonly kind: "event_expired" }
@@ -68,6 +70,12 @@ export function toProblem(failure: Failure, names: Names): Problem {
         "subscription_disabled",
         "",
         "The endpoint ended the subscription with 410; update it to enable it again.",
+      );
+    case "credentials_unreadable":
+      return conflict(
+        "credentials_unreadable",
+        "",
+        "What is stored of the subscription's password and signing secret cannot be opened. Either the operator brings the key back that it was sealed under, or you delete the subscription and create it again.",
       );
     case "no_delivery":
       return notFound("delivery");

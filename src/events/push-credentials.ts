@@ -23,25 +23,24 @@ export async function makeCredentials(
   return { sealed: await sealCredentials(sealer, id, { password, signingSecret }), signingSecret };
 }
 
-/** Throws when they do not open: they were moved from another row, or their key is no longer configured. */
-export async function openCredentials(
-  sealer: Sealer,
-  record: Pick<PushRecord, "id" | "credentials">,
-): Promise<PushCredentials> {
+/** False when they were moved from another row, or their key is no longer configured. */
+export const credentialsOpen = async (sealer: Sealer, record: OfRecord): Promise<boolean> =>
+  (await sealer.open(record.credentials, contextOf(record.id))) !== undefined;
+
+/** Throws when they do not open. */
+export async function openCredentials(sealer: Sealer, record: OfRecord): Promise<PushCredentials> {
   const opened = await sealer.open(record.credentials, contextOf(record.id));
   if (opened === undefined) throw new Error(`the credentials of push subscription ${record.id} do not open`);
   return JSON.parse(opened) as PushCredentials;
 }
 
 /** The same signing secret beside another password (the same where none is given), under the key that seals now. */
-export async function changePassword(
-  sealer: Sealer,
-  record: Pick<PushRecord, "id" | "credentials">,
-  password?: string,
-): Promise<SealedCredentials> {
+export async function changePassword(sealer: Sealer, record: OfRecord, password?: string): Promise<SealedCredentials> {
   const before = await openCredentials(sealer, record);
   return sealCredentials(sealer, record.id, { ...before, password: password ?? before.password });
 }
+
+type OfRecord = Pick<PushRecord, "id" | "credentials">;
 
 const SIGNING_SECRET_BYTES = 24;
 

@@ -2,7 +2,7 @@ import { err, ok, type Result } from "../platform/result.ts";
 import { within } from "../platform/within.ts";
 import type { Failure } from "./failure.ts";
 import { SUBSCRIPTION } from "./limits.ts";
-import { changePassword } from "./push-credentials.ts";
+import { changePassword, credentialsOpen } from "./push-credentials.ts";
 import type { PushRecord, PushStore } from "./store/push-store.ts";
 import { PASSWORD_PLACEHOLDER, type SubscriptionUpdate } from "./subscription-body.ts";
 import type { Beside, FoundSubscription, SubscriptionPorts } from "./subscriptions.ts";
@@ -27,6 +27,11 @@ export async function updateSubscription(
   const password = basicAuth.password === PASSWORD_PLACEHOLDER ? undefined : basicAuth.password;
   let record: PushRecord | undefined = found;
   for (let attempt = 0; attempt < SUBSCRIPTION.updateAttempts; attempt++) {
+    // The signing secret is sealed with the password: a new password alone cannot replace both.
+    if (!(await credentialsOpen(push.sealer, record))) {
+      push.log.error("push credentials do not open", { push: record.id });
+      return err({ kind: "credentials_unreadable" });
+    }
     const sealed = await changePassword(push.sealer, record, password);
     const change = { endpoint, username: basicAuth.username, ...sealed };
     if (await push.store.update(record.id, record.version, change, nowMs)) {

@@ -105,8 +105,8 @@ export const PUSH_SQL = {
   removeOfClient: `DELETE FROM push_subscription WHERE client = ?`,
   activeAfter: `SELECT ${COLUMNS} FROM push_subscription WHERE id > ? AND state = 'active' ORDER BY id LIMIT ?`,
   // In any order, or some that do not open would keep the others from it for ever.
-  sealedOtherwise: `SELECT ${COLUMNS} FROM push_subscription WHERE seal_key < ?1 OR seal_key > ?1
-    ORDER BY random() LIMIT ?2`,
+  sealedOtherwise: `SELECT ${COLUMNS} FROM push_subscription WHERE rowid IN (
+      SELECT rowid FROM push_subscription WHERE seal_key < ?1 OR seal_key > ?1 ORDER BY random() LIMIT ?2)`,
   reseal: `UPDATE push_subscription SET credentials = ?3, seal_key = ?4 WHERE id = ?1 AND credentials = ?2`,
 } as const;
 
