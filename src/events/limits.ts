@@ -190,7 +190,10 @@ export const DELIVERY = {
   /** Bounds of one alarm, which may take 15 minutes and make 1,000 calls; the next one follows at once. */
   callsARun: 800,
   runMs: 300_000,
+  maxRunMs: 900_000,
   /** When a run that was cut off is repeated. */
   safetyMs: 60_000,
+  /** An alarm that is so much overdue was given up by the runtime, and is set again. */
+  alarmLostMs: 60_000,
   testEveryMs: 1_000,
 } as const;

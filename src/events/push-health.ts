@@ -37,14 +37,27 @@ export function unanswered(health: Health, nowMs: number): Health {
 
 export const askedToWait = (health: Health, atMs: number, nowMs: number): Health => ({
   ...health,
-  retryAfterUntilMs: Math.max(health.retryAfterUntilMs, Math.min(atMs, nowMs + DELIVERY.maxRetryAfterPauseMs)),
+  retryAfterUntilMs: Math.max(
+    credible(health.retryAfterUntilMs, DELIVERY.maxRetryAfterPauseMs, nowMs),
+    Math.min(atMs, nowMs + DELIVERY.maxRetryAfterPauseMs),
+  ),
 });
 
-/** Somebody has reason to believe that it answers again: it is asked now, by one attempt alone. */
+/** Somebody has reason to believe that it answers again: it is asked now, after a silence by one attempt alone. */
 export const probed = (health: Health): Health =>
-  pausedUntilMs(health) === 0 ? health : { ...health, silentUntilMs: 0, retryAfterUntilMs: 0 };
+  health.silentUntilMs === 0 && health.retryAfterUntilMs === 0
+    ? health
+    : { ...health, silentUntilMs: 0, retryAfterUntilMs: 0 };
 
-export const pausedUntilMs = (health: Health): number => Math.max(health.silentUntilMs, health.retryAfterUntilMs);
+/** Until when nothing is sent; a time that is over, or 0, when it is not paused. */
+export const pausedUntilMs = ({ silentUntilMs, retryAfterUntilMs }: Health, nowMs: number): number =>
+  Math.max(
+    credible(silentUntilMs, DELIVERY.maxSilentPauseMs, nowMs),
+    credible(retryAfterUntilMs, DELIVERY.maxRetryAfterPauseMs, nowMs),
+  );
+
+/** A pause that would last longer than any does was set before the clock was set back: it counts as none. */
+const credible = (untilMs: number, maxMs: number, nowMs: number): number => (untilMs > nowMs + maxMs ? 0 : untilMs);
 
 /** How many attempts may be in flight when it is not paused: the fewer, the longer it was silent; one as the probe. */
 export const windowOf = (health: Health): number => Math.max(1, DELIVERY.window - health.silent);

@@ -29,8 +29,8 @@ export type Taken = { readonly more: boolean; readonly failed: boolean } | "gone
 export class PushIntake {
   readonly #ports: IntakePorts;
   readonly #texts = new EventTexts(DELIVERY.textChars);
-  /** Until when a shard whose log did not answer is left out, so that it does not hold up the others each time. */
-  readonly #leftOutUntilMs = new Map<number, number>();
+  /** When the log of a shard did not answer: it is left out for a while, so that it does not hold up the others. */
+  readonly #failedAtMs = new Map<number, number>();
   #closed = false;
 
   constructor(ports: IntakePorts) {
@@ -48,13 +48,12 @@ export class PushIntake {
     const { topic, cursor } = state;
     const share = Math.ceil(DELIVERY.textChars / topic.shards);
     const shards = shardsOf(topic);
-    const asked = shards.filter((shard) => clock.nowMs() >= (this.#leftOutUntilMs.get(shard) ?? 0));
+    const asked = shards.filter((shard) => !this.#isLeftOut(shard, clock.nowMs()));
     const told = await askLogs(logs, topic, asked, async (shardLog, shard): Promise<ReadOutcome> =>
       shardLog.read(cursor[shard]!, 1, share, share),
     );
     const answers = shards.map((shard) => told[asked.indexOf(shard)]);
-    for (const shard of asked)
-      if (answers[shard] === undefined) this.#leftOutUntilMs.set(shard, clock.nowMs() + DELIVERY.failedAgainMs);
+    for (const shard of asked) if (answers[shard] === undefined) this.#failedAtMs.set(shard, clock.nowMs());
     if (this.#closed) return { more: false, failed: false };
     const found: Found[] = [];
     let failed = false;
@@ -113,6 +112,11 @@ export class PushIntake {
     for (const { text } of events.toReversed()) this.#texts.put(idOf(text), text);
     const found = events.find(({ text }) => idOf(text) === eventId);
     return found === undefined ? "lost" : { text: found.text };
+  }
+
+  #isLeftOut(shard: number, nowMs: number): boolean {
+    const failedAtMs = this.#failedAtMs.get(shard) ?? -Infinity;
+    return nowMs >= failedAtMs && nowMs < failedAtMs + DELIVERY.failedAgainMs;
   }
 
   /** It is kept in its row from now on, or was delivered. */

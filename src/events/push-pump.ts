@@ -4,7 +4,7 @@ import { DELIVERY } from "./limits.ts";
 import { judge, wasReached, type Answer } from "./push-answer.ts";
 import { attempt, type Message } from "./push-attempt.ts";
 import type { Deliveries } from "./push-deliveries.ts";
-import { answered, askedToWait, pausedUntilMs, unanswered, wellOf, windowOf } from "./push-health.ts";
+import { answered, askedToWait, pausedUntilMs, probed, unanswered, wellOf, windowOf } from "./push-health.ts";
 import type { PushIntake } from "./push-intake.ts";
 import { afterAttempt } from "./push-schedule.ts";
 import type { PushStanding } from "./push-standing.ts";
@@ -104,10 +104,10 @@ export class PushPump {
 
   /** When there is something to do again; Infinity when nothing is left. Of a pump that rests. */
   nextMs(): number {
-    const { deliveries, state } = this.#on;
+    const { deliveries, state, clock } = this.#on;
     const dueMs = deliveries.next(1)[0]?.dueAtMs ?? Infinity;
     const readMs = this.#unread && deliveries.room() > 0 ? this.#readAtMs : Infinity;
-    return Math.max(Math.min(dueMs, readMs), pausedUntilMs(state.health), this.#waitUntilMs);
+    return Math.max(Math.min(dueMs, readMs), pausedUntilMs(state.health, clock.nowMs()), this.#waitUntilMs);
   }
 
   /** Does something that takes one of the six places; the pump leaves it the next one that is free. */
@@ -139,14 +139,21 @@ export class PushPump {
   /** Until when nothing is sent because of how the endpoint is; undefined when it may be asked now. */
   pausedUntilMs(): number | undefined {
     const { state, clock } = this.#on;
-    const untilMs = pausedUntilMs(state.health);
-    return untilMs > clock.nowMs() ? untilMs : undefined;
+    const nowMs = clock.nowMs();
+    const untilMs = pausedUntilMs(state.health, nowMs);
+    return untilMs > nowMs ? untilMs : undefined;
+  }
+
+  /** Somebody has reason to believe that the endpoint answers again. */
+  unpause(): void {
+    const { state } = this.#on;
+    if (!this.#stopped) state.health = probed(state.health);
   }
 
   /** How many attempts may begin now. */
   #places(): number {
-    const { state, clock } = this.#on;
-    if (clock.nowMs() < pausedUntilMs(state.health)) return 0;
+    const { state } = this.#on;
+    if (this.pausedUntilMs() !== undefined) return 0;
     const free = Math.min(windowOf(state.health), DELIVERY.window - this.#aside) - this.#inFlight.size;
     return Math.max(0, free);
   }
@@ -213,7 +220,7 @@ export class PushPump {
   }
 
   async #deliver(eventId: string): Promise<void> {
-    const { ports, clock, state, deliveries, intake, standing } = this.#on;
+    const { ports, clock, deliveries, intake, standing } = this.#on;
     const kept = deliveries.find(eventId)?.text;
     const text = kept === undefined ? await intake.textOf(eventId) : { text: kept };
     if (this.#stopped) return;
@@ -231,7 +238,7 @@ export class PushPump {
     }
     const now = await standing.now();
     // From here to the call itself nobody else runs: what was decided is what is done.
-    if (this.#stopped || now.kind !== "go" || clock.nowMs() < pausedUntilMs(state.health)) return;
+    if (this.#stopped || now.kind !== "go" || this.pausedUntilMs() !== undefined) return;
     const row = deliveries.find(eventId);
     if (row?.state !== "pending") return;
     const message = { eventId, text: text.text, number: row.attemptCount + 1 };
@@ -267,10 +274,10 @@ export class PushPump {
 
   /** An attempt ends, there is news, or it is time for something that waits. */
   async #somethingHappens(): Promise<void> {
-    const { clock, deliveries, state } = this.#on;
+    const { clock, deliveries } = this.#on;
     const nowMs = clock.nowMs();
     const next = deliveries.next(this.#inFlight.size + 1).find(({ eventId }) => !this.#inFlight.has(eventId));
-    const times = [next?.dueAtMs ?? Infinity, this.#readAtMs, pausedUntilMs(state.health)];
+    const times = [next?.dueAtMs ?? Infinity, this.#readAtMs, this.pausedUntilMs() ?? 0];
     const soonestMs = Math.min(...times.filter((atMs) => atMs > nowMs));
     const timer = setTimeout(() => this.ring(), Math.min(soonestMs - nowMs, DELIVERY.attemptMs));
     await this.#bell.promise;

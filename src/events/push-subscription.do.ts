@@ -6,7 +6,6 @@ import { DELIVERY } from "./limits.ts";
 import { wasReached } from "./push-answer.ts";
 import { attempt } from "./push-attempt.ts";
 import { Deliveries } from "./push-deliveries.ts";
-import { probed } from "./push-health.ts";
 import { PushIntake } from "./push-intake.ts";
 import { PushPump } from "./push-pump.ts";
 import { PushStanding } from "./push-standing.ts";
@@ -51,7 +50,8 @@ import type { LogStats } from "./topic-log.ts";
 export class PushSubscriptionObject extends DurableObject<PushEnv> {
   readonly ports: PushPorts;
   #life: Life | undefined;
-  #running = false;
+  /** When the run that is under way began; one that takes longer than an alarm may was cut off. */
+  #runningSinceMs: number | undefined;
   /** When the alarm that this instance set is due; Infinity when it set none. */
   #alarmAtMs = Infinity;
   #destroyed = false;
@@ -108,9 +108,12 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
 
   /** The record changed, or went. */
   changed(): void {
-    this.#life?.standing.forget();
-    this.#life?.pump.news();
-    if (this.#life !== undefined) this.#runAt(0);
+    const life = this.#life;
+    if (life === undefined) return;
+    life.standing.forget();
+    life.pump.unpause();
+    life.pump.news();
+    this.#runAt(0);
   }
 
   /** Sends what is due. The runtime calls it once at a time, and again if it is cut off. */
@@ -119,9 +122,10 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
     const life = this.#life;
     if (life === undefined) return;
     life.pump.news();
-    this.#wakeAt(systemClock.nowMs() + DELIVERY.safetyMs);
-    if (this.#running) return;
-    this.#running = true;
+    const startMs = systemClock.nowMs();
+    this.#wakeAt(startMs + DELIVERY.safetyMs);
+    if (this.#isRunning(startMs)) return;
+    this.#runningSinceMs = startMs;
     let nextMs: (() => number) | undefined;
     try {
       const outcome = await life.pump.run();
@@ -131,7 +135,9 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
       this.ports.log.error("push run failed", { push: life.state.id, error: describeError(thrown) });
       nextMs = () => systemClock.nowMs() + DELIVERY.failedAgainMs;
     }
-    this.#running = false;
+    // Another one that began since sees to what is next.
+    if (this.#runningSinceMs !== startMs) return;
+    this.#runningSinceMs = undefined;
     if (this.#life === life) this.#rest(life, nextMs);
   }
 
@@ -177,7 +183,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
       text = found.text;
     }
     life.deliveries.again(row, text, systemClock.nowMs());
-    life.state.health = probed(life.state.health);
+    life.pump.unpause();
     life.pump.ring();
     this.#runAt(0);
     return "again";
@@ -191,7 +197,9 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
     const life = this.#life;
     if (life === undefined) return { kind: "gone" };
     const nowMs = systemClock.nowMs();
-    const retryAfterMs = Math.max(this.#testedAtMs + DELIVERY.testEveryMs - nowMs, 0);
+    // Longer than it ever is after the clock was set back.
+    const leftMs = this.#testedAtMs + DELIVERY.testEveryMs - nowMs;
+    const retryAfterMs = leftMs > DELIVERY.testEveryMs ? 0 : Math.max(leftMs, 0);
     if (this.#testing || retryAfterMs > 0) return { kind: "busy", retryAfterMs: retryAfterMs || DELIVERY.testEveryMs };
     this.#testing = true;
     this.#testedAtMs = nowMs;
@@ -205,7 +213,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
         const message = testEvent(life.state.topic, tenant, this.ports.random, systemClock.nowMs());
         const { answer, attempt: made } = await attempt({ ...this.ports, clock: systemClock }, target, message);
         if (wasReached(answer)) life.pump.learn(answer, target.version);
-        if (made.error === undefined) life.state.health = probed(life.state.health);
+        if (made.error === undefined) life.pump.unpause();
         return { kind: "tried", attempt: made };
       });
     } finally {
@@ -255,8 +263,14 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
 
   /** At this time or at once, whatever is later; a run that is under way looks again by itself. */
   #runAt(timeMs: number): void {
-    const atMs = Math.max(timeMs, systemClock.nowMs());
-    if (!this.#running && atMs < this.#alarmAtMs) this.#wakeAt(atMs);
+    const nowMs = systemClock.nowMs();
+    const atMs = Math.max(timeMs, nowMs);
+    const isLost = nowMs > this.#alarmAtMs + DELIVERY.alarmLostMs;
+    if (!this.#isRunning(nowMs) && (atMs < this.#alarmAtMs || isLost)) this.#wakeAt(atMs);
+  }
+
+  #isRunning(nowMs: number): boolean {
+    return this.#runningSinceMs !== undefined && nowMs < this.#runningSinceMs + DELIVERY.maxRunMs;
   }
 
   #wakeAt(timeMs: number): void {
