@@ -75,9 +75,10 @@ export class Deliveries {
     this.#sql.exec(DELIVERY_SQL.postpone, eventId, dueAtMs);
   }
 
-  /** Starts the schedule anew. */
+  /** Starts the schedule anew, before all others that are due: somebody waits for it. */
   again({ eventId, state }: StoredDelivery, text: string | undefined, nowMs: number): void {
-    this.#sql.exec(DELIVERY_SQL.again, eventId, nowMs, text ?? null);
+    const firstMs = this.next(1)[0]?.dueAtMs ?? nowMs;
+    this.#sql.exec(DELIVERY_SQL.again, eventId, Math.min(nowMs, firstMs - 1), text ?? null);
     this.#moved(state, "pending");
   }
 

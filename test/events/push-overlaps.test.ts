@@ -124,6 +124,20 @@ describe("redelivering one that was delivered, while its log is slow", () => {
   });
 });
 
+describe("redelivering one while many are due and the endpoint is silent", () => {
+  it("it is the probe", async () => {
+    restore = limits({ attemptMs: 15 });
+    const push = await makePush();
+    await push.answer({ hangs: "at once" });
+    const ids = await push.put(Array.from({ length: 20 }, (_, at) => `${at}`));
+    await push.drive(60_000);
+    await push.received();
+    expect(await push.stub.redeliver(ids[13]!)).toBe("again");
+    await push.run();
+    expect(idsOf(await push.received())).toEqual([ids[13]]);
+  });
+});
+
 describe("a row that cannot be written while events are taken", () => {
   it("takes none of them, and all of them the next time", async () => {
     const errors = vi.spyOn(console, "error").mockReturnValue();
