@@ -2,14 +2,14 @@ import type { PushSubscriptionObject } from "./events/push-subscription.do.ts";
 import type { TopicConsumer } from "./events/topic-consumer.do.ts";
 import type { TopicLog } from "./events/topic-log.do.ts";
 import type { LoginAttempts } from "./oauth/login-attempts.do.ts";
-import type { VariantJob } from "./media/variant-job.ts";
+import type { MediaJob } from "./media/job.ts";
 
 /** The bindings of wrangler.toml and the secrets. */
 export interface Env {
   readonly DB: D1Database;
   readonly MEDIA: R2Bucket;
   readonly IMAGES: ImagesBinding;
-  readonly MEDIA_JOBS: Queue<VariantJob>;
+  readonly MEDIA_JOBS: Queue<MediaJob>;
   readonly TOPIC_LOG: DurableObjectNamespace<TopicLog>;
   readonly TOPIC_CONSUMER: DurableObjectNamespace<TopicConsumer>;
   readonly PUSH_SUBSCRIPTION: DurableObjectNamespace<PushSubscriptionObject>;

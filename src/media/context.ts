@@ -1,19 +1,21 @@
 import type { ClientAccess, Principal } from "../http/auth.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
 import type { Random } from "../platform/random.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import type { BlobStore } from "./blob-store.ts";
 import type { MediaFailure } from "./failure.ts";
 import type { ImageTransformer } from "./image-transformer.ts";
+import type { JobQueue } from "./job-queue.ts";
 import type { Links, Visibility } from "./links.ts";
 import type { DueStore } from "./store/due.ts";
 import type { FileCaller, FileStore } from "./store/files.ts";
 import type { VariantStore } from "./store/variants.ts";
-import type { VariantQueue } from "./variant-queue.ts";
 
 /** What the operations of this room work with. */
 export interface MediaContext {
   readonly log: Log;
+  readonly clock: Clock;
   readonly random: Random;
   readonly access: ClientAccess;
   readonly files: FileStore;
@@ -21,7 +23,7 @@ export interface MediaContext {
   readonly due: DueStore;
   readonly blobs: BlobStore;
   readonly links: Links;
-  readonly queue: VariantQueue;
+  readonly queue: JobQueue;
   readonly transformer: ImageTransformer;
   readonly maxUploadBytes: number;
 }

@@ -1,14 +1,14 @@
 import { sha256Hex } from "../platform/hash.ts";
 import { err, ok, type Result } from "../platform/result.ts";
-import { masterKey, variantKey } from "./blob-store.ts";
+import { variantKey } from "./blob-store.ts";
 import type { MediaContext } from "./context.ts";
 import { liesOnSide } from "./exif-orientation.ts";
 import { readImageHeader, type ImageFormat, type ImageHeader } from "./image-header.ts";
 import { LIMITS } from "./limits.ts";
 import { PartReader } from "./part-reader.ts";
-import { dimensionsOf, variantDimensions, type Dimensions, type VariantName } from "./sizes.ts";
+import { dimensionsOf, variantDimensions, type Dimensions } from "./sizes.ts";
 import type { JobRow, MadeVariant } from "./store/variants.ts";
-import type { VariantJob } from "./variant-job.ts";
+import type { VariantJob } from "./job.ts";
 import { watchStream } from "./watched-stream.ts";
 
 /** What ends a making: `lasting` faults mark the variant failed, `passing` ones are tried again. */
@@ -48,7 +48,7 @@ async function discard(media: MediaContext, { fileId, nonce }: VariantJob): Prom
 }
 
 async function make(media: MediaContext, job: VariantJob, row: JobRow): Promise<Result<MadeVariant, Fault>> {
-  const header = await readMasterHeader(media, job.fileId, row.masterSizeBytes);
+  const header = await readMasterHeader(media, row);
   if (!header.ok) return header;
   const { format, width, height, orientation } = header.value;
   if (width * height > LIMITS.masterMaxPixels)
@@ -58,7 +58,7 @@ async function make(media: MediaContext, job: VariantJob, row: JobRow): Promise<
   if (!media.transformer.formats.includes(format)) return lasting(`Variants of ${format} images cannot be made yet.`);
   const upright = liesOnSide(orientation) ? { width: height, height: width } : { width, height };
   const target = variantDimensions(row.type, dimensionsOf(row.size), upright);
-  const stream = await transform(media, job.fileId, header.value, row, target);
+  const stream = await transform(media, header.value, row, target);
   if (!stream.ok) return stream;
   const stored = await storeResult(media, job, format, stream.value);
   if (!stored.ok) return stored;
@@ -68,13 +68,12 @@ async function make(media: MediaContext, job: VariantJob, row: JobRow): Promise<
 /** Reads the beginning of the master, and more of it only when its header lies behind a lot of other data. */
 async function readMasterHeader(
   media: MediaContext,
-  fileId: string,
-  sizeBytes: number,
+  { masterKey, masterSizeBytes: sizeBytes }: JobRow,
 ): Promise<Result<ImageHeader, Fault>> {
   if (sizeBytes === 0) return lasting(BROKEN);
   for (const maxBytes of LIMITS.headerReadBytes) {
     const length = Math.min(maxBytes, sizeBytes);
-    const object = await media.blobs.get(masterKey(fileId), { offset: 0, length });
+    const object = await media.blobs.get(masterKey, { offset: 0, length });
     if (object === null) return lasting("The bytes of the file are missing.");
     const outcome = readImageHeader(new Uint8Array(await object.arrayBuffer()));
     switch (outcome.kind) {
@@ -93,12 +92,11 @@ async function readMasterHeader(
 
 async function transform(
   media: MediaContext,
-  fileId: string,
   header: ImageHeader,
-  { type }: VariantName,
+  { type, masterKey }: JobRow,
   target: Dimensions,
 ): Promise<Result<ReadableStream<Uint8Array>, Fault>> {
-  const object = await media.blobs.get(masterKey(fileId));
+  const object = await media.blobs.get(masterKey);
   if (object === null) return lasting("The bytes of the file are missing.");
   const master = watchStream(object.body);
   const result = await media.transformer.transform({ master: master.stream, header, type, target });

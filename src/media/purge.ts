@@ -1,7 +1,7 @@
 import { masterKey, variantKey } from "./blob-store.ts";
 import type { MediaContext } from "./context.ts";
 import { LIMITS } from "./limits.ts";
-import type { VariantJob } from "./variant-job.ts";
+import type { VariantJob } from "./job.ts";
 
 /**
  * Deletes the bytes of files that the rows call removed; may run twice or break off at any place, the sweep runs it

@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "../platform/result.ts";
-import { masterKey, variantKey } from "./blob-store.ts";
+import { variantKey } from "./blob-store.ts";
 import type { MediaFailure } from "./failure.ts";
 import type { VariantName } from "./sizes.ts";
 import type { CommittedFile } from "./store/files.ts";
@@ -27,7 +27,7 @@ export function representationOf(
 ): Result<Representation, MediaFailure> {
   const common = { lastModifiedMs: file.committedAt, fileName: file.fileName };
   const { etag, sizeBytes, contentType, variant } = file;
-  const master = { ...common, key: masterKey(file.id), etag: quoted(etag), sizeBytes, contentType, variant: undefined };
+  const master = { ...common, key: file.blobKey, etag: quoted(etag), sizeBytes, contentType, variant: undefined };
   if (wanted === undefined) return ok(master);
   if (variant?.state === "ready")
     return ok({

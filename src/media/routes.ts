@@ -40,6 +40,9 @@ import { createFile } from "./create-file.ts";
 import { deleteFile } from "./delete-file.ts";
 import { fetchPrivateFile, fetchPublicFile } from "./fetch-file.ts";
 import { createImagesBinding } from "./images-binding.ts";
+import { consumeJobs } from "./job-consumer.ts";
+import { createJobQueue } from "./job-queue.ts";
+import type { MediaJob } from "./job.ts";
 import { createLinks } from "./links.ts";
 import { readMetadata, replaceMetadata } from "./metadata.ts";
 import { createDueStore } from "./store/due.ts";
@@ -47,9 +50,6 @@ import { createFileStore } from "./store/files.ts";
 import { createVariantStore } from "./store/variants.ts";
 import { sweepMedia } from "./sweep.ts";
 import { uploadFile } from "./upload.ts";
-import { consumeVariantJobs } from "./variant-consumer.ts";
-import type { VariantJob } from "./variant-job.ts";
-import { createVariantQueue } from "./variant-queue.ts";
 import { createVariants, deleteVariants, listVariants } from "./variants.ts";
 
 export interface MediaDeps {
@@ -61,7 +61,7 @@ export interface MediaDeps {
   readonly db: D1Database;
   readonly bucket: R2Bucket;
   readonly images: ImagesBinding;
-  readonly jobs: Queue<VariantJob>;
+  readonly jobs: Queue<MediaJob>;
   readonly access: ClientAccess;
   /** Origin of content addresses; empty: the origin of the service. */
   readonly contentUrl: string;
@@ -70,7 +70,7 @@ export interface MediaDeps {
 
 export interface Media {
   readonly routes: readonly Route[];
-  /** Takes the batches of the variant queue and of its dead-letter queue. */
+  /** Takes the batches of the media queue and of its dead-letter queue. */
   consume(batch: MessageBatch): Promise<void>;
   /** Removes what was never committed and what was deleted, and sends lost jobs again. */
   sweep(nowMs: number): Promise<void>;
@@ -79,6 +79,7 @@ export interface Media {
 export function createMedia(deps: MediaDeps): Media {
   const media: MediaContext = {
     log: deps.log,
+    clock: deps.clock,
     random: deps.random,
     access: deps.access,
     files: createFileStore(deps.db),
@@ -86,10 +87,12 @@ export function createMedia(deps: MediaDeps): Media {
     due: createDueStore(deps.db),
     blobs: createBlobStore(deps.bucket, deps.random),
     links: createLinks(deps.sealer, deps.contentUrl),
-    queue: createVariantQueue(deps.jobs),
+    queue: createJobQueue(deps.jobs),
     transformer: createImagesBinding(deps.images),
     maxUploadBytes: deps.maxUploadBytes,
   };
+  // Long work comes with the operations that start it.
+  const steps = { erase: async () => undefined, compare: async () => undefined };
   return {
     routes: [
       ...(["private", "public"] as const).flatMap((visibility) => [
@@ -107,7 +110,7 @@ export function createMedia(deps: MediaDeps): Media {
       uploadFile(media),
       ...contentRoutes(media),
     ],
-    consume: (batch) => consumeVariantJobs(media, batch),
+    consume: (batch) => consumeJobs(media, steps, batch),
     sweep: (nowMs) => sweepMedia(media, nowMs),
   };
 }

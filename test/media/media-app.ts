@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import type { Principal } from "../../src/http/auth.ts";
 import { mountServices } from "../../src/http/mount.ts";
 import { createMedia, type Media, type MediaDeps } from "../../src/media/routes.ts";
-import type { VariantJob } from "../../src/media/variant-job.ts";
+import type { MediaJob, VariantJob } from "../../src/media/job.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../src/platform/encoding.ts";
 import type { Log } from "../../src/platform/log.ts";
 import { createNames } from "../../src/platform/names.ts";
@@ -130,12 +130,12 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
 /** Faults are injected on purpose. */
 const SILENT: Log = { info: () => {}, warn: () => {}, error: () => {} };
 
-const keepingQueue = (jobs: VariantJob[]): Queue<VariantJob> =>
+const keepingQueue = (jobs: MediaJob[]): Queue<MediaJob> =>
   ({
-    async sendBatch(messages: readonly { body: VariantJob }[]) {
-      jobs.push(...messages.map(({ body }) => body));
+    async sendBatch(messages: readonly { body: MediaJob }[]) {
+      jobs.push(...messages.flatMap(({ body }) => ("nonce" in body ? [body] : [])));
     },
-  }) as unknown as Queue<VariantJob>;
+  }) as unknown as Queue<MediaJob>;
 
 const tokenOf = (caller: Principal): string => toBase64Url(utf8(JSON.stringify(caller)));
 const principalOf = (token: string): Principal =>

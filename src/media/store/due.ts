@@ -1,4 +1,4 @@
-import type { VariantJob } from "../variant-job.ts";
+import type { VariantJob } from "../job.ts";
 
 /** What the sweep finds and forgets, in sets. Rows tell by `due_at` that they wait for it. */
 export interface DueStore {
@@ -21,7 +21,7 @@ export interface DueVariant extends VariantJob {
 }
 
 const SQL = {
-  expirePending: `UPDATE file SET state = 'removed' WHERE
+  expirePending: `UPDATE file SET state = 'removed', removed_at = ?1 WHERE
     id IN (SELECT id FROM file WHERE due_at <= ?1 AND state = 'pending' ORDER BY due_at LIMIT ?2)`,
   removedFiles: `SELECT id FROM file WHERE due_at <= ?1 AND state = 'removed' ORDER BY due_at LIMIT ?2`,
   dueVariants: `SELECT file_id AS fileId, nonce, state FROM variant WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2`,

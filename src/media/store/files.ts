@@ -1,3 +1,4 @@
+import { masterKey } from "../blob-store.ts";
 import type { Visibility } from "../links.ts";
 import type { VariantName, VariantType } from "../sizes.ts";
 import type { VariantRow } from "./variants.ts";
@@ -56,6 +57,9 @@ export interface CommittedFile {
   /** As R2 gives it, without quotes. */
   readonly etag: string;
   readonly fileName: string | undefined;
+  /** Where the master lies in R2. */
+  readonly blobKey: string;
+  readonly ownerId: number;
   readonly variant: VariantRow | undefined;
 }
 
@@ -70,42 +74,49 @@ export interface Commit {
   readonly variantsDueAt: number;
 }
 
-/** ?1 is the file, ?2 to ?4 the caller. A pending file has no tenant yet: it is the client's, whatever the token names. */
+/**
+ * ?1 is the file, ?2 to ?4 the caller. A pending file has no tenant yet: it is the client's, whatever the token names. A
+ * retired owner's files are nobody's.
+ */
 const OWNED = `id = ?1 AND EXISTS (
   SELECT 1 FROM owner WHERE owner.id = file.owner_id AND owner.client = ?2 AND owner.visibility = ?3
-  AND owner.tenant IN ('', ?4))`;
+  AND owner.tenant IN ('', ?4) AND owner.erasure_id IS NULL)`;
 
 const ownedBy = (fileId: string, caller: FileCaller) => [fileId, caller.client, caller.visibility, caller.tenant];
 
+/** Changes of `state` answer by RETURNING: what D1 counts as changes includes those of the triggers. */
 const SQL = {
   ensureOwner: `INSERT INTO owner (client, tenant, visibility) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`,
   create: `INSERT INTO file (id, owner_id, state, content_type, created_at, due_at)
     SELECT ?1, owner.id, 'pending', ?2, ?3, ?4 FROM owner
-    WHERE owner.client = ?5 AND owner.tenant = '' AND owner.visibility = ?6`,
+    WHERE owner.client = ?5 AND owner.tenant = '' AND owner.visibility = ?6 AND owner.erasure_id IS NULL`,
   declareVariants: `INSERT INTO variant (file_id, nonce, type, size, state, created_at)
     SELECT ?1, value ->> 'nonce', value ->> 'type', value ->> 'size', 'declared', ?2 FROM json_each(?3)`,
   tenantOf: `SELECT owner.tenant FROM file JOIN owner ON owner.id = file.owner_id
-    WHERE file.id = ?1 AND owner.client = ?2 AND owner.visibility = ?3 AND file.state <> 'removed'`,
+    WHERE file.id = ?1 AND owner.client = ?2 AND owner.visibility = ?3 AND owner.erasure_id IS NULL
+      AND file.state <> 'removed'`,
   findOwned: `SELECT state, commit_digest FROM file WHERE ${OWNED} AND state <> 'removed'`,
   findCommitted: `SELECT file.content_type, file.committed_at, file.size_bytes, file.etag, file.file_name,
-    owner.client, owner.tenant, owner.visibility,
+    file.blob_key, file.owner_id, owner.client, owner.tenant, owner.visibility,
     variant.nonce, variant.type, variant.size, variant.state, variant.content_type AS variant_content_type,
     variant.width, variant.height, variant.size_bytes AS variant_size_bytes, variant.etag AS variant_etag,
     variant.reason
     FROM file JOIN owner ON owner.id = file.owner_id
     LEFT JOIN variant ON variant.file_id = file.id AND variant.type = ?2 AND variant.size = ?3
       AND variant.state <> 'removed'
-    WHERE file.id = ?1 AND file.state = 'committed'`,
+    WHERE file.id = ?1 AND file.state = 'committed' AND owner.erasure_id IS NULL`,
   commit: `UPDATE file SET
-    owner_id = (SELECT id FROM owner AS new WHERE new.client = ?2 AND new.tenant = ?5 AND new.visibility = ?3),
+    owner_id = (SELECT id FROM owner AS new WHERE new.client = ?2 AND new.tenant = ?5 AND new.visibility = ?3
+      AND new.erasure_id IS NULL),
     state = 'committed', due_at = NULL, committed_at = ?6, size_bytes = ?7, etag = ?8, file_name = ?9,
     commit_digest = ?10, metadata = ?11
-    WHERE ${OWNED} AND state = 'pending'`,
+    WHERE ${OWNED} AND state = 'pending' RETURNING id`,
   startVariants: `UPDATE variant SET state = 'pending', due_at = ?2 WHERE file_id = ?1 AND state = 'declared'
     AND EXISTS (SELECT 1 FROM file WHERE file.id = ?1 AND file.state = 'committed') RETURNING nonce`,
   replaceMetadata: `UPDATE file SET metadata = ?5 WHERE ${OWNED} AND state = 'committed'`,
   readMetadata: `SELECT metadata FROM file WHERE ${OWNED} AND state = 'committed'`,
-  remove: `UPDATE file SET state = 'removed', due_at = ?5 WHERE ${OWNED} AND state <> 'removed'`,
+  remove: `UPDATE file SET state = 'removed', removed_at = ?5, due_at = ?5 WHERE ${OWNED} AND state <> 'removed'
+    RETURNING id`,
   isAlive: `SELECT 1 FROM file WHERE id = ?1 AND state <> 'removed'`,
 } as const;
 
@@ -143,12 +154,12 @@ export function createFileStore(db: D1Database): FileStore {
     async commit(fileId, caller, commit) {
       const { tenant, committedAt, sizeBytes, etag, fileName, digest, metadata } = commit;
       const values = [tenant, committedAt, sizeBytes, etag, fileName ?? null, digest, metadata];
-      const [, updated, started] = await db.batch<{ nonce: string }>([
+      const [, committed, started] = await db.batch<{ nonce: string }>([
         prepared(SQL.ensureOwner, caller.client, tenant, caller.visibility),
         prepared(SQL.commit, ...ownedBy(fileId, caller), ...values),
         prepared(SQL.startVariants, fileId, commit.variantsDueAt),
       ]);
-      return updated?.meta.changes === 1 ? started?.results.map((row) => row.nonce) : undefined;
+      return committed?.results.length === 1 ? started?.results.map((row) => row.nonce) : undefined;
     },
 
     async replaceMetadata(fileId, caller, metadata) {
@@ -161,7 +172,7 @@ export function createFileStore(db: D1Database): FileStore {
     },
 
     async remove(fileId, caller, nowMs) {
-      return (await prepared(SQL.remove, ...ownedBy(fileId, caller), nowMs).run()).meta.changes === 1;
+      return (await prepared(SQL.remove, ...ownedBy(fileId, caller), nowMs).first()) !== null;
     },
 
     async isAlive(fileId) {
@@ -176,6 +187,8 @@ interface CommittedRow {
   readonly size_bytes: number;
   readonly etag: string;
   readonly file_name: string | null;
+  readonly blob_key: string | null;
+  readonly owner_id: number;
   readonly client: string;
   readonly tenant: string;
   readonly visibility: Visibility;
@@ -217,6 +230,8 @@ function toCommittedFile(id: string, row: CommittedRow): CommittedFile {
     sizeBytes: row.size_bytes,
     etag: row.etag,
     fileName: row.file_name ?? undefined,
+    blobKey: row.blob_key ?? masterKey(id),
+    ownerId: row.owner_id,
     variant,
   };
 }

@@ -1,5 +1,6 @@
+import { masterKey } from "../blob-store.ts";
 import type { VariantName, VariantType } from "../sizes.ts";
-import type { VariantJob } from "../variant-job.ts";
+import type { VariantJob } from "../job.ts";
 import type { FileCaller } from "./files.ts";
 
 /** The rows of variants in D1. One row is one making, named by its nonce. */
@@ -68,6 +69,8 @@ export interface JobRow {
   readonly state: VariantRow["state"];
   /** False when the file was removed. */
   readonly fileCommitted: boolean;
+  /** Where its bytes lie in R2. */
+  readonly masterKey: string;
   readonly masterEtag: string;
   readonly masterSizeBytes: number;
 }
@@ -83,7 +86,7 @@ export interface MadeVariant {
 /** ?1 is the file, ?2 to ?4 the caller. */
 const OWNED_FILE = `SELECT file.content_type FROM file JOIN owner ON owner.id = file.owner_id
   WHERE file.id = ?1 AND file.state = 'committed' AND owner.client = ?2 AND owner.visibility = ?3
-  AND owner.tenant = ?4`;
+  AND owner.tenant = ?4 AND owner.erasure_id IS NULL`;
 
 const SQL = {
   ownedFile: OWNED_FILE,
@@ -103,11 +106,14 @@ const SQL = {
   forget: `DELETE FROM variant WHERE state = 'removed' AND (file_id, nonce) IN
     (SELECT value ->> 'fileId', value ->> 'nonce' FROM json_each(?1))`,
   pendingNonces: `SELECT nonce FROM variant WHERE file_id = ?1 AND state = 'pending'`,
-  findJob: `SELECT variant.type, variant.size, variant.state, file.state AS file_state, file.etag, file.size_bytes
-    FROM variant JOIN file ON file.id = variant.file_id WHERE variant.file_id = ?1 AND variant.nonce = ?2`,
+  findJob: `SELECT variant.type, variant.size, variant.state, file.etag, file.size_bytes, file.blob_key,
+    file.state = 'committed' AND owner.erasure_id IS NULL AS file_committed
+    FROM variant JOIN file ON file.id = variant.file_id JOIN owner ON owner.id = file.owner_id
+    WHERE variant.file_id = ?1 AND variant.nonce = ?2`,
   markReady: `UPDATE variant SET state = 'ready', due_at = NULL, content_type = ?3, width = ?4, height = ?5,
     size_bytes = ?6, etag = ?7 WHERE file_id = ?1 AND nonce = ?2 AND state = 'pending'
-    AND EXISTS (SELECT 1 FROM file WHERE file.id = ?1 AND file.state = 'committed')`,
+    AND EXISTS (SELECT 1 FROM file JOIN owner ON owner.id = file.owner_id
+      WHERE file.id = ?1 AND file.state = 'committed' AND owner.erasure_id IS NULL)`,
   markFailed: `UPDATE variant SET state = 'failed', due_at = NULL, reason = ?3
     WHERE file_id = ?1 AND nonce = ?2 AND state = 'pending'`,
 } as const;
@@ -164,9 +170,14 @@ export function createVariantStore(db: D1Database): VariantStore {
     async findJob(fileId, nonce) {
       const row = await prepared(SQL.findJob, fileId, nonce).first<JobColumns>();
       if (row === null) return undefined;
-      const { type, size, state, file_state, etag, size_bytes } = row;
-      const fileCommitted = file_state === "committed";
-      return { type, size, state, fileCommitted, masterEtag: etag ?? "", masterSizeBytes: size_bytes ?? 0 };
+      const { type, size, state, etag, size_bytes, blob_key } = row;
+      const fileCommitted = row.file_committed === 1;
+      const master = {
+        masterKey: blob_key ?? masterKey(fileId),
+        masterEtag: etag ?? "",
+        masterSizeBytes: size_bytes ?? 0,
+      };
+      return { type, size, state, fileCommitted, ...master };
     },
 
     async markReady(fileId, nonce, made) {
@@ -197,9 +208,10 @@ interface JobColumns {
   readonly type: VariantType;
   readonly size: string;
   readonly state: VariantRow["state"];
-  readonly file_state: string;
+  readonly file_committed: 0 | 1;
   readonly etag: string | null;
   readonly size_bytes: number | null;
+  readonly blob_key: string | null;
 }
 
 const toVariantRow = ({ content_type, size_bytes, ...row }: VariantColumns): VariantRow => ({

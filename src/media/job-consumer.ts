@@ -1,32 +1,43 @@
 import { describeError } from "../platform/log.ts";
 import { variantKey } from "./blob-store.ts";
 import type { MediaContext } from "./context.ts";
+import { parseJob, type LongWork, type MediaJob, type VariantJob } from "./job.ts";
 import { LIMITS } from "./limits.ts";
 import { makeVariant } from "./make-variant.ts";
 import { inParallel } from "./parallel.ts";
-import { parseVariantJob, type VariantJob } from "./variant-job.ts";
 
 /** Waits before the attempts after the first. */
 const RETRY_DELAYS_SEC = [5, 10, 20, 40];
 
+/** One step of long work; the answer is the fault of an attempt that is worth repeating. */
+export type Step = (id: string, nowMs: number) => Promise<string | undefined>;
+
 /** Queue and dead-letter queue. Each message is settled on its own, so one that fails does not repeat the others. */
-export async function consumeVariantJobs(media: MediaContext, batch: MessageBatch): Promise<void> {
-  const work = batch.queue.endsWith("-dead") ? giveUp : makeVariant;
+export async function consumeJobs(
+  media: MediaContext,
+  steps: Readonly<Record<LongWork, Step>>,
+  batch: MessageBatch,
+): Promise<void> {
+  const isDead = batch.queue.endsWith("-dead");
+  const run = (job: MediaJob): Promise<string | undefined> => {
+    if (!("work" in job)) return isDead ? giveUp(media, job) : makeVariant(media, job);
+    // Long work is never given up: its row stays due, and the sweep takes it up again.
+    return isDead ? Promise.resolve(undefined) : steps[job.work](job.id, media.clock.nowMs());
+  };
   await inParallel(batch.messages, LIMITS.parallelJobs, async (message) => {
-    const job = parseVariantJob(message.body);
+    const job = parseJob(message.body);
     if (job === undefined) {
-      media.log.error("a message is no variant job", { messageId: message.id });
+      media.log.error("a message is no media job", { messageId: message.id });
       return message.ack();
     }
-    const fields = { fileId: job.fileId, nonce: job.nonce, attempt: message.attempts };
     let fault: string | undefined;
     try {
-      fault = await work(media, job);
+      fault = await run(job);
     } catch (thrown) {
       fault = describeError(thrown);
     }
     if (fault === undefined) return message.ack();
-    media.log.warn("variant job will be tried again", { ...fields, fault });
+    media.log.warn("media job will be tried again", { ...job, attempt: message.attempts, fault });
     message.retry({ delaySeconds: RETRY_DELAYS_SEC[message.attempts - 1] ?? RETRY_DELAYS_SEC.at(-1)! });
   });
 }
