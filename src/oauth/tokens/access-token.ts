@@ -35,10 +35,11 @@ export async function issueAccessToken(token: NewToken, from: Issuer, trust: Tru
   const signer = await trust.signingKey(nowMs, ACCESS_TOKEN_ALG);
   const issuedAtSec = toSec(nowMs);
   const claims = {
+    // First, so that a token that is known is found by its beginning (verified-tokens.ts).
+    jti: token.tokenId,
     iss: from.issuer,
     aud: from.audience,
     sub: token.user === "" ? token.clientId : token.user,
-    jti: token.tokenId,
     iat: issuedAtSec,
     exp: issuedAtSec + ACCESS_TOKEN_LIFETIME_SEC,
     client_id: token.clientId,

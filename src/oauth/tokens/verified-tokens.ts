@@ -44,10 +44,16 @@ export class VerifiedTokens {
   }
 }
 
-/** What the token says its id is: nobody has verified it yet. */
+/** Base64url of `{"jti":"`, an id of 32 characters, and a quote. */
+const ID_CHARS = 56;
+
+/**
+ * What the token says its id is: nobody has verified it yet. Our tokens begin with it, and reading more than that would
+ * cost a tenth of a small request.
+ */
 function idOf(token: string): string | undefined {
   const start = token.indexOf(".") + 1;
-  const claims = fromBase64Url(token.slice(start, token.indexOf(".", start)));
-  const text = claims === undefined ? undefined : fromUtf8(claims);
-  return text === undefined ? undefined : /"jti":"([\w-]+)"/.exec(text)?.[1];
+  const beginning = fromBase64Url(token.slice(start, start + ID_CHARS));
+  const text = beginning === undefined ? undefined : fromUtf8(beginning);
+  return text === undefined ? undefined : /^\{"jti":"([\w-]+)"/.exec(text)?.[1];
 }
