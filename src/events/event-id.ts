@@ -6,7 +6,7 @@ import type { Random } from "../platform/random.ts";
  * so that an id leads to its event without an index. Clients treat them as opaque.
  */
 export const newEventIds = (count: number, shard: number, firstSeq: number, random: Random): string[] =>
-  unpackIds(`${toHex(random.bytes(count * RANDOM_BYTES))}-${(firstSeq * SHARD_FACTOR + shard).toString(36)}`);
+  idsOf(toHex(random.bytes(count * RANDOM_BYTES)), firstSeq * SHARD_FACTOR + shard);
 
 /** The ids of one call of `newEventIds` as one text, less than two thirds of them. */
 export function packIds(ids: readonly string[]): string {
@@ -15,11 +15,19 @@ export function packIds(ids: readonly string[]): string {
 }
 
 export function unpackIds(packed: string): string[] {
-  const [parts = "", first = ""] = packed.split("-");
-  return Array.from({ length: parts.length / RANDOM_CHARS }, (_, index) => {
-    const part = parts.slice(index * RANDOM_CHARS, (index + 1) * RANDOM_CHARS);
-    return `${part}-${(parseInt(first, 36) + index * SHARD_FACTOR).toString(36)}`;
-  });
+  const [random = "", first = ""] = packed.split("-");
+  return idsOf(random, parseInt(first, 36));
+}
+
+/** `random` holds the parts of all ids, `firstPlace` is the first one's shard and position as one number. */
+function idsOf(random: string, firstPlace: number): string[] {
+  const ids: string[] = [];
+  let place = firstPlace;
+  for (let at = 0; at < random.length; at += RANDOM_CHARS) {
+    ids.push(`${random.slice(at, at + RANDOM_CHARS)}-${place.toString(36)}`);
+    place += SHARD_FACTOR;
+  }
+  return ids;
 }
 
 /** Where the event of this id is stored; undefined for what is no event id. */
