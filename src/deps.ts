@@ -100,6 +100,20 @@ export function createDeps(env: Env): Deps {
     publisher: events,
     deprecatedEvents: config.deprecatedSubscriptionEvents,
   });
+  const media = createMedia({
+    names,
+    log,
+    clock,
+    random,
+    sealer,
+    db,
+    bucket: env.MEDIA,
+    images: env.IMAGES,
+    jobs: env.MEDIA_JOBS,
+    access: oauth.access,
+    contentUrl: config.contentUrl,
+    maxUploadBytes: config.maxUploadBytes,
+  });
   const adminRoutes = createAdminRoutes({
     names,
     builtIn,
@@ -116,20 +130,7 @@ export function createDeps(env: Env): Deps {
     outbox,
     topicsOf: events.topicsOf,
     removeSubscriptionsStatement: events.removeSubscriptionsStatement,
-  });
-  const media = createMedia({
-    names,
-    log,
-    clock,
-    random,
-    sealer,
-    db,
-    bucket: env.MEDIA,
-    images: env.IMAGES,
-    jobs: env.MEDIA_JOBS,
-    access: oauth.access,
-    contentUrl: config.contentUrl,
-    maxUploadBytes: config.maxUploadBytes,
+    usage: media.usage,
   });
 
   const http = { names, pathPrefix, publicUrl, clock, random, log, verifier: oauth.verifier };

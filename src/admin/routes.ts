@@ -14,6 +14,7 @@ import { roles } from "./resources/roles.ts";
 import { services } from "./resources/services.ts";
 import { signingKeyRoutes, type SigningKeys } from "./resources/signing-keys.ts";
 import { subscriptions } from "./resources/subscriptions.ts";
+import { tenantUsageRoute } from "./resources/tenant-usage.ts";
 import { tenants } from "./resources/tenants.ts";
 import { userUnlockRoute } from "./resources/user-unlock.ts";
 import { users } from "./resources/users.ts";
@@ -56,12 +57,15 @@ export interface AdminDeps extends ResourceDeps {
   topicsOf(owner: string, limit: number): D1PreparedStatement;
   /** Port to the events room: removes the push subscriptions of a client that is removed, as a part of the same transaction. */
   removeSubscriptionsStatement(clientId: string): D1PreparedStatement;
+  /** Port to the media room: what a tenant stores. */
+  usage(tenant: string): Promise<{ readonly files: number; readonly bytes: number }>;
 }
 
 export function createAdminRoutes(deps: AdminDeps): Route[] {
   return [
     ...resourceRoutes(organizations(deps), deps),
     ...resourceRoutes(tenants(deps), deps),
+    tenantUsageRoute(deps),
     ...resourceRoutes(users(deps), deps),
     userUnlockRoute(deps),
     ...resourceRoutes(members("tenant", deps), deps),

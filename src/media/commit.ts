@@ -10,7 +10,7 @@ import { fileCaller, reachesTenant, type MediaContext } from "./context.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
 import { LIMITS } from "./limits.ts";
 import { filePath, type Visibility } from "./links.ts";
-import type { Commit, FileCaller, FileStore } from "./store/files.ts";
+import type { Commit, CommitFault, FileCaller, FileStore } from "./store/files.ts";
 
 /** `POST P/{fileId}/commit`: pins what was uploaded and gives the file its tenant. */
 export const commitFile = (media: MediaContext, visibility: Visibility): Route =>
@@ -76,10 +76,11 @@ async function commit(
     variantsDueAt: nowMs + LIMITS.variantResendMs,
   };
   const started = await commitTwice(media.files, fileId, caller, write);
-  if (started !== undefined) return ok(started);
+  if (started.ok) return started;
   // Another commit, a deletion or the sweep came in between, or the first attempt of this one.
   const now = await repeated(media, caller, fileId, digest);
-  return now === "pending" ? err({ kind: "no_file" }) : now;
+  if (now !== "pending") return now;
+  return err(started.error === "over_quota" ? { kind: "quota_exceeded", tenant } : { kind: "no_file" });
 }
 
 /** A write whose answer was lost may be tried again: it changes nothing then, and the row tells who was first. */
@@ -88,7 +89,7 @@ async function commitTwice(
   fileId: string,
   caller: FileCaller,
   write: Commit,
-): Promise<readonly string[] | undefined> {
+): Promise<Result<readonly string[], CommitFault>> {
   try {
     return await files.commit(fileId, caller, write);
   } catch {

@@ -17,6 +17,7 @@ export type MediaFailure =
   | { readonly kind: "too_large"; readonly maxBytes: number }
   | { readonly kind: "interrupted" }
   | { readonly kind: "storage_unavailable"; readonly reason: string }
+  | { readonly kind: "quota_exceeded"; readonly tenant: string }
   | { readonly kind: "already_uploaded" }
   | { readonly kind: "file_not_uploaded" }
   | { readonly kind: "already_committed" }
@@ -66,6 +67,10 @@ export function toProblem(failure: MediaFailure): Problem {
         "The storage did not answer. Upload again with the same link; already_uploaded then means that it had worked.",
         { headers: { "retry-after": "5" }, reason: failure.reason },
       );
+    case "quota_exceeded": {
+      const message = `The tenant ${failure.tenant} has used up its quota. The file can be committed once there is room.`;
+      return problem("bad_payload_size", message, { details: [{ type: "quota_exceeded", field: "", message }] });
+    }
     case "already_uploaded":
       return conflict("already_uploaded", "The file was uploaded before; files do not change.");
     case "file_not_uploaded":

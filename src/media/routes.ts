@@ -47,6 +47,7 @@ import { createLinks } from "./links.ts";
 import { readMetadata, replaceMetadata } from "./metadata.ts";
 import { createDueStore } from "./store/due.ts";
 import { createFileStore } from "./store/files.ts";
+import { createUsageStore, type Usage } from "./store/usage.ts";
 import { createVariantStore } from "./store/variants.ts";
 import { sweepMedia } from "./sweep.ts";
 import { uploadFile } from "./upload.ts";
@@ -74,6 +75,8 @@ export interface Media {
   consume(batch: MessageBatch): Promise<void>;
   /** Removes what was never committed and what was deleted, and sends lost jobs again. */
   sweep(nowMs: number): Promise<void>;
+  /** What a tenant stores, private and public, of all its clients. */
+  usage(tenant: string): Promise<Usage>;
 }
 
 export function createMedia(deps: MediaDeps): Media {
@@ -112,5 +115,6 @@ export function createMedia(deps: MediaDeps): Media {
     ],
     consume: (batch) => consumeJobs(media, steps, batch),
     sweep: (nowMs) => sweepMedia(media, nowMs),
+    usage: createUsageStore(deps.db).usageOf,
   };
 }

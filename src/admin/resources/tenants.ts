@@ -1,19 +1,25 @@
 import * as z from "zod/mini";
 import { displayName, flag, identifier, tenantId } from "../fields.ts";
-import { builtInRefusal, NAMED_USERS, toFlag, type Resource } from "../resource.ts";
+import { builtInRefusal, NAMED_USERS, toFlag, type Resource, type Row } from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";
 
-const body = z.object({ organization: identifier, name: displayName, disabled: flag });
+const limit = z.optional(z.int().check(z.nonnegative()));
+/** What the tenant may store; what is left out is not limited. */
+const quota = z._default(z.object({ files: limit, bytes: limit }), {});
+const body = z.object({ organization: identifier, name: displayName, disabled: flag, quota });
 
 const FAULTS = `
   SELECT 'invalid_field' AS type, 'organization' AS field, 'There is no organization ' || ?1 || '.' AS message
   WHERE NOT EXISTS (SELECT 1 FROM organization WHERE id = ?1)`;
 const UPSERT = `
-  INSERT INTO tenant (id, organization, name, disabled, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
-  ON CONFLICT (id) DO UPDATE SET organization = excluded.organization, name = excluded.name, disabled = excluded.disabled`;
-const SELECT = `SELECT id, organization, name, disabled, created_at FROM tenant WHERE id = ?1`;
+  INSERT INTO tenant (id, organization, name, disabled, created_at, quota_files, quota_bytes)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+  ON CONFLICT (id) DO UPDATE SET organization = excluded.organization, name = excluded.name, disabled = excluded.disabled,
+    quota_files = excluded.quota_files, quota_bytes = excluded.quota_bytes`;
+const COLUMNS = `id, organization, name, disabled, created_at, quota_files, quota_bytes`;
+const SELECT = `SELECT ${COLUMNS} FROM tenant WHERE id = ?1`;
 const PAGE = `
-  SELECT id, organization, name, disabled, created_at, id AS page_key FROM tenant
+  SELECT ${COLUMNS}, id AS page_key FROM tenant
   WHERE id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
 const USERS = `
   SELECT * FROM (SELECT 'client' AS kind, id FROM client WHERE tenant = ?1 LIMIT ?2)
@@ -30,9 +36,19 @@ export const tenants = ({ db, builtIn, voidStatement }: AdminDeps): Resource<z.o
   body,
   faults: ({ body: { organization } }) => db.prepare(FAULTS).bind(organization),
   builtIn: ({ id }) => (id === builtIn.tenant ? builtInRefusal("tenant", id) : undefined),
-  async put({ params, body: { organization, name, disabled }, nowMs }) {
+  async put({
+    params,
+    body: {
+      organization,
+      name,
+      disabled,
+      quota: { files, bytes },
+    },
+    nowMs,
+  }) {
     const id = params["id"] ?? "";
-    const write = db.prepare(UPSERT).bind(id, organization, name, Number(disabled), nowMs);
+    const values = [organization, name, Number(disabled), nowMs, files ?? null, bytes ?? null];
+    const write = db.prepare(UPSERT).bind(id, ...values);
     return { writes: disabled ? [write, voidStatement("tenant", id, nowMs, "always")] : [write] };
   },
   select: ({ id }) => db.prepare(SELECT).bind(id),
@@ -43,6 +59,7 @@ export const tenants = ({ db, builtIn, voidStatement }: AdminDeps): Resource<z.o
     name: row["name"],
     disabled: toFlag(row["disabled"]),
     createdAt: row["created_at"],
+    quota: toQuota(row),
   }),
   remove: ({ id = "" }, nowMs) => ({
     users: db.prepare(USERS).bind(id, NAMED_USERS),
@@ -50,3 +67,12 @@ export const tenants = ({ db, builtIn, voidStatement }: AdminDeps): Resource<z.o
     andThen: voidStatement("tenant", id, nowMs, "if changed"),
   }),
 });
+
+/** A row with `quota_files` and `quota_bytes`, as it is shown. */
+export const toQuota = (row: Row): { readonly files?: number; readonly bytes?: number } =>
+  Object.fromEntries(
+    [
+      ["files", row["quota_files"]],
+      ["bytes", row["quota_bytes"]],
+    ].filter(([, limited]) => limited !== null),
+  );

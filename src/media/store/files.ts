@@ -1,6 +1,8 @@
+import { err, ok, type Result } from "../../platform/result.ts";
 import { masterKey } from "../blob-store.ts";
 import type { Visibility } from "../links.ts";
 import type { VariantName, VariantType } from "../sizes.ts";
+import { overQuota } from "./usage.ts";
 import type { VariantRow } from "./variants.ts";
 
 /** The rows of files in D1. Every change of a state is one conditional write; the answers say whether it happened. */
@@ -13,8 +15,11 @@ export interface FileStore {
   findOwned(fileId: string, caller: FileCaller): Promise<OwnedFile | undefined>;
   /** A committed file and, where asked for, one of its variants that lives. For any reader: the caller checks whose. */
   findCommitted(fileId: string, variant: VariantName | undefined): Promise<CommittedFile | undefined>;
-  /** Pending → committed, unless something else happened first; the nonces of the variants to make, else undefined. */
-  commit(fileId: string, caller: FileCaller, commit: Commit): Promise<readonly string[] | undefined>;
+  /**
+   * Pending → committed, unless something else happened first or the tenant may not store it; the nonces of the variants
+   * to make.
+   */
+  commit(fileId: string, caller: FileCaller, commit: Commit): Promise<Result<readonly string[], CommitFault>>;
   /** False where the caller has no committed file of this id. */
   replaceMetadata(fileId: string, caller: FileCaller, metadata: string): Promise<boolean>;
   /** The text of a committed file's metadata. */
@@ -63,6 +68,9 @@ export interface CommittedFile {
   readonly variant: VariantRow | undefined;
 }
 
+/** `over_quota`: whether the file is still pending is for the caller to find out. */
+export type CommitFault = "over_quota" | "not_pending";
+
 export interface Commit {
   readonly tenant: string;
   readonly committedAt: number;
@@ -110,7 +118,8 @@ const SQL = {
       AND new.erasure_id IS NULL),
     state = 'committed', due_at = NULL, committed_at = ?6, size_bytes = ?7, etag = ?8, file_name = ?9,
     commit_digest = ?10, metadata = ?11
-    WHERE ${OWNED} AND state = 'pending' RETURNING id`,
+    WHERE ${OWNED} AND state = 'pending' AND NOT ${overQuota("?5", "?7")} RETURNING id`,
+  isOverQuota: `SELECT 1 WHERE ${overQuota("?1", "?2")}`,
   startVariants: `UPDATE variant SET state = 'pending', due_at = ?2 WHERE file_id = ?1 AND state = 'declared'
     AND EXISTS (SELECT 1 FROM file WHERE file.id = ?1 AND file.state = 'committed') RETURNING nonce`,
   replaceMetadata: `UPDATE file SET metadata = ?5 WHERE ${OWNED} AND state = 'committed'`,
@@ -154,12 +163,14 @@ export function createFileStore(db: D1Database): FileStore {
     async commit(fileId, caller, commit) {
       const { tenant, committedAt, sizeBytes, etag, fileName, digest, metadata } = commit;
       const values = [tenant, committedAt, sizeBytes, etag, fileName ?? null, digest, metadata];
-      const [, committed, started] = await db.batch<{ nonce: string }>([
+      const [, over, committed, started] = await db.batch<{ nonce: string }>([
         prepared(SQL.ensureOwner, caller.client, tenant, caller.visibility),
+        prepared(SQL.isOverQuota, tenant, sizeBytes),
         prepared(SQL.commit, ...ownedBy(fileId, caller), ...values),
         prepared(SQL.startVariants, fileId, commit.variantsDueAt),
       ]);
-      return committed?.results.length === 1 ? started?.results.map((row) => row.nonce) : undefined;
+      if (committed?.results.length === 1) return ok((started?.results ?? []).map((row) => row.nonce));
+      return err(over?.results.length === 1 ? "over_quota" : "not_pending");
     },
 
     async replaceMetadata(fileId, caller, metadata) {
