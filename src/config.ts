@@ -17,10 +17,20 @@ export interface Config {
   /** What one log of a topic may store. */
   readonly eventLogMaxBytes: number;
   readonly maxUploadBytes: number;
+  /** The S3 API of the media bucket, where uploads go by presigned links; undefined: they go through the Worker. */
+  readonly s3: S3Access | undefined;
   /** Whether `subscriptionCreated` is published in its deprecated schemas too. */
   readonly deprecatedSubscriptionEvents: boolean;
   readonly operatorSecret: string;
   readonly sealKeys: readonly SealKey[];
+}
+
+export interface S3Access {
+  /** Without a slash at the end; the bucket is the first segment after it. */
+  readonly endpoint: string;
+  readonly bucket: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
 }
 
 export type RawConfig = Readonly<Record<string, unknown>>;
@@ -34,12 +44,19 @@ const DAY_MS = 86_400_000;
 const MAX_RETENTION_DAYS = 3650;
 /** Our choice: from where a log works as it should to where an eighth more still fits an object's 10 GB. */
 const LOG_BYTES = { min: 1_000_000, max: 8_800_000_000 } as const;
+/** Contract 4.2, defaults. R2 takes one PUT of at most 5 GiB less 5 MiB; a Worker's own limit is the account's. */
+const UPLOAD_BYTES = {
+  worker: { default: 104_857_600, max: Infinity },
+  r2: { default: 4_294_967_296, max: 5_363_466_240 },
+} as const;
+const S3_VARIABLES = ["R2_S3_ENDPOINT", "R2_BUCKET", "R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY"] as const;
 /** Contract 2.1: a given client secret has at least 32 characters. */
 const MIN_SECRET_CHARS = 32;
 
 export function readConfig(raw: RawConfig): Config {
   const sealKeys = parseSealKeys(text(raw, "SEAL_KEYS"));
   if (!sealKeys.ok) throw new ConfigError(`SEAL_KEYS: ${sealKeys.error}`);
+  const s3 = s3Access(raw);
   return {
     platform: matching(raw, "PLATFORM", PATTERNS.platform),
     pathPrefix: matching(raw, "PATH_PREFIX", /^(\/[A-Za-z0-9._~-]+)*$/),
@@ -49,7 +66,8 @@ export function readConfig(raw: RawConfig): Config {
     logLevel: logLevel(raw),
     eventRetentionMs: retentionMs(raw),
     eventLogMaxBytes: logMaxBytes(raw),
-    maxUploadBytes: Math.floor(positive(raw, "MAX_UPLOAD_BYTES")),
+    maxUploadBytes: uploadMaxBytes(raw, s3 === undefined ? "worker" : "r2"),
+    s3,
     deprecatedSubscriptionEvents: flag(raw, "DEPRECATED_SUBSCRIPTION_EVENTS"),
     operatorSecret: matching(raw, "OPERATOR_CLIENT_SECRET", new RegExp(`^[\\x21-\\x7e]{${MIN_SECRET_CHARS},512}$`)),
     sealKeys: sealKeys.value,
@@ -99,6 +117,38 @@ function logMaxBytes(raw: RawConfig): number {
   if (sizeBytes < LOG_BYTES.min || sizeBytes > LOG_BYTES.max)
     throw new ConfigError(`EVENT_LOG_MAX_BYTES must be a number of bytes from ${LOG_BYTES.min} to ${LOG_BYTES.max}`);
   return sizeBytes;
+}
+
+function uploadMaxBytes(raw: RawConfig, way: keyof typeof UPLOAD_BYTES): number {
+  if (text(raw, "MAX_UPLOAD_BYTES") === "") return UPLOAD_BYTES[way].default;
+  const sizeBytes = Math.floor(positive(raw, "MAX_UPLOAD_BYTES"));
+  const { max } = UPLOAD_BYTES[way];
+  if (sizeBytes > max) throw new ConfigError(`MAX_UPLOAD_BYTES must be at most ${max}: R2 takes no more in one PUT`);
+  return sizeBytes;
+}
+
+/** All four variables or none of them. */
+function s3Access(raw: RawConfig): S3Access | undefined {
+  const missing = S3_VARIABLES.filter((name) => text(raw, name) === "");
+  if (missing.length === S3_VARIABLES.length) return undefined;
+  if (missing.length > 0)
+    throw new ConfigError(`Uploads by presigned links need ${missing.join(" and ")} too: set all four or none`);
+  const printable = /^[\x21-\x7e]+$/;
+  return {
+    endpoint: s3Endpoint(raw),
+    bucket: matching(raw, "R2_BUCKET", /^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/),
+    accessKeyId: matching(raw, "R2_ACCESS_KEY_ID", printable),
+    secretAccessKey: matching(raw, "R2_SECRET_ACCESS_KEY", printable),
+  };
+}
+
+/** Callers send their files there: so TLS, except on this machine. */
+function s3Endpoint(raw: RawConfig): string {
+  const url = URL.parse(text(raw, "R2_S3_ENDPOINT"));
+  const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && flag(raw, "ALLOW_LOOPBACK"));
+  if (url === null || !isSafe || url.search !== "" || url.hash !== "" || url.username !== "")
+    throw new ConfigError("R2_S3_ENDPOINT must be an address such as https://<account>.r2.cloudflarestorage.com");
+  return url.href.replace(/\/$/, "");
 }
 
 function logLevel(raw: RawConfig): LogLevel {

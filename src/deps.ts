@@ -113,6 +113,7 @@ export function createDeps(env: Env): Deps {
     access: oauth.access,
     contentUrl: config.contentUrl,
     maxUploadBytes: config.maxUploadBytes,
+    s3: config.s3 && { ...config.s3, fetch: (request) => fetch(request) },
   });
   const adminRoutes = createAdminRoutes({
     names,

@@ -26,8 +26,12 @@ export interface Env {
   readonly EVENT_RETENTION_DAYS: string;
   readonly EVENT_LOG_MAX_BYTES: string;
   readonly MAX_UPLOAD_BYTES: string;
+  readonly R2_S3_ENDPOINT: string;
+  readonly R2_BUCKET: string;
   readonly DEPRECATED_SUBSCRIPTION_EVENTS: string;
 
   readonly OPERATOR_CLIENT_SECRET: string;
   readonly SEAL_KEYS: string;
+  readonly R2_ACCESS_KEY_ID?: string;
+  readonly R2_SECRET_ACCESS_KEY?: string;
 }

@@ -7,8 +7,10 @@ import { PartReader } from "./part-reader.ts";
 import { watchStream } from "./watched-stream.ts";
 
 /**
- * Bytes in R2. Three kinds of keys:
+ * Bytes in R2. Kinds of keys:
  * - `blob/{file}`: the master, written once, under the condition that nothing is there.
+ * - `blob/{file}.{etag}`: the master of a file that was uploaded by a presigned link, copied from `incoming/{file}`.
+ * - `incoming/{file}`: where a presigned link writes, as often as its holder likes (r2-uploads.ts).
  * - `variant/{file}/{nonce}`: one making of a variant. Only jobs with this nonce write there, and they write the same.
  * - `incoming/{file}/{random}`: where an upload of unknown length is collected before it becomes the master. What a
  *   crash leaves there goes with the file, or by the bucket's lifecycle rule.
@@ -38,7 +40,8 @@ export type UploadFault = "exists" | "too_large" | "interrupted";
 
 export const masterKey = (fileId: string): string => `blob/${fileId}`;
 export const variantKey = (fileId: string, nonce: string): string => `variant/${fileId}/${nonce}`;
-const incomingPrefix = (fileId: string): string => `incoming/${fileId}/`;
+export const incomingKey = (fileId: string): string => `incoming/${fileId}`;
+export const pinnedKey = (fileId: string, etag: string): string => `${masterKey(fileId)}.${etag}`;
 
 /** The name that came with an upload. Percent-encoded: metadata travels in headers. */
 export const fileNameOf = (object: R2Object): string | undefined => {
@@ -64,7 +67,7 @@ export function createBlobStore(bucket: R2Bucket, random: Random): BlobStore {
     async deleteIncoming(fileIds) {
       const keys: string[] = [];
       await inParallel(fileIds, LIMITS.parallelLists, async (fileId) => {
-        const listed = await bucket.list({ prefix: incomingPrefix(fileId) });
+        const listed = await bucket.list({ prefix: incomingKey(fileId) });
         keys.push(...listed.objects.map((object) => object.key));
       });
       await deleteKeys(bucket, keys);
@@ -130,7 +133,7 @@ async function putUnknownLength(
   const first = await parts.next();
   if (!first.ok) return first;
   if (parts.ended) return putBytes(bucket, upload, first.value);
-  const key = `${incomingPrefix(upload.fileId)}${randomId(random)}`;
+  const key = `${incomingKey(upload.fileId)}/${randomId(random)}`;
   const collected = await putParts(bucket, key, first.value, parts, upload.maxBytes, {});
   if (!collected.ok) return collected;
   try {

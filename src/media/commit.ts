@@ -3,14 +3,15 @@ import type { Principal } from "../http/auth.ts";
 import { defineRoute, json, jsonObjectBody, scoped, type Route } from "../http/route.ts";
 import { matching } from "../http/validate.ts";
 import { sha256Hex } from "../platform/hash.ts";
+import { describeError } from "../platform/log.ts";
 import { PATTERNS } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
-import { fileNameOf, masterKey } from "./blob-store.ts";
 import { fileCaller, reachesTenant, type MediaContext } from "./context.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
 import { LIMITS } from "./limits.ts";
 import { filePath, type Visibility } from "./links.ts";
-import type { Commit, CommitFault, FileCaller, FileStore } from "./store/files.ts";
+import type { Commit, CommitFault, FileCaller, FileStore, OwnedFile } from "./store/files.ts";
+import type { PendingFile, PinnedUpload } from "./uploads.ts";
 
 /** `POST P/{fileId}/commit`: pins what was uploaded and gives the file its tenant. */
 export const commitFile = (media: MediaContext, visibility: Visibility): Route =>
@@ -28,7 +29,9 @@ export const commitFile = (media: MediaContext, visibility: Visibility): Route =
       const tenant = await tenantOf(media, principal, query.tenant, nowMs);
       if (!tenant.ok) return toProblem(tenant.error);
       const request = { fileId, tenant: tenant.value, metadata: body ?? "{}", nowMs };
-      const committed = await commit(media, caller.value, request);
+      const seenPins = new Set<string>();
+      const committed = await commit(media, caller.value, request, seenPins);
+      after(media.uploads.clear(fileId, [...seenPins]));
       if (!committed.ok) return toProblem(committed.error);
       after(media.queue.send(committed.value.map((nonce) => ({ fileId, nonce }))));
       return json(202, { id: fileId, link: media.links.file(publicBase, visibility, fileId) });
@@ -54,33 +57,49 @@ interface CommitRequest {
   readonly nowMs: number;
 }
 
-/** The nonces of the variants to make. A commit whose answer was lost may be repeated: it changes nothing more. */
+/**
+ * The nonces of the variants to make. A commit whose answer was lost may be repeated: it changes nothing more. `seenPins`
+ * gets the pins of all uploads that came up.
+ */
 async function commit(
   media: MediaContext,
   caller: FileCaller,
   { fileId, tenant, metadata, nowMs }: CommitRequest,
+  seenPins: Set<string>,
 ): Promise<Result<readonly string[], MediaFailure>> {
   const digest = await sha256Hex(JSON.stringify([tenant, metadata]));
-  const before = await repeated(media, caller, fileId, digest);
-  if (before !== "pending") return before;
-  const object = await media.blobs.head(masterKey(fileId));
-  if (object === null) return err({ kind: "file_not_uploaded" });
-  const write = {
-    tenant,
-    committedAt: nowMs,
-    sizeBytes: object.size,
-    etag: object.etag,
-    fileName: fileNameOf(object),
-    digest,
-    metadata,
-    variantsDueAt: nowMs + LIMITS.variantResendMs,
-  };
-  const started = await commitTwice(media.files, fileId, caller, write);
-  if (started.ok) return started;
-  // Another commit, a deletion or the sweep came in between, or the first attempt of this one.
-  const now = await repeated(media, caller, fileId, digest);
-  if (now !== "pending") return now;
-  return err(started.error === "over_quota" ? { kind: "quota_exceeded", tenant } : { kind: "no_file" });
+  let failure: MediaFailure | undefined;
+  for (let round = 0; ; round++) {
+    // Asked after each failure too: another commit, a deletion or the sweep may have come first, or this very commit.
+    const file = await media.files.findOwned(fileId, caller);
+    if (file?.state !== "pending") return repeated(media, fileId, file, digest);
+    if (failure !== undefined && (failure.kind !== "upload_changed" || round > LIMITS.commitRounds))
+      return err(failure);
+    const pinned = await pin(media, { id: fileId, pinnedEtag: file.pinnedEtag }, caller);
+    for (const etag of [file.pinnedEtag, pinned.ok ? pinned.value.pinnedEtag : undefined])
+      if (etag !== undefined) seenPins.add(etag);
+    if (!pinned.ok) {
+      failure = pinned.error;
+      continue;
+    }
+    const variantsDueAt = nowMs + LIMITS.variantResendMs;
+    const write = { ...pinned.value, tenant, committedAt: nowMs, digest, metadata, variantsDueAt };
+    const started = await commitTwice(media.files, fileId, caller, write);
+    if (started.ok) return started;
+    failure = started.error === "over_quota" ? { kind: "quota_exceeded", tenant } : { kind: "upload_changed" };
+  }
+}
+
+async function pin(
+  media: MediaContext,
+  file: PendingFile,
+  caller: FileCaller,
+): Promise<Result<PinnedUpload, MediaFailure>> {
+  try {
+    return await media.uploads.pin(file, caller);
+  } catch (thrown) {
+    return err({ kind: "commit_unavailable", reason: describeError(thrown) });
+  }
 }
 
 /** A write whose answer was lost may be tried again: it changes nothing then, and the row tells who was first. */
@@ -98,19 +117,17 @@ async function commitTwice(
 }
 
 /**
- * What the row says: still `pending`, committed alike, committed differently, or nobody's. Whether the messages of a
+ * What the row says that is not pending: committed alike, committed differently, or nobody's. Whether the messages of a
  * commit alike were sent is not known, so what is still to be made is asked for again: a job that comes twice does
  * nothing.
  */
 async function repeated(
   media: MediaContext,
-  caller: FileCaller,
   fileId: string,
+  file: OwnedFile | undefined,
   digest: string,
-): Promise<"pending" | Result<readonly string[], MediaFailure>> {
-  const file = await media.files.findOwned(fileId, caller);
+): Promise<Result<readonly string[], MediaFailure>> {
   if (file === undefined) return err({ kind: "no_file" });
-  if (file.state === "pending") return "pending";
   if (file.commitDigest !== digest) return err({ kind: "already_committed" });
   return ok(await media.variants.pendingNonces(fileId));
 }

@@ -12,8 +12,18 @@ export const sameContentType = (a: string, b: string): boolean => comparable(a) 
 
 const comparable = (type: string): string => type.toLowerCase().replaceAll(/[ \t]*;[ \t]*/g, ";");
 
+/** Whether a `Content-Encoding`, if there is any, leaves the content as it is. */
+export const isIdentity = (encoding: string | null | undefined): boolean =>
+  (encoding ?? "identity").trim().toLowerCase() === "identity";
+
 /** Masters that variants are made of (specification, Variant). */
 const IMAGE_TYPES: ReadonlySet<string> = new Set(["image/jpeg", "image/gif", "image/png"]);
+
+/** What is compared of a type, as a whole and, where it has parameters, without them. */
+export function comparableTypes(type: string): readonly [whole: string, ...essence: string[]] {
+  const whole = comparable(type);
+  return whole === essence(type) ? [whole] : [whole, essence(type)];
+}
 
 /** Not a type of content but a way to send several: the specification leaves it out of this version. */
 export const isMultipartForm = (type: string): boolean => essence(type) === "multipart/form-data";

@@ -10,7 +10,9 @@ import type { JobQueue } from "./job-queue.ts";
 import type { Links, Visibility } from "./links.ts";
 import type { DueStore } from "./store/due.ts";
 import type { FileCaller, FileStore } from "./store/files.ts";
+import type { PinStore } from "./store/pins.ts";
 import type { VariantStore } from "./store/variants.ts";
+import type { Uploads } from "./uploads.ts";
 
 /** What the operations of this room work with. */
 export interface MediaContext {
@@ -21,8 +23,10 @@ export interface MediaContext {
   readonly files: FileStore;
   readonly variants: VariantStore;
   readonly due: DueStore;
+  readonly pins: PinStore;
   readonly blobs: BlobStore;
   readonly links: Links;
+  readonly uploads: Uploads;
   readonly queue: JobQueue;
   readonly transformer: ImageTransformer;
   readonly maxUploadBytes: number;

@@ -44,7 +44,7 @@ export const createFile = (media: MediaContext, visibility: Visibility): Route =
         createdAt: nowMs,
         dueAt: nowMs + LIMITS.uncommittedTtlMs,
       });
-      const uploadLink = await media.links.upload(publicBase, id, type, nowMs);
+      const uploadLink = await media.uploads.makeLink(publicBase, id, type, nowMs);
       const commitLink = `${media.links.file(publicBase, visibility, id)}/commit`;
       return json(200, { id, uploadLink, commitLink }, { "cache-control": "no-store" });
     },

@@ -18,6 +18,8 @@ export type MediaFailure =
   | { readonly kind: "interrupted" }
   | { readonly kind: "storage_unavailable"; readonly reason: string }
   | { readonly kind: "quota_exceeded"; readonly tenant: string }
+  | { readonly kind: "commit_unavailable"; readonly reason: string }
+  | { readonly kind: "upload_changed" }
   | { readonly kind: "already_uploaded" }
   | { readonly kind: "file_not_uploaded" }
   | { readonly kind: "already_committed" }
@@ -71,6 +73,13 @@ export function toProblem(failure: MediaFailure): Problem {
       const message = `The tenant ${failure.tenant} has used up its quota. The file can be committed once there is room.`;
       return problem("bad_payload_size", message, { details: [{ type: "quota_exceeded", field: "", message }] });
     }
+    case "commit_unavailable":
+      return problem("service_temporarily_unavailable", "The storage did not answer. Nothing is lost: commit again.", {
+        headers: { "retry-after": "5" },
+        reason: failure.reason,
+      });
+    case "upload_changed":
+      return conflict("upload_changed", "The file was uploaded again and again meanwhile: commit when that has ended.");
     case "already_uploaded":
       return conflict("already_uploaded", "The file was uploaded before; files do not change.");
     case "file_not_uploaded":

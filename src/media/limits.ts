@@ -4,6 +4,8 @@ export const LIMITS = {
   uploadLinkTtlMs: 60 * 60_000,
   /** Contract 4.3: "valid 15 minutes". */
   contentLinkTtlMs: 15 * 60_000,
+  /** Our own: the link's hour, and another one for uploads that began in it. What comes later the bucket forgets. */
+  lateUploadMs: 2 * 60 * 60_000,
   /** Specification, Limits: uncommitted file lifetime. */
   uncommittedTtlMs: 24 * 60 * 60_000,
   /** Contract 4.3. */
@@ -34,6 +36,10 @@ export const LIMITS = {
   messagesPerSend: 100,
   /** R2: keys of one delete. */
   keysPerDelete: 1000,
+  /** Our own: how often a commit looks again when the file is uploaded anew, or committed by others, meanwhile. */
+  commitRounds: 5,
+  /** Our own: a copy inside R2 of some GiB takes its time. */
+  copyTimeoutMs: 5 * 60_000,
   /** A message that is this late is taken for lost and sent again. Longer than all its retries together. */
   variantResendMs: 15 * 60_000,
   /** When a caller may ask again for a variant that is being made. */

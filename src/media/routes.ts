@@ -7,7 +7,8 @@
  *               └────── delete, or a day without commit ──────↑
  *
  * - Bytes come by `PUT` to the signed link and go to R2 under the condition that nothing is there (upload.ts). The row
- *   does not change then: what was uploaded is what R2 says at the commit.
+ *   does not change then: what was uploaded is what R2 says at the commit. Where the deployment has credentials of S3,
+ *   bytes come by a presigned link instead, to a place of their own, from which a commit copies them (r2-uploads.ts).
  * - Commit, delete and sweep each change the row in one write that is conditional on its state, so exactly one of them
  *   wins. The commit pins ETag and size; no link writes over them.
  * - `removed` ends every read at once. Bytes are deleted after that, by the operation and again by the sweep (purge.ts);
@@ -45,13 +46,18 @@ import { createJobQueue } from "./job-queue.ts";
 import type { MediaJob } from "./job.ts";
 import { createLinks } from "./links.ts";
 import { readMetadata, replaceMetadata } from "./metadata.ts";
+import { createR2Uploads } from "./r2-uploads.ts";
+import { createS3, type Fetch, type S3Access } from "./s3.ts";
 import { createDueStore } from "./store/due.ts";
 import { createFileStore } from "./store/files.ts";
+import { createPinStore } from "./store/pins.ts";
 import { createUsageStore, type Usage } from "./store/usage.ts";
 import { createVariantStore } from "./store/variants.ts";
 import { sweepMedia } from "./sweep.ts";
 import { uploadFile } from "./upload.ts";
+import type { Uploads } from "./uploads.ts";
 import { createVariants, deleteVariants, listVariants } from "./variants.ts";
+import { createWorkerUploads } from "./worker-uploads.ts";
 
 export interface MediaDeps {
   readonly names: Names;
@@ -67,6 +73,8 @@ export interface MediaDeps {
   /** Origin of content addresses; empty: the origin of the service. */
   readonly contentUrl: string;
   readonly maxUploadBytes: number;
+  /** The S3 API of the bucket, and how it is reached; undefined: uploads go through the Worker. */
+  readonly s3: (S3Access & { readonly fetch: Fetch }) | undefined;
 }
 
 export interface Media {
@@ -80,6 +88,9 @@ export interface Media {
 }
 
 export function createMedia(deps: MediaDeps): Media {
+  const pins = createPinStore(deps.db);
+  const blobs = createBlobStore(deps.bucket, deps.random);
+  const links = createLinks(deps.sealer, deps.contentUrl);
   const media: MediaContext = {
     log: deps.log,
     clock: deps.clock,
@@ -88,8 +99,10 @@ export function createMedia(deps: MediaDeps): Media {
     files: createFileStore(deps.db),
     variants: createVariantStore(deps.db),
     due: createDueStore(deps.db),
-    blobs: createBlobStore(deps.bucket, deps.random),
-    links: createLinks(deps.sealer, deps.contentUrl),
+    pins,
+    blobs,
+    links,
+    uploads: createUploads(deps, { pins, blobs, links }),
     queue: createJobQueue(deps.jobs),
     transformer: createImagesBinding(deps.images),
     maxUploadBytes: deps.maxUploadBytes,
@@ -117,4 +130,14 @@ export function createMedia(deps: MediaDeps): Media {
     sweep: (nowMs) => sweepMedia(media, nowMs),
     usage: createUsageStore(deps.db).usageOf,
   };
+}
+
+/** The way of uploads that the deployment has credentials for. */
+function createUploads(
+  { s3, clock, maxUploadBytes: maxBytes }: MediaDeps,
+  { pins, blobs, links }: Pick<MediaContext, "pins" | "blobs" | "links">,
+): Uploads {
+  const before = createWorkerUploads(links, blobs);
+  if (s3 === undefined) return before;
+  return createR2Uploads({ s3: createS3(s3, s3.fetch), blobs, pins, clock, maxBytes, before });
 }

@@ -1,4 +1,5 @@
 import { describeError } from "../platform/log.ts";
+import { incomingKey } from "./blob-store.ts";
 import type { MediaContext } from "./context.ts";
 import { LIMITS } from "./limits.ts";
 import { purgeFiles, purgeVariants } from "./purge.ts";
@@ -10,6 +11,7 @@ import { purgeFiles, purgeVariants } from "./purge.ts";
  */
 export async function sweepMedia(media: MediaContext, nowMs: number): Promise<void> {
   await inPages(media, "files", () => sweepFiles(media, nowMs));
+  await inPages(media, "ended links", () => sweepLinks(media, nowMs));
   await inPages(media, "variants", () => sweepVariants(media, nowMs));
 }
 
@@ -25,6 +27,15 @@ async function inPages(media: MediaContext, what: string, sweepPage: () => Promi
 async function sweepFiles(media: MediaContext, nowMs: number): Promise<number> {
   const fileIds = await media.due.dueFiles(nowMs, LIMITS.sweepRows);
   if (fileIds.length > 0) await purgeFiles(media, fileIds, nowMs);
+  return fileIds.length;
+}
+
+/** What presigned links brought after the commits. */
+async function sweepLinks(media: MediaContext, nowMs: number): Promise<number> {
+  const fileIds = await media.pins.endedLinks(nowMs, LIMITS.sweepRows);
+  if (fileIds.length === 0) return 0;
+  await media.blobs.delete(fileIds.map(incomingKey));
+  await media.pins.settleLinks(fileIds);
   return fileIds.length;
 }
 

@@ -4,7 +4,7 @@ import { describeError } from "../platform/log.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { masterKey, type UploadFault } from "./blob-store.ts";
 import { parseFileName } from "./content-disposition.ts";
-import { sameContentType } from "./content-type.ts";
+import { isIdentity, sameContentType } from "./content-type.ts";
 import type { MediaContext } from "./context.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
 import { quoted } from "./representation.ts";
@@ -50,8 +50,7 @@ function acceptHeaders(
 ): Result<number | undefined, MediaFailure> {
   if (!sameContentType(headers.get("content-type") ?? "", contentType))
     return err({ kind: "wrong_content_type", expected: contentType });
-  if ((headers.get("content-encoding") ?? "identity").trim().toLowerCase() !== "identity")
-    return err({ kind: "content_encoding" });
+  if (!isIdentity(headers.get("content-encoding"))) return err({ kind: "content_encoding" });
   const length = headers.get("content-length");
   if (length === null || !/^\d+$/.test(length)) return ok(undefined);
   return Number(length) > maxBytes ? err({ kind: "too_large", maxBytes }) : ok(Number(length));

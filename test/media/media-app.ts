@@ -72,6 +72,7 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
     },
     contentUrl: "",
     maxUploadBytes: 100 * 1024 * 1024,
+    s3: undefined,
     ...overrides,
   });
   const app = new Hono();

@@ -1,5 +1,6 @@
 import { err, ok, type Result } from "../../platform/result.ts";
 import { masterKey } from "../blob-store.ts";
+import { LIMITS } from "../limits.ts";
 import type { Visibility } from "../links.ts";
 import type { VariantName, VariantType } from "../sizes.ts";
 import { overQuota } from "./usage.ts";
@@ -49,6 +50,8 @@ export interface NewFile {
 export interface OwnedFile {
   readonly state: "pending" | "committed";
   readonly commitDigest: string | undefined;
+  /** What a commit pinned, of a pending file that was uploaded by a presigned link. */
+  readonly pinnedEtag: string | undefined;
 }
 
 export interface CommittedFile {
@@ -74,9 +77,13 @@ export type CommitFault = "over_quota" | "not_pending";
 export interface Commit {
   readonly tenant: string;
   readonly committedAt: number;
+  /** Where the master lies, its size, ETag and name. */
+  readonly key: string;
   readonly sizeBytes: number;
   readonly etag: string;
   readonly fileName: string | undefined;
+  /** What the row has to say still. */
+  readonly pinnedEtag: string | undefined;
   readonly digest: string;
   readonly metadata: string;
   readonly variantsDueAt: number;
@@ -86,11 +93,16 @@ export interface Commit {
  * ?1 is the file, ?2 to ?4 the caller. A pending file has no tenant yet: it is the client's, whatever the token names. A
  * retired owner's files are nobody's.
  */
-const OWNED = `id = ?1 AND EXISTS (
+export const OWNED = `id = ?1 AND EXISTS (
   SELECT 1 FROM owner WHERE owner.id = file.owner_id AND owner.client = ?2 AND owner.visibility = ?3
   AND owner.tenant IN ('', ?4) AND owner.erasure_id IS NULL)`;
 
-const ownedBy = (fileId: string, caller: FileCaller) => [fileId, caller.client, caller.visibility, caller.tenant];
+export const ownedBy = (fileId: string, caller: FileCaller) => [
+  fileId,
+  caller.client,
+  caller.visibility,
+  caller.tenant,
+];
 
 /** Changes of `state` answer by RETURNING: what D1 counts as changes includes those of the triggers. */
 const SQL = {
@@ -103,7 +115,7 @@ const SQL = {
   tenantOf: `SELECT owner.tenant FROM file JOIN owner ON owner.id = file.owner_id
     WHERE file.id = ?1 AND owner.client = ?2 AND owner.visibility = ?3 AND owner.erasure_id IS NULL
       AND file.state <> 'removed'`,
-  findOwned: `SELECT state, commit_digest FROM file WHERE ${OWNED} AND state <> 'removed'`,
+  findOwned: `SELECT state, commit_digest, pinned_etag FROM file WHERE ${OWNED} AND state <> 'removed'`,
   findCommitted: `SELECT file.content_type, file.committed_at, file.size_bytes, file.etag, file.file_name,
     file.blob_key, file.owner_id, owner.client, owner.tenant, owner.visibility,
     variant.nonce, variant.type, variant.size, variant.state, variant.content_type AS variant_content_type,
@@ -116,9 +128,9 @@ const SQL = {
   commit: `UPDATE file SET
     owner_id = (SELECT id FROM owner AS new WHERE new.client = ?2 AND new.tenant = ?5 AND new.visibility = ?3
       AND new.erasure_id IS NULL),
-    state = 'committed', due_at = NULL, committed_at = ?6, size_bytes = ?7, etag = ?8, file_name = ?9,
-    commit_digest = ?10, metadata = ?11
-    WHERE ${OWNED} AND state = 'pending' AND NOT ${overQuota("?5", "?7")} RETURNING id`,
+    state = 'committed', due_at = CASE WHEN ?12 IS NOT NULL THEN created_at + ${LIMITS.lateUploadMs} END,
+    committed_at = ?6, size_bytes = ?7, etag = ?8, file_name = ?9, commit_digest = ?10, metadata = ?11, blob_key = ?13
+    WHERE ${OWNED} AND state = 'pending' AND pinned_etag IS ?12 AND NOT ${overQuota("?5", "?7")} RETURNING id`,
   isOverQuota: `SELECT 1 WHERE ${overQuota("?1", "?2")}`,
   startVariants: `UPDATE variant SET state = 'pending', due_at = ?2 WHERE file_id = ?1 AND state = 'declared'
     AND EXISTS (SELECT 1 FROM file WHERE file.id = ?1 AND file.state = 'committed') RETURNING nonce`,
@@ -150,8 +162,11 @@ export function createFileStore(db: D1Database): FileStore {
       const row = await prepared(SQL.findOwned, ...ownedBy(fileId, caller)).first<{
         state: OwnedFile["state"];
         commit_digest: string | null;
+        pinned_etag: string | null;
       }>();
-      return row === null ? undefined : { state: row.state, commitDigest: row.commit_digest ?? undefined };
+      if (row === null) return undefined;
+      const { state, commit_digest, pinned_etag } = row;
+      return { state, commitDigest: commit_digest ?? undefined, pinnedEtag: pinned_etag ?? undefined };
     },
 
     async findCommitted(fileId, variant) {
@@ -161,12 +176,13 @@ export function createFileStore(db: D1Database): FileStore {
     },
 
     async commit(fileId, caller, commit) {
-      const { tenant, committedAt, sizeBytes, etag, fileName, digest, metadata } = commit;
+      const { tenant, committedAt, sizeBytes, etag, fileName, digest, metadata, pinnedEtag, key } = commit;
       const values = [tenant, committedAt, sizeBytes, etag, fileName ?? null, digest, metadata];
+      const place = [pinnedEtag ?? null, key === masterKey(fileId) ? null : key];
       const [, over, committed, started] = await db.batch<{ nonce: string }>([
         prepared(SQL.ensureOwner, caller.client, tenant, caller.visibility),
         prepared(SQL.isOverQuota, tenant, sizeBytes),
-        prepared(SQL.commit, ...ownedBy(fileId, caller), ...values),
+        prepared(SQL.commit, ...ownedBy(fileId, caller), ...values, ...place),
         prepared(SQL.startVariants, fileId, commit.variantsDueAt),
       ]);
       if (committed?.results.length === 1) return ok((started?.results ?? []).map((row) => row.nonce));
