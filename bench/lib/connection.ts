@@ -5,7 +5,10 @@ import { BrokenAnswer } from "./broken-answer.ts";
 export interface Answer {
   /** 0: an answer whose end cannot be told. */
   readonly status: number;
+  /** Undefined when there is none; the name in lower case. */
+  header(name: string): string | undefined;
   body(): string;
+  bytes(): Buffer;
   /** For a message about what is wrong with it. */
   text(): string;
 }
@@ -64,6 +67,8 @@ export class Connection {
   }
 }
 
+/** RFC 9112 section 6.3, whatever length they announce. */
+const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 304]);
 const LAST_CHUNK = "0\r\n\r\n";
 
 /** The answer that the bytes hold, undefined while it is not whole. */
@@ -73,23 +78,38 @@ function parse(bytes: Buffer): Answer | undefined {
   const head = bytes.toString("latin1", 0, headEnd);
   const status = Number(head.slice(9, 12));
   const bodyStart = headEnd + 4;
-  const text = (): string => bytes.toString("utf8");
-  const length = status === 204 ? "0" : /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
+  const header = (name: string): string | undefined => headerOf(head, name);
+  const whole = (content: () => Buffer): Answer => ({
+    status,
+    header,
+    bytes: content,
+    body: () => content().toString("utf8"),
+    text: () => bytes.toString("utf8"),
+  });
+  const length = WITHOUT_BODY.has(status) ? "0" : /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
   if (length !== undefined) {
     if (bytes.length < bodyStart + Number(length)) return undefined;
-    return { status, body: () => bytes.toString("utf8", bodyStart), text };
+    return whole(() => bytes.subarray(bodyStart));
   }
-  if (!/\r\ntransfer-encoding: *chunked/i.test(head)) return { status: 0, body: () => "", text };
+  if (!/\r\ntransfer-encoding: *chunked/i.test(head)) return { ...whole(() => Buffer.alloc(0)), status: 0 };
   if (bytes.toString("latin1", Math.max(bodyStart, bytes.length - LAST_CHUNK.length)) !== LAST_CHUNK) return undefined;
-  return { status, body: () => unchunk(bytes.subarray(bodyStart)), text };
+  return whole(() => unchunk(bytes.subarray(bodyStart)));
 }
 
-function unchunk(bytes: Buffer): string {
+function headerOf(head: string, name: string): string | undefined {
+  for (const line of head.split("\r\n")) {
+    const colon = line.indexOf(":");
+    if (line.slice(0, colon).toLowerCase() === name) return line.slice(colon + 1).trim();
+  }
+  return undefined;
+}
+
+function unchunk(bytes: Buffer): Buffer {
   const parts: Buffer[] = [];
   for (let at = 0; ;) {
     const lineEnd = bytes.indexOf("\r\n", at);
     const size = Number.parseInt(bytes.toString("latin1", at, lineEnd), 16);
-    if (!(size > 0)) return Buffer.concat(parts).toString("utf8");
+    if (!(size > 0)) return Buffer.concat(parts);
     parts.push(bytes.subarray(lineEnd + 2, lineEnd + 2 + size));
     at = lineEnd + 2 + size + 2;
   }

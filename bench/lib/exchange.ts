@@ -7,18 +7,19 @@ export interface Exchange {
   readonly request: Buffer;
   readonly status: number;
   /** What is wrong with an answer; undefined when it is right. Called for the first answer and for some later ones. */
-  fault(body: string): string | undefined;
+  fault(answer: Answer): string | undefined;
 }
 
 export interface ExchangeInit {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "PUT";
   /** Path and query. */
   readonly path: string;
   readonly host: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A body; at most one of the two. */
+  /** A body; at most one of the three. */
   readonly form?: Readonly<Record<string, string>>;
   readonly json?: unknown;
+  readonly file?: { readonly type: string; readonly bytes: Buffer };
   /** Of the answer; 200 unless told. */
   readonly status?: number;
   /** Of the answer's JSON. */
@@ -29,9 +30,9 @@ export function exchange({ status = 200, holds, ...init }: ExchangeInit): Exchan
   return {
     request: requestBytes(init),
     status,
-    fault(text) {
+    fault(answer) {
       try {
-        return holds(JSON.parse(text)) ? undefined : "not the answer that it must be";
+        return holds(JSON.parse(answer.body())) ? undefined : "not the answer that it must be";
       } catch {
         return "not JSON";
       }
@@ -44,15 +45,19 @@ export function requestBytes(init: Omit<ExchangeInit, "holds" | "status">): Buff
   const { method, path, host, headers = {} } = init;
   const [type, body] = bodyOf(init);
   const content: Record<string, string> =
-    type === undefined ? {} : { "content-type": type, "content-length": String(Buffer.byteLength(body)) };
+    type === undefined ? {} : { "content-type": type, "content-length": String(body.byteLength) };
   const lines = Object.entries({ host, accept: "application/json", ...headers, ...content });
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
-  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${head}\r\n${body}`);
+  return Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${head}\r\n`), body]);
 }
 
-function bodyOf({ form, json }: Pick<ExchangeInit, "form" | "json">): [type: string | undefined, body: string] {
-  if (form !== undefined) return ["application/x-www-form-urlencoded", new URLSearchParams(form).toString()];
-  return json === undefined ? [undefined, ""] : ["application/json", JSON.stringify(json)];
+type Body = Pick<ExchangeInit, "form" | "json" | "file">;
+
+function bodyOf({ form, json, file }: Body): [type: string | undefined, bytes: Buffer<ArrayBuffer>] {
+  if (form !== undefined)
+    return ["application/x-www-form-urlencoded", Buffer.from(new URLSearchParams(form).toString())];
+  if (file !== undefined) return [file.type, Buffer.from(file.bytes)];
+  return json === undefined ? [undefined, Buffer.alloc(0)] : ["application/json", Buffer.from(JSON.stringify(json))];
 }
 
 /** Of how many answers one is read in full; all are checked for their status. */
@@ -69,7 +74,7 @@ export const repeated = (
     return {
       async step() {
         const answer = await connection.ask(request);
-        const wrong = expectStatus(answer, status) ?? (answers++ % READ_EVERY === 0 ? fault(answer.body()) : undefined);
+        const wrong = expectStatus(answer, status) ?? (answers++ % READ_EVERY === 0 ? fault(answer) : undefined);
         if (wrong !== undefined) throw broken(wrong, answer);
       },
       close: () => connection.close(),

@@ -9,6 +9,8 @@ export interface Place {
 export interface Offered {
   /** Told to the bench; JSON. */
   readonly facts?: object;
+  /** Answers what the bench asks past HTTP (`Server.ask`); both are JSON. */
+  answer?(question: any): Promise<unknown>;
   stop(): Promise<unknown>;
 }
 
@@ -35,5 +37,25 @@ export async function offer(start: (place: Place) => Promise<Offered>): Promise<
   offered = await start({ host, port: Number(port), stateDir });
   // Miniflare puts handlers of its own in place, which would leave the runtime's process unwaited-for.
   listen();
+  process.on("message", ({ id, question }: Question) => {
+    const answering = async (): Promise<unknown> => offered?.answer?.(question);
+    void answering().then(
+      (answer) => process.send?.({ id, answer }),
+      (error: unknown) => process.send?.({ id, fault: error instanceof Error ? error.stack : String(error) }),
+    );
+  });
   process.send?.(offered.facts ?? {});
+}
+
+/** A question on its way to a server's process. */
+export interface Question {
+  readonly id: number;
+  readonly question: unknown;
+}
+
+/** Exactly one of the two; no answer at all is an answer too. */
+export interface Reply {
+  readonly id: number;
+  readonly answer?: unknown;
+  readonly fault?: string;
 }

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "../../scripts/lib/free-port.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import type { ServerModule } from "./bench.ts";
+import type { Question, Reply } from "./offer.ts";
 
 /** A running server: a process of its own, bound to one core where that can be. */
 export interface Server {
@@ -14,6 +15,8 @@ export interface Server {
   readonly pid: number;
   /** What it told when it was ready. */
   readonly facts: any;
+  /** Asks its process, past HTTP, what it offers to answer (offer.ts). */
+  ask(question: object): Promise<any>;
   /** Ends it and all that it started; returns when it is gone. */
   stop(): Promise<void>;
 }
@@ -44,7 +47,15 @@ export async function startServer(
   const stop = (): Promise<void> => end(child);
   try {
     const facts = await ready(child, id, AbortSignal.any([stopping, AbortSignal.timeout(START_MS)]));
-    return { host: HOST, port, origin: `http://${HOST}:${port}`, pid: child.pid ?? 0, facts, stop };
+    return {
+      host: HOST,
+      port,
+      origin: `http://${HOST}:${port}`,
+      pid: child.pid ?? 0,
+      facts,
+      ask: asking(child, id),
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;
@@ -58,6 +69,24 @@ function ready(child: ChildProcess, id: string, over: AbortSignal): Promise<unkn
     child.once("exit", (code, signal) => reject(new Error(`${id} ended: ${signal ?? `exit code ${code}`}`)));
     over.addEventListener("abort", () => reject(over.reason as Error), { once: true });
   });
+}
+
+function asking(child: ChildProcess, server: string): Server["ask"] {
+  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  let asked = 0;
+  child.on("message", ({ id, answer, fault }: Reply) => {
+    if (fault === undefined) waiting.get(id)?.resolve(answer);
+    else waiting.get(id)?.reject(new Error(`${server}: ${fault}`));
+    waiting.delete(id);
+  });
+  child.once("exit", () => waiting.forEach(({ reject }) => reject(new Error(`${server} ended`))));
+  return (question) => {
+    const id = asked++;
+    const answered = Promise.withResolvers<unknown>();
+    waiting.set(id, answered);
+    child.send({ id, question } satisfies Question);
+    return answered.promise;
+  };
 }
 
 async function end(child: ChildProcess): Promise<void> {
