@@ -22,6 +22,14 @@ export const LIMITS = {
   variantsPerRequest: 100,
   /** Our own: bounds the list of variants and the work of removing a file. */
   variantsPerFile: 100,
+  /** Contract 4.5: attributes of a file, and bytes of a value (and of a key), that are indexed. */
+  indexedPairs: 64,
+  indexedBytes: 256,
+  /** Contract 4.5. */
+  queryTerms: 20,
+  /** Our own: what one request may filter and sort by. */
+  contentTypesPerRequest: 20,
+  sortKeysPerRequest: 4,
   /** Our own: what common file systems allow. */
   fileNameMaxBytes: 255,
   contentTypeMaxChars: 255,

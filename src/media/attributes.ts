@@ -1,0 +1,109 @@
+import { createHash } from "node:crypto";
+import { utf8 } from "../platform/encoding.ts";
+import { comparableTypes } from "./content-type.ts";
+import { LIMITS } from "./limits.ts";
+
+/**
+ * What the metadata of a file says, as pairs of key and value that can be looked up and sorted by. Pure.
+ *
+ * - Keys are paths with a dot before each part: `.color`, `.size.width`. A key that has a dot in it gives the same path.
+ * - An array gives its elements as values of its own key, those of arrays and objects in it too.
+ * - Numbers are numbers, booleans the texts `true` and `false`; null is no value.
+ * - Keys of our own: `#type`, the content type with and without its parameters; `#keys`, which keys the file sorts by;
+ *   `#more`, there where pairs found no place in the index.
+ */
+export interface FileAttributes {
+  /** The rows of the table `attribute`. */
+  readonly rows: readonly IndexRow[];
+  /** Pairs that the index has no place for, as `pairDigest` gives them. */
+  readonly more: readonly string[];
+}
+
+/** The last part is 1 in the row by which the file sorts under this key. */
+export type IndexRow = readonly [key: string, value: IndexValue, leads: 0 | 1];
+export type IndexValue = string | number;
+
+export const TYPE_KEY = "#type";
+export const KEYS_KEY = "#keys";
+export const MORE_KEY = "#more";
+
+/** Of the metadata's text, which is a JSON object, and the content type. */
+export function attributesOf(metadata: string, contentType: string): FileAttributes {
+  const pairs = new Map<string, readonly [string, IndexValue]>();
+  for (const [key, value] of valuesIn("", JSON.parse(metadata))) {
+    const pair = [indexText(key), typeof value === "string" ? indexText(value) : value] as const;
+    pairs.set(JSON.stringify(pair), pair);
+  }
+  const rows: IndexRow[] = [];
+  const leading = new Set<string>();
+  const more: string[] = [];
+  for (const [key, value] of pairs.values()) {
+    if (rows.length === LIMITS.indexedPairs || utf8(key).byteLength > LIMITS.indexedBytes) {
+      more.push(pairDigest(key, value));
+      continue;
+    }
+    rows.push([key, value, leading.has(key) ? 0 : 1]);
+    leading.add(key);
+  }
+  for (const [at, type] of comparableTypes(contentType).entries()) rows.push([TYPE_KEY, type, at === 0 ? 1 : 0]);
+  rows.push([KEYS_KEY, digestOf(JSON.stringify([...leading].sort())), 0]);
+  if (more.length > 0) rows.push([MORE_KEY, 1, 0]);
+  return { rows, more };
+}
+
+function* valuesIn(path: string, value: unknown): Generator<readonly [string, IndexValue]> {
+  if (Array.isArray(value)) for (const element of value) yield* valuesIn(path, element);
+  else if (typeof value === "object" && value !== null)
+    for (const [name, member] of Object.entries(value)) yield* valuesIn(`${path}.${name}`, member);
+  else if (typeof value === "string") yield [path, value];
+  else if (typeof value === "boolean") yield [path, String(value)];
+  // A number that is too large for one is infinite here, and has no place in an order or in JSON.
+  else if (typeof value === "number" && Number.isFinite(value)) yield [path, value];
+}
+
+/** One thing that a file has to have: a key with one of these values. */
+export interface Condition {
+  readonly key: string;
+  readonly values: readonly IndexValue[];
+  /** The same pairs as they stand among those that the index has no place for. */
+  readonly digests: readonly string[];
+}
+
+/** `key` as a path without its first dot. A text also matches the number or boolean whose JSON it is. */
+export function metadataCondition(key: string, text: string): Condition {
+  const number = Number(text);
+  return conditionOf(indexText(`.${key}`), [indexText(text), ...(JSON.stringify(number) === text ? [number] : [])]);
+}
+
+/** A file of one of these content types; one without parameters takes those with parameters too. */
+export const typeCondition = (types: readonly string[]): Condition =>
+  conditionOf(TYPE_KEY, [...new Set(types.map((type) => comparableTypes(type)[0]))]);
+
+const conditionOf = (key: string, values: readonly IndexValue[]): Condition => ({
+  key,
+  values,
+  digests: values.map((value) => pairDigest(key, value)),
+});
+
+/** The key under which an attribute of the metadata is sorted. */
+export const sortKey = (name: string): string => indexText(`.${name}`);
+
+/**
+ * A text of more than 256 bytes is cut between characters and goes on with its digest: so it is longer than any that
+ * was not cut, equal only to itself, and sorted by its beginning.
+ */
+function indexText(text: string): string {
+  const whole = text.toWellFormed();
+  const bytes = utf8(whole);
+  if (bytes.byteLength <= LIMITS.indexedBytes) return whole;
+  let end = LIMITS.indexedBytes;
+  // 10xxxxxx is a byte within a character.
+  while ((bytes[end]! & 0xc0) === 0x80) end -= 1;
+  const beginning = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes.subarray(0, end));
+  return `${beginning}\u0001${digestOf(whole)}`;
+}
+
+const pairDigest = (key: string, value: IndexValue): string => digestOf(JSON.stringify([key, value]));
+
+/** 128 bits of SHA-256 in base64url. Not asynchronous: one file may have thousands of pairs. */
+const digestOf = (text: string): string => createHash("sha256").update(text).digest("base64url").slice(0, 22);

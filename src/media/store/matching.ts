@@ -1,0 +1,146 @@
+import type { Condition, IndexValue } from "../attributes.ts";
+import { MORE_KEY } from "../attributes.ts";
+import type { FileCaller } from "./files.ts";
+
+/**
+ * Which files of an owner have all that a filter asks for, by the table `attribute`.
+ *
+ * The rarest condition leads: its rows are walked, and each other condition is looked up for the file of each. So the
+ * cost grows with what the rarest one matches. A survey finds it first, by counts that double until one of them ends.
+ * Files that have more pairs than are indexed stand under `#more` and are compared by the digests in their record.
+ */
+export interface Filter {
+  readonly conditions: readonly Condition[];
+}
+
+export interface Survey {
+  readonly ownerId: number;
+  /** Place of the condition with the fewest rows, and how many these are; undefined: no condition has so few. */
+  readonly rarest: { readonly at: number; readonly rows: number } | undefined;
+  /** Whether any file has more pairs than are indexed. */
+  readonly hasMore: boolean;
+  /** How many sets of keys there are, counted up to `maxKeySets + 1`. */
+  readonly keySets: number;
+}
+
+/** What the statements read of the one parameter of JSON that they share. */
+export interface Wanted {
+  readonly owner: number;
+  readonly conditions: readonly Condition[];
+  readonly hasMore: 0 | 1;
+  /** Keys and values whose rows are walked. */
+  readonly lists: readonly { readonly key: string; readonly value: IndexValue }[];
+}
+
+/** The files that match, as a subquery for another statement: it has one parameter, whose place the caller chooses. */
+export interface Selection {
+  readonly parameter: string;
+  /** `SELECT` of ids without repeats; `at` is the name of the parameter, such as `?3`. */
+  sql(at: string): string;
+}
+
+export type Selected =
+  | { readonly kind: "selected"; readonly ownerId: number; readonly selection: Selection }
+  | { readonly kind: "nothing" }
+  | { readonly kind: "too_broad" };
+
+export interface MatchingStore {
+  /** What a plan is made of; undefined: the caller has no files. Counts go up to `maxRows`. */
+  survey(caller: FileCaller, filter: Filter, maxRows: number): Promise<Survey | undefined>;
+  /** For a filter with a condition. `too_broad`: to find the files would read more rows than the budget. */
+  selectMatching(caller: FileCaller, filter: Filter): Promise<Selected>;
+}
+
+/** Sets of keys that are worth to be looked at one by one. */
+export const MAX_KEY_SETS = 32;
+
+/** Of the conditions of ?4 one with the fewest rows: rows · 100 + place. Empty: all have `limit` rows or more. */
+const fewestBelow = (limit: number): string => `(
+  SELECT CASE WHEN fewest / 100 < ${limit} THEN fewest END FROM (
+    SELECT min(condition.key + 100 * (
+      SELECT count(*) FROM (
+        SELECT 1 FROM json_each(condition.value, '$.values') AS wanted CROSS JOIN attribute AS has
+        WHERE has.owner_id = owner.id AND has.key = condition.value ->> 'key' AND has.value = wanted.value
+        LIMIT ${limit}))) AS fewest
+    FROM json_each(?4) AS condition))`;
+
+/** Growing, so that what is rare ends the count before much of what is common was counted. */
+function limitsUpTo(maxRows: number): number[] {
+  const limits: number[] = [];
+  for (let limit = 16; limit < maxRows; limit *= 4) limits.push(limit);
+  return [...limits, maxRows + 1];
+}
+
+/** ?1 to ?3 the caller, ?4 the conditions. */
+const surveySql = (maxRows: number): string => `SELECT owner.id,
+  coalesce(${limitsUpTo(maxRows).map(fewestBelow).join(", ")}, NULL) AS fewest,
+  EXISTS (SELECT 1 FROM attribute WHERE owner_id = owner.id AND key = '${MORE_KEY}') AS has_more,
+  (SELECT count(*) FROM (SELECT 1 FROM key_set WHERE owner_id = owner.id LIMIT ${MAX_KEY_SETS + 1})) AS key_sets
+  FROM owner WHERE client = ?1 AND tenant = ?2 AND visibility = ?3 AND erasure_id IS NULL`;
+
+/** Whether the file has all that is wanted. `at` is the parameter, `file` the row. */
+export const matches = (at: string): string => `NOT EXISTS (
+  SELECT 1 FROM json_each(${at}, '$.conditions') AS condition WHERE NOT EXISTS (
+    SELECT 1 FROM json_each(condition.value, '$.values') AS wanted CROSS JOIN attribute AS has
+    WHERE has.owner_id = file.owner_id AND has.key = condition.value ->> 'key' AND has.value = wanted.value
+      AND has.file_id = file.id
+  ) AND NOT (${at} ->> 'hasMore' AND EXISTS (
+    SELECT 1 FROM json_each(file.attributes, '$.more') AS other
+    WHERE other.value IN (SELECT value FROM json_each(condition.value, '$.digests')))))`;
+
+/** Each file of the lists that matches, once, in no order. */
+export const matchingIds = (at: string): string => `SELECT DISTINCT file.id
+  FROM json_each(${at}, '$.lists') AS list CROSS JOIN attribute AS lead CROSS JOIN file
+  WHERE lead.owner_id = ${at} ->> 'owner' AND lead.key = list.value ->> 'key' AND lead.value = list.value ->> 'value'
+    AND file.id = lead.file_id AND file.owner_id = lead.owner_id AND file.state = 'committed' AND ${matches(at)}`;
+
+/** Rows read for each row that leads, with both looks at it: itself, its file, and what each condition takes. */
+export const rowsForEach = (filter: Filter): number => 3 + 3 * filter.conditions.length;
+
+/** Where the files are that can match: under each value of the leading condition, and among those with more pairs. */
+export const listsOf = (condition: Condition, hasMore: boolean): Wanted["lists"] => [
+  ...condition.values.map((value) => ({ key: condition.key, value })),
+  ...(hasMore ? [{ key: MORE_KEY, value: 1 }] : []),
+];
+
+export function createMatchingStore(db: D1Database, rowBudget: number): MatchingStore {
+  const survey: MatchingStore["survey"] = async (caller, { conditions }, maxRows) => {
+    const values = [caller.client, caller.tenant, caller.visibility, JSON.stringify(conditions)];
+    const statement = db.prepare(surveySql(maxRows)).bind(...values);
+    const row = await statement.first<SurveyRow>();
+    return row === null ? undefined : toSurvey(row);
+  };
+  return {
+    survey,
+    async selectMatching(caller, filter) {
+      const found = await survey(caller, filter, Math.floor(rowBudget / rowsForEach(filter)));
+      if (found === undefined) return { kind: "nothing" };
+      const leading = found.rarest === undefined ? undefined : filter.conditions[found.rarest.at];
+      if (leading === undefined) return { kind: "too_broad" };
+      const wanted = wantedOf(found, filter, listsOf(leading, found.hasMore));
+      const selection = { parameter: JSON.stringify(wanted), sql: matchingIds };
+      return { kind: "selected", ownerId: found.ownerId, selection };
+    },
+  };
+}
+
+export const wantedOf = (survey: Survey, filter: Filter, lists: Wanted["lists"]): Wanted => ({
+  owner: survey.ownerId,
+  conditions: filter.conditions,
+  hasMore: survey.hasMore ? 1 : 0,
+  lists,
+});
+
+interface SurveyRow {
+  readonly id: number;
+  readonly fewest: number | null;
+  readonly has_more: 0 | 1;
+  readonly key_sets: number;
+}
+
+const toSurvey = ({ id, fewest, has_more, key_sets }: SurveyRow): Survey => ({
+  ownerId: id,
+  rarest: fewest === null ? undefined : { at: fewest % 100, rows: Math.floor(fewest / 100) },
+  hasMore: has_more === 1,
+  keySets: key_sets,
+});

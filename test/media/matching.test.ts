@@ -1,0 +1,90 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { attributesOf, metadataCondition, typeCondition } from "../../src/media/attributes.ts";
+import type { Condition } from "../../src/media/attributes.ts";
+import { ATTRIBUTE_SQL } from "../../src/media/store/attributes.ts";
+import { createMatchingStore } from "../../src/media/store/matching.ts";
+import { unique } from "../support/platform.ts";
+
+/** Files made by SQL, with the index that a commit gives them. */
+async function owner(files: readonly { metadata: unknown; type?: string }[]) {
+  const caller = { client: unique("c"), tenant: "acme", visibility: "private" as const };
+  const made = await env.DB.prepare("INSERT INTO owner (client, tenant, visibility) VALUES (?, ?, ?) RETURNING id")
+    .bind(caller.client, caller.tenant, caller.visibility)
+    .first<{ id: number }>();
+  const ids = files.map(() => unique("f"));
+  for (const [at, { metadata, type = "image/png" }] of files.entries()) {
+    const text = JSON.stringify(metadata);
+    await env.DB.batch([
+      env.DB.prepare(
+        `INSERT INTO file (id, owner_id, state, content_type, created_at, committed_at, size_bytes, etag, metadata,
+          attributes) VALUES (?, ?, 'committed', ?, 0, 0, 1, 'e', ?, ?)`,
+      ).bind(ids[at], made!.id, type, text, JSON.stringify(attributesOf(text, type))),
+      env.DB.prepare(ATTRIBUTE_SQL.add).bind(ids[at]),
+      env.DB.prepare(ATTRIBUTE_SQL.addKeySet).bind(ids[at]),
+    ]);
+  }
+  return { caller, ids };
+}
+
+async function selected(
+  { caller, ids }: Awaited<ReturnType<typeof owner>>,
+  conditions: readonly Condition[],
+  rowBudget = 100_000,
+): Promise<number[] | string> {
+  const found = await createMatchingStore(env.DB, rowBudget).selectMatching(caller, { conditions });
+  if (found.kind !== "selected") return found.kind;
+  const rows = await env.DB.prepare(found.selection.sql("?1")).bind(found.selection.parameter).all<{ id: string }>();
+  return rows.results.map(({ id }) => ids.indexOf(id)).sort((a, b) => a - b);
+}
+
+const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]));
+
+describe("the selection of files by a filter", () => {
+  it("takes the files that have all, each once: numbers and texts alike, elements of arrays, long values, types", async () => {
+    const long = "ä".repeat(300);
+    const files = await owner([
+      { metadata: { price: 9, color: "red" } },
+      { metadata: { price: "9", color: ["red", "blue"] }, type: "text/plain; charset=utf-8" },
+      { metadata: { price: [9, "9"], a: { b: true } } },
+      { metadata: { "a.b": "true", text: long, price: 9.5 } },
+      { metadata: { text: `${long}.` }, type: "Text/Plain" },
+    ]);
+    expect(await selected(files, [metadataCondition("price", "9")])).toEqual([0, 1, 2]);
+    expect(await selected(files, [metadataCondition("price", "9.0")])).toEqual([]);
+    expect(await selected(files, [metadataCondition("price", "9"), metadataCondition("color", "red")])).toEqual([0, 1]);
+    expect(await selected(files, [metadataCondition("a.b", "true")])).toEqual([2, 3]);
+    expect(await selected(files, [metadataCondition("text", long)])).toEqual([3]);
+    expect(await selected(files, [typeCondition(["text/plain"])])).toEqual([1, 4]);
+    expect(await selected(files, [typeCondition(["text/plain;charset=utf-8", "image/png"])])).toEqual([0, 1, 2, 3]);
+    expect(await selected(files, [metadataCondition("x", "' OR 1=1 --")])).toEqual([]);
+  });
+
+  it("compares what found no place in the index in the record", async () => {
+    const longKey = "k".repeat(300);
+    const files = await owner([
+      { metadata: { ...many(64), late: "x", k1: [1, "other"] } },
+      { metadata: { late: "x", k1: 1 } },
+      { metadata: { [longKey]: "x", k1: 1 } },
+      { metadata: { ...many(64), late: "y" } },
+    ]);
+    expect(await selected(files, [metadataCondition("late", "x")])).toEqual([0, 1]);
+    expect(await selected(files, [metadataCondition("k1", "1")])).toEqual([0, 1, 2, 3]);
+    expect(await selected(files, [metadataCondition("k1", "1"), metadataCondition("late", "x")])).toEqual([0, 1]);
+    expect(await selected(files, [metadataCondition(longKey, "x")])).toEqual([2]);
+    expect(await selected(files, [metadataCondition("late", "z")])).toEqual([]);
+  });
+
+  it("is refused where even the rarest condition takes more rows than the budget", async () => {
+    const files = await owner(Array.from({ length: 40 }, (_, at) => ({ metadata: { all: 1, half: at % 2, one: at } })));
+    const [all, half, one] = ["all:1", "half:1", "one:7"].map((text) =>
+      metadataCondition(...(text.split(":") as [string, string])),
+    );
+    expect(await selected(files, [all!], 180)).toBe("too_broad");
+    expect(await selected(files, [all!, half!], 180)).toHaveLength(20);
+    expect(await selected(files, [all!, half!], 170)).toBe("too_broad");
+    expect(await selected(files, [all!, half!, one!], 180)).toEqual([7]);
+    const nobody = { caller: { client: "nobody", tenant: "acme", visibility: "private" as const }, ids: [] };
+    expect(await selected(nobody, [all!])).toBe("nothing");
+  });
+});
