@@ -1,25 +1,34 @@
 import type { Result } from "../platform/result.ts";
-import type { ImageFormat, ImageHeader } from "./image-header.ts";
+import type { ImageHeader } from "./image-header.ts";
 import type { Dimensions, VariantType } from "./sizes.ts";
 
 /** Port: makes a smaller copy of an image. */
 export interface ImageTransformer {
-  /** Part of a variant's ETag: another version may give other bytes. */
-  readonly version: string;
-  readonly formats: readonly ImageFormat[];
   /**
    * `target` is the size of the upright result, computed from the master's header (`sizes.ts`), so no side grows.
-   * The result has the master's format, its orientation applied and no orientation of its own.
+   * The result has the master's format, its orientation applied and no orientation of its own. An animated gif stays
+   * animated; of an animated png only its still image is there.
    */
-  transform(request: TransformRequest): Promise<Result<ReadableStream<Uint8Array>, TransformFault>>;
+  transform(request: TransformRequest): Promise<Result<TransformedImage, TransformFault>>;
 }
 
 export interface TransformRequest {
   readonly master: ReadableStream<Uint8Array>;
+  readonly sizeBytes: number;
   readonly header: ImageHeader;
   readonly type: VariantType;
   readonly target: Dimensions;
 }
 
-/** `broken_image`: the image's fault, trying again changes nothing. `unavailable`: the transformer's. */
-export type TransformFault = "broken_image" | "unavailable";
+export interface TransformedImage {
+  readonly stream: ReadableStream<Uint8Array>;
+  /** Name and version of what made it, part of a variant's ETag: another one may give other bytes. */
+  readonly encoder: string;
+}
+
+/** `broken_image`, `refused`: the image's fault, trying again changes nothing. `unavailable`: the transformer's. */
+export type TransformFault =
+  | { readonly kind: "broken_image" }
+  /** The reason is for the owner of the image. */
+  | { readonly kind: "refused"; readonly reason: string }
+  | { readonly kind: "unavailable" };

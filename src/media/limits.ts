@@ -18,6 +18,16 @@ export const LIMITS = {
   masterMaxPixels: 100_000_000,
   /** Cloudflare Images, limits of transformations: "image dimension". */
   masterMaxSide: 12_000,
+  /** Cloudflare Images, limits of transformations: an animation, over all its frames. Our own transformer keeps it too. */
+  gifMaxPixels: 50_000_000,
+  /** What a frame counts at least, for the work that does not depend on its pixels. */
+  gifFrameMinPixels: 4096,
+  /**
+   * Our own transformer holds the bytes of up to `parallelJobs` gifs and the pixels of one, in an isolate of 128 MB.
+   * Where the Images binding writes gifs, none of that counts.
+   */
+  gifMaxBytes: 12 * 1024 * 1024,
+  gifMaxMemoryBytes: 64 * 1024 * 1024,
   /** Our own, after the specification's 100 transformations of a bulk query. */
   variantsPerRequest: 100,
   /** Our own: bounds the list of variants and the work of removing a file. */

@@ -4,6 +4,7 @@ import { variantKey } from "./blob-store.ts";
 import type { MediaContext } from "./context.ts";
 import { liesOnSide } from "./exif-orientation.ts";
 import { readImageHeader, type ImageFormat, type ImageHeader } from "./image-header.ts";
+import type { TransformedImage } from "./image-transformer.ts";
 import { LIMITS } from "./limits.ts";
 import { PartReader } from "./part-reader.ts";
 import { dimensionsOf, variantDimensions, type Dimensions } from "./sizes.ts";
@@ -55,14 +56,13 @@ async function make(media: MediaContext, job: VariantJob, row: JobRow): Promise<
     return lasting(`The image has ${width} x ${height} pixels, more than ${LIMITS.masterMaxPixels / 1e6} megapixels.`);
   if (Math.max(width, height) > LIMITS.masterMaxSide)
     return lasting(`The image has ${width} x ${height} pixels, more than ${LIMITS.masterMaxSide} on one side.`);
-  if (!media.transformer.formats.includes(format)) return lasting(`Variants of ${format} images cannot be made yet.`);
   const upright = liesOnSide(orientation) ? { width: height, height: width } : { width, height };
   const target = variantDimensions(row.type, dimensionsOf(row.size), upright);
-  const stream = await transform(media, header.value, row, target);
-  if (!stream.ok) return stream;
-  const stored = await storeResult(media, job, format, stream.value);
+  const image = await transform(media, header.value, row, target);
+  if (!image.ok) return image;
+  const stored = await storeResult(media, job, { ...target, format }, image.value.stream);
   if (!stored.ok) return stored;
-  return ok({ ...stored.value, etag: await variantEtag(row, media.transformer.version) });
+  return ok({ ...stored.value, etag: await variantEtag(row, image.value.encoder) });
 }
 
 /** Reads the beginning of the master, and more of it only when its header lies behind a lot of other data. */
@@ -93,35 +93,50 @@ async function readMasterHeader(
 async function transform(
   media: MediaContext,
   header: ImageHeader,
-  { type, masterKey }: JobRow,
+  { type, masterKey, masterSizeBytes: sizeBytes }: JobRow,
   target: Dimensions,
-): Promise<Result<ReadableStream<Uint8Array>, Fault>> {
+): Promise<Result<TransformedImage, Fault>> {
   const object = await media.blobs.get(masterKey);
   if (object === null) return lasting("The bytes of the file are missing.");
   const master = watchStream(object.body);
-  const result = await media.transformer.transform({ master: master.stream, header, type, target });
+  const result = await media.transformer.transform({ master: master.stream, sizeBytes, header, type, target });
   if (result.ok) return result;
-  if (result.error === "unavailable") return passing("the image transformer does not answer");
-  // An image whose bytes did not all arrive is no worse than its storage.
-  return master.brokeOff() ? passing("the master could not be read to its end") : lasting(BROKEN);
+  await master.cancel();
+  switch (result.error.kind) {
+    case "refused":
+      return lasting(result.error.reason);
+    case "unavailable":
+      return passing("the image transformer does not answer");
+    case "broken_image":
+      // An image whose bytes did not all arrive is no worse than its storage.
+      return master.brokeOff() ? passing("the master could not be read to its end") : lasting(BROKEN);
+  }
 }
 
-/** What came out is measured, not assumed. */
+/** Transformers round differently. */
+const ROUNDING_PIXELS = 1;
+
+/** What came out is measured, not assumed: Cloudflare gives animations of more than 50 megapixels back as they are. */
 async function storeResult(
   media: MediaContext,
   { fileId, nonce }: VariantJob,
-  format: ImageFormat,
+  expected: Dimensions & { readonly format: ImageFormat },
   stream: ReadableStream<Uint8Array>,
 ): Promise<Result<Omit<MadeVariant, "etag">, Fault>> {
   const parts = new PartReader(stream, LIMITS.partBytes);
   const first = await parts.next();
   if (!first.ok) return passing("the transformed image broke off");
   const outcome = readImageHeader(first.value);
+  const { format } = expected;
   if (outcome.kind !== "header" || outcome.header.format !== format) {
     await parts.cancel();
     return passing(`the transformer answered with no ${format} image`);
   }
   const { width, height } = outcome.header;
+  if (Math.max(Math.abs(width - expected.width), Math.abs(height - expected.height)) > ROUNDING_PIXELS) {
+    await parts.cancel();
+    return lasting(`The image came out at ${width} x ${height} pixels: it is too much for the image transformer.`);
+  }
   clearOrientation(first.value, outcome.header);
   const contentType = `image/${format}`;
   const sizeBytes = await media.blobs.putVariant(variantKey(fileId, nonce), first.value, parts, contentType);
@@ -140,6 +155,6 @@ function clearOrientation(bytes: Uint8Array, { format, orientationField: field }
 }
 
 /** Contract 4.6: derived from master, operation, size and encoder version, so known without reading the bytes. */
-async function variantEtag({ masterEtag, type, size }: JobRow, version: string): Promise<string> {
-  return (await sha256Hex(JSON.stringify([masterEtag, type, size, version]))).slice(0, 32);
+async function variantEtag({ masterEtag, type, size }: JobRow, encoder: string): Promise<string> {
+  return (await sha256Hex(JSON.stringify([masterEtag, type, size, encoder]))).slice(0, 32);
 }

@@ -34,13 +34,13 @@ import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
 import type { Sealer } from "../platform/seal.ts";
 import { createBlobStore } from "./blob-store.ts";
+import { createTransformer } from "./choose-transformer.ts";
 import { commitFile } from "./commit.ts";
 import { contentRoutes } from "./content.ts";
 import type { MediaContext } from "./context.ts";
 import { createFile } from "./create-file.ts";
 import { deleteFile } from "./delete-file.ts";
 import { fetchPrivateFile, fetchPublicFile } from "./fetch-file.ts";
-import { createImagesBinding } from "./images-binding.ts";
 import { consumeJobs } from "./job-consumer.ts";
 import { createJobQueue } from "./job-queue.ts";
 import type { MediaJob } from "./job.ts";
@@ -104,7 +104,7 @@ export function createMedia(deps: MediaDeps): Media {
     links,
     uploads: createUploads(deps, { pins, blobs, links }),
     queue: createJobQueue(deps.jobs),
-    transformer: createImagesBinding(deps.images),
+    transformer: createTransformer(deps.images),
     maxUploadBytes: deps.maxUploadBytes,
   };
   // Long work comes with the operations that start it.

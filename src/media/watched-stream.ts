@@ -2,6 +2,8 @@
 export interface WatchedStream {
   readonly stream: ReadableStream<Uint8Array>;
   brokeOff(): boolean;
+  /** Lets go of the source, of which nothing more is read. */
+  cancel(): Promise<void>;
 }
 
 export function watchStream(source: ReadableStream<Uint8Array>): WatchedStream {
@@ -20,5 +22,5 @@ export function watchStream(source: ReadableStream<Uint8Array>): WatchedStream {
     },
     cancel: (reason) => reader.cancel(reason),
   });
-  return { stream, brokeOff: () => broken };
+  return { stream, brokeOff: () => broken, cancel: () => reader.cancel().catch(() => undefined) };
 }

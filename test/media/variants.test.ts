@@ -20,6 +20,7 @@ import {
   YELLOW,
   type Colour,
 } from "../support/images.ts";
+import { decodeGif, encodeGif } from "../support/gifs.ts";
 import { LIMITS } from "../../src/media/limits.ts";
 import { utf8 } from "../../src/platform/encoding.ts";
 import { readImageHeader } from "../../src/media/image-header.ts";
@@ -183,6 +184,39 @@ describe("made", () => {
     }
   });
 
+  it("an animated gif stays animated, with an ETag of its own encoder", async () => {
+    const frames = [RED, GREEN].map((_, index) => ({
+      width: 40,
+      height: 20,
+      indices: new Uint8Array(800).fill(index),
+    }));
+    const gif = encodeGif(40, 20, [RED, GREEN], frames, 3);
+    const file = await stored(app, gif, { as, type: "image/gif", query: "?clip=10x10&crop=10x10" });
+    expect(await app.consume()).toEqual({ acked: 2, retried: 0 });
+    const list = await listed(file);
+    expect(list.map(({ width, height, state }) => [width, height, state])).toEqual([
+      [10, 5, "ready"],
+      [10, 10, "ready"],
+    ]);
+    const { bytes, answer } = await fetched(file, "clip=10x10");
+    expect(answer.headers.get("content-type")).toBe("image/gif");
+    expect(answer.headers.get("etag")).toBe(list[0].etag);
+    const made = decodeGif(bytes);
+    expect([made.loop, made.frames.map((frame) => cornersOf(frame)[0])]).toEqual([3, [RED, GREEN]]);
+  });
+
+  it("of an animated png its still image", async () => {
+    const still = [
+      pngChunk("acTL", Uint8Array.of(0, 0, 0, 1, 0, 0, 0, 0)),
+      pngChunk("fcTL", Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 40, 0, 0, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0)),
+    ];
+    const file = await stored(app, await encodePng(quarters(40, 20), still), { as, query: "?clip=10x10" });
+    await app.consume();
+    const { bytes } = await fetched(file, "clip=10x10");
+    expect(new TextDecoder("latin1").decode(bytes)).not.toContain("acTL");
+    expect(looksLike(cornersOf(await decode(bytes))[0]!, RED)).toBe(true);
+  });
+
   it("a header behind much other data is found", async () => {
     const jpeg = await encodeJpeg(gradient(50, 50));
     const padding = concat(...Array.from({ length: 5 }, () => jpegSegment(0xe2, new Uint8Array(60_000))));
@@ -205,7 +239,9 @@ describe("failed, at once and with a reason", () => {
     ["nothing", new Uint8Array(0), /not a readable image/],
     ["a png that ends early", TRUNCATED, /not a readable image/],
     ["a png of nothing but a signature", PNG_SIGNATURE, /not a readable image/],
-    ["a gif", GIF, /gif/],
+    ["a gif that ends early", GIF.slice(0, 30), /not a readable image/],
+    ["a gif of a large screen", gifBomb(10_000, 10_000), /10000 x 10000 pixels, which take too much memory/],
+    ["a gif of a larger one", gifBomb(10_001, 10_000), /10001 x 10000 pixels, more than 100 megapixels/],
     ["a bomb", bomb(20_000, 20_000), /20000 x 20000 pixels, more than 100 megapixels/],
     ["one that is too long", bomb(20_000, 4000), /20000 x 4000 pixels, more than 12000 on one side/],
     ["one that is too high", bomb(1, 12_001), /more than 12000 on one side/],
@@ -235,6 +271,14 @@ describe("failed, at once and with a reason", () => {
     expect((await listed(file))[0].state).toBe("failed");
   });
 });
+
+/** A gif whose header claims these dimensions, over one pixel. */
+function gifBomb(width: number, height: number): Uint8Array<ArrayBuffer> {
+  const bytes = GIF.slice();
+  new DataView(bytes.buffer).setUint16(6, width, true);
+  new DataView(bytes.buffer).setUint16(8, height, true);
+  return bytes;
+}
 
 /** A png whose header claims these dimensions, over the pixels of none. */
 function bomb(width: number, height: number): Uint8Array<ArrayBuffer> {

@@ -1,0 +1,89 @@
+/** LZW as gifs have it (GIF89a, appendix F). Pure; work and memory are bounded by `indices`, whatever the bytes. */
+const MAX_CODES = 4096;
+const MAX_CODE_BITS = 12;
+
+/**
+ * Fills `indices` from the sub-blocks at `dataAt` and says how many there were: fewer when the data ends early, as some
+ * encoders have it end. Undefined: the data is broken, or the file ends within it.
+ */
+export function decodeLzw(bytes: Uint8Array, dataAt: number, indices: Uint8Array): number | undefined {
+  const rootBits = bytes[dataAt] ?? 0;
+  if (rootBits < 1 || rootBits > 8) return undefined;
+  const [clear, end] = [1 << rootBits, (1 << rootBits) + 1];
+  const prefixes = new Uint16Array(MAX_CODES);
+  const lasts = new Uint8Array(MAX_CODES);
+  const lengths = new Uint16Array(MAX_CODES);
+  for (let root = 0; root < clear; root++) [lasts[root], lengths[root]] = [root, 1];
+
+  const codes = new CodeReader(bytes, dataAt + 1);
+  let [next, codeBits, previous] = [end + 1, rootBits + 1, -1];
+  let filled = 0;
+  while (filled < indices.length) {
+    const code = codes.next(codeBits);
+    if (code < 0) return codes.isCut ? undefined : filled;
+    if (code === end) return filled;
+    if (code === clear) {
+      [next, codeBits, previous] = [end + 1, rootBits + 1, -1];
+      continue;
+    }
+    // The one code that may be used before it is known is the one that is made by its use.
+    const isNew = code === next && previous >= 0;
+    if (previous < 0 ? code > end : code >= next && !isNew) return undefined;
+    const known = isNew ? previous : code;
+    const length = lengths[known]!;
+    let rest = known;
+    for (let at = filled + length - 1; at >= filled; at--) {
+      // Behind the end of `indices` nothing is written.
+      indices[at] = lasts[rest]!;
+      rest = prefixes[rest]!;
+    }
+    const first = indices[filled]!;
+    filled += length;
+    if (isNew) indices[filled++] = first;
+    if (previous >= 0 && next < MAX_CODES) {
+      prefixes[next] = previous;
+      lasts[next] = first;
+      lengths[next] = lengths[previous]! + 1;
+      next += 1;
+      if (next === 1 << codeBits && codeBits < MAX_CODE_BITS) codeBits += 1;
+    }
+    previous = code;
+  }
+  return indices.length;
+}
+
+/** Codes of some bits, lowest first, from a chain of sub-blocks. */
+class CodeReader {
+  readonly #bytes: Uint8Array;
+  #at: number;
+  /** Of the sub-block that is read. */
+  #left = 0;
+  #bits = 0;
+  #bitCount = 0;
+  /** The file ended before the chain did. */
+  isCut = false;
+
+  constructor(bytes: Uint8Array, at: number) {
+    this.#bytes = bytes;
+    this.#at = at;
+  }
+
+  /** -1 at the end. */
+  next(bitCount: number): number {
+    while (this.#bitCount < bitCount) {
+      if (this.#left === 0) {
+        this.#left = this.#bytes[this.#at++] ?? 0;
+        this.isCut = this.#at + this.#left > this.#bytes.length;
+        if (this.#left === 0) return -1;
+      }
+      if (this.#at >= this.#bytes.length) return -1;
+      this.#bits |= this.#bytes[this.#at++]! << this.#bitCount;
+      this.#bitCount += 8;
+      this.#left -= 1;
+    }
+    const code = this.#bits & ((1 << bitCount) - 1);
+    this.#bits >>>= bitCount;
+    this.#bitCount -= bitCount;
+    return code;
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * The blocks of a gif (GIF89a, sections 17 to 27), read without decoding a pixel: what its frames would cost is known
+ * before. Pure; never throws, whatever the bytes.
+ */
+export interface GifStructure {
+  readonly width: number;
+  readonly height: number;
+  /** How often the animation is repeated, 0 for ever; undefined: it is shown once. */
+  readonly repeats: number | undefined;
+  /** In their order. The last one may be cut off by the end of the file. */
+  readonly frames: readonly GifFrame[];
+}
+
+export interface GifFrame {
+  /** Place on the screen; parts of it may lie outside. */
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+  readonly interlaced: boolean;
+  /** Hundredths of a second. */
+  readonly delay: number;
+  /** What becomes of the screen after it was shown. */
+  readonly disposal: "keep" | "clear" | "restore";
+  /** -1: none. */
+  readonly transparentIndex: number;
+  /** RGB, three bytes for each colour. */
+  readonly palette: Uint8Array;
+  /** Where its LZW data begins, with the byte of the code size. */
+  readonly dataAt: number;
+}
+
+/** What a graphic control extension says of the frame after it. */
+type Control = Pick<GifFrame, "delay" | "disposal" | "transparentIndex">;
+
+const BLOCK = { extension: 0x21, image: 0x2c } as const;
+const EXTENSION = { control: 0xf9, application: 0xff } as const;
+const NO_CONTROL: Control = { delay: 0, disposal: "keep", transparentIndex: -1 };
+const NO_COLOURS = new Uint8Array(0);
+
+/**
+ * Undefined where there is no frame; no more than `maxFrames` are read. Reading stops, as in browsers, at the first thing
+ * that is no block.
+ */
+export function readGifStructure(bytes: Uint8Array, maxFrames: number): GifStructure | undefined {
+  if (bytes.length < 13) return undefined;
+  const frames: GifFrame[] = [];
+  let repeats: number | undefined;
+  let control = NO_CONTROL;
+  let at = 13;
+  const shared = paletteAt(bytes, at, byteAt(bytes, 10));
+  at += shared.length;
+  while (at < bytes.length && frames.length < maxFrames) {
+    const kind = bytes[at];
+    if (kind === BLOCK.extension) {
+      const label = bytes[at + 1];
+      if (label === EXTENSION.control) control = readControl(bytes, at + 3);
+      if (label === EXTENSION.application) repeats ??= readRepeats(bytes, at + 2);
+      at = behindSubBlocks(bytes, at + 2);
+    } else if (kind === BLOCK.image && at + 10 < bytes.length) {
+      const frame = readFrame(bytes, at + 1, shared, control);
+      frames.push(frame);
+      control = NO_CONTROL;
+      at = behindSubBlocks(bytes, frame.dataAt + 1);
+    } else break;
+  }
+  if (frames.length === 0) return undefined;
+  return { width: u16(bytes, 6), height: u16(bytes, 8), repeats, frames };
+}
+
+function readFrame(bytes: Uint8Array, at: number, shared: Uint8Array, control: Control): GifFrame {
+  const flags = byteAt(bytes, at + 8);
+  const own = paletteAt(bytes, at + 9, flags);
+  return {
+    ...control,
+    x: u16(bytes, at),
+    y: u16(bytes, at + 2),
+    width: u16(bytes, at + 4),
+    height: u16(bytes, at + 6),
+    interlaced: (flags & 0x40) !== 0,
+    palette: hasPalette(flags) ? own : shared,
+    dataAt: at + 9 + own.length,
+  };
+}
+
+function readControl(bytes: Uint8Array, at: number): Control {
+  const flags = byteAt(bytes, at);
+  const disposal = (flags >> 2) & 7;
+  return {
+    delay: u16(bytes, at + 1),
+    // Some encoders write 4 for 3: they took the number for a bit. Browsers read it so.
+    disposal: disposal === 2 ? "clear" : disposal === 3 || disposal === 4 ? "restore" : "keep",
+    transparentIndex: (flags & 1) === 0 ? -1 : byteAt(bytes, at + 3),
+  };
+}
+
+/** The extension that Netscape made, and its twin, in which the animation says how often it is repeated. */
+function readRepeats(bytes: Uint8Array, at: number): number | undefined {
+  const name = String.fromCharCode(...bytes.subarray(at + 1, at + 12));
+  if (name !== "NETSCAPE2.0" && name !== "ANIMEXTS1.0") return undefined;
+  return byteAt(bytes, at + 12) >= 3 && (byteAt(bytes, at + 13) & 7) === 1 ? u16(bytes, at + 14) : undefined;
+}
+
+const hasPalette = (flags: number): boolean => (flags & 0x80) !== 0;
+
+function paletteAt(bytes: Uint8Array, at: number, flags: number): Uint8Array {
+  return hasPalette(flags) ? bytes.subarray(at, at + 3 * (2 << (flags & 7))) : NO_COLOURS;
+}
+
+/** Sub-blocks begin with their length, and end with one of none. */
+function behindSubBlocks(bytes: Uint8Array, start: number): number {
+  let at = start;
+  while (byteAt(bytes, at) !== 0) at += 1 + byteAt(bytes, at);
+  return at + 1;
+}
+
+/** Zero behind the end. */
+const byteAt = (bytes: Uint8Array, at: number): number => bytes[at] ?? 0;
+const u16 = (bytes: Uint8Array, at: number): number => byteAt(bytes, at) | (byteAt(bytes, at + 1) << 8);

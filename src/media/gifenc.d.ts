@@ -1,0 +1,27 @@
+/** The part of `gifenc` that is used; the package has no types of its own. */
+declare module "gifenc" {
+  export interface GifEncoder {
+    /** The first frame writes the header too. */
+    writeFrame(
+      indices: Uint8Array,
+      width: number,
+      height: number,
+      options: {
+        readonly palette: number[][];
+        /** -1: shown once; 0: repeated for ever; else how often again. */
+        readonly repeat: number;
+        /** Milliseconds, kept to hundredths of a second. */
+        readonly delay: number;
+        /** GIF89a, 23.c.iv: 1 leaves the frame there, 2 clears its place. */
+        readonly dispose: number;
+        readonly transparent: boolean;
+        readonly transparentIndex: number;
+        /** Bits of an index. */
+        readonly colorDepth: number;
+      },
+    ): void;
+    finish(): void;
+    bytes(): Uint8Array<ArrayBuffer>;
+  }
+  export function GIFEncoder(): GifEncoder;
+}

@@ -1,0 +1,287 @@
+import { describe, expect, it } from "vitest";
+import { createGifTransformer } from "../../src/media/gif-transformer.ts";
+import { readImageHeader } from "../../src/media/image-header.ts";
+import { LIMITS } from "../../src/media/limits.ts";
+import { dimensionsOf, variantDimensions, type VariantType } from "../../src/media/sizes.ts";
+import { decodeGif, encodeGif, type DecodedGif } from "../support/gifs.ts";
+import { BLUE, concat, GIF, GREEN, RED, YELLOW, type Colour } from "../support/images.ts";
+
+const PALETTE = [RED, GREEN, BLUE, YELLOW];
+const fill = (count: number, index: number): number[] => Array.from({ length: count }, () => index);
+
+async function transform(bytes: Uint8Array<ArrayBuffer>, type: VariantType, size: string) {
+  const outcome = readImageHeader(bytes);
+  if (outcome.kind !== "header") throw new Error(outcome.kind);
+  const target = variantDimensions(type, dimensionsOf(size), outcome.header);
+  let read = 0;
+  const master = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        const chunk = bytes.subarray(read, read + 1000);
+        read += chunk.byteLength;
+        if (chunk.byteLength === 0) controller.close();
+        else controller.enqueue(chunk.slice());
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const request = { master, sizeBytes: bytes.byteLength, header: outcome.header, type, target };
+  return { result: await createGifTransformer().transform(request), bytesRead: read };
+}
+
+async function made(bytes: Uint8Array<ArrayBuffer>, type: VariantType, size: string): Promise<Uint8Array> {
+  const { result } = await transform(bytes, type, size);
+  if (!result.ok) throw new Error(JSON.stringify(result.error));
+  return new Uint8Array(await new Response(result.value.stream).arrayBuffer());
+}
+
+const reduced = async (bytes: Uint8Array<ArrayBuffer>, type: VariantType, size: string): Promise<DecodedGif> =>
+  decodeGif(await made(bytes, type, size));
+
+/** The colours of a frame, row by row, by the letter they begin with; a dot where nothing is. */
+function drawn({ width, frames }: DecodedGif, index = 0): string {
+  const { pixels, alpha } = frames[index]!;
+  const letters = Array.from(alpha, (there, at) => {
+    if (there === 0) return ".";
+    const found = PALETTE.findIndex((colour) => colour.every((part, channel) => pixels[at * 3 + channel] === part));
+    return "rgby"[found] ?? "?";
+  });
+  return (letters.join("").match(new RegExp(`.{${width}}`, "g")) ?? []).join(" ");
+}
+
+/** Each pixel as a block of two by two, which a variant of half the size makes a pixel again. */
+const doubled = (rows: readonly number[][]): number[] =>
+  rows.flatMap((row) => [...row.flatMap((index) => [index, index]), ...row.flatMap((index) => [index, index])]);
+
+describe("a gif that stands still", () => {
+  it("clip: each pixel is the average of its area; colours that are few stay exact", async () => {
+    const indices = doubled([
+      [0, 1, 2],
+      [3, 0, 1],
+    ]);
+    const gif = encodeGif(6, 4, PALETTE, [{ width: 6, height: 4, indices }]);
+    const half = await reduced(gif, "clip", "3x9");
+    expect([half.width, half.height, half.frames.length, half.loop]).toEqual([3, 2, 1, null]);
+    expect(drawn(half)).toBe("rgb yrg");
+    const one = await reduced(gif, "clip", "1x1");
+    const mean = [0, 1, 2].map((channel) =>
+      Math.round(indices.reduce((sum, index) => sum + PALETTE[index]![channel]!, 0) / indices.length),
+    );
+    expect([...one.frames[0]!.pixels]).toEqual(mean);
+  });
+
+  it("a size that divides nothing: parts of pixels count as parts", async () => {
+    const [black, white]: Colour[] = [
+      [0, 0, 0],
+      [255, 255, 255],
+    ];
+    const gif = encodeGif(3, 1, [black!, white!], [{ width: 3, height: 1, indices: [1, 0, 1] }]);
+    // The first covers the first pixel and half of the second.
+    expect([...(await reduced(gif, "clip", "2x1")).frames[0]!.pixels]).toEqual([170, 170, 170, 170, 170, 170]);
+  });
+
+  it("crop: cut around the centre, whether it is scaled or not; never enlarged", async () => {
+    const gif = encodeGif(6, 2, PALETTE, [{ width: 6, height: 2, indices: [0, 1, 2, 3, 0, 1, 3, 3, 1, 1, 2, 2] }]);
+    expect(drawn(await reduced(gif, "crop", "2x2"))).toBe("by gg");
+    expect(drawn(await reduced(gif, "crop", "3x9"))).toBe("gby ygg");
+    expect(drawn(await reduced(gif, "crop", "50x50"))).toBe("rgbyrg yyggbb");
+    expect(drawn(await reduced(gif, "clip", "50x50"))).toBe("rgbyrg yyggbb");
+    const wide = encodeGif(8, 2, PALETTE, [
+      { width: 8, height: 2, indices: [0, 0, 1, 1, 2, 2, 3, 3, 0, 0, 1, 1, 2, 2, 3, 3] },
+    ]);
+    expect(drawn(await reduced(wide, "crop", "2x1"))).toBe("gb");
+  });
+
+  it("what is transparent stays so; a pixel that is half there is there", async () => {
+    const indices = [3, 3, 0, 3, 0, 0, 0, 3, 3, 3, 0, 3, 3, 3, 3, 0];
+    const gif = encodeGif(4, 4, PALETTE, [{ width: 4, height: 4, indices, transparent: 3 }]);
+    expect(drawn(await reduced(gif, "clip", "4x4"))).toBe("..r. rrr. ..r. ...r");
+    expect(drawn(await reduced(gif, "clip", "2x2"))).toBe("rr .r");
+  });
+
+  it("interlaced", async () => {
+    const rows = Array.from({ length: 9 }, (_, y) => [y % 4, (y >> 2) % 4]);
+    const order = [0, 8, 4, 2, 6, 1, 3, 5, 7];
+    const plain = encodeGif(2, 9, PALETTE, [{ width: 2, height: 9, indices: rows.flat() }]);
+    const mixed = encodeGif(2, 9, PALETTE, [{ width: 2, height: 9, indices: order.flatMap((y) => rows[y]!) }]);
+    mixed[mixed.indexOf(0x2c, 13 + 12) + 9]! |= 0x40;
+    expect(drawn(await reduced(mixed, "clip", "9x9"))).toBe(drawn(await reduced(plain, "clip", "9x9")));
+  });
+
+  it("more colours than a palette holds: near to what they were", async () => {
+    const [width, height] = [64, 64];
+    const frames = Array.from({ length: 16 }, (_, part) => {
+      const palette = Array.from({ length: 256 }, (__, at): Colour => {
+        const [x, y] = [at % 64, part * 4 + (at >> 6)];
+        return [x * 4, y * 4, (x * 7 + y * 3) & 0xff];
+      });
+      return { x: 0, y: part * 4, width, height: 4, indices: [...palette.keys()], palette };
+    });
+    const gif = encodeGif(width, height, PALETTE, frames);
+    const last = (await reduced(gif, "clip", "64x64")).frames.at(-1)!;
+    let worst = 0;
+    for (let at = 0; at < width * height; at++) {
+      const [x, y] = [at % width, Math.floor(at / width)];
+      const expected = [x * 4, y * 4, (x * 7 + y * 3) & 0xff];
+      for (const [channel, value] of expected.entries())
+        worst = Math.max(worst, Math.abs(last.pixels[at * 3 + channel]! - value));
+    }
+    expect(worst).toBeLessThan(64);
+  });
+
+  it("the same bytes each time", async () => {
+    const gif = encodeGif(6, 1, PALETTE, [{ width: 6, height: 1, indices: [0, 1, 2, 3, 0, 1] }]);
+    expect(await made(gif, "clip", "4x4")).toEqual(await made(gif, "clip", "4x4"));
+  });
+});
+
+describe("an animation", () => {
+  const square = { width: 2, height: 2, delay: 7 };
+  const at = (x: number, y: number, index: number, more = {}) => ({
+    ...square,
+    x,
+    y,
+    indices: fill(4, index),
+    ...more,
+  });
+  const background = { width: 4, height: 4, indices: fill(16, 0), delay: 300 };
+
+  it("keeps frames, delays and repeats", async () => {
+    const frames = [background, at(2, 0, 1), at(0, 2, 2, { delay: 0 })];
+    for (const loop of [0, 1, 65535]) {
+      const half = await reduced(encodeGif(4, 4, PALETTE, frames, loop), "clip", "2x2");
+      expect(half.loop).toBe(loop);
+      expect(half.frames.map(({ delay }) => delay)).toEqual([300, 7, 0]);
+      expect([0, 1, 2].map((index) => drawn(half, index))).toEqual(["rr rr", "rg rr", "rg br"]);
+    }
+  });
+
+  it("disposal: kept, cleared, restored", async () => {
+    for (const [disposal, then] of [
+      [0, "gr br"],
+      [1, "gr br"],
+      [2, ".r br"],
+      [3, "rr br"],
+    ] as const) {
+      const frames = [background, at(0, 0, 1, { disposal }), at(0, 2, 2)];
+      const half = await reduced(encodeGif(4, 4, PALETTE, frames), "clip", "2x2");
+      expect([disposal, drawn(half, 1), drawn(half, 2)]).toEqual([disposal, "gr rr", then]);
+    }
+  });
+
+  it("a first frame that is restored leaves nothing; one that is cleared neither", async () => {
+    for (const disposal of [2, 3]) {
+      const frames = [{ ...background, disposal }, at(0, 2, 2)];
+      const half = await reduced(encodeGif(4, 4, PALETTE, frames), "clip", "2x2");
+      expect([drawn(half, 0), drawn(half, 1)]).toEqual(["rr rr", ".. b."]);
+    }
+  });
+
+  it("frames that reach over the edge are cut there, those beyond it are not seen", async () => {
+    const frames = [background, at(3, 3, 1), { ...at(9, 9, 2) }, at(3, 3, 2, { disposal: 3 }), at(0, 9, 1)];
+    const whole = await reduced(encodeGif(4, 4, PALETTE, frames), "clip", "4x4");
+    const corner = (letter: string) => `rrrr rrrr rrrr rrr${letter}`;
+    expect(whole.frames.map((_, index) => drawn(whole, index))).toEqual(["r", "g", "g", "b", "g"].map(corner));
+  });
+
+  it("frames that change nothing are frames", async () => {
+    const half = await reduced(encodeGif(4, 4, PALETTE, [background, background], 0), "clip", "2x2");
+    expect([drawn(half, 0), drawn(half, 1)]).toEqual(["rr rr", "rr rr"]);
+  });
+});
+
+describe("a gif that is broken", () => {
+  const frame = {
+    width: 40,
+    height: 40,
+    indices: Array.from({ length: 1600 }, (_, at) => (Math.imul(at, 40_503) >> 7) & 3),
+  };
+  const still = encodeGif(40, 40, PALETTE, [frame]);
+
+  it("in its first frame, at any place: no image; in a later one: the animation ends before it", async () => {
+    for (const length of [13, 20, 25, 30, 36, 100, still.length - 30]) {
+      const { result } = await transform(still.slice(0, length), "clip", "10x10");
+      expect([length, result]).toEqual([length, { ok: false, error: { kind: "broken_image" } }]);
+    }
+    // All that is missing is the end of the file.
+    expect((await reduced(still.slice(0, -2), "clip", "40x40")).frames).toHaveLength(1);
+    const three = encodeGif(40, 40, PALETTE, [frame, frame, frame], 0);
+    expect((await reduced(three.slice(0, -100), "clip", "10x10")).frames).toHaveLength(2);
+  });
+
+  it("whatever its bytes are, it ends, and without an exception", async () => {
+    let seed = 1;
+    const random = (below: number): number => (seed = (seed * 48_271) % 0x7fffffff) % below;
+    const outcomes = new Set<string>();
+    for (let times = 0; times < 500; times++) {
+      const bytes = still.slice();
+      for (let changes = 0; changes < 3; changes++) bytes[6 + random(bytes.length - 6)] = random(256);
+      if (readImageHeader(bytes).kind !== "header") continue;
+      const { result } = await transform(bytes, "crop", "9x5");
+      outcomes.add(result.ok ? "made" : result.error.kind);
+    }
+    expect([...outcomes].filter((outcome) => outcome !== "refused").toSorted()).toEqual(["broken_image", "made"]);
+  });
+
+  it("codes that name themselves do not turn in a circle", async () => {
+    // Root codes of two bits, codes of three: clear, 0, 7 (unknown), 7, 7, 7.
+    const codes = [4, 0, 7, 7, 7, 7, 7, 7];
+    const bits = codes.reduce((sum, code, index) => sum + code * 2 ** (index * 3), 0);
+    const data = [2, 3, bits & 0xff, (bits >> 8) & 0xff, (bits >> 16) & 0xff, 0, 0x3b];
+    const gif = concat(still.subarray(0, still.indexOf(0x2c, 25) + 10), Uint8Array.from(data));
+    const { result } = await transform(gif, "clip", "10x10");
+    expect(result).toEqual({ ok: false, error: { kind: "broken_image" } });
+  });
+
+  it("fewer pixels than there should be: the rest is transparent; colours that the palette lacks too", async () => {
+    const short = encodeGif(4, 4, PALETTE, [{ width: 4, height: 2, indices: [0, 1, 2, 3, 0, 1, 2, 3] }]);
+    short[short.indexOf(0x2c, 25) + 7] = 4;
+    expect(drawn(await reduced(short, "clip", "4x4"))).toBe("rgby rgby .... ....");
+    const lacking = encodeGif(2, 1, [...PALETTE, ...PALETTE], [{ width: 2, height: 1, indices: [1, 7] }]);
+    // Four colours instead of eight; the others are taken out.
+    lacking[10] = (lacking[10]! & 0xf8) | 1;
+    const fewer = concat(lacking.subarray(0, 13 + 12), lacking.subarray(13 + 24));
+    expect(drawn(await reduced(fewer, "clip", "2x1"))).toBe("g.");
+  });
+});
+
+describe("a bomb", () => {
+  const tiny = { width: 1, height: 1, indices: [0] };
+  const many = (count: number) => Array.from({ length: count }, () => tiny);
+
+  it.each([
+    ["a screen of 100 megapixels", screenOf(GIF, 10_000, 10_000), 0],
+    [
+      "frames that are many",
+      encodeGif(1, 1, PALETTE, many(LIMITS.gifMaxPixels / LIMITS.gifFrameMinPixels + 1)),
+      Infinity,
+    ],
+    ["frames of a large screen", screenOf(encodeGif(1, 1, PALETTE, many(26)), 2000, 1000), Infinity],
+    ["a frame larger than the screen", frameOf(GIF, 65_535, 65_535), Infinity],
+  ])("%s: refused before a pixel is decoded", async (_, bytes, mayRead) => {
+    const { result, bytesRead } = await transform(bytes, "clip", "10x10");
+    expect(result).toEqual({ ok: false, error: { kind: "refused", reason: expect.stringMatching(/pixels/) } });
+    expect(bytesRead).toBeLessThanOrEqual(mayRead);
+  });
+
+  it("more bytes than are taken into memory: none is read", async () => {
+    const { result, bytesRead } = await transform(concat(GIF, new Uint8Array(LIMITS.gifMaxBytes)), "clip", "10x10");
+    expect(result).toEqual({ ok: false, error: { kind: "refused", reason: expect.stringMatching(/bytes/) } });
+    expect(bytesRead).toBe(0);
+  });
+});
+
+function screenOf(gif: Uint8Array, width: number, height: number): Uint8Array<ArrayBuffer> {
+  const bytes = gif.slice();
+  new DataView(bytes.buffer).setUint16(6, width, true);
+  new DataView(bytes.buffer).setUint16(8, height, true);
+  return bytes;
+}
+
+function frameOf(gif: Uint8Array, width: number, height: number): Uint8Array<ArrayBuffer> {
+  const bytes = gif.slice();
+  const at = bytes.indexOf(0x2c, 13 + 6);
+  new DataView(bytes.buffer).setUint16(at + 5, width, true);
+  new DataView(bytes.buffer).setUint16(at + 7, height, true);
+  return bytes;
+}
