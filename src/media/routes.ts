@@ -19,6 +19,7 @@
  *   create with clip/crop → declared ── commit of the file ──→ pending ──→ ready
  *   POST variants → pending                                       └─────→ failed (with a reason)
  *   any of them ── delete ──→ removed → (no row)
+ *   failed ── POST variants for it ──→ removed, and a new making of the same is pending
  *
  * - The row comes before the message; a message that is lost is sent again by the sweep, one that comes twice finds
  *   nothing to do. Only the consumer writes `ready` and `failed`, from `pending` alone, and `ready` only while the file

@@ -32,7 +32,7 @@ export const listVariants = (media: MediaContext, visibility: Visibility): Route
     },
   });
 
-/** `POST P/{fileId}/variants`: asks for variants; those that are there already stay as they are. */
+/** `POST P/{fileId}/variants`: asks for variants; those that are made or under way stay, failed ones are made anew. */
 export const createVariants = (media: MediaContext, visibility: Visibility): Route =>
   defineRoute({
     method: "POST",
@@ -60,7 +60,9 @@ export const createVariants = (media: MediaContext, visibility: Visibility): Rou
       const isThere = ({ type, size }: { type: string; size: string }) =>
         added.variants.some((variant) => variant.type === type && variant.size === size);
       if (!wanted.every(isThere)) return toProblem({ kind: "too_many_variants" });
-      call.after(media.queue.send(added.started.map((nonce) => ({ fileId, nonce }))));
+      const makings = (nonces: readonly string[]) => nonces.map((nonce) => ({ fileId, nonce }));
+      call.after(media.queue.send(makings(added.started)));
+      call.after(purgeVariants(media, makings(added.replaced)));
       return json(200, toWire(media, publicBase, visibility, fileId, added.variants));
     },
   });

@@ -324,6 +324,30 @@ describe("messages", () => {
     }
   });
 
+  it("for a file whose owner was retired leave no bytes, whenever that was", async () => {
+    const retire = (file: StoredFile) =>
+      env.DB.prepare("UPDATE owner SET erasure_id = 'e' WHERE id = (SELECT owner_id FROM file WHERE id = ?)")
+        .bind(file.id)
+        .run();
+    const picture = await encodePng(gradient(50, 50));
+    for (const moment of ["before", "while it is made"]) {
+      const file = await stored(app, picture, { as: principal(), query: "?clip=10x10" });
+      const bucket = new Proxy(env.MEDIA, {
+        get:
+          (target, name) =>
+          async (...args: [string]) => {
+            if (name === "put" && args[0].startsWith("variant/")) await retire(file);
+            return (target as any)[name](...args);
+          },
+      });
+      if (moment === "before") await retire(file);
+      const jobs = app.jobs.splice(0);
+      expect(await mediaApp({ bucket }).consume({ jobs })).toEqual({ acked: 1, retried: 0 });
+      expect((await variantRow(file))!.state).toBe("pending");
+      expect(await keysOf(file.id)).toEqual([`blob/${file.id}`]);
+    }
+  });
+
   it("a deletion while the variant is made: its bytes go, whether written before or after", async () => {
     const picture = await encodePng(gradient(50, 50));
     for (const path of ["", "/variants"]) {
@@ -430,6 +454,69 @@ describe("POST", () => {
     const answers = await Promise.all(Array.from({ length: 10 }, ask));
     expect(answers.map((answer) => answer.status)).toEqual(Array.from({ length: 10 }, () => 200));
     expect(await app.consume()).toEqual({ acked: 1, retried: 0 });
+  });
+
+  it("a failed one is made anew, others stay; what lay there of it goes", async () => {
+    const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10,20x20" });
+    const [first, second] = app.jobs.splice(0);
+    await app.consume({ jobs: [first], dead: true });
+    await app.consume({ jobs: [second] });
+    const before = await listed(file);
+    expect(before.map(({ state }) => state)).toEqual(["failed", "ready"]);
+    await env.MEDIA.put(`variant/${file.id}/${first!.nonce}`, "x");
+    const ask = () => app.call(`${file.path}/variants?clip=10x10,20x20,30x30`, { as, method: "POST" });
+    const answers = await Promise.all(Array.from({ length: 5 }, ask));
+    for (const answer of answers) {
+      const list = await expectJson(answer, 200);
+      expect(list.map(({ size, state }: any) => [size, state])).toEqual([
+        ["10x10", "pending"],
+        ["20x20", "ready"],
+        ["30x30", "pending"],
+      ]);
+      expect(list[0]).not.toHaveProperty("reason");
+    }
+    await app.settle();
+    expect(await keysOf(file.id)).toEqual([`blob/${file.id}`, `variant/${file.id}/${second!.nonce}`]);
+    expect(app.jobs).toHaveLength(2);
+    // The old message comes once more, and then the new ones.
+    expect(await app.consume({ jobs: [first, first] })).toEqual({ acked: 2, retried: 0 });
+    expect(await app.consume({ jobs: [first], dead: true })).toEqual({ acked: 1, retried: 0 });
+    expect(await app.consume()).toEqual({ acked: 2, retried: 0 });
+    const list = await listed(file);
+    expect(list.map(({ state }) => state)).toEqual(["ready", "ready", "ready"]);
+    expect(list[1]).toEqual(before[1]);
+    expect(await keysOf(file.id)).toHaveLength(4);
+  });
+
+  it("a failed one whose bytes could not be deleted: the sweep does it", async () => {
+    const file = await stored(app, TRUNCATED, { as, query: "?clip=10x10" });
+    const [job] = app.jobs;
+    await app.consume();
+    await env.MEDIA.put(`variant/${file.id}/${job!.nonce}`, "x");
+    const broken = mediaApp({ bucket: { delete: () => Promise.reject(new Error("injected")) } as unknown as R2Bucket });
+    await expectJson(await broken.call(`${file.path}/variants?clip=10x10`, { as, method: "POST" }), 200);
+    await broken.settle();
+    expect(await keysOf(file.id)).toHaveLength(2);
+    await app.media.sweep(START_MS);
+    expect(await keysOf(file.id)).toEqual([`blob/${file.id}`]);
+    expect(await variantRow(file)).toMatchObject({ state: "pending" });
+    // It is as broken as it was.
+    await app.consume({ jobs: broken.jobs });
+    expect((await listed(file))[0]).toMatchObject({ state: "failed" });
+  });
+
+  it("a failed one stays when more are asked for than a file may have, and is nobody else's to ask for", async () => {
+    const file = await stored(app, TRUNCATED, { as, query: "?clip=10x10" });
+    await app.consume();
+    const before = await variantRow(file);
+    const sizes = Array.from({ length: 99 }, (_, index) => `${index + 1}x8`).join(",");
+    await expectJson(await app.call(`${file.path}/variants?clip=${sizes}`, { as, method: "POST" }), 200);
+    const over = await app.call(`${file.path}/variants?clip=10x10,9x9`, { as, method: "POST" });
+    await expectProblem(over, 400, "business_error", [{ type: "too_many_variants" }]);
+    const stranger = await app.call(`${file.path}/variants?clip=10x10`, { as: principal(), method: "POST" });
+    await expectProblem(stranger, 404, "element_resource_non_existing");
+    expect((await listed(file))[0]).toMatchObject({ size: "10x10", state: "failed", reason: before!.reason });
+    app.jobs.splice(0);
   });
 
   it("400: no size, too many for the file, no image", async () => {

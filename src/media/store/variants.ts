@@ -8,7 +8,8 @@ export interface VariantStore {
   /** The variants of a committed file, by type and size; undefined where the caller has no such file. */
   list(fileId: string, caller: FileCaller): Promise<VariantList | undefined>;
   /**
-   * Asks for variants: those that are there stay as they are. All or none; `started` are the nonces of the new ones.
+   * Asks for variants: those that are there stay as they are, but for failed ones, which are made anew. All or none;
+   * `started` are the nonces of the new makings, `replaced` those of the failed ones, which are removed.
    */
   add(
     fileId: string,
@@ -61,6 +62,7 @@ export interface VariantList {
 
 export interface AddedVariants extends VariantList {
   readonly started: readonly string[];
+  readonly replaced: readonly string[];
 }
 
 export interface JobRow {
@@ -88,16 +90,21 @@ const OWNED_FILE = `SELECT file.content_type FROM file JOIN owner ON owner.id = 
   WHERE file.id = ?1 AND file.state = 'committed' AND owner.client = ?2 AND owner.visibility = ?3
   AND owner.tenant = ?4 AND owner.erasure_id IS NULL`;
 
+/** Of what would be there: rows that live and are not asked for, and all that are asked for (?5). ?8 is the limit. */
+const HAS_ROOM = `?8 >= json_array_length(?5) + (
+  SELECT count(*) FROM variant AS other WHERE other.file_id = ?1 AND other.state <> 'removed'
+  AND other.type || other.size NOT IN (SELECT value ->> 'type' || (value ->> 'size') FROM json_each(?5)))`;
+
 const SQL = {
   ownedFile: OWNED_FILE,
   list: `SELECT nonce, type, size, state, content_type, width, height, size_bytes, etag, reason
     FROM variant WHERE file_id = ?1 AND state <> 'removed' AND EXISTS (${OWNED_FILE}) ORDER BY type, size`,
-  // The count is of what would be there: rows that live and are not asked for, and all that are asked for.
+  removeFailed: `UPDATE variant SET state = 'removed', due_at = ?6 WHERE file_id = ?1 AND state = 'failed'
+    AND type || size IN (SELECT value ->> 'type' || (value ->> 'size') FROM json_each(?5))
+    AND EXISTS (${OWNED_FILE}) AND ${HAS_ROOM} RETURNING nonce`,
   add: `INSERT INTO variant (file_id, nonce, type, size, state, created_at, due_at)
     SELECT ?1, value ->> 'nonce', value ->> 'type', value ->> 'size', 'pending', ?6, ?7 FROM json_each(?5)
-    WHERE EXISTS (${OWNED_FILE}) AND ?8 >= json_array_length(?5) + (
-      SELECT count(*) FROM variant AS other WHERE other.file_id = ?1 AND other.state <> 'removed'
-      AND other.type || other.size NOT IN (SELECT value ->> 'type' || (value ->> 'size') FROM json_each(?5)))
+    WHERE EXISTS (${OWNED_FILE}) AND ${HAS_ROOM}
     ON CONFLICT (file_id, type, size) WHERE state <> 'removed' DO NOTHING RETURNING nonce`,
   remove: `UPDATE variant SET state = 'removed', due_at = ?6 WHERE file_id = ?1 AND state <> 'removed'
     AND EXISTS (${OWNED_FILE})
@@ -140,14 +147,16 @@ export function createVariantStore(db: D1Database): VariantStore {
 
     async add(fileId, caller, wanted, times, maxPerFile) {
       const values = [JSON.stringify(wanted), times.createdAt, times.dueAt, maxPerFile];
-      const [file, added, variants] = await db.batch([
+      const [file, replaced, added, variants] = await db.batch([
         prepared(SQL.ownedFile, ...owned(fileId, caller)),
+        prepared(SQL.removeFailed, ...owned(fileId, caller), ...values),
         prepared(SQL.add, ...owned(fileId, caller), ...values),
         prepared(SQL.list, ...owned(fileId, caller)),
       ]);
       const contentType = contentTypeOf(file);
       if (contentType === undefined) return undefined;
-      return { contentType, variants: variantsOf(variants), started: noncesOf(added) };
+      const makings = { started: noncesOf(added), replaced: noncesOf(replaced) };
+      return { contentType, variants: variantsOf(variants), ...makings };
     },
 
     async remove(fileId, caller, which, nowMs) {
