@@ -114,6 +114,7 @@ export function createDeps(env: Env): Deps {
     contentUrl: config.contentUrl,
     maxUploadBytes: config.maxUploadBytes,
     s3: config.s3 && { ...config.s3, fetch: (request) => fetch(request) },
+    edgeCache: edgeCacheAt(config.contentUrl || publicUrl),
   });
   const adminRoutes = createAdminRoutes({
     names,
@@ -137,3 +138,7 @@ export function createDeps(env: Env): Deps {
   const http = { names, pathPrefix, publicUrl, clock, random, log, verifier: oauth.verifier };
   return { http, clock, log, oauth, outbox, adminRoutes, audit, events, push, media };
 }
+
+/** One key for one copy, whatever address it was asked for by. Without a public address the Worker runs locally. */
+const edgeCacheAt = (origin: string) =>
+  typeof caches === "undefined" ? undefined : { cache: caches.default, origin: origin || "http://localhost" };

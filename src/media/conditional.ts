@@ -1,3 +1,5 @@
+import { parseHttpDate } from "./http-date.ts";
+
 /** Conditional requests (RFC 9110 section 13) for a representation that never changes. Pure. */
 export interface Validators {
   /** Strong, with its quotes. */
@@ -8,27 +10,27 @@ export interface Validators {
 export type Precondition = "proceed" | "not_modified" | "failed";
 
 /** What the request's conditions say, in the order of RFC 9110 section 13.2.2. `If-Range` belongs to the range. */
-export function evaluateConditions(headers: Headers, current: Validators): Precondition {
+export function evaluateConditions(headers: Headers, current: Validators, nowMs: number): Precondition {
   const ifMatch = headers.get("if-match");
   if (ifMatch !== null) {
     if (!matchesAny(ifMatch, current.etag, "strong")) return "failed";
   } else {
-    const unmodifiedSinceMs = parseHttpDate(headers.get("if-unmodified-since"));
+    const unmodifiedSinceMs = parseHttpDate(headers.get("if-unmodified-since"), nowMs);
     if (unmodifiedSinceMs !== undefined && wholeSeconds(current.lastModifiedMs) > unmodifiedSinceMs) return "failed";
   }
   const ifNoneMatch = headers.get("if-none-match");
   if (ifNoneMatch !== null) return matchesAny(ifNoneMatch, current.etag, "weak") ? "not_modified" : "proceed";
-  const modifiedSinceMs = parseHttpDate(headers.get("if-modified-since"));
+  const modifiedSinceMs = parseHttpDate(headers.get("if-modified-since"), nowMs);
   const unchanged = modifiedSinceMs !== undefined && wholeSeconds(current.lastModifiedMs) <= modifiedSinceMs;
   return unchanged ? "not_modified" : "proceed";
 }
 
 /** Whether a `Range` counts: without `If-Range`, or when that names this very representation (section 13.1.5). */
-export function rangeApplies(headers: Headers, current: Validators): boolean {
+export function rangeApplies(headers: Headers, current: Validators, nowMs: number): boolean {
   const ifRange = headers.get("if-range");
   if (ifRange === null) return true;
   if (ifRange.includes('"')) return ifRange.trim() === current.etag;
-  return parseHttpDate(ifRange) === wholeSeconds(current.lastModifiedMs);
+  return parseHttpDate(ifRange, nowMs) === wholeSeconds(current.lastModifiedMs);
 }
 
 /**
@@ -44,14 +46,5 @@ export function matchesAny(list: string, etag: string, comparison: "strong" | "w
   return false;
 }
 
-/** An IMF-fixdate, the form that everybody sends. Any other text counts as no date (section 13.1.3). */
-function parseHttpDate(text: string | null): number | undefined {
-  if (text === null || !/^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(text.trim())) return undefined;
-  const ms = Date.parse(text);
-  return Number.isNaN(ms) ? undefined : ms;
-}
-
 /** HTTP dates have no milliseconds. */
 const wholeSeconds = (ms: number): number => Math.floor(ms / 1000) * 1000;
-
-export const httpDate = (ms: number): string => new Date(ms).toUTCString();

@@ -1,13 +1,16 @@
 import * as z from "zod/mini";
-import { defineRoute, empty, open, type Answer, type Call, type Route } from "../http/route.ts";
+import { defineRoute, open, type Answer, type Call, type Route } from "../http/route.ts";
+import { isProblem } from "../http/errors.ts";
+import { randomId } from "../platform/random.ts";
 import { err, ok, type Result } from "../platform/result.ts";
-import { parseRange } from "./byte-range.ts";
-import { evaluateConditions, httpDate, rangeApplies } from "./conditional.ts";
-import { formatDisposition } from "./content-disposition.ts";
-import { dispositionOf } from "./content-type.ts";
+import { sliceStream, type ByteRange } from "./byte-range.ts";
+import { planContent, type BytesPlan } from "./content-plan.ts";
 import type { MediaContext } from "./context.ts";
+import type { AboutContent, ContentAddress, KeptContent } from "./edge-cache.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
+import { isFileId } from "./file-id.ts";
 import { LIMITS } from "./limits.ts";
+import { multipartRanges } from "./multipart-ranges.ts";
 import { representationOf, type Representation } from "./representation.ts";
 import { parseSizes, VARIANT_TYPES, type VariantName } from "./sizes.ts";
 import type { CommittedFile } from "./store/files.ts";
@@ -51,70 +54,94 @@ function parseVariant(segment: string): VariantName | undefined {
 }
 
 async function answer(media: MediaContext, call: ContentCall, variant: VariantName | undefined): Promise<Answer> {
-  const file = await findReadable(media, call, variant);
+  const address = { fileId: call.params.fileId, variant };
+  const kept = isSigned(call) || !isFileId(address.fileId) ? undefined : await media.edge.find(address, call.nowMs);
+  return (kept === undefined ? undefined : await answerFromEdge(kept, call)) ?? answerFromStore(media, call, address);
+}
+
+const isSigned = ({ query: { expires, signature } }: ContentCall): boolean =>
+  expires !== undefined || signature !== undefined;
+
+const PUBLIC = { "cache-control": `public, max-age=${LIMITS.publicMaxAgeSec}` };
+const PRIVATE = { "cache-control": "private, no-store" };
+
+/** Undefined where a copy does not serve: several ranges are read from R2, each by itself. */
+async function answerFromEdge({ about, body }: KeptContent, call: ContentCall): Promise<Answer | undefined> {
+  // RFC 9111 section 5.1: a browser keeps it for what is left of the 300 s.
+  const shared = { ...PUBLIC, age: String(Math.floor((call.nowMs - about.readAtMs) / 1000)) };
+  const plan = planContent(call.request, about, shared, call.nowMs);
+  switch (plan.send) {
+    case "whole":
+      return new Response(body, { headers: plan.headers });
+    case "part":
+      return new Response(sliceStream(body, plan.part), { status: 206, headers: plan.headers });
+    case "nothing":
+    case "parts":
+      await body.cancel();
+      return plan.send === "nothing" ? plan.answer : undefined;
+  }
+}
+
+async function answerFromStore(media: MediaContext, call: ContentCall, address: ContentAddress): Promise<Answer> {
+  const file = await findReadable(media, call, address.variant);
   if (!file.ok) return toProblem(file.error);
-  const representation = representationOf(file.value, variant, false);
-  if (!representation.ok) return toProblem(representation.error);
-  const cacheControl =
-    file.value.visibility === "public" ? `public, max-age=${LIMITS.publicMaxAgeSec}` : "private, no-store";
-  return serve(media, call.request, representation.value, cacheControl);
+  const found = representationOf(file.value, address.variant, false);
+  if (!found.ok) return toProblem(found.error);
+  const isPublic = file.value.visibility === "public";
+  const plan = planContent(call.request, found.value, isPublic ? PUBLIC : PRIVATE, call.nowMs);
+  if (plan.send === "nothing") return plan.answer;
+  const answered = await readContent(media, found.value, plan);
+  if (isProblem(answered) || answered.body === null || plan.send !== "whole" || !isPublic || isSigned(call))
+    return answered;
+  const about = aboutOf(found.value, file.value, call.nowMs);
+  return new Response(media.edge.keep(address, about, answered.body, call.after), answered);
 }
 
 async function findReadable(
   media: MediaContext,
-  { params: { fileId }, query: { expires, signature }, nowMs }: ContentCall,
+  call: ContentCall,
   variant: VariantName | undefined,
 ): Promise<Result<CommittedFile, MediaFailure>> {
-  const isSigned = expires !== undefined || signature !== undefined;
-  if (isSigned) {
-    const given = { expires: expires ?? "", signature: signature ?? "" };
-    const link = await media.links.verifyContent(fileId, variant, given, nowMs);
+  const { fileId } = call.params;
+  if (isSigned(call)) {
+    const { expires = "", signature = "" } = call.query;
+    const link = await media.links.verifyContent(fileId, variant, { expires, signature }, call.nowMs);
     if (!link.ok) return err({ kind: link.error === "expired" ? "link_expired" : "link_forged" });
   }
   const file = await media.files.findCommitted(fileId, variant);
-  if (file === undefined || (!isSigned && file.visibility !== "public")) return err({ kind: "no_content" });
+  if (file === undefined || (!isSigned(call) && file.visibility !== "public")) return err({ kind: "no_content" });
   return ok(file);
 }
 
-/** RFC 9110: conditions first, then the range. What never changes needs R2 for the bytes alone. */
-async function serve(
-  media: MediaContext,
-  request: Request,
-  representation: Representation,
-  cacheControl: string,
-): Promise<Answer> {
-  const { etag, lastModifiedMs, sizeBytes, contentType, fileName, key } = representation;
-  const validators = { etag, "last-modified": httpDate(lastModifiedMs), "cache-control": cacheControl };
-  switch (evaluateConditions(request.headers, representation)) {
-    case "failed":
-      return toProblem({ kind: "precondition_failed" });
-    case "not_modified":
-      return empty(304, validators);
-    case "proceed":
-  }
-  const headers = {
-    ...validators,
-    "content-type": contentType,
-    "content-disposition": formatDisposition(dispositionOf(contentType), fileName),
-    "accept-ranges": "bytes",
-    // The bytes are strangers': a browser that shows them runs nothing of them.
-    "content-security-policy": "sandbox",
-  };
-  // A range is defined for GET alone (section 14.2).
-  if (request.method === "HEAD") return empty(200, { ...headers, "content-length": String(sizeBytes) });
-  const applies = rangeApplies(request.headers, representation);
-  const range = applies ? parseRange(request.headers.get("range"), sizeBytes) : "whole";
-  if (range === "unsatisfiable") return toProblem({ kind: "range_not_satisfiable", sizeBytes });
-  const part = range === "whole" ? undefined : range;
-  const object = await media.blobs.get(key, part);
-  if (object === null) {
+async function readContent(media: MediaContext, found: Representation, plan: BytesPlan): Promise<Answer> {
+  const read = await readBytes(media, found, plan);
+  if (read === undefined) {
     // Removed between the row and the bytes; if not, the consistency report finds it.
-    media.log.error("a committed file has no bytes", { key });
+    media.log.error("a committed file has no bytes", { key: found.key });
     return toProblem({ kind: "no_content" });
   }
-  if (part === undefined)
-    return new Response(object.body, { headers: { ...headers, "content-length": String(sizeBytes) } });
-  const contentRange = `bytes ${part.offset}-${part.offset + part.length - 1}/${sizeBytes}`;
-  const partHeaders = { ...headers, "content-range": contentRange, "content-length": String(part.length) };
-  return new Response(object.body, { status: 206, headers: partHeaders });
+  const status = plan.send === "whole" ? 200 : 206;
+  return new Response(read.body, { status, headers: { ...plan.headers, ...read.headers } });
 }
+
+async function readBytes(
+  media: MediaContext,
+  { key, contentType, sizeBytes }: Representation,
+  plan: BytesPlan,
+): Promise<{ body: ReadableStream<Uint8Array>; headers?: Record<string, string> } | undefined> {
+  const read = async (part?: ByteRange) => (await media.blobs.get(key, part)) ?? undefined;
+  switch (plan.send) {
+    case "whole":
+      return read();
+    case "part":
+      return read(plan.part);
+    case "parts":
+      return multipartRanges({ contentType, sizeBytes, read }, plan.parts, randomId(media.random));
+  }
+}
+
+const aboutOf = (
+  { etag, lastModifiedMs, sizeBytes, contentType, fileName }: Representation,
+  { client, tenant }: CommittedFile,
+  readAtMs: number,
+): AboutContent => ({ owner: { client, tenant }, readAtMs, etag, lastModifiedMs, sizeBytes, contentType, fileName });

@@ -4,6 +4,7 @@ import type { Log } from "../platform/log.ts";
 import type { Random } from "../platform/random.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import type { BlobStore } from "./blob-store.ts";
+import type { EdgeCache } from "./edge-cache.ts";
 import type { MediaFailure } from "./failure.ts";
 import type { ImageTransformer } from "./image-transformer.ts";
 import type { JobQueue } from "./job-queue.ts";
@@ -29,6 +30,7 @@ export interface MediaContext {
   readonly uploads: Uploads;
   readonly queue: JobQueue;
   readonly transformer: ImageTransformer;
+  readonly edge: EdgeCache;
   readonly maxUploadBytes: number;
 }
 

@@ -18,6 +18,7 @@ export const deleteFile = (media: MediaContext, visibility: Visibility): Route =
       const caller = await fileCaller(media, principal, visibility, fileId, nowMs);
       if (!caller.ok) return toProblem(caller.error);
       if (!(await media.files.remove(fileId, caller.value, nowMs))) return toProblem({ kind: "no_file" });
+      if (visibility === "public") await media.edge.voidFile(fileId);
       after(purgeFiles(media, [fileId], nowMs));
       return empty(204);
     },

@@ -13,3 +13,5 @@ export function newFileId(nowMs: number, random: Random): string {
   bytes.set(random.bytes(7), 5);
   return toHex(bytes);
 }
+
+export const isFileId = (text: string): boolean => /^[0-9a-f]{24}$/.test(text);

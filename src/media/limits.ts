@@ -10,6 +10,17 @@ export const LIMITS = {
   uncommittedTtlMs: 24 * 60 * 60_000,
   /** Contract 4.3. */
   publicMaxAgeSec: 300,
+  /** Our own: what is copied into the edge cache at most, and by one isolate at a time, which has 128 MB. */
+  edgeCopyMaxBytes: 8 * 1024 * 1024,
+  edgeCopyBytesAtOnce: 32 * 1024 * 1024,
+  /** A copy that is not done by then counts for nothing any more. */
+  edgeCopyMs: 60_000,
+  /** Our own: how far the clocks of a data centre may be apart. */
+  edgeClockSkewMs: 5000,
+  /** How long a marker is kept that voids copies: longer than any copy begun before it counts. */
+  edgeMarkerSec: 330,
+  /** Our own, after RFC 9110 section 14.2: many ranges are a mistake or an attack. */
+  rangesPerRequest: 10,
   /** Our own: metadata is read and compared whole, and a D1 row holds 2 MB. */
   metadataMaxBytes: 64 * 1024,
   /** Contract 4.6. */

@@ -41,6 +41,7 @@ import { contentRoutes } from "./content.ts";
 import type { MediaContext } from "./context.ts";
 import { createFile } from "./create-file.ts";
 import { deleteFile } from "./delete-file.ts";
+import { createEdgeCache, noEdgeCache } from "./edge-cache.ts";
 import { fetchPrivateFile, fetchPublicFile } from "./fetch-file.ts";
 import { consumeJobs } from "./job-consumer.ts";
 import { createJobQueue } from "./job-queue.ts";
@@ -74,6 +75,8 @@ export interface MediaDeps {
   /** Origin of content addresses; empty: the origin of the service. */
   readonly contentUrl: string;
   readonly maxUploadBytes: number;
+  /** Where public content is copied to, if the runtime has it, and an origin that the Worker is at: part of the keys. */
+  readonly edgeCache: { readonly cache: Cache; readonly origin: string } | undefined;
   /** The S3 API of the bucket, and how it is reached; undefined: uploads go through the Worker. */
   readonly s3: (S3Access & { readonly fetch: Fetch }) | undefined;
 }
@@ -102,6 +105,7 @@ export function createMedia(deps: MediaDeps): Media {
     due: createDueStore(deps.db),
     pins,
     blobs,
+    edge: deps.edgeCache === undefined ? noEdgeCache : createEdgeCache({ ...deps, ...deps.edgeCache }),
     links,
     uploads: createUploads(deps, { pins, blobs, links }),
     queue: createJobQueue(deps.jobs),

@@ -86,6 +86,7 @@ export const deleteVariants = (media: MediaContext, visibility: Visibility): Rou
       const which = named.value.length === 0 ? "all" : named.value;
       const nonces = await media.variants.remove(fileId, caller.value, which, call.nowMs);
       if (nonces === undefined) return toProblem({ kind: "no_file" });
+      if (visibility === "public" && nonces.length > 0) await media.edge.voidFile(fileId);
       const makings = nonces.map((nonce) => ({ fileId, nonce }));
       call.after(purgeVariants(media, makings));
       return empty(204);

@@ -77,6 +77,7 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
   });
   const app = new Hono();
   mountServices(app, [{ base: "/media/v2", routes: media.routes, crossOrigin: true }], {
+    edgeCache: { cache: caches.default, origin: ORIGIN },
     names,
     pathPrefix: overrides.pathPrefix ?? "",
     publicUrl: "",

@@ -1,6 +1,5 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseRange } from "../../src/media/byte-range.ts";
 import { matchesAny } from "../../src/media/conditional.ts";
 import { formatDisposition, parseFileName } from "../../src/media/content-disposition.ts";
 import { newFileId } from "../../src/media/file-id.ts";
@@ -122,36 +121,6 @@ describe("file names", () => {
     ["", undefined],
     [null, undefined],
   ])("%s", (header, name) => expect(parseFileName(header)).toBe(name));
-});
-
-describe("ranges", () => {
-  const number = fc.oneof(
-    fc.integer({ min: 0, max: 40 }).map(String),
-    fc.constantFrom("", "99999999999999999999", "007"),
-  );
-
-  it("a single range gives exactly the bytes that a slice gives", () => {
-    fc.assert(
-      fc.property(number, number, fc.integer({ min: 0, max: 30 }), (first, last, size) => {
-        const bytes = Array.from({ length: size }, (_, index) => index);
-        const parsed = parseRange(`bytes=${first}-${last}`, size);
-        const isOrdered = first !== "" ? last === "" || Number(last) >= Number(first) : last !== "";
-        const end = last === "" ? size : Number(last) + 1;
-        const slice = first === "" ? bytes.slice(Math.max(0, size - Number(last))) : bytes.slice(Number(first), end);
-        const range = slice.length === 0 ? "unsatisfiable" : { offset: slice[0], length: slice.length };
-        expect(parsed).toEqual(isOrdered ? range : "whole");
-      }),
-    );
-  });
-
-  it("any other text is no range", () => {
-    fc.assert(
-      fc.property(anyText(30), fc.nat(), (text, size) => {
-        fc.pre(!/^\s*bytes=\s*\d*-\d*\s*$/i.test(text));
-        expect(parseRange(text, size)).toBe("whole");
-      }),
-    );
-  });
 });
 
 describe("entity tags", () => {
