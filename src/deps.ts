@@ -106,6 +106,7 @@ export function createDeps(env: Env): Deps {
     clock,
     random,
     sealer,
+    audit,
     db,
     bucket: env.MEDIA,
     images: env.IMAGES,
@@ -133,6 +134,7 @@ export function createDeps(env: Env): Deps {
     topicsOf: events.topicsOf,
     removeSubscriptionsStatement: events.removeSubscriptionsStatement,
     usage: media.usage,
+    mediaConsistency: media.consistency,
   });
 
   const http = { names, pathPrefix, publicUrl, clock, random, log, verifier: oauth.verifier };

@@ -7,6 +7,7 @@ import { auditRoute } from "./resources/audit.ts";
 import { clientSecretRoute } from "./resources/client-secret.ts";
 import { clients } from "./resources/clients.ts";
 import { identityProviders } from "./resources/identity-providers.ts";
+import { mediaConsistencyRoutes, type MediaConsistency } from "./resources/media-consistency.ts";
 import { members } from "./resources/members.ts";
 import { organizations } from "./resources/organizations.ts";
 import { packages } from "./resources/packages.ts";
@@ -59,6 +60,7 @@ export interface AdminDeps extends ResourceDeps {
   removeSubscriptionsStatement(clientId: string): D1PreparedStatement;
   /** Port to the media room: what a tenant stores. */
   usage(tenant: string): Promise<{ readonly files: number; readonly bytes: number }>;
+  readonly mediaConsistency: MediaConsistency;
 }
 
 export function createAdminRoutes(deps: AdminDeps): Route[] {
@@ -78,6 +80,7 @@ export function createAdminRoutes(deps: AdminDeps): Route[] {
     ...resourceRoutes(subscriptions(deps), deps),
     ...resourceRoutes(identityProviders(deps), deps),
     ...signingKeyRoutes(deps.signingKeys),
+    ...mediaConsistencyRoutes(deps.mediaConsistency),
     auditRoute(deps.db),
   ];
 }

@@ -23,7 +23,14 @@ export interface BlobStore {
   /** Stores a stream of unknown length; its size in bytes, undefined when it broke off. */
   putVariant(key: string, first: Uint8Array, more: PartReader, contentType: string): Promise<number | undefined>;
   delete(keys: readonly string[]): Promise<void>;
+  /** Objects in the order of their keys, those behind `after`; `end` is the last one's, if more follow. */
+  listPage(prefix: string, after: string, limit: number): Promise<ObjectPage>;
   deleteIncoming(fileIds: readonly string[]): Promise<void>;
+}
+
+export interface ObjectPage {
+  readonly objects: readonly R2Object[];
+  readonly end: string | undefined;
 }
 
 export interface MasterUpload {
@@ -64,6 +71,13 @@ export function createBlobStore(bucket: R2Bucket, random: Random): BlobStore {
       return stored.ok ? stored.value.size : undefined;
     },
     delete: (keys) => deleteKeys(bucket, keys),
+    async listPage(prefix, after, limit) {
+      const from = after === "" ? {} : { startAfter: after };
+      const { objects, truncated } = await bucket.list({ prefix, limit, ...from });
+      const end = truncated ? objects.at(-1)?.key : undefined;
+      if (truncated && end === undefined) throw new Error("R2 lists nothing, and says that more follows");
+      return { objects, end };
+    },
     async deleteIncoming(fileIds) {
       const keys: string[] = [];
       await inParallel(fileIds, LIMITS.parallelLists, async (fileId) => {

@@ -29,6 +29,7 @@
  */
 import type { ClientAccess } from "../http/auth.ts";
 import type { Route } from "../http/route.ts";
+import type { AuditTrail } from "../platform/audit.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
 import type { Names } from "../platform/names.ts";
@@ -37,6 +38,7 @@ import type { Sealer } from "../platform/seal.ts";
 import { createBlobStore } from "./blob-store.ts";
 import { createTransformer } from "./choose-transformer.ts";
 import { commitFile } from "./commit.ts";
+import { createConsistency, type Consistency } from "./consistency.ts";
 import { contentRoutes } from "./content.ts";
 import type { MediaContext } from "./context.ts";
 import { createFile } from "./create-file.ts";
@@ -46,10 +48,13 @@ import { fetchPrivateFile, fetchPublicFile } from "./fetch-file.ts";
 import { consumeJobs } from "./job-consumer.ts";
 import { createJobQueue } from "./job-queue.ts";
 import type { MediaJob } from "./job.ts";
+import { LIMITS } from "./limits.ts";
 import { createLinks } from "./links.ts";
 import { readMetadata, replaceMetadata } from "./metadata.ts";
 import { createR2Uploads } from "./r2-uploads.ts";
 import { createS3, type Fetch, type S3Access } from "./s3.ts";
+import { createClaimStore } from "./store/claims.ts";
+import { createConsistencyStore } from "./store/consistency.ts";
 import { createDueStore } from "./store/due.ts";
 import { createFileStore } from "./store/files.ts";
 import { createPinStore } from "./store/pins.ts";
@@ -67,6 +72,7 @@ export interface MediaDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly sealer: Sealer;
+  readonly audit: AuditTrail;
   readonly db: D1Database;
   readonly bucket: R2Bucket;
   readonly images: ImagesBinding;
@@ -89,6 +95,8 @@ export interface Media {
   sweep(nowMs: number): Promise<void>;
   /** What a tenant stores, private and public, of all its clients. */
   usage(tenant: string): Promise<Usage>;
+  /** The operator's comparison of R2 with D1. */
+  readonly consistency: Consistency;
 }
 
 export function createMedia(deps: MediaDeps): Media {
@@ -112,8 +120,14 @@ export function createMedia(deps: MediaDeps): Media {
     transformer: createTransformer(deps.images),
     maxUploadBytes: deps.maxUploadBytes,
   };
-  // Long work comes with the operations that start it.
-  const steps = { erase: async () => undefined, compare: async () => undefined };
+  const consistency = createConsistency({
+    ...media,
+    claims: createClaimStore(deps.db),
+    runs: createConsistencyStore(deps.db),
+    audit: deps.audit,
+    limits: LIMITS.consistency,
+  });
+  const steps = { erase: async () => undefined, compare: consistency.step };
   return {
     routes: [
       ...(["private", "public"] as const).flatMap((visibility) => [
@@ -132,8 +146,9 @@ export function createMedia(deps: MediaDeps): Media {
       ...contentRoutes(media),
     ],
     consume: (batch) => consumeJobs(media, steps, batch),
-    sweep: (nowMs) => sweepMedia(media, nowMs),
+    sweep: (nowMs) => sweepMedia(media, consistency, nowMs),
     usage: createUsageStore(deps.db).usageOf,
+    consistency,
   };
 }
 

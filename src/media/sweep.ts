@@ -1,5 +1,6 @@
 import { describeError } from "../platform/log.ts";
 import { incomingKey } from "./blob-store.ts";
+import type { Consistency } from "./consistency.ts";
 import type { MediaContext } from "./context.ts";
 import { LIMITS } from "./limits.ts";
 import { purgeFiles, purgeVariants } from "./purge.ts";
@@ -9,10 +10,11 @@ import { purgeFiles, purgeVariants } from "./purge.ts";
  * whose message was lost. Works in pages, each as a whole, and a bounded number of them; what is left over, and a page
  * that failed, is the next run's.
  */
-export async function sweepMedia(media: MediaContext, nowMs: number): Promise<void> {
+export async function sweepMedia(media: MediaContext, consistency: Consistency, nowMs: number): Promise<void> {
   await inPages(media, "files", () => sweepFiles(media, nowMs));
   await inPages(media, "ended links", () => sweepLinks(media, nowMs));
   await inPages(media, "variants", () => sweepVariants(media, nowMs));
+  await inPages(media, "consistency", () => consistency.sweep(nowMs));
 }
 
 /** `sweepPage` answers how many rows it found due. */

@@ -2,6 +2,7 @@ import { createExecutionContext, createMessageBatch, getQueueResult } from "clou
 import { env } from "cloudflare:workers";
 import { Hono } from "hono";
 import { expect } from "vitest";
+import { createAuditLog } from "../../src/admin/audit.ts";
 import type { Principal } from "../../src/http/auth.ts";
 import { mountServices } from "../../src/http/mount.ts";
 import { createMedia, type Media, type MediaDeps } from "../../src/media/routes.ts";
@@ -60,6 +61,7 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
     clock: { nowMs: () => clock.nowMs },
     random: systemRandom,
     sealer: createSealer(sealKeys, systemRandom),
+    audit: createAuditLog({ db: env.DB, log: SILENT, operatorClientId: "plat.operator", wait: async () => {} }),
     db: env.DB,
     bucket: env.MEDIA,
     images: env.IMAGES,

@@ -1,0 +1,176 @@
+import * as z from "zod/mini";
+import { notFound, problem } from "../../http/errors.ts";
+import { invalidCursor, pageLinks, toPage, type Paging } from "../../http/paging.ts";
+import { defineRoute, json, scoped, type Route } from "../../http/route.ts";
+import type { Result } from "../../platform/result.ts";
+
+/** Port to the media room: comparisons of R2 with D1, and their repair. Starting one writes a row of the audit log. */
+export interface MediaConsistency {
+  /** A new run, or the one that runs already. */
+  start(by: Operator): Promise<Result<ConsistencyRun, "repairing">>;
+  repair(id: string, by: Operator): Promise<Result<ConsistencyRun, "unknown" | "running" | "other_run">>;
+  find(id: string): Promise<ConsistencyRun | undefined>;
+  /** From the newest on, behind `before`. */
+  page(before: RunKey | undefined, limit: number, skip: number): Promise<readonly ConsistencyRun[]>;
+  findings(id: string, afterSeq: number, limit: number, skip: number): Promise<readonly ConsistencyFinding[]>;
+}
+
+interface Operator {
+  readonly actor: string;
+  readonly requestId: string;
+  readonly nowMs: number;
+}
+
+interface RunKey {
+  readonly startedAt: number;
+  readonly id: string;
+}
+
+export interface ConsistencyRun extends RunKey {
+  readonly state: "running" | "done" | "repairing" | "repaired";
+  readonly finishedAt: number | null;
+  readonly repairStartedAt: number | null;
+  readonly repairedAt: number | null;
+  readonly checked: { readonly files: number; readonly variants: number; readonly objects: number };
+  readonly found: Readonly<Record<Kind, number>>;
+  /** How many of the findings are kept, the first ones. */
+  readonly keptFindings: number;
+  readonly repaired: Readonly<Record<RepairableKind, number>>;
+}
+
+type RepairableKind = "orphan_object" | "missing_bytes" | "missing_variant";
+type Kind = RepairableKind | "size_differs" | "etag_differs";
+
+export interface ConsistencyFinding {
+  readonly seq: number;
+  readonly kind: Kind;
+  readonly key: string;
+  readonly outcome: "repaired" | "obsolete" | null;
+  readonly fileId: string | null;
+  readonly client: string | null;
+  readonly tenant: string | null;
+  readonly rowBytes: number | null;
+  readonly rowEtag: string | null;
+  readonly objectBytes: number | null;
+  readonly objectEtag: string | null;
+}
+
+const COLLECTION = "/media/consistency";
+const params = z.object({ id: z.string() });
+const CONFIGURE = scoped("admin");
+
+export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly Route[] => [
+  defineRoute({
+    method: "GET",
+    path: COLLECTION,
+    summary: "List the comparisons of R2 with D1, the newest first",
+    access: CONFIGURE,
+    paged: true,
+    handle: async ({ url, paging }) => {
+      const before = readRunKey(paging);
+      if (before === "invalid") return invalidCursor();
+      const rows = await consistency.page(before, paging.pageSize + 1, paging.skip);
+      const found = toPage(rows, paging, ({ startedAt, id }) => [startedAt, id]);
+      return json(200, found.items.map(toReport), { link: pageLinks(url, paging, found) });
+    },
+  }),
+  defineRoute({
+    method: "POST",
+    path: COLLECTION,
+    summary: "Start a comparison of R2 with D1; while one runs, the answer is that one",
+    access: CONFIGURE,
+    handle: async ({ url, principal, requestId, nowMs }) => {
+      const started = await consistency.start({ actor: principal.clientId, requestId, nowMs });
+      if (!started.ok) return conflict("repair_under_way", "A repair is under way: compare when it is done.");
+      return json(202, toReport(started.value), { location: addressOf(url, COLLECTION, started.value.id) });
+    },
+  }),
+  defineRoute({
+    method: "GET",
+    path: `${COLLECTION}/{id}`,
+    summary: "A comparison of R2 with D1: its counts, and what it found, in pages",
+    access: CONFIGURE,
+    params,
+    paged: true,
+    handle: async ({ url, paging, params: { id } }) => {
+      const [after = 0] = paging.cursor ?? [];
+      if (typeof after !== "number") return invalidCursor();
+      const run = await consistency.find(id);
+      if (run === undefined) return notFound("comparison");
+      const rows = await consistency.findings(id, after, paging.pageSize + 1, paging.skip);
+      const found = toPage(rows, paging, ({ seq }) => [seq]);
+      const report = { ...toReport(run), items: found.items.map(toItem) };
+      return json(200, report, { link: pageLinks(url, paging, found) });
+    },
+  }),
+  defineRoute({
+    method: "POST",
+    path: `${COLLECTION}/{id}/repair`,
+    summary: "Repair what a comparison found",
+    access: CONFIGURE,
+    params,
+    handle: async ({ url, principal, requestId, nowMs, params: { id } }) => {
+      const repairing = await consistency.repair(id, { actor: principal.clientId, requestId, nowMs });
+      if (repairing.ok)
+        return json(202, toReport(repairing.value), { location: addressOf(url, `${COLLECTION}/${id}/repair`, id) });
+      switch (repairing.error) {
+        case "unknown":
+          return notFound("comparison");
+        case "running":
+          return conflict("comparison_running", "The comparison is not done yet.");
+        case "other_run":
+          return conflict("other_run_under_way", "Another comparison or repair is under way.");
+      }
+    },
+  }),
+];
+
+const conflict = (type: string, message: string) =>
+  problem("conflict_resource", message, { details: [{ type, field: "", message }] });
+
+/** The address of a run, from the address of an operation whose path ends in `path`. */
+function addressOf(url: URL, path: string, id: string): string {
+  const base = url.pathname.slice(0, -path.length);
+  return new URL(`${base}${COLLECTION}/${id}`, url).href;
+}
+
+function readRunKey({ cursor }: Paging): RunKey | undefined | "invalid" {
+  if (cursor === undefined) return undefined;
+  const [startedAt, id] = cursor;
+  return typeof startedAt === "number" && typeof id === "string" ? { startedAt, id } : "invalid";
+}
+
+const toReport = ({ found, repaired, ...run }: ConsistencyRun) => ({
+  id: run.id,
+  state: run.state,
+  startedAt: run.startedAt,
+  finishedAt: run.finishedAt,
+  checked: run.checked,
+  findings: {
+    orphanObjects: found.orphan_object,
+    missingBytes: found.missing_bytes,
+    missingVariants: found.missing_variant,
+    sizeDiffers: found.size_differs,
+    etagDiffers: found.etag_differs,
+  },
+  keptFindings: run.keptFindings,
+  repairStartedAt: run.repairStartedAt,
+  repairedAt: run.repairedAt,
+  repaired: {
+    orphanObjects: repaired.orphan_object,
+    missingBytes: repaired.missing_bytes,
+    missingVariants: repaired.missing_variant,
+  },
+});
+
+/** What the row says, and what R2 has there; empty is what does not exist. */
+const toItem = (finding: ConsistencyFinding) => ({
+  kind: finding.kind,
+  key: finding.key,
+  fileId: finding.fileId,
+  client: finding.client,
+  tenant: finding.tenant,
+  row: finding.fileId === null ? null : { size: finding.rowBytes, etag: finding.rowEtag },
+  object: finding.objectBytes === null ? null : { size: finding.objectBytes, etag: finding.objectEtag },
+  outcome: finding.outcome,
+});
