@@ -72,6 +72,40 @@ describe("configuration", () => {
     expect(readConfig({ ...env, EVENT_RETENTION_DAYS: days }).eventRetentionMs).toBe(expected);
   });
 
+  const s3 = {
+    R2_S3_ENDPOINT: "https://account.r2.cloudflarestorage.com/",
+    R2_BUCKET: "a-bucket",
+    R2_ACCESS_KEY_ID: "id",
+    R2_SECRET_ACCESS_KEY: "secret",
+  };
+
+  it("takes credentials of S3 as a whole; names what is missing and never a secret", () => {
+    expect(readConfig({ ...env })).toMatchObject({ s3: undefined, maxUploadBytes: 104_857_600 });
+    const { s3: access, maxUploadBytes } = readConfig({ ...env, ...s3 });
+    expect(maxUploadBytes).toBe(4 * 1024 ** 3);
+    expect(access).toEqual({
+      endpoint: "https://account.r2.cloudflarestorage.com",
+      bucket: "a-bucket",
+      accessKeyId: "id",
+      secretAccessKey: "secret",
+    });
+    for (const name of Object.keys(s3)) {
+      expect(() => readConfig({ ...env, ...s3, [name]: "" })).toThrow(`need ${name} too`);
+      expect(() => readConfig({ ...env, [name]: s3[name as keyof typeof s3] })).toThrow(ConfigError);
+    }
+  });
+
+  it.each([
+    ["R2_S3_ENDPOINT", "http://r2.example", { ALLOW_LOOPBACK: "false" }],
+    ["R2_S3_ENDPOINT", "https://r2.example/?a=1", {}],
+    ["R2_S3_ENDPOINT", "r2.example", {}],
+    ["R2_BUCKET", "a/b", {}],
+    ["R2_ACCESS_KEY_ID", "a b", {}],
+    ["MAX_UPLOAD_BYTES", "5363466241", {}],
+  ])("refuses %s=%s with credentials of S3", (name, value, more) => {
+    expect(() => readConfig({ ...env, ...s3, ...more, [name]: value })).toThrow(name);
+  });
+
   it("takes what wrangler.toml says", () => {
     const { OPERATOR_CLIENT_SECRET, SEAL_KEYS } = env;
     expect(readConfig({ ...env, OPERATOR_CLIENT_SECRET, SEAL_KEYS })).toMatchObject({
