@@ -22,6 +22,7 @@ async function start(): Promise<void> {
   const settings = readSettings(process.env);
   await lockState(settings.stateDir);
   await requireFreePort(settings.host, settings.port);
+  if (settings.s3Port !== undefined) await requireFreePort(settings.host, settings.s3Port);
   requireKnownSealKeys(settings.stateDir, settings.config.sealKeys);
 
   const server = await serve(settings);
@@ -66,6 +67,7 @@ function summary(url: string, settings: Settings, tookMs: number): string {
     ["Publish/subscribe", `${base}/pubsub/v1`],
     ["Media", `${base}/media/v2`],
     ["Operator", `${base}/admin/v1`],
+    ...(config.s3 === undefined ? [] : [["uploads go to", `${config.s3.endpoint}/${config.s3.bucket}`]]),
     [],
     ["demo tenant", DEMO.tenant],
     ["demo user", DEMO.user, `password ${demoUserPassword}`],

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { unstable_getMiniflareWorkerOptions as readWorkerOptions } from "wrangler";
 import { bundleWorker, type Bundle } from "./bundle.ts";
+import { withS3Credentials } from "./local-s3.ts";
 import { ROOT } from "./root.ts";
 import { type Settings } from "./settings.ts";
 import { UserError } from "./user-error.ts";
@@ -12,22 +13,23 @@ const WORKER = "plinth";
 const MINUTE_MS = 60_000;
 
 /** The platform in the Workers runtime, on its own port, with its state on disk. */
-export async function serve({ vars, ...place }: Place & Pick<Settings, "vars">): Promise<Miniflare> {
+export async function serve({ vars, config, ...place }: Place & Pick<Settings, "vars" | "config">): Promise<Miniflare> {
   const bundle = await bundleWorker(join(place.stateDir, "bundle"), { minify: false });
   const { workerOptions } = readWorkerOptions(join(ROOT, "wrangler.toml"));
-  return startRuntime({ ...workerOptions, name: WORKER, bindings: { ...vars } }, bundle, place);
+  const worker = { ...workerOptions, name: WORKER, bindings: { ...vars } };
+  return startRuntime(config.s3 === undefined ? worker : withS3Credentials(worker, config.s3), bundle, place);
 }
 
-type Place = Pick<Settings, "host" | "port" | "stateDir">;
+type Place = Pick<Settings, "host" | "port" | "stateDir"> & Partial<Pick<Settings, "s3Port">>;
 
 /**
  * One bundled Worker in a runtime of its own. The port belongs to the runtime itself: requests do not pass Miniflare's
- * entry or Node, which is what makes it quick.
+ * entry or Node, which is what makes it quick. The entry alone serves the S3 API of a bucket, at `s3Port`.
  */
 export async function startRuntime(
   worker: Record<string, unknown> & { readonly name: string },
   bundle: Bundle,
-  { stateDir, host, port }: Place,
+  { stateDir, host, port, s3Port = 0 }: Place,
 ): Promise<Miniflare> {
   // A small young generation: pauses of milliseconds instead of tens of them. A smaller one than this is full of what a
   // dozen requests of 64 KiB are working on, and the collector copies it again and again (docs/benchmarks.md).
@@ -44,7 +46,7 @@ export async function startRuntime(
       ],
       resourcePersistencePath: stateDir,
       host,
-      port: 0,
+      port: s3Port,
       cf: false,
       log: new Log(LogLevel.WARN),
       logRequests: false,

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { unstable_readConfig } from "wrangler";
 import { ConfigError, readConfig, type Config } from "../../src/config.ts";
 import { ensureDevVars } from "./dev-vars.ts";
+import { localS3Port, withLocalS3 } from "./local-s3.ts";
 import { ROOT } from "./root.ts";
 import { UserError } from "./user-error.ts";
 
@@ -9,6 +10,8 @@ import { UserError } from "./user-error.ts";
 export interface Settings {
   readonly host: string;
   readonly port: number;
+  /** Where the S3 API of the local bucket listens; undefined: nowhere. */
+  readonly s3Port: number | undefined;
   /** Absolute. */
   readonly stateDir: string;
   /** The Worker's variables and secrets, as text. */
@@ -22,21 +25,26 @@ export interface Settings {
 
 const HOST = "127.0.0.1";
 const LOCAL_DEFAULTS = { ALLOW_LOOPBACK: "true", LOG_LEVEL: "warn" };
-const SECRETS = ["OPERATOR_CLIENT_SECRET", "SEAL_KEYS"];
+const SECRETS = ["OPERATOR_CLIENT_SECRET", "SEAL_KEYS", "R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY"];
 
 /** wrangler.toml, then the local defaults, then `.dev.vars`, then the environment; the last that speaks wins. */
 export function readSettings(env: NodeJS.ProcessEnv): Settings {
   const deployment = unstable_readConfig({ config: resolve(ROOT, "wrangler.toml") }, { hideWarnings: true });
   const devVars = ensureDevVars(resolve(ROOT, ".dev.vars"));
-  const vars: Record<string, string> = {};
-  for (const [name, value] of Object.entries({ ...deployment.vars, ...LOCAL_DEFAULTS })) vars[name] = String(value);
-  for (const name of [...Object.keys(vars), ...SECRETS]) vars[name] = env[name] || (devVars[name] ?? vars[name] ?? "");
+  const given: Record<string, string> = {};
+  for (const [name, value] of Object.entries({ ...deployment.vars, ...LOCAL_DEFAULTS })) given[name] = String(value);
+  for (const name of [...Object.keys(given), ...SECRETS])
+    given[name] = env[name] || (devVars[name] ?? given[name] ?? "");
+  const port = readPort(env["PORT"]);
+  const vars = withLocalS3(given, { host: HOST, port, bucket: deployment.r2_buckets[0]?.bucket_name ?? "" });
+  const config = parseConfig(vars);
   return {
     host: HOST,
-    port: readPort(env["PORT"]),
+    port,
+    s3Port: localS3Port(config.s3, HOST),
     stateDir: resolve(ROOT, env["STATE_DIR"] || ".state"),
     vars,
-    config: parseConfig(vars),
+    config,
     crons: deployment.triggers.crons ?? [],
     demoUserPassword: env["DEMO_USER_PASSWORD"] || (devVars["DEMO_USER_PASSWORD"] ?? ""),
     demoClientSecret: env["DEMO_CLIENT_SECRET"] || (devVars["DEMO_CLIENT_SECRET"] ?? ""),
@@ -49,7 +57,7 @@ export function readPort(text = ""): number {
   return port;
 }
 
-export function parseConfig(vars: Record<string, string>): Config {
+export function parseConfig(vars: Readonly<Record<string, string>>): Config {
   try {
     return readConfig(vars);
   } catch (error) {

@@ -52,7 +52,7 @@ const WIDTH = 66;
 
 /**
  * A conversation with the platform, told line by line. Links that name another origin than `origin` (PUBLIC_URL) are
- * asked at `origin` where `stayHome` is set: a local platform is reached by its port.
+ * asked at `origin` where `stayHome` is set: a local platform is reached by its port. Presigned links are S3's.
  */
 export function createSession(origin: string, pathPrefix: string, platform: string, stayHome: boolean): Session {
   const base = `${origin}${pathPrefix}`;
@@ -62,7 +62,7 @@ export function createSession(origin: string, pathPrefix: string, platform: stri
   const locate = (address: string): URL => {
     if (address.startsWith("/")) return new URL(`${base}${address}`);
     const url = new URL(address);
-    return stayHome ? new URL(`${url.pathname}${url.search}`, origin) : url;
+    return stayHome && !url.searchParams.has("X-Amz-Signature") ? new URL(`${url.pathname}${url.search}`, origin) : url;
   };
   const row: Session["row"] = (method, address, status, tookMs, note = "") => {
     const place = shorten(address.replace(base, "") || "/");
