@@ -123,7 +123,11 @@ export function createEdgeCache({ cache, origin, clock, log }: EdgeCacheDeps): E
       const { readable, writable } = new FixedLengthStream(about.sizeBytes);
       const sending = sent.pipeTo(writable).catch(() => undefined);
       const copying = harmless(cache.put(key, new Response(copied, { headers: headersOf(about) })));
-      after(Promise.all([sending, copying]).finally(() => reservations.release(reserved)));
+      Promise.all([sending, copying]).then(
+        () => reservations.release(reserved),
+        () => undefined,
+      );
+      after(copying);
       return readable;
     },
     async voidFile(fileId) {

@@ -116,6 +116,39 @@ describe("fetch", () => {
     expect(fallback.headers.get("location")).toBe(await publicLink());
     await expectProblem(await app.call(`${open.path}?crop=10x10&fallback=false`), 404, "element_resource_non_existing");
   });
+
+  it("a variant: pending, ready or failed, both kinds; its ETag is its own, with fallback the master's until it is ready", async () => {
+    for (const visibility of ["private", "public"] as const) {
+      const found = visibility === "private" ? 200 : 302;
+      const file = await stored(app, await encodePng(gradient(9, 9)), { as, visibility, query: "?crop=3x3" });
+      const fetch = (query: string, etag?: string) =>
+        app.call(`${file.path}?${query}`, { as, headers: etag === undefined ? {} : { "if-none-match": etag } });
+      const content = `/media/v2/content/${file.id}/crop-3x3`;
+      const pending = await fetch("crop=3x3");
+      await expectProblem(pending, 404, "element_resource_non_existing");
+      expect(pending.headers.get("retry-after")).toBe("2");
+      if (visibility === "public") expect((await app.call(content)).headers.get("retry-after")).toBe("2");
+      const instead = await fetch("crop=3x3&fallback=true");
+      expect([instead.status, instead.headers.get("etag")]).toEqual([found, file.etag]);
+      expect((await fetch("crop=3x3&fallback=true", file.etag)).status).toBe(304);
+
+      await app.consume();
+      const ready = await fetch("crop=3x3&fallback=true");
+      const etag = ready.headers.get("etag")!;
+      expect([ready.status, etag === file.etag]).toEqual([found, false]);
+      expect((await fetch("crop=3x3", etag)).status).toBe(304);
+      expect((await fetch("crop=3x3", file.etag)).status).toBe(found);
+      expect((await fetch("", etag)).status).toBe(found);
+      if (visibility === "public") expect((await app.call(content)).headers.get("etag")).toBe(etag);
+
+      const broken = await stored(app, BYTES, { as, visibility, query: "?crop=3x3" });
+      await app.consume();
+      const failed = await app.call(`${broken.path}?crop=3x3`, { as });
+      await expectProblem(failed, 404, "element_resource_non_existing");
+      expect(failed.headers.get("retry-after")).toBeNull();
+      expect((await app.call(`${broken.path}?crop=3x3&fallback=true`, { as })).status).toBe(found);
+    }
+  });
 });
 
 describe("content", () => {
