@@ -12,13 +12,15 @@ CREATE INDEX owner_retired ON owner (erasure_id) WHERE erasure_id IS NOT NULL;
 
 -- The table made anew, so that the long texts still come last.
 -- `blob_key`: where the master lies; empty: `blob/{id}`. `pinned_etag`: what a commit is about to copy from `incoming/`.
--- `removed_at`, `erasure_id`: since when and by which deletion the file is removed; `purged_at`: its bytes were deleted.
--- `attributes`: the pairs of key and value of the metadata as JSON; the first ones are in the table `attribute`. Empty
--- for a committed file that is not indexed yet, which the sweep does.
+-- `removed_at`, `erasure_id`: since when and by which deletion the file is removed; `purged_at`: its bytes were deleted;
+-- `late_keys`: bytes that were found after that, as JSON. `owner_id` has no foreign key: a retired owner goes before the
+-- last of its removed files does, and to check that would walk over all files.
+-- `attributes`: what the metadata index has of the file, as JSON: `rows`, those of the table `attribute`, and `more`,
+-- digests of the pairs that found no place there. Empty for a committed file that is not indexed yet: the sweep does it.
 PRAGMA defer_foreign_keys = ON;
 CREATE TABLE file_ordered (
   id TEXT PRIMARY KEY,
-  owner_id INTEGER NOT NULL REFERENCES owner (id),
+  owner_id INTEGER NOT NULL,
   state TEXT NOT NULL CHECK (state IN ('pending', 'committed', 'removed')),
   content_type TEXT NOT NULL,
   created_at INTEGER NOT NULL,
@@ -33,6 +35,7 @@ CREATE TABLE file_ordered (
   removed_at INTEGER,
   erasure_id TEXT,
   purged_at INTEGER,
+  late_keys TEXT,
   metadata TEXT,
   attributes TEXT
 ) STRICT;
@@ -44,7 +47,7 @@ DROP TABLE file;
 ALTER TABLE file_ordered RENAME TO file;
 CREATE INDEX file_due ON file (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX file_by_owner ON file (owner_id, id) WHERE state = 'committed';
-CREATE INDEX file_by_erasure ON file (erasure_id) WHERE erasure_id IS NOT NULL;
+CREATE INDEX file_by_erasure ON file (erasure_id, due_at) WHERE erasure_id IS NOT NULL;
 CREATE INDEX file_unindexed ON file (id) WHERE attributes IS NULL AND state = 'committed';
 UPDATE owner SET
   files = (SELECT count(*) FROM file WHERE file.owner_id = owner.id AND file.state = 'committed'),
@@ -69,8 +72,8 @@ CREATE TABLE attribute (
   PRIMARY KEY (owner_id, key, value, file_id)
 ) STRICT, WITHOUT ROWID;
 
--- Which keys files have: each file has a row `#keys` in `attribute` with the id of its set, so that the files without a
--- key are found without a look at those with it.
+-- Which keys files have that they sort by: each file has a row `#keys` in `attribute` with the digest of its set, so that
+-- the files without a key are found without a look at those with it. `keys` is a JSON array.
 CREATE TABLE key_set (
   id INTEGER PRIMARY KEY,
   owner_id INTEGER NOT NULL,
@@ -80,7 +83,8 @@ CREATE TABLE key_set (
 CREATE UNIQUE INDEX key_set_by_digest ON key_set (owner_id, digest);
 
 -- One deletion (of a file, by query, of all) and its proof. Files go through three counts: asked for (`files`), bytes
--- deleted (`deleted_files`), and seen by a later listing to have left nothing (`verified_files`).
+-- deleted (`deleted_files`), and seen by a later listing to have left nothing (`verified_files`). Its id begins with its
+-- time, as that of a file does. `due_at` is also when the report itself goes.
 CREATE TABLE erasure (
   id TEXT PRIMARY KEY,
   client TEXT NOT NULL,
@@ -99,6 +103,7 @@ CREATE TABLE erasure (
   late_objects INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX erasure_due ON erasure (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX erasure_by_client ON erasure (client, tenant, id);
 
 -- What a tenant may store; empty: no limit.
 ALTER TABLE tenant ADD COLUMN quota_files INTEGER;

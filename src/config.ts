@@ -17,6 +17,8 @@ export interface Config {
   /** What one log of a topic may store. */
   readonly eventLogMaxBytes: number;
   readonly maxUploadBytes: number;
+  /** Rows of the database that one query over metadata may read. */
+  readonly queryRowBudget: number;
   /** The S3 API of the media bucket, where uploads go by presigned links; undefined: they go through the Worker. */
   readonly s3: S3Access | undefined;
   /** Whether `subscriptionCreated` is published in its deprecated schemas too. */
@@ -49,6 +51,8 @@ const UPLOAD_BYTES = {
   worker: { default: 104_857_600, max: Infinity },
   r2: { default: 4_294_967_296, max: 5_363_466_240 },
 } as const;
+/** Our choice: what a page of the largest size with the most terms takes. */
+const MIN_ROW_BUDGET = 10_000;
 const S3_VARIABLES = ["R2_S3_ENDPOINT", "R2_BUCKET", "R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY"] as const;
 /** Contract 2.1: a given client secret has at least 32 characters. */
 const MIN_SECRET_CHARS = 32;
@@ -67,6 +71,7 @@ export function readConfig(raw: RawConfig): Config {
     eventRetentionMs: retentionMs(raw),
     eventLogMaxBytes: logMaxBytes(raw),
     maxUploadBytes: uploadMaxBytes(raw, s3 === undefined ? "worker" : "r2"),
+    queryRowBudget: rowBudget(raw),
     s3,
     deprecatedSubscriptionEvents: flag(raw, "DEPRECATED_SUBSCRIPTION_EVENTS"),
     operatorSecret: matching(raw, "OPERATOR_CLIENT_SECRET", new RegExp(`^[\\x21-\\x7e]{${MIN_SECRET_CHARS},512}$`)),
@@ -125,6 +130,12 @@ function uploadMaxBytes(raw: RawConfig, way: keyof typeof UPLOAD_BYTES): number 
   const { max } = UPLOAD_BYTES[way];
   if (sizeBytes > max) throw new ConfigError(`MAX_UPLOAD_BYTES must be at most ${max}: R2 takes no more in one PUT`);
   return sizeBytes;
+}
+
+function rowBudget(raw: RawConfig): number {
+  const rows = Math.floor(positive(raw, "MEDIA_QUERY_ROW_BUDGET"));
+  if (rows < MIN_ROW_BUDGET) throw new ConfigError(`MEDIA_QUERY_ROW_BUDGET must be at least ${MIN_ROW_BUDGET}`);
+  return rows;
 }
 
 /** All four variables or none of them. */

@@ -114,8 +114,9 @@ export function createDeps(env: Env): Deps {
     access: oauth.access,
     contentUrl: config.contentUrl,
     maxUploadBytes: config.maxUploadBytes,
-    s3: config.s3 && { ...config.s3, fetch: (request) => fetch(request) },
+    queryRowBudget: config.queryRowBudget,
     edgeCache: edgeCacheAt(config.contentUrl || publicUrl),
+    s3: config.s3 && { ...config.s3, fetch: (request) => fetch(request) },
   });
   const adminRoutes = createAdminRoutes({
     names,

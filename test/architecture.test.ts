@@ -57,6 +57,7 @@ describe("configuration", () => {
     ["EVENT_LOG_MAX_BYTES", "8800000001"],
     ["EVENT_LOG_MAX_BYTES", "all"],
     ["MAX_UPLOAD_BYTES", "much"],
+    ["MEDIA_QUERY_ROW_BUDGET", "9999"],
     ["OPERATOR_CLIENT_SECRET", "short"],
     ["SEAL_KEYS", "none"],
   ])("refuses %s=%s by its name", (name, value) => {

@@ -25,12 +25,20 @@ export interface BlobStore {
   delete(keys: readonly string[]): Promise<void>;
   /** Objects in the order of their keys, those behind `after`; `end` is the last one's, if more follow. */
   listPage(prefix: string, after: string, limit: number): Promise<ObjectPage>;
-  deleteIncoming(fileIds: readonly string[]): Promise<void>;
+  /** Keys of what is or was collected for them; of each file a thousand at most. */
+  listIncoming(fileIds: readonly string[]): Promise<readonly string[]>;
+  /** What a listing shows of each file, whatever rows say; of each kind a thousand keys at most. */
+  listAll(fileIds: readonly string[]): Promise<readonly FileKeys[]>;
 }
 
 export interface ObjectPage {
   readonly objects: readonly R2Object[];
   readonly end: string | undefined;
+}
+
+export interface FileKeys {
+  readonly fileId: string;
+  readonly keys: readonly string[];
 }
 
 export interface MasterUpload {
@@ -78,15 +86,25 @@ export function createBlobStore(bucket: R2Bucket, random: Random): BlobStore {
       if (truncated && end === undefined) throw new Error("R2 lists nothing, and says that more follows");
       return { objects, end };
     },
-    async deleteIncoming(fileIds) {
-      const keys: string[] = [];
-      await inParallel(fileIds, LIMITS.parallelLists, async (fileId) => {
-        const listed = await bucket.list({ prefix: incomingKey(fileId) });
-        keys.push(...listed.objects.map((object) => object.key));
-      });
-      await deleteKeys(bucket, keys);
+    async listIncoming(fileIds) {
+      return (await listEach(bucket, fileIds, [incomingKey])).flatMap(({ keys }) => keys);
     },
+    listAll: (fileIds) => listEach(bucket, fileIds, [masterKey, (fileId) => variantKey(fileId, ""), incomingKey]),
   };
+}
+
+async function listEach(
+  bucket: R2Bucket,
+  fileIds: readonly string[],
+  prefixes: readonly ((fileId: string) => string)[],
+): Promise<readonly FileKeys[]> {
+  const found = fileIds.map((fileId) => ({ fileId, keys: [] as string[] }));
+  const lists = found.flatMap(({ fileId, keys }) => prefixes.map((prefixOf) => ({ prefix: prefixOf(fileId), keys })));
+  await inParallel(lists, LIMITS.parallelLists, async ({ prefix, keys }) => {
+    const listed = await bucket.list({ prefix });
+    keys.push(...listed.objects.map((object) => object.key));
+  });
+  return found;
 }
 
 async function deleteKeys(bucket: R2Bucket, keys: readonly string[]): Promise<void> {

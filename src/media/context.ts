@@ -10,8 +10,11 @@ import type { ImageTransformer } from "./image-transformer.ts";
 import type { JobQueue } from "./job-queue.ts";
 import type { Links, Visibility } from "./links.ts";
 import type { DueStore } from "./store/due.ts";
+import type { ErasureStore } from "./store/erasures.ts";
 import type { FileCaller, FileStore } from "./store/files.ts";
+import type { MatchingStore } from "./store/matching.ts";
 import type { PinStore } from "./store/pins.ts";
+import type { RemovedFileStore } from "./store/removed-files.ts";
 import type { VariantStore } from "./store/variants.ts";
 import type { Uploads } from "./uploads.ts";
 
@@ -24,6 +27,9 @@ export interface MediaContext {
   readonly files: FileStore;
   readonly variants: VariantStore;
   readonly due: DueStore;
+  readonly erasures: ErasureStore;
+  readonly removed: RemovedFileStore;
+  readonly matching: MatchingStore;
   readonly pins: PinStore;
   readonly blobs: BlobStore;
   readonly links: Links;

@@ -1,11 +1,16 @@
 import * as z from "zod/mini";
 import { defineRoute, empty, scoped, type Route } from "../http/route.ts";
 import { fileCaller, type MediaContext } from "./context.ts";
+import { startErasing } from "./erase.ts";
 import { toProblem } from "./failure.ts";
+import { newFileId } from "./file-id.ts";
 import { filePath, type Visibility } from "./links.ts";
-import { purgeFiles } from "./purge.ts";
+import { twice } from "./twice.ts";
 
-/** `DELETE P/{fileId}`: unreadable from the answer on, because every read asks the row. The bytes follow. */
+/**
+ * `DELETE P/{fileId}`: unreadable from the answer on, because every read asks the row. The bytes follow; `Location` is
+ * the report of it.
+ */
 export const deleteFile = (media: MediaContext, visibility: Visibility): Route =>
   defineRoute({
     method: "DELETE",
@@ -14,12 +19,14 @@ export const deleteFile = (media: MediaContext, visibility: Visibility): Route =
     access: scoped("media_manage"),
     params: z.object({ fileId: z.string() }),
     produces: "any",
-    async handle({ principal, params: { fileId }, nowMs, after }) {
+    async handle({ principal, params: { fileId }, nowMs, publicBase, after }) {
       const caller = await fileCaller(media, principal, visibility, fileId, nowMs);
       if (!caller.ok) return toProblem(caller.error);
-      if (!(await media.files.remove(fileId, caller.value, nowMs))) return toProblem({ kind: "no_file" });
+      const request = { id: newFileId(nowMs, media.random), requestedAt: nowMs };
+      const erasure = await twice(() => media.erasures.removeFile(request, fileId, caller.value));
+      if (erasure === undefined) return toProblem({ kind: "no_file" });
       if (visibility === "public") await media.edge.voidFile(fileId);
-      after(purgeFiles(media, [fileId], nowMs));
-      return empty(204);
+      after(startErasing(media, erasure, nowMs));
+      return empty(204, { location: media.links.erasure(publicBase, erasure.id) });
     },
   });

@@ -5,6 +5,8 @@ import { LIMITS } from "./limits.ts";
 export type MediaFailure =
   | { readonly kind: "no_file" }
   | { readonly kind: "no_variant" }
+  | { readonly kind: "no_erasure" }
+  | { readonly kind: "query_too_broad" }
   | { readonly kind: "variant_pending" }
   | { readonly kind: "no_content" }
   | { readonly kind: "no_client_name" }
@@ -36,6 +38,13 @@ export function toProblem(failure: MediaFailure): Problem {
       return notFound("file");
     case "no_variant":
       return notFound("variant");
+    case "no_erasure":
+      return notFound("deletion");
+    case "query_too_broad":
+      return businessError(
+        "query_too_broad",
+        "Too many files match for one answer of the database: add a term that fewer files have.",
+      );
     case "no_content":
       return notFound("content");
     case "variant_pending":

@@ -86,6 +86,21 @@ export const LIMITS = {
     stalledMs: 15 * 60_000,
     keptMs: 90 * 24 * 60 * 60_000,
   },
+  /** The same of long work: no step of it takes so long. */
+  workResendMs: 15 * 60_000,
+  /**
+   * Our own: after this time no request or job that began before a file was removed can still write its bytes. Upload
+   * links are for `uncommittedTtlMs`, which is longer than they live, and than an upload takes.
+   */
+  lastWriteMs: 60 * 60_000,
+  /** When files that were written to during their last look are looked at again. */
+  lookAgainMs: 60 * 60_000,
+  /** Our own: how long the report of a deletion is kept. */
+  erasureKeptMs: 400 * 24 * 60 * 60_000,
+  /** Our own: files of one step of a deletion. Each costs up to three listings, and an invocation may run ten steps. */
+  erasePage: 100,
+  /** Our own: rows of an index, or old reports, that are forgotten in one statement. */
+  forgottenRows: 1000,
   /** When a caller may ask again for a variant that is being made. */
   variantRetryAfterSec: 2,
   /** Images made at a time in one isolate: each may hold two parts in memory. */

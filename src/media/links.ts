@@ -15,8 +15,12 @@ export type Visibility = "private" | "public";
 
 export const filePath = (visibility: Visibility): string => (visibility === "public" ? "/public/files" : "/files");
 
+export const ERASURES_PATH = "/erasures";
+
 export interface Links {
   file(publicBase: string, visibility: Visibility, fileId: string): string;
+  /** The report of a deletion. */
+  erasure(publicBase: string, erasureId: string): string;
   upload(publicBase: string, fileId: string, contentType: string, nowMs: number): Promise<string>;
   verifyUpload(fileId: string, given: UploadSignature, nowMs: number): Promise<Result<void, LinkFault>>;
   /** Of a public file: works as long as the file is there. */
@@ -58,6 +62,7 @@ export function createLinks(sealer: Sealer, contentUrl: string): Links {
   ];
   return {
     file: (publicBase, visibility, fileId) => `${publicBase}${MEDIA_PATH}${filePath(visibility)}/${fileId}`,
+    erasure: (publicBase, erasureId) => `${publicBase}${MEDIA_PATH}${ERASURES_PATH}/${erasureId}`,
     async upload(publicBase, fileId, contentType, nowMs) {
       const url = new URL(`${publicBase}${MEDIA_PATH}/uploads/${fileId}`);
       url.searchParams.set("type", contentType);

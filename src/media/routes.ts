@@ -43,6 +43,9 @@ import { contentRoutes } from "./content.ts";
 import type { MediaContext } from "./context.ts";
 import { createFile } from "./create-file.ts";
 import { deleteFile } from "./delete-file.ts";
+import { deleteFiles } from "./delete-files.ts";
+import { eraseStep } from "./erase.ts";
+import { erasureRoutes } from "./erasures.ts";
 import { createEdgeCache, noEdgeCache } from "./edge-cache.ts";
 import { fetchPrivateFile, fetchPublicFile } from "./fetch-file.ts";
 import { consumeJobs } from "./job-consumer.ts";
@@ -56,8 +59,11 @@ import { createS3, type Fetch, type S3Access } from "./s3.ts";
 import { createClaimStore } from "./store/claims.ts";
 import { createConsistencyStore } from "./store/consistency.ts";
 import { createDueStore } from "./store/due.ts";
+import { createErasureStore } from "./store/erasures.ts";
 import { createFileStore } from "./store/files.ts";
+import { createMatchingStore } from "./store/matching.ts";
 import { createPinStore } from "./store/pins.ts";
+import { createRemovedFileStore } from "./store/removed-files.ts";
 import { createUsageStore, type Usage } from "./store/usage.ts";
 import { createVariantStore } from "./store/variants.ts";
 import { sweepMedia } from "./sweep.ts";
@@ -81,6 +87,8 @@ export interface MediaDeps {
   /** Origin of content addresses; empty: the origin of the service. */
   readonly contentUrl: string;
   readonly maxUploadBytes: number;
+  /** Rows of D1 that one query over metadata may read. */
+  readonly queryRowBudget: number;
   /** Where public content is copied to, if the runtime has it, and an origin that the Worker is at: part of the keys. */
   readonly edgeCache: { readonly cache: Cache; readonly origin: string } | undefined;
   /** The S3 API of the bucket, and how it is reached; undefined: uploads go through the Worker. */
@@ -111,6 +119,9 @@ export function createMedia(deps: MediaDeps): Media {
     files: createFileStore(deps.db),
     variants: createVariantStore(deps.db),
     due: createDueStore(deps.db),
+    erasures: createErasureStore(deps.db),
+    removed: createRemovedFileStore(deps.db),
+    matching: createMatchingStore(deps.db, deps.queryRowBudget),
     pins,
     blobs,
     edge: deps.edgeCache === undefined ? noEdgeCache : createEdgeCache({ ...deps, ...deps.edgeCache }),
@@ -127,13 +138,14 @@ export function createMedia(deps: MediaDeps): Media {
     audit: deps.audit,
     limits: LIMITS.consistency,
   });
-  const steps = { erase: async () => undefined, compare: consistency.step };
+  const steps = { erase: (id: string, nowMs: number) => eraseStep(media, id, nowMs), compare: consistency.step };
   return {
     routes: [
       ...(["private", "public"] as const).flatMap((visibility) => [
         createFile(media, visibility),
         commitFile(media, visibility),
         deleteFile(media, visibility),
+        deleteFiles(media, visibility),
         readMetadata(media, visibility),
         replaceMetadata(media, visibility),
         listVariants(media, visibility),
@@ -143,6 +155,7 @@ export function createMedia(deps: MediaDeps): Media {
       fetchPrivateFile(media),
       fetchPublicFile(media),
       uploadFile(media),
+      ...erasureRoutes(media),
       ...contentRoutes(media),
     ],
     consume: (batch) => consumeJobs(media, steps, batch),

@@ -3,16 +3,17 @@ import { incomingKey } from "./blob-store.ts";
 import type { Consistency } from "./consistency.ts";
 import type { MediaContext } from "./context.ts";
 import { LIMITS } from "./limits.ts";
-import { purgeFiles, purgeVariants } from "./purge.ts";
+import { purgeVariants, settleRemoved } from "./purge.ts";
 
 /**
- * Finishes what time or a crash left: files that nobody committed within a day, bytes of what was removed, variants
- * whose message was lost. Works in pages, each as a whole, and a bounded number of them; what is left over, and a page
- * that failed, is the next run's.
+ * Finishes what time or a crash left: files that nobody committed within a day, bytes of what was removed, deletions and
+ * variants whose message was lost. Works in pages, each as a whole, and a bounded number of them; what is left over, and
+ * a page that failed, is the next run's.
  */
 export async function sweepMedia(media: MediaContext, consistency: Consistency, nowMs: number): Promise<void> {
   await inPages(media, "files", () => sweepFiles(media, nowMs));
   await inPages(media, "ended links", () => sweepLinks(media, nowMs));
+  await inPages(media, "deletions", () => sweepErasures(media, nowMs));
   await inPages(media, "variants", () => sweepVariants(media, nowMs));
   await inPages(media, "consistency", () => consistency.sweep(nowMs));
 }
@@ -27,9 +28,16 @@ async function inPages(media: MediaContext, what: string, sweepPage: () => Promi
 }
 
 async function sweepFiles(media: MediaContext, nowMs: number): Promise<number> {
-  const fileIds = await media.due.dueFiles(nowMs, LIMITS.sweepRows);
-  if (fileIds.length > 0) await purgeFiles(media, fileIds, nowMs);
-  return fileIds.length;
+  const files = await media.removed.due(nowMs, LIMITS.sweepRows);
+  await settleRemoved(media, files, nowMs);
+  return files.length;
+}
+
+async function sweepErasures(media: MediaContext, nowMs: number): Promise<number> {
+  const forgotten = await media.erasures.forgetOld(nowMs, LIMITS.sweepRows);
+  const due = await media.erasures.takeDue(nowMs, LIMITS.sweepRows);
+  await media.queue.send(due.map((id) => ({ work: "erase", id })));
+  return Math.max(forgotten, due.length);
 }
 
 /** What presigned links brought after the commits. */

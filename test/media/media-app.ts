@@ -6,7 +6,7 @@ import { createAuditLog } from "../../src/admin/audit.ts";
 import type { Principal } from "../../src/http/auth.ts";
 import { mountServices } from "../../src/http/mount.ts";
 import { createMedia, type Media, type MediaDeps } from "../../src/media/routes.ts";
-import type { MediaJob, VariantJob } from "../../src/media/job.ts";
+import type { LongJob, MediaJob, VariantJob } from "../../src/media/job.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../src/platform/encoding.ts";
 import type { Log } from "../../src/platform/log.ts";
 import { createNames } from "../../src/platform/names.ts";
@@ -17,7 +17,7 @@ import { unique } from "../support/platform.ts";
 /**
  * The media room alone, on the real database, bucket and Images binding, behind the real HTTP layer. Played are: the
  * ports to the OAuth room (a token is its principal as JSON), the clock, and the queue, whose messages are kept in
- * `jobs` until the test hands them to the consumer.
+ * `jobs` and `longJobs` until the test hands them to the consumer.
  */
 export interface MediaApp {
   call(path: string, init?: MediaCall): Promise<Response>;
@@ -25,6 +25,8 @@ export interface MediaApp {
   readonly clock: { nowMs: number };
   /** Messages that were sent. */
   readonly jobs: VariantJob[];
+  /** Messages of work that takes several steps. */
+  readonly longJobs: LongJob[];
   /** `<client id> <tenant>` */
   readonly actsFor: Set<string>;
   /** Hands all kept messages to the consumer and says what became of each. */
@@ -52,6 +54,7 @@ export const START_MS = Date.UTC(2026, 10, 20);
 export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string } = {}): MediaApp {
   const names = createNames("plat");
   const jobs: VariantJob[] = [];
+  const longJobs: LongJob[] = [];
   const actsFor = new Set<string>();
   const clock = { nowMs: START_MS };
   const sealKeys = [{ id: "t1", bytes: new Uint8Array(32).fill(7) }];
@@ -65,7 +68,7 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
     db: env.DB,
     bucket: env.MEDIA,
     images: env.IMAGES,
-    jobs: keepingQueue(jobs),
+    jobs: keepingQueue(jobs, longJobs),
     access: {
       servesOthers: async (clientId) => [...actsFor].some((entry) => entry.startsWith(`${clientId} `)),
       mayActFor: async ({ clientId }, tenant) => actsFor.has(`${clientId} ${tenant}`),
@@ -74,12 +77,13 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
     },
     contentUrl: "",
     maxUploadBytes: 100 * 1024 * 1024,
+    queryRowBudget: 100_000,
+    edgeCache: { cache: caches.default, origin: ORIGIN },
     s3: undefined,
     ...overrides,
   });
   const app = new Hono();
   mountServices(app, [{ base: "/media/v2", routes: media.routes, crossOrigin: true }], {
-    edgeCache: { cache: caches.default, origin: ORIGIN },
     names,
     pathPrefix: overrides.pathPrefix ?? "",
     publicUrl: "",
@@ -93,6 +97,7 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
     media,
     clock,
     jobs,
+    longJobs,
     actsFor,
     async call(path, init = {}) {
       const headers = new Headers(init.headers);
@@ -114,7 +119,7 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
     },
     async consume(options = {}) {
       await Promise.all(pending);
-      const bodies = options.jobs ?? jobs.splice(0);
+      const bodies = options.jobs ?? [...jobs.splice(0), ...longJobs.splice(0)];
       const queue = `plinth-media-jobs${options.dead === true ? "-dead" : ""}`;
       const timestamp = new Date(clock.nowMs);
       const messages = bodies.map((body, index) => ({
@@ -134,10 +139,12 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
 /** Faults are injected on purpose. */
 const SILENT: Log = { info: () => {}, warn: () => {}, error: () => {} };
 
-const keepingQueue = (jobs: MediaJob[]): Queue<MediaJob> =>
+const keepingQueue = (jobs: VariantJob[], longJobs: LongJob[]): Queue<MediaJob> =>
   ({
     async sendBatch(messages: readonly { body: MediaJob }[]) {
-      jobs.push(...messages.flatMap(({ body }) => ("nonce" in body ? [body] : [])));
+      for (const { body } of messages)
+        if ("nonce" in body) jobs.push(body);
+        else longJobs.push(body);
     },
   }) as unknown as Queue<MediaJob>;
 

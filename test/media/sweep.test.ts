@@ -19,8 +19,14 @@ describe("sweep", () => {
     expect(await keysOf(left.id)).toHaveLength(1);
     await app.media.sweep(START_MS + 86_400_000);
     expect(await keysOf(left.id)).toEqual([]);
-    expect(await env.DB.prepare("SELECT 1 FROM file WHERE id = ?").bind(left.id).first()).toBeNull();
-    expect(await env.DB.prepare("SELECT 1 FROM variant WHERE file_id = ?").bind(left.id).first()).toBeNull();
+    expect(await countOf("variant", [left.id])).toBe(0);
+    // The row stays until a second look, when no commit or upload that began before can still write.
+    await env.MEDIA.put(`blob/${left.id}.late`, "late");
+    await app.media.sweep(START_MS + DAY_MS + LIMITS.lastWriteMs - 1);
+    expect(await countOf("file", [left.id])).toBe(1);
+    await app.media.sweep(START_MS + DAY_MS + LIMITS.lastWriteMs);
+    expect(await countOf("file", [left.id])).toBe(0);
+    expect(await keysOf(left.id)).toEqual([]);
     expect(await keysOf(kept.id)).toHaveLength(1);
     await expectProblem(await app.call(left.commitLink, { as, method: "POST" }), 404, "element_resource_non_existing");
   });
@@ -50,10 +56,18 @@ describe("sweep", () => {
     reset();
     await costed.media.sweep(due);
     expect(tally.d1RoundTrips).toBeLessThan(20);
+    expect(tally.d1Statements).toBeLessThan(50);
+    expect(tally.r2Operations["delete"]).toBeLessThan(10);
+    expect(await countOf("variant", ids)).toBe(0);
+    for (const id of withBytes) expect(await keysOf(id)).toEqual([]);
+    expect(await countOf("file", ids)).toBe(300);
+    for (const id of withBytes) await env.MEDIA.put(`incoming/${id}/late`, "x");
+    reset();
+    await costed.media.sweep(due + LIMITS.lastWriteMs);
+    expect(tally.d1RoundTrips).toBeLessThan(20);
     expect(tally.d1Statements).toBeLessThan(40);
     expect(tally.r2Operations["delete"]).toBeLessThan(10);
     expect(await countOf("file", ids)).toBe(0);
-    expect(await countOf("variant", ids)).toBe(0);
     for (const id of withBytes) expect(await keysOf(id)).toEqual([]);
   });
 
@@ -65,9 +79,14 @@ describe("sweep", () => {
     const ids = await insertPending(perRun + 50, due - DAY_MS);
     reset();
     await costed.media.sweep(due);
-    expect(await countOf("file", ids)).toBe(50);
-    expect(tally.d1RoundTrips).toBeLessThan(300);
+    expect(await countOf("variant", ids)).toBe(50);
+    expect(tally.d1RoundTrips).toBeLessThan(60);
     await costed.media.sweep(due);
+    expect(await countOf("variant", ids)).toBe(0);
+    const later = due + LIMITS.lastWriteMs;
+    await costed.media.sweep(later);
+    expect(await countOf("file", ids)).toBe(50);
+    await costed.media.sweep(later);
     expect(await countOf("file", ids)).toBe(0);
   });
 
@@ -108,7 +127,7 @@ describe("sweep", () => {
     });
     await broken.media.sweep(due);
     expect(broken.jobs).toContainEqual({ fileId: file, nonce: `${file}n` });
-    await app.media.sweep(due);
+    for (const later of [due, due + LIMITS.lastWriteMs]) await app.media.sweep(later);
     expect(await countOf("file", [file!])).toBe(0);
   });
 });

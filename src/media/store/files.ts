@@ -25,8 +25,6 @@ export interface FileStore {
   replaceMetadata(fileId: string, caller: FileCaller, metadata: string): Promise<boolean>;
   /** The text of a committed file's metadata. */
   readMetadata(fileId: string, caller: FileCaller): Promise<string | undefined>;
-  /** Pending or committed → removed; false where the caller has no such file. */
-  remove(fileId: string, caller: FileCaller, nowMs: number): Promise<boolean>;
   isAlive(fileId: string): Promise<boolean>;
 }
 
@@ -136,8 +134,6 @@ const SQL = {
     AND EXISTS (SELECT 1 FROM file WHERE file.id = ?1 AND file.state = 'committed') RETURNING nonce`,
   replaceMetadata: `UPDATE file SET metadata = ?5 WHERE ${OWNED} AND state = 'committed'`,
   readMetadata: `SELECT metadata FROM file WHERE ${OWNED} AND state = 'committed'`,
-  remove: `UPDATE file SET state = 'removed', removed_at = ?5, due_at = ?5 WHERE ${OWNED} AND state <> 'removed'
-    RETURNING id`,
   isAlive: `SELECT 1 FROM file WHERE id = ?1 AND state <> 'removed'`,
 } as const;
 
@@ -196,10 +192,6 @@ export function createFileStore(db: D1Database): FileStore {
 
     async readMetadata(fileId, caller) {
       return (await prepared(SQL.readMetadata, ...ownedBy(fileId, caller)).first<string>("metadata")) ?? undefined;
-    },
-
-    async remove(fileId, caller, nowMs) {
-      return (await prepared(SQL.remove, ...ownedBy(fileId, caller), nowMs).first()) !== null;
     },
 
     async isAlive(fileId) {

@@ -1,0 +1,71 @@
+import * as z from "zod/mini";
+import { invalidCursor, pageLinks, toPage, type Paging } from "../http/paging.ts";
+import { defineRoute, json, scoped, type Route } from "../http/route.ts";
+import { matching } from "../http/validate.ts";
+import { PATTERNS } from "../platform/names.ts";
+import { ownerName, reachesTenant, type MediaContext } from "./context.ts";
+import { toProblem } from "./failure.ts";
+import { ERASURES_PATH } from "./links.ts";
+import type { Erasure } from "./store/erasures.ts";
+
+/** Reports of deletions: for the client that asked for one, and the tenants that it reaches. */
+export const erasureRoutes = (media: MediaContext): readonly Route[] => [
+  defineRoute({
+    method: "GET",
+    path: `${ERASURES_PATH}/{erasureId}`,
+    summary: "Read how far a deletion is",
+    access: scoped("media_manage"),
+    params: z.object({ erasureId: z.string() }),
+    async handle({ principal, params: { erasureId }, nowMs }) {
+      const client = ownerName(principal);
+      if (!client.ok) return toProblem(client.error);
+      const erasure = await media.erasures.find(erasureId, client.value);
+      // A file that was never committed has no tenant: it was the client's.
+      const isReached =
+        erasure !== undefined &&
+        (erasure.tenant === "" || (await reachesTenant(media, principal, erasure.tenant, nowMs)));
+      return isReached ? json(200, toWire(erasure)) : toProblem({ kind: "no_erasure" });
+    },
+  }),
+  defineRoute({
+    method: "GET",
+    path: ERASURES_PATH,
+    summary: "List the deletions of a tenant's files",
+    access: scoped("media_manage"),
+    query: z.object({ tenant: matching(PATTERNS.tenant) }),
+    paged: true,
+    async handle({ principal, query: { tenant }, paging, nowMs, url }) {
+      const client = ownerName(principal);
+      if (!client.ok) return toProblem(client.error);
+      if (!(await reachesTenant(media, principal, tenant, nowMs))) return toProblem({ kind: "foreign_tenant" });
+      const before = idBefore(paging);
+      if (before === undefined) return invalidCursor();
+      const rows = await media.erasures.list(client.value, tenant, before, paging.pageSize + 1, paging.skip);
+      const page = toPage(rows, paging, ({ id }) => [id]);
+      return json(200, page.items.map(toWire), { link: pageLinks(url, paging, page) });
+    },
+  }),
+];
+
+/** Ids are of hex digits, so this comes after all of them. */
+const AFTER_ALL_IDS = "g";
+
+const idBefore = ({ cursor }: Paging): string | undefined => {
+  const [before] = cursor ?? [AFTER_ALL_IDS];
+  return typeof before === "string" ? before : undefined;
+};
+
+/** Times in ms. `bytes` are those of the masters. */
+const toWire = (erasure: Erasure): object => ({
+  id: erasure.id,
+  kind: erasure.kind,
+  tenant: erasure.tenant === "" ? null : erasure.tenant,
+  visibility: erasure.visibility,
+  state: erasure.verifiedAt !== null ? "verified" : erasure.deletedAt !== null ? "deleted" : "deleting",
+  requestedAt: erasure.requestedAt,
+  deletedAt: erasure.deletedAt,
+  verifiedAt: erasure.verifiedAt,
+  files: { requested: erasure.files, deleted: erasure.deletedFiles, verified: erasure.verifiedFiles },
+  bytes: { requested: erasure.bytes, deleted: erasure.deletedBytes },
+  lateObjects: erasure.lateObjects,
+});

@@ -1,0 +1,59 @@
+import { env } from "cloudflare:workers";
+import type { Principal } from "../../src/http/auth.ts";
+import { attributesOf } from "../../src/media/attributes.ts";
+import { ATTRIBUTE_SQL } from "../../src/media/store/attributes.ts";
+import { expectJson, keysOf, START_MS, type MediaApp } from "./media-app.ts";
+
+/** The report at a `Location`. */
+export const reportAt = async (app: MediaApp, as: Principal, location: string): Promise<any> =>
+  expectJson(await app.call(location, { as }), 200);
+
+export const rowsOf = async (fileId: string): Promise<object[]> =>
+  (await env.DB.prepare("SELECT * FROM file WHERE id = ?").bind(fileId).all()).results;
+
+let inserted = 0;
+
+/** Committed files of five bytes, by SQL, with their places in the index. */
+export async function insertCommitted(
+  as: Principal,
+  count: number,
+  metadata = "{}",
+  visibility: "private" | "public" = "private",
+  createdAt = START_MS,
+): Promise<string[]> {
+  const first = inserted;
+  inserted += count;
+  const attributes = JSON.stringify(attributesOf(metadata, "text/plain"));
+  const ids = Array.from({ length: count }, (_, index) => `eeee${(first + index).toString(16).padStart(20, "0")}`);
+  const list = JSON.stringify(ids);
+  const owner = [as.clientName, as.tenant, visibility];
+  await env.DB.batch([
+    env.DB.prepare("INSERT INTO owner (client, tenant, visibility) VALUES (?, ?, ?) ON CONFLICT DO NOTHING").bind(
+      ...owner,
+    ),
+    env.DB.prepare(
+      `INSERT INTO file (id, owner_id, state, content_type, created_at, committed_at, size_bytes, etag, metadata, attributes)
+       SELECT value, owner.id, 'pending', 'text/plain', ?4, ?4, 5, 'e', ?6, ?7 FROM json_each(?5), owner
+       WHERE client = ?1 AND tenant = ?2 AND visibility = ?3 AND erasure_id IS NULL`,
+    ).bind(...owner, createdAt, list, metadata, attributes),
+    env.DB.prepare("UPDATE file SET state = 'committed' WHERE id IN (SELECT value FROM json_each(?))").bind(list),
+    env.DB.prepare(ATTRIBUTE_SQL.add).bind(list),
+    env.DB.prepare(ATTRIBUTE_SQL.addKeySet).bind(list),
+  ]);
+  return ids;
+}
+
+/** How many of the files there are in each state, and which of their bytes. */
+export async function allFiles(ids: readonly string[]): Promise<Record<string, unknown>> {
+  const sql = "SELECT state, count(*) AS n FROM file WHERE id IN (SELECT value FROM json_each(?1)) GROUP BY state";
+  const { results } = await env.DB.prepare(sql).bind(JSON.stringify(ids)).all<{ state: string; n: number }>();
+  const sample = [...ids.slice(0, 10), ids[300] ?? ids[0]!, ids[500] ?? ids[0]!, ids.at(-1)!];
+  const bytes = (await Promise.all(sample.map(keysOf))).flat();
+  return { ...Object.fromEntries(results.map(({ state, n }) => [state, n])), bytes };
+}
+
+/** Rows of the index of metadata, and sets of keys, of all owners that the client ever had here. */
+export async function indexRows(files: readonly string[]): Promise<number> {
+  const sql = "SELECT count(*) AS n FROM attribute WHERE file_id IN (SELECT value FROM json_each(?1))";
+  return (await env.DB.prepare(sql).bind(JSON.stringify(files)).first<number>("n")) ?? 0;
+}
