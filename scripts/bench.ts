@@ -8,12 +8,13 @@ import { makeReport } from "../bench/lib/report.ts";
 import { renderMarkdown, renderText } from "../bench/lib/report-text.ts";
 import { runBench } from "../bench/lib/run.ts";
 import { eventsBench } from "../bench/events/bench.ts";
+import { mediaBench } from "../bench/media/bench.ts";
 import { oauthBench } from "../bench/oauth/bench.ts";
 import { ROOT } from "./lib/root.ts";
 import { paint } from "./lib/terminal.ts";
 import { failWith, UserError } from "./lib/user-error.ts";
 
-const BENCHES: Readonly<Record<string, Bench>> = { oauth: oauthBench, events: eventsBench };
+const BENCHES: Readonly<Record<string, Bench>> = { oauth: oauthBench, events: eventsBench, media: mediaBench };
 
 const HELP = `npm run bench -- <bench> [options]    what the platform costs, next to others, on this machine
 
@@ -26,7 +27,7 @@ ${Object.entries(BENCHES)
   --seconds <n>   of one measurement (default 3)
   --rounds <n>    each measures every subject once, in turn (default 5)
   --connections <n>   of an operation that does not say how many (default 16)
-  --events <n>    that a study stores at most (default 1000000)
+  --events <n>    that a study stores at most, or files (default 1000000)
   --json          prints the report as JSON
   --out <dir>     where <bench>.md and <bench>.json are written (default bench/out)
 

@@ -2,11 +2,12 @@ import type { Miniflare } from "miniflare";
 import { applyMigrations } from "../../scripts/lib/database.ts";
 import { serve } from "../../scripts/lib/server.ts";
 import { readSettings } from "../../scripts/lib/settings.ts";
+import type { Config } from "../../src/config.ts";
 import { offer, type Offered } from "./offer.ts";
 
 /** The platform as `npm start` serves it, empty. `prepare`: what its process answers. */
 export const offerPlatform = (
-  prepare: (server: Miniflare) => Promise<Pick<Offered, "answer">> = async () => ({}),
+  prepare: (server: Miniflare, config: Config) => Promise<Pick<Offered, "answer">> = async () => ({}),
 ): Promise<void> =>
   offer(async ({ port, stateDir }) => {
     const settings = readSettings({ ...process.env, PORT: String(port), STATE_DIR: stateDir });
@@ -14,5 +15,5 @@ export const offerPlatform = (
     await applyMigrations(await server.getD1Database("DB"));
     const { platform, pathPrefix, operatorSecret } = settings.config;
     const facts = { platform, pathPrefix, operatorSecret };
-    return { ...(await prepare(server)), facts, stop: () => server.dispose() };
+    return { ...(await prepare(server, settings.config)), facts, stop: () => server.dispose() };
   });

@@ -11,6 +11,7 @@ import { exchange, repeated } from "../../bench/lib/exchange.ts";
 import { load, type Answered } from "../../bench/lib/load.ts";
 import { missing } from "../../bench/lib/program.ts";
 import type { Report } from "../../bench/lib/report.ts";
+import { mediaBench } from "../../bench/media/bench.ts";
 import { oauthBench } from "../../bench/oauth/bench.ts";
 import { npm } from "./support/platform-process.ts";
 
@@ -79,6 +80,7 @@ describe("npm run bench", () => {
     expect(await bench.ended).toBe(0);
     expect(bench.output()).toContain(`oauth           ${oauthBench.summary}`);
     expect(bench.output()).toContain(`events          ${eventsBench.summary}`);
+    expect(bench.output()).toContain(`media           ${mediaBench.summary}`);
   });
 
   test("says what it does not know", async () => {
@@ -167,6 +169,35 @@ describe("npm run bench", () => {
         for (const cell of numbers) expect(Number.parseFloat(cell), cell).toBeGreaterThanOrEqual(0);
     const text = readFileSync(join(out, "events.md"), "utf8");
     for (const { label } of eventsBench.studies ?? []) expect(text).toContain(`### ${label}`);
+  });
+
+  test("media: Plinth beside the bare Worker, clips beside sharp, pages of a growing archive", async () => {
+    const mark = randomUUID();
+    // Each kind in one of them.
+    const kinds = ["upload-by-16", "link-by-1", "redirect-by-16", "not-modified-by-16", "content-private-by-16"];
+    const operations = [...kinds, "content-missed-by-16", "content-cached-by-1", "list-by-1", "list-query-by-16"];
+    const only = [...operations, "variants", "growth"].join(",");
+    const little = ["--seconds", "0.05", "--rounds", "1", "--events", "2000", "--only", only];
+    const bench = npm("bench", { BENCH_TEST: mark }, ["--", "media", "--json", ...little, "--out", out]);
+    expect(await bench.ended, bench.output()).toBe(0);
+    expect(processesWith(`BENCH_TEST=${mark}`)).toEqual([]);
+
+    const report = JSON.parse(readFileSync(join(out, "media.json"), "utf8")) as Report;
+    expect(report.results.map(({ operation, subject }) => `${operation} ${subject}`)).toEqual(
+      operations.flatMap((operation) => ["plinth", "bare"].map((subject) => `${operation} ${subject}`)),
+    );
+    for (const result of report.results) expect(result.clients).toBe(Number(result.operation.split("-by-")[1]));
+    expect(report.ratios.map(({ operation, mark: asked }) => [operation, asked?.atLeast])).toEqual(
+      operations.map((operation) => [operation, 0.7]),
+    );
+    expect(report.findings.map(({ id }) => id)).toEqual(["variants", "growth"]);
+    for (const { tables } of report.findings)
+      for (const [, ...numbers] of tables.flatMap(({ rows }) => rows))
+        for (const cell of numbers) expect(Number.parseFloat(cell), cell).toBeGreaterThan(0);
+    const growing = report.findings.at(-1);
+    expect(growing?.marks).toHaveLength(growing?.tables[0]?.rows.length ?? 0);
+    const text = readFileSync(join(out, "media.md"), "utf8");
+    for (const { label } of mediaBench.studies ?? []) expect(text).toContain(`### ${label}`);
   });
 
   test("Ctrl-C leaves no process", async () => {

@@ -1,0 +1,171 @@
+import { expectStatus, broken } from "../lib/exchange.ts";
+import { Connection, type Answer } from "../lib/connection.ts";
+import { percentile } from "../lib/statistics.ts";
+import type { Study, StudyContext, StudyMark, Table } from "../lib/study.ts";
+import { archived, PRICES } from "./archive.ts";
+import { answerTo, exchangeOf } from "./asked.ts";
+import { CLIENTS, openPlinth, PLINTH, TENANT, type Target } from "./target.ts";
+import { collectionOf } from "./upload.ts";
+import { PAGE_SIZE } from "./works.ts";
+
+const FIRST_SIZE = 1_000;
+/** Of the time and of the rows read, from the first size to the last. */
+const MAX_GROWTH = 2;
+const SAMPLES_A_SECOND = 100;
+const WARM_UP_SHARE = 0.1;
+
+/** A page of the archive. */
+interface Listing {
+  readonly label: string;
+  query(size: number): string;
+  /** The page begins behind this file; without one at the beginning. */
+  after?(size: number): number;
+  /** The first file of the page. */
+  first(size: number): number;
+}
+
+const ARCHIVE = { client: CLIENTS.archivist, tenant: TENANT };
+
+const middle = (size: number): number => size / 2;
+/** Of the files in the order of their prices, one in the middle, and the only one of its price or the first. */
+const middlePrice = (size: number): number => Math.min(size, PRICES) / 2;
+const red = 2;
+
+const LISTINGS: readonly Listing[] = [
+  { label: "first page", query: () => "", first: () => 0 },
+  { label: "page in the middle, by its cursor", query: () => "", after: middle, first: (size) => middle(size) + 1 },
+  {
+    label: "a term that one file has",
+    query: (size) => `&q=order:${archived(middle(size)).metadata.order}`,
+    first: middle,
+  },
+  { label: "a term that a quarter of the files has", query: () => "&q=color:red", first: () => red },
+  { label: "sorted by an attribute", query: () => "&sort=price", first: () => 0 },
+  {
+    label: "sorted, page in the middle",
+    query: () => "&sort=price",
+    after: middlePrice,
+    first: (size) => (size > PRICES ? middlePrice(size) + PRICES : middlePrice(size) + 1),
+  },
+  { label: "sorted downwards", query: () => "&sort=price:desc", first: (size) => Math.min(size, PRICES) - 1 },
+  { label: "sorted, a quarter of the files", query: () => "&q=color:red&sort=price", first: () => red },
+];
+
+/**
+ * An archive grows to ten times as many files at each step. At each size one client lists pages; so a page is measured
+ * that D1 has in its memory, where the disk is no part of the time. `rows read` is what D1 counts.
+ */
+export const growthStudy: Study = {
+  id: "growth",
+  label: `The cost of a page of ${PAGE_SIZE} while the files grow in number`,
+  async run(context) {
+    const plinth = await openPlinth(await context.serverOf(PLINTH));
+    const sizes = sizesUpTo(context.maxEvents);
+    const measured: Measured[] = [];
+    for (const size of sizes) {
+      context.progress(`an archive of ${count(size)} files`);
+      await plinth.server.ask({ fill: { ...ARCHIVE, files: size } });
+      for (const listing of LISTINGS) {
+        context.stopping.throwIfAborted();
+        measured.push({ listing, size, ...(await measure(plinth, listing, size, context)) });
+      }
+    }
+    return { tables: [tableOf(sizes, measured)], marks: LISTINGS.flatMap((listing) => marksOf(listing, measured)) };
+  },
+};
+
+/** Each ten times the one before; the last is what there may be at most. */
+function sizesUpTo(max: number): number[] {
+  const sizes = [FIRST_SIZE];
+  for (let size = FIRST_SIZE * 10; size < max * 10; size *= 10) sizes.push(Math.min(size, max));
+  return sizes.filter((size, index) => index === 0 || size > FIRST_SIZE);
+}
+
+interface Measured {
+  readonly listing: Listing;
+  readonly size: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly rowsRead: number;
+}
+
+async function measure(plinth: Target, listing: Listing, size: number, { seconds, stopping }: StudyContext) {
+  const headers = await plinth.authorize("archivist");
+  const isRight = (answer: Answer): boolean => JSON.parse(answer.body())[0].id === archived(listing.first(size)).id;
+  const begin = `${collectionOf(plinth, "private")}?tenant=${TENANT}&pageSize=${PAGE_SIZE}${listing.query(size)}`;
+  const asked = { status: 200, headers };
+  const after = listing.after?.(size);
+  const path = after === undefined ? begin : placedAfter(after, await answerTo(plinth, begin, asked));
+  await answerTo(plinth, path, { ...asked, isRight });
+  const { request } = exchangeOf(plinth, path, asked);
+  const samples = Math.ceil(seconds * SAMPLES_A_SECOND);
+  const latenciesMs: number[] = [];
+  const connection = await Connection.open(plinth.server);
+  try {
+    for (let index = -Math.ceil(samples * WARM_UP_SHARE); index < samples; index++) {
+      stopping.throwIfAborted();
+      const startedMs = performance.now();
+      const answer = await connection.ask(request);
+      if (index >= 0) latenciesMs.push(performance.now() - startedMs);
+      const wrong = expectStatus(answer, 200);
+      if (wrong !== undefined) throw broken(wrong, answer);
+    }
+  } finally {
+    connection.close();
+  }
+  const sorted = Float64Array.from(latenciesMs).sort();
+  const page = { ...ARCHIVE, query: path.slice(path.indexOf("?")) };
+  const rowsRead: number = await plinth.server.ask({ countRows: page });
+  return { p50Ms: percentile(sorted, 0.5), p99Ms: percentile(sorted, 0.99), rowsRead };
+}
+
+/**
+ * The path of a page behind a file: that of the second page, whose cursor names the last file of the first page by its id
+ * and its price. (Nobody may make a cursor; a bench does, since it would walk for hours to the middle of a million.)
+ */
+function placedAfter(index: number, firstPage: Answer): string {
+  const next = /<([^>]+)>; rel="next"/.exec(firstPage.header("link") ?? "")?.[1] ?? "";
+  const url = new URL(next);
+  const last = JSON.parse(firstPage.body()).at(-1);
+  const to = archived(index);
+  const parts: unknown[] = JSON.parse(Buffer.from(url.searchParams.get("cursor") ?? "", "base64url").toString());
+  const placed = parts.map((part) =>
+    part === last.id ? to.id : part === last.metadata.price ? to.metadata.price : part,
+  );
+  url.searchParams.set("cursor", Buffer.from(JSON.stringify(placed)).toString("base64url"));
+  return `${url.pathname}${url.search}`;
+}
+
+function tableOf(sizes: readonly number[], measured: readonly Measured[]): Table {
+  return {
+    head: ["files", ...sizes.flatMap((size) => [`${count(size)}: p50 ms`, "p99", "rows read"])],
+    rows: LISTINGS.map((listing) => [
+      listing.label,
+      ...sizes.flatMap((size) => {
+        const { p50Ms, p99Ms, rowsRead } = find(measured, listing, size);
+        return [p50Ms.toFixed(2), p99Ms.toFixed(2), count(rowsRead)];
+      }),
+    ]),
+  };
+}
+
+function marksOf(listing: Listing, measured: readonly Measured[]): StudyMark[] {
+  const last = Math.max(...measured.map(({ size }) => size));
+  if (last === FIRST_SIZE) return [];
+  const [before, after] = [find(measured, listing, FIRST_SIZE), find(measured, listing, last)];
+  const growth = { time: after.p50Ms / before.p50Ms, rows: after.rowsRead / before.rowsRead };
+  const sizes = `${count(last)} files to ${count(FIRST_SIZE)}`;
+  return [
+    {
+      text:
+        `${listing.label}, ${sizes}: time ${growth.time.toFixed(2)}, rows read ${growth.rows.toFixed(2)}; ` +
+        `mark: each at most ${MAX_GROWTH}`,
+      reached: growth.time <= MAX_GROWTH && growth.rows <= MAX_GROWTH,
+    },
+  ];
+}
+
+const find = (measured: readonly Measured[], listing: Listing, size: number): Measured =>
+  measured.find((one) => one.listing === listing && one.size === size)!;
+
+const count = (value: number): string => value.toLocaleString("en");

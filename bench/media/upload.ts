@@ -1,0 +1,94 @@
+import { randomBytes } from "node:crypto";
+import { Connection, type Answer } from "../lib/connection.ts";
+import { broken, expectStatus, requestBytes } from "../lib/exchange.ts";
+import type { Client, Work } from "../lib/load.ts";
+import { TENANT, type Target } from "./target.ts";
+
+/** What is uploaded. */
+export interface Upload {
+  readonly visibility: "private" | "public";
+  readonly type: string;
+  readonly bytes: Buffer;
+}
+
+export const CONTENT_BYTES = 64 * 1024;
+/** The same for every subject of a run. */
+export const CONTENT = randomBytes(CONTENT_BYTES);
+export const PRIVATE_FILE: Upload = { visibility: "private", type: "application/pdf", bytes: CONTENT };
+export const PUBLIC_FILE: Upload = { ...PRIVATE_FILE, visibility: "public" };
+
+/** As an invoice may be described: eight values of six attributes. */
+const METADATA = {
+  order: "o-4711",
+  customer: { id: "c-1", country: "AT" },
+  color: "red",
+  price: 129.9,
+  paid: true,
+  tags: ["invoice", "2026"],
+};
+
+export const collectionOf = ({ base }: Target, visibility: Upload["visibility"]): string =>
+  `${base}${visibility === "public" ? "/public" : ""}/files`;
+
+/** Uploads and commits: three requests, one after another. */
+export const uploading = (target: Target, headers: Record<string, string>, upload: Upload): Work => ({
+  connect: () => Uploader.open(target, headers, upload),
+});
+
+/** Uploads one file; its id. */
+export async function uploadOne(target: Target, upload: Upload): Promise<string> {
+  const uploader = await Uploader.open(target, await target.authorize("uploader"), upload);
+  try {
+    return await uploader.step();
+  } finally {
+    uploader.close();
+  }
+}
+
+class Uploader implements Client {
+  readonly #connection: Connection;
+  readonly #origin: string;
+  readonly #create: Buffer;
+  readonly #put: (path: string) => Buffer;
+  readonly #commit: (path: string) => Buffer;
+
+  private constructor(connection: Connection, target: Target, headers: Record<string, string>, upload: Upload) {
+    const host = `${target.server.host}:${target.server.port}`;
+    const json = { "Content-Type": upload.type };
+    this.#connection = connection;
+    this.#origin = target.server.origin;
+    this.#create = requestBytes({ method: "POST", path: collectionOf(target, upload.visibility), host, headers, json });
+    // The link is the permission.
+    this.#put = (path) => requestBytes({ method: "PUT", path, host, file: upload });
+    this.#commit = (path) => requestBytes({ method: "POST", path, host, headers, json: METADATA });
+  }
+
+  static async open(target: Target, headers: Record<string, string>, upload: Upload): Promise<Uploader> {
+    return new Uploader(await Connection.open(target.server), target, headers, upload);
+  }
+
+  async step(): Promise<string> {
+    const created = await this.#ask(200, this.#create);
+    const { id, uploadLink, commitLink } = JSON.parse(created.body()) as Record<"id" | Link, string>;
+    await this.#ask(200, this.#put(this.#pathOf(uploadLink)));
+    await this.#ask(202, this.#commit(`${this.#pathOf(commitLink)}?tenant=${TENANT}`));
+    return id;
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+
+  #pathOf(link: string): string {
+    return link.slice(this.#origin.length);
+  }
+
+  async #ask(status: number, request: Buffer): Promise<Answer> {
+    const answer = await this.#connection.ask(request);
+    const wrong = expectStatus(answer, status);
+    if (wrong !== undefined) throw broken(wrong, answer);
+    return answer;
+  }
+}
+
+type Link = "uploadLink" | "commitLink";
