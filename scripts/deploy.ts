@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { unstable_readConfig } from "wrangler";
 import { BUNDLE_BUDGET_GZIP_BYTES, bundleWorker, wrangler } from "./lib/bundle.ts";
+import { checkS3, givenS3Secrets, parseWithS3 } from "./lib/deploy-s3.ts";
 import { readDevVars } from "./lib/dev-vars.ts";
 import { ROOT } from "./lib/root.ts";
 import { run } from "./lib/run.ts";
-import { parseConfig } from "./lib/settings.ts";
 import { failWith, UserError } from "./lib/user-error.ts";
 
 const HELP = `npm run deploy                puts the platform on Cloudflare; safe to repeat
@@ -16,6 +16,9 @@ npm run deploy -- --dry-run   bundles offline, prints the size, fails over the b
 Needs an account that wrangler is signed in to (or CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID) and
   PUBLIC_URL               https://<host>, a host name in a zone of that account
 Each variable of [vars] in wrangler.toml is taken from the environment where it is set.
+
+Uploads go to R2 by presigned links where these are set: R2_S3_ENDPOINT (https://<account>.r2.cloudflarestorage.com), and
+R2_ACCESS_KEY_ID and R2_SECRET_ACCESS_KEY of an R2 API token that reads and writes objects of the bucket.
 
 It makes what is missing (D1 database, R2 bucket with CORS and lifecycle, queues, secrets), applies the migrations,
 deploys to the custom domain, and takes the tour there. New secrets are kept in .deploy.vars: move them to a safe place.
@@ -49,14 +52,21 @@ async function deploy(): Promise<void> {
   const config = unstable_readConfig({ config: CONFIG }, { hideWarnings: true });
   const vars: Record<string, string> = {};
   for (const [name, value] of Object.entries(config.vars)) vars[name] = process.env[name] ?? String(value);
-  parseConfig({ ...vars, OPERATOR_CLIENT_SECRET: makeOperatorSecret(), SEAL_KEYS: makeSealKeys() });
+  const buckets = config.r2_buckets.map(({ bucket_name: name = "" }) => name);
+  if (vars["R2_S3_ENDPOINT"]) vars["R2_BUCKET"] ||= buckets[0] ?? "";
+  const s3Secrets = givenS3Secrets(process.env);
+  const secretsToBe = { OPERATOR_CLIENT_SECRET: makeOperatorSecret(), SEAL_KEYS: makeSealKeys() };
+  const { s3 } = parseWithS3({ ...vars, ...secretsToBe }, s3Secrets);
   mkdirSync(SCRATCH, { recursive: true });
 
   const database = config.d1_databases[0]?.database_name ?? "";
   const known = await findDatabase(database);
-  const secrets = await missingSecrets(config.name ?? "", known === undefined);
+  const worker = config.name ?? "";
+  const knownSecrets = await secretNames(worker);
+  await checkS3(s3, s3Secrets, knownSecrets, buckets);
+  const secrets = { ...missingSecrets(worker, knownSecrets, known === undefined), ...s3Secrets };
   writeFileSync(DEPLOY_CONFIG, deploymentConfig(known ?? (await makeDatabase(database)), vars));
-  for (const { bucket_name: bucket = "" } of config.r2_buckets) await ensureBucket(bucket);
+  for (const bucket of buckets) await ensureBucket(bucket);
   const { producers = [], consumers = [] } = config.queues;
   for (const queue of new Set([...producers, ...consumers].map((item) => item.queue))) await ensureQueue(queue);
 
@@ -107,8 +117,7 @@ async function ensureQueue(name: string): Promise<void> {
  * Secrets that the Worker does not have yet: from the environment, from an earlier attempt, or new. New ones are made
  * only where there is no database yet: keys that do not open what is stored would be worse than no deployment.
  */
-async function missingSecrets(worker: string, mayMake: boolean): Promise<Record<string, string>> {
-  const known = await secretNames(worker);
+function missingSecrets(worker: string, known: ReadonlySet<string>, mayMake: boolean): Record<string, string> {
   const kept = readDevVars(SECRETS_PATH);
   const missing: Record<string, string> = {};
   for (const [name, make] of Object.entries({ OPERATOR_CLIENT_SECRET: makeOperatorSecret, SEAL_KEYS: makeSealKeys })) {

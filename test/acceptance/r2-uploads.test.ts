@@ -1,5 +1,6 @@
 import { GetObjectCommand, HeadObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
 import { beforeAll, describe, expect, test } from "vitest";
+import { takesUnsignedHeaders } from "../../scripts/lib/deploy-s3.ts";
 import { createS3 } from "../../src/media/s3.ts";
 import { freePort, npm } from "./support/platform-process.ts";
 import { makeClient, OPERATOR_SECRET, useWorld, type Client } from "./support/world.ts";
@@ -179,6 +180,15 @@ describe("the link", () => {
     expect([expired.status, await expired.text()]).toEqual([403, expect.stringContaining("ExpiredRequest")]);
     expect((await put(await linkOf(Date.now() - 3_500_000), "x", "image/png")).status).toBe(200);
   });
+});
+
+test("the deploy script sees whether S3 takes headers that nobody signed", async () => {
+  const [victim, thief] = [await create("text/plain"), await create("text/plain")];
+  await put(victim.uploadLink, "private", "text/plain");
+  const source = { "x-amz-copy-source": `/${BUCKET}/incoming/${victim.id}` };
+  const answer = await put(thief.uploadLink, "", "text/plain", source);
+  const wasCopied = answer.ok && (await answer.text()).includes("CopyObjectResult");
+  expect(await takesUnsignedHeaders({ endpoint, bucket: BUCKET, ...CREDENTIALS })).toBe(wasCopied);
 });
 
 test("the whole tour", async () => {

@@ -28,6 +28,12 @@ describe("npm run deploy", () => {
       expect(deploy.output()).toContain("Set PUBLIC_URL=https://<host> first");
     });
   }
+
+  test("refuses half the credentials of S3, before it asks the account anything", async () => {
+    const deploy = npm("deploy", { PUBLIC_URL: "https://host.example", R2_ACCESS_KEY_ID: "an-id" });
+    expect(await deploy.ended).toBe(1);
+    expect(deploy.output()).toContain("need R2_S3_ENDPOINT and R2_BUCKET and R2_SECRET_ACCESS_KEY too");
+  });
 });
 
 test("starts at the same time agree on the local secrets, which only their owner may read", async () => {
