@@ -15,8 +15,10 @@ import { LIMITS } from "./limits.ts";
 export interface FileAttributes {
   /** The rows of the table `attribute`. */
   readonly rows: readonly IndexRow[];
-  /** Pairs that the index has no place for, as `pairDigest` gives them. */
-  readonly more: readonly string[];
+  /** Where the leading row of a key stands among `rows`, by the digest of the key. */
+  readonly at: Readonly<Record<string, number>>;
+  /** Pairs that the index has no place for, as `pairDigest` gives them, with spaces between them. */
+  readonly more: string;
 }
 
 /** The last part is 1 in the row by which the file sorts under this key. */
@@ -35,20 +37,24 @@ export function attributesOf(metadata: string, contentType: string): FileAttribu
     pairs.set(JSON.stringify(pair), pair);
   }
   const rows: IndexRow[] = [];
-  const leading = new Set<string>();
+  const leading = new Map<string, number>();
   const more: string[] = [];
   for (const [key, value] of pairs.values()) {
     if (rows.length === LIMITS.indexedPairs || utf8(key).byteLength > LIMITS.indexedBytes) {
       more.push(pairDigest(key, value));
       continue;
     }
-    rows.push([key, value, leading.has(key) ? 0 : 1]);
-    leading.add(key);
+    const leads = !leading.has(key);
+    if (leads) leading.set(key, rows.length);
+    rows.push([key, value, leads ? 1 : 0]);
   }
+  const keys = JSON.stringify([...leading.keys()].sort());
+  leading.set(TYPE_KEY, rows.length);
   for (const [at, type] of comparableTypes(contentType).entries()) rows.push([TYPE_KEY, type, at === 0 ? 1 : 0]);
-  rows.push([KEYS_KEY, digestOf(JSON.stringify([...leading].sort())), 0]);
+  rows.push([KEYS_KEY, digestOf(keys), 0]);
   if (more.length > 0) rows.push([MORE_KEY, 1, 0]);
-  return { rows, more };
+  const at = Object.fromEntries([...leading].map(([key, place]) => [digestOf(key), place]));
+  return { rows, at, more: more.join(" ") };
 }
 
 function* valuesIn(path: string, value: unknown): Generator<readonly [string, IndexValue]> {
@@ -87,6 +93,9 @@ const conditionOf = (key: string, values: readonly IndexValue[]): Condition => (
 
 /** The key under which an attribute of the metadata is sorted. */
 export const sortKey = (name: string): string => indexText(`.${name}`);
+
+/** Where `at` says which row leads under a key, as a path of JSON. */
+export const leadingRowPath = (key: string): string => `$.at."${digestOf(key)}"`;
 
 /**
  * A text of more than 256 bytes is cut between characters and goes on with its digest: so it is longer than any that

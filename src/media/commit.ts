@@ -6,6 +6,7 @@ import { sha256Hex } from "../platform/hash.ts";
 import { describeError } from "../platform/log.ts";
 import { PATTERNS } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
+import { attributesOf } from "./attributes.ts";
 import { fileCaller, reachesTenant, type MediaContext } from "./context.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
 import { LIMITS } from "./limits.ts";
@@ -83,7 +84,8 @@ async function commit(
       continue;
     }
     const variantsDueAt = nowMs + LIMITS.variantResendMs;
-    const write = { ...pinned.value, tenant, committedAt: nowMs, digest, metadata, variantsDueAt };
+    const attributes = attributesOf(metadata, file.contentType);
+    const write = { ...pinned.value, tenant, committedAt: nowMs, digest, metadata, attributes, variantsDueAt };
     const started = await commitTwice(media.files, fileId, caller, write);
     if (started.ok) return started;
     failure = started.error === "over_quota" ? { kind: "quota_exceeded", tenant } : { kind: "upload_changed" };

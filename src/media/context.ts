@@ -12,6 +12,8 @@ import type { Links, Visibility } from "./links.ts";
 import type { DueStore } from "./store/due.ts";
 import type { ErasureStore } from "./store/erasures.ts";
 import type { FileCaller, FileStore } from "./store/files.ts";
+import type { IndexStore } from "./store/attributes.ts";
+import type { ListingStore } from "./store/listing.ts";
 import type { MatchingStore } from "./store/matching.ts";
 import type { PinStore } from "./store/pins.ts";
 import type { RemovedFileStore } from "./store/removed-files.ts";
@@ -26,17 +28,19 @@ export interface MediaContext {
   readonly access: ClientAccess;
   readonly files: FileStore;
   readonly variants: VariantStore;
+  readonly index: IndexStore;
+  readonly listing: ListingStore;
   readonly due: DueStore;
   readonly erasures: ErasureStore;
   readonly removed: RemovedFileStore;
   readonly matching: MatchingStore;
   readonly pins: PinStore;
   readonly blobs: BlobStore;
+  readonly edge: EdgeCache;
   readonly links: Links;
   readonly uploads: Uploads;
   readonly queue: JobQueue;
   readonly transformer: ImageTransformer;
-  readonly edge: EdgeCache;
   readonly maxUploadBytes: number;
 }
 

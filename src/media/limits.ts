@@ -46,6 +46,8 @@ export const LIMITS = {
   /** Contract 4.5: attributes of a file, and bytes of a value (and of a key), that are indexed. */
   indexedPairs: 64,
   indexedBytes: 256,
+  /** Files of one page of the sweep that indexes what was there before the index: each has up to 64 KB of metadata. */
+  indexedFilesPerPage: 20,
   /** Contract 4.5. */
   queryTerms: 20,
   /** Our own: what one request may filter and sort by. */

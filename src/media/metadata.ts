@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { defineRoute, jsonObjectBody, scoped, type Route } from "../http/route.ts";
+import { attributesOf } from "./attributes.ts";
 import { fileCaller, type MediaContext } from "./context.ts";
 import { toProblem } from "./failure.ts";
 import { LIMITS } from "./limits.ts";
@@ -39,7 +40,10 @@ export const replaceMetadata = (media: MediaContext, visibility: Visibility): Ro
     async handle({ principal, params: { fileId }, body, nowMs }) {
       const caller = await fileCaller(media, principal, visibility, fileId, nowMs);
       if (!caller.ok) return toProblem(caller.error);
-      const replaced = await media.files.replaceMetadata(fileId, caller.value, body);
+      const file = await media.files.findOwned(fileId, caller.value);
+      if (file === undefined) return toProblem({ kind: "no_file" });
+      const attributes = attributesOf(body, file.contentType);
+      const replaced = await media.files.replaceMetadata(fileId, caller.value, body, attributes);
       return replaced ? asSent(body) : toProblem({ kind: "no_file" });
     },
   });

@@ -26,5 +26,5 @@ export function readWord(source: string, start: number, bare: RegExp): Result<Wo
     if (isEscape) at += 1;
     text += isEscape ? next : char;
   }
-  return err(`the quotation mark at character ${start + 1} is not closed`);
+  return err(`leaves the quotation mark at character ${start + 1} open`);
 }

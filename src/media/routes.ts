@@ -53,6 +53,7 @@ import { createJobQueue } from "./job-queue.ts";
 import type { MediaJob } from "./job.ts";
 import { LIMITS } from "./limits.ts";
 import { createLinks } from "./links.ts";
+import { listFiles } from "./list-files.ts";
 import { readMetadata, replaceMetadata } from "./metadata.ts";
 import { createR2Uploads } from "./r2-uploads.ts";
 import { createS3, type Fetch, type S3Access } from "./s3.ts";
@@ -61,6 +62,8 @@ import { createConsistencyStore } from "./store/consistency.ts";
 import { createDueStore } from "./store/due.ts";
 import { createErasureStore } from "./store/erasures.ts";
 import { createFileStore } from "./store/files.ts";
+import { createIndexStore } from "./store/attributes.ts";
+import { createListingStore } from "./store/listing.ts";
 import { createMatchingStore } from "./store/matching.ts";
 import { createPinStore } from "./store/pins.ts";
 import { createRemovedFileStore } from "./store/removed-files.ts";
@@ -111,6 +114,7 @@ export function createMedia(deps: MediaDeps): Media {
   const pins = createPinStore(deps.db);
   const blobs = createBlobStore(deps.bucket, deps.random);
   const links = createLinks(deps.sealer, deps.contentUrl);
+  const matching = createMatchingStore(deps.db, deps.queryRowBudget);
   const media: MediaContext = {
     log: deps.log,
     clock: deps.clock,
@@ -118,10 +122,12 @@ export function createMedia(deps: MediaDeps): Media {
     access: deps.access,
     files: createFileStore(deps.db),
     variants: createVariantStore(deps.db),
+    index: createIndexStore(deps.db),
+    matching,
+    listing: createListingStore(deps.db, matching, deps.queryRowBudget),
     due: createDueStore(deps.db),
     erasures: createErasureStore(deps.db),
     removed: createRemovedFileStore(deps.db),
-    matching: createMatchingStore(deps.db, deps.queryRowBudget),
     pins,
     blobs,
     edge: deps.edgeCache === undefined ? noEdgeCache : createEdgeCache({ ...deps, ...deps.edgeCache }),
@@ -143,6 +149,7 @@ export function createMedia(deps: MediaDeps): Media {
     routes: [
       ...(["private", "public"] as const).flatMap((visibility) => [
         createFile(media, visibility),
+        listFiles(media, visibility),
         commitFile(media, visibility),
         deleteFile(media, visibility),
         deleteFiles(media, visibility),

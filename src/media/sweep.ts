@@ -1,4 +1,5 @@
 import { describeError } from "../platform/log.ts";
+import { attributesOf } from "./attributes.ts";
 import { incomingKey } from "./blob-store.ts";
 import type { Consistency } from "./consistency.ts";
 import type { MediaContext } from "./context.ts";
@@ -15,13 +16,19 @@ export async function sweepMedia(media: MediaContext, consistency: Consistency, 
   await inPages(media, "ended links", () => sweepLinks(media, nowMs));
   await inPages(media, "deletions", () => sweepErasures(media, nowMs));
   await inPages(media, "variants", () => sweepVariants(media, nowMs));
+  await inPages(media, "files without an index", () => sweepUnindexed(media), LIMITS.indexedFilesPerPage);
   await inPages(media, "consistency", () => consistency.sweep(nowMs));
 }
 
 /** `sweepPage` answers how many rows it found due. */
-async function inPages(media: MediaContext, what: string, sweepPage: () => Promise<number>): Promise<void> {
+async function inPages(
+  media: MediaContext,
+  what: string,
+  sweepPage: () => Promise<number>,
+  pageRows: number = LIMITS.sweepRows,
+): Promise<void> {
   try {
-    for (let page = 0; page < LIMITS.sweepPages; page++) if ((await sweepPage()) < LIMITS.sweepRows) return;
+    for (let page = 0; page < LIMITS.sweepPages; page++) if ((await sweepPage()) < pageRows) return;
   } catch (thrown) {
     media.log.error("sweep of a page failed", { what, error: describeError(thrown) });
   }
@@ -47,6 +54,17 @@ async function sweepLinks(media: MediaContext, nowMs: number): Promise<number> {
   await media.blobs.delete(fileIds.map(incomingKey));
   await media.pins.settleLinks(fileIds);
   return fileIds.length;
+}
+
+/** Files that were committed by a release without the index. */
+async function sweepUnindexed(media: MediaContext): Promise<number> {
+  const files = await media.index.missing(LIMITS.indexedFilesPerPage);
+  const described = files.map(({ id, contentType, metadata }) => ({
+    id,
+    attributes: attributesOf(metadata, contentType),
+  }));
+  if (files.length > 0) await media.index.add(described);
+  return files.length;
 }
 
 async function sweepVariants(media: MediaContext, nowMs: number): Promise<number> {

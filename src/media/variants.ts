@@ -7,9 +7,8 @@ import { toProblem } from "./failure.ts";
 import { LIMITS } from "./limits.ts";
 import { filePath, type Visibility } from "./links.ts";
 import { purgeVariants } from "./purge.ts";
-import { quoted } from "./representation.ts";
-import type { VariantRow } from "./store/variants.ts";
 import { namedVariants, variantParameters } from "./variant-query.ts";
+import { variantsToWire } from "./variant-wire.ts";
 
 const params = z.object({ fileId: z.string() });
 const query = z.object(variantParameters);
@@ -28,7 +27,7 @@ export const listVariants = (media: MediaContext, visibility: Visibility): Route
       if (!caller.ok) return toProblem(caller.error);
       const list = await media.variants.list(fileId, caller.value);
       if (list === undefined) return toProblem({ kind: "no_file" });
-      return json(200, toWire(media, publicBase, visibility, fileId, list.variants));
+      return json(200, variantsToWire(media, publicBase, visibility, fileId, list.variants));
     },
   });
 
@@ -63,7 +62,7 @@ export const createVariants = (media: MediaContext, visibility: Visibility): Rou
       const makings = (nonces: readonly string[]) => nonces.map((nonce) => ({ fileId, nonce }));
       call.after(media.queue.send(makings(added.started)));
       call.after(purgeVariants(media, makings(added.replaced)));
-      return json(200, toWire(media, publicBase, visibility, fileId, added.variants));
+      return json(200, variantsToWire(media, publicBase, visibility, fileId, added.variants));
     },
   });
 
@@ -92,26 +91,3 @@ export const deleteVariants = (media: MediaContext, visibility: Visibility): Rou
       return empty(204);
     },
   });
-
-/** Contract 4.1, Variant. What is not known before it is made is null. */
-function toWire(
-  media: MediaContext,
-  publicBase: string,
-  visibility: Visibility,
-  fileId: string,
-  variants: readonly VariantRow[],
-): object[] {
-  return variants.map((row) => ({
-    type: row.type,
-    size: row.size,
-    width: row.width,
-    height: row.height,
-    bytes: row.sizeBytes,
-    etag: row.etag === null ? null : quoted(row.etag),
-    state: row.state,
-    ...(row.reason === null ? {} : { reason: row.reason }),
-    ...(visibility === "public" && row.state === "ready"
-      ? { link: media.links.content(publicBase, fileId, { type: row.type, size: row.size }) }
-      : {}),
-  }));
-}

@@ -1,8 +1,10 @@
 import { err, ok, type Result } from "../../platform/result.ts";
+import type { FileAttributes } from "../attributes.ts";
 import { masterKey } from "../blob-store.ts";
 import { LIMITS } from "../limits.ts";
 import type { Visibility } from "../links.ts";
 import type { VariantName, VariantType } from "../sizes.ts";
+import { ATTRIBUTE_SQL } from "./attributes.ts";
 import { overQuota } from "./usage.ts";
 import type { VariantRow } from "./variants.ts";
 
@@ -22,7 +24,7 @@ export interface FileStore {
    */
   commit(fileId: string, caller: FileCaller, commit: Commit): Promise<Result<readonly string[], CommitFault>>;
   /** False where the caller has no committed file of this id. */
-  replaceMetadata(fileId: string, caller: FileCaller, metadata: string): Promise<boolean>;
+  replaceMetadata(fileId: string, caller: FileCaller, metadata: string, attributes: FileAttributes): Promise<boolean>;
   /** The text of a committed file's metadata. */
   readMetadata(fileId: string, caller: FileCaller): Promise<string | undefined>;
   isAlive(fileId: string): Promise<boolean>;
@@ -47,6 +49,7 @@ export interface NewFile {
 
 export interface OwnedFile {
   readonly state: "pending" | "committed";
+  readonly contentType: string;
   readonly commitDigest: string | undefined;
   /** What a commit pinned, of a pending file that was uploaded by a presigned link. */
   readonly pinnedEtag: string | undefined;
@@ -84,6 +87,7 @@ export interface Commit {
   readonly pinnedEtag: string | undefined;
   readonly digest: string;
   readonly metadata: string;
+  readonly attributes: FileAttributes;
   readonly variantsDueAt: number;
 }
 
@@ -113,7 +117,7 @@ const SQL = {
   tenantOf: `SELECT owner.tenant FROM file JOIN owner ON owner.id = file.owner_id
     WHERE file.id = ?1 AND owner.client = ?2 AND owner.visibility = ?3 AND owner.erasure_id IS NULL
       AND file.state <> 'removed'`,
-  findOwned: `SELECT state, commit_digest, pinned_etag FROM file WHERE ${OWNED} AND state <> 'removed'`,
+  findOwned: `SELECT state, content_type, commit_digest, pinned_etag FROM file WHERE ${OWNED} AND state <> 'removed'`,
   findCommitted: `SELECT file.content_type, file.committed_at, file.size_bytes, file.etag, file.file_name,
     file.blob_key, file.owner_id, owner.client, owner.tenant, owner.visibility,
     variant.nonce, variant.type, variant.size, variant.state, variant.content_type AS variant_content_type,
@@ -127,12 +131,14 @@ const SQL = {
     owner_id = (SELECT id FROM owner AS new WHERE new.client = ?2 AND new.tenant = ?5 AND new.visibility = ?3
       AND new.erasure_id IS NULL),
     state = 'committed', due_at = CASE WHEN ?12 IS NOT NULL THEN created_at + ${LIMITS.lateUploadMs} END,
-    committed_at = ?6, size_bytes = ?7, etag = ?8, file_name = ?9, commit_digest = ?10, metadata = ?11, blob_key = ?13
+    committed_at = ?6, size_bytes = ?7, etag = ?8, file_name = ?9, commit_digest = ?10, metadata = ?11, blob_key = ?13,
+    attributes = ?14
     WHERE ${OWNED} AND state = 'pending' AND pinned_etag IS ?12 AND NOT ${overQuota("?5", "?7")} RETURNING id`,
   isOverQuota: `SELECT 1 WHERE ${overQuota("?1", "?2")}`,
   startVariants: `UPDATE variant SET state = 'pending', due_at = ?2 WHERE file_id = ?1 AND state = 'declared'
     AND EXISTS (SELECT 1 FROM file WHERE file.id = ?1 AND file.state = 'committed') RETURNING nonce`,
-  replaceMetadata: `UPDATE file SET metadata = ?5 WHERE ${OWNED} AND state = 'committed'`,
+  replaceMetadata: `UPDATE file SET metadata = ?5, attributes = ?6 WHERE ${OWNED} AND state = 'committed'
+    RETURNING id`,
   readMetadata: `SELECT metadata FROM file WHERE ${OWNED} AND state = 'committed'`,
   isAlive: `SELECT 1 FROM file WHERE id = ?1 AND state <> 'removed'`,
 } as const;
@@ -157,12 +163,17 @@ export function createFileStore(db: D1Database): FileStore {
     async findOwned(fileId, caller) {
       const row = await prepared(SQL.findOwned, ...ownedBy(fileId, caller)).first<{
         state: OwnedFile["state"];
+        content_type: string;
         commit_digest: string | null;
         pinned_etag: string | null;
       }>();
       if (row === null) return undefined;
-      const { state, commit_digest, pinned_etag } = row;
-      return { state, commitDigest: commit_digest ?? undefined, pinnedEtag: pinned_etag ?? undefined };
+      return {
+        state: row.state,
+        contentType: row.content_type,
+        commitDigest: row.commit_digest ?? undefined,
+        pinnedEtag: row.pinned_etag ?? undefined,
+      };
     },
 
     async findCommitted(fileId, variant) {
@@ -175,19 +186,28 @@ export function createFileStore(db: D1Database): FileStore {
       const { tenant, committedAt, sizeBytes, etag, fileName, digest, metadata, pinnedEtag, key } = commit;
       const values = [tenant, committedAt, sizeBytes, etag, fileName ?? null, digest, metadata];
       const place = [pinnedEtag ?? null, key === masterKey(fileId) ? null : key];
+      const attributes = JSON.stringify(commit.attributes);
       const [, over, committed, started] = await db.batch<{ nonce: string }>([
         prepared(SQL.ensureOwner, caller.client, tenant, caller.visibility),
         prepared(SQL.isOverQuota, tenant, sizeBytes),
-        prepared(SQL.commit, ...ownedBy(fileId, caller), ...values, ...place),
+        prepared(SQL.commit, ...ownedBy(fileId, caller), ...values, ...place, attributes),
         prepared(SQL.startVariants, fileId, commit.variantsDueAt),
+        prepared(ATTRIBUTE_SQL.addKeySet, JSON.stringify([fileId])),
+        prepared(ATTRIBUTE_SQL.add, JSON.stringify([fileId])),
       ]);
       if (committed?.results.length === 1) return ok((started?.results ?? []).map((row) => row.nonce));
       return err(over?.results.length === 1 ? "over_quota" : "not_pending");
     },
 
-    async replaceMetadata(fileId, caller, metadata) {
-      const done = await prepared(SQL.replaceMetadata, ...ownedBy(fileId, caller), metadata).run();
-      return done.meta.changes === 1;
+    async replaceMetadata(fileId, caller, metadata, attributes) {
+      const ids = JSON.stringify([fileId]);
+      const [, replaced] = await db.batch([
+        prepared(ATTRIBUTE_SQL.forget, ids),
+        prepared(SQL.replaceMetadata, ...ownedBy(fileId, caller), metadata, JSON.stringify(attributes)),
+        prepared(ATTRIBUTE_SQL.addKeySet, ids),
+        prepared(ATTRIBUTE_SQL.add, ids),
+      ]);
+      return replaced?.results.length === 1;
     },
 
     async readMetadata(fileId, caller) {

@@ -45,24 +45,38 @@ export type Selected =
   | { readonly kind: "too_broad" };
 
 export interface MatchingStore {
-  /** What a plan is made of; undefined: the caller has no files. Counts go up to `maxRows`. */
-  survey(caller: FileCaller, filter: Filter, maxRows: number): Promise<Survey | undefined>;
+  /**
+   * What a plan is made of; undefined: the caller has no files. Counts go up to `maxRows`, and not beyond what is of use
+   * to find `wantedRows` files in some order.
+   */
+  survey(
+    caller: FileCaller,
+    conditions: readonly Condition[],
+    maxRows: number,
+    wantedRows: number,
+  ): Promise<Survey | undefined>;
   /** For a filter with a condition. `too_broad`: to find the files would read more rows than the budget. */
   selectMatching(caller: FileCaller, filter: Filter): Promise<Selected>;
 }
 
+/** More than any owner has files. */
+export const EVERY_ROW = Number.MAX_SAFE_INTEGER;
+
 /** Sets of keys that are worth to be looked at one by one. */
 export const MAX_KEY_SETS = 32;
 
-/** Of the conditions of ?4 one with the fewest rows: rows · 100 + place. Empty: all have `limit` rows or more. */
-const fewestBelow = (limit: number): string => `(
+/**
+ * Of the conditions of ?4 one with the fewest rows: rows · 100 + place. Empty: all have `limit` rows or more, or more is
+ * not to be counted.
+ */
+const fewestBelow = (limit: number): string => `CASE WHEN ${limit} <= 16 OR ${limit * limit} <= ?5 * owner.files THEN (
   SELECT CASE WHEN fewest / 100 < ${limit} THEN fewest END FROM (
     SELECT min(condition.key + 100 * (
       SELECT count(*) FROM (
         SELECT 1 FROM json_each(condition.value, '$.values') AS wanted CROSS JOIN attribute AS has
         WHERE has.owner_id = owner.id AND has.key = condition.value ->> 'key' AND has.value = wanted.value
         LIMIT ${limit}))) AS fewest
-    FROM json_each(?4) AS condition))`;
+    FROM json_each(?4) AS condition)) END`;
 
 /** Growing, so that what is rare ends the count before much of what is common was counted. */
 function limitsUpTo(maxRows: number): number[] {
@@ -71,7 +85,10 @@ function limitsUpTo(maxRows: number): number[] {
   return [...limits, maxRows + 1];
 }
 
-/** ?1 to ?3 the caller, ?4 the conditions. */
+/**
+ * ?1 to ?3 the caller, ?4 the conditions. Counting ends with the first limit beyond the root of ?5 · files: to find
+ * ?5 files among as many as that by looking at all files takes fewer rows than to collect them.
+ */
 const surveySql = (maxRows: number): string => `SELECT owner.id,
   coalesce(${limitsUpTo(maxRows).map(fewestBelow).join(", ")}, NULL) AS fewest,
   EXISTS (SELECT 1 FROM attribute WHERE owner_id = owner.id AND key = '${MORE_KEY}') AS has_more,
@@ -85,8 +102,8 @@ export const matches = (at: string): string => `NOT EXISTS (
     WHERE has.owner_id = file.owner_id AND has.key = condition.value ->> 'key' AND has.value = wanted.value
       AND has.file_id = file.id
   ) AND NOT (${at} ->> 'hasMore' AND EXISTS (
-    SELECT 1 FROM json_each(file.attributes, '$.more') AS other
-    WHERE other.value IN (SELECT value FROM json_each(condition.value, '$.digests')))))`;
+    SELECT 1 FROM json_each(condition.value, '$.digests') AS digest
+    WHERE instr(file.attributes ->> '$.more', digest.value) > 0)))`;
 
 /** Each file of the lists that matches, once, in no order. */
 export const matchingIds = (at: string): string => `SELECT DISTINCT file.id
@@ -94,18 +111,13 @@ export const matchingIds = (at: string): string => `SELECT DISTINCT file.id
   WHERE lead.owner_id = ${at} ->> 'owner' AND lead.key = list.value ->> 'key' AND lead.value = list.value ->> 'value'
     AND file.id = lead.file_id AND file.owner_id = lead.owner_id AND file.state = 'committed' AND ${matches(at)}`;
 
-/** Rows read for each row that leads, with both looks at it: itself, its file, and what each condition takes. */
-export const rowsForEach = (filter: Filter): number => 3 + 3 * filter.conditions.length;
-
-/** Where the files are that can match: under each value of the leading condition, and among those with more pairs. */
-export const listsOf = (condition: Condition, hasMore: boolean): Wanted["lists"] => [
-  ...condition.values.map((value) => ({ key: condition.key, value })),
-  ...(hasMore ? [{ key: MORE_KEY, value: 1 }] : []),
-];
+/** Rows read for each row that leads: itself, its file, and what the count of each condition and the look at it take. */
+export const rowsForEach = ({ conditions }: Filter): number =>
+  conditions.reduce((rows, { values }) => rows + 2 + 2 * values.length, 3);
 
 export function createMatchingStore(db: D1Database, rowBudget: number): MatchingStore {
-  const survey: MatchingStore["survey"] = async (caller, { conditions }, maxRows) => {
-    const values = [caller.client, caller.tenant, caller.visibility, JSON.stringify(conditions)];
+  const survey: MatchingStore["survey"] = async (caller, conditions, maxRows, wantedRows) => {
+    const values = [caller.client, caller.tenant, caller.visibility, JSON.stringify(conditions), wantedRows];
     const statement = db.prepare(surveySql(maxRows)).bind(...values);
     const row = await statement.first<SurveyRow>();
     return row === null ? undefined : toSurvey(row);
@@ -113,22 +125,30 @@ export function createMatchingStore(db: D1Database, rowBudget: number): Matching
   return {
     survey,
     async selectMatching(caller, filter) {
-      const found = await survey(caller, filter, Math.floor(rowBudget / rowsForEach(filter)));
+      const maxRows = Math.floor(rowBudget / rowsForEach(filter));
+      const found = await survey(caller, filter.conditions, maxRows, EVERY_ROW);
       if (found === undefined) return { kind: "nothing" };
       const leading = found.rarest === undefined ? undefined : filter.conditions[found.rarest.at];
       if (leading === undefined) return { kind: "too_broad" };
-      const wanted = wantedOf(found, filter, listsOf(leading, found.hasMore));
+      const wanted = wantedOf(found, filter, leading);
       const selection = { parameter: JSON.stringify(wanted), sql: matchingIds };
       return { kind: "selected", ownerId: found.ownerId, selection };
     },
   };
 }
 
-export const wantedOf = (survey: Survey, filter: Filter, lists: Wanted["lists"]): Wanted => ({
+/**
+ * `leading`: the condition whose files are walked, or those of all lists. Files with more pairs than are indexed may
+ * match without a row of it.
+ */
+export const wantedOf = (survey: Survey, filter: Filter, leading: Condition | undefined): Wanted => ({
   owner: survey.ownerId,
-  conditions: filter.conditions,
   hasMore: survey.hasMore ? 1 : 0,
-  lists,
+  lists: [
+    ...(leading?.values ?? []).map((value) => ({ key: leading!.key, value })),
+    ...(survey.hasMore ? [{ key: MORE_KEY, value: 1 }] : []),
+  ],
+  conditions: survey.hasMore ? filter.conditions : filter.conditions.filter((condition) => condition !== leading),
 });
 
 interface SurveyRow {

@@ -1,0 +1,48 @@
+import * as z from "zod/mini";
+import { err, ok, type Result } from "../platform/result.ts";
+import { metadataCondition, typeCondition } from "./attributes.ts";
+import { isContentType } from "./content-type.ts";
+import { LIMITS } from "./limits.ts";
+import { parseQuery, type Term } from "./metadata-query.ts";
+import { parseSort } from "./sort.ts";
+import type { Filter } from "./store/matching.ts";
+
+/** The query parameters that choose files and their order, the same in all operations. */
+const parsed = <T>(parse: (text: string) => Result<T, string>) =>
+  z.pipe(
+    z.string(),
+    z.transform((text: string, context): T => {
+      const read = parse(text);
+      if (read.ok) return read.value;
+      context.issues.push({ code: "custom", message: read.error, input: text });
+      return z.NEVER;
+    }),
+  );
+
+export const filterParameters = {
+  q: z.optional(parsed(parseQuery)),
+  "content-type": z.optional(parsed(parseContentTypes)),
+};
+
+export const sortParameter = { sort: z.optional(parsed(parseSort)) };
+
+export interface FilterParameters {
+  readonly q?: readonly Term[] | undefined;
+  readonly "content-type"?: readonly string[] | undefined;
+}
+
+export const filterOf = ({ q = [], "content-type": types }: FilterParameters): Filter => ({
+  conditions: [
+    ...q.map(({ key, value }) => metadataCondition(key, value)),
+    ...(types === undefined ? [] : [typeCondition(types)]),
+  ],
+});
+
+/** `image/png, text/plain`: commas within quotation marks belong to a parameter of a type. */
+export function parseContentTypes(text: string): Result<readonly string[], string> {
+  const types = (text.match(/(?:"[^"]*"|[^,"])+/g) ?? []).map((type) => type.trim());
+  if (types.length > LIMITS.contentTypesPerRequest)
+    return err(`names more than ${LIMITS.contentTypesPerRequest} types`);
+  const isWhole = types.length > 0 && types.every(isContentType);
+  return isWhole ? ok(types) : err("must be content types such as image/png, with commas between them");
+}

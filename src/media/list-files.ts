@@ -1,0 +1,93 @@
+import * as z from "zod/mini";
+import { invalidCursor, pageLinks, toPage, type Paging } from "../http/paging.ts";
+import type { Principal } from "../http/auth.ts";
+import { defineRoute, scoped, type Page, type Route } from "../http/route.ts";
+import { matching } from "../http/validate.ts";
+import { PATTERNS } from "../platform/names.ts";
+import { err, ok, type Result } from "../platform/result.ts";
+import { ownerName, reachesTenant, type MediaContext } from "./context.ts";
+import { toProblem, type MediaFailure } from "./failure.ts";
+import { filePath, type Visibility } from "./links.ts";
+import { filterOf, filterParameters, sortParameter, type FilterParameters } from "./file-query.ts";
+import { quoted } from "./representation.ts";
+import type { SortKey } from "./sort.ts";
+import type { ListedFile } from "./store/listing.ts";
+import { variantsToWire } from "./variant-wire.ts";
+
+/** `GET P`: the files of a tenant, page by page. */
+export const listFiles = (media: MediaContext, visibility: Visibility): Route =>
+  defineRoute({
+    method: "GET",
+    path: filePath(visibility),
+    summary: `List the ${visibility} files of a tenant`,
+    access: scoped("media_view"),
+    query: z.object({ tenant: matching(PATTERNS.tenant), ...filterParameters, ...sortParameter }),
+    paged: true,
+    async handle({ principal, query, paging, nowMs, publicBase, url }) {
+      const request = { visibility, ...query, sort: query.sort ?? [], paging };
+      if (!isCursor(request.sort, paging.cursor)) return invalidCursor();
+      const page = await pageOfFiles(media, principal, request, nowMs);
+      if (!page.ok) return toProblem(page.error);
+      const files = page.value.items.map((file) => fileToWire(media, publicBase, visibility, query.tenant, file));
+      return new Response(`[${files.join(",")}]`, {
+        headers: {
+          "content-type": "application/json",
+          "cache-control": "no-cache, private",
+          link: pageLinks(url, paging, page.value),
+        },
+      });
+    },
+  });
+
+export interface FilesWanted extends FilterParameters {
+  readonly visibility: Visibility;
+  readonly tenant: string;
+  readonly sort: readonly SortKey[];
+  readonly paging: Paging;
+}
+
+/** One page of the caller's files of a tenant; the cursor is one that `isCursor` took. */
+export async function pageOfFiles(
+  media: MediaContext,
+  principal: Principal,
+  wanted: FilesWanted,
+  nowMs: number,
+): Promise<Result<Page<ListedFile>, MediaFailure>> {
+  const client = ownerName(principal);
+  if (!client.ok) return client;
+  const { visibility, tenant, sort, paging } = wanted;
+  if (!(await reachesTenant(media, principal, tenant, nowMs))) return err({ kind: "foreign_tenant" });
+  const caller = { client: client.value, visibility, tenant };
+  const listed = await media.listing.page(caller, { filter: filterOf(wanted), sort, paging });
+  if (listed.kind === "too_broad") return err({ kind: "query_too_broad" });
+  return ok(toPage(listed.rows, paging, (file) => file.cursor));
+}
+
+/** Whether a cursor can be of this order: a value or null for each key, and an id. */
+export const isCursor = (sort: readonly SortKey[], cursor: Paging["cursor"]): boolean =>
+  cursor === undefined || (cursor.length === sort.length + 1 && typeof cursor.at(-1) === "string");
+
+/** Contract 4.1, File, as JSON. The metadata's text goes in as it came: numbers and repeats are the client's. */
+function fileToWire(
+  media: MediaContext,
+  publicBase: string,
+  visibility: Visibility,
+  tenant: string,
+  file: ListedFile,
+): string {
+  const before = {
+    id: file.id,
+    "Content-Type": file.contentType,
+    size: file.sizeBytes,
+    etag: quoted(file.etag),
+    fileName: file.fileName,
+    tenant,
+    createdAt: file.createdAt,
+    committedAt: file.committedAt,
+  };
+  const after = {
+    variants: variantsToWire(media, publicBase, visibility, file.id, file.variants),
+    ...(visibility === "public" ? { link: media.links.content(publicBase, file.id, undefined) } : {}),
+  };
+  return `${JSON.stringify(before).slice(0, -1)},"metadata":${file.metadata},${JSON.stringify(after).slice(1)}`;
+}

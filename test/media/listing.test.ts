@@ -1,0 +1,299 @@
+import { env } from "cloudflare:workers";
+import LinkHeader from "http-link-header";
+import parseLinkHeader from "parse-link-header";
+import { describe, expect, it } from "vitest";
+import { encodePng, gradient } from "../support/images.ts";
+import {
+  collection,
+  expectJson,
+  expectProblem,
+  mediaApp,
+  ORIGIN,
+  principal,
+  START_MS,
+  stored,
+  uploaded,
+  type MediaCall,
+} from "./media-app.ts";
+import { addFiles, makeOwner, type PlainFile } from "./listing-files.ts";
+
+const app = mediaApp();
+const PICTURE = await encodePng(gradient(8, 8));
+
+const listPath = (query = "", visibility: "private" | "public" = "private") =>
+  `${collection(visibility)}?tenant=acme${query}`;
+const idsOf = async (as: MediaCall["as"], query = ""): Promise<string[]> =>
+  (await expectJson<{ id: string }[]>(await app.call(listPath(query), { as }), 200)).map(({ id }) => id);
+const nextOf = (answer: Response): string | undefined =>
+  parseLinkHeader(answer.headers.get("link") ?? "")?.["next"]?.url;
+
+describe("200", () => {
+  it("the whole shape of a file: link on public ones alone, variants as their own list, metadata as it was sent", async () => {
+    const as = principal();
+    const text = `{"n": 1.50e2,\n "a":"\\u00e4", "a": 12345678901234567890}`;
+    for (const visibility of ["private", "public"] as const) {
+      const file = await uploaded(app, PICTURE, {
+        as,
+        visibility,
+        query: "?clip=4x4&crop=2x2",
+        disposition: 'attachment; filename="a \\"b\\".png"',
+      });
+      app.clock.nowMs += 5000;
+      const headers = { "content-type": "application/json" };
+      await expectJson(await app.call(file.commitLink, { method: "POST", as, body: text, headers }), 202);
+      await app.consume();
+      const answer = await app.call(listPath("", visibility), { as });
+      expect(answer.headers.get("content-type")).toBe("application/json");
+      expect(answer.headers.get("cache-control")).toBe("no-cache, private");
+      const body = await answer.text();
+      expect(body).toContain(`"metadata":${text},`);
+      const variants = await expectJson(await app.call(`${file.path}/variants`, { as }), 200);
+      expect(variants.map(({ state }: { state: string }) => state)).toEqual(["ready", "ready"]);
+      const shape = {
+        id: file.id,
+        "Content-Type": "image/png",
+        size: PICTURE.byteLength,
+        etag: file.etag,
+        fileName: 'a "b".png',
+        tenant: "acme",
+        createdAt: app.clock.nowMs - 5000,
+        committedAt: app.clock.nowMs,
+        metadata: JSON.parse(text) as unknown,
+        variants,
+      };
+      const link = `${ORIGIN}/media/v2/content/${file.id}`;
+      expect(JSON.parse(body)).toEqual([visibility === "public" ? { ...shape, link } : shape]);
+      expect((await app.call(link)).status).toBe(visibility === "public" ? 200 : 404);
+    }
+  });
+
+  it("only committed files of the caller's client, tenant and visibility; an empty list where there are none", async () => {
+    const as = principal();
+    expect(await idsOf(as)).toEqual([]);
+    const mine = await stored(app, PICTURE, { as, metadata: { a: 1 } });
+    await uploaded(app, PICTURE, { as });
+    await stored(app, PICTURE, { as, visibility: "public", metadata: { a: 1 } });
+    await stored(app, PICTURE, { as: principal(), metadata: { a: 1 } });
+    for (const query of ["", "&q=a:1", "&sort=a", "&q=a:1&sort=a:desc", "&content-type=image/png"])
+      expect([query, await idsOf(as, query)]).toEqual([query, [mine.id]]);
+    await app.call(mine.path, { as, method: "DELETE" });
+    for (const query of ["", "&q=a:1", "&sort=a", "&sort=b"]) expect(await idsOf(as, query)).toEqual([]);
+  });
+
+  it("a service's client lists each tenant that it could be granted", async () => {
+    const as = principal({ tenant: "home" });
+    app.actsFor.add(`${as.clientId} acme`);
+    const committed = await uploaded(app, PICTURE, { as });
+    await expectJson(await app.call(`${committed.commitLink}?tenant=acme`, { as, method: "POST" }), 202);
+    expect(await idsOf(as)).toEqual([committed.id]);
+    expect(await expectJson(await app.call(`${collection()}?tenant=home`, { as }), 200)).toEqual([]);
+  });
+
+  it("a metadata update replaces what is found and sorted by", async () => {
+    const as = principal();
+    const many = Object.fromEntries(Array.from({ length: 80 }, (_, at) => [`k${at}`, `v${at}`]));
+    const file = await stored(app, PICTURE, { as, metadata: { color: "red", ...many } });
+    const other = await stored(app, PICTURE, { as, metadata: { color: "green" } });
+    expect(await idsOf(as, "&q=color:red k79:v79")).toEqual([file.id]);
+    await expectJson(await app.call(`${file.path}/metadata`, { as, method: "PUT", json: { color: "blue" } }), 200);
+    expect(await idsOf(as, "&q=color:red")).toEqual([]);
+    expect(await idsOf(as, "&q=k79:v79")).toEqual([]);
+    expect(await idsOf(as, "&q=k1:v1")).toEqual([]);
+    expect(await idsOf(as, "&q=color:blue")).toEqual([file.id]);
+    expect(await idsOf(as, "&sort=color")).toEqual([file.id, other.id]);
+    const rows = await env.DB.prepare("SELECT key, value FROM attribute WHERE file_id = ?").bind(file.id).all();
+    expect(rows.results).toHaveLength(3);
+    const foreign = principal();
+    await expectProblem(
+      await app.call(`${file.path}/metadata`, { as: foreign, method: "PUT", json: { color: "x" } }),
+      404,
+      "element_resource_non_existing",
+    );
+    expect(await idsOf(as, "&q=color:blue")).toEqual([file.id]);
+  });
+
+  it("files of a release without the index are found once the sweep was there", async () => {
+    const as = principal();
+    const files = [];
+    for (let at = 0; at < 3; at++) files.push(await stored(app, PICTURE, { as, metadata: { at } }));
+    const ids = JSON.stringify(files.map(({ id }) => id));
+    await env.DB.batch([
+      env.DB.prepare(`UPDATE file SET attributes = NULL WHERE id IN (SELECT value FROM json_each(?))`).bind(ids),
+      env.DB.prepare(`DELETE FROM attribute WHERE file_id IN (SELECT value FROM json_each(?))`).bind(ids),
+    ]);
+    expect(await idsOf(as, "&q=at:1")).toEqual([]);
+    expect(await idsOf(as)).toHaveLength(3);
+    await app.media.sweep(START_MS);
+    expect(await idsOf(as, "&q=at:1")).toEqual([files[1]!.id]);
+    expect(await idsOf(as, "&sort=at:desc")).toEqual(files.map(({ id }) => id).toReversed());
+  });
+});
+
+describe("paging", () => {
+  it("Link as two readers of others see it: self always, prev and next where there is a page; parameters are kept", async () => {
+    const { caller, ownerId } = await makeOwner();
+    const as = principal({ clientName: caller.client });
+    await addFiles(ownerId, plainFiles(5));
+    const query = `&q=${encodeURIComponent('kind:"a, b; c"')}&sort=n:desc&pageSize=2`;
+    const pages: string[][] = [];
+    let path: string | undefined = listPath(query);
+    while (path !== undefined) {
+      const answer: Response = await app.call(path, { as });
+      pages.push((await expectJson<{ id: string }[]>(answer, 200)).map(({ id }) => id));
+      const [one, other] = [readLinks(answer), LinkHeader.parse(answer.headers.get("link") ?? "")];
+      expect(other.refs.map(({ rel }) => rel).sort()).toEqual(Object.keys(one).sort());
+      for (const { rel, uri } of other.refs) expect(one[rel]).toBe(uri);
+      expect(Object.keys(one).sort()).toEqual(
+        ["self", ...(pages.length > 1 ? ["prev"] : []), ...(pages.length < 3 ? ["next"] : [])].sort(),
+      );
+      for (const uri of Object.values(one)) {
+        const { searchParams } = new URL(uri);
+        expect(searchParams.get("q")).toBe('kind:"a, b; c"');
+        expect(searchParams.get("sort")).toBe("n:desc");
+      }
+      path = one["next"];
+    }
+    expect(pages.map(({ length }) => length)).toEqual([2, 2, 1]);
+    const jumped = await app.call(listPath(`${query}&pageNumber=2`), { as });
+    expect((await expectJson<{ id: string }[]>(jumped, 200)).map(({ id }) => id)).toEqual(pages[1]);
+    const beyond = await app.call(listPath(`${query}&pageNumber=9`), { as });
+    expect(await expectJson(beyond, 200)).toEqual([]);
+    expect(Object.keys(readLinks(beyond)).sort()).toEqual(["prev", "self"]);
+  });
+
+  it.each(["", "&sort=n", "&sort=n:desc", "&sort=n:desc,kind", "&q=kind:x", "&q=kind:x&sort=n", "&sort=some"])(
+    "%s: nothing is skipped or shown twice while files come and go",
+    async (query) => {
+      const { caller, ownerId } = await makeOwner();
+      const as = principal({ clientName: caller.client });
+      const files = plainFiles(60).map((file, at) => ({
+        ...file,
+        metadata: { n: (at * 7) % 5, kind: "x", ...(at % 3 === 0 ? { some: at % 2 } : {}) },
+      }));
+      await addFiles(ownerId, files);
+      const [gone, staying] = [files.filter((_, at) => at % 4 === 1), files.filter((_, at) => at % 4 !== 1)];
+      const seen: string[] = [];
+      let path: string | undefined = listPath(`${query}&pageSize=7`);
+      for (let page = 0; path !== undefined; page++) {
+        const answer: Response = await app.call(path, { as });
+        seen.push(...(await expectJson<{ id: string }[]>(answer, 200)).map(({ id }) => id));
+        path = nextOf(answer);
+        const removed = gone.splice(0, 2).map(({ id }) => id);
+        for (const id of removed)
+          await env.DB.prepare("UPDATE file SET state = 'removed', removed_at = 0 WHERE id = ?").bind(id).run();
+        if (page < 6)
+          await addFiles(
+            ownerId,
+            plainFiles(2).map((file, at) => ({ ...file, metadata: { n: (page + at) % 5, kind: "x" } })),
+          );
+      }
+      expect(new Set(seen).size).toBe(seen.length);
+      expect(staying.filter(({ id }) => !seen.includes(id))).toEqual([]);
+    },
+  );
+});
+
+describe("400 and 404", () => {
+  const as = principal();
+
+  it("tenant: missing, malformed, not reachable", async () => {
+    const missing = [{ type: "missing_query_parameter", field: "tenant" }];
+    await expectProblem(await app.call(collection(), { as }), 400, "validation_violation", missing);
+    const invalid = [{ type: "invalid_query_parameter", field: "tenant" }];
+    for (const tenant of ["", "A", "a'--", "acme,acme"])
+      await expectProblem(
+        await app.call(`${collection()}?tenant=${encodeURIComponent(tenant)}`, { as }),
+        400,
+        "validation_violation",
+        invalid,
+      );
+    await expectProblem(await app.call(`${collection()}?tenant=other`, { as }), 404, "element_resource_non_existing");
+  });
+
+  it("q, content-type and sort that are none, with what is wrong and where", async () => {
+    const said: [string, string, string][] = [
+      ["q", "red", "q needs key:value at character 1."],
+      ["q", "color:", "q needs a value at the end."],
+      ["q", ":red", "q needs a key at character 1."],
+      ["q", "a:1 OR b:2", "q needs key:value at character 5."],
+      ["q", 'a:"red', "q leaves the quotation mark at character 3 open."],
+      ["q", 'a:"red"b', "q needs a space before character 8."],
+      ["q", 'a:r"ed"', "q needs a space before character 4."],
+      ["q", "a:b:c", "q needs quotation marks around the value at character 3, since it has a colon."],
+      ["q", Array.from({ length: 21 }, (_, at) => `k${at}:1`).join(" "), "q has more than 20 terms."],
+      ["content-type", "", "content-type must be content types such as image/png, with commas between them."],
+      ["content-type", "png", "content-type must be content types such as image/png, with commas between them."],
+      ["sort", "a:up", "sort needs name:asc or name:desc, and commas between them, at character 1."],
+      ["sort", "a,,b", "sort needs the name of an attribute at character 3."],
+      ["sort", "a,b,c,d,e", "sort names more than 4 attributes."],
+    ];
+    for (const [field, text, message] of said) {
+      const answer = await app.call(listPath(`&${field}=${encodeURIComponent(text)}`), { as });
+      const problem = await expectProblem(answer, 400, "validation_violation", [
+        { type: "invalid_query_parameter", field },
+      ]);
+      expect(problem.message).toBe(message);
+    }
+  });
+
+  it("pages that are none, and cursors of nobody", async () => {
+    for (const [name, value] of [
+      ["pageSize", "0"],
+      ["pageSize", "1001"],
+      ["pageSize", "x"],
+      ["pageNumber", "-1"],
+    ])
+      await expectProblem(await app.call(listPath(`&${name}=${value}`), { as }), 400, "validation_violation", [
+        { type: "out_of_range_parameter", field: name! },
+      ]);
+    const cursorOf = (parts: unknown) => btoa(JSON.stringify(parts)).replaceAll("=", "");
+    for (const cursor of [
+      "x",
+      "!",
+      "",
+      cursorOf([]),
+      cursorOf(["a", "b"]),
+      cursorOf([1]),
+      cursorOf({}),
+      cursorOf([[]]),
+    ])
+      await expectProblem(await app.call(listPath(`&cursor=${cursor}`), { as }), 400, "validation_violation", [
+        { type: "invalid_query_parameter", field: "cursor" },
+      ]);
+    // One of another order: no harm, and nothing of anybody else.
+    expect(await idsOf(as, `&sort=a&cursor=${cursorOf(["' OR 1=1", "x"])}`)).toEqual([]);
+  });
+
+  it("a query that takes too many files into view, by terms alone and along an order", async () => {
+    const narrow = mediaApp({ queryRowBudget: 200 });
+    const { caller, ownerId } = await makeOwner();
+    const owned = principal({ clientName: caller.client });
+    await addFiles(
+      ownerId,
+      plainFiles(80).map((file, at) => ({ ...file, metadata: { half: at < 40 ? 0 : 1, third: at < 40 ? 1 : 0, at } })),
+    );
+    for (const query of ["&q=half:1 third:1", "&q=half:1 third:1&sort=at", "&sort=half,at&pageSize=5", "&pageNumber=5"])
+      await expectProblem(await narrow.call(listPath(query), { as: owned }), 400, "business_error", [
+        { type: "query_too_broad" },
+      ]);
+    for (const query of ["&pageSize=10", "&sort=at:desc&pageSize=10", "&q=half:1&pageSize=5", "&q=half:1 third:1 at:3"])
+      expect((await narrow.call(listPath(query), { as: owned })).status).toBe(200);
+  });
+
+  it("a caller of no client", async () => {
+    const nobody = principal({ clientName: "" });
+    await expectProblem(await app.call(listPath(), { as: nobody }), 403, "insufficient_permissions");
+  });
+});
+
+const plainFiles = (count: number): PlainFile[] =>
+  Array.from({ length: count }, (_, at) => ({
+    id: [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.toString(16).padStart(2, "0")).join(""),
+    metadata: { n: at, kind: "a, b; c" },
+    type: "image/png",
+  }));
+
+const readLinks = (answer: Response): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(parseLinkHeader(answer.headers.get("link") ?? "") ?? {}).map(([rel, link]) => [rel, link.url]),
+  );
