@@ -55,7 +55,7 @@ describe("sweep", () => {
       for (const key of [`blob/${id}`, `variant/${id}/${id}n`, `incoming/${id}/x`]) await env.MEDIA.put(key, "x");
     reset();
     await costed.media.sweep(due);
-    expect(tally.d1RoundTrips).toBeLessThan(20);
+    expect(tally.d1RoundTrips).toBeLessThan(25);
     expect(tally.d1Statements).toBeLessThan(50);
     expect(tally.r2Operations["delete"]).toBeLessThan(10);
     expect(await countOf("variant", ids)).toBe(0);
@@ -64,7 +64,7 @@ describe("sweep", () => {
     for (const id of withBytes) await env.MEDIA.put(`incoming/${id}/late`, "x");
     reset();
     await costed.media.sweep(due + LIMITS.lastWriteMs);
-    expect(tally.d1RoundTrips).toBeLessThan(20);
+    expect(tally.d1RoundTrips).toBeLessThan(25);
     expect(tally.d1Statements).toBeLessThan(40);
     expect(tally.r2Operations["delete"]).toBeLessThan(10);
     expect(await countOf("file", ids)).toBe(0);
@@ -107,7 +107,7 @@ describe("sweep", () => {
     await env.MEDIA.put(kept, "x");
     reset();
     await costed.media.sweep(due);
-    expect(tally.d1RoundTrips).toBeLessThan(20);
+    expect(tally.d1RoundTrips).toBeLessThan(25);
     expect(costed.jobs.length).toBe(250 - removed.length);
     expect(new Set(costed.jobs.map(({ fileId }) => fileId))).toEqual(new Set(ids.filter((id) => !id.endsWith("0"))));
     expect(await countOf("variant", ids)).toBe(250 - removed.length);
