@@ -11,6 +11,7 @@
  *   bytes come by a presigned link instead, to a place of their own, from which a commit copies them (r2-uploads.ts).
  * - Commit, delete and sweep each change the row in one write that is conditional on its state, so exactly one of them
  *   wins. The commit pins ETag and size; no link writes over them.
+ * - The operator's comparison of R2 with D1 removes a committed file whose bytes are gone (consistency.ts).
  * - `removed` ends every read at once. Bytes are deleted after that, by the operation and again by the sweep (purge.ts);
  *   the row goes last, when no link can bring bytes any more.
  *
@@ -20,6 +21,7 @@
  *   POST variants → pending                                       └─────→ failed (with a reason)
  *   any of them ── delete ──→ removed → (no row)
  *   failed ── POST variants for it ──→ removed, and a new making of the same is pending
+ *   ready without bytes ── repair by the operator ──→ pending, under a new nonce (consistency.ts)
  *
  * - The row comes before the message; a message that is lost is sent again by the sweep, one that comes twice finds
  *   nothing to do. Only the consumer writes `ready` and `failed`, from `pending` alone, and `ready` only while the file

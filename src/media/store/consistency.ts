@@ -112,8 +112,7 @@ const NONE_UNDER_WAY = `NOT EXISTS (SELECT 1 FROM consistency_run WHERE ${UNDER_
 /** The run ?1 is still at step ?2. */
 const isAt = (state: Run["state"]): string =>
   `EXISTS (SELECT 1 FROM consistency_run WHERE id = ?1 AND step = ?2 AND state = '${state}')`;
-const FILE_LIVES = (fileId: string): string => `EXISTS (SELECT 1 FROM file JOIN owner ON owner.id = file.owner_id
-  WHERE file.id = ${fileId} AND file.state = 'committed' AND owner.erasure_id IS NULL)`;
+const OWNER_LIVES = `EXISTS (SELECT 1 FROM owner WHERE owner.id = file.owner_id AND owner.erasure_id IS NULL)`;
 /** How many findings of this step, behind the last one, were repaired. */
 const repairedNow = (kind: RepairableKind): string => `(SELECT count(*) FROM consistency_finding AS done
   WHERE done.run_id = ?1 AND done.seq > consistency_run.repaired_through AND done.seq <= ?3
@@ -143,13 +142,14 @@ const SQL = {
     kept_findings = kept_findings + ?15 WHERE id = ?1 AND step = ?2 AND state = 'running'`,
   removeFiles: `UPDATE file SET state = 'removed', removed_at = ?4, due_at = ?4
     WHERE id IN (SELECT value -> 'remove' ->> 'fileId' FROM json_each(?3)) AND state = 'committed'
-    AND ${FILE_LIVES("file.id")} AND ${isAt("repairing")}`,
+    AND ${OWNER_LIVES} AND ${isAt("repairing")}`,
   remakeVariants: `UPDATE variant SET nonce = wanted.newNonce, state = 'pending', due_at = ?4, content_type = NULL,
     width = NULL, height = NULL, size_bytes = NULL, etag = NULL
     FROM (SELECT value -> 'remake' ->> 'fileId' AS fileId, value -> 'remake' ->> 'nonce' AS nonce,
       value -> 'remake' ->> 'newNonce' AS newNonce FROM json_each(?3)) AS wanted
     WHERE variant.file_id = wanted.fileId AND variant.nonce = wanted.nonce AND variant.state = 'ready'
-    AND ${FILE_LIVES("variant.file_id")} AND ${isAt("repairing")}`,
+    AND EXISTS (SELECT 1 FROM file WHERE file.id = variant.file_id AND file.state = 'committed' AND ${OWNER_LIVES})
+    AND ${isAt("repairing")}`,
   // A change in D1 that somebody else forestalled is none of the repair.
   settle: `UPDATE consistency_finding SET outcome = CASE
       WHEN kind = 'missing_bytes' AND NOT EXISTS (SELECT 1 FROM file WHERE file.id = consistency_finding.file_id
