@@ -8,7 +8,8 @@ const MAX_CODE_BITS = 12;
  */
 export function decodeLzw(bytes: Uint8Array, dataAt: number, indices: Uint8Array): number | undefined {
   const rootBits = bytes[dataAt] ?? 0;
-  if (rootBits < 1 || rootBits > 8) return undefined;
+  // More than 8 make no sense, and are written all the same.
+  if (rootBits < 1 || rootBits >= MAX_CODE_BITS) return undefined;
   const [clear, end] = [1 << rootBits, (1 << rootBits) + 1];
   const prefixes = new Uint16Array(MAX_CODES);
   const lasts = new Uint8Array(MAX_CODES);
@@ -52,38 +53,40 @@ export function decodeLzw(bytes: Uint8Array, dataAt: number, indices: Uint8Array
   return indices.length;
 }
 
-/** Codes of some bits, lowest first, from a chain of sub-blocks. */
+/** Codes of some bits, lowest first, from a chain of sub-blocks. (Fields that are not `#private`: these are hot.) */
 class CodeReader {
-  readonly #bytes: Uint8Array;
-  #at: number;
+  private readonly bytes: Uint8Array;
+  private at: number;
   /** Of the sub-block that is read. */
-  #left = 0;
-  #bits = 0;
-  #bitCount = 0;
+  private left = 0;
+  private bits = 0;
+  private bitCount = 0;
   /** The file ended before the chain did. */
   isCut = false;
 
   constructor(bytes: Uint8Array, at: number) {
-    this.#bytes = bytes;
-    this.#at = at;
+    this.bytes = bytes;
+    this.at = at;
   }
 
   /** -1 at the end. */
   next(bitCount: number): number {
-    while (this.#bitCount < bitCount) {
-      if (this.#left === 0) {
-        this.#left = this.#bytes[this.#at++] ?? 0;
-        this.isCut = this.#at + this.#left > this.#bytes.length;
-        if (this.#left === 0) return -1;
-      }
-      if (this.#at >= this.#bytes.length) return -1;
-      this.#bits |= this.#bytes[this.#at++]! << this.#bitCount;
-      this.#bitCount += 8;
-      this.#left -= 1;
+    while (this.bitCount < bitCount) {
+      if (this.left === 0 && !this.#enterSubBlock()) return -1;
+      if (this.at >= this.bytes.length) return -1;
+      this.bits |= this.bytes[this.at++]! << this.bitCount;
+      this.bitCount += 8;
+      this.left -= 1;
     }
-    const code = this.#bits & ((1 << bitCount) - 1);
-    this.#bits >>>= bitCount;
-    this.#bitCount -= bitCount;
+    const code = this.bits & ((1 << bitCount) - 1);
+    this.bits >>>= bitCount;
+    this.bitCount -= bitCount;
     return code;
+  }
+
+  #enterSubBlock(): boolean {
+    this.left = this.bytes[this.at++] ?? 0;
+    this.isCut = this.at + this.left > this.bytes.length;
+    return this.left > 0;
   }
 }

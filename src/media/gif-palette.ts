@@ -50,15 +50,16 @@ const BINS = 1 << 15;
 const binOf = (colour: number): number =>
   (red(colour) >> 3) | ((green(colour) >> 3) << 5) | ((blue(colour) >> 3) << 10);
 
-/** How many pixels fell into each bin, and the sums of their red, green and blue. */
+/** The bins that have pixels, one after the other: number, count of pixels, mean red, green and blue. */
 interface Histogram {
+  readonly bins: Uint16Array;
   readonly counts: Float64Array;
-  readonly sums: readonly [Float64Array, Float64Array, Float64Array];
+  readonly means: readonly Float64Array[];
 }
 
-/** Some bins that share a colour of the palette. */
+/** Some places in the histogram that share a colour of the palette. */
 interface Box {
-  readonly bins: readonly number[];
+  readonly places: Uint16Array;
   readonly mean: readonly number[];
   /** The channel in which they differ most, and by how much: the sum of the squared differences from the mean. */
   readonly channel: number;
@@ -68,31 +69,40 @@ interface Box {
 /** Divides the colours where they differ most, at their mean, until there are enough boxes (after Wan, 1990). */
 function cutPalette(pixels: Uint32Array, maxColours: number): Palette {
   const histogram = countColours(pixels);
-  const used = Array.from({ length: BINS }, (_, bin) => bin).filter((bin) => histogram.counts[bin] !== 0);
-  const boxes = [boxOf(histogram, used)];
+  const boxes = [
+    boxOf(
+      histogram,
+      histogram.bins.map((_, place) => place),
+    ),
+  ];
   while (boxes.length < maxColours) {
     const worst = boxes.reduce((found, box, index) => (box.error > boxes[found]!.error ? index : found), 0);
-    const box = boxes[worst]!;
-    if (box.error < 1) break;
-    const isBelow = (bin: number): boolean => meanOf(histogram, bin, box.channel) <= box.mean[box.channel]!;
-    const below = boxOf(histogram, box.bins.filter(isBelow));
-    boxes.splice(worst, 1, below);
+    const { places, mean, channel, error } = boxes[worst]!;
+    if (error < 1) break;
+    const [values, middle] = [histogram.means[channel]!, mean[channel]!];
+    boxes[worst] = boxOf(
+      histogram,
+      places.filter((place) => values[place]! <= middle),
+    );
     boxes.push(
       boxOf(
         histogram,
-        box.bins.filter((bin) => !isBelow(bin)),
+        places.filter((place) => values[place]! > middle),
       ),
     );
   }
   const indexOfBin = new Uint8Array(BINS);
-  for (const [index, box] of boxes.entries()) for (const bin of box.bins) indexOfBin[bin] = index;
+  for (const [index, { places }] of boxes.entries())
+    for (const place of places) indexOfBin[histogram.bins[place]!] = index;
   return { palette: boxes.map(({ mean }) => mean.map(Math.round)), indexOf: (colour) => indexOfBin[binOf(colour)]! };
 }
 
 function countColours(pixels: Uint32Array): Histogram {
   const counts = new Float64Array(BINS);
   const sums = [new Float64Array(BINS), new Float64Array(BINS), new Float64Array(BINS)] as const;
-  for (const pixel of pixels) {
+  // By number: this loop is hot.
+  for (let at = 0; at < pixels.length; at++) {
+    const pixel = pixels[at]!;
     if (pixel === 0) continue;
     const bin = binOf(pixel);
     counts[bin]! += 1;
@@ -100,18 +110,26 @@ function countColours(pixels: Uint32Array): Histogram {
     sums[1][bin]! += green(pixel);
     sums[2][bin]! += blue(pixel);
   }
-  return { counts, sums };
+  const bins = new Uint16Array(BINS).map((_, bin) => bin).filter((bin) => counts[bin] !== 0);
+  return {
+    bins,
+    counts: Float64Array.from(bins, (bin) => counts[bin]!),
+    means: sums.map((sum) => Float64Array.from(bins, (bin) => sum[bin]! / counts[bin]!)),
+  };
 }
 
-const meanOf = ({ counts, sums }: Histogram, bin: number, channel: number): number =>
-  sums[channel]![bin]! / counts[bin]!;
-
-function boxOf(histogram: Histogram, bins: readonly number[]): Box {
-  const count = bins.reduce((sum, bin) => sum + histogram.counts[bin]!, 0);
-  const mean = histogram.sums.map((sums) => bins.reduce((sum, bin) => sum + sums[bin]!, 0) / count);
-  const errors = mean.map((middle, channel) =>
-    bins.reduce((sum, bin) => sum + histogram.counts[bin]! * (meanOf(histogram, bin, channel) - middle) ** 2, 0),
+function boxOf({ counts, means }: Histogram, places: Uint16Array): Box {
+  const count = sumOf(places, (place) => counts[place]!);
+  const mean = means.map((values) => sumOf(places, (place) => counts[place]! * values[place]!) / count);
+  const errors = means.map((values, channel) =>
+    sumOf(places, (place) => counts[place]! * (values[place]! - mean[channel]!) ** 2),
   );
   const error = Math.max(...errors);
-  return { bins, mean, channel: errors.indexOf(error), error };
+  return { places, mean, channel: errors.indexOf(error), error };
+}
+
+function sumOf(places: Uint16Array, valueAt: (place: number) => number): number {
+  let sum = 0;
+  for (let at = 0; at < places.length; at++) sum += valueAt(places[at]!);
+  return sum;
 }

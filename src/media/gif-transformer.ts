@@ -44,10 +44,8 @@ const refuseBytes = ({ sizeBytes }: TransformRequest): Refusal | undefined =>
 function refuseWork({ width, height, frames }: GifStructure): Refusal | undefined {
   const costs = frames.map((frame) => Math.max(width * height, frame.width * frame.height, LIMITS.gifFrameMinPixels));
   if (costs.reduce((sum, cost) => sum + cost, 0) <= LIMITS.gifMaxPixels) return undefined;
-  return refused(
-    `The animation has ${frames.length} frames of ${width} x ${height} pixels, ` +
-      `more than ${LIMITS.gifMaxPixels / 1e6} megapixels.`,
-  );
+  const count = frames.length === MAX_FRAMES ? "too many" : frames.length;
+  return refused(`The gif has frames (${count}) of more than ${LIMITS.gifMaxPixels / 1e6} megapixels together.`);
 }
 
 const BYTES_PER_PIXEL = 4;

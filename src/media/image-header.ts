@@ -82,15 +82,17 @@ function imageOf(
   return { kind: "header", header: { format, width, height, orientation, orientationField } };
 }
 
-/** ITU T.81 annex B: markers with a length, up to the frame header. */
+/**
+ * ITU T.81 annex B: markers with a length, up to the frame header. What lies between them is skipped, as browsers do:
+ * some cameras and programs leave something there.
+ */
 function readJpeg(reader: Reader): HeaderOutcome {
   let orientation: OrientationField | undefined;
   let at = 2;
   for (;;) {
-    while (reader.u8(at) === 0xff && reader.u8(at + 1) === 0xff) at += 1;
+    while (reader.has(at + 2) && !isMarker(reader.u8(at), reader.u8(at + 1))) at += 1;
     if (!reader.has(at + 2)) return INCOMPLETE;
     const marker = reader.u8(at + 1);
-    if (reader.u8(at) !== 0xff) return BROKEN;
     at += 2;
     if (isBareMarker(marker)) continue;
     if (marker === MARKER.startOfScan || marker === MARKER.endOfImage) return BROKEN;
@@ -110,6 +112,8 @@ function readJpeg(reader: Reader): HeaderOutcome {
 }
 
 const MARKER = { startOfScan: 0xda, endOfImage: 0xd9, app1: 0xe1 } as const;
+
+const isMarker = (first: number, second: number): boolean => first === 0xff && second !== 0xff && second !== 0;
 
 /** TEM and the restart markers have no length. */
 const isBareMarker = (marker: number): boolean => marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);

@@ -24,11 +24,11 @@ interface Span {
 
 /**
  * A crop scales the whole and cuts it around the centre, at a whole pixel of the scaled picture, so that one that is not
- * scaled stays sharp. Scale 0: nothing is cut.
+ * scaled stays sharp. Of an odd pixel too many more is cut in front, as libvips does. Scale 0: nothing is cut.
  */
 function spansOf(length: number, count: number, scale: number): Span[] {
   const whole = scale === 0 ? count : Math.max(count, Math.round(length * scale));
-  const skipped = (whole - count) >> 1;
+  const skipped = (whole - count + 1) >> 1;
   return Array.from({ length: count }, (_, index) => {
     const [start, end] = [((index + skipped) * length) / whole, ((index + skipped + 1) * length) / whole];
     const first = Math.floor(start);

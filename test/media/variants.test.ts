@@ -226,6 +226,13 @@ describe("made", () => {
     expect((await listed(file))[0]).toMatchObject({ state: "ready", width: 10, height: 10 });
   });
 
+  it("what lies between the segments of a jpeg is skipped", async () => {
+    const jpeg = await encodeJpeg(gradient(50, 40));
+    const padded = concat(jpeg.subarray(0, 2), Uint8Array.of(0xff, 0, 1, 2, 0xff), jpeg.subarray(2));
+    expect(readImageHeader(padded)).toMatchObject({ kind: "header", header: { width: 50, height: 40 } });
+    expect(readImageHeader(concat(jpeg.subarray(0, 3), new Uint8Array(100)))).toEqual({ kind: "incomplete" });
+  });
+
   it("the type by content: a png that was declared as jpeg stays a png", async () => {
     const file = await stored(app, await encodePng(gradient(50, 50)), { as, type: "image/jpeg", query: "?clip=10x10" });
     await app.consume();
@@ -457,9 +464,12 @@ describe("POST", () => {
   });
 
   it("a failed one is made anew, others stay; what lay there of it goes", async () => {
-    const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10,20x20" });
-    const [first, second] = app.jobs.splice(0);
+    const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
+    const [first] = app.jobs.splice(0);
     await app.consume({ jobs: [first], dead: true });
+    await expectJson(await app.call(`${file.path}/variants?clip=20x20`, { as, method: "POST" }), 200);
+    await app.settle();
+    const [second] = app.jobs.splice(0);
     await app.consume({ jobs: [second] });
     const before = await listed(file);
     expect(before.map(({ state }) => state)).toEqual(["failed", "ready"]);

@@ -1,0 +1,74 @@
+import sharp from "sharp";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { CorpusImage } from "../../scripts/corpora/images.ts";
+import { findingsOf } from "../../scripts/corpora/judge.ts";
+import { startCorporaPlatform, type CorporaPlatform } from "../../scripts/corpora/platform.ts";
+import type { Finding } from "../../scripts/corpora/report.ts";
+
+/** What `npm run corpora` does with the images of other libraries, with a few that are made here. */
+let platform: CorporaPlatform;
+beforeAll(async () => {
+  platform = await startCorporaPlatform();
+}, 120_000);
+afterAll(() => platform.stop());
+
+const [WIDTH, HEIGHT] = [180, 120];
+
+/** No turn and no mirror of it is like it. */
+function painted(step = 0): Buffer {
+  const pixels = Buffer.alloc(WIDTH * HEIGHT * 3);
+  for (let at = 0; at < WIDTH * HEIGHT; at++) {
+    const [x, y] = [at % WIDTH, Math.floor(at / WIDTH)];
+    pixels.set([(x * 255) / WIDTH, (y * 255) / HEIGHT, x < 60 + step * 40 && y < 40 ? 255 : 0], at * 3);
+  }
+  return pixels;
+}
+
+const raw = { width: WIDTH, height: HEIGHT, channels: 3 } as const;
+
+async function judged(images: readonly Omit<CorpusImage, "corpus">[]): Promise<Finding[]> {
+  const findings = await Promise.all(images.map((image) => findingsOf(platform, { corpus: "own", ...image })));
+  return findings.flat();
+}
+
+it("every orientation of a jpeg and of a png comes out as libvips turns it, once", async () => {
+  const orientations = [1, 2, 3, 4, 5, 6, 7, 8];
+  const images = await Promise.all(
+    orientations.flatMap((orientation) =>
+      (["jpeg", "png"] as const).map(async (format) => ({
+        path: `${orientation}.${format}`,
+        contentType: `image/${format}`,
+        bytes: await sharp(painted(), { raw }).withMetadata({ orientation }).toFormat(format).toBuffer(),
+      })),
+    ),
+  );
+  const findings = await judged(images);
+  expect(findings).toHaveLength(32);
+  for (const finding of findings) {
+    expect(finding).not.toHaveProperty("wrong");
+    expect(finding).toMatchObject({ state: "ready", difference: expect.any(Number) });
+  }
+});
+
+it("an animated gif has the frames that libvips gives it; what is broken has failed with a reason", async () => {
+  const frames = Buffer.concat([0, 1, 2].map(painted));
+  const animation = { raw: { ...raw, height: HEIGHT * 3, pageHeight: HEIGHT } };
+  const gif = await sharp(frames, animation)
+    .gif({ delay: [100, 200, 300] })
+    .toBuffer();
+  const still = await sharp(painted(), { raw }).gif().toBuffer();
+  const png = await sharp(painted(), { raw }).png().toBuffer();
+  const contentType = "image/gif";
+  const findings = await judged([
+    { path: "animated.gif", contentType, bytes: gif },
+    { path: "truncated.gif", contentType, bytes: still.subarray(0, still.length / 2) },
+    { path: "truncated.png", contentType: "image/png", bytes: png.subarray(0, png.length / 2) },
+  ]);
+  for (const finding of findings) {
+    expect(finding).not.toHaveProperty("wrong");
+    if (finding.path === "animated.gif")
+      expect(finding).toMatchObject({ state: "ready", difference: expect.any(Number) });
+    else expect(finding).toMatchObject({ state: "failed", reason: "The file is not a readable image." });
+  }
+  expect(findings).toHaveLength(6);
+});
