@@ -384,4 +384,15 @@ describe("nobody commits", () => {
     await app.media.sweep(START_MS + LIMITS.uncommittedTtlMs);
     expect(await keysOf(file.id)).toEqual([]);
   });
+
+  it("and the copy that a commit made before it broke off", async () => {
+    const { app, file, put } = await world();
+    await put("left");
+    await env.MEDIA.put(await placeOf(file.id, "left"), "left");
+    await env.DB.prepare("UPDATE file SET pinned_etag = ? WHERE id = ?")
+      .bind(await etagOf("left"), file.id)
+      .run();
+    await app.media.sweep(START_MS + LIMITS.uncommittedTtlMs);
+    expect(await keysOf(file.id)).toEqual([]);
+  });
 });
