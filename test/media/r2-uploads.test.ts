@@ -275,6 +275,23 @@ describe("commits at once", () => {
     },
   );
 
+  it("one that another changed the pin of, and did not end, looks again: the row's pin is what is committed", async () => {
+    const { app, s3, file, put, commit, read } = await world();
+    await put("first");
+    s3.onCopy = async (perform) => {
+      const answer = await perform();
+      await put("second");
+      s3.onCopy = () => Promise.reject(new Error("injected"));
+      expect((await commit()).status).toBe(503);
+      s3.onCopy = (again) => again();
+      return answer;
+    };
+    await expectJson(await commit(), 202);
+    await app.settle();
+    expect(await read()).toBe("second");
+    expect(await keysOf(file.id)).toEqual([await placeOf(file.id, "second")]);
+  });
+
   it("with a deletion, or the sweep: 404, and no copy stays", async () => {
     for (const end of ["delete", "sweep"] as const) {
       const { app, s3, as, file, put, commit } = await world();
