@@ -4,7 +4,7 @@
  * States of a file, in its row:
  *
  *   create → pending ── commit ──→ committed ── delete ──→ removed → (no row)
- *               └────── delete, or a day without commit ──────↑
+ *               └────── delete, or a day without commit ──────↑ (bytes deleted → listed again)
  *
  * - Bytes come by `PUT` to the signed link and go to R2 under the condition that nothing is there (upload.ts). The row
  *   does not change then: what was uploaded is what R2 says at the commit. Where the deployment has credentials of S3,
@@ -12,8 +12,11 @@
  * - Commit, delete and sweep each change the row in one write that is conditional on its state, so exactly one of them
  *   wins. The commit pins ETag and size; no link writes over them.
  * - The operator's comparison of R2 with D1 removes a committed file whose bytes are gone (consistency.ts).
- * - `removed` ends every read at once. Bytes are deleted after that, by the operation and again by the sweep (purge.ts);
- *   the row goes last, when no link can bring bytes any more.
+ * - `removed` ends every read at once; so does an owner that is retired, for all its files, which become `removed` page
+ *   by page. Bytes are deleted after that (purge.ts), by the operation, by messages of the queue (erase.ts) or by the
+ *   sweep: `purged_at` says that they were. The row goes last: a day after the file was made and an hour after it was
+ *   removed, when nobody can bring bytes any more, and a listing has shown that none are there.
+ * - Each deletion has a row of its own, made in the same write, that counts its files through these steps (erasures.ts).
  *
  * States of a variant, one row for each making, named by a nonce:
  *

@@ -393,8 +393,8 @@ describe("cost", () => {
     await recorded.media.sweep(START_MS + 2 * 86_400_000);
     await recorded.media.usage("acme");
 
-    // As many as the stores have: none is left out.
-    expect(statements.size).toBe(30);
+    // Those of the other operations are explained with the whole platform's, in test/statements.test.ts.
+    expect(statements.size).toBeGreaterThan(50);
     for (const sql of statements) {
       const parameters = Math.max(...[...sql.matchAll(/\?(\d+)/g)].map(([, index]) => Number(index)));
       const values = Array.from({ length: parameters }, () => null);
@@ -402,7 +402,9 @@ describe("cost", () => {
       const plan = await explained.all<{ detail: string }>();
       const scans = plan.results
         .map(({ detail }) => detail)
-        .filter((detail) => /\bSCAN (?!json_each|value|CONSTANT)/.test(detail));
+        .filter((detail) =>
+          /\bSCAN (?!json_each|value|CONSTANT|\w+ VIRTUAL TABLE|page$|file USING INDEX file_unindexed)/.test(detail),
+        );
       expect([sql, scans]).toEqual([sql, []]);
     }
   });

@@ -129,6 +129,9 @@ describe("media through the platform", () => {
       ["POST", `${file}/variants`, "media_manage"],
       ["DELETE", `${file}/variants`, "media_manage"],
       ["DELETE", file, "media_manage"],
+      ["DELETE", "/media/v2/files?tenant=acme", "media_admin"],
+      ["DELETE", "/media/v2/public/files?tenant=acme&q=a:b", "media_admin"],
+      ["GET", "/media/v2/erasures/0123456789abcdef01234567", "media_manage"],
     ];
     for (const [method, path, scope] of operations) {
       const token = scope === "media_view" ? manager : viewer;
