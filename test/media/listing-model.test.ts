@@ -146,7 +146,7 @@ describe("a listing is what the model says", () => {
           }
         },
       ),
-      { numRuns: 12 },
+      { numRuns: 15 },
     );
     expect(whole).toBeGreaterThan(broad);
   });

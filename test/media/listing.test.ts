@@ -265,7 +265,7 @@ describe("400 and 404", () => {
   });
 
   it("a query that takes too many files into view, by terms alone and along an order", async () => {
-    const narrow = mediaApp({ queryRowBudget: 200 });
+    const narrow = mediaApp({ queryRowBudget: 90 });
     const { caller, ownerId } = await makeOwner();
     const owned = principal({ clientName: caller.client });
     await addFiles(

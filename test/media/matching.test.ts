@@ -67,8 +67,8 @@ describe("the selection of files by a filter", () => {
       metadataCondition(...(text.split(":") as [string, string])),
     );
     expect(await selected(files, [all!], 180)).toBe("too_broad");
-    expect(await selected(files, [all!, half!], 300)).toHaveLength(20);
-    expect(await selected(files, [all!, half!], 290)).toBe("too_broad");
+    expect(await selected(files, [all!, half!], 260)).toHaveLength(20);
+    expect(await selected(files, [all!, half!], 250)).toBe("too_broad");
     expect(await selected(files, [all!, half!, one!], 180)).toEqual([7]);
     const nobody = { caller: { client: "nobody", tenant: "acme", visibility: "private" as const }, ids: [] };
     expect(await selected(nobody, [all!])).toBe("nothing");

@@ -8,6 +8,7 @@ import {
   matches,
   matchingIds,
   MAX_KEY_SETS,
+  rowsForCollected,
   rowsForEach,
   wantedOf,
   type Filter,
@@ -76,16 +77,17 @@ export function createListingStore(db: D1Database, matching: MatchingStore, rowB
   return {
     async page(caller, query) {
       const { conditions } = query.filter;
-      // One half of the budget is for the first attempt.
-      const mostRows = Math.floor(rowBudget / 2 / rowsForEach(query.filter));
+      // A quarter of the budget is for what comes after a walk that was cut.
+      const mostRows = Math.floor((rowBudget * 0.75) / rowsForEach(query.filter));
+      const mostCollected = Math.floor((rowBudget * 0.25) / rowsForCollected(query.filter));
       // The order by id is that of each condition, so one alone needs no count.
       const counted = query.sort.length === 0 && conditions.length === 1 ? [] : conditions;
-      const survey = await matching.survey(caller, counted, mostRows, query.paging.pageSize + query.paging.skip);
+      const survey = await matching.survey(caller, counted, mostCollected, query.paging.pageSize + query.paging.skip);
       if (survey === undefined) return { kind: "page", rows: [] };
       const isFew = survey.rarest !== undefined && query.sort.length > 0;
       const rows = await run(isFew ? collectPlan(survey, query) : walkPlan(survey, query, mostRows));
       if (rows !== undefined) return { kind: "page", rows };
-      const thorough = await matching.survey(caller, conditions, mostRows, EVERY_ROW);
+      const thorough = await matching.survey(caller, conditions, mostCollected, EVERY_ROW);
       if (thorough?.rarest === undefined) return { kind: "too_broad" };
       const collected = await run(collectPlan(thorough, query));
       return collected === undefined ? { kind: "too_broad" } : { kind: "page", rows: collected };
@@ -167,7 +169,7 @@ function collectPlan(survey: Survey, query: ListQuery): Plan {
   parameters.add(JSON.stringify(wanted));
   const { sort } = query;
   const matching = `SELECT file.id AS file_id${columns(sort.length, (at) => `${valueAt(at)} AS k${at}`)}
-    FROM (${matchingIds("?1")}) AS matching CROSS JOIN file WHERE file.id = matching.id`;
+    FROM (${matchingIds("?1", wanted)}) AS matching CROSS JOIN file WHERE file.id = matching.id`;
   const source = `SELECT * FROM (${matching} LIMIT -1) WHERE ${afterCursor(query, 0, parameters)}
     ORDER BY ${orderFrom(query, 0)}`;
   return { statements: [{ sql: pageSql(source, sort.length), values: parameters.values }], sortKeys: sort.length };
@@ -193,53 +195,60 @@ function afterCursor({ sort, paging: { cursor } }: ListQuery, from: number, para
   return after(from);
 }
 
+/** What the parts of a walk are made of. */
+interface Walk {
+  readonly survey: Survey;
+  readonly query: ListQuery;
+  readonly wanted: PageWanted;
+  readonly parameters: Parameters;
+}
+
 /** The segments from the one that the cursor is in. */
 function walkPlan(survey: Survey, query: ListQuery, mostRows: number): Plan {
-  const { conditions } = query.filter;
-  const { sort, paging } = query;
+  const { filter, sort, paging } = query;
   // Along a sort key no condition leads.
-  const leading = sort.length > 0 ? undefined : conditions[survey.rarest?.at ?? 0];
+  const leading = sort.length > 0 ? undefined : filter.conditions[survey.rarest?.at ?? 0];
   const wanted = pageWanted(survey, query, leading, mostRows);
-  const lists = leading === undefined ? [] : wanted.lists;
   const parameters = new Parameters();
   parameters.add(JSON.stringify(wanted));
-  const { cursor } = paging;
-  const current = cursor?.findIndex((part) => part !== null) ?? 0;
+  const walk = { survey, query, wanted, parameters };
+  const current = paging.cursor?.findIndex((part) => part !== null) ?? 0;
   const segments: string[] = [];
   for (let at = current; at <= sort.length; at++) {
-    const here = at === current && cursor !== undefined;
-    if (at < sort.length) segments.push(sortedSegment(query, at, here, parameters));
-    else segments.push(lastSegment(survey, query, lists, here, parameters));
+    const here = at === current && paging.cursor !== undefined;
+    if (at === sort.length) segments.push(lastSegment(walk, here));
+    else if (at === sort.length - 1) segments.push(sortedSegment(walk, at, here));
+    else segments.push(groupedSegment(walk, at, here));
   }
   // A term of a compound each, of which D1 takes few.
   const source = segments.map((segment) => `SELECT * FROM (${segment})`).join(" UNION ALL ");
   const statements = [{ sql: pageSql(source, sort.length), values: parameters.values }];
   // What a page number skips may have been cut before.
   if (paging.skip > 0) {
-    const sql = `SELECT 1 FROM (SELECT file_id FROM (${source}) LIMIT (${LIMIT}) + (${SKIP})) WHERE file_id = '${CUT}' LIMIT 1`;
+    const skipped = `SELECT file_id FROM (${source}) LIMIT (${LIMIT}) + (${SKIP})`;
+    const sql = `SELECT 1 FROM (${skipped}) WHERE file_id = '${CUT}' LIMIT 1`;
     statements.push({ sql, values: parameters.values });
   }
   return { statements, sortKeys: sort.length };
 }
 
-/** A file of the walk that matches and lacks the keys before `from`. `walk` gives `file_id`, `value` and `leads`. */
-const matchesOf = (walk: string, from: number): string => `FROM (${walk} LIMIT ${MOST_ROWS}) AS walk CROSS JOIN file
-  WHERE file.id = walk.file_id AND file.owner_id = ${OWNER} AND file.state = 'committed' AND walk.leads
-    AND ${matches("?1")}${Array.from({ length: from }, (_, at) => ` AND ${lacks(at)}`).join("")}`;
+/** The files of a walk, which gives `file_id`, `value` and `leads`, that match and lack the keys before `from`. */
+const matchesOf = (wanted: Wanted, walk: string, from: number): string => `FROM (${walk} LIMIT ${MOST_ROWS}) AS walk
+  CROSS JOIN file WHERE walk.leads AND ${matches("?1", wanted, "walk.file_id")}
+    AND file.id = walk.file_id AND file.owner_id = ${OWNER} AND file.state = 'committed'
+    ${Array.from({ length: from }, (_, at) => `AND ${lacks(at)}`).join(" ")}`;
 
 const cutOf = (walk: string, sortKeys: number): string =>
   `SELECT '${CUT}' AS file_id${columns(sortKeys, (at) => `NULL AS k${at}`)} FROM (${walk} LIMIT 1 OFFSET ${MOST_ROWS})`;
 
-/** The files by the sort key `at` and those after it; they have this key and lack all before it. */
-function sortedSegment(query: ListQuery, at: number, here: boolean, parameters: Parameters): string {
-  const { sort, paging } = query;
-  const start = here
-    ? { value: parameters.add(paging.cursor![at]), after: parameters.add(paging.cursor!.at(-1)) }
-    : undefined;
-  if (at < sort.length - 1) return groupedSegment(query, at, start?.value, parameters);
+/** The files by the last sort key, `at`; they have it and lack all before it. */
+function sortedSegment({ query: { sort, paging }, wanted, parameters }: Walk, at: number, here: boolean): string {
+  const cursor = here ? paging.cursor : undefined;
+  const start = cursor && { value: parameters.add(cursor[at]), after: parameters.add(cursor.at(-1)) };
   const walk = orderedWalk(at, sort[at]!.descending, start);
-  return `SELECT walk.file_id${columns(sort.length, (key) => (key === at ? `walk.value AS k${key}` : `NULL AS k${key}`))}
-    ${matchesOf(walk, at)} UNION ALL ${cutOf(walk, sort.length)}`;
+  const column = (key: number) => `${key === at ? "walk.value" : "NULL"} AS k${key}`;
+  return `SELECT walk.file_id${columns(sort.length, column)} ${matchesOf(wanted, walk, at)}
+    UNION ALL ${cutOf(walk, sort.length)}`;
 }
 
 /** The rows of a sort key in its order, ids upwards, after `start`. */
@@ -261,44 +270,41 @@ function orderedWalk(at: number, descending: boolean, start: { value: string; af
 }
 
 /**
- * Files that are alike in the key `at` are sorted by the keys after it, for which all of them are read: those of the
- * cursor's value, and of as many values after it as fill the page.
+ * The files by the sort key `at` and those after it; they have this key and lack all before it. Files that are alike in
+ * it are sorted by the others, for which all of them are read: those of the cursor's value, and of as many values after
+ * it as fill the page.
  */
-function groupedSegment(query: ListQuery, at: number, from: string | undefined, parameters: Parameters): string {
-  const { sort } = query;
+function groupedSegment({ query, wanted, parameters }: Walk, at: number, here: boolean): string {
+  const { sort, paging } = query;
   const { descending } = sort[at]!;
+  const from = here ? parameters.add(paging.cursor![at]) : undefined;
   const beyond = orderedWalk(at, descending, from === undefined ? undefined : { value: from, after: "x'ff'" });
-  const last = `(SELECT walk.value ${matchesOf(beyond, at)} LIMIT 1 OFFSET (${LIMIT}) + (${SKIP}))`;
+  const last = `(SELECT walk.value ${matchesOf(wanted, beyond, at)} LIMIT 1 OFFSET (${LIMIT}) + (${SKIP}))`;
   const range = descending
     ? `value <= ${from ?? "x'ff'"} AND value >= coalesce(${last}, -9e999)`
     : `value >= ${from ?? "-9e999"} AND value <= coalesce(${last}, x'ff')`;
   const walk = `SELECT file_id, value, leads FROM attribute
     WHERE owner_id = ${OWNER} AND key = ${keyAt(at)} AND ${range} ORDER BY value ${descending ? "DESC" : ""}`;
-  const column = (key: number): string => `${key < at ? "NULL" : key === at ? "walk.value" : valueAt(key)} AS k${key}`;
-  const files = `SELECT walk.file_id${columns(sort.length, column)} ${matchesOf(walk, at)} LIMIT -1`;
-  const later = from === undefined ? "true" : afterCursor(query, at, parameters);
+  const column = (key: number) => `${key < at ? "NULL" : key === at ? "walk.value" : valueAt(key)} AS k${key}`;
+  const files = `SELECT walk.file_id${columns(sort.length, column)} ${matchesOf(wanted, walk, at)} LIMIT -1`;
+  const later = here ? afterCursor(query, at, parameters) : "true";
   const sorted = `SELECT * FROM (${files}) WHERE ${later} ORDER BY ${orderFrom(query, at)} LIMIT (${LIMIT}) + (${SKIP})`;
   return `SELECT * FROM (${cutOf(walk, sort.length)}) UNION ALL SELECT * FROM (${sorted})`;
 }
 
 /** The files by id: all, those of the leading condition, or those without any sort key. */
-function lastSegment(
-  survey: Survey,
-  { sort, paging }: ListQuery,
-  lists: Wanted["lists"],
-  here: boolean,
-  parameters: Parameters,
-): string {
+function lastSegment({ survey, query: { filter, sort, paging }, wanted, parameters }: Walk, here: boolean): string {
   const after = here ? parameters.add(paging.cursor!.at(-1)) : "''";
   const byKeySets = sort.length > 0 && survey.keySets <= MAX_KEY_SETS;
+  const byConditions = sort.length === 0 && filter.conditions.length > 0;
+  const ofConditions = () => (wanted.lists.length === 1 ? walkOfList(after) : walkOfLists(`?1 -> 'lists'`, after));
   const walk = byKeySets
     ? walkOfLists(listsWithout(sort.length), after)
-    : lists.length === 0 || sort.length > 0
-      ? walkOfFiles(after)
-      : lists.length === 1
-        ? walkOfList(after)
-        : walkOfLists(`?1 -> 'lists'`, after);
-  return `SELECT walk.file_id${columns(sort.length, (at) => `NULL AS k${at}`)} ${matchesOf(walk, byKeySets ? 0 : sort.length)}
+    : byConditions
+      ? ofConditions()
+      : walkOfFiles(after);
+  const none = columns(sort.length, (at) => `NULL AS k${at}`);
+  return `SELECT walk.file_id${none} ${matchesOf(wanted, walk, byKeySets ? 0 : sort.length)}
     UNION ALL ${cutOf(walk, sort.length)}`;
 }
 

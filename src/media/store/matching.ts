@@ -95,25 +95,37 @@ const surveySql = (maxRows: number): string => `SELECT owner.id,
   (SELECT count(*) FROM (SELECT 1 FROM key_set WHERE owner_id = owner.id LIMIT ${MAX_KEY_SETS + 1})) AS key_sets
   FROM owner WHERE client = ?1 AND tenant = ?2 AND visibility = ?3 AND erasure_id IS NULL`;
 
-/** Whether the file has all that is wanted. `at` is the parameter, `file` the row. */
-export const matches = (at: string): string => `NOT EXISTS (
-  SELECT 1 FROM json_each(${at}, '$.conditions') AS condition WHERE NOT EXISTS (
-    SELECT 1 FROM json_each(condition.value, '$.values') AS wanted CROSS JOIN attribute AS has
-    WHERE has.owner_id = file.owner_id AND has.key = condition.value ->> 'key' AND has.value = wanted.value
-      AND has.file_id = file.id
-  ) AND NOT (${at} ->> 'hasMore' AND EXISTS (
-    SELECT 1 FROM json_each(condition.value, '$.digests') AS digest
-    WHERE instr(file.attributes ->> '$.more', digest.value) > 0)))`;
+/**
+ * Whether a file has all that is wanted: `at` is the parameter, `fileId` the id. Only where files have more pairs than
+ * are indexed is `file`, the record, looked at.
+ */
+export const matches = (at: string, wanted: Wanted, fileId: string): string =>
+  wanted.conditions.map((condition, place) => `(${has(at, wanted, condition, place, fileId)})`).join(" AND ") || "true";
+
+function has(at: string, wanted: Wanted, { values, digests }: Condition, place: number, fileId: string): string {
+  const of = (path: string) => `${at} ->> '$.conditions[${place}].${path}'`;
+  // A look by the whole key for each value: a list of them would be read as rows.
+  const indexed = values.map(
+    (_, value) => `EXISTS (SELECT 1 FROM attribute AS has WHERE has.owner_id = ${at} ->> 'owner'
+      AND has.key = ${of("key")} AND has.value = ${of(`values[${value}]`)} AND has.file_id = ${fileId})`,
+  );
+  const kept = digests.map((_, digest) => `instr(file.attributes ->> '$.more', ${of(`digests[${digest}]`)}) > 0`);
+  return [...indexed, ...(wanted.hasMore === 1 ? kept : [])].join(" OR ");
+}
 
 /** Each file of the lists that matches, once, in no order. */
-export const matchingIds = (at: string): string => `SELECT DISTINCT file.id
+export const matchingIds = (at: string, wanted: Wanted): string => `SELECT DISTINCT file.id
   FROM json_each(${at}, '$.lists') AS list CROSS JOIN attribute AS lead CROSS JOIN file
   WHERE lead.owner_id = ${at} ->> 'owner' AND lead.key = list.value ->> 'key' AND lead.value = list.value ->> 'value'
-    AND file.id = lead.file_id AND file.owner_id = lead.owner_id AND file.state = 'committed' AND ${matches(at)}`;
+    AND ${matches(at, wanted, "lead.file_id")}
+    AND file.id = lead.file_id AND file.owner_id = lead.owner_id AND file.state = 'committed'`;
 
-/** Rows read for each row that leads: itself, its file, and what the count of each condition and the look at it take. */
+/** Rows read for each row that is walked over: itself, twice where the walk is cut, and what each condition takes. */
 export const rowsForEach = ({ conditions }: Filter): number =>
-  conditions.reduce((rows, { values }) => rows + 2 + 2 * values.length, 3);
+  conditions.reduce((rows, { values }) => rows + values.length, 2);
+
+/** Rows read for each file that is collected: the count of it, its row, what each condition takes, and its record twice. */
+export const rowsForCollected = (filter: Filter): number => rowsForEach(filter) + 2 * filter.conditions.length + 3;
 
 export function createMatchingStore(db: D1Database, rowBudget: number): MatchingStore {
   const survey: MatchingStore["survey"] = async (caller, conditions, maxRows, wantedRows) => {
@@ -125,13 +137,14 @@ export function createMatchingStore(db: D1Database, rowBudget: number): Matching
   return {
     survey,
     async selectMatching(caller, filter) {
-      const maxRows = Math.floor(rowBudget / rowsForEach(filter));
+      const maxRows = Math.floor(rowBudget / rowsForCollected(filter));
       const found = await survey(caller, filter.conditions, maxRows, EVERY_ROW);
       if (found === undefined) return { kind: "nothing" };
       const leading = found.rarest === undefined ? undefined : filter.conditions[found.rarest.at];
       if (leading === undefined) return { kind: "too_broad" };
       const wanted = wantedOf(found, filter, leading);
-      const selection = { parameter: JSON.stringify(wanted), sql: matchingIds };
+      const sql = (at: string) => matchingIds(at, wanted);
+      const selection = { parameter: JSON.stringify(wanted), sql };
       return { kind: "selected", ownerId: found.ownerId, selection };
     },
   };
