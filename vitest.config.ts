@@ -21,6 +21,7 @@ export default defineConfig({
                 TEST_MIGRATIONS: await readD1Migrations("migrations"),
                 ALLOW_LOOPBACK: "true",
                 LOG_LEVEL: "error",
+                MEDIA_SCHEDULES: process.env["MEDIA_SCHEDULES"] ?? "",
                 OPERATOR_CLIENT_SECRET: "an-operator-secret-for-tests-only",
                 SEAL_KEYS: `t1:${Buffer.alloc(32, 7).toString("base64")}`,
               },

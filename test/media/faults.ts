@@ -1,0 +1,106 @@
+import { env } from "cloudflare:workers";
+import type { MediaJob } from "../../src/media/job.ts";
+import { guardDatabase } from "../../src/platform/database.ts";
+
+/** What becomes of one call of D1, R2 or a queue: `failed` before it happens, `lost` is the answer of one that happened. */
+export type Fate = "done" | "failed" | "lost";
+
+/** The real database and bucket, and a queue that keeps its messages; calls fail as it was planned for the step. */
+export class FaultyBindings {
+  readonly db: D1Database = faultyDatabase((run) => this.#meet(run));
+  readonly bucket: R2Bucket = this.#faultyBucket();
+  readonly queue: Queue<MediaJob> = this.#faultyQueue();
+  /** Sent and not settled yet. */
+  messages: MediaJob[] = [];
+  /** How many calls of the step did not answer. */
+  unanswered = 0;
+  #fates: Fate[] = [];
+  /** When the objects were written, by the clock of the test. */
+  readonly #uploaded = new Map<string, number>();
+  readonly #nowMs: () => number;
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  /** The fates of the next calls, in their order. Those after them are done. */
+  plan(fates: readonly Fate[]): void {
+    this.#fates = [...fates];
+    this.unanswered = 0;
+  }
+
+  async #meet<T>(run: () => Promise<T>): Promise<T> {
+    const fate = this.#fates.shift() ?? "done";
+    if (fate !== "done") this.unanswered += 1;
+    if (fate === "failed") throw new Error("injected: failed");
+    const answer = await run();
+    if (fate === "done") return answer;
+    await (answer as Partial<R2ObjectBody> | null)?.body?.cancel();
+    throw new Error("injected: answer lost");
+  }
+
+  #faultyBucket(): R2Bucket {
+    const dated = <T extends R2Object>(object: T): T =>
+      new Proxy(object, {
+        get: (target, name) => {
+          const value: unknown =
+            name === "uploaded" ? new Date(this.#uploaded.get(target.key) ?? 0) : Reflect.get(target, name, target);
+          return typeof value === "function" ? (value.bind(target) as unknown) : value;
+        },
+      });
+    const methods = {
+      head: async (key: string) => {
+        const object = await env.MEDIA.head(key);
+        return object === null ? null : dated(object);
+      },
+      list: async (options: R2ListOptions) => {
+        const listed = await env.MEDIA.list(options);
+        return { ...listed, objects: listed.objects.map(dated) };
+      },
+      put: async (key: string, ...rest: [ReadableStream, R2PutOptions]) => {
+        const object = await env.MEDIA.put(key, ...rest);
+        if (object !== null) this.#uploaded.set(key, this.#nowMs());
+        return object;
+      },
+    };
+    return new Proxy(env.MEDIA, {
+      get: (target, name) => {
+        const own: unknown = Reflect.get(methods, name);
+        const method = (own ?? (Reflect.get(target, name, target) as object)) as (
+          ...args: unknown[]
+        ) => Promise<unknown>;
+        return (...args: unknown[]) => this.#meet(() => method.apply(own === undefined ? target : methods, args));
+      },
+    });
+  }
+
+  #faultyQueue(): Queue<MediaJob> {
+    const sendBatch = (messages: readonly { body: MediaJob }[]): Promise<void> =>
+      this.#meet(async () => void this.messages.push(...messages.map(({ body }) => body)));
+    return { sendBatch } as unknown as Queue<MediaJob>;
+  }
+}
+
+type Meet = <T>(run: () => Promise<T>) => Promise<T>;
+
+/** Guarded as the Worker's database is. Statements of others go through as they are. */
+function faultyDatabase(meet: Meet): D1Database {
+  const real = new WeakMap<D1PreparedStatement, D1PreparedStatement>();
+  const wrap = (statement: D1PreparedStatement): D1PreparedStatement => {
+    const wrapped = new Proxy(statement, {
+      get(target, name) {
+        const method = Reflect.get(target, name, target) as (...args: unknown[]) => Promise<unknown>;
+        if (name === "bind") return (...args: unknown[]) => wrap(target.bind(...args));
+        return (...args: unknown[]) => meet(() => method.apply(target, args));
+      },
+    });
+    real.set(wrapped, statement);
+    return wrapped;
+  };
+  const db = {
+    prepare: (sql: string) => wrap(env.DB.prepare(sql)),
+    batch: (statements: D1PreparedStatement[]) =>
+      meet(() => env.DB.batch(statements.map((statement) => real.get(statement) ?? statement))),
+  };
+  return guardDatabase(db as unknown as D1Database);
+}

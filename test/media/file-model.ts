@@ -1,0 +1,417 @@
+import { Buffer } from "node:buffer";
+import { LIMITS } from "../../src/media/limits.ts";
+
+/**
+ * The model of the media room: what its clients know of files, deletions and time. It knows nothing of rows, keys,
+ * messages or caches. `answer` gives the answer that a call has to get, and leaves the world as after the call.
+ */
+export interface World {
+  nowMs: number;
+  /** Every file whose creation was answered, removed ones too, the oldest first. */
+  readonly files: ModelFile[];
+  readonly erasures: ModelErasure[];
+}
+
+export interface ModelFile {
+  readonly id: string;
+  readonly client: string;
+  readonly visibility: Visibility;
+  readonly type: string;
+  readonly createdAt: number;
+  state: "pending" | "committed" | "removed";
+  /** Which of the contents was uploaded. */
+  upload: number | undefined;
+  tenant: string;
+  committedAt: number;
+  metadata: number;
+  /** What the commit said: the same once more is no other commit. */
+  commit: { readonly tenant: string; readonly metadata: number } | undefined;
+  variants: Record<string, VariantState>;
+  /** By variant (empty: the master) when the latest link to it was given. */
+  readonly links: Record<string, number>;
+  /** By variant when content ceased to be there by a deletion that nobody was told of. */
+  readonly quietly: Record<string, number>;
+}
+
+export type Visibility = "private" | "public";
+export type VariantState = "declared" | "pending" | "ready" | "failed";
+
+export interface ModelErasure {
+  /** Undefined where the answer was lost. */
+  readonly id: string | undefined;
+  readonly kind: "file" | "query" | "all";
+  readonly client: string;
+  readonly tenant: string;
+  readonly visibility: Visibility;
+  readonly files: number;
+  readonly bytes: number;
+}
+
+export interface Caller {
+  readonly client: string;
+  readonly tenant: string;
+  readonly tenantExplicit: boolean;
+  readonly reaches: readonly string[];
+}
+
+/** A service's client, the same with a token for one tenant, another client, all with files in the same tenants. */
+export const CALLERS: readonly [Caller, ...Caller[]] = [
+  { client: "a", tenant: "acme", tenantExplicit: false, reaches: ["acme", "globex"] },
+  { client: "a", tenant: "globex", tenantExplicit: true, reaches: ["globex"] },
+  { client: "b", tenant: "acme", tenantExplicit: false, reaches: ["acme"] },
+];
+export const TENANTS = ["acme", "globex", "initech"] as const;
+export const METADATA: readonly Record<string, unknown>[] = [
+  {},
+  { color: "red", price: 9 },
+  { color: "blue", price: "9" },
+  { color: ["red", "blue"], price: 10 },
+  { a: { b: true }, price: [9.5, 2], color: "\u{1F308}" },
+  { "a.b": "true", color: "\uFFFD" },
+  { price: -1, a: { b: [{ c: "red" }, null] } },
+];
+/** Sizes of the contents in bytes, and whether they are images. */
+export interface Content {
+  readonly bytes: number;
+  readonly isImage: boolean;
+}
+
+/** What a client asks for; `by`: which of the callers. */
+export type Call = { readonly by: number } & (
+  | {
+      readonly do: "create";
+      readonly visibility: Visibility;
+      readonly type: string;
+      readonly variants: readonly string[];
+    }
+  | (OnFile &
+      (
+        | {
+            readonly do: "put";
+            readonly content: number;
+            readonly how: "right" | "no length" | "wrong type" | "broken off";
+          }
+        | { readonly do: "commit"; readonly tenant: string | undefined; readonly metadata: number }
+        | { readonly do: "describe"; readonly metadata: number }
+        | { readonly do: "delete" }
+        | { readonly do: "read metadata" | "list variants" }
+        | { readonly do: "add variants" | "delete variants"; readonly variants: readonly string[] }
+        | {
+            readonly do: "fetch";
+            readonly variant: string;
+            readonly fallback: boolean;
+            readonly tenant: string | undefined;
+          }
+        | { readonly do: "content"; readonly variant: string; readonly signed: boolean }
+      ))
+  | (OnFiles & ({ readonly do: "delete all" } | ({ readonly do: "delete by query" } & { readonly q: string })))
+  | (OnFiles & { readonly do: "list" } & Listing)
+  | { readonly do: "report"; readonly erasure: string }
+);
+
+export interface Listing {
+  /** Empty: everything. */
+  readonly q: string;
+  readonly types: readonly string[];
+  /** Name and direction; what has no name is the content type. */
+  readonly sort: readonly (readonly [name: string, direction: "asc" | "desc"])[];
+  readonly pageSize: number;
+  readonly pageNumber: number;
+}
+
+interface OnFile {
+  readonly file: string;
+  /** Of the path; that of the file, or the other one. */
+  readonly visibility: Visibility;
+}
+
+interface OnFiles {
+  readonly visibility: Visibility;
+  readonly tenant: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  /** What else a client sees and the model says. */
+  readonly says?: unknown;
+  /** What the room chose: the id of a new file or of the report of a deletion. */
+  readonly id?: string | undefined;
+}
+
+/** Of an answer that did not come nothing is known. */
+export const NO_ANSWER = 503;
+const CHANGES = /^(put|commit|describe|delete|add)/;
+/** Whether the call may have changed something though no answer came. What a lost creation made is in nobody's way. */
+export const mayHaveHappened = (call: Call): boolean => CHANGES.test(call.do);
+
+export function answer(world: World, call: Call, seen: Answer, contents: readonly Content[]): Answer {
+  const caller = CALLERS[call.by]!;
+  switch (call.do) {
+    case "create":
+      return create(world, caller, call, seen);
+    case "delete all":
+    case "delete by query":
+      return deleteFiles(world, caller, call, seen, contents);
+    case "list":
+      return list(world, caller, call, contents);
+    case "report":
+      return report(world, caller, call.erasure);
+    default:
+      return onFile(world, caller, call, seen, contents);
+  }
+}
+
+/** Work that is not asked for by a client. */
+export function expirePending(world: World): void {
+  for (const file of world.files)
+    if (file.state === "pending" && file.createdAt + LIMITS.uncommittedTtlMs <= world.nowMs) file.state = "removed";
+}
+
+function create(world: World, caller: Caller, call: Call & { do: "create" }, seen: Answer): Answer {
+  const { visibility, type, variants } = call;
+  if (variants.length > 0 && !type.startsWith("image/")) return { status: 400 };
+  const made = { client: caller.client, visibility, type, createdAt: world.nowMs, state: "pending", upload: undefined };
+  const unknown = { tenant: "", committedAt: 0, metadata: 0, commit: undefined, links: {}, quietly: {} };
+  const declared = Object.fromEntries(variants.map((name) => [name, "declared" as const]));
+  world.files.push({ id: seen.id ?? "", ...made, ...unknown, variants: declared } as ModelFile);
+  return { status: 200 };
+}
+
+function onFile(
+  world: World,
+  caller: Caller,
+  call: Extract<Call, OnFile>,
+  seen: Answer,
+  contents: readonly Content[],
+): Answer {
+  const file = world.files.find(({ id }) => id === call.file)!;
+  if (call.do === "put") return put(world, file, call);
+  if (call.do === "content") return content(world, file, call);
+  const isThere = file.state !== "removed" && file.visibility === call.visibility;
+  if (call.do === "fetch") {
+    const isReached = file.client === caller.client && caller.reaches.includes(file.tenant);
+    const isReadable = isThere && file.state === "committed" && (isReached || call.visibility === "public");
+    return isReadable ? fetch(world, file, call) : { status: 404 };
+  }
+  const isOwned = file.client === caller.client && (file.state === "pending" || caller.reaches.includes(file.tenant));
+  if (!isThere || !isOwned) return { status: 404 };
+  if (call.do === "commit") return commit(world, caller, file, call);
+  if (call.do === "delete") {
+    world.erasures.push(erasureOf("file", seen, [file], file, contents));
+    remove(world, file, seen);
+    return { status: 204 };
+  }
+  if (file.state === "pending") return { status: 404 };
+  switch (call.do) {
+    case "describe":
+      file.metadata = call.metadata;
+      return { status: 200, says: METADATA[call.metadata] };
+    case "read metadata":
+      return { status: 200, says: METADATA[file.metadata] };
+    case "list variants":
+      return { status: 200, says: variantsOf(file) };
+    case "add variants":
+      if (!file.type.startsWith("image/")) return { status: 400 };
+      for (const name of call.variants) if (file.variants[name] !== "ready") file.variants[name] = "pending";
+      return { status: 200, says: variantsOf(file) };
+    case "delete variants":
+      for (const name of call.variants.length === 0 ? Object.keys(file.variants) : call.variants) {
+        if (file.variants[name] === "ready") goQuietly(world, file, name, seen);
+        delete file.variants[name];
+      }
+      return { status: 204 };
+  }
+}
+
+function put(world: World, file: ModelFile, { content: given, how }: Call & { do: "put" }): Answer {
+  if (world.nowMs >= file.createdAt + LIMITS.uploadLinkTtlMs) return { status: 403 };
+  if (how === "wrong type") return { status: 415 };
+  if (file.state === "removed") return { status: 404 };
+  if (file.upload !== undefined) return { status: 409, says: "already_uploaded" };
+  if (how === "broken off") return { status: 400 };
+  file.upload = given;
+  return { status: 200, says: given };
+}
+
+function commit(world: World, caller: Caller, file: ModelFile, call: Call & { do: "commit" }): Answer {
+  const tenant = call.tenant ?? caller.tenant;
+  if (!caller.reaches.includes(tenant)) return { status: 404 };
+  if (file.commit !== undefined) {
+    const isSame = file.commit.tenant === tenant && file.commit.metadata === call.metadata;
+    return isSame ? { status: 202 } : { status: 409, says: "already_committed" };
+  }
+  if (file.upload === undefined) return { status: 409, says: "file_not_uploaded" };
+  const said = { tenant, metadata: call.metadata };
+  Object.assign(file, { state: "committed", committedAt: world.nowMs, commit: said, ...said });
+  for (const name of Object.keys(file.variants)) file.variants[name] = "pending";
+  return { status: 202 };
+}
+
+function fetch(world: World, file: ModelFile, { variant, fallback, tenant }: Call & { do: "fetch" }): Answer {
+  if (tenant !== undefined && tenant !== file.tenant) return { status: 404 };
+  const isReady = variant === "" || file.variants[variant] === "ready";
+  if (!isReady && !fallback) return { status: 404 };
+  const found = isReady ? variant : "";
+  file.links[found] = world.nowMs;
+  return { status: file.visibility === "public" ? 302 : 200, says: found };
+}
+
+/** A signed link says for itself that it has ended. */
+function content(world: World, file: ModelFile, { variant, signed }: Call & { do: "content" }): Answer {
+  if (signed && world.nowMs >= toSec(file.links[variant] ?? 0) + LIMITS.contentLinkTtlMs) return { status: 403 };
+  const isThere = file.state === "committed" && (variant === "" || file.variants[variant] === "ready");
+  if (!isThere || (!signed && file.visibility === "private")) return { status: 404 };
+  return { status: 200, says: variant === "" ? file.upload : variant };
+}
+
+const toSec = (ms: number): number => Math.floor(ms / 1000) * 1000;
+
+/** Public content that was deleted may be seen for five minutes more, if the deletion was not answered. */
+export const mayLinger = (world: World, call: Call, seen: Answer): boolean => {
+  if (call.do !== "content" || call.signed || seen.status !== 200) return false;
+  const file = world.files.find(({ id }) => id === call.file)!;
+  const since = file.quietly[call.variant];
+  return since !== undefined && file.visibility === "public" && world.nowMs < since + LIMITS.publicMaxAgeSec * 1000;
+};
+
+function deleteFiles(
+  world: World,
+  caller: Caller,
+  call: Call & { do: "delete all" | "delete by query" },
+  seen: Answer,
+  contents: readonly Content[],
+): Answer {
+  const { visibility, tenant } = call;
+  if (!caller.reaches.includes(tenant)) return { status: 404 };
+  const owner = { client: caller.client, visibility, tenant };
+  const matching = filesOf(world, owner).filter((file) => call.do === "delete all" || matches(file, termsOf(call.q)));
+  const kind = call.do === "delete all" ? "all" : "query";
+  world.erasures.push(erasureOf(kind, seen, matching, owner, contents));
+  for (const file of matching) remove(world, file, seen);
+  return { status: kind === "all" ? 202 : 204 };
+}
+
+function report(world: World, caller: Caller, id: string): Answer {
+  const erasure = world.erasures.find((known) => known.id === id)!;
+  const isReached = erasure.client === caller.client && ["", ...caller.reaches].includes(erasure.tenant);
+  const { kind, visibility, tenant, files, bytes } = erasure;
+  return isReached
+    ? { status: 200, says: { kind, visibility, tenant: tenant || null, files, bytes } }
+    : { status: 404 };
+}
+
+const erasureOf = (
+  kind: ModelErasure["kind"],
+  { id }: Answer,
+  files: readonly ModelFile[],
+  { client, tenant, visibility }: Pick<ModelFile, "client" | "tenant" | "visibility">,
+  contents: readonly Content[],
+): ModelErasure => ({
+  id,
+  kind,
+  client,
+  tenant,
+  visibility,
+  files: files.length,
+  bytes: files.reduce((sum, file) => sum + bytesOf(file, contents), 0),
+});
+
+/** Bytes count from the commit on. */
+export const bytesOf = (file: ModelFile, contents: readonly Content[]): number =>
+  file.state === "committed" ? (contents[file.upload!]?.bytes ?? 0) : 0;
+
+function remove(world: World, file: ModelFile, seen: Answer): void {
+  for (const name of ["", ...Object.keys(file.variants)]) goQuietly(world, file, name, seen);
+  file.state = "removed";
+}
+
+function goQuietly(world: World, file: ModelFile, name: string, seen: Answer): void {
+  if (seen.status === NO_ANSWER) file.quietly[name] = world.nowMs;
+  else delete file.quietly[name];
+}
+
+/** By type and size, as the room lists them. */
+export const variantsOf = (file: ModelFile): readonly string[] =>
+  Object.entries(file.variants)
+    .map(([name, state]) => `${name} ${state}`)
+    .sort();
+
+function list(world: World, caller: Caller, call: Call & { do: "list" }, contents: readonly Content[]): Answer {
+  if (!caller.reaches.includes(call.tenant)) return { status: 404 };
+  const { q, types, sort, pageSize, pageNumber } = call;
+  const found = filesOf(world, { ...call, client: caller.client })
+    .filter((file) => matches(file, termsOf(q)) && (types.length === 0 || types.includes(file.type)))
+    .sort((a, b) => {
+      for (const [name, direction] of sort) {
+        const order = compare(leadOf(a, name), leadOf(b, name), direction);
+        if (order !== 0) return order;
+      }
+      return a.id < b.id ? -1 : 1;
+    });
+  const page = found.slice((pageNumber - 1) * pageSize, pageNumber * pageSize);
+  const hasNext = found.length > pageNumber * pageSize;
+  return { status: 200, says: { files: page.map((file) => recordOf(file, contents)), hasNext } };
+}
+
+const recordOf = (file: ModelFile, contents: readonly Content[]): object => ({
+  id: file.id,
+  type: file.type,
+  size: contents[file.upload!]!.bytes,
+  content: file.upload,
+  tenant: file.tenant,
+  times: [file.createdAt, file.committedAt],
+  metadata: METADATA[file.metadata],
+  variants: variantsOf(file),
+});
+
+type Value = string | number;
+
+/** What a file sorts by: the first value of an attribute. */
+const leadOf = (file: ModelFile, name: string): Value | undefined =>
+  name === "" ? file.type : pairsOf(METADATA[file.metadata]).find(([path]) => path === `.${name}`)?.[1];
+
+/** Numbers come before texts, texts by their characters, what has no value last in either direction. */
+function compare(a: Value | undefined, b: Value | undefined, direction: "asc" | "desc"): number {
+  if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
+  const order =
+    typeof a !== typeof b
+      ? typeof a === "number"
+        ? -1
+        : 1
+      : typeof a === "number"
+        ? a - Number(b)
+        : Buffer.from(a).compare(Buffer.from(b as string));
+  return direction === "desc" ? -order : order;
+}
+
+/** The committed files of an owner, by id. */
+export const filesOf = (world: World, owner: Pick<ModelFile, "client" | "tenant" | "visibility">): ModelFile[] =>
+  world.files
+    .filter(
+      ({ state, client, tenant, visibility }) =>
+        state === "committed" && client === owner.client && tenant === owner.tenant && visibility === owner.visibility,
+    )
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+
+/** `key:value` with spaces between them. */
+export const termsOf = (q: string): readonly (readonly string[])[] =>
+  q.split(" ").flatMap((term) => (term === "" ? [] : [term.split(":")]));
+
+const matches = (file: ModelFile, terms: readonly (readonly string[])[]): boolean => {
+  const pairs = pairsOf(METADATA[file.metadata]);
+  return terms.every(([key, text]) => pairs.some(([path, value]) => path === `.${key}` && String(value) === text));
+};
+
+/** All pairs of key and value that the index has of metadata, each once: keys are paths with a dot before each part. */
+export function pairsOf(value: unknown, path = ""): readonly (readonly [string, string | number])[] {
+  const pairs = allPairs(value, path);
+  return [...new Map(pairs.map((pair) => [JSON.stringify(pair), pair])).values()];
+}
+
+function allPairs(value: unknown, path: string): (readonly [string, string | number])[] {
+  if (Array.isArray(value)) return value.flatMap((element) => allPairs(element, path));
+  if (typeof value === "object" && value !== null)
+    return Object.entries(value).flatMap(([name, member]) => allPairs(member, `${path}.${name}`));
+  if (value === null) return [];
+  return [[path, typeof value === "boolean" ? String(value) : (value as string | number)]];
+}

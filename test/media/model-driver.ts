@@ -1,0 +1,318 @@
+import { createHash } from "node:crypto";
+import { env } from "cloudflare:workers";
+import { expect } from "vitest";
+import type { MediaJob, VariantJob } from "../../src/media/job.ts";
+import { encodePng, gradient, PNG_SIGNATURE, quarters } from "../support/images.ts";
+import { FaultyBindings } from "./faults.ts";
+import { CALLERS, METADATA, NO_ANSWER, type Answer, type Call, type Content, type Visibility } from "./file-model.ts";
+import { collection, mediaApp, principal, START_MS, type MediaApp, type Settled } from "./media-app.ts";
+
+/** What clients upload: two images, and something that is none. */
+export const CONTENTS: readonly (Content & { readonly data: Uint8Array<ArrayBuffer> })[] = [
+  await encodePng(gradient(8, 6)),
+  await encodePng(quarters(5, 5)),
+  Uint8Array.from(new TextEncoder().encode("no image")),
+].map((data, at) => ({ data, bytes: data.length, isImage: at < 2 }));
+
+const ETAGS = CONTENTS.map(({ data }) => `"${createHash("md5").update(data).digest("hex")}"`);
+
+/** One making of a variant that is there. */
+export interface Making {
+  readonly file: string;
+  readonly variant: string;
+  readonly state: string;
+}
+
+/** What the tables and the bucket say of what the model knows of. */
+export interface Shown {
+  /** By id. */
+  readonly files: Readonly<Record<string, object>>;
+  readonly erasures: readonly string[];
+}
+
+const TABLES = [
+  "variant",
+  "attribute",
+  "key_set",
+  "file",
+  "owner",
+  "erasure",
+  "consistency_finding",
+  "consistency_run",
+];
+let rooms = 0;
+
+/** The real room with faulty bindings: speaks to it as a client does, and looks behind it. */
+export class Driver {
+  readonly bindings = new FaultyBindings(() => this.app.clock.nowMs);
+  readonly app: MediaApp;
+  /** By nonce, as of the latest look. */
+  makings: ReadonlyMap<string, Making> = new Map();
+  /** Copies of public content are kept by the names of clients. */
+  readonly #room = `room${++rooms}`;
+  readonly #links = new Map<string, { readonly upload: string; readonly commit: string }>();
+  readonly #content = new Map<string, string>();
+  /** Of the latest page of a listing. */
+  #next: string | undefined;
+
+  constructor() {
+    const { db, bucket, queue: jobs } = this.bindings;
+    this.app = mediaApp({ db, bucket, jobs });
+    this.app.clock.nowMs = START_MS;
+    for (const { client, tenant, tenantExplicit, reaches } of CALLERS)
+      for (const other of reaches)
+        if (!tenantExplicit && other !== tenant) this.app.actsFor.add(`${this.#nameOf(client)} ${other}`);
+  }
+
+  #nameOf(client: string): string {
+    return `${client}.${this.#room}`;
+  }
+
+  #principal(by: number) {
+    const { client, tenant, tenantExplicit } = CALLERS[by]!;
+    return principal({ clientId: this.#nameOf(client), clientName: this.#nameOf(client), tenant, tenantExplicit });
+  }
+
+  /** Takes away what an earlier schedule left that broke off. */
+  static async wipe(): Promise<void> {
+    await env.DB.batch(TABLES.map((table) => env.DB.prepare(`DELETE FROM ${table}`)));
+    const { objects } = await env.MEDIA.list();
+    if (objects.length > 0) await env.MEDIA.delete(objects.map(({ key }) => key));
+  }
+
+  async call(call: Call): Promise<Answer> {
+    const response = await this.#request(call);
+    if (response.status >= 500) {
+      await response.body?.cancel();
+      expect(response.status).toBe(NO_ANSWER);
+      return { status: NO_ANSWER };
+    }
+    return this.#read(call, response);
+  }
+
+  async #request(call: Call): Promise<Response> {
+    const { app } = this;
+    const ask = (path: string, method: string, json?: unknown) => this.#ask(call.by, path, method, json);
+    if (call.do === "report") return ask(`/media/v2/erasures/${call.erasure}`, "GET");
+    const root = collection(call.visibility);
+    const file = "file" in call ? `${root}/${call.file}` : "";
+    switch (call.do) {
+      case "create":
+        return ask(`${root}?${sizesOf(call.variants)}`, "POST", { "Content-Type": call.type });
+      case "put":
+        return app.call(this.#links.get(call.file)!.upload, { method: "PUT", ...this.#upload(call) });
+      case "commit": {
+        const tenant = call.tenant === undefined ? "" : `?tenant=${call.tenant}`;
+        // The link is as it was given, but for the path of a client who takes the other one.
+        const link = this.#links.get(call.file)!.commit;
+        const path = new URL(link).pathname.startsWith(`${root}/`) ? link : `${file}/commit`;
+        return ask(`${path}${tenant}`, "POST", METADATA[call.metadata]);
+      }
+      case "describe":
+        return ask(`${file}/metadata`, "PUT", METADATA[call.metadata]);
+      case "read metadata":
+        return ask(`${file}/metadata`, "GET");
+      case "list variants":
+        return ask(`${file}/variants`, "GET");
+      case "add variants":
+        return ask(`${file}/variants?${sizesOf(call.variants)}`, "POST");
+      case "delete variants":
+        return ask(`${file}/variants?${sizesOf(call.variants)}`, "DELETE");
+      case "delete":
+        return ask(file, "DELETE");
+      case "fetch": {
+        const query = new URLSearchParams(sizesOf(call.variant === "" ? [] : [call.variant]));
+        if (call.fallback) query.set("fallback", "true");
+        if (call.tenant !== undefined) query.set("tenant", call.tenant);
+        return ask(`${file}?${query.toString()}`, "GET");
+      }
+      case "content": {
+        const variant = call.variant === "" ? "" : `/${call.variant}`;
+        const open = `/media/v2/content/${call.file}${variant}`;
+        return app.call(call.signed ? this.#content.get(`${call.file}${variant}`)! : open);
+      }
+      case "list":
+        return ask(`${root}?${listingOf(call).toString()}`, "GET");
+      case "delete all":
+        return ask(`${root}?tenant=${call.tenant}`, "DELETE");
+      case "delete by query":
+        return ask(`${root}?tenant=${call.tenant}&q=${encodeURIComponent(call.q)}`, "DELETE");
+    }
+  }
+
+  #ask(by: number, path: string, method = "GET", json?: unknown): Promise<Response> {
+    return this.app.call(path, { as: this.#principal(by), method, json });
+  }
+
+  #upload({ content, how, file }: Call & { do: "put" }) {
+    const type = new URL(this.#links.get(file)!.upload).searchParams.get("type")!;
+    const { data } = CONTENTS[content]!;
+    const headers: Record<string, string> = { "content-type": how === "wrong type" ? "text/wrong" : type };
+    if (how !== "no length") headers["content-length"] = String(data.length);
+    const body = new Response(data.slice(0, how === "broken off" ? 3 : data.length)).body!;
+    return { headers, body };
+  }
+
+  async #read(call: Call, response: Response): Promise<Answer> {
+    const { status, headers } = response;
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    const text = new TextDecoder().decode(bytes);
+    const location = headers.get("location");
+    if (status === 409) return { status, says: JSON.parse(text).details[0].type };
+    if (status >= 400) return { status };
+    switch (call.do) {
+      case "create": {
+        const { id, uploadLink, commitLink } = JSON.parse(text);
+        this.#links.set(id, { upload: uploadLink, commit: commitLink });
+        return { status, id };
+      }
+      case "put":
+        return { status, says: ETAGS.indexOf(headers.get("etag")!) };
+      case "describe":
+      case "read metadata":
+        return { status, says: JSON.parse(text) };
+      case "list variants":
+      case "add variants":
+        return { status, says: (JSON.parse(text) as any[]).map(readVariant) };
+      case "fetch": {
+        const link = location ?? JSON.parse(text).link;
+        const variant = /content\/\w+\/?([^?]*)/.exec(link)![1]!;
+        if (location === null) this.#content.set(`${call.file}${variant === "" ? "" : `/${variant}`}`, link);
+        expect(ETAGS.includes(headers.get("etag")!)).toBe(variant === "");
+        return { status, says: variant };
+      }
+      case "content": {
+        const at = CONTENTS.findIndex(
+          ({ data }) => data.length === bytes.length && data.every((b, i) => b === bytes[i]),
+        );
+        expect(headers.get("content-length")).toBe(String(bytes.length));
+        expect(headers.get("etag")).toEqual(call.variant === "" ? ETAGS[at] : expect.stringMatching(/^"\w{32}"$/));
+        if (call.variant !== "") expect(bytes.subarray(0, PNG_SIGNATURE.length)).toEqual(PNG_SIGNATURE);
+        return { status, says: call.variant === "" ? at : call.variant };
+      }
+      case "list":
+        this.#next = /<([^>]+)>; rel="next"/.exec(headers.get("link")!)?.[1];
+        return {
+          status,
+          says: { files: (JSON.parse(text) as any[]).map(readRecord), hasNext: this.#next !== undefined },
+        };
+      case "delete":
+      case "delete all":
+      case "delete by query":
+        return { status, id: location!.split("/").at(-1) };
+      case "report": {
+        const { kind, visibility, tenant, files, bytes: sizes, state } = JSON.parse(text);
+        expect([files.verified <= files.deleted, files.deleted <= files.requested]).toEqual([true, true]);
+        expect(state === "verified").toBe(files.verified === files.requested);
+        return { status, says: { kind, visibility, tenant, files: files.requested, bytes: sizes.requested } };
+      }
+      default:
+        return { status };
+    }
+  }
+
+  /** The files of all pages, from one `next` to the other. */
+  async listAll(call: Call & { do: "list" }): Promise<Answer> {
+    const files: unknown[] = [];
+    for (let page = await this.call(call); ; page = await this.#read(call, await this.#ask(call.by, this.#next!))) {
+      if (page.status !== 200) return page;
+      const says = page.says as { files: unknown[]; hasNext: boolean };
+      expect(says.hasNext ? says.files.length : 0).toBe(says.hasNext ? call.pageSize : 0);
+      files.push(...says.files);
+      if (!says.hasNext) return { status: 200, says: { files, hasNext: false } };
+    }
+  }
+
+  /** Hands messages to the consumer, at once; those that are settled are gone unless they are to come again. */
+  async deliver(jobs: readonly MediaJob[], how: { readonly dead?: boolean } = {}): Promise<Settled> {
+    const settled = await this.app.consume({ jobs, ...how });
+    await this.app.settle();
+    return settled;
+  }
+
+  /** What is there, without a fault. */
+  async look(known: ReadonlySet<string>): Promise<Shown> {
+    const [files, makings, erasures] = await env.DB.batch<any>([
+      env.DB.prepare(
+        `SELECT file.id, file.state, owner.tenant, file.metadata FROM file JOIN owner ON owner.id = file.owner_id
+         WHERE file.state <> 'removed' AND owner.erasure_id IS NULL`,
+      ),
+      env.DB.prepare("SELECT file_id, nonce, type, size, state FROM variant WHERE state <> 'removed'"),
+      env.DB.prepare("SELECT * FROM erasure"),
+    ]);
+    const blobs = new Set((await env.MEDIA.list({ prefix: "blob/" })).objects.map(({ key }) => key));
+    this.makings = new Map(
+      makings!.results.map(({ file_id: file, nonce, type, size, state }) => [
+        nonce,
+        { file, variant: `${type}-${size}`, state },
+      ]),
+    );
+    const shown: Record<string, object> = {};
+    for (const { id, state, tenant, metadata } of files!.results) {
+      // What a creation made whose answer was lost.
+      if (state === "pending" && !known.has(id)) continue;
+      shown[id] = {
+        state,
+        tenant,
+        metadata: JSON.parse(metadata ?? "{}"),
+        uploaded: blobs.has(`blob/${id}`),
+        variants: [...this.makings.values()]
+          .filter(({ file }) => file === id)
+          .map((making) => `${making.variant} ${making.state}`)
+          .sort(),
+      };
+    }
+    const rows = erasures!.results.map(({ kind, client, tenant, visibility, files: count, bytes }) =>
+      erasureText({ kind, client: client.split(".")[0], tenant, visibility, files: count, bytes }),
+    );
+    return { files: shown, erasures: rows.sort() };
+  }
+
+  isVariantJob(job: MediaJob): job is VariantJob {
+    return "nonce" in job;
+  }
+}
+
+export const erasureText = (of: {
+  kind: string;
+  client: string;
+  tenant: string;
+  visibility: Visibility;
+  files: number;
+  bytes: number;
+}): string => `${of.kind} ${of.client} ${of.tenant} ${of.visibility} ${of.files} ${of.bytes}`;
+
+/** `clip-4x4` as a parameter. */
+function sizesOf(variants: readonly string[]): string {
+  const query = new URLSearchParams();
+  for (const type of ["clip", "crop"]) {
+    const sizes = variants.flatMap((name) => (name.startsWith(`${type}-`) ? [name.slice(5)] : []));
+    if (sizes.length > 0) query.set(type, sizes.join(","));
+  }
+  return query.toString();
+}
+
+function listingOf({ tenant, q, types, sort, pageSize, pageNumber }: Call & { do: "list" }): URLSearchParams {
+  const query = new URLSearchParams({ tenant, pageSize: String(pageSize), pageNumber: String(pageNumber) });
+  if (q !== "") query.set("q", q);
+  if (types.length > 0) query.set("content-type", types.join(","));
+  const keys = sort.map(([name, direction]) => `${name === "" ? "Content-Type" : name}:${direction}`);
+  if (keys.length > 0) query.set("sort", keys.join(","));
+  return query;
+}
+
+/** A file of a listing as the model says it. */
+function readRecord(file: any): object {
+  return {
+    id: file.id,
+    type: file["Content-Type"],
+    size: file.size,
+    content: ETAGS.indexOf(file.etag),
+    tenant: file.tenant,
+    times: [file.createdAt, file.committedAt],
+    metadata: file.metadata,
+    variants: file.variants.map(readVariant),
+  };
+}
+
+const readVariant = ({ type, size, state }: any): string => `${type}-${size} ${state}`;
