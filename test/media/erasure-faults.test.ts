@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Principal } from "../../src/http/auth.ts";
 import type { MediaJob } from "../../src/media/job.ts";
 import { LIMITS } from "../../src/media/limits.ts";
-import { indexRows, insertCommitted } from "./erasure-support.ts";
+import { allFiles, indexRows, insertCommitted, reportAt } from "./erasure-support.ts";
 import { faultAt, type Faults } from "./fault-at.ts";
 import { collection, keysOf, mediaApp, principal, START_MS, type MediaApp } from "./media-app.ts";
 
@@ -148,6 +148,35 @@ const keySetsOf = async (clients: readonly string[]): Promise<number | null> =>
   )
     .bind(JSON.stringify(clients))
     .first<number>("n");
+
+describe("an answer that is lost", () => {
+  it.each([
+    ["all", 2, "?tenant=acme"],
+    ["all, of nothing", 0, "?tenant=acme"],
+    ["query", 2, "?tenant=acme&q=color:red"],
+  ])("%s: what comes before the removal is tried again lives on", async (_, count, query) => {
+    const as = principal();
+    await insertCommitted(as, count, METADATA);
+    let late: readonly string[] = [];
+    const db = {
+      prepare: (sql: string) => env.DB.prepare(sql),
+      async batch(statements: D1PreparedStatement[]) {
+        const done = await env.DB.batch(statements);
+        if (late.length > 0) return done;
+        late = await insertCommitted(as, 3, METADATA);
+        throw new Error("injected: done, and its answer is lost");
+      },
+    } as unknown as D1Database;
+    const app = mediaApp({ db });
+    const answer = await app.call(`${collection()}${query}`, { as, method: "DELETE" });
+    expect([202, 204]).toContain(answer.status);
+    await app.settle();
+    expect(await allFiles(late)).toEqual({ committed: 3, bytes: [] });
+    expect((await app.call(`${collection()}/${late[0]}/metadata`, { as })).status).toBe(200);
+    const report = await reportAt(app, as, answer.headers.get("location")!);
+    expect(report.files).toMatchObject({ requested: count, deleted: count });
+  });
+});
 
 describe("many files", () => {
   it.each([
