@@ -380,7 +380,7 @@ function compare(a: Value | undefined, b: Value | undefined, direction: "asc" | 
         : 1
       : typeof a === "number"
         ? a - Number(b)
-        : Buffer.from(a).compare(Buffer.from(b as string));
+        : Buffer.from(a).compare(Buffer.from(String(b)));
   return direction === "desc" ? -order : order;
 }
 
