@@ -46,7 +46,7 @@ async function made(master: Buffer, type: VariantType, { width, height }: Dimens
   const image = sharp(master, { ...OPTIONS, animated: format === "gif" });
   const turned = format === "gif" ? image : image.autoOrient();
   const resized = turned.resize({ width, height, fit: type === "clip" ? "fill" : "cover" });
-  return (format === "gif" ? resized.gif() : resized.png()).toBuffer();
+  return (format === "gif" ? resized.gif({ keepDuplicateFrames: true }) : resized.png()).toBuffer();
 }
 
 /** Every frame as colours of a small grid: RGB, multiplied by alpha, so that it does not matter what is not seen. */
