@@ -17,7 +17,7 @@ export const isIdentity = (encoding: string | null | undefined): boolean =>
   (encoding ?? "identity").trim().toLowerCase() === "identity";
 
 /** Masters that variants are made of (specification, Variant). */
-const IMAGE_TYPES: ReadonlySet<string> = new Set(["image/jpeg", "image/gif", "image/png"]);
+export const MASTER_TYPES: ReadonlySet<string> = new Set(["image/jpeg", "image/gif", "image/png"]);
 
 /** What is compared of a type, as a whole and, where it has parameters, without them. */
 export function comparableTypes(type: string): readonly [whole: string, ...essence: string[]] {
@@ -28,7 +28,7 @@ export function comparableTypes(type: string): readonly [whole: string, ...essen
 /** Not a type of content but a way to send several: the specification leaves it out of this version. */
 export const isMultipartForm = (type: string): boolean => essence(type) === "multipart/form-data";
 
-export const isMasterType = (type: string): boolean => IMAGE_TYPES.has(essence(type));
+export const isMasterType = (type: string): boolean => MASTER_TYPES.has(essence(type));
 
 /**
  * Types that a browser shows without running them. Everything else is downloaded: a list of what is dangerous would

@@ -13,6 +13,7 @@ import type { DueStore } from "./store/due.ts";
 import type { ErasureStore } from "./store/erasures.ts";
 import type { FileCaller, FileStore } from "./store/files.ts";
 import type { IndexStore } from "./store/attributes.ts";
+import type { BulkVariantStore } from "./store/bulk-variants.ts";
 import type { ListingStore } from "./store/listing.ts";
 import type { MatchingStore } from "./store/matching.ts";
 import type { PinStore } from "./store/pins.ts";
@@ -28,6 +29,7 @@ export interface MediaContext {
   readonly access: ClientAccess;
   readonly files: FileStore;
   readonly variants: VariantStore;
+  readonly bulk: BulkVariantStore;
   readonly index: IndexStore;
   readonly listing: ListingStore;
   readonly due: DueStore;

@@ -29,6 +29,7 @@ export type MediaFailure =
   | { readonly kind: "no_variant_named" }
   | { readonly kind: "several_variants_named" }
   | { readonly kind: "too_many_variants" }
+  | { readonly kind: "too_many_transformations"; readonly requested: number }
   | { readonly kind: "precondition_failed" }
   | { readonly kind: "range_not_satisfiable"; readonly sizeBytes: number };
 
@@ -104,6 +105,11 @@ export function toProblem(failure: MediaFailure): Problem {
       return invalid("missing_query_parameter", "clip", "Name at least one size with clip or crop.");
     case "several_variants_named":
       return invalid("invalid_query_parameter", "clip", "Name one variant only, with clip or crop.");
+    case "too_many_transformations":
+      return businessError(
+        "too_many_transformations",
+        `pageSize times the number of sizes is ${failure.requested}, at most ${LIMITS.transformationsPerBulk} are done at a time.`,
+      );
     case "too_many_variants":
       return businessError("too_many_variants", `A file has at most ${LIMITS.variantsPerFile} variants.`);
     case "precondition_failed":

@@ -41,6 +41,8 @@ export const LIMITS = {
   gifMaxMemoryBytes: 64 * 1024 * 1024,
   /** Our own, after the specification's 100 transformations of a bulk query. */
   variantsPerRequest: 100,
+  /** Specification, Limits: transformations per bulk query. */
+  transformationsPerBulk: 100,
   /** Our own: bounds the list of variants and the work of removing a file. */
   variantsPerFile: 100,
   /** Contract 4.5: attributes of a file, and bytes of a value (and of a key), that are indexed. */
@@ -73,21 +75,6 @@ export const LIMITS = {
   copyTimeoutMs: 5 * 60_000,
   /** A message that is this late is taken for lost and sent again. Longer than all its retries together. */
   variantResendMs: 15 * 60_000,
-  /**
-   * Our own, of the consistency report. Keys and rows of one step; places that it may look at again, each with a head in
-   * R2; findings of one step of a repair; findings that a run keeps. What is younger than `youngMs` may be under way: no
-   * copy, job or upload takes so long from its bytes to its row. A run that was not heard of for `stalledMs` is sent
-   * again, longer than all retries of a message. Reports are kept as long as the audit log.
-   */
-  consistency: {
-    pageKeys: 1000,
-    suspects: 200,
-    repairs: 100,
-    keptFindings: 10_000,
-    youngMs: 15 * 60_000,
-    stalledMs: 15 * 60_000,
-    keptMs: 90 * 24 * 60 * 60_000,
-  },
   /** The same of long work: no step of it takes so long. */
   workResendMs: 15 * 60_000,
   /**
@@ -103,6 +90,21 @@ export const LIMITS = {
   erasePage: 100,
   /** Our own: rows of an index, or old reports, that are forgotten in one statement. */
   forgottenRows: 1000,
+  /**
+   * Our own, of the consistency report. Keys and rows of one step; places that it may look at again, each with a head in
+   * R2; findings of one step of a repair; findings that a run keeps. What is younger than `youngMs` may be under way: no
+   * copy, job or upload takes so long from its bytes to its row. A run that was not heard of for `stalledMs` is sent
+   * again, longer than all retries of a message. Reports are kept as long as the audit log.
+   */
+  consistency: {
+    pageKeys: 1000,
+    suspects: 200,
+    repairs: 100,
+    keptFindings: 10_000,
+    youngMs: 15 * 60_000,
+    stalledMs: 15 * 60_000,
+    keptMs: 90 * 24 * 60 * 60_000,
+  },
   /** When a caller may ask again for a variant that is being made. */
   variantRetryAfterSec: 2,
   /** Images made at a time in one isolate: each may hold two parts in memory. */

@@ -41,6 +41,7 @@ import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
 import type { Sealer } from "../platform/seal.ts";
 import { createBlobStore } from "./blob-store.ts";
+import { createBulkVariants, deleteBulkVariants } from "./bulk-variants.ts";
 import { createTransformer } from "./choose-transformer.ts";
 import { commitFile } from "./commit.ts";
 import { createConsistency, type Consistency } from "./consistency.ts";
@@ -68,6 +69,7 @@ import { createDueStore } from "./store/due.ts";
 import { createErasureStore } from "./store/erasures.ts";
 import { createFileStore } from "./store/files.ts";
 import { createIndexStore } from "./store/attributes.ts";
+import { createBulkVariantStore } from "./store/bulk-variants.ts";
 import { createListingStore } from "./store/listing.ts";
 import { createMatchingStore } from "./store/matching.ts";
 import { createPinStore } from "./store/pins.ts";
@@ -127,6 +129,7 @@ export function createMedia(deps: MediaDeps): Media {
     access: deps.access,
     files: createFileStore(deps.db),
     variants: createVariantStore(deps.db),
+    bulk: createBulkVariantStore(deps.db),
     index: createIndexStore(deps.db),
     matching,
     listing: createListingStore(deps.db, matching, deps.queryRowBudget),
@@ -163,6 +166,8 @@ export function createMedia(deps: MediaDeps): Media {
         listVariants(media, visibility),
         createVariants(media, visibility),
         deleteVariants(media, visibility),
+        createBulkVariants(media, visibility),
+        deleteBulkVariants(media, visibility),
       ]),
       fetchPrivateFile(media),
       fetchPublicFile(media),

@@ -110,7 +110,7 @@ function has(at: string, wanted: Wanted, { values, digests }: Condition, place: 
       AND has.key = ${of("key")} AND has.value = ${of(`values[${value}]`)} AND has.file_id = ${fileId})`,
   );
   const kept = digests.map((_, digest) => `instr(file.attributes ->> '$.more', ${of(`digests[${digest}]`)}) > 0`);
-  return [...indexed, ...(wanted.hasMore === 1 ? kept : [])].join(" OR ");
+  return [...indexed, ...(wanted.hasMore === 1 ? kept : [])].join(" OR ") || "false";
 }
 
 /** Each file of the lists that matches, once, in no order. */
