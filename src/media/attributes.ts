@@ -78,7 +78,8 @@ export interface Condition {
 /** `key` as a path without its first dot. A text also matches the number or boolean whose JSON it is. */
 export function metadataCondition(key: string, text: string): Condition {
   const number = Number(text);
-  return conditionOf(indexText(`.${key}`), [indexText(text), ...(JSON.stringify(number) === text ? [number] : [])]);
+  const isNumber = Number.isFinite(number) && JSON.stringify(number) === text;
+  return conditionOf(indexText(`.${key}`), [indexText(text), ...(isNumber ? [number] : [])]);
 }
 
 /** A file of one of these content types; one without parameters takes those with parameters too. */
