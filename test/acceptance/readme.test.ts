@@ -27,6 +27,7 @@ test.skipIf(!hasCurl)("the commands of README.md work as they stand", async () =
   const { status, stdout, stderr } = spawnSync("bash", ["-euo", "pipefail", "-c", script], {
     cwd: ROOT,
     encoding: "utf8",
+    timeout: 100_000,
   });
 
   expect(status, `${stdout}\n${stderr}`).toBe(0);
@@ -36,4 +37,8 @@ test.skipIf(!hasCurl)("the commands of README.md work as they stand", async () =
   expect(stdout).toMatch(/^pushed: .*"payload":"\{\\"order\\":4\}"/m);
   expect(stdout).toContain('"state":"delivered"');
   expect(stdout).toContain("hello\n");
+  expect(stdout).toContain('"transformations":2');
+  expect(stdout).toMatch(/"type":"crop","size":"64x64"[^}]*"state":"ready"/);
+  expect(stdout).toMatch(/"kind":"all"[^}]*"state":"deleted"/);
+  expect(stdout).toMatch(/"state":"done"/);
 });
