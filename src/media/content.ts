@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { defineRoute, open, type Answer, type Call, type Route } from "../http/route.ts";
 import { isProblem } from "../http/errors.ts";
+import { describeError } from "../platform/log.ts";
 import { randomId } from "../platform/random.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { sliceStream, type ByteRange } from "./byte-range.ts";
@@ -114,7 +115,9 @@ async function findReadable(
 }
 
 async function readContent(media: MediaContext, found: Representation, plan: BytesPlan): Promise<Answer> {
-  const read = await readBytes(media, found, plan);
+  const answered = await readBytes(media, found, plan).then(ok, err);
+  if (!answered.ok) return toProblem({ kind: "content_unavailable", reason: describeError(answered.error) });
+  const read = answered.value;
   if (read === undefined) {
     // Removed between the row and the bytes; if not, the consistency report finds it.
     media.log.error("a committed file has no bytes", { key: found.key });

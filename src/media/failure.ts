@@ -21,6 +21,7 @@ export type MediaFailure =
   | { readonly kind: "storage_unavailable"; readonly reason: string }
   | { readonly kind: "quota_exceeded"; readonly tenant: string }
   | { readonly kind: "commit_unavailable"; readonly reason: string }
+  | { readonly kind: "content_unavailable"; readonly reason: string }
   | { readonly kind: "upload_changed" }
   | { readonly kind: "already_uploaded" }
   | { readonly kind: "file_not_uploaded" }
@@ -85,6 +86,11 @@ export function toProblem(failure: MediaFailure): Problem {
     }
     case "commit_unavailable":
       return problem("service_temporarily_unavailable", "The storage did not answer. Nothing is lost: commit again.", {
+        headers: { "retry-after": "5" },
+        reason: failure.reason,
+      });
+    case "content_unavailable":
+      return problem("service_temporarily_unavailable", "The storage did not answer: ask again.", {
         headers: { "retry-after": "5" },
         reason: failure.reason,
       });

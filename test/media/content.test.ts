@@ -305,6 +305,22 @@ describe("content", () => {
   });
 });
 
+describe("storage that does not answer", () => {
+  it("503: ask again", async () => {
+    const get = () => Promise.reject(new Error("injected: get: internal error (10001)"));
+    const broken = mediaApp({ bucket: { get } as unknown as R2Bucket, edgeCache: undefined });
+    for (const [link, range] of [
+      [await privateLink(), "bytes=0-"],
+      [await publicLink(), "bytes=0-1"],
+      [await publicLink(), "bytes=0-1,5-6"],
+    ] as const) {
+      const answer = await broken.call(link, { headers: { range } });
+      await expectProblem(answer, 503, "service_temporarily_unavailable");
+      expect(answer.headers.get("retry-after")).toBe("5");
+    }
+  });
+});
+
 describe("cost", () => {
   it("a fetch is one D1 round trip; content is one more of R2; upload, commit", async () => {
     const { env: counted, tally, reset } = counting(env);
