@@ -50,6 +50,12 @@ export const LIMITS = {
   indexedBytes: 256,
   /** Files of one page of the sweep that indexes what was there before the index: each has up to 64 KB of metadata. */
   indexedFilesPerPage: 20,
+  /**
+   * Our own: what a page has of metadata, in an isolate of 128 MB that holds it three times; and what of it is read with
+   * the page, so that the first answer of the database is bounded too.
+   */
+  pageMetadataBytes: 8 * 1024 * 1024,
+  shortMetadataBytes: 4096,
   /** Contract 4.5. */
   queryTerms: 20,
   /** Our own: what one request may filter and sort by. */

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { invalidCursor, pageLinks, toPage, type Paging } from "../http/paging.ts";
+import { invalidCursor, pageLinks, type Paging } from "../http/paging.ts";
 import type { Principal } from "../http/auth.ts";
 import { defineRoute, scoped, type Page, type Route } from "../http/route.ts";
 import { matching } from "../http/validate.ts";
@@ -60,7 +60,7 @@ export async function pageOfFiles(
   const caller = { client: client.value, visibility, tenant };
   const listed = await media.listing.page(caller, { filter: filterOf(wanted), sort, paging });
   if (listed.kind === "too_broad") return err({ kind: "query_too_broad" });
-  return ok(toPage(listed.rows, paging, (file) => file.cursor));
+  return ok(listed.page);
 }
 
 /** Whether a cursor can be of this order: a value or null for each key, and an id. */

@@ -104,8 +104,7 @@ async function pageOf(caller: FileCaller, asked: Asked, cursor: readonly CursorP
   const filter = filterOf(asked.query);
   const listed = await storeWith(asked.budget).page(caller, { filter, sort: sortOf(asked.query), paging });
   if (listed.kind === "too_broad") return undefined;
-  const rows = listed.rows.slice(0, asked.pageSize);
-  return { ids: rows.map(({ id }) => id), next: listed.rows.length > asked.pageSize ? rows.at(-1)!.cursor : undefined };
+  return { ids: listed.page.items.map(({ id }) => id), next: listed.page.next };
 }
 
 /** All pages in a row by their cursors; undefined: one of them was too broad. */

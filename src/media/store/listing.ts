@@ -1,5 +1,6 @@
 import { KEYS_KEY, leadingRowPath, type Condition } from "../attributes.ts";
-import type { CursorPart, Paging } from "../../http/paging.ts";
+import type { CursorPart, Page, Paging } from "../../http/paging.ts";
+import { LIMITS } from "../limits.ts";
 import type { SortKey } from "../sort.ts";
 import type { VariantType } from "../sizes.ts";
 import type { FileCaller } from "./files.ts";
@@ -28,6 +29,8 @@ import type { VariantRow } from "./variants.ts";
  *
  * A walk looks at so many rows at most as the budget allows. Where that was too few, the rarest condition may still
  * match few enough to be collected.
+ *
+ * Long metadata is read by a statement of its own, and a page ends early where it has too much of it.
  */
 export interface ListingStore {
   page(caller: FileCaller, query: ListQuery): Promise<Listed>;
@@ -41,11 +44,10 @@ export interface ListQuery {
 }
 
 export type Listed =
-  | { readonly kind: "page"; readonly rows: readonly ListedFile[] }
+  | { readonly kind: "page"; readonly page: Page<ListedFile> }
   /** It would read more rows than the budget. */
   | { readonly kind: "too_broad" };
 
-/** One more than the page has where another page exists. */
 export interface ListedFile {
   readonly id: string;
   readonly contentType: string;
@@ -65,35 +67,69 @@ export type ListedVariant = Omit<VariantRow, "nonce" | "contentType">;
 
 export function createListingStore(db: D1Database, matching: MatchingStore, rowBudget: number): ListingStore {
   /** Undefined: the budget was too small. */
-  async function run(plan: Plan): Promise<readonly ListedFile[] | undefined> {
+  async function run(plan: Plan): Promise<readonly FoundFile[] | undefined> {
     const statements = plan.statements.map(({ sql, values }) => db.prepare(sql).bind(...values));
     const [rows, cut] = await db.batch<PageRow>(statements);
     if (cut !== undefined && cut.results.length > 0) return undefined;
     const found = rows?.results ?? [];
     const end = found.findIndex(({ file_id }) => file_id === CUT);
-    return end === -1 ? found.map((row) => toListedFile(row, plan.sortKeys)) : undefined;
+    return end === -1 ? found.map((row) => toFoundFile(row, plan.sortKeys)) : undefined;
+  }
+
+  /** Undefined: the budget was too small. */
+  async function find(caller: FileCaller, query: ListQuery): Promise<readonly FoundFile[] | undefined> {
+    const { conditions } = query.filter;
+    // A quarter of the budget is for what comes after a walk that was cut.
+    const mostRows = Math.floor((rowBudget * 0.75) / rowsForEach(query.filter));
+    const mostCollected = Math.floor((rowBudget * 0.25) / rowsForCollected(query.filter));
+    // The order by id is that of each condition, so one alone needs no count.
+    const counted = query.sort.length === 0 && conditions.length === 1 ? [] : conditions;
+    const survey = await matching.survey(caller, counted, mostCollected, query.paging.pageSize + query.paging.skip);
+    if (survey === undefined) return [];
+    const isFew = survey.rarest !== undefined && query.sort.length > 0;
+    const rows = await run(isFew ? collectPlan(survey, query) : walkPlan(survey, query, mostRows));
+    if (rows !== undefined) return rows;
+    const thorough = await matching.survey(caller, conditions, mostCollected, EVERY_ROW);
+    return thorough?.rarest === undefined ? undefined : run(collectPlan(thorough, query));
+  }
+
+  /** The long ones among the metadata; a file that was removed meanwhile has none. */
+  async function longMetadata(files: readonly FoundFile[]): Promise<ReadonlyMap<string, string>> {
+    const ids = files.filter(({ metadata }) => metadata === null).map(({ id }) => id);
+    if (ids.length === 0) return new Map();
+    const { results } = await db.prepare(METADATA).bind(JSON.stringify(ids)).all<{ id: string; metadata: string }>();
+    return new Map(results.map(({ id, metadata }) => [id, metadata]));
   }
 
   return {
     async page(caller, query) {
-      const { conditions } = query.filter;
-      // A quarter of the budget is for what comes after a walk that was cut.
-      const mostRows = Math.floor((rowBudget * 0.75) / rowsForEach(query.filter));
-      const mostCollected = Math.floor((rowBudget * 0.25) / rowsForCollected(query.filter));
-      // The order by id is that of each condition, so one alone needs no count.
-      const counted = query.sort.length === 0 && conditions.length === 1 ? [] : conditions;
-      const survey = await matching.survey(caller, counted, mostCollected, query.paging.pageSize + query.paging.skip);
-      if (survey === undefined) return { kind: "page", rows: [] };
-      const isFew = survey.rarest !== undefined && query.sort.length > 0;
-      const rows = await run(isFew ? collectPlan(survey, query) : walkPlan(survey, query, mostRows));
-      if (rows !== undefined) return { kind: "page", rows };
-      const thorough = await matching.survey(caller, conditions, mostCollected, EVERY_ROW);
-      if (thorough?.rarest === undefined) return { kind: "too_broad" };
-      const collected = await run(collectPlan(thorough, query));
-      return collected === undefined ? { kind: "too_broad" } : { kind: "page", rows: collected };
+      const found = await find(caller, query);
+      if (found === undefined) return { kind: "too_broad" };
+      const files = found.slice(0, Math.min(query.paging.pageSize, fitting(found)));
+      const long = await longMetadata(files);
+      const items = files.flatMap((file): ListedFile[] => {
+        const metadata = file.metadata ?? long.get(file.id);
+        return metadata === undefined ? [] : [{ ...file, metadata }];
+      });
+      return { kind: "page", page: { items, next: found.length > files.length ? files.at(-1)?.cursor : undefined } };
     },
   };
 }
+
+/** How many files from the first one on have metadata that fits into one answer; at least one. */
+function fitting(files: readonly FoundFile[]): number {
+  let bytes = 0;
+  const end = files.findIndex((file) => (bytes += file.metadataBytes) > LIMITS.pageMetadataBytes);
+  return end === -1 ? files.length : Math.max(1, end);
+}
+
+/** A file whose metadata is still to be read where it is long. */
+type FoundFile = Omit<ListedFile, "metadata"> & {
+  readonly metadata: string | null;
+  readonly metadataBytes: number;
+};
+
+const METADATA = `SELECT id, metadata FROM file WHERE id IN (SELECT value FROM json_each(?1)) AND state = 'committed'`;
 
 interface Statement {
   readonly sql: string;
@@ -151,7 +187,9 @@ class Parameters {
 
 /** What a page shows of its files. `source` gives `file_id` and the columns `k0`, `k1` … of the sort keys, in order. */
 const pageSql = (source: string, sortKeys: number): string => `SELECT page.*,
-  file.content_type, file.size_bytes, file.etag, file.file_name, file.created_at, file.committed_at, file.metadata, (
+  file.content_type, file.size_bytes, file.etag, file.file_name, file.created_at, file.committed_at,
+  octet_length(file.metadata) AS metadata_bytes,
+  CASE WHEN octet_length(file.metadata) <= ${LIMITS.shortMetadataBytes} THEN file.metadata END AS metadata, (
     SELECT json_group_array(json_array(type, size, state, width, height, size_bytes, etag, reason)) FROM (
       SELECT * FROM variant WHERE variant.file_id = page.file_id AND state <> 'removed' ORDER BY type, size)
   ) AS variants
@@ -342,7 +380,8 @@ interface PageRow {
   readonly file_name: string | null;
   readonly created_at: number;
   readonly committed_at: number;
-  readonly metadata: string;
+  readonly metadata: string | null;
+  readonly metadata_bytes: number;
   readonly variants: string;
   readonly [key: `k${number}`]: CursorPart;
 }
@@ -358,7 +397,7 @@ type VariantColumns = readonly [
   reason: string | null,
 ];
 
-const toListedFile = (row: PageRow, sortKeys: number): ListedFile => ({
+const toFoundFile = (row: PageRow, sortKeys: number): FoundFile => ({
   id: row.file_id,
   contentType: row.content_type,
   sizeBytes: row.size_bytes,
@@ -367,6 +406,7 @@ const toListedFile = (row: PageRow, sortKeys: number): ListedFile => ({
   createdAt: row.created_at,
   committedAt: row.committed_at,
   metadata: row.metadata,
+  metadataBytes: row.metadata_bytes,
   variants: (JSON.parse(row.variants) as VariantColumns[]).map(toListedVariant),
   cursor: [...Array.from({ length: sortKeys }, (_, at) => row[`k${at}`] ?? null), row.file_id],
 });
