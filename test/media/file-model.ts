@@ -106,6 +106,7 @@ export type Call = { readonly by: number } & (
       ))
   | (OnFiles & ({ readonly do: "delete all" } | ({ readonly do: "delete by query" } & { readonly q: string })))
   | (OnFiles & { readonly do: "list" } & Listing)
+  | (OnFiles & { readonly do: "bulk add" | "bulk delete"; readonly variants: readonly string[] } & Listing)
   | { readonly do: "report"; readonly erasure: string }
 );
 
@@ -140,7 +141,7 @@ export interface Answer {
 
 /** Of an answer that did not come nothing is known. */
 export const NO_ANSWER = 503;
-const CHANGES = /^(put|commit|describe|delete|add)/;
+const CHANGES = /^(put|commit|describe|delete|add|bulk)/;
 /** Whether the call may have changed something though no answer came. What a lost creation made is in nobody's way. */
 export const mayHaveHappened = (call: Call): boolean => CHANGES.test(call.do);
 
@@ -154,6 +155,9 @@ export function answer(world: World, call: Call, seen: Answer, contents: readonl
       return deleteFiles(world, caller, call, seen, contents);
     case "list":
       return list(world, caller, call, contents);
+    case "bulk add":
+    case "bulk delete":
+      return inBulk(world, caller, call, seen);
     case "report":
       return report(world, caller, call.erasure);
     default:
@@ -212,14 +216,22 @@ function onFile(
       return { status: 200, says: variantsOf(file) };
     case "add variants":
       if (!file.type.startsWith("image/")) return { status: 400 };
-      for (const name of call.variants) if (file.variants[name] !== "ready") file.variants[name] = "pending";
+      addVariants(file, call.variants);
       return { status: 200, says: variantsOf(file) };
     case "delete variants":
-      for (const name of call.variants.length === 0 ? Object.keys(file.variants) : call.variants) {
-        if (file.variants[name] === "ready") goQuietly(world, file, name, seen);
-        delete file.variants[name];
-      }
+      deleteVariants(world, file, call.variants.length === 0 ? Object.keys(file.variants) : call.variants, seen);
       return { status: 204 };
+  }
+}
+
+function addVariants(file: ModelFile, names: readonly string[]): void {
+  for (const name of names) if (file.variants[name] !== "ready") file.variants[name] = "pending";
+}
+
+function deleteVariants(world: World, file: ModelFile, names: readonly string[], seen: Answer): void {
+  for (const name of names) {
+    if (file.variants[name] === "ready") goQuietly(world, file, name, seen);
+    delete file.variants[name];
   }
 }
 
@@ -338,6 +350,30 @@ export const variantsOf = (file: ModelFile): readonly string[] =>
 
 function list(world: World, caller: Caller, call: Call & { do: "list" }, contents: readonly Content[]): Answer {
   if (!caller.reaches.includes(call.tenant)) return { status: 404 };
+  const { page, hasNext } = pageOf(world, caller, call);
+  return { status: 200, says: { files: page.map((file) => recordOf(file, contents)), hasNext } };
+}
+
+/** Only images have variants. */
+function inBulk(world: World, caller: Caller, call: Call & { do: "bulk add" | "bulk delete" }, seen: Answer): Answer {
+  if (call.pageSize * call.variants.length > 100) return { status: 400 };
+  if (!caller.reaches.includes(call.tenant)) return { status: 404 };
+  const isOfImages = call.types.length === 0 || call.types.includes("image/png");
+  const { page, hasNext } = isOfImages
+    ? pageOf(world, caller, { ...call, types: ["image/png"] })
+    : { page: [], hasNext: false };
+  for (const file of page)
+    if (call.do === "bulk add") addVariants(file, call.variants);
+    else deleteVariants(world, file, call.variants, seen);
+  if (call.do === "bulk delete") return { status: 204, says: { hasNext } };
+  return { status: 202, says: { files: page.length, transformations: page.length * call.variants.length, hasNext } };
+}
+
+function pageOf(
+  world: World,
+  caller: Caller,
+  call: Listing & OnFiles,
+): { readonly page: readonly ModelFile[]; readonly hasNext: boolean } {
   const { q, types, sort, pageSize, pageNumber } = call;
   const found = filesOf(world, { ...call, client: caller.client })
     .filter((file) => matches(file, termsOf(q)) && (types.length === 0 || types.includes(file.type)))
@@ -348,9 +384,8 @@ function list(world: World, caller: Caller, call: Call & { do: "list" }, content
       }
       return a.id < b.id ? -1 : 1;
     });
-  const page = found.slice((pageNumber - 1) * pageSize, pageNumber * pageSize);
-  const hasNext = found.length > pageNumber * pageSize;
-  return { status: 200, says: { files: page.map((file) => recordOf(file, contents)), hasNext } };
+  const end = pageNumber * pageSize;
+  return { page: found.slice(end - pageSize, end), hasNext: found.length > end };
 }
 
 const recordOf = (file: ModelFile, contents: readonly Content[]): object => ({

@@ -68,6 +68,7 @@ type Wish =
   | { readonly do: "content"; readonly variant: string; readonly signed: boolean }
   | { readonly do: "delete all" | "delete by query"; readonly q: string }
   | ({ readonly do: "list" } & Listing)
+  | ({ readonly do: "bulk add" | "bulk delete"; readonly variants: readonly string[] } & Listing)
   /** The latest change once more. */
   | { readonly do: "repeat" };
 
@@ -117,7 +118,7 @@ const put = of("put", { content, how: mostly<any>("right", "no length", "wrong t
 const commit = of("commit", { tenant, metadata });
 const listing: fc.Arbitrary<Listing> = fc.record({
   q: mostly("", ...QUERIES),
-  types: mostly<readonly string[]>([], ["image/png"], ["text/plain", "image/png"]),
+  types: mostly<readonly string[]>([], ["image/png"], ["text/plain"], ["text/plain", "image/png"]),
   sort: fc.array(fc.tuple(fc.constantFrom("", "color", "price", "a.b", "none"), fc.constantFrom("asc", "desc")), {
     maxLength: 2,
   }),
@@ -132,7 +133,12 @@ const reading = weighted<Wish>(
   [1, of("list variants", {})],
   [1, of("report", {})],
 );
+const bulk = fc
+  .record({ variants: fc.subarray(VARIANTS, { minLength: 1 }), pageSize: mostly(3, 1, 2, 1000), asked: listing })
+  .map(({ variants: names, pageSize, asked }) => ({ ...asked, sort: [], variants: names, pageSize }));
 const changing = weighted<Wish>(
+  [2, bulk.map((asked) => ({ do: "bulk add" as const, ...asked }))],
+  [1, bulk.map((asked) => ({ do: "bulk delete" as const, ...asked, types: [] }))],
   [2, create],
   [3, put],
   [4, commit],
@@ -324,7 +330,7 @@ class Run {
   async rest(): Promise<void> {
     const { bindings, app } = this.#driver;
     bindings.plan([]);
-    for (const ms of [0, 16 * MINUTE_MS, 16 * MINUTE_MS, DAY_MS, 16 * MINUTE_MS, DAY_MS, 16 * MINUTE_MS]) {
+    for (const ms of [16 * MINUTE_MS, DAY_MS, DAY_MS, 16 * MINUTE_MS]) {
       this.#wait(ms);
       await this.#sweep();
       for (let round = 0; bindings.messages.length + this.#again.length > 0; round++) {
@@ -380,7 +386,7 @@ class Run {
     const reads: Call[] = [
       { ...on, do: "read metadata" },
       { ...on, do: "list variants" },
-      ...["", ...VARIANTS].flatMap((name): Call[] => [
+      ...["", ...Object.keys(file.variants), "crop-1x1"].flatMap((name): Call[] => [
         { ...on, do: "fetch", variant: name, fallback: false, tenant: undefined },
         { ...on, do: "content", variant: name, signed: false },
       ]),
@@ -548,6 +554,8 @@ function toCall(world: World, intent: Intent, latest: Call | undefined): Call | 
     case "delete by query":
       return { do: "delete by query", ...ofTenant, q: wished.q };
     case "list":
+    case "bulk add":
+    case "bulk delete":
       return { ...wished, ...ofTenant };
     case "content": {
       const signed = wished.signed && file.visibility === "private" && file.links[wished.variant] !== undefined;
