@@ -30,6 +30,10 @@
  *   nothing to do. Only the consumer writes `ready` and `failed`, from `pending` alone, and `ready` only while the file
  *   is committed; else it deletes what it wrote (make-variant.ts).
  *
+ * The metadata index is no state of its own: `file.attributes` says which rows of `attribute` a file has, and the batch
+ * that writes the one makes the others so (store/attributes.ts). Listings and deletions by query go by it
+ * (store/matching.ts, store/listing.ts).
+ *
  * `due_at` of both says when the sweep has to look at a row.
  */
 import type { ClientAccess } from "../http/auth.ts";
