@@ -140,7 +140,8 @@ const SQL = {
   replaceMetadata: `UPDATE file SET metadata = ?5, attributes = ?6 WHERE ${OWNED} AND state = 'committed'
     RETURNING id`,
   readMetadata: `SELECT metadata FROM file WHERE ${OWNED} AND state = 'committed'`,
-  isAlive: `SELECT 1 FROM file WHERE id = ?1 AND state <> 'removed'`,
+  isAlive: `SELECT 1 FROM file JOIN owner ON owner.id = file.owner_id
+    WHERE file.id = ?1 AND file.state <> 'removed' AND owner.erasure_id IS NULL`,
 } as const;
 
 export function createFileStore(db: D1Database): FileStore {
