@@ -73,13 +73,24 @@ type Wish =
   | { readonly do: "repeat" };
 
 type Step = { readonly fates: readonly Fate[] } & (
-  | { readonly do: "calls"; readonly calls: readonly Intent[] }
-  /** A file from its creation to its commit. */
-  | { readonly do: "store"; readonly intents: readonly Intent[] }
-  | { readonly do: "deliver"; readonly which: number; readonly how: "once" | "twice" | "dead" | "both" | "and again" }
+  | {
+      readonly do: "at once";
+      /** One after the other, without faults: how a file comes to be there. */
+      readonly before: readonly Intent[];
+      readonly calls: readonly Intent[];
+      readonly delivery?: Delivery | undefined;
+      readonly sweeps: boolean;
+    }
   | { readonly do: "wait"; readonly ms: number }
-  | { readonly do: "sweep" | "compare" | "repair" }
+  | { readonly do: "compare" | "repair" }
 );
+
+/** A message comes to the consumer, or to that of the dead ones, or to both at once; `again`: and later once more. */
+interface Delivery {
+  readonly which: number;
+  readonly to: "consumer" | "consumer twice" | "dead" | "both";
+  readonly again: boolean;
+}
 
 const weighted = <T>(...choices: readonly [weight: number, arbitrary: fc.Arbitrary<T>][]): fc.Arbitrary<T> =>
   fc.oneof(...choices.map(([weight, arbitrary]) => ({ weight, arbitrary })));
@@ -110,10 +121,11 @@ const intentOf = (choice: fc.Arbitrary<Wish>): fc.Arbitrary<Intent> =>
     })
     .chain((given) => choice.map((wished) => ({ ...given, ...wished })));
 
-const create = weighted<Wish>(
-  [9, of("create", { visibility, type: fc.constant("image/png"), variants })],
-  [2, of("create", { visibility, type: fc.constant("text/plain"), variants: mostly([], VARIANTS) })],
+const creating = weighted<Wish>(
+  [5, of("create", { visibility, type: fc.constant("image/png"), variants })],
+  [1, of("create", { visibility, type: fc.constant("text/plain"), variants: fc.constant([]) })],
 );
+const creatingWrongly = of("create", { visibility, type: fc.constant("text/plain"), variants: fc.constant(VARIANTS) });
 const put = of("put", { content, how: mostly<any>("right", "no length", "wrong type", "broken off") });
 const commit = of("commit", { tenant, metadata });
 const listing: fc.Arbitrary<Listing> = fc.record({
@@ -133,22 +145,29 @@ const reading = weighted<Wish>(
   [1, of("list variants", {})],
   [1, of("report", {})],
 );
+const describing = of("describe", { metadata });
+const adding = of("add variants", { variants: fc.subarray(VARIANTS, { minLength: 1 }) });
+const removing = of("delete variants", { variants });
+const deleting = of("delete", {});
+const deletingAll = of("delete all", { q: fc.constant("") });
+const deletingByQuery = of("delete by query", { q: fc.constantFrom(...QUERIES) });
 const bulk = fc
   .record({ variants: fc.subarray(VARIANTS, { minLength: 1 }), pageSize: mostly(3, 1, 2, 1000), asked: listing })
   .map(({ variants: names, pageSize, asked }) => ({ ...asked, sort: [], variants: names, pageSize }));
 const changing = weighted<Wish>(
-  [2, bulk.map((asked) => ({ do: "bulk add" as const, ...asked }))],
-  [1, bulk.map((asked) => ({ do: "bulk delete" as const, ...asked, types: [] }))],
-  [2, create],
-  [3, put],
-  [4, commit],
-  [2, of("describe", { metadata })],
-  [3, of("add variants", { variants: fc.subarray(VARIANTS, { minLength: 1 }) })],
-  [2, of("delete variants", { variants })],
-  [2, of("delete", {})],
-  [1, of("delete all", { q: fc.constant("") })],
-  [1, of("delete by query", { q: fc.constantFrom(...QUERIES) })],
-  [3, of("repeat", {})],
+  [8, bulk.map((asked) => ({ do: "bulk add" as const, ...asked }))],
+  [4, bulk.map((asked) => ({ do: "bulk delete" as const, ...asked, types: [] }))],
+  [8, creating],
+  [1, creatingWrongly],
+  [12, put],
+  [16, commit],
+  [8, describing],
+  [12, adding],
+  [8, removing],
+  [8, deleting],
+  [4, deletingAll],
+  [4, deletingByQuery],
+  [12, of("repeat", {})],
 );
 const call = intentOf(weighted([2, changing], [1, reading]));
 
@@ -159,48 +178,77 @@ const fates: fc.Arbitrary<readonly Fate[]> = weighted<readonly Fate[]>(
 
 const right = (choice: fc.Arbitrary<Wish>) =>
   intentOf(choice).map((intent) => ({ ...intent, file: 0, isAstray: false }));
-const stepOf = (arbitrary: fc.Arbitrary<object>): fc.Arbitrary<Step> =>
-  fc.tuple(arbitrary, fates).map(([step, planned]) => ({ ...step, fates: planned }) as Step);
+const storing = [
+  right(creating),
+  right(of("put", { content, how: fc.constant("right" as const) })),
+  right(of("commit", { tenant: fc.constant(undefined), metadata })),
+] as const;
+const delivery: fc.Arbitrary<Delivery> = fc.record({
+  which: fc.nat(5),
+  to: fc.constantFrom("consumer", "consumer", "consumer twice", "dead", "both"),
+  again: mostly(false, true),
+});
+
+/** Calls that get in each other's way, on a file that is created, uploaded or committed. */
+const RACES = [
+  [1, put, put],
+  [2, commit, commit],
+  [2, commit, deleting],
+  [2, commit, deletingAll],
+  [3, describing, describing],
+  [3, describing, deletingByQuery],
+  [3, describing, deleting],
+  [3, deletingAll, deletingByQuery],
+  [3, deletingAll, deleting],
+  [3, deleting, adding],
+  [3, adding, removing],
+  [3, reading, deleting],
+  [3, reading, deletingAll],
+] as const;
+
+const atOnce = (
+  before: fc.Arbitrary<readonly Intent[]>,
+  calls: fc.Arbitrary<readonly Intent[]>,
+  delivered: fc.Arbitrary<Delivery | undefined>,
+  sweeps = false,
+): fc.Arbitrary<Step> =>
+  fc
+    .record({ before, calls, delivery: delivered, sweeps: fc.constant(sweeps), fates })
+    .map((given) => ({ do: "at once", ...given }));
+
+const none = fc.constant([]);
+const oneCall = fc.tuple(call);
+const noDelivery = fc.constant(undefined);
+const maybeDelivery = mostly<Delivery | undefined>(undefined, { which: 0, to: "consumer", again: false });
 
 const step: fc.Arbitrary<Step> = weighted<Step>(
+  [4, atOnce(fc.tuple(...storing), none, noDelivery)],
+  [14, atOnce(none, oneCall, noDelivery)],
+  [3, atOnce(none, fc.tuple(call, call), maybeDelivery)],
   [
-    4,
-    stepOf(
-      fc.record({
-        do: fc.constant("store"),
-        intents: fc.tuple(
-          right(create),
-          right(of("put", { content, how: fc.constant("right" as const) })),
-          right(of("commit", { tenant: fc.constant(undefined), metadata })),
-        ),
-      }),
-    ),
+    5,
+    fc
+      .constantFrom(...RACES)
+      .chain(([stage, first, second]) =>
+        atOnce(fc.tuple(...storing.slice(0, stage)), fc.tuple(right(first), right(second)), maybeDelivery),
+      ),
   ],
-  [16, stepOf(fc.record({ do: fc.constant("calls"), calls: fc.array(call, { minLength: 1, maxLength: 1 }) }))],
-  [5, stepOf(fc.record({ do: fc.constant("calls"), calls: fc.array(call, { minLength: 2, maxLength: 2 }) }))],
-  [
-    7,
-    stepOf(
-      fc.record({
-        do: fc.constant("deliver"),
-        which: fc.nat(5),
-        how: fc.constantFrom("once", "once", "once", "twice", "dead", "both", "and again"),
-      }),
-    ),
-  ],
+  [6, atOnce(none, none, delivery)],
+  [2, atOnce(none, oneCall, delivery)],
+  [2, atOnce(none, none, noDelivery, true)],
+  [1, atOnce(none, oneCall, maybeDelivery, true)],
   [
     3,
-    stepOf(
-      fc.record({
-        do: fc.constant("wait"),
-        ms: fc.constantFrom(MINUTE_MS, 4 * MINUTE_MS, 16 * MINUTE_MS, HOUR_MS, DAY_MS),
-      }),
-    ),
+    fc.record({
+      do: fc.constant("wait" as const),
+      ms: fc.constantFrom(MINUTE_MS, 4 * MINUTE_MS, 16 * MINUTE_MS, HOUR_MS, DAY_MS),
+      fates: none,
+    }),
   ],
-  [3, stepOf(fc.record({ do: fc.constantFrom("sweep", "sweep", "sweep", "compare", "repair") }))],
+  [1, fc.record({ do: fc.constantFrom("compare" as const, "repair" as const), fates })],
 );
 
-export const schedule = fc.array(step, { minLength: 15, maxLength: 30, size: "max" });
+export const schedule = fc.array(step, { minLength: 12, maxLength: 26, size: "max" });
 
 /** Runs a schedule on the room and on the model, step by step; then everything comes to rest, is looked at, and goes. */
 export async function runSchedule(steps: readonly Step[]): Promise<void> {
@@ -227,36 +275,32 @@ class Run {
 
   async step(next: Step): Promise<void> {
     const { bindings, app } = this.#driver;
-    bindings.plan(next.fates);
     switch (next.do) {
-      case "calls":
-        await this.#say(next.calls);
-        break;
-      case "store":
-        bindings.plan([]);
-        for (const intent of next.intents) await this.#say([intent]);
-        break;
-      case "deliver":
-        await this.#deliver(next.which, next.how);
+      case "at once":
+        for (const intent of next.before) await this.#atOnce([intent], undefined, false);
+        if (next.before.length > 0) await this.#look();
+        bindings.plan(next.fates);
+        await this.#atOnce(next.calls, next.delivery, next.sweeps);
         break;
       case "wait":
         this.#wait(next.ms);
         break;
-      case "sweep":
-        await this.#sweep();
-        break;
       case "compare":
       case "repair": {
-        const by = { actor: "operator", requestId: "request", nowMs: app.clock.nowMs };
+        bindings.plan(next.fates);
         const { consistency } = app.media;
+        const by = this.#operator();
         const asked = next.do === "compare" ? consistency.start(by) : consistency.repair(this.#compared ?? "none", by);
         const started = await asked.catch(() => undefined);
         if (started?.ok === true) this.#compared = started.value.id;
       }
     }
-    await app.settle();
     bindings.plan([]);
     await this.#look();
+  }
+
+  #operator() {
+    return { actor: "operator", requestId: "request", nowMs: this.#driver.app.clock.nowMs };
   }
 
   #wait(ms: number): void {
@@ -264,58 +308,46 @@ class Run {
     for (const world of this.#worlds) world.nowMs += ms;
   }
 
-  async #say(intents: readonly Intent[]): Promise<void> {
+  async #atOnce(intents: readonly Intent[], message: Delivery | undefined, sweeps: boolean): Promise<void> {
+    const { app, bindings } = this.#driver;
     const calls = intents.flatMap((intent) => toCall(this.#world, intent, this.#latest) ?? []);
-    if (calls.length === 0) return;
     this.#latest = calls.find(mayHaveHappened) ?? this.#latest;
-    const seen = await Promise.all(calls.map((one) => this.#driver.call(one)));
-    await this.#driver.app.settle();
-    if (this.#driver.bindings.unanswered === 0) expect(seen.map(({ status }) => status)).not.toContain(NO_ANSWER);
-    this.#worlds = answerAll(this.#worlds, calls, seen);
+    const [seen, delivered] = await Promise.all([
+      Promise.all(calls.map((one) => this.#driver.call(one))),
+      message === undefined ? undefined : this.#deliver(message),
+      sweeps ? app.media.sweep(app.clock.nowMs) : undefined,
+    ]);
+    await app.settle();
+    const events: Event[] = seen.map((answered, at) => ({ call: calls[at]!, seen: answered }));
+    if (delivered !== undefined) events.push({ becomes: delivered });
+    if (sweeps) events.push({ becomes: [expirePending] });
+    if (bindings.unanswered === 0) expect(seen.map(({ status }) => status)).not.toContain(NO_ANSWER);
+    this.#worlds = afterAll(this.#worlds, events, bindings.unanswered > 0);
   }
 
-  /** What may have changed or not is in two worlds; without a fault it has changed. */
-  #mayHave(change: (world: World) => void): void {
-    const changed = this.#worlds.map((world) => structuredClone(world));
-    for (const world of changed) change(world);
-    this.#worlds = this.#driver.bindings.unanswered === 0 ? changed : [...changed, ...this.#worlds];
-  }
-
-  async #sweep(): Promise<void> {
-    const { app } = this.#driver;
-    await app.media.sweep(app.clock.nowMs);
-    this.#mayHave(expirePending);
-  }
-
-  async #deliver(which: number, how: (Step & { do: "deliver" })["how"]): Promise<void> {
+  /** What may become of the variant that the message is about, if it is. */
+  async #deliver({ which, to, again }: Delivery): Promise<((world: World) => void)[] | undefined> {
     const { bindings, makings } = this.#driver;
-    const waiting = [...bindings.messages, ...this.#again];
+    const waiting = [...this.#again, ...bindings.messages];
     const job = waiting[which % waiting.length];
-    if (job === undefined) return;
-    const copies = how === "twice" ? [job, job] : [job];
+    if (job === undefined) return undefined;
     const settled = await Promise.all([
-      this.#driver.deliver(copies, { dead: how === "dead" }),
-      ...(how === "both" ? [this.#driver.deliver(copies, { dead: true })] : []),
+      ...(to === "dead" ? [] : [this.#driver.deliver(to === "consumer twice" ? [job, job] : [job])]),
+      ...(to === "dead" || to === "both" ? [this.#driver.deliver([job], { dead: true })] : []),
     ]);
     const isSettled = settled.every(({ retried }) => retried === 0);
     if (bindings.unanswered === 0) expect(isSettled).toBe(true);
     if (isSettled) {
       bindings.messages = bindings.messages.filter((other) => other !== job);
       this.#again = this.#again.filter((other) => other !== job);
-      if (how === "and again") this.#again.push(job);
+      if (again) this.#again.push(job);
     }
-    if (!this.#driver.isVariantJob(job)) return;
-    const making = makings.get(job.nonce);
-    if (making?.state !== "pending") return;
-    const before = this.#worlds;
-    const set = (state: "ready" | "failed") => {
-      this.#worlds = before;
-      this.#mayHave((world) => setVariant(world, making.file, making.variant, state));
-      return this.#worlds;
-    };
-    const file = fileOf(this.#world, making.file);
-    const made = isImage(file) ? "ready" : "failed";
-    this.#worlds = how === "both" ? [...set(made), ...set("failed")] : set(how === "dead" ? "failed" : made);
+    const making = this.#driver.isVariantJob(job) ? makings.get(job.nonce) : undefined;
+    if (making?.state !== "pending") return undefined;
+    const become = (state: "ready" | "failed") => (world: World) =>
+      setVariant(world, making.file, making.variant, state);
+    const made = become(isImage(fileOf(this.#world, making.file)) ? "ready" : "failed");
+    return to === "both" ? [made, become("failed")] : [to === "dead" ? become("failed") : made];
   }
 
   /** Of the worlds that there may be, the one that is there. */
@@ -332,7 +364,7 @@ class Run {
     bindings.plan([]);
     for (const ms of [16 * MINUTE_MS, DAY_MS, DAY_MS, 16 * MINUTE_MS]) {
       this.#wait(ms);
-      await this.#sweep();
+      await this.#atOnce([], undefined, true);
       for (let round = 0; bindings.messages.length + this.#again.length > 0; round++) {
         expect(round).toBeLessThan(20);
         const jobs = [...bindings.messages.splice(0), ...this.#again.splice(0)];
@@ -375,8 +407,13 @@ class Run {
     await this.#checkErasures();
     for (const { id, client } of erasures)
       if (id !== undefined)
-        await this.#say([{ do: "report", by: CALLERS.findIndex((caller) => caller.client === client) } as any]);
+        await this.#ask({ do: "report", by: CALLERS.findIndex((caller) => caller.client === client), erasure: id });
     await this.#compare();
+  }
+
+  async #ask(asked: Call): Promise<void> {
+    const seen = await this.#driver.call(asked);
+    this.#worlds = afterAll(this.#worlds, [{ call: asked, seen }], false);
   }
 
   /** By every way; what is removed by none. */
@@ -391,11 +428,11 @@ class Run {
         { ...on, do: "content", variant: name, signed: false },
       ]),
     ];
-    for (const asked of reads) this.#worlds = answerAll(this.#worlds, [asked], [await this.#driver.call(asked)]);
+    for (const asked of reads) await this.#ask(asked);
     for (const name of Object.keys(file.links)) {
       if (file.visibility === "public") continue;
       const asked: Call = { ...on, do: "content", variant: name, signed: true };
-      this.#worlds = answerAll(this.#worlds, [asked], [await this.#driver.call(asked)]);
+      await this.#ask(asked);
     }
   }
 
@@ -405,7 +442,7 @@ class Run {
       for (const [kind, sort] of ORDERS) {
         const all = { by, tenant: from, visibility: kind, q: "", types: [], sort, pageSize: 1000, pageNumber: 1 };
         const seen = await this.#driver.listAll({ do: "list", ...all, pageSize: 2 });
-        this.#worlds = answerAll(this.#worlds, [{ do: "list", ...all }], [seen]);
+        this.#worlds = afterAll(this.#worlds, [{ call: { do: "list", ...all }, seen }], false);
       }
   }
 
@@ -433,8 +470,7 @@ class Run {
   async #compare(): Promise<void> {
     const { app, bindings } = this.#driver;
     const { consistency } = app.media;
-    const by = { actor: "operator", requestId: "request", nowMs: app.clock.nowMs };
-    const started = await consistency.start(by);
+    const started = await consistency.start(this.#operator());
     if (!started.ok) throw new Error("a run is under way after the rest");
     while (bindings.messages.length > 0) await this.#driver.deliver(bindings.messages.splice(0));
     const done = (await consistency.find(started.value.id))!;
@@ -449,7 +485,7 @@ class Run {
       for (const from of CALLERS[by]!.reaches)
         for (const kind of ["private", "public"] as const) {
           const asked: Call = { do: "delete all", by, tenant: from, visibility: kind };
-          this.#worlds = answerAll(this.#worlds, [asked], [await this.#driver.call(asked)]);
+          await this.#ask(asked);
           expect(filesOf(this.#world, { client: CALLERS[by]!.client, tenant: from, visibility: kind })).toEqual([]);
         }
     await this.#driver.app.settle();
@@ -503,27 +539,40 @@ const sorted = ({ files, erasures }: Shown): Shown => ({
   erasures,
 });
 
+/** A call that was answered or not, or work that nobody asked for, with what may have become of it. */
+type Event = { readonly call: Call; readonly seen: Answer } | { readonly becomes: readonly ((world: World) => void)[] };
+
 /**
- * Checks the answers to calls that were under way at once: there is an order of the calls in which each of them may be
- * given. A change whose answer did not come may have happened or not.
+ * Checks the answers to calls that were under way at once: there is an order of all that happened in which each of them
+ * may be given. A change whose answer did not come may have happened or not, and with faults so may any other work.
  */
-function answerAll(worlds: readonly World[], calls: readonly Call[], seen: readonly Answer[]): World[] {
+function afterAll(worlds: readonly World[], events: readonly Event[], withFaults: boolean): World[] {
   const after: World[] = [];
   const complaints: { readonly call: Call; readonly seen: Answer; readonly expected: Answer }[] = [];
-  const goOn = (world: World, left: readonly number[]): void => {
+  const goOn = (world: World, left: readonly Event[]): void => {
     if (left.length === 0) return void after.push(world);
-    for (const at of left) {
-      const rest = left.filter((other) => other !== at);
+    for (const event of left) {
+      const rest = left.filter((other) => other !== event);
+      if ("becomes" in event) {
+        if (withFaults) goOn(world, rest);
+        for (const become of event.becomes) {
+          const then = structuredClone(world);
+          become(then);
+          goOn(then, rest);
+        }
+        continue;
+      }
+      const { call: asked, seen } = event;
       const then = structuredClone(world);
-      const expected = answer(then, calls[at]!, seen[at]!, CONTENTS);
-      if (seen[at]!.status === NO_ANSWER) {
+      const expected = answer(then, asked, seen, CONTENTS);
+      if (seen.status === NO_ANSWER) {
         goOn(world, rest);
-        if (mayHaveHappened(calls[at]!) && expected.status < 300) goOn(then, rest);
-      } else if (fits(seen[at]!, expected) || mayLinger(world, calls[at]!, seen[at]!)) goOn(then, rest);
-      else complaints.push({ call: calls[at]!, seen: seen[at]!, expected });
+        if (mayHaveHappened(asked) && expected.status < 300) goOn(then, rest);
+      } else if (fits(seen, expected) || mayLinger(world, asked, seen)) goOn(then, rest);
+      else complaints.push({ call: asked, seen, expected });
     }
   };
-  for (const world of worlds) goOn(world, [...calls.keys()]);
+  for (const world of worlds) goOn(world, events);
   const [first] = complaints;
   if (after.length === 0 && first !== undefined)
     expect({ call: first.call, ...first.seen }).toEqual({ call: first.call, ...first.expected });
