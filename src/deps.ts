@@ -135,6 +135,8 @@ export function createDeps(env: Env): Deps {
     topicsOf: events.topicsOf,
     removeSubscriptionsStatement: events.removeSubscriptionsStatement,
     usage: media.usage,
+    filesOfClient: media.filesOfClient,
+    filesOfTenant: media.filesOfTenant,
     mediaConsistency: media.consistency,
   });
 

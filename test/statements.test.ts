@@ -264,6 +264,7 @@ beforeAll(async () => {
   await send("/media/v2/erasures?tenant=acme", "GET", access);
   await send("/media/v2/public/files?tenant=acme&q=a:1", "DELETE", access);
   await send("/media/v2/public/files?tenant=acme", "DELETE", access);
+  await send("/media/v2/files?tenant=acme", "DELETE", access);
   const [{ id: erasureId }] = await send("/media/v2/erasures?tenant=acme", "GET", access);
   await send(`/media/v2/erasures/${erasureId}`, "GET", access);
   // What waits for the second look.

@@ -75,8 +75,8 @@ export interface PutPlan {
 }
 
 export interface RemovePlan {
-  /** What uses it: rows `{kind, id}`, a few of them; any row refuses. */
-  readonly users?: D1PreparedStatement;
+  /** What uses it: rows `{kind, id}`, a few of each; any row refuses. */
+  readonly users?: readonly D1PreparedStatement[];
   /** Runs in front of `delete`, and sees what is about to go. */
   readonly before?: D1PreparedStatement;
   readonly delete: D1PreparedStatement;
@@ -170,8 +170,8 @@ async function put<B>(call: AdminCall<B | undefined>, resource: Resource<B>, dep
     const shown = stored?.meta.changes === 1 ? plan.once?.fields : {};
     return json(created ? 201 : 200, { ...resource.toJson(row), ...shown });
   } catch (thrown) {
-    const cause = await findFaults(resource, change);
-    if (cause !== undefined) return cause;
+    const cause = (await findFaults(resource, change)) ?? (await resource.put(change));
+    if ("problem" in cause) return cause;
     throw thrown;
   } finally {
     changed(call, resource, deps);
@@ -182,7 +182,7 @@ async function remove<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: 
   const builtIn = resource.builtIn?.(call.params);
   if (builtIn !== undefined) return builtIn;
   const plan = await resource.remove(call.params, call.nowMs);
-  const used = await findUsers(resource.noun, plan);
+  const used = await refuseUsed(resource, plan, deps);
   if (used !== undefined) return used;
   try {
     const audit = deps.audit.statement("if changed", auditEntry(call, "delete", resource));
@@ -190,9 +190,9 @@ async function remove<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: 
     const results = await deps.db.batch(statements);
     if (results[statements.indexOf(plan.delete)]?.meta.changes !== 0) return empty(204);
     // Nothing was there, or something came to use it in between.
-    return (await findUsers(resource.noun, plan)) ?? notFound(resource.noun);
+    return (await refuseUsed(resource, plan, deps)) ?? notFound(resource.noun);
   } catch (thrown) {
-    const cause = await findUsers(resource.noun, plan);
+    const cause = await refuseUsed(resource, plan, deps);
     if (cause !== undefined) return cause;
     throw thrown;
   } finally {
@@ -227,16 +227,26 @@ async function findFaults<B>(resource: Resource<B>, change: Change<B>): Promise<
   return problem(has("taken") ? "conflict_resource" : "validation_violation", message, { details });
 }
 
-async function findUsers(noun: string, plan: RemovePlan): Promise<Problem | undefined> {
-  const found = await plan.users?.all<{ kind: string; id: string }>();
-  const users = found?.results ?? [];
-  if (users.length === 0) return undefined;
-  const details = users.map(({ kind, id }) => ({
-    type: "in_use",
-    field: kind,
-    message: `The ${kind} ${id} uses it.`,
-  }));
+async function refuseUsed(
+  { noun }: Pick<Resource<unknown>, "noun">,
+  plan: RemovePlan,
+  deps: ResourceDeps,
+): Promise<Problem | undefined> {
+  const details = await findUsers(deps, plan.users ?? []);
+  if (details.length === 0) return undefined;
   return problem("conflict_resource", `The ${noun} is in use and cannot be removed.`, { details });
+}
+
+/** The rows `{kind, id}` of these statements, as a refusal names them. */
+export async function findUsers(
+  { db }: Pick<ResourceDeps, "db">,
+  statements: readonly D1PreparedStatement[],
+): Promise<readonly { readonly type: string; readonly field: string; readonly message: string }[]> {
+  if (statements.length === 0) return [];
+  const found = await db.batch<{ kind: string; id: string }>([...statements]);
+  return found
+    .flatMap(({ results }) => results)
+    .map(({ kind, id }) => ({ type: "in_use", field: kind, message: `In use by: ${kind} ${id}.` }));
 }
 
 /** What the platform brings itself cannot be changed. */

@@ -56,6 +56,10 @@ export interface AdminDeps extends ResourceDeps {
   };
   /** Port to the events room: some topics of an owner, a client's name, as rows `{kind, id}`. */
   topicsOf(owner: string, limit: number): D1PreparedStatement;
+  /** Port to the media room: what a client, by its name, has files of (of one tenant, if given), as rows `{kind, id}`. */
+  filesOfClient(client: string, limit: number, tenant?: string): D1PreparedStatement;
+  /** The same for all clients that have files of a tenant. */
+  filesOfTenant(tenant: string, limit: number): D1PreparedStatement;
   /** Port to the events room: removes the push subscriptions of a client that is removed, as a part of the same transaction. */
   removeSubscriptionsStatement(clientId: string): D1PreparedStatement;
   /** Port to the media room: what a tenant stores. */

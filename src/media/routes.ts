@@ -78,7 +78,7 @@ import { createListingStore } from "./store/listing.ts";
 import { createMatchingStore } from "./store/matching.ts";
 import { createPinStore } from "./store/pins.ts";
 import { createRemovedFileStore } from "./store/removed-files.ts";
-import { createUsageStore, type Usage } from "./store/usage.ts";
+import { createUsageStore, type Usage, type UsageStore } from "./store/usage.ts";
 import { createVariantStore } from "./store/variants.ts";
 import { sweepMedia } from "./sweep.ts";
 import { uploadFile } from "./upload.ts";
@@ -117,6 +117,9 @@ export interface Media {
   sweep(nowMs: number): Promise<void>;
   /** What a tenant stores, private and public, of all its clients. */
   usage(tenant: string): Promise<Usage>;
+  /** Committed files that a client, by its name, has (of one tenant, if given), as rows `{kind, id}`. */
+  filesOfClient: UsageStore["filesOfClient"];
+  filesOfTenant: UsageStore["filesOfTenant"];
   /** The operator's comparison of R2 with D1. */
   readonly consistency: Consistency;
 }
@@ -125,6 +128,7 @@ export function createMedia(deps: MediaDeps): Media {
   const pins = createPinStore(deps.db);
   const blobs = createBlobStore(deps.bucket, deps.random);
   const links = createLinks(deps.sealer, deps.contentUrl);
+  const usage = createUsageStore(deps.db);
   const matching = createMatchingStore(deps.db, deps.queryRowBudget);
   const media: MediaContext = {
     log: deps.log,
@@ -181,7 +185,9 @@ export function createMedia(deps: MediaDeps): Media {
     ],
     consume: (batch) => consumeJobs(media, steps, batch),
     sweep: (nowMs) => sweepMedia(media, consistency, nowMs),
-    usage: createUsageStore(deps.db).usageOf,
+    usage: usage.usageOf,
+    filesOfClient: usage.filesOfClient,
+    filesOfTenant: usage.filesOfTenant,
     consistency,
   };
 }

@@ -1,7 +1,18 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { isolate } from "../support/isolate.ts";
-import { call, expectJson, makeClient, makeTenant, OPERATOR, put, tokenFor, unique } from "../support/platform.ts";
+import {
+  ALL_SCOPES,
+  call,
+  expectJson,
+  makeClient,
+  makeTenant,
+  OPERATOR,
+  put,
+  tokenFor,
+  unique,
+  type TestClient,
+} from "../support/platform.ts";
 
 const admin = async (path: string, init: { method?: string; json?: unknown } = {}): Promise<Response> =>
   call(`/admin/v1/${path}`, { ...init, token: await tokenFor(OPERATOR) });
@@ -225,30 +236,36 @@ describe("input that is forgiven", () => {
   });
 });
 
-/** The database, with something that happens right before its first transaction. */
-function interrupted(act: () => Promise<unknown>): D1Database {
-  let pending: (() => Promise<unknown>) | undefined = act;
+/** A committed private file; the link to it. */
+async function storeFile(client: TestClient): Promise<string> {
+  const token = await tokenFor(client);
+  const made = await expectJson(await call("/media/v2/files", { token, method: "POST" }), 200);
+  await call(made.uploadLink, { method: "PUT", body: "x", headers: { "content-type": "binary/octet-stream" } });
+  return (await expectJson(await call(made.commitLink, { token, method: "POST" }), 202)).link as string;
+}
+
+/** The database, with something that happens once, in front of a batch: the change, or, after one batch that asks who uses it, that. */
+function interrupted(act: () => Promise<unknown>, { afterBatches = 0 } = {}): D1Database {
+  let batches = 0;
   return new Proxy(env.DB, {
     get(target, name) {
       const value = Reflect.get(target, name, target) as (...args: unknown[]) => unknown;
       if (name !== "batch") return value.bind(target);
       return async (...args: unknown[]) => {
-        const now = pending;
-        pending = undefined;
-        await now?.();
+        if (batches++ === afterBatches) await act();
         return value.apply(target, args);
       };
     },
   });
 }
 
-describe("what changes between check and write", () => {
-  const send = async (DB: D1Database, method: string, path: string, json?: unknown): Promise<Response> => {
-    const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}`, "content-type": "application/json" };
-    const body = json === undefined ? {} : { body: JSON.stringify(json) };
-    return isolate({ DB }).fetch(`/admin/v1/${path}`, { method, headers, ...body });
-  };
+const send = async (DB: D1Database, method: string, path: string, json?: unknown): Promise<Response> => {
+  const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}`, "content-type": "application/json" };
+  const body = json === undefined ? {} : { body: JSON.stringify(json) };
+  return isolate({ DB }).fetch(`/admin/v1/${path}`, { method, headers, ...body });
+};
 
+describe("what changes between check and write", () => {
   it("a package that a tenant subscribed to meanwhile is kept: 409, not 204", async () => {
     const tenant = await makeTenant();
     const id = unique("pkg");
@@ -265,6 +282,32 @@ describe("what changes between check and write", () => {
     const db = interrupted(() => admin(`organizations/${organization}`, { method: "DELETE" }));
     const refused = await expectJson(await send(db, "PUT", `tenants/${unique("t")}`, { organization, name: "x" }), 400);
     expect(refused).toMatchObject({ details: [{ type: "invalid_field", field: "organization" }] });
+  });
+});
+
+describe("a file that is committed between check and write", () => {
+  it("keeps its client, the name and tenant of that, and its tenant: 409, naming it", async () => {
+    const client = await makeClient();
+    const { clientId, tenant } = client;
+    const json = { tenant, confidential: true, grantTypes: ["client_credentials"], scopes: ALL_SCOPES };
+    const renamed = { ...json, name: `${tenant}.renamed` };
+    const moved = { ...json, tenant: await makeTenant() };
+    const path = `clients/${clientId}`;
+    for (const [method, body] of [["DELETE"], ["PUT", renamed], ["PUT", moved]] as [string, object?][]) {
+      let link = "";
+      const db = interrupted(async () => (link = await storeFile(client)), { afterBatches: 1 });
+      const refused = await expectJson(await send(db, method, path, body), 409);
+      expect(refused.details).toMatchObject([{ type: "in_use", field: "files" }]);
+      expect((await call(link, { token: await tokenFor(client), method: "DELETE" })).status).toBe(204);
+    }
+    expect(await expectJson(await admin(path), 200)).toMatchObject({ name: clientId, tenant });
+    const lone = await makeTenant({ subscribed: false });
+    const owner = "INSERT INTO owner (client, tenant, visibility, files) VALUES ('a.b', ?, 'private', 1)";
+    const db = interrupted(() => env.DB.prepare(owner).bind(lone).run(), { afterBatches: 1 });
+    expect(await expectJson(await send(db, "DELETE", `tenants/${lone}`), 409)).toMatchObject({
+      details: [{ field: "files", message: expect.stringContaining("a.b") }],
+    });
+    expect((await admin(`tenants/${lone}`)).status).toBe(200);
   });
 });
 
@@ -303,14 +346,14 @@ describe("services", () => {
       access: "token",
     };
     const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}`, "content-type": "application/json" };
-    const send = (ALLOW_LOOPBACK: string) =>
+    const sendTo = (ALLOW_LOOPBACK: string) =>
       isolate({ ALLOW_LOOPBACK }).fetch(`/admin/v1/services/${unique("s")}`, {
         method: "PUT",
         headers,
         body: JSON.stringify(service),
       });
-    expect((await send("false")).status).toBe(400);
-    expect((await send("true")).status).toBe(201);
+    expect((await sendTo("false")).status).toBe(400);
+    expect((await sendTo("true")).status).toBe(201);
   });
 });
 
@@ -324,6 +367,48 @@ describe("409", () => {
       expect(refused.details.map((detail: any) => detail.type)).toContain("in_use");
       expect((await admin(path)).status).toBe(200);
     }
+  });
+
+  it("keeps tenant, client and its names while there are committed files; deleting those frees them", async () => {
+    const client = await makeClient();
+    const { clientId, tenant } = client;
+    const link = await storeFile(client);
+    const [asClient, asTenant] = [`clients/${clientId}`, `tenants/${tenant}`];
+    const body = { confidential: true, grantTypes: ["client_credentials"], scopes: ALL_SCOPES };
+    const other = await makeTenant();
+    const changes: [string, { method: string; json?: unknown }][] = [
+      [asClient, { method: "DELETE" }],
+      [asTenant, { method: "DELETE" }],
+      [asClient, { method: "PUT", json: { ...body, tenant, name: `${tenant}.renamed` } }],
+      [asClient, { method: "PUT", json: { ...body, tenant: other } }],
+    ];
+    for (const [path, init] of changes) {
+      const refused = await expectJson(await admin(path, init), 409);
+      expect(refused.type).toBe("conflict_resource");
+      const named = `In use by: files of the client ${clientId} and the tenant ${tenant} (1 private).`;
+      expect(refused.details).toContainEqual(
+        expect.objectContaining({ type: "in_use", field: "files", message: named }),
+      );
+    }
+    expect((await admin(asClient, { method: "PUT", json: { ...body, tenant } })).status).toBe(200);
+    expect((await call(link, { token: await tokenFor(client), method: "DELETE" })).status).toBe(204);
+    expect((await admin(asClient, { method: "DELETE" })).status).toBe(204);
+    expect((await admin(`${asTenant}/subscriptions/platform`, { method: "DELETE" })).status).toBe(204);
+    expect((await admin(asTenant, { method: "DELETE" })).status).toBe(204);
+  });
+
+  it("a client that serves other tenants may change its own; its name it keeps for their files", async () => {
+    const [home, guest] = [await makeTenant(), await makeTenant()];
+    const { clientId } = await makeClient({ tenant: home });
+    const owner = "INSERT INTO owner (client, tenant, visibility, files) VALUES (?, ?, 'public', 2)";
+    await env.DB.prepare(owner).bind(clientId, guest).run();
+    const json = { confidential: true, grantTypes: [], scopes: [] };
+    const path = `clients/${clientId}`;
+    expect(
+      (await admin(path, { method: "PUT", json: { ...json, tenant: guest, name: `${home}.renamed` } })).status,
+    ).toBe(409);
+    expect((await admin(path, { method: "PUT", json: { ...json, tenant: await makeTenant() } })).status).toBe(200);
+    expect((await admin(path, { method: "DELETE" })).status).toBe(409);
   });
 
   it("keeps a name unique among clients", async () => {

@@ -6,7 +6,16 @@ import { PATTERNS } from "../../platform/names.ts";
 import { randomSecret } from "../../platform/random.ts";
 import { flag, identifier, scopeList, tenantId } from "../fields.ts";
 import { isRedirectUri } from "../redirect-uri.ts";
-import { builtInRefusal, NAMED_USERS, toFlag, toList, type Change, type PutPlan, type Resource } from "../resource.ts";
+import {
+  builtInRefusal,
+  findUsers,
+  NAMED_USERS,
+  toFlag,
+  toList,
+  type Change,
+  type PutPlan,
+  type Resource,
+} from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";
 
 /** Contract section 5 and 2.1. */
@@ -112,12 +121,15 @@ export const clients = (deps: AdminDeps): Resource<Body> => {
       disabled: toFlag(row["disabled"]),
       createdAt: row["created_at"],
     }),
-    remove: async ({ clientId = "" }, nowMs) => ({
-      users: deps.topicsOf((await ownerOf(db, clientId))?.name ?? "", NAMED_USERS),
-      before: deps.removeSubscriptionsStatement(clientId),
-      delete: db.prepare(DELETE).bind(clientId),
-      andThen: deps.voidStatement("client", clientId, nowMs, "if changed"),
-    }),
+    remove: async ({ clientId = "" }, nowMs) => {
+      const name = (await ownerOf(db, clientId))?.name ?? "";
+      return {
+        users: [deps.topicsOf(name, NAMED_USERS), deps.filesOfClient(name, NAMED_USERS)],
+        before: deps.removeSubscriptionsStatement(clientId),
+        delete: db.prepare(DELETE).bind(clientId),
+        andThen: deps.voidStatement("client", clientId, nowMs, "if changed"),
+      };
+    },
   };
 };
 
@@ -130,9 +142,11 @@ async function plan(change: Change<Body>, deps: AdminDeps): Promise<PutPlan | Pr
   if (refused !== undefined) return refused;
   const owner = await ownerOf(db, id);
   if (owner !== undefined && (owner.name !== name || owner.tenant !== client.tenant)) {
-    // Topics go by the client's name: under another tenant, or left behind, they would become a stranger's.
-    const owned = await deps.topicsOf(owner.name, NAMED_USERS).all<{ id: string }>();
-    if (owned.results.length > 0) return ownsTopics(owned.results.map((topic) => topic.id));
+    const users = await findUsers(deps, whatKeeps(owner, name, deps));
+    if (users.length > 0)
+      return problem("conflict_resource", "A client that has topics or files keeps its name and tenant.", {
+        details: users,
+      });
   }
   const lists = [client.redirectUris, client.postLogoutRedirectUris, client.grantTypes, client.scopes].map((list) =>
     JSON.stringify(list),
@@ -157,13 +171,22 @@ async function plan(change: Change<Body>, deps: AdminDeps): Promise<PutPlan | Pr
   return { writes: [...writes, first], once: { fields: { clientSecret: generated }, write: first } };
 }
 
-const ownerOf = async (db: D1Database, id: string): Promise<{ name: string; tenant: string } | undefined> =>
-  (await db.prepare(OWNER).bind(id).first<{ name: string; tenant: string }>()) ?? undefined;
+interface Owner {
+  readonly name: string;
+  readonly tenant: string;
+}
 
-const ownsTopics = (names: readonly string[]): Problem =>
-  problem("conflict_resource", "A client that owns topics keeps its name and tenant.", {
-    details: names.map((name) => ({ type: "in_use", field: "topic", message: `The client owns the topic ${name}.` })),
-  });
+const ownerOf = async (db: D1Database, id: string): Promise<Owner | undefined> =>
+  (await db.prepare(OWNER).bind(id).first<Owner>()) ?? undefined;
+
+/**
+ * Topics and files go by the client's name: under another tenant, or left behind, topics would become a stranger's, and
+ * nobody would reach the files. Under another tenant the client still reaches files of those that it serves.
+ */
+const whatKeeps = (owner: Owner, newName: string, deps: AdminDeps): readonly D1PreparedStatement[] => [
+  deps.topicsOf(owner.name, NAMED_USERS),
+  deps.filesOfClient(owner.name, NAMED_USERS, owner.name === newName ? owner.tenant : undefined),
+];
 
 function checkNames(name: string, client: Body, reservedPrefix: string, adminScope: string): Problem | undefined {
   if (name.startsWith(reservedPrefix)) return builtInRefusal("client", name);

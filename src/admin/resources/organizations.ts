@@ -30,7 +30,7 @@ export const organizations = ({ db, builtIn }: AdminDeps): Resource<z.output<typ
   page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
   toJson: (row) => ({ id: row["id"], name: row["name"], createdAt: row["created_at"] }),
   remove: ({ id }) => ({
-    users: db.prepare(USERS).bind(id, NAMED_USERS),
+    users: [db.prepare(USERS).bind(id, NAMED_USERS)],
     delete: db.prepare(DELETE).bind(id),
   }),
 });

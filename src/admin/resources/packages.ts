@@ -66,7 +66,7 @@ export const packages = ({ db, builtIn }: AdminDeps): Resource<z.output<typeof b
       services: toList(row["services"]),
     }),
     remove: ({ id }) => ({
-      users: db.prepare(USERS).bind(id, NAMED_USERS),
+      users: [db.prepare(USERS).bind(id, NAMED_USERS)],
       delete: db.prepare(DELETE).bind(id),
     }),
   };

@@ -93,7 +93,7 @@ export const services = ({ db, builtIn, names, allowLoopback }: AdminDeps): Reso
       access: row["access"],
     }),
     remove: ({ name }) => ({
-      users: db.prepare(USERS).bind(name, NAMED_USERS),
+      users: [db.prepare(USERS).bind(name, NAMED_USERS)],
       delete: db.prepare(DELETE).bind(name),
     }),
   };

@@ -3,9 +3,9 @@ import { displayName, flag, identifier, tenantId } from "../fields.ts";
 import { builtInRefusal, NAMED_USERS, toFlag, type Resource, type Row } from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";
 
-const limit = z.optional(z.int().check(z.nonnegative()));
+const maximum = z.optional(z.int().check(z.nonnegative()));
 /** What the tenant may store; what is left out is not limited. */
-const quota = z._default(z.object({ files: limit, bytes: limit }), {});
+const quota = z._default(z.object({ files: maximum, bytes: maximum }), {});
 const body = z.object({ organization: identifier, name: displayName, disabled: flag, quota });
 
 const FAULTS = `
@@ -28,7 +28,7 @@ const USERS = `
 const DELETE = `DELETE FROM tenant WHERE id = ?1`;
 
 /** Memberships go with the tenant; what others rely on keeps it. */
-export const tenants = ({ db, builtIn, voidStatement }: AdminDeps): Resource<z.output<typeof body>> => ({
+export const tenants = ({ db, builtIn, voidStatement, filesOfTenant }: AdminDeps): Resource<z.output<typeof body>> => ({
   noun: "tenant",
   collection: "/tenants",
   key: "id",
@@ -62,7 +62,7 @@ export const tenants = ({ db, builtIn, voidStatement }: AdminDeps): Resource<z.o
     quota: toQuota(row),
   }),
   remove: ({ id = "" }, nowMs) => ({
-    users: db.prepare(USERS).bind(id, NAMED_USERS),
+    users: [db.prepare(USERS).bind(id, NAMED_USERS), filesOfTenant(id, NAMED_USERS)],
     delete: db.prepare(DELETE).bind(id),
     andThen: voidStatement("tenant", id, nowMs, "if changed"),
   }),

@@ -1,6 +1,13 @@
 /** What tenants store: masters of committed files, as the owners' rows count them (triggers of the migration). */
 export interface UsageStore {
   usageOf(tenant: string): Promise<Usage>;
+  /**
+   * What a client, by its name, has committed files of; of one tenant, if given. Rows `{kind, id}`, where the id tells of
+   * tenant, visibility and number.
+   */
+  filesOfClient(client: string, limit: number, tenant?: string): D1PreparedStatement;
+  /** The same of all clients that have files of a tenant. */
+  filesOfTenant(tenant: string, limit: number): D1PreparedStatement;
 }
 
 export interface Usage {
@@ -24,9 +31,17 @@ export const overQuota = (tenant: string, sizeBytes: string): string => `EXISTS 
 const USAGE = `SELECT coalesce(sum(files), 0) AS files, coalesce(sum(bytes), 0) AS bytes FROM owner
   WHERE tenant = ?1 AND erasure_id IS NULL`;
 
+const NAMED = `SELECT 'files' AS kind,
+  'of the client ' || client || ' and the tenant ' || tenant || ' (' || files || ' ' || visibility || ')' AS id
+  FROM owner WHERE erasure_id IS NULL AND files > 0`;
+const FILES_OF_CLIENT = `${NAMED} AND client = ?1 AND (?3 IS NULL OR tenant = ?3) ORDER BY tenant, visibility LIMIT ?2`;
+const FILES_OF_TENANT = `${NAMED} AND tenant = ?1 LIMIT ?2`;
+
 export const createUsageStore = (db: D1Database): UsageStore => ({
   async usageOf(tenant) {
     const row = await db.prepare(USAGE).bind(tenant).first<Usage>();
     return row ?? { files: 0, bytes: 0 };
   },
+  filesOfClient: (client, limit, tenant) => db.prepare(FILES_OF_CLIENT).bind(client, limit, tenant ?? null),
+  filesOfTenant: (tenant, limit) => db.prepare(FILES_OF_TENANT).bind(tenant, limit),
 });
