@@ -262,7 +262,9 @@ beforeAll(async () => {
   await send(address, "DELETE", access);
   await listMedia(access);
   await send("/media/v2/erasures?tenant=acme", "GET", access);
-  await send("/media/v2/public/files?tenant=acme&q=a:1", "DELETE", access);
+  for (const dryRun of ["true", "false"])
+    await send(`/media/v2/public/files?tenant=acme&q=a:1&dryRun=${dryRun}`, "DELETE", access);
+  await send("/media/v2/public/files?tenant=acme&dryRun=true", "DELETE", access);
   await send("/media/v2/public/files?tenant=acme", "DELETE", access);
   await send("/media/v2/files?tenant=acme", "DELETE", access);
   const [{ id: erasureId }] = await send("/media/v2/erasures?tenant=acme", "GET", access);

@@ -24,6 +24,9 @@ export const filterParameters = {
   "content-type": z.optional(parsed(parseContentTypes)),
 };
 
+/** `q` of a deletion: one of nothing would match all, and who wants that leaves it out. */
+export const deletionTerms = z.optional(parsed(parseTerms));
+
 export const sortParameter = { sort: z.optional(parsed(parseSort)) };
 
 export interface FilterParameters {
@@ -37,6 +40,11 @@ export const filterOf = ({ q = [], "content-type": types }: FilterParameters): F
     ...(types === undefined ? [] : [typeCondition(types)]),
   ],
 });
+
+function parseTerms(text: string): Result<readonly Term[], string> {
+  const terms = parseQuery(text);
+  return terms.ok && terms.value.length === 0 ? err("must have a term; to mean all files, leave it out") : terms;
+}
 
 /** `image/png, text/plain`: commas within quotation marks belong to a parameter of a type. */
 export function parseContentTypes(text: string): Result<readonly string[], string> {

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { Principal } from "../../src/http/auth.ts";
 import { allFiles, indexRows, insertCommitted, reportAt } from "./erasure-support.ts";
-import { collection, expectProblem, mediaApp, principal, START_MS, type MediaApp } from "./media-app.ts";
+import { collection, expectJson, expectProblem, mediaApp, principal, START_MS, type MediaApp } from "./media-app.ts";
 
 const app = mediaApp();
 
@@ -75,10 +75,49 @@ describe("delete by query", () => {
       const answer = await deleteBy(q, as);
       const detail = { type: "invalid_query_parameter", field: "q" };
       const problem = await expectProblem(answer, 400, "validation_violation", [detail]);
-      expect(problem.message).toMatch(/^q: .+/);
+      expect(problem.message).toMatch(/^q .+/);
     }
     expect(await left(ids)).toBe(2);
   });
+
+  it("400: what is part of a listing alone, with q and without; nothing is deleted", async () => {
+    const as = principal();
+    const ids = await insertCommitted(as, 2, '{"color":"red"}');
+    for (const field of ["sort", "content-type", "pageSize", "pageNumber", "cursor"])
+      for (const q of ["", "&q=color:red"]) {
+        const answer = await app.call(`${collection()}?tenant=acme${q}&${field}=1`, { as, method: "DELETE" });
+        await expectProblem(answer, 400, "validation_violation", [{ type: "invalid_query_parameter", field }]);
+      }
+    expect(await left(ids)).toBe(2);
+  });
+
+  it.each(["private", "public"] as const)(
+    "200: dryRun counts files and bytes, of all or by q, and deletes nothing (%s)",
+    async (visibility) => {
+      const as = principal();
+      const ask = async (query: string, on = app) =>
+        on.call(`${collection(visibility)}?tenant=acme${query}`, { as, method: "DELETE" });
+      expect(await expectJson(await ask("&dryRun=true"), 200)).toEqual({ files: 0, bytes: 0 });
+      expect(await expectJson(await ask("&q=color:red&dryRun=true"), 200)).toEqual({ files: 0, bytes: 0 });
+      const ids = await insertCommitted(as, 3, '{"color":"red"}', visibility);
+      ids.push(...(await insertCommitted(as, 2, '{"color":"blue"}', visibility)));
+      await insertCommitted(as, 1, '{"color":"red"}', visibility === "public" ? "private" : "public");
+      const all = await ask("&dryRun=true");
+      expect(all.headers.get("location")).toBeNull();
+      expect(await expectJson(all, 200)).toEqual({ files: 5, bytes: 25 });
+      expect(await expectJson(await ask("&q=color:red&dryRun=true"), 200)).toEqual({ files: 3, bytes: 15 });
+      expect(await expectJson(await ask("&q=color:green&dryRun=true"), 200)).toEqual({ files: 0, bytes: 0 });
+      const poor = mediaApp({ queryRowBudget: 1 });
+      const broad = await ask("&q=color:red&dryRun=true", poor);
+      await expectProblem(broad, 400, "business_error", [{ type: "query_too_broad" }]);
+      const odd = [{ type: "invalid_query_parameter", field: "dryRun" }];
+      await expectProblem(await ask("&dryRun=yes"), 400, "validation_violation", odd);
+      await app.settle();
+      expect(await left(ids)).toBe(5);
+      expect((await ask("&dryRun=false")).status).toBe(202);
+      expect(await expectJson(await ask("&dryRun=true"), 200)).toEqual({ files: 0, bytes: 0 });
+    },
+  );
 
   it("400 query_too_broad: nothing is deleted", async () => {
     const as = principal();

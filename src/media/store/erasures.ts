@@ -15,6 +15,9 @@ export interface ErasureStore {
   removeMatching(erasure: NewErasure, caller: FileCaller, selected: SelectedFiles | undefined): Promise<Erasure>;
   /** Retires the owner: every file of it is nobody's from then on. */
   removeAll(erasure: NewErasure, caller: FileCaller): Promise<Erasure>;
+  /** What the two of them would remove. */
+  countMatching(selected: SelectedFiles | undefined): Promise<FileCount>;
+  countAll(caller: FileCaller): Promise<FileCount>;
   find(id: string, client: string): Promise<Erasure | undefined>;
   /** Of a client and one of its tenants, the newest first. */
   list(client: string, tenant: string, beforeId: string, maxRows: number, skip: number): Promise<readonly Erasure[]>;
@@ -35,6 +38,12 @@ export interface NewErasure {
 
 /** Files of an owner; `selection.sql` is a subquery of their ids. */
 export type SelectedFiles = Extract<Selected, { readonly kind: "selected" }>;
+
+/** Committed files, and the bytes of their masters. */
+export interface FileCount {
+  readonly files: number;
+  readonly bytes: number;
+}
 
 export interface Erasure {
   readonly id: string;
@@ -59,6 +68,10 @@ const COLUMNS = `id, tenant, visibility, kind, requested_at, files, bytes, delet
 /** A removal that has no row yet. */
 const isNew = (id: string): string => `NOT EXISTS (SELECT 1 FROM erasure WHERE erasure.id = ${id})`;
 
+/** The file is this owner's, who is not retired. */
+const isLive = (ownerId: string): string =>
+  `EXISTS (SELECT 1 FROM owner WHERE owner.id = file.owner_id AND owner.id = ${ownerId} AND owner.erasure_id IS NULL)`;
+
 /** No file of the owner waits to become removed. */
 const IS_EMPTY = `NOT EXISTS (SELECT 1 FROM file WHERE file.owner_id = owner.id AND file.state = 'committed')`;
 
@@ -71,12 +84,15 @@ const SQL = {
   recordFile: `INSERT INTO erasure (${NEW_COLUMNS})
     SELECT ?1, owner.client, owner.tenant, owner.visibility, 'file', ?2, ?3, 1, coalesce(file.size_bytes, 0), NULL, NULL
     FROM file JOIN owner ON owner.id = file.owner_id WHERE file.erasure_id = ?1 ON CONFLICT DO NOTHING`,
+  countMatching: (selection: string) => `SELECT count(*) AS files, coalesce(sum(size_bytes), 0) AS bytes FROM file
+    WHERE id IN (${selection}) AND state = 'committed' AND ${isLive("?2")}`,
+  countAll: `SELECT coalesce(sum(files), 0) AS files, coalesce(sum(bytes), 0) AS bytes FROM owner
+    WHERE client = ?1 AND tenant = ?2 AND visibility = ?3 AND erasure_id IS NULL`,
   // ?1 is what the selection asks for.
   removeMatching: (
     selection: string,
   ) => `UPDATE file SET state = 'removed', removed_at = ?3, due_at = ?3, erasure_id = ?2
-    WHERE id IN (${selection}) AND state = 'committed' AND ${isNew("?2")}
-      AND EXISTS (SELECT 1 FROM owner WHERE owner.id = file.owner_id AND owner.id = ?4 AND owner.erasure_id IS NULL)`,
+    WHERE id IN (${selection}) AND state = 'committed' AND ${isNew("?2")} AND ${isLive("?4")}`,
   // Where nothing was to be deleted, that is verified at once.
   recordMatching: `INSERT INTO erasure (${NEW_COLUMNS})
     SELECT ?1, ?2, ?3, ?4, 'query', ?5, iif(count(*) = 0, ?6, ?5), count(*), coalesce(sum(size_bytes), 0),
@@ -154,6 +170,16 @@ export function createErasureStore(db: D1Database): ErasureStore {
       return certain(await recorded(id, removal));
     },
 
+    async countMatching(files) {
+      if (files === undefined) return NONE;
+      const counting = prepared(SQL.countMatching(files.selection.sql("?1")), files.selection.parameter, files.ownerId);
+      return (await counting.first<FileCount>()) ?? NONE;
+    },
+
+    async countAll({ client, tenant, visibility }) {
+      return (await prepared(SQL.countAll, client, tenant, visibility).first<FileCount>()) ?? NONE;
+    },
+
     async find(id, client) {
       const row = await prepared(SQL.find, id, client).first<ErasureColumns>();
       return row === null ? undefined : toErasure(row);
@@ -196,6 +222,8 @@ export function createErasureStore(db: D1Database): ErasureStore {
     },
   };
 }
+
+const NONE: FileCount = { files: 0, bytes: 0 };
 
 /** Of a removal that leaves a row whatever it finds. */
 function certain(erasure: Erasure | undefined): Erasure {
