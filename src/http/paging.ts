@@ -6,7 +6,8 @@ import { invalid, type Problem } from "./errors.ts";
 export const PAGE_SIZE = { default: 16, max: 1000 } as const;
 /** A page number beyond this would skip more rows than a database should walk over. */
 const MAX_PAGE_NUMBER = 1_000_000;
-const MAX_CURSOR_CHARS = 4096;
+/** Four values to sort by, of 280 bytes that JSON writes in six characters each, in base64. */
+const MAX_CURSOR_CHARS = 12_288;
 
 /**
  * Which page a caller asked for. With a `cursor` (from a `next` link) the page starts after that row, whatever was
@@ -26,6 +27,8 @@ export interface Page<T> {
   readonly items: readonly T[];
   /** The sort key of the last item when more rows follow, else undefined. */
   readonly next: readonly CursorPart[] | undefined;
+  /** How many rows a page number may skip at most, where the collection has such a limit. */
+  readonly mostSkipped?: number;
 }
 
 export function readPaging(query: URLSearchParams): Result<Paging, Problem> {
@@ -46,7 +49,10 @@ export function toPage<T>(rows: readonly T[], paging: Paging, keyOf: (row: T) =>
   return { items, next: rows.length > paging.pageSize && last !== undefined ? keyOf(last) : undefined };
 }
 
-/** The `Link` header of a page: `self` always, `prev` and `next` where such a page exists. */
+/**
+ * The `Link` header of a page: `self` always, `prev` and `next` where such a page exists. What is before an empty page is
+ * not known, so it has no `prev`; nor has one whose previous page is too far in for a page number.
+ */
 export function pageLinks(selfUrl: URL, paging: Paging, page: Page<unknown>): string {
   const link = (rel: string, pageNumber: number, cursor: readonly CursorPart[] | undefined): string => {
     const url = new URL(selfUrl);
@@ -57,8 +63,12 @@ export function pageLinks(selfUrl: URL, paging: Paging, page: Page<unknown>): st
     return `<${url.href}>; rel="${rel}"`;
   };
   const links = [link("self", paging.pageNumber, paging.cursor)];
-  if (paging.pageNumber > 1) links.push(link("prev", paging.pageNumber - 1, undefined));
-  if (page.next !== undefined) links.push(link("next", paging.pageNumber + 1, page.next));
+  const isReached = (paging.pageNumber - 2) * paging.pageSize <= (page.mostSkipped ?? Infinity);
+  if (paging.pageNumber > 1 && page.items.length > 0 && isReached)
+    links.push(link("prev", paging.pageNumber - 1, undefined));
+  // By its cursor it is found under any number that we take.
+  const nextNumber = Math.min(paging.pageNumber + 1, MAX_PAGE_NUMBER);
+  if (page.next !== undefined) links.push(link("next", nextNumber, page.next));
   return links.join(", ");
 }
 

@@ -158,7 +158,8 @@ describe("paging", () => {
     expect((await expectJson<{ id: string }[]>(jumped, 200)).map(({ id }) => id)).toEqual(pages[1]);
     const beyond = await app.call(listPath(`${query}&pageNumber=9`), { as });
     expect(await expectJson(beyond, 200)).toEqual([]);
-    expect(Object.keys(readLinks(beyond)).sort()).toEqual(["prev", "self"]);
+    // What is before it is not known: there is no prev to a page that may be empty too.
+    expect(Object.keys(readLinks(beyond))).toEqual(["self"]);
   });
 
   it("a page ends early where its metadata would be too much for one answer; long metadata comes whole", async () => {

@@ -1,0 +1,56 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { pageLinks, readPaging, type CursorPart, type Paging } from "../../src/http/paging.ts";
+
+const SELF = new URL("https://x.example/things?filter=a%20b&cursor=old");
+const paging = (pageNumber: number, pageSize: number): Paging => ({
+  pageNumber,
+  pageSize,
+  skip: (pageNumber - 1) * pageSize,
+  cursor: undefined,
+});
+const linksOf = (asked: Paging, page: Parameters<typeof pageLinks>[2]): Record<string, URL> =>
+  Object.fromEntries(
+    pageLinks(SELF, asked, page)
+      .split(", ")
+      .map((link) => /^<(.*)>; rel="(.*)"$/.exec(link)!)
+      .map(([, url, rel]) => [rel, new URL(url!)]),
+  );
+
+describe("the links of a page", () => {
+  it("next is taken as it was given: whatever is sorted by, however long, on any page", () => {
+    // What the media index keeps of a text is 280 bytes at most. JSON writes a control character with six characters.
+    const longest = "\u0001".repeat(280);
+    const text = fc.oneof(fc.string({ unit: "binary", maxLength: 70 }), fc.constant(longest));
+    const value = fc.oneof(text, fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constant(null));
+    const cursor = fc.tuple(fc.array(value, { maxLength: 4 }), fc.string({ maxLength: 24 }));
+    fc.assert(
+      fc.property(cursor, fc.integer({ min: 1, max: 1_000_000 }), fc.nat(999), ([values, id], pageNumber, size) => {
+        const next: CursorPart[] = [...values, id];
+        const { next: url } = linksOf(paging(pageNumber, size + 1), { items: [1], next });
+        const read = readPaging(url!.searchParams);
+        const expected = { pageSize: size + 1, skip: 0, cursor: JSON.parse(JSON.stringify(next)) as CursorPart[] };
+        expect(read).toMatchObject({ ok: true, value: expected });
+        expect(url!.searchParams.get("filter")).toBe("a b");
+        expect(url!.href.length).toBeLessThan(16_000);
+      }),
+      { numRuns: 50, examples: [[[Array<CursorPart>(4).fill(longest), "f".repeat(24)], 1_000_000, 999]] },
+    );
+  });
+
+  it.each([
+    ["the first page", paging(1, 5), { items: [1], next: undefined }, ["self"]],
+    ["a later page", paging(3, 5), { items: [1], next: ["x"] }, ["next", "prev", "self"]],
+    ["an empty page", paging(3, 5), { items: [], next: undefined }, ["self"]],
+    ["a page whose previous one is as far in as a number goes", paging(4, 5), { mostSkipped: 10 }, ["prev", "self"]],
+    ["a page whose previous one is too far in for a number", paging(5, 5), { mostSkipped: 10 }, ["self"]],
+    ["the second page, whose previous one is the first", paging(2, 5), { mostSkipped: 0 }, ["prev", "self"]],
+  ] as const)("of %s", (_, asked, page, rels) => {
+    expect(Object.keys(linksOf(asked, { items: [1], next: undefined, ...page })).sort()).toEqual(rels);
+  });
+
+  it("prev is by number, without the cursor of the page itself", () => {
+    const { prev } = linksOf({ ...paging(3, 5), skip: 0, cursor: ["x"] }, { items: [1], next: undefined });
+    expect(prev!.search).toBe("?filter=a+b&pageNumber=2&pageSize=5");
+  });
+});
