@@ -2,8 +2,14 @@ import { env } from "cloudflare:workers";
 import type { MediaJob } from "../../src/media/job.ts";
 import { guardDatabase } from "../../src/platform/database.ts";
 
-/** What becomes of one call of D1, R2 or a queue: `failed` before it happens, `lost` is the answer of one that happened. */
-export type Fate = "done" | "failed" | "lost";
+/**
+ * What becomes of one call of D1, R2 or a queue: `late` ones happen after others that were asked for later, `failed` is
+ * before it happens, `lost` is the answer of one that happened.
+ */
+export type Fate = "done" | "late" | "failed" | "lost";
+
+/** About as long as two or three calls take. */
+const LATE_MS = 6;
 
 /** The real database and bucket, and a queue that keeps its messages; calls fail as it was planned for the step. */
 export class FaultyBindings {
@@ -31,10 +37,11 @@ export class FaultyBindings {
 
   async #meet<T>(run: () => Promise<T>): Promise<T> {
     const fate = this.#fates.shift() ?? "done";
-    if (fate !== "done") this.unanswered += 1;
+    if (fate === "late") await scheduler.wait(LATE_MS);
+    if (fate === "done" || fate === "late") return run();
+    this.unanswered += 1;
     if (fate === "failed") throw new Error("injected: failed");
     const answer = await run();
-    if (fate === "done") return answer;
     await (answer as Partial<R2ObjectBody> | null)?.body?.cancel();
     throw new Error("injected: answer lost");
   }
