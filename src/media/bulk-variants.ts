@@ -9,7 +9,7 @@ import { err, type Result } from "../platform/result.ts";
 import { isMasterType, MASTER_TYPES } from "./content-type.ts";
 import type { MediaContext } from "./context.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
-import { filterParameters } from "./file-query.ts";
+import { deletionTerms, filterParameters } from "./file-query.ts";
 import { LIMITS } from "./limits.ts";
 import type { Visibility } from "./links.ts";
 import { isCursor, pageOfFiles } from "./list-files.ts";
@@ -22,22 +22,23 @@ import { namedVariants, variantParameters } from "./variant-query.ts";
 
 const pathOf = (visibility: Visibility): string => `${visibility === "public" ? "/public" : ""}/bulk/variants`;
 
-const { q, "content-type": contentType } = filterParameters;
-const deletionQuery = z.object({
+const creationQuery = z.object({
   tenant: matching(PATTERNS.tenant),
   ...variantParameters,
-  q,
+  ...filterParameters,
   /** The page and what would be done, without doing it. */
   dryRun: z.optional(booleanText),
 });
-const creationQuery = z.extend(deletionQuery, { "content-type": contentType });
+const deletionQuery = z.extend(creationQuery, { q: deletionTerms });
 
-type BulkCall = Call<
-  Record<string, never>,
-  z.infer<typeof deletionQuery> & Partial<z.infer<typeof creationQuery>>,
-  undefined,
-  Principal
->;
+type BulkCall = Call<Record<string, never>, z.infer<typeof creationQuery>, undefined, Principal>;
+
+/** What is done with the variants `names` of one page of images. */
+interface Work {
+  readonly caller: FileCaller;
+  readonly fileIds: readonly string[];
+  readonly names: readonly VariantName[];
+}
 
 /** `POST B`: asks for variants of one page of images; `Link` leads to the next page. */
 export const createBulkVariants = (media: MediaContext, visibility: Visibility): Route =>
@@ -49,14 +50,18 @@ export const createBulkVariants = (media: MediaContext, visibility: Visibility):
     query: creationQuery,
     paged: true,
     handle: (call) =>
-      eachPage(media, visibility, call, 202, async (caller, files, names) => {
-        const wanted = files.flatMap(({ id }) =>
-          names.map((name) => ({ fileId: id, ...name, nonce: randomId(media.random) })),
-        );
-        const times = { createdAt: call.nowMs, dueAt: call.nowMs + LIMITS.variantResendMs };
-        const { started, replaced } = await media.bulk.add(caller, wanted, times, LIMITS.variantsPerFile);
-        call.after(media.queue.send(started));
-        call.after(purgeVariants(media, replaced));
+      eachPage(media, visibility, call, 202, {
+        count: ({ caller, fileIds, names }) => media.bulk.countMissing(caller, fileIds, names, LIMITS.variantsPerFile),
+        run: async ({ caller, fileIds, names }) => {
+          const wanted = fileIds.flatMap((fileId) =>
+            names.map((name) => ({ fileId, ...name, nonce: randomId(media.random) })),
+          );
+          const times = { createdAt: call.nowMs, dueAt: call.nowMs + LIMITS.variantResendMs };
+          const { started, replaced } = await media.bulk.add(caller, wanted, times, LIMITS.variantsPerFile);
+          call.after(media.queue.send(started));
+          call.after(purgeVariants(media, replaced));
+          return started.length;
+        },
       }),
   });
 
@@ -71,14 +76,17 @@ export const deleteBulkVariants = (media: MediaContext, visibility: Visibility):
     paged: true,
     produces: "any",
     handle: (call) =>
-      eachPage(media, visibility, call, 204, async (caller, files, names) => {
-        const ids = files.map(({ id }) => id);
-        const makings = await media.bulk.remove(caller, ids, names, call.nowMs);
-        if (visibility === "public") {
-          const changed = [...new Set(makings.map(({ fileId }) => fileId))];
-          await inParallel(changed, LIMITS.parallelLists, (fileId) => media.edge.voidFile(fileId));
-        }
-        call.after(purgeVariants(media, makings));
+      eachPage(media, visibility, call, 204, {
+        count: ({ caller, fileIds, names }) => media.bulk.count(caller, fileIds, names),
+        run: async ({ caller, fileIds, names }) => {
+          const makings = await media.bulk.remove(caller, fileIds, names, call.nowMs);
+          if (visibility === "public") {
+            const changed = [...new Set(makings.map(({ fileId }) => fileId))];
+            await inParallel(changed, LIMITS.parallelLists, (fileId) => media.edge.voidFile(fileId));
+          }
+          call.after(purgeVariants(media, makings));
+          return makings.length;
+        },
       }),
   });
 
@@ -87,7 +95,8 @@ async function eachPage(
   visibility: Visibility,
   call: BulkCall,
   status: 202 | 204,
-  work: (caller: FileCaller, files: readonly ListedFile[], names: readonly VariantName[]) => Promise<void>,
+  /** Both give the number of variants; `count` changes nothing. */
+  { count, run }: Readonly<Record<"count" | "run", (work: Work) => Promise<number>>>,
 ): Promise<Answer> {
   const { principal, query, paging, url } = call;
   if (!isCursor([], paging.cursor)) return invalidCursor();
@@ -95,14 +104,14 @@ async function eachPage(
   if (!names.ok) return toProblem(names.error);
   const page = await pageOfImages(media, visibility, call);
   if (!page.ok) return toProblem(page.error);
-  const files = page.value.items;
-  const { tenant, dryRun } = query;
-  if (dryRun !== true && files.length > 0)
-    await work({ client: principal.clientName, visibility, tenant }, files, names.value);
+  const fileIds = page.value.items.map(({ id }) => id);
+  const caller = { client: principal.clientName, visibility, tenant: query.tenant };
+  const isDry = query.dryRun === true;
+  const transformations =
+    fileIds.length === 0 ? 0 : await (isDry ? count : run)({ caller, fileIds, names: names.value });
   const link = pageLinks(url, paging, page.value);
-  if (status === 204 && dryRun !== true) return empty(204, { link });
-  const body = { files: files.length, transformations: files.length * names.value.length };
-  return json(dryRun === true ? 200 : status, body, { link });
+  if (status === 204 && !isDry) return empty(204, { link });
+  return json(isDry ? 200 : status, { files: fileIds.length, transformations }, { link });
 }
 
 /** Specification, Bulk: "pageSize times the number of clip and crop sizes". */

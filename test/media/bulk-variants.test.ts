@@ -48,7 +48,7 @@ describe("POST bulk/variants", () => {
       expect(await variantsOf(as, file)).toEqual(["clip 8x8 ready", "crop 2x2 ready", "crop 4x4 ready"]);
     expect(await variantsOf(as, text.path)).toEqual([]);
     expect(await keysOf(foreign.id)).toHaveLength(1);
-    await expectJson(await post(bulk("clip=8x8"), as), 202);
+    expect(await expectJson(await post(bulk("clip=8x8"), as), 202)).toEqual({ files: 5, transformations: 0 });
     await app.settle();
     expect(app.jobs).toEqual([]);
   });
@@ -73,14 +73,20 @@ describe("POST bulk/variants", () => {
     const as = principal();
     const [failed, full] = await pictures(as, 2);
     await expectJson(await app.call(`${failed!.path}/variants?clip=8x8`, { as, method: "POST" }), 200);
+    await app.consume();
+    // What a making wrote before it was taken for failed goes when another one replaces it.
     await env.DB.prepare("UPDATE variant SET state = 'failed' WHERE file_id = ?").bind(failed!.id).run();
+    expect(await keysOf(failed!.id)).toHaveLength(2);
     const sizes = Array.from({ length: 100 }, (_, at) => `${at + 1}x1`).join(",");
     await expectJson(await app.call(`${full!.path}/variants?clip=${sizes}`, { as, method: "POST" }), 200);
     await app.settle();
     app.jobs.splice(0);
-    await expectJson(await post(bulk("clip=8x8"), as), 202);
+    const counts = { files: 2, transformations: 1 };
+    expect(await expectJson(await post(bulk("clip=8x8&dryRun=true"), as), 200)).toEqual(counts);
+    expect(await expectJson(await post(bulk("clip=8x8"), as), 202)).toEqual(counts);
     await app.settle();
     expect(app.jobs.map(({ fileId }) => fileId)).toEqual([failed!.id]);
+    expect(await keysOf(failed!.id)).toHaveLength(1);
     expect(await variantsOf(as, failed!.path)).toEqual(["clip 8x8 pending"]);
     expect(await variantsOf(as, full!.path)).toHaveLength(100);
     app.jobs.splice(0);
@@ -119,6 +125,31 @@ describe("DELETE bulk/variants", () => {
   });
 });
 
+describe("DELETE bulk/variants by content type and q", () => {
+  it("204: of the content types that are named alone", async () => {
+    const as = principal();
+    const [file] = await pictures(as, 1);
+    await expectJson(await post(bulk("clip=8x8"), as), 202);
+    await app.consume();
+    expect((await remove(bulk("clip=8x8&content-type=image/gif,image/jpeg"), as)).status).toBe(204);
+    expect(await variantsOf(as, file!.path)).toEqual(["clip 8x8 ready"]);
+    expect((await remove(bulk("clip=8x8&content-type=image/gif,image/png"), as)).status).toBe(204);
+    expect(await variantsOf(as, file!.path)).toEqual([]);
+  });
+
+  it("400: a blank q, which would be of all files; nothing is deleted", async () => {
+    const as = principal();
+    const [file] = await pictures(as, 1);
+    await expectJson(await post(bulk("clip=8x8"), as), 202);
+    await app.consume();
+    const blank = [{ type: "invalid_query_parameter", field: "q" }];
+    for (const q of ["", "%20", "%09"])
+      for (const dryRun of ["", "&dryRun=true"])
+        await expectProblem(await remove(bulk(`clip=8x8&q=${q}${dryRun}`), as), 400, "validation_violation", blank);
+    expect(await variantsOf(as, file!.path)).toEqual(["clip 8x8 ready"]);
+  });
+});
+
 describe("dryRun", () => {
   it("200: says what would be done, and does nothing", async () => {
     const as = principal();
@@ -132,7 +163,10 @@ describe("dryRun", () => {
     expect(await variantsOf(as, files[0]!.path)).toEqual([]);
     await expectJson(await post(bulk("clip=8x8"), as), 202);
     await app.consume();
-    expect(await expectJson(await remove(bulk(query), as), 200)).toEqual({ files: 1, transformations: 2 });
+    expect(await expectJson(await post(bulk(query), as), 200)).toEqual({ files: 1, transformations: 1 });
+    expect(await expectJson(await remove(bulk(query), as), 200)).toEqual({ files: 1, transformations: 1 });
+    const whole = bulk("clip=8x8,4x4&dryRun=true");
+    expect(await expectJson(await remove(whole, as), 200)).toEqual({ files: 2, transformations: 2 });
     for (const { path } of files) expect(await variantsOf(as, path)).toEqual(["clip 8x8 ready"]);
     expect((await post(bulk("clip=8x8&dryRun=maybe"), as)).status).toBe(400);
   });
