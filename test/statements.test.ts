@@ -145,7 +145,8 @@ async function listMedia(access: string): Promise<void> {
     const context = createExecutionContext();
     const headers = { "content-type": type };
     await app.fetch(new Request(file.uploadLink, { method: "PUT", body: "x", headers }), recording, context);
-    await send(file.commitLink, "POST", access, { a: 1, b: at, ...(at % 2 === 0 ? { c: at } : {}) });
+    const more = at % 2 === 0 ? { c: at, long: "x".repeat(5000) } : {};
+    await send(file.commitLink, "POST", access, { a: 1, b: at, ...more });
   }
   const filters = ["", "&q=a:1", "&q=a:1 b:2", "&q=b:3", "&content-type=image/png,binary/octet-stream"];
   for (const sort of ["", "&sort=b", "&sort=c:desc", "&sort=a,c:desc", "&sort=a:desc,c"])

@@ -43,10 +43,14 @@ export function readPaging(query: URLSearchParams): Result<Paging, Problem> {
 }
 
 /** Cuts `pageSize + 1` rows to a page: the row beyond tells that another page exists. */
-export function toPage<T>(rows: readonly T[], paging: Paging, keyOf: (row: T) => readonly CursorPart[]): Page<T> {
-  const items = rows.slice(0, paging.pageSize);
+export function toPage<T>(
+  rows: readonly T[],
+  { pageSize }: Pick<Paging, "pageSize">,
+  keyOf: (row: T) => readonly CursorPart[],
+): Page<T> {
+  const items = rows.slice(0, pageSize);
   const last = items.at(-1);
-  return { items, next: rows.length > paging.pageSize && last !== undefined ? keyOf(last) : undefined };
+  return { items, next: rows.length > pageSize && last !== undefined ? keyOf(last) : undefined };
 }
 
 /**

@@ -51,10 +51,10 @@ export const LIMITS = {
   /** Files of one page of the sweep that indexes what was there before the index: each has up to 64 KB of metadata. */
   indexedFilesPerPage: 20,
   /**
-   * Our own: what a page has of metadata, in an isolate of 128 MB that holds it three times; and what of it is read with
-   * the page, so that the first answer of the database is bounded too.
+   * Our own: metadata up to `shortMetadataBytes` is read with the page, longer one in parts of `metadataPartBytes`, of
+   * which an isolate of 128 MB holds one at a time, several times over.
    */
-  pageMetadataBytes: 8 * 1024 * 1024,
+  metadataPartBytes: 4 * 1024 * 1024,
   shortMetadataBytes: 4096,
   /** Contract 4.5. */
   queryTerms: 20,

@@ -9,6 +9,7 @@ import { ownerName, reachesTenant, type MediaContext } from "./context.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
 import { filePath, type Visibility } from "./links.ts";
 import { filterOf, filterParameters, sortParameter, type FilterParameters } from "./file-query.ts";
+import { pageBody } from "./page-body.ts";
 import { quoted } from "./representation.ts";
 import type { SortKey } from "./sort.ts";
 import type { ListedFile } from "./store/listing.ts";
@@ -28,8 +29,9 @@ export const listFiles = (media: MediaContext, visibility: Visibility): Route =>
       if (!isCursor(request.sort, paging.cursor)) return invalidCursor();
       const page = await pageOfFiles(media, principal, request, nowMs);
       if (!page.ok) return toProblem(page.error);
-      const files = page.value.items.map((file) => fileToWire(media, publicBase, visibility, query.tenant, file));
-      return new Response(`[${files.join(",")}]`, {
+      const toText = (file: ListedFile, metadata: string) =>
+        fileToWire(media, publicBase, visibility, query.tenant, file, metadata);
+      return new Response(await pageBody(media, page.value.items, toText), {
         headers: {
           "content-type": "application/json",
           "cache-control": "no-cache, private",
@@ -74,6 +76,7 @@ function fileToWire(
   visibility: Visibility,
   tenant: string,
   file: ListedFile,
+  metadata: string,
 ): string {
   const before = {
     id: file.id,
@@ -89,5 +92,5 @@ function fileToWire(
     variants: variantsToWire(media, publicBase, visibility, file.id, file.variants),
     ...(visibility === "public" ? { link: media.links.content(publicBase, file.id, undefined) } : {}),
   };
-  return `${JSON.stringify(before).slice(0, -1)},"metadata":${file.metadata},${JSON.stringify(after).slice(1)}`;
+  return `${JSON.stringify(before).slice(0, -1)},"metadata":${metadata},${JSON.stringify(after).slice(1)}`;
 }

@@ -1,6 +1,4 @@
-import type { CursorPart, Page } from "../../http/paging.ts";
-import { LIMITS } from "../limits.ts";
-import type { VariantType } from "../sizes.ts";
+import { toPage, type CursorPart, type Page } from "../../http/paging.ts";
 import { collectPlan } from "./collect-plan.ts";
 import type { FileCaller } from "./files.ts";
 import { EVERY_ROW, rowsForCollected, rowsForEach, type MatchingStore } from "./matching.ts";
@@ -19,10 +17,12 @@ import { walkPlan } from "./walk-plan.ts";
  * A walk looks at so many rows at most as the budget allows. Where that was too few, the rarest condition may still
  * match few enough to be collected.
  *
- * Long metadata is read by a statement of its own, and a page ends early where it has too much of it.
+ * Long metadata is not part of the page: a thousand files may have 64 MB of it.
  */
 export interface ListingStore {
   page(caller: FileCaller, query: ListQuery): Promise<Listed>;
+  /** The metadata of files of a page by their ids. A file that was removed meanwhile has none. */
+  metadataOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
 export type Listed =
@@ -39,8 +39,9 @@ export interface ListedFile {
   readonly fileName: string | null;
   readonly createdAt: number;
   readonly committedAt: number;
-  /** A JSON object, as it was sent. */
-  readonly metadata: string;
+  /** A JSON object, as it was sent; null: it is long, and read by `metadataOf`. */
+  readonly metadata: string | null;
+  readonly metadataBytes: number;
   readonly variants: readonly ListedVariant[];
   readonly cursor: readonly CursorPart[];
 }
@@ -49,17 +50,17 @@ export type ListedVariant = Omit<VariantRow, "nonce" | "contentType">;
 
 export function createListingStore(db: D1Database, matching: MatchingStore, rowBudget: number): ListingStore {
   /** Undefined: the budget was too small. */
-  async function run(plan: Plan): Promise<readonly FoundFile[] | undefined> {
+  async function run(plan: Plan): Promise<readonly ListedFile[] | undefined> {
     const statements = plan.statements.map(({ sql, values }) => db.prepare(sql).bind(...values));
     const [rows, cut] = await db.batch<PageRow>(statements);
     if (cut !== undefined && cut.results.length > 0) return undefined;
     const found = rows?.results ?? [];
     const end = found.findIndex(({ file_id }) => file_id === CUT);
-    return end === -1 ? found.map((row) => toFoundFile(row, plan.sortKeys)) : undefined;
+    return end === -1 ? found.map((row) => toListedFile(row, plan.sortKeys)) : undefined;
   }
 
   /** Undefined: the budget was too small. */
-  async function find(caller: FileCaller, query: ListQuery): Promise<readonly FoundFile[] | undefined> {
+  async function find(caller: FileCaller, query: ListQuery): Promise<readonly ListedFile[] | undefined> {
     const { conditions } = query.filter;
     // A quarter of the budget is for what comes after a walk that was cut.
     const mostRows = Math.floor((rowBudget * 0.75) / rowsForEach(query.filter));
@@ -75,43 +76,25 @@ export function createListingStore(db: D1Database, matching: MatchingStore, rowB
     return thorough?.rarest === undefined ? undefined : run(collectPlan(thorough, query));
   }
 
-  /** The long ones among the metadata; a file that was removed meanwhile has none. */
-  async function longMetadata(files: readonly FoundFile[]): Promise<ReadonlyMap<string, string>> {
-    const ids = files.filter(({ metadata }) => metadata === null).map(({ id }) => id);
-    if (ids.length === 0) return new Map();
-    const { results } = await db.prepare(METADATA).bind(JSON.stringify(ids)).all<{ id: string; metadata: string }>();
-    return new Map(results.map(({ id, metadata }) => [id, metadata]));
-  }
-
   return {
     async page(caller, query) {
       const found = await find(caller, query);
-      if (found === undefined) return { kind: "too_broad" };
-      const files = found.slice(0, Math.min(query.paging.pageSize, fitting(found)));
-      const long = await longMetadata(files);
-      const items = files.flatMap((file): ListedFile[] => {
-        const metadata = file.metadata ?? long.get(file.id);
-        return metadata === undefined ? [] : [{ ...file, metadata }];
-      });
-      return { kind: "page", page: { items, next: found.length > files.length ? files.at(-1)?.cursor : undefined } };
+      return found === undefined
+        ? { kind: "too_broad" }
+        : { kind: "page", page: toPage(found, query.paging, cursorOf) };
+    },
+    async metadataOf(ids) {
+      const { results } = await db.prepare(METADATA).bind(JSON.stringify(ids)).all<{ id: string; metadata: string }>();
+      return new Map(results.map(({ id, metadata }) => [id, metadata]));
     },
   };
 }
 
-/** How many files from the first one on have metadata that fits into one answer; at least one. */
-function fitting(files: readonly FoundFile[]): number {
-  let bytes = 0;
-  const end = files.findIndex((file) => (bytes += file.metadataBytes) > LIMITS.pageMetadataBytes);
-  return end === -1 ? files.length : Math.max(1, end);
-}
+const cursorOf = ({ cursor }: ListedFile): readonly CursorPart[] => cursor;
 
-/** A file whose metadata is still to be read where it is long. */
-type FoundFile = Omit<ListedFile, "metadata"> & {
-  readonly metadata: string | null;
-  readonly metadataBytes: number;
-};
-
-const METADATA = `SELECT id, metadata FROM file WHERE id IN (SELECT value FROM json_each(?1)) AND state = 'committed'`;
+const METADATA = `SELECT file.id, file.metadata FROM json_each(?1) AS chosen
+  CROSS JOIN file ON file.id = chosen.value AND file.state = 'committed'
+  CROSS JOIN owner ON owner.id = file.owner_id AND owner.erasure_id IS NULL`;
 
 interface PageRow {
   readonly file_id: string;
@@ -123,22 +106,12 @@ interface PageRow {
   readonly committed_at: number;
   readonly metadata: string | null;
   readonly metadata_bytes: number;
+  /** JSON of `ListedVariant`s. */
   readonly variants: string;
   readonly [key: `k${number}`]: CursorPart;
 }
 
-type VariantColumns = readonly [
-  type: VariantType,
-  size: string,
-  state: VariantRow["state"],
-  width: number | null,
-  height: number | null,
-  sizeBytes: number | null,
-  etag: string | null,
-  reason: string | null,
-];
-
-const toFoundFile = (row: PageRow, sortKeys: number): FoundFile => ({
+const toListedFile = (row: PageRow, sortKeys: number): ListedFile => ({
   id: row.file_id,
   contentType: row.content_type,
   sizeBytes: row.size_bytes,
@@ -148,26 +121,6 @@ const toFoundFile = (row: PageRow, sortKeys: number): FoundFile => ({
   committedAt: row.committed_at,
   metadata: row.metadata,
   metadataBytes: row.metadata_bytes,
-  variants: (JSON.parse(row.variants) as VariantColumns[]).map(toListedVariant),
+  variants: JSON.parse(row.variants) as ListedVariant[],
   cursor: [...Array.from({ length: sortKeys }, (_, at) => row[`k${at}`] ?? null), row.file_id],
-});
-
-const toListedVariant = ([
-  type,
-  size,
-  state,
-  width,
-  height,
-  sizeBytes,
-  etag,
-  reason,
-]: VariantColumns): ListedVariant => ({
-  type,
-  size,
-  state,
-  width,
-  height,
-  sizeBytes,
-  etag,
-  reason,
 });

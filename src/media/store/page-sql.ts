@@ -76,7 +76,8 @@ export const pageSql = (source: string, sortKeys: number): string => `SELECT pag
   file.content_type, file.size_bytes, file.etag, file.file_name, file.created_at, file.committed_at,
   octet_length(file.metadata) AS metadata_bytes,
   CASE WHEN octet_length(file.metadata) <= ${LIMITS.shortMetadataBytes} THEN file.metadata END AS metadata, (
-    SELECT json_group_array(json_array(type, size, state, width, height, size_bytes, etag, reason)) FROM (
+    SELECT json_group_array(json_object('type', type, 'size', size, 'state', state, 'width', width, 'height', height,
+      'sizeBytes', size_bytes, 'etag', etag, 'reason', reason)) FROM (
       SELECT * FROM variant WHERE variant.file_id = page.file_id AND state <> 'removed' ORDER BY type, size)
   ) AS variants
   FROM (SELECT file_id${columns(sortKeys, (at) => `k${at}`)} FROM (${source}) LIMIT ${LIMIT} OFFSET ${SKIP}) AS page
