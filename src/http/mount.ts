@@ -129,6 +129,9 @@ async function answer(
     });
     for (const [name, value] of Object.entries(refused.headers)) outcome.headers.set(name, value);
   }
+  // What a token was needed for is nobody else's, and what was so once may be so no more.
+  if (principal !== undefined && !outcome.headers.has("cache-control"))
+    outcome.headers.set("cache-control", "no-cache, private");
   return finish(outcome, context.req.raw, service, url, requestId, deps);
 }
 
@@ -196,7 +199,9 @@ async function admit(incoming: Incoming, route: Route): Promise<Result<Principal
   const { deps, nowMs } = incoming;
   const caller = await authenticate(incoming.context.req.raw, deps.verifier, deps.names, nowMs);
   if (!caller.ok || route.access.kind === "token") return caller;
-  const refused = missingScope(caller.value, deps.names.scope(route.access.scope), deps.names);
+  const { scope, others } = route.access;
+  if (others.some((other) => caller.value.scopes.includes(deps.names.scope(other)))) return caller;
+  const refused = missingScope(caller.value, deps.names.scope(scope), deps.names);
   return refused === undefined ? caller : err(refused);
 }
 

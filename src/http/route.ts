@@ -24,8 +24,8 @@ export interface Route {
 
 /** Who may call. A route cannot leave it out, and one without a scope says why. */
 export type Access =
-  /** A token with this scope; written without the platform's prefix. */
-  | { readonly kind: "scope"; readonly scope: string }
+  /** A token with this scope, or one of the others that do as well; written without the platform's prefix. */
+  | { readonly kind: "scope"; readonly scope: string; readonly others: readonly string[] }
   /** Any valid token; the operation decides by the resource. */
   | { readonly kind: "token"; readonly why: string }
   /** No token. The operation may authenticate a client or a signed link itself. */
@@ -61,7 +61,7 @@ export interface Call<P, Q, B, W> {
 
 export type Answer = Response | Problem;
 
-export const scoped = (scope: string) => ({ kind: "scope", scope }) as const;
+export const scoped = (scope: string, ...others: readonly string[]) => ({ kind: "scope", scope, others }) as const;
 export const anyToken = (why: string) => ({ kind: "token", why }) as const;
 export const open = (why: string) => ({ kind: "public", why }) as const;
 

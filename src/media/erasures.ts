@@ -8,13 +8,16 @@ import { toProblem } from "./failure.ts";
 import { ERASURES_PATH } from "./links.ts";
 import type { Erasure } from "./store/erasures.ts";
 
+/** Whoever may delete may read what became of it. */
+const DELETING = scoped("media_manage", "media_admin");
+
 /** Reports of deletions: for the client that asked for one, and the tenants that it reaches. */
 export const erasureRoutes = (media: MediaContext): readonly Route[] => [
   defineRoute({
     method: "GET",
     path: `${ERASURES_PATH}/{erasureId}`,
     summary: "Read how far a deletion is",
-    access: scoped("media_manage"),
+    access: DELETING,
     params: z.object({ erasureId: z.string() }),
     async handle({ principal, params: { erasureId }, nowMs }) {
       const client = ownerName(principal);
@@ -31,7 +34,7 @@ export const erasureRoutes = (media: MediaContext): readonly Route[] => [
     method: "GET",
     path: ERASURES_PATH,
     summary: "List the deletions of a tenant's files",
-    access: scoped("media_manage"),
+    access: DELETING,
     query: z.object({ tenant: matching(PATTERNS.tenant) }),
     paged: true,
     async handle({ principal, query: { tenant }, paging, nowMs, url }) {

@@ -102,6 +102,34 @@ describe("every protected route", () => {
     }
   });
 
+  it("says of whatever needed a token, and says nothing of it itself, that nobody else may keep it", async () => {
+    const [operator, client] = [await tokenFor(OPERATOR), await makeClient()];
+    const token = await tokenFor(client);
+    const file = await expectJson(await call("/media/v2/files", { token, method: "POST" }), 200);
+    await call(file.uploadLink, { method: "PUT", body: "x", headers: { "content-type": "binary/octet-stream" } });
+    const committed = await call(file.commitLink, { token, method: "POST" });
+    const of = `tenant=${client.tenant}`;
+    const answers = [
+      committed,
+      await call(`/media/v2/files/${file.id}/variants`, { token }),
+      await call(`/media/v2/bulk/variants?${of}&clip=1x1`, { token, method: "POST" }),
+      await call(`/media/v2/bulk/variants?${of}&clip=1x1&dryRun=true`, { token, method: "DELETE" }),
+      await call(`/media/v2/files?${of}&dryRun=true`, { token, method: "DELETE" }),
+      await call(`/media/v2/files/${file.id}`, { token, method: "DELETE" }),
+      await call(`/media/v2/erasures?${of}`, { token }),
+      await call(`/admin/v1/tenants/${client.tenant}/usage`, { token: operator }),
+      await call("/admin/v1/media/consistency", { token: operator }),
+      await call("/admin/v1/roles", { token: operator }),
+    ];
+    for (const answer of answers) {
+      expect(answer.status).toBeLessThan(300);
+      expect([answer.url, answer.headers.get("cache-control")]).toEqual([answer.url, "no-cache, private"]);
+    }
+    const unknown = await call("/admin/v1/roles/nosuch", { token: operator });
+    expect([unknown.status, unknown.headers.get("cache-control")]).toEqual([404, "no-store"]);
+    expect((await call("/nothing")).headers.get("cache-control")).toBe("no-store");
+  });
+
   it("takes a token from the header alone", async () => {
     const token = await tokenFor(OPERATOR);
     expect((await call(`/admin/v1/roles?access_token=${token}`)).status).toBe(401);

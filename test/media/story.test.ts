@@ -114,33 +114,78 @@ describe("media through the platform", () => {
     expect((await call(theirs, { token, method: "DELETE" })).status).toBe(204);
   });
 
-  it("403 names the scope that an operation needs", async () => {
-    const client = await makeClient();
-    const viewer = await tokenFor(client, "plat.media_view");
-    const manager = await tokenFor(client, "plat.media_manage");
-    const file = "/media/v2/files/0123456789abcdef01234567";
-    const operations: [string, string, string][] = [
-      ["POST", "/media/v2/files", "media_manage"],
-      ["POST", `${file}/commit`, "media_manage"],
-      ["GET", file, "media_view"],
-      ["GET", `${file}/metadata`, "media_view"],
-      ["PUT", `${file}/metadata`, "media_manage"],
-      ["GET", `${file}/variants`, "media_view"],
-      ["POST", `${file}/variants`, "media_manage"],
-      ["DELETE", `${file}/variants`, "media_manage"],
-      ["DELETE", file, "media_manage"],
-      ["DELETE", "/media/v2/files?tenant=acme", "media_admin"],
-      ["DELETE", "/media/v2/public/files?tenant=acme&q=a:b", "media_admin"],
-      ["GET", "/media/v2/erasures/0123456789abcdef01234567", "media_manage"],
+  describe.each(["", "/public"])("scopes below /media/v2%s (specification, Authentication)", (base) => {
+    const SCOPES = ["media_view", "media_manage", "media_admin"];
+    const file = "/files/0123456789abcdef01234567";
+    const operations: [scope: string, method: string, path: string][] = [
+      ["media_view", "GET", "/files?tenant={tenant}"],
+      ...(base === "" ? [["media_view", "GET", file] as [string, string, string]] : []),
+      ["media_view", "GET", `${file}/metadata`],
+      ["media_view", "GET", `${file}/variants`],
+      ["media_manage", "POST", "/files"],
+      ["media_manage", "POST", `${file}/commit`],
+      ["media_manage", "PUT", `${file}/metadata`],
+      ["media_manage", "DELETE", file],
+      ["media_manage", "POST", `${file}/variants?clip=1x1`],
+      ["media_manage", "DELETE", `${file}/variants`],
+      ["media_manage", "POST", "/bulk/variants?tenant={tenant}&clip=1x1"],
+      ["media_manage", "DELETE", "/bulk/variants?tenant={tenant}&clip=1x1"],
+      ["media_admin", "DELETE", "/files?tenant={tenant}&q=a:b"],
+      ["media_admin", "DELETE", "/files?tenant={tenant}"],
     ];
-    for (const [method, path, scope] of operations) {
-      const token = scope === "media_view" ? manager : viewer;
-      const problem = await expectJson(await call(path, { method, token }), 403);
-      expect(problem).toMatchObject({
-        type: "insufficient_permissions",
-        message: expect.stringContaining(`plat.${scope}`),
-      });
-      expect((await call(path, { method })).status).toBe(401);
-    }
+
+    it("each operation needs its own and no other; 403 names it; 401 without a token", async () => {
+      const client = await makeClient();
+      const tokens = await Promise.all(SCOPES.map((scope) => tokenFor(client, `plat.${scope}`)));
+      for (const [needed, method, template] of operations) {
+        const path = `/media/v2${base}${template.replace("{tenant}", client.tenant)}`;
+        for (const [at, scope] of SCOPES.entries()) {
+          const answer = await call(path, { method, token: tokens[at]! });
+          const text = await answer.text();
+          expect([method, path, scope, answer.status === 403]).toEqual([method, path, scope, scope !== needed]);
+          if (scope !== needed) {
+            expect(JSON.parse(text)).toMatchObject({
+              type: "insufficient_permissions",
+              message: expect.stringContaining(`plat.${needed}.`),
+            });
+            expect(answer.headers.get("www-authenticate")).toContain(`scope="plat.${needed}"`);
+          }
+        }
+        expect((await call(path, { method })).status).toBe(401);
+      }
+    });
   });
+
+  it("a public file is fetched without a token", async () => {
+    const { token, link } = await publicFile();
+    for (const init of [{}, { token }]) expect((await call(link, init)).status).toBe(302);
+  });
+
+  it("whoever may delete, one file or all, may read the reports of that", async () => {
+    const { client, link, token } = await publicFile();
+    const { tenant } = client;
+    const [viewer, manager, admin] = await Promise.all(
+      ["media_view", "media_manage", "media_admin"].map((scope) => tokenFor(client, `plat.${scope}`)),
+    );
+    const one = await call(link, { method: "DELETE", token: manager! });
+    const all = await call(`/media/v2/public/files?tenant=${tenant}`, { method: "DELETE", token: admin! });
+    const list = `/media/v2/erasures?tenant=${tenant}`;
+    for (const path of [one.headers.get("location")!, all.headers.get("location")!, list])
+      for (const [bearer, status] of [
+        [viewer, 403],
+        [manager, 200],
+        [admin, 200],
+        [token, 200],
+      ] as const)
+        expect((await call(path, { token: bearer! })).status).toBe(status);
+  });
+
+  async function publicFile() {
+    const client = await makeClient();
+    const token = await tokenFor(client);
+    const created = await expectJson(await call("/media/v2/public/files", { token, method: "POST" }), 200);
+    await call(created.uploadLink, { method: "PUT", body: "x", headers: { "content-type": "binary/octet-stream" } });
+    const { link } = await expectJson(await call(created.commitLink, { token, method: "POST" }), 202);
+    return { client, token, link: link as string };
+  }
 });
