@@ -45,6 +45,8 @@ INSERT INTO file_ordered (id, owner_id, state, content_type, created_at, due_at,
     CASE WHEN state = 'removed' THEN coalesce(due_at, created_at) END, metadata FROM file;
 DROP TABLE file;
 ALTER TABLE file_ordered RENAME TO file;
+-- The drop counted every variant as one without its file. They have it again; the transaction's end asks for that count.
+PRAGMA defer_foreign_keys = OFF;
 CREATE INDEX file_due ON file (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX file_by_owner ON file (owner_id, id) WHERE state = 'committed';
 CREATE INDEX file_by_erasure ON file (erasure_id, due_at) WHERE erasure_id IS NOT NULL;
