@@ -93,12 +93,12 @@ describe("create", () => {
   });
 });
 
-describe("metadata", () => {
+describe.each(["private", "public"] as const)("metadata (%s)", (visibility) => {
   it("200: byte for byte as sent, whatever JSON allows", async () => {
     const as = principal();
     const text =
       ' {"__proto__":{"a":1},"n":1e400,"big":12345678901234567890,"d":1,"d":2,"s":"\\ud800\\u0000é😀","":[]}\n';
-    const file = await uploaded(app, PICTURE, { as });
+    const file = await uploaded(app, PICTURE, { as, visibility });
     const headers = { "content-type": "application/json; charset=utf-8" };
     await expectJson(await app.call(file.commitLink, { as, body: text, headers }), 202);
     expect(await (await app.call(`${file.path}/metadata`, { as })).text()).toBe(text);
@@ -111,7 +111,7 @@ describe("metadata", () => {
 
   it("400: no body; 404: of a file that is not committed", async () => {
     const as = principal();
-    const file = await uploaded(app, PICTURE, { as });
+    const file = await uploaded(app, PICTURE, { as, visibility });
     const path = `${file.path}/metadata`;
     await expectProblem(await app.call(path, { as, method: "PUT" }), 400, "bad_payload_syntax");
     await expectProblem(await app.call(path, { as }), 404, "element_resource_non_existing");
@@ -154,11 +154,47 @@ describe("whose files", () => {
   });
 });
 
-describe("delete", () => {
+describe.each(["private", "public"] as const)("commit and variants (%s)", (visibility) => {
+  it("202 at the commit, and again; variants are made, listed, asked for and deleted", async () => {
+    const as = principal();
+    const file = await uploaded(app, PICTURE, { as, visibility, query: "?clip=10x10" });
+    for (const _ of [1, 2]) {
+      const { link } = await expectJson(await app.call(file.commitLink, { as, json: { a: 1 } }), 202);
+      expect(link).toBe(`${ORIGIN}${file.path}`);
+    }
+    await expectProblem(await app.call(file.commitLink, { as, json: {} }), 409, "conflict_resource", [
+      { type: "already_committed" },
+    ]);
+    await app.consume();
+    const path = `${file.path}/variants`;
+    const listed = async () =>
+      (await expectJson<any[]>(await app.call(path, { as }), 200)).map(({ type, size, state, link }) => [
+        `${type} ${size} ${state}`,
+        typeof link,
+      ]);
+    const link = visibility === "public" ? "string" : "undefined";
+    expect(await listed()).toEqual([["clip 10x10 ready", link]]);
+    await expectJson(await app.call(`${path}?crop=5x5`, { as, method: "POST" }), 200);
+    expect(await listed()).toEqual([
+      ["clip 10x10 ready", link],
+      ["crop 5x5 pending", "undefined"],
+    ]);
+    await app.consume();
+    expect((await app.call(`${path}?clip=10x10`, { as, method: "DELETE" })).status).toBe(204);
+    expect(await listed()).toEqual([["crop 5x5 ready", link]]);
+    expect((await app.call(path, { as, method: "DELETE" })).status).toBe(204);
+    expect(await listed()).toEqual([]);
+    await app.settle();
+    expect(await keysOf(file.id)).toHaveLength(1);
+  });
+});
+
+describe.each(["private", "public"] as const)("delete (%s)", (visibility) => {
   it("204: unreadable at once, bytes gone, the row kept until no link can bring bytes; then gone", async () => {
     const as = principal();
-    const file = await stored(app, PICTURE, { as, query: "?clip=10x10" });
-    const { link } = await expectJson(await app.call(file.path, { as }), 200);
+    const file = await stored(app, PICTURE, { as, visibility, query: "?clip=10x10" });
+    const fetched = await app.call(file.path, { as });
+    const link = visibility === "public" ? fetched.headers.get("location")! : (await expectJson(fetched, 200)).link;
     await app.consume();
     // What an upload left that broke off.
     await env.MEDIA.put(`incoming/${file.id}/x`, "half");
@@ -186,7 +222,7 @@ describe("delete", () => {
 
   it("a crash after the row was changed: the sweep deletes the bytes", async () => {
     const as = principal();
-    const file = await stored(app, PICTURE, { as });
+    const file = await stored(app, PICTURE, { as, visibility });
     const broken = mediaApp({
       bucket: { ...env.MEDIA, delete: () => Promise.reject(new Error("injected")) },
     });

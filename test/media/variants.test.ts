@@ -21,7 +21,14 @@ import {
   type Colour,
 } from "../support/images.ts";
 import { decodeGif, encodeGif } from "../support/gifs.ts";
+import { createBlobStore } from "../../src/media/blob-store.ts";
+import type { MediaContext } from "../../src/media/context.ts";
+import type { ImageTransformer } from "../../src/media/image-transformer.ts";
 import { LIMITS } from "../../src/media/limits.ts";
+import { makeVariant } from "../../src/media/make-variant.ts";
+import { createVariantStore } from "../../src/media/store/variants.ts";
+import { ok } from "../../src/platform/result.ts";
+import { systemRandom } from "../../src/platform/random.ts";
 import { utf8 } from "../../src/platform/encoding.ts";
 import { readImageHeader } from "../../src/media/image-header.ts";
 import {
@@ -237,6 +244,30 @@ describe("made", () => {
     const file = await stored(app, await encodePng(gradient(50, 50)), { as, type: "image/jpeg", query: "?clip=10x10" });
     await app.consume();
     expect((await fetched(file, "clip=10x10")).answer.headers.get("content-type")).toBe("image/png");
+  });
+});
+
+describe("the ETag of a variant", () => {
+  it("is another one where another encoder made it, and the same where the same did", async () => {
+    const picture = await encodePng(gradient(10, 10));
+    const file = await stored(app, picture, { as, query: "?clip=10x10" });
+    const [job] = app.jobs.splice(0);
+    const etags: unknown[] = [];
+    for (const encoder of ["one 1", "one 2", "one 1"]) {
+      const transformer: ImageTransformer = {
+        transform: async ({ master }) => {
+          await master.cancel();
+          return ok({ stream: new Response(picture).body!, encoder });
+        },
+      };
+      const [variants, blobs] = [createVariantStore(env.DB), createBlobStore(env.MEDIA, systemRandom)];
+      expect(await makeVariant({ variants, blobs, transformer } as MediaContext, job!)).toBeUndefined();
+      etags.push((await listed(file))[0].etag);
+      await env.DB.prepare("UPDATE variant SET state = 'pending' WHERE file_id = ?").bind(file.id).run();
+    }
+    expect(etags[0]).toMatch(/^"[0-9a-f]{32}"$/);
+    expect(etags[1]).not.toBe(etags[0]);
+    expect(etags[2]).toBe(etags[0]);
   });
 });
 
