@@ -65,7 +65,7 @@ async function select(
 ): Promise<Result<Chosen, MediaFailure>> {
   const conditions = terms.map(({ key, value }) => metadataCondition(key, value));
   const selected = await media.matching.selectMatching(caller, { conditions });
-  if (selected.kind === "too_broad") return err({ kind: "query_too_broad" });
+  if (selected.kind === "too_broad") return err({ kind: "query_too_broad", of: "deletion" });
   return ok(selected.kind === "nothing" ? undefined : selected);
 }
 

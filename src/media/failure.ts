@@ -6,7 +6,7 @@ export type MediaFailure =
   | { readonly kind: "no_file" }
   | { readonly kind: "no_variant" }
   | { readonly kind: "no_erasure" }
-  | { readonly kind: "query_too_broad" }
+  | { readonly kind: "query_too_broad"; readonly of: keyof typeof TOO_BROAD }
   | { readonly kind: "variant_pending" }
   | { readonly kind: "no_content" }
   | { readonly kind: "no_client_name" }
@@ -43,10 +43,7 @@ export function toProblem(failure: MediaFailure): Problem {
     case "no_erasure":
       return notFound("deletion");
     case "query_too_broad":
-      return businessError(
-        "query_too_broad",
-        "Too many files match for one answer of the database: add a term that fewer files have.",
-      );
+      return businessError("query_too_broad", TOO_BROAD[failure.of]);
     case "no_content":
       return notFound("content");
     case "variant_pending":
@@ -114,7 +111,7 @@ export function toProblem(failure: MediaFailure): Problem {
     case "too_many_transformations":
       return businessError(
         "too_many_transformations",
-        `pageSize times the number of sizes is ${failure.requested}, at most ${LIMITS.transformationsPerBulk} are done at a time.`,
+        `pageSize times the number of sizes is ${failure.requested}, at most ${LIMITS.transformationsPerBulk} are done at a time: ask for a smaller pageSize.`,
       );
     case "too_many_variants":
       return businessError("too_many_variants", `A file has at most ${LIMITS.variantsPerFile} variants.`);
@@ -126,6 +123,14 @@ export function toProblem(failure: MediaFailure): Problem {
       });
   }
 }
+
+/** What was asked for, and what to do about it. */
+const TOO_BROAD = {
+  terms: "Too many files match for one answer of the database: add a term that fewer files have.",
+  order: "Too many files are to be looked at in this order: leave out sort, or add a term that fewer files have.",
+  pageNumber: "The page is too far in to be reached by its number: start at the first page and follow the next links.",
+  deletion: "Too many files match to be deleted in one write: nothing was. Add a term, and delete them part by part.",
+} as const;
 
 const conflict = (type: string, message: string): Problem =>
   problem("conflict_resource", message, { details: [{ type, message }] });

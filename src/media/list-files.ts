@@ -61,8 +61,9 @@ export async function pageOfFiles(
   if (!(await reachesTenant(media, principal, tenant, nowMs))) return err({ kind: "foreign_tenant" });
   const caller = { client: client.value, visibility, tenant };
   const listed = await media.listing.page(caller, { filter: filterOf(wanted), sort, paging });
-  if (listed.kind === "too_broad") return err({ kind: "query_too_broad" });
-  return ok(listed.page);
+  if (listed.kind === "page") return ok(listed.page);
+  const of = paging.skip > 0 ? "pageNumber" : sort.length > 0 ? "order" : "terms";
+  return err({ kind: "query_too_broad", of });
 }
 
 /** Whether a cursor can be of this order: a value or null for each key, and an id. */

@@ -124,7 +124,8 @@ describe("delete by query", () => {
     const ids = await insertCommitted(as, 50, '{"color":"red"}');
     const poor = mediaApp({ queryRowBudget: 100 });
     const answer = await deleteBy("color:red", as, "private", poor);
-    await expectProblem(answer, 400, "business_error", [{ type: "query_too_broad" }]);
+    const { message } = await expectProblem(answer, 400, "business_error", [{ type: "query_too_broad" }]);
+    expect(message).toMatch(/nothing was.* delete them part by part/);
     expect(await left(ids)).toBe(50);
     expect((await deleteBy("color:red", as)).status).toBe(204);
     expect(await left(ids)).toBe(0);

@@ -273,13 +273,50 @@ describe("400 and 404", () => {
       ownerId,
       plainFiles(80).map((file, at) => ({ ...file, metadata: { half: at < 40 ? 0 : 1, third: at < 40 ? 1 : 0, at } })),
     );
-    for (const query of ["&q=half:1 third:1", "&q=half:1 third:1&sort=at", "&sort=half,at&pageSize=5", "&pageNumber=5"])
-      await expectProblem(await narrow.call(listPath(query), { as: owned }), 400, "business_error", [
-        { type: "query_too_broad" },
-      ]);
+    for (const [query, advice] of [
+      ["&q=half:1 third:1", /add a term/],
+      ["&q=half:1 third:1&sort=at", /leave out sort, or add a term/],
+      ["&sort=half,at&pageSize=5", /leave out sort/],
+      ["&pageNumber=5", /follow the next links/],
+      ["&sort=at&pageNumber=5", /follow the next links/],
+    ] as const) {
+      const answer = await narrow.call(listPath(query), { as: owned });
+      const { message } = await expectProblem(answer, 400, "business_error", [{ type: "query_too_broad" }]);
+      expect(message).toMatch(advice);
+    }
     for (const query of ["&pageSize=10", "&sort=at:desc&pageSize=10", "&q=half:1&pageSize=5", "&q=half:1 third:1 at:3"])
       expect((await narrow.call(listPath(query), { as: owned })).status).toBe(200);
   });
+
+  it.each(["", "&sort=at", "&sort=at:desc", "&q=all:x", "&q=all:x&sort=at", "&q=all:x half:1", "&q=few:x&sort=at"])(
+    "%s: far in, prev is there where it can be followed alone",
+    async (query) => {
+      const narrow = mediaApp({ queryRowBudget: 120 });
+      const { caller, ownerId } = await makeOwner();
+      const owned = principal({ clientName: caller.client });
+      const metadata = (at: number) => ({ at, all: "x", half: at % 2, ...(at % 40 === 0 ? { few: "x" } : {}) });
+      await addFiles(
+        ownerId,
+        plainFiles(80).map((file, at) => ({ ...file, metadata: metadata(at) })),
+      );
+      const prevs: boolean[] = [];
+      let path: string | undefined = listPath(`${query}&pageSize=2`);
+      while (path !== undefined) {
+        const answer: Response = await narrow.call(path, { as: owned });
+        await expectJson(answer, 200);
+        const links = readLinks(answer);
+        const prev = links["prev"] === undefined ? undefined : await narrow.call(links["prev"], { as: owned });
+        if (prev !== undefined) expect(await expectJson<unknown[]>(prev, 200)).toHaveLength(2);
+        prevs.push(prev !== undefined);
+        path = links["next"];
+      }
+      if (!query.includes("few")) expect(prevs).toHaveLength(query.includes("half") ? 20 : 40);
+      // Page 1 has none, the next ones have, and those from where on a number does not reach.
+      expect(prevs.indexOf(true)).toBe(prevs.length > 1 ? 1 : -1);
+      expect(prevs.slice(prevs.lastIndexOf(true) + 1)).not.toContain(true);
+      expect(prevs.at(-1)).toBe(false);
+    },
+  );
 
   it("a caller of no client", async () => {
     const nobody = principal({ clientName: "" });

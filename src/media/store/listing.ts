@@ -60,7 +60,7 @@ export function createListingStore(db: D1Database, matching: MatchingStore, rowB
   }
 
   /** Undefined: the budget was too small. */
-  async function find(caller: FileCaller, query: ListQuery): Promise<readonly ListedFile[] | undefined> {
+  async function find(caller: FileCaller, query: ListQuery): Promise<Found | undefined> {
     const { conditions } = query.filter;
     // A quarter of the budget is for what comes after a walk that was cut.
     const mostRows = Math.floor((rowBudget * 0.75) / rowsForEach(query.filter));
@@ -68,26 +68,41 @@ export function createListingStore(db: D1Database, matching: MatchingStore, rowB
     // The order by id is that of each condition, so one alone needs no count.
     const counted = query.sort.length === 0 && conditions.length === 1 ? [] : conditions;
     const survey = await matching.survey(caller, counted, mostCollected, query.paging.pageSize + query.paging.skip);
-    if (survey === undefined) return [];
+    if (survey === undefined) return { files: [], mostSkipped: Infinity };
     const isFew = survey.rarest !== undefined && query.sort.length > 0;
-    const rows = await run(isFew ? collectPlan(survey, query) : walkPlan(survey, query, mostRows));
-    if (rows !== undefined) return rows;
+    const files = await run(isFew ? collectPlan(survey, query) : walkPlan(survey, query, mostRows));
+    if (files !== undefined)
+      return { files, mostSkipped: isFew ? Infinity : mostSkippedBy(query, survey.files, mostRows) };
     const thorough = await matching.survey(caller, conditions, mostCollected, EVERY_ROW);
-    return thorough?.rarest === undefined ? undefined : run(collectPlan(thorough, query));
+    const collected = thorough?.rarest === undefined ? undefined : await run(collectPlan(thorough, query));
+    return collected === undefined ? undefined : { files: collected, mostSkipped: Infinity };
   }
 
   return {
     async page(caller, query) {
       const found = await find(caller, query);
-      return found === undefined
-        ? { kind: "too_broad" }
-        : { kind: "page", page: toPage(found, query.paging, cursorOf) };
+      if (found === undefined) return { kind: "too_broad" };
+      const { files, mostSkipped } = found;
+      return { kind: "page", page: { ...toPage(files, query.paging, cursorOf), mostSkipped } };
     },
     async metadataOf(ids) {
       const { results } = await db.prepare(METADATA).bind(JSON.stringify(ids)).all<{ id: string; metadata: string }>();
       return new Map(results.map(({ id, metadata }) => [id, metadata]));
     },
   };
+}
+
+interface Found {
+  readonly files: readonly ListedFile[];
+  /** How many files a page number may skip before the budget is used up; at least that, as far as it is known. */
+  readonly mostSkipped: number;
+}
+
+function mostSkippedBy({ filter, sort, paging }: ListQuery, files: number, mostRows: number): number {
+  if (files <= mostRows) return Infinity;
+  // Each row of such a walk is a file that is shown. Of others nobody knows how many rows lie before a file.
+  const showsAll = filter.conditions.length <= (sort.length > 0 ? 0 : 1);
+  return showsAll ? Math.max(0, mostRows - paging.pageSize - 1) : 0;
 }
 
 const cursorOf = ({ cursor }: ListedFile): readonly CursorPart[] => cursor;

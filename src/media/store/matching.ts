@@ -21,6 +21,8 @@ export interface Survey {
   readonly hasMore: boolean;
   /** How many sets of keys there are, counted up to `maxKeySets + 1`. */
   readonly keySets: number;
+  /** All files of the owner. */
+  readonly files: number;
 }
 
 /** What the statements read of the one parameter of JSON that they share. */
@@ -92,7 +94,8 @@ function limitsUpTo(maxRows: number): number[] {
 const surveySql = (maxRows: number): string => `SELECT owner.id,
   coalesce(${limitsUpTo(maxRows).map(fewestBelow).join(", ")}, NULL) AS fewest,
   EXISTS (SELECT 1 FROM attribute WHERE owner_id = owner.id AND key = '${MORE_KEY}') AS has_more,
-  (SELECT count(*) FROM (SELECT 1 FROM key_set WHERE owner_id = owner.id LIMIT ${MAX_KEY_SETS + 1})) AS key_sets
+  (SELECT count(*) FROM (SELECT 1 FROM key_set WHERE owner_id = owner.id LIMIT ${MAX_KEY_SETS + 1})) AS key_sets,
+  owner.files
   FROM owner WHERE client = ?1 AND tenant = ?2 AND visibility = ?3 AND erasure_id IS NULL`;
 
 /**
@@ -169,11 +172,13 @@ interface SurveyRow {
   readonly fewest: number | null;
   readonly has_more: 0 | 1;
   readonly key_sets: number;
+  readonly files: number;
 }
 
-const toSurvey = ({ id, fewest, has_more, key_sets }: SurveyRow): Survey => ({
+const toSurvey = ({ id, fewest, has_more, key_sets, files }: SurveyRow): Survey => ({
   ownerId: id,
   rarest: fewest === null ? undefined : { at: fewest % 100, rows: Math.floor(fewest / 100) },
   hasMore: has_more === 1,
   keySets: key_sets,
+  files,
 });
