@@ -313,6 +313,28 @@ describe("after a deletion", () => {
     }
   });
 
+  it("of a variant of many files at once: 404; copies of the other tenants' stay", async () => {
+    const { app, cost } = counted();
+    const as = principal();
+    const picture = await encodePng(gradient(20, 20));
+    const options = { visibility: "public", query: "?clip=4x4,5x5" } as const;
+    const files = [await stored(app, picture, { as, ...options }), await stored(app, picture, { as, ...options })];
+    const other = await stored(app, picture, { as: { ...as, tenant: "globex" }, ...options });
+    await app.consume();
+    const [clips, rest] = [4, 5].map((side) => files.map((file) => `${addressOf(file)}/clip-${side}x${side}`));
+    const foreign = `${addressOf(other)}/clip-4x4`;
+    for (const path of [...clips!, ...rest!, foreign]) {
+      await cost(path);
+      expect(await cost(path)).toMatchObject({ status: 200, ...HIT });
+    }
+    app.clock.nowMs += 1000;
+    const path = "/media/v2/public/bulk/variants?tenant=acme&clip=4x4";
+    expect((await app.call(path, { as, method: "DELETE" })).status).toBe(204);
+    for (const clip of clips!) await expectProblem(await app.call(clip), 404, "element_resource_non_existing");
+    for (const clip of rest!) expect(await cost(clip)).toMatchObject({ status: 200, ...MISS });
+    expect(await cost(foreign)).toMatchObject({ status: 200, ...HIT });
+  });
+
   it("of all: 404; other tenants, other clients and files stored later are copied as before", async () => {
     const { app, cost } = counted();
     const as = principal();
