@@ -18,12 +18,13 @@
  *   removed, when nobody can bring bytes any more, and a listing has shown that none are there.
  * - Each deletion has a row of its own, made in the same write, that counts its files through these steps (erasures.ts).
  *
- * States of a variant, one row for each making, named by a nonce:
+ * States of a variant, one row for each making, named by a nonce; many files at once (bulk) go the same ways:
  *
  *   create with clip/crop → declared ── commit of the file ──→ pending ──→ ready
  *   POST variants → pending                                       └─────→ failed (with a reason)
  *   any of them ── delete ──→ removed → (no row)
  *   failed ── POST variants for it ──→ removed, and a new making of the same is pending
+ *   any of them ── the bytes of its removed file are deleted ──→ (no row)
  *   ready without bytes ── repair by the operator ──→ pending, under a new nonce (consistency.ts)
  *
  * - The row comes before the message; a message that is lost is sent again by the sweep, one that comes twice finds
@@ -34,7 +35,8 @@
  * that writes the one makes the others so (store/attributes.ts). Listings and deletions by query go by it
  * (store/matching.ts, store/listing.ts).
  *
- * `due_at` of both says when the sweep has to look at a row.
+ * `due_at` of both says when the sweep has to look at a row: at a committed file only where it came by a presigned link,
+ * once that has ended, since it could bring bytes to `incoming/` until then.
  */
 import type { ClientAccess } from "../http/auth.ts";
 import type { Route } from "../http/route.ts";

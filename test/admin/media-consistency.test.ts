@@ -43,46 +43,46 @@ describe("media/consistency", () => {
     const started = await post(COLLECTION);
     const { id, ...report } = await expectJson(started, 202);
     expect(started.headers.get("location")).toBe(`${ORIGIN}${COLLECTION}/${id}`);
-    const none = { orphanObjects: 0, missingBytes: 0, missingVariants: 0 };
+    const none = { orphanObject: 0, missingBytes: 0, missingVariant: 0 };
     expect(report).toEqual({
       state: "running",
       startedAt: expect.any(Number),
       finishedAt: null,
       checked: { files: 0, variants: 0, objects: 0 },
-      findings: { ...none, sizeDiffers: 0, etagDiffers: 0 },
+      found: { ...none, sizeDiffers: 0, etagDiffers: 0 },
       keptFindings: 0,
       repairStartedAt: null,
       repairedAt: null,
       repaired: none,
     });
     const done = await until(id, "done");
-    const found = { orphanObjects: 0, missingBytes: 1, missingVariants: 1 };
-    expect(done).toMatchObject({ finishedAt: expect.any(Number), findings: found, keptFindings: 2 });
-    expect(done.items).toEqual([
+    const found = { orphanObject: 0, missingBytes: 1, missingVariant: 1 };
+    expect(done).toMatchObject({ finishedAt: expect.any(Number), found, keptFindings: 2 });
+    expect(done.findings).toEqual([
       {
-        kind: "missing_bytes",
+        kind: "missingBytes",
         key: `blob/${second}`,
         fileId: second,
         client: client.clientId,
         tenant: client.tenant,
-        row: { size: expect.any(Number), etag: expect.any(String) },
+        row: { size: expect.any(Number), etag: expect.stringMatching(/^"[0-9a-f]{32}"$/) },
         object: null,
         outcome: null,
       },
-      expect.objectContaining({ kind: "missing_variant", key: `variant/${first}/${nonce}`, fileId: first }),
+      expect.objectContaining({ kind: "missingVariant", key: `variant/${first}/${nonce}`, fileId: first }),
     ]);
 
     const page = await get(`${COLLECTION}/${id}?pageSize=1`);
-    expect((await expectJson(page.clone(), 200)).items).toHaveLength(1);
+    expect((await expectJson(page.clone(), 200)).findings).toHaveLength(1);
     const next = /<([^>]+)>; rel="next"/.exec(page.headers.get("link")!)![1]!;
-    expect((await expectJson(await get(next), 200)).items).toMatchObject([{ kind: "missing_variant" }]);
+    expect((await expectJson(await get(next), 200)).findings).toMatchObject([{ kind: "missingVariant" }]);
 
     const repairing = await post(`${COLLECTION}/${id}/repair`);
     expect(repairing.headers.get("location")).toBe(`${ORIGIN}${COLLECTION}/${id}`);
     await expectJson(repairing, 202);
     const repaired = await until(id, "repaired");
     expect(repaired).toMatchObject({ repairedAt: expect.any(Number), repaired: found });
-    expect(repaired.items).toMatchObject([{ outcome: "repaired" }, { outcome: "repaired" }]);
+    expect(repaired.findings).toMatchObject([{ outcome: "repaired" }, { outcome: "repaired" }]);
     expect((await call(`/media/v2/files/${second}`, { token: mine })).status).toBe(404);
     await makeVariantOf(first);
     const link = await expectJson(await call(`/media/v2/files/${first}?clip=8x8`, { token: mine }), 200);
@@ -90,7 +90,7 @@ describe("media/consistency", () => {
 
     const again = await expectJson(await post(COLLECTION), 202);
     expect(again.id).not.toBe(id);
-    expect((await until(again.id, "done")).items).toEqual([]);
+    expect((await until(again.id, "done")).findings).toEqual([]);
     const list = await expectJson(await get(`${COLLECTION}?pageSize=2`), 200);
     expect(list.map((run: any) => [run.id, run.state])).toEqual([
       [again.id, "done"],
@@ -111,7 +111,10 @@ describe("media/consistency", () => {
     const [id] = [...ids];
     await env.DB.prepare("UPDATE consistency_run SET state = 'running', due_at = 1 WHERE id = ?").bind(id).run();
     const early = await expectJson(await post(`${COLLECTION}/${id}/repair`), 409);
-    expect(early).toMatchObject({ type: "conflict_resource", details: [{ type: "comparison_running" }] });
+    expect(early).toMatchObject({
+      type: "conflict_resource",
+      details: [{ type: "comparison_running", message: expect.stringContaining("until state is done") }],
+    });
     await env.DB.prepare("UPDATE consistency_run SET state = 'repairing' WHERE id = ?").bind(id).run();
     const during = await expectJson(await post(COLLECTION), 409);
     expect(during).toMatchObject({ type: "conflict_resource", details: [{ type: "repair_under_way" }] });

@@ -99,7 +99,7 @@ export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly 
       if (run === undefined) return notFound("comparison");
       const rows = await consistency.findings(id, after, paging.pageSize + 1, paging.skip);
       const found = toPage(rows, paging, ({ seq }) => [seq]);
-      const report = { ...toReport(run), items: found.items.map(toItem) };
+      const report = { ...toReport(run), findings: found.items.map(toFinding) };
       return json(200, report, { link: pageLinks(url, paging, found) });
     },
   }),
@@ -117,7 +117,7 @@ export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly 
         case "unknown":
           return notFound("comparison");
         case "running":
-          return conflict("comparison_running", "The comparison is not done yet.");
+          return conflict("comparison_running", "The comparison is not done yet: read its report until state is done.");
         case "other_run":
           return conflict("other_run_under_way", "Another comparison or repair is under way.");
       }
@@ -146,31 +146,36 @@ const toReport = ({ found, repaired, ...run }: ConsistencyRun) => ({
   startedAt: run.startedAt,
   finishedAt: run.finishedAt,
   checked: run.checked,
-  findings: {
-    orphanObjects: found.orphan_object,
-    missingBytes: found.missing_bytes,
-    missingVariants: found.missing_variant,
-    sizeDiffers: found.size_differs,
-    etagDiffers: found.etag_differs,
-  },
+  found: byKind(found),
   keptFindings: run.keptFindings,
   repairStartedAt: run.repairStartedAt,
   repairedAt: run.repairedAt,
-  repaired: {
-    orphanObjects: repaired.orphan_object,
-    missingBytes: repaired.missing_bytes,
-    missingVariants: repaired.missing_variant,
-  },
+  repaired: byKind(repaired),
 });
 
+/** The kinds as they are called in JSON: the same beside a count and of a finding. */
+const KINDS: Readonly<Record<Kind, string>> = {
+  orphan_object: "orphanObject",
+  missing_bytes: "missingBytes",
+  missing_variant: "missingVariant",
+  size_differs: "sizeDiffers",
+  etag_differs: "etagDiffers",
+};
+
+const byKind = (counts: Readonly<Partial<Record<Kind, number>>>): Readonly<Record<string, number>> =>
+  Object.fromEntries(Object.entries(counts).map(([kind, count]) => [KINDS[kind as Kind], count]));
+
 /** What the row says, and what R2 has there; empty is what does not exist. */
-const toItem = (finding: ConsistencyFinding) => ({
-  kind: finding.kind,
+const toFinding = (finding: ConsistencyFinding) => ({
+  kind: KINDS[finding.kind],
   key: finding.key,
   fileId: finding.fileId,
   client: finding.client,
   tenant: finding.tenant,
-  row: finding.fileId === null ? null : { size: finding.rowBytes, etag: finding.rowEtag },
-  object: finding.objectBytes === null ? null : { size: finding.objectBytes, etag: finding.objectEtag },
+  row: finding.fileId === null ? null : { size: finding.rowBytes, etag: quoted(finding.rowEtag) },
+  object: finding.objectBytes === null ? null : { size: finding.objectBytes, etag: quoted(finding.objectEtag) },
   outcome: finding.outcome,
 });
+
+/** As an ETag is written everywhere else, too. */
+const quoted = (etag: string | null): string | null => (etag === null ? null : `"${etag}"`);
