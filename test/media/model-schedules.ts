@@ -77,6 +77,8 @@ type Step = { readonly fates: readonly Fate[] } & (
       readonly do: "at once";
       /** One after the other, without faults: how a file comes to be there. */
       readonly before: readonly Intent[];
+      /** Then all messages are delivered, before the calls. */
+      readonly delivers: Delivers;
       readonly calls: readonly Intent[];
       readonly delivery?: Delivery | undefined;
       readonly sweeps: boolean;
@@ -84,6 +86,9 @@ type Step = { readonly fates: readonly Fate[] } & (
   | { readonly do: "wait"; readonly ms: number }
   | { readonly do: "compare" | "repair" }
 );
+
+/** `again`: they come once more later. */
+type Delivers = "none" | "all" | "all, and again";
 
 /** A message comes to the consumer, or to that of the dead ones, or to both at once; `again`: and later once more. */
 interface Delivery {
@@ -194,6 +199,7 @@ const deletion = fc.oneof(deleting, deleting, deletingAll, deletingByQuery);
 /** Calls that get in each other's way, on a file that is created, uploaded or committed. */
 const RACES = [
   [1, put, put],
+  [1, put, deleting],
   [2, commit, commit],
   [2, commit, deleting],
   [2, commit, deletingAll],
@@ -213,10 +219,10 @@ const atOnce = (
   before: fc.Arbitrary<readonly Intent[]>,
   calls: fc.Arbitrary<readonly Intent[]>,
   delivered: fc.Arbitrary<Delivery | undefined>,
-  sweeps = false,
+  { sweeps = false, delivers = fc.constant<Delivers>("none") } = {},
 ): fc.Arbitrary<Step> =>
   fc
-    .record({ before, calls, delivery: delivered, sweeps: fc.constant(sweeps), fates })
+    .record({ before, delivers, calls, delivery: delivered, sweeps: fc.constant(sweeps), fates })
     .map((given) => ({ do: "at once", ...given }));
 
 const none = fc.constant([]);
@@ -239,10 +245,16 @@ const step: fc.Arbitrary<Step> = weighted<Step>(
         atOnce(fc.tuple(...storing.slice(0, stage)), fc.tuple(right(first), right(second)), maybeDelivery),
       ),
   ],
+  [
+    4,
+    atOnce(fc.tuple(...storing), fc.tuple(right(fc.oneof(removing, removing, adding, deletion, reading))), noDelivery, {
+      delivers: fc.constantFrom("all", "all, and again"),
+    }),
+  ],
   [6, atOnce(none, none, delivery)],
   [2, atOnce(none, oneCall, delivery)],
-  [2, atOnce(none, none, noDelivery, true)],
-  [1, atOnce(none, oneCall, maybeDelivery, true)],
+  [2, atOnce(none, none, noDelivery, { sweeps: true })],
+  [1, atOnce(none, oneCall, maybeDelivery, { sweeps: true })],
   [
     3,
     fc.record({
@@ -254,7 +266,7 @@ const step: fc.Arbitrary<Step> = weighted<Step>(
   [1, fc.record({ do: fc.constantFrom("compare" as const, "repair" as const), fates })],
 );
 
-export const schedule = fc.array(step, { minLength: 12, maxLength: 26, size: "max" });
+export const schedule = fc.array(step, { minLength: 10, maxLength: 24, size: "max" });
 
 /** Runs a schedule on the room and on the model, step by step; then everything comes to rest, is looked at, and goes. */
 export async function runSchedule(steps: readonly Step[]): Promise<void> {
@@ -285,6 +297,11 @@ class Run {
       case "at once":
         for (const intent of next.before) await this.#atOnce([intent], undefined, false);
         if (next.before.length > 0) await this.#look();
+        while (next.delivers !== "none" && bindings.messages.length > 0) {
+          const which = this.#again.length;
+          await this.#atOnce([], { which, to: "consumer", again: next.delivers === "all, and again" }, false);
+          await this.#look();
+        }
         bindings.plan(next.fates);
         await this.#atOnce(next.calls, next.delivery, next.sweeps);
         break;
@@ -497,6 +514,9 @@ class Run {
           expect(filesOf(this.#world, { client: CALLERS[by]!.client, tenant: from, visibility: kind })).toEqual([]);
         }
     await this.#driver.app.settle();
+    // Copies of public content were made while everything was read.
+    for (const { id: file, visibility: kind } of this.#world.files)
+      await this.#ask({ do: "content", by: 0, file, visibility: kind, variant: "", signed: false });
     await this.rest();
     await this.#checkErasures();
     expect(await lateObjects()).toEqual(before);
