@@ -9,6 +9,8 @@ import { LIMITS } from "./limits.ts";
  * - Keys are paths with a dot before each part: `.color`, `.size.width`. A key that has a dot in it gives the same path.
  * - An array gives its elements as values of its own key, those of arrays and objects in it too.
  * - Numbers are numbers, booleans the texts `true` and `false`; null is no value.
+ * - A number that JavaScript writes in another way, or has only nearly, is the text of what was sent besides: so `1.50` is
+ *   found as `1.50` and as `1.5`, and long identifiers are not taken for each other. It sorts as a number all the same.
  * - Keys of our own: `#type`, the content type with and without its parameters; `#keys`, which keys the file sorts by;
  *   `#more`, there where pairs found no place in the index.
  */
@@ -31,20 +33,15 @@ export const MORE_KEY = "#more";
 
 /** Of the metadata's text, which is a JSON object, and the content type. */
 export function attributesOf(metadata: string, contentType: string): FileAttributes {
-  const pairs = new Map<string, readonly [string, IndexValue]>();
-  for (const [key, value] of valuesIn("", JSON.parse(metadata))) {
-    const pair = [indexText(key), typeof value === "string" ? indexText(value) : value] as const;
-    pairs.set(JSON.stringify(pair), pair);
-  }
   const rows: IndexRow[] = [];
   const leading = new Map<string, number>();
   const more: string[] = [];
-  for (const [key, value] of pairs.values()) {
+  for (const { key, value, maySort } of pairsOf(metadata)) {
     if (rows.length === LIMITS.indexedPairs || utf8(key).byteLength > LIMITS.indexedBytes) {
       more.push(pairDigest(key, value));
       continue;
     }
-    const leads = !leading.has(key);
+    const leads = maySort && !leading.has(key);
     if (leads) leading.set(key, rows.length);
     rows.push([key, value, leads ? 1 : 0]);
   }
@@ -57,15 +54,56 @@ export function attributesOf(metadata: string, contentType: string): FileAttribu
   return { rows, at, more: more.join(" ") };
 }
 
-function* valuesIn(path: string, value: unknown): Generator<readonly [string, IndexValue]> {
-  if (Array.isArray(value)) for (const element of value) yield* valuesIn(path, element);
-  else if (typeof value === "object" && value !== null)
-    for (const [name, member] of Object.entries(value)) yield* valuesIn(`${path}.${name}`, member);
-  else if (typeof value === "string") yield [path, value];
-  else if (typeof value === "boolean") yield [path, String(value)];
-  // A number that is too large for one is infinite here, and has no place in an order or in JSON.
-  else if (typeof value === "number" && Number.isFinite(value)) yield [path, value];
+interface Pair {
+  readonly key: string;
+  readonly value: IndexValue;
+  /** Not by the mere spelling of a number. */
+  readonly maySort: boolean;
 }
+
+/** Each pair once, as the index writes it. */
+function pairsOf(metadata: string): Iterable<Pair> {
+  const pairs = new Map<string, Pair>();
+  for (const found of valuesIn("", JSON.parse(metadata, keepWriting))) {
+    const { value } = found;
+    const pair = { key: indexText(found.key), value: typeof value === "string" ? indexText(value) : value };
+    const name = JSON.stringify([pair.key, pair.value]);
+    pairs.set(name, { ...pair, maySort: found.maySort || pairs.get(name)?.maySort === true });
+  }
+  return pairs.values();
+}
+
+class WrittenNumber {
+  readonly value: number;
+  readonly text: string;
+  constructor(value: number, text: string) {
+    this.value = value;
+    this.text = text;
+  }
+}
+
+/** For `JSON.parse`, which tells the text of each value that is no object. */
+const keepWriting = (_key: string, value: unknown, context?: { source: string }): unknown =>
+  typeof value === "number" ? new WrittenNumber(value, context!.source) : value;
+
+function* valuesIn(key: string, value: unknown): Generator<Pair> {
+  if (Array.isArray(value)) for (const element of value) yield* valuesIn(key, element);
+  else if (value instanceof WrittenNumber) yield* valuesOfNumber(key, value);
+  else if (typeof value === "object" && value !== null)
+    for (const [name, member] of Object.entries(value)) yield* valuesIn(`${key}.${name}`, member);
+  else if (typeof value === "string") yield { key, value, maySort: true };
+  else if (typeof value === "boolean") yield { key, value: String(value), maySort: true };
+}
+
+function* valuesOfNumber(key: string, { value, text }: WrittenNumber): Generator<Pair> {
+  // A number that is too large for one is infinite here, and has no place in an order or in JSON.
+  if (Number.isFinite(value)) yield { key, value, maySort: true };
+  if (!isNumberOf(value, text)) yield { key, value: text, maySort: false };
+}
+
+/** Whether a number stands for a text and for no other one: an integer of more than 53 bits stands for many. */
+const isNumberOf = (value: number, text: string): boolean =>
+  Number.isFinite(value) && JSON.stringify(value) === text && (!Number.isInteger(value) || Number.isSafeInteger(value));
 
 /** One thing that a file has to have: a key with one of these values. */
 export interface Condition {
@@ -75,11 +113,10 @@ export interface Condition {
   readonly digests: readonly string[];
 }
 
-/** `key` as a path without its first dot. A text also matches the number or boolean whose JSON it is. */
+/** `key` as a path without its first dot. A text also matches the number that it stands for, and the boolean. */
 export function metadataCondition(key: string, text: string): Condition {
   const number = Number(text);
-  const isNumber = Number.isFinite(number) && JSON.stringify(number) === text;
-  return conditionOf(indexText(`.${key}`), [indexText(text), ...(isNumber ? [number] : [])]);
+  return conditionOf(indexText(`.${key}`), [indexText(text), ...(isNumberOf(number, text) ? [number] : [])]);
 }
 
 /** A file of one of these content types; one without parameters takes those with parameters too. */

@@ -154,7 +154,123 @@ describe("attributes", () => {
       ["#type", "text/plain", 0],
       ["#keys", expect.stringMatching(/^[\w-]{22}$/), 0],
     ]);
-    expect(attributesOf(`{"a": 1e999, "a2": -1e999, "b": "1e999"}`, "a/b").rows[0]).toEqual([".b", "1e999", 1]);
+  });
+
+  const rowsOf = (metadata: string) => attributesOf(metadata, "a/b").rows.filter(([key]) => key.startsWith("."));
+
+  it.each([
+    [
+      `{"a": 1.50}`,
+      [
+        [".a", 1.5, 1],
+        [".a", "1.50", 0],
+      ],
+    ],
+    [
+      `{"a": 1e3}`,
+      [
+        [".a", 1000, 1],
+        [".a", "1e3", 0],
+      ],
+    ],
+    [
+      `{"a": -0}`,
+      [
+        [".a", -0, 1],
+        [".a", "-0", 0],
+      ],
+    ],
+    [
+      `{"a": 1.5, "b": 9007199254740991}`,
+      [
+        [".a", 1.5, 1],
+        [".b", 9007199254740991, 1],
+      ],
+    ],
+    // Written as JavaScript does, but not the only one that reads so.
+    [
+      `{"a": 9007199254740992}`,
+      [
+        [".a", 9007199254740992, 1],
+        [".a", "9007199254740992", 0],
+      ],
+    ],
+    [
+      `{"a": 12345678901234567890}`,
+      [
+        [".a", 12345678901234567000, 1],
+        [".a", "12345678901234567890", 0],
+      ],
+    ],
+    // What leads is a value, not how it is written; the same text as a value of its own leads.
+    [
+      `{"a": 1e999, "b": "1e999"}`,
+      [
+        [".a", "1e999", 0],
+        [".b", "1e999", 1],
+      ],
+    ],
+    [
+      `{"a": [1e999, "x"]}`,
+      [
+        [".a", "1e999", 0],
+        [".a", "x", 1],
+      ],
+    ],
+    [`{"a": [1e999, "1e999"]}`, [[".a", "1e999", 1]]],
+    [
+      `{"a": ["1.50", 1.50, 1.5]}`,
+      [
+        [".a", "1.50", 1],
+        [".a", 1.5, 0],
+      ],
+    ],
+    // Of repeats of a member the last one is the value, and its writing.
+    [
+      `{"a": 1.50, "a": 2.50}`,
+      [
+        [".a", 2.5, 1],
+        [".a", "2.50", 0],
+      ],
+    ],
+    [
+      `{"__proto__": 1.0, "toJSON": {"source": 2.0}}`,
+      [
+        [".__proto__", 1, 1],
+        [".__proto__", "1.0", 0],
+        [".toJSON.source", 2, 1],
+        [".toJSON.source", "2.0", 0],
+      ],
+    ],
+  ] as const)("%s: the number, and how it was written where that is not the same", (metadata, rows) => {
+    expect(rowsOf(metadata)).toEqual(rows);
+  });
+
+  it("a number is found by what was sent, whatever it is; long integers by nothing else", () => {
+    const digits = fc.stringMatching(/^[1-9][0-9]{0,24}$/);
+    const fraction = fc.stringMatching(/^(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?$/);
+    fc.assert(
+      fc.property(fc.boolean(), digits, fraction, (minus, whole, rest) => {
+        const text = `${minus ? "-" : ""}${whole}${rest}`;
+        const values = rowsOf(`{"a":${text}}`).map(([, value]) => value);
+        expect(metadataCondition("a", text).values.some((value) => values.includes(value))).toBe(true);
+      }),
+    );
+    fc.assert(
+      fc.property(fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }), fc.integer({ min: -3, max: 3 }), (id, off) => {
+        const other = (id + BigInt(off)).toString();
+        const values = rowsOf(`{"a":${id}}`).map(([, value]) => value);
+        expect(metadataCondition("a", other).values.some((value) => values.includes(value))).toBe(off === 0);
+      }),
+      {
+        examples: [
+          [2n ** 53n, 1],
+          [2n ** 53n - 1n, 1],
+          [2n ** 53n + 1n, -1],
+          [12345678901234567890n, 1],
+        ],
+      },
+    );
   });
 
   it("of any JSON: at most 64 rows of metadata, texts of bounded length, one leading row a key, all pairs found", () => {
@@ -203,6 +319,8 @@ describe("attributes", () => {
       ["-0.5", ["-0.5", -0.5]],
       ["9.0", ["9.0"]],
       ["1e3", ["1e3"]],
+      ["9007199254740991", ["9007199254740991", 9007199254740991]],
+      ["9007199254740992", ["9007199254740992"]],
       ["Infinity", ["Infinity"]],
       ["null", ["null"]],
       ["", [""]],

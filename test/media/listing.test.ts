@@ -112,6 +112,43 @@ describe("200", () => {
     expect(await idsOf(as, "&q=color:blue")).toEqual([file.id]);
   });
 
+  it("numbers are found as they were written; long identifiers are told from each other, and sorted by their value", async () => {
+    const as = principal();
+    const ids: string[] = [];
+    for (const id of ["12345678901234567891", "12345678901234567890", "1234567890123456789", "7.50", "1e3"]) {
+      const file = await uploaded(app, PICTURE, { as });
+      const headers = { "content-type": "application/json" };
+      await expectJson(await app.call(file.commitLink, { method: "POST", as, body: `{"id":${id}}`, headers }), 202);
+      ids.push(file.id);
+    }
+    const found = async (id: string) => (await idsOf(as, `&q=id:${id}`)).map((of) => ids.indexOf(of));
+    expect(await found("12345678901234567890")).toEqual([1]);
+    expect(await found("12345678901234567891")).toEqual([0]);
+    // What JavaScript makes of both.
+    expect(await found("12345678901234567000")).toEqual([]);
+    expect(await found("1234567890123456789")).toEqual([2]);
+    expect([await found("7.50"), await found("7.5"), await found("1e3"), await found("1000")]).toEqual([
+      [3],
+      [3],
+      [4],
+      [4],
+    ]);
+    for (const [order, expected] of [
+      ["id", [3, 4, 2, 0, 1]],
+      ["id:desc", [0, 1, 2, 4, 3]],
+      ["id,x", [3, 4, 2, 0, 1]],
+    ] as const) {
+      const seen: number[] = [];
+      let path: string | undefined = listPath(`&sort=${order}&pageSize=1`);
+      while (path !== undefined && seen.length < 9) {
+        const answer: Response = await app.call(path, { as });
+        for (const { id } of await expectJson<{ id: string }[]>(answer, 200)) seen.push(ids.indexOf(id));
+        path = nextOf(answer);
+      }
+      expect([order, seen]).toEqual([order, expected]);
+    }
+  });
+
   it("files of a release without the index are found once the sweep was there", async () => {
     const as = principal();
     const files = [];

@@ -67,6 +67,8 @@ export function pageWanted(
 export class Parameters {
   readonly values: unknown[] = [];
   add(value: unknown): string {
+    // As JSON, from which the index has its numbers too: a large one that is bound is another one to the database.
+    if (typeof value === "number") return `(?${this.values.push(JSON.stringify(value))} ->> '$')`;
     return `?${this.values.push(value)}`;
   }
 }
