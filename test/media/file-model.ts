@@ -224,8 +224,11 @@ function onFile(
   }
 }
 
-function addVariants(file: ModelFile, names: readonly string[]): void {
-  for (const name of names) if (file.variants[name] !== "ready") file.variants[name] = "pending";
+/** How many makings of variants start. */
+function addVariants(file: ModelFile, names: readonly string[]): number {
+  const started = names.filter((name) => file.variants[name] === undefined || file.variants[name] === "failed");
+  for (const name of started) file.variants[name] = "pending";
+  return started.length;
 }
 
 function deleteVariants(world: World, file: ModelFile, names: readonly string[], seen: Answer): void {
@@ -362,11 +365,12 @@ function inBulk(world: World, caller: Caller, call: Call & { do: "bulk add" | "b
   const { page, hasNext } = isOfImages
     ? pageOf(world, caller, { ...call, types: ["image/png"] })
     : { page: [], hasNext: false };
-  for (const file of page)
-    if (call.do === "bulk add") addVariants(file, call.variants);
-    else deleteVariants(world, file, call.variants, seen);
-  if (call.do === "bulk delete") return { status: 204, says: { hasNext } };
-  return { status: 202, says: { files: page.length, transformations: page.length * call.variants.length, hasNext } };
+  if (call.do === "bulk delete") {
+    for (const file of page) deleteVariants(world, file, call.variants, seen);
+    return { status: 204, says: { hasNext } };
+  }
+  const transformations = page.reduce((started, file) => started + addVariants(file, call.variants), 0);
+  return { status: 202, says: { files: page.length, transformations, hasNext } };
 }
 
 function pageOf(
