@@ -172,6 +172,25 @@ describe("the rows that a page reads, and the round trips", () => {
     expect(ties.rowsRead).toBeLessThan(2 * PAGE_ROWS);
   });
 
+  it("one round trip more where metadata is long, and two where a walk was cut and few files match", async () => {
+    // Common enough not to be counted at first, and behind all that a walk over another condition looks at.
+    await env.DB.prepare(
+      `INSERT INTO attribute (owner_id, key, value, file_id, leads)
+      SELECT owner_id, '.late', 'yes', id, 1 FROM file WHERE owner_id = ?1 AND id >= ?2 AND id < ?3`,
+    )
+      .bind(ownerId, idOf(95_000), idOf(96_450))
+      .run();
+    const late = "&q=tie:1 late:yes";
+    const cut = await first(late);
+    expect([cut.ids.length, cut.ids[0], cut.roundTrips]).toEqual([PAGE, idOf(95_001), 4]);
+    const long = JSON.stringify({ text: "x".repeat(5000) });
+    const lengthen = (id: string) => env.DB.prepare("UPDATE file SET metadata = ?2 WHERE id = ?1").bind(id, long).run();
+    await lengthen(idOf(0));
+    await lengthen(idOf(95_001));
+    expect((await first("")).roundTrips).toBe(3);
+    expect((await first(late)).roundTrips).toBe(5);
+  });
+
   it("stay within the budget where what is common meets nowhere", async () => {
     // Each is in a fifth of the files, and no file has both.
     Object.assign(cost, { rowsRead: 0 });
