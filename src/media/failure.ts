@@ -8,6 +8,7 @@ export type MediaFailure =
   | { readonly kind: "no_erasure" }
   | { readonly kind: "query_too_broad"; readonly of: keyof typeof TOO_BROAD }
   | { readonly kind: "variant_pending" }
+  | { readonly kind: "variant_failed"; readonly reason: string }
   | { readonly kind: "no_content" }
   | { readonly kind: "no_client_name" }
   | { readonly kind: "no_tenant" }
@@ -50,6 +51,8 @@ export function toProblem(failure: MediaFailure): Problem {
       return problem("element_resource_non_existing", "This variant is still being made.", {
         headers: { "retry-after": String(LIMITS.variantRetryAfterSec) },
       });
+    case "variant_failed":
+      return problem("element_resource_non_existing", `This variant could not be made: ${failure.reason}`);
     case "no_client_name":
       return problem("insufficient_permissions", "Files belong to clients: get a token with a client of your own.");
     case "no_tenant":

@@ -39,5 +39,6 @@ export function representationOf(
       variant: wanted,
     });
   if (fallback) return ok(master);
+  if (variant?.state === "failed") return err({ kind: "variant_failed", reason: variant.reason ?? "" });
   return err({ kind: variant?.state === "pending" ? "variant_pending" : "no_variant" });
 }

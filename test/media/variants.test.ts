@@ -296,8 +296,11 @@ describe("failed, at once and with a reason", () => {
     });
     expect(await keysOf(file.id)).toEqual([`blob/${file.id}`]);
     const answer = await app.call(`${file.path}?clip=10x10`, { as });
-    await expectProblem(answer, 404, "element_resource_non_existing");
+    const { message } = await expectProblem(answer, 404, "element_resource_non_existing");
+    expect(message).toBe(`This variant could not be made: ${variant.reason}`);
     expect(answer.headers.get("retry-after")).toBeNull();
+    const foreign = await app.call(`${file.path}?clip=10x10`, { as: principal() });
+    expect((await expectProblem(foreign, 404, "element_resource_non_existing")).message).toMatch(/no such file/);
     expect((await app.call(`${file.path}?clip=10x10&fallback=true`, { as })).headers.get("etag")).toBe(file.etag);
   });
 
