@@ -8,7 +8,7 @@ import { createImagesProbe } from "./images-probe.ts";
 export function createTransformer(images: ImagesBinding): ImageTransformer {
   const probe = createImagesProbe(images);
   const binding = createImagesBinding(images, probe);
-  const own = createGifTransformer();
+  const own = createGifTransformer((ms) => scheduler.wait(ms));
   return {
     async transform(request) {
       if (request.header.format !== "gif") return binding.transform(request);

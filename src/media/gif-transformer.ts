@@ -1,6 +1,7 @@
-import { err, ok } from "../platform/result.ts";
+import { err, ok, type Result } from "../platform/result.ts";
 import { GifScreen } from "./gif-screen.ts";
 import { readGifStructure, type GifFrame, type GifStructure } from "./gif-structure.ts";
+import { GifTurns, type GifTurn } from "./gif-turns.ts";
 import { GifWriter } from "./gif-writer.ts";
 import type { ImageTransformer, TransformFault, TransformRequest } from "./image-transformer.ts";
 import { LIMITS } from "./limits.ts";
@@ -9,25 +10,63 @@ import type { Dimensions } from "./sizes.ts";
 
 /**
  * Transforms gifs, animations kept, where the Images binding does not. What a gif would cost is known from its blocks,
- * before a pixel is decoded. From then on nothing is awaited, so no two of them hold their pixels in memory at a time.
+ * before a pixel is decoded. One has its turn from before its bytes are read until those of the result are, so no two of
+ * them are in memory at a time.
  */
-export function createGifTransformer(): ImageTransformer {
+export function createGifTransformer(
+  wait: (ms: number) => Promise<void>,
+  maxResultBytes: number = LIMITS.gifMaxResultBytes,
+): ImageTransformer {
+  const turns = new GifTurns(wait);
   return {
     async transform(request) {
       const refusal = refuseBytes(request) ?? refuseMemory(request.header, [], request.target);
       if (refusal !== undefined) return err(refusal);
-      const bytes = await readAll(request.master, request.sizeBytes);
-      if (bytes === undefined) return err({ kind: "broken_image" });
-      const structure = readGifStructure(bytes, MAX_FRAMES);
-      if (structure === undefined) return err({ kind: "broken_image" });
-      const tooMuch = refuseWork(structure) ?? refuseMemory(structure, structure.frames, request.target);
-      if (tooMuch !== undefined) return err(tooMuch);
-      const made = transformGif(bytes, structure, request);
-      return made === undefined
-        ? err({ kind: "broken_image" })
-        : ok({ stream: new Blob([made]).stream(), encoder: "gif-1" });
+      const turn = await turns.begin();
+      let stream: ReadableStream<Uint8Array> | undefined;
+      try {
+        const made = await make(request, maxResultBytes, turn);
+        if (!made.ok) return made;
+        stream = streamOf(made.value, turn);
+        return ok({ stream, encoder: "gif-1" });
+      } finally {
+        if (stream === undefined) turn.end();
+      }
     },
   };
+}
+
+type Chunks = readonly Uint8Array[];
+
+async function make(
+  request: TransformRequest,
+  maxResultBytes: number,
+  turn: GifTurn,
+): Promise<Result<Chunks, TransformFault>> {
+  const bytes = await readAll(request.master, request.sizeBytes, turn);
+  if (bytes === undefined) return err({ kind: "broken_image" });
+  const structure = readGifStructure(bytes, MAX_FRAMES);
+  if (structure === undefined) return err({ kind: "broken_image" });
+  const tooMuch = refuseWork(structure) ?? refuseMemory(structure, structure.frames, request.target);
+  return tooMuch === undefined ? transformGif(bytes, structure, request, maxResultBytes, turn) : err(tooMuch);
+}
+
+/** The turn ends with the stream. */
+function streamOf(chunks: Chunks, turn: GifTurn): ReadableStream<Uint8Array> {
+  const left = chunks.values();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        await turn.spend(0);
+        const { value, done } = left.next();
+        if (done !== true) return controller.enqueue(value);
+        turn.end();
+        controller.close();
+      },
+      cancel: () => turn.end(),
+    },
+    { highWaterMark: 0 },
+  );
 }
 
 /** One more than any that is not refused. */
@@ -50,7 +89,10 @@ function refuseWork({ width, height, frames }: GifStructure): Refusal | undefine
 
 const BYTES_PER_PIXEL = 4;
 
-/** The screen, what is kept of it to be restored, the indices of a frame, and three pictures of the result's size. */
+/**
+ * The screen, what is kept of it to be restored, the indices of a frame, and three pictures of the result's size. Besides
+ * there are the bytes of the gif, and those of the result.
+ */
 function refuseMemory(screen: Dimensions, frames: readonly GifFrame[], target: Dimensions): Refusal | undefined {
   const screenBytes = screen.width * screen.height * BYTES_PER_PIXEL;
   const copyBytes = frames.some(({ disposal }) => disposal === "restore") ? screenBytes : 0;
@@ -63,7 +105,11 @@ function refuseMemory(screen: Dimensions, frames: readonly GifFrame[], target: D
 }
 
 /** Undefined when fewer bytes came, or more. */
-async function readAll(stream: ReadableStream<Uint8Array>, sizeBytes: number): Promise<Uint8Array | undefined> {
+async function readAll(
+  stream: ReadableStream<Uint8Array>,
+  sizeBytes: number,
+  turn: GifTurn,
+): Promise<Uint8Array | undefined> {
   const bytes = new Uint8Array(sizeBytes);
   let at = 0;
   try {
@@ -71,6 +117,7 @@ async function readAll(stream: ReadableStream<Uint8Array>, sizeBytes: number): P
       if (at + chunk.byteLength > sizeBytes) return undefined;
       bytes.set(chunk, at);
       at += chunk.byteLength;
+      await turn.spend(0);
     }
   } catch {
     return undefined;
@@ -78,24 +125,34 @@ async function readAll(stream: ReadableStream<Uint8Array>, sizeBytes: number): P
   return at === sizeBytes ? bytes : undefined;
 }
 
-/** A frame that is broken ends the animation before it; a first one makes the image a broken one: undefined. */
-function transformGif(
+/** A frame that is broken ends the animation before it; a first one makes the image a broken one. */
+async function transformGif(
   bytes: Uint8Array,
   structure: GifStructure,
   { type, target }: TransformRequest,
-): Uint8Array<ArrayBuffer> | undefined {
+  maxResultBytes: number,
+  turn: GifTurn,
+): Promise<Result<Chunks, TransformFault>> {
   const screen = new GifScreen(structure);
   const resampler = createResampler(type, structure, target);
   const writer = new GifWriter(target, structure.repeats);
   for (const [index, frame] of structure.frames.entries()) {
     const before = frame.disposal === "restore" ? screen.copy(frame) : undefined;
     if (!screen.draw(bytes, frame)) {
-      if (index === 0) return undefined;
+      if (index === 0) return err({ kind: "broken_image" });
       break;
     }
-    writer.add(resampler.resample(screen.pixels), frame.delay);
+    await turn.spend(frame.width * frame.height);
+    const pixels = resampler.resample(screen.pixels);
+    await turn.spend(screen.pixels.length);
+    writer.add(pixels, frame.delay);
+    await turn.spend(Math.max(pixels.length, LIMITS.gifFrameMinPixels));
+    if (writer.sizeBytes > maxResultBytes) return err(tooLarge(maxResultBytes));
     if (before !== undefined) screen.restore(frame, before);
     if (frame.disposal === "clear") screen.clear(frame);
   }
-  return writer.finish();
+  const chunks = writer.finish();
+  return writer.sizeBytes > maxResultBytes ? err(tooLarge(maxResultBytes)) : ok(chunks);
 }
+
+const tooLarge = (maxBytes: number): Refusal => refused(`The variant would have more than ${maxBytes} bytes.`);

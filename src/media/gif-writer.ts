@@ -1,5 +1,5 @@
 import { GIFEncoder } from "gifenc";
-import { toIndexed } from "./gif-palette.ts";
+import { Indexer } from "./gif-palette.ts";
 import type { Dimensions } from "./sizes.ts";
 
 /**
@@ -11,10 +11,15 @@ export class GifWriter {
   /** For `gifenc`: -1 once, 0 for ever, else how often again. */
   readonly #repeat: number;
   readonly #encoder = GIFEncoder();
+  readonly #indexer = new Indexer();
   /** Written when it is known what comes after it. */
   #waiting: Frame | undefined;
   /** What is on the screen when the waiting frame is drawn. */
   #before: Uint32Array | undefined;
+  /** What was written, frame by frame: one buffer for all would be copied as it grows. */
+  readonly #chunks: Uint8Array[] = [];
+  /** Of the frames that were written so far. */
+  sizeBytes = 0;
 
   constructor(size: Dimensions, repeats: number | undefined) {
     this.#size = size;
@@ -27,17 +32,25 @@ export class GifWriter {
     this.#waiting = { pixels, delay };
   }
 
-  finish(): Uint8Array<ArrayBuffer> {
+  finish(): readonly Uint8Array[] {
     this.#flush(undefined);
     this.#encoder.finish();
-    return this.#encoder.bytes();
+    this.#keepWritten();
+    return this.#chunks;
+  }
+
+  #keepWritten(): void {
+    const chunk = this.#encoder.bytes();
+    this.#encoder.stream.reset();
+    this.#chunks.push(chunk);
+    this.sizeBytes += chunk.byteLength;
   }
 
   #flush(next: Uint32Array | undefined): void {
     if (this.#waiting === undefined) return;
     const { pixels, delay } = this.#waiting;
     const clears = next !== undefined && disappears(pixels, next);
-    const { palette, indices, transparentIndex } = toIndexed(changes(this.#before, pixels));
+    const { palette, indices, transparentIndex } = this.#indexer.toIndexed(changes(this.#before, pixels));
     this.#encoder.writeFrame(indices, this.#size.width, this.#size.height, {
       palette,
       repeat: this.#repeat,
@@ -48,6 +61,7 @@ export class GifWriter {
       transparentIndex: transparentIndex ?? 0,
       colorDepth: Math.max(2, Math.ceil(Math.log2(palette.length))),
     });
+    this.#keepWritten();
     this.#before = clears ? undefined : pixels;
     this.#waiting = undefined;
   }
@@ -61,8 +75,14 @@ interface Frame {
 const DISPOSE = { keep: 1, clear: 2 } as const;
 
 /** Whether something is where nothing will be. */
-const disappears = (pixels: Uint32Array, next: Uint32Array): boolean =>
-  pixels.some((pixel, at) => pixel !== 0 && next[at] === 0);
+function disappears(pixels: Uint32Array, next: Uint32Array): boolean {
+  for (let at = 0; at < pixels.length; at++) if (pixels[at] !== 0 && next[at] === 0) return true;
+  return false;
+}
 
-const changes = (before: Uint32Array | undefined, pixels: Uint32Array): Uint32Array =>
-  before === undefined ? pixels : pixels.map((pixel, at) => (pixel === before[at] ? 0 : pixel));
+/** What is new in `pixels`, put into `before`, which is not needed any more: pictures are large. */
+function changes(before: Uint32Array | undefined, pixels: Uint32Array): Uint32Array {
+  if (before === undefined) return pixels;
+  for (let at = 0; at < pixels.length; at++) before[at] = pixels[at] === before[at] ? 0 : pixels[at]!;
+  return before;
+}

@@ -21,7 +21,9 @@ declare module "gifenc" {
       },
     ): void;
     finish(): void;
+    /** A copy of what was written since the stream was reset. */
     bytes(): Uint8Array<ArrayBuffer>;
+    readonly stream: { reset(): void };
   }
   export function GIFEncoder(): GifEncoder;
 }

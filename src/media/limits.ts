@@ -29,16 +29,24 @@ export const LIMITS = {
   masterMaxPixels: 100_000_000,
   /** Cloudflare Images, limits of transformations: "image dimension". */
   masterMaxSide: 12_000,
-  /** Cloudflare Images, limits of transformations: an animation, over all its frames. Our own transformer keeps it too. */
-  gifMaxPixels: 50_000_000,
-  /** What a frame counts at least, for the work that does not depend on its pixels. */
-  gifFrameMinPixels: 4096,
   /**
-   * Our own transformer holds the bytes of up to `parallelJobs` gifs and the pixels of one, in an isolate of 128 MB.
-   * Where the Images binding writes gifs, none of that counts.
+   * Our own, for gifs over all their frames: some ten seconds of work. Where the Images binding writes gifs neither this
+   * nor what follows counts.
+   */
+  gifMaxPixels: 30_000_000,
+  /** What a frame counts at least, for the work that does not depend on its pixels. */
+  gifFrameMinPixels: 16_384,
+  /** Our own: the isolate does other things after each tenth of a second or so. */
+  gifPixelsPerPause: 1_000_000,
+  /** Our own: a gif of whose work nothing is seen for so long was given up with its request. */
+  gifTurnMs: 60_000,
+  /**
+   * Our own transformer holds one gif in an isolate of 128 MB: its bytes, its pixels (`gifMaxMemoryBytes`), the result,
+   * and the frame of it that is being written, up to 20 MiB.
    */
   gifMaxBytes: 12 * 1024 * 1024,
   gifMaxMemoryBytes: 64 * 1024 * 1024,
+  gifMaxResultBytes: 16 * 1024 * 1024,
   /** Our own, after the specification's 100 transformations of a bulk query. */
   variantsPerRequest: 100,
   /** Specification, Limits: transformations per bulk query. */
@@ -92,7 +100,7 @@ export const LIMITS = {
   lookAgainMs: 60 * 60_000,
   /** Our own: how long the report of a deletion is kept. */
   erasureKeptMs: 400 * 24 * 60 * 60_000,
-  /** Our own: files of one step of a deletion. Each costs up to three listings, and an invocation may run ten steps. */
+  /** Our own: files of one step of a deletion. Each costs up to three listings, and an invocation may run four steps. */
   erasePage: 100,
   /** Our own: rows of an index, or old reports, that are forgotten in one statement. */
   forgottenRows: 1000,

@@ -139,10 +139,15 @@ async function storeResult(
   }
   clearOrientation(first.value, outcome.header);
   const contentType = `image/${format}`;
-  const sizeBytes = await media.blobs.putVariant(variantKey(fileId, nonce), first.value, parts, contentType);
-  return sizeBytes === undefined
-    ? passing("the transformed image broke off")
-    : ok({ contentType, width, height, sizeBytes });
+  try {
+    const sizeBytes = await media.blobs.putVariant(variantKey(fileId, nonce), first.value, parts, contentType);
+    return sizeBytes === undefined
+      ? passing("the transformed image broke off")
+      : ok({ contentType, width, height, sizeBytes });
+  } finally {
+    // After a failure the transformer would wait for what is left to be read.
+    await parts.cancel();
+  }
 }
 
 /**

@@ -16,9 +16,14 @@ export function createResampler(type: VariantType, master: Dimensions, target: D
   return { resample: (pixels) => average(pixels, master.width, rows, columns) };
 }
 
-/** Which old pixels one new one covers along one axis, and how much of each. */
-interface Span {
-  readonly first: number;
+/**
+ * Which old pixels the new ones cover along one axis, and how much of each. Of new pixel n they begin at `firsts[n]`; their
+ * weights are those from `offsets[n]` to `offsets[n + 1]`. One array for all: this is read for every pixel.
+ */
+interface Spans {
+  readonly count: number;
+  readonly firsts: Uint32Array;
+  readonly offsets: Uint32Array;
   readonly weights: Float64Array;
 }
 
@@ -26,39 +31,52 @@ interface Span {
  * A crop scales the whole and cuts it around the centre, at a whole pixel of the scaled picture, so that one that is not
  * scaled stays sharp. Of an odd pixel too many more is cut in front, as libvips does. Scale 0: nothing is cut.
  */
-function spansOf(length: number, count: number, scale: number): Span[] {
+function spansOf(length: number, count: number, scale: number): Spans {
   const whole = scale === 0 ? count : Math.max(count, Math.round(length * scale));
   const skipped = (whole - count + 1) >> 1;
-  return Array.from({ length: count }, (_, index) => {
+  const [firsts, offsets] = [new Uint32Array(count), new Uint32Array(count + 1)];
+  const weights: number[] = [];
+  for (let index = 0; index < count; index++) {
     const [start, end] = [((index + skipped) * length) / whole, ((index + skipped + 1) * length) / whole];
     const first = Math.floor(start);
     const last = Math.min(length, Math.ceil(end)) - 1;
-    const weights = Float64Array.from(
-      { length: last - first + 1 },
-      (__, step) => Math.min(end, first + step + 1) - Math.max(start, first + step),
-    );
-    return { first, weights };
-  });
+    for (let old = first; old <= last; old++) weights.push(Math.min(end, old + 1) - Math.max(start, old));
+    firsts[index] = first;
+    offsets[index + 1] = weights.length;
+  }
+  return { count, firsts, offsets, weights: Float64Array.from(weights) };
 }
 
-function average(pixels: Uint32Array, stride: number, rows: readonly Span[], columns: readonly Span[]): Uint32Array {
-  const made = new Uint32Array(rows.length * columns.length);
+function average(pixels: Uint32Array, stride: number, rows: Spans, columns: Spans): Uint32Array {
+  const made = new Uint32Array(rows.count * columns.count);
   let at = 0;
-  for (const row of rows) for (const column of columns) made[at++] = averageOf(pixels, stride, row, column);
+  for (let row = 0; row < rows.count; row++)
+    for (let column = 0; column < columns.count; column++)
+      made[at++] = averageOf(pixels, stride, rows, row, columns, column);
   return made;
 }
 
-function averageOf(pixels: Uint32Array, stride: number, row: Span, column: Span): number {
+function averageOf(
+  pixels: Uint32Array,
+  stride: number,
+  rows: Spans,
+  row: number,
+  columns: Spans,
+  column: number,
+): number {
   let covered = 0;
   let whole = 0;
   let red = 0;
   let green = 0;
   let blue = 0;
-  for (let y = 0; y < row.weights.length; y++) {
-    const start = (row.first + y) * stride + column.first;
-    for (let x = 0; x < column.weights.length; x++) {
-      const weight = row.weights[y]! * column.weights[x]!;
-      const pixel = pixels[start + x]!;
+  const [left, right] = [columns.offsets[column]!, columns.offsets[column + 1]!];
+  const bottom = rows.offsets[row + 1]!;
+  let start = rows.firsts[row]! * stride + columns.firsts[column]!;
+  for (let y = rows.offsets[row]!; y < bottom; y++, start += stride) {
+    const height = rows.weights[y]!;
+    for (let x = left; x < right; x++) {
+      const weight = height * columns.weights[x]!;
+      const pixel = pixels[start + x - left]!;
       whole += weight;
       if (pixel === 0) continue;
       covered += weight;
@@ -68,6 +86,6 @@ function averageOf(pixels: Uint32Array, stride: number, row: Span, column: Span)
     }
   }
   if (covered * 2 < whole) return 0;
-  const part = (sum: number): number => Math.round(sum / covered);
-  return (0xff000000 | (part(blue) << 16) | (part(green) << 8) | part(red)) >>> 0;
+  const abgr = (Math.round(blue / covered) << 16) | (Math.round(green / covered) << 8) | Math.round(red / covered);
+  return (0xff000000 | abgr) >>> 0;
 }

@@ -1,8 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createGifTransformer } from "../../src/media/gif-transformer.ts";
 import { readImageHeader } from "../../src/media/image-header.ts";
 import { LIMITS } from "../../src/media/limits.ts";
 import { dimensionsOf, variantDimensions, type VariantType } from "../../src/media/sizes.ts";
+import { sha256Hex } from "../../src/platform/hash.ts";
 import { decodeGif, encodeGif, type DecodedGif } from "../support/gifs.ts";
 import { BLUE, concat, GIF, GREEN, RED, YELLOW, type Colour } from "../support/images.ts";
 
@@ -10,6 +11,12 @@ const PALETTE = [RED, GREEN, BLUE, YELLOW];
 const fill = (count: number, index: number): number[] => Array.from({ length: count }, () => index);
 
 async function transform(bytes: Uint8Array<ArrayBuffer>, type: VariantType, size: string) {
+  const { request, bytesRead } = requestOf(bytes, type, size);
+  const result = await createGifTransformer((ms) => scheduler.wait(ms)).transform(request);
+  return { result, bytesRead: bytesRead() };
+}
+
+function requestOf(bytes: Uint8Array<ArrayBuffer>, type: VariantType, size: string) {
   const outcome = readImageHeader(bytes);
   if (outcome.kind !== "header") throw new Error(outcome.kind);
   const target = variantDimensions(type, dimensionsOf(size), outcome.header);
@@ -26,7 +33,19 @@ async function transform(bytes: Uint8Array<ArrayBuffer>, type: VariantType, size
     { highWaterMark: 0 },
   );
   const request = { master, sizeBytes: bytes.byteLength, header: outcome.header, type, target };
-  return { result: await createGifTransformer().transform(request), bytesRead: read };
+  return { request, bytesRead: () => read };
+}
+
+/** 64 x 64 pixels of some four thousand colours, in frames of four rows each. */
+function manyColours(): Uint8Array<ArrayBuffer> {
+  const frames = Array.from({ length: 16 }, (_, part) => {
+    const palette = Array.from({ length: 256 }, (__, at): Colour => {
+      const [x, y] = [at % 64, part * 4 + (at >> 6)];
+      return [x * 4, y * 4, (x * 7 + y * 3) & 0xff];
+    });
+    return { x: 0, y: part * 4, width: 64, height: 4, indices: [...palette.keys()], palette };
+  });
+  return encodeGif(64, 64, PALETTE, frames);
 }
 
 async function made(bytes: Uint8Array<ArrayBuffer>, type: VariantType, size: string): Promise<Uint8Array> {
@@ -110,14 +129,7 @@ describe("a gif that stands still", () => {
 
   it("more colours than a palette holds: near to what they were", async () => {
     const [width, height] = [64, 64];
-    const frames = Array.from({ length: 16 }, (_, part) => {
-      const palette = Array.from({ length: 256 }, (__, at): Colour => {
-        const [x, y] = [at % 64, part * 4 + (at >> 6)];
-        return [x * 4, y * 4, (x * 7 + y * 3) & 0xff];
-      });
-      return { x: 0, y: part * 4, width, height: 4, indices: [...palette.keys()], palette };
-    });
-    const gif = encodeGif(width, height, PALETTE, frames);
+    const gif = manyColours();
     const last = (await reduced(gif, "clip", "64x64")).frames.at(-1)!;
     let worst = 0;
     for (let at = 0; at < width * height; at++) {
@@ -132,6 +144,10 @@ describe("a gif that stands still", () => {
   it("the same bytes each time", async () => {
     const gif = encodeGif(6, 1, PALETTE, [{ width: 6, height: 1, indices: [0, 1, 2, 3, 0, 1] }]);
     expect(await made(gif, "clip", "4x4")).toEqual(await made(gif, "clip", "4x4"));
+    // A change of these bytes is another version of the encoder, which ETags name.
+    expect(await sha256Hex((await made(manyColours(), "clip", "50x50")).toBase64())).toBe(
+      "545e5ddf54ba5558cc3682ef127090a8f521966c8aa96f0626769ffe92f321a2",
+    );
   });
 });
 
@@ -278,6 +294,76 @@ describe("a bomb", () => {
     const { result, bytesRead } = await transform(concat(GIF, new Uint8Array(LIMITS.gifMaxBytes)), "clip", "10x10");
     expect(result).toEqual({ ok: false, error: { kind: "refused", reason: expect.stringMatching(/bytes/) } });
     expect(bytesRead).toBe(0);
+  });
+});
+
+describe("one at a time", () => {
+  /** Waits do not last; they are counted by their length. */
+  function counted(pause = () => scheduler.wait(0)) {
+    const waits = new Map<number, number>();
+    const wait = (ms: number): Promise<void> => {
+      waits.set(ms, (waits.get(ms) ?? 0) + 1);
+      return pause();
+    };
+    return { waits, transformer: createGifTransformer(wait) };
+  }
+  const next = () => requestOf(GIF, "clip", "10x10");
+
+  it("in between the isolate does other things, as often as the work is long", async () => {
+    const { waits, transformer } = counted();
+    const frames = Array.from({ length: 130 }, () => ({ width: 1, height: 1, indices: [0] }));
+    const { request } = requestOf(encodeGif(1, 1, PALETTE, frames), "clip", "1x1");
+    expect((await transformer.transform(request)).ok).toBe(true);
+    // 130 frames that count 16,384 each are a little more than two million.
+    expect([...waits]).toEqual([[0, 2]]);
+  });
+
+  it("the next one is not read before the result of the first one is, or is let go", async () => {
+    for (const letGo of [
+      (stream: ReadableStream<Uint8Array>) => new Response(stream).arrayBuffer(),
+      (stream: ReadableStream<Uint8Array>) => stream.cancel(),
+    ]) {
+      const { waits, transformer } = counted();
+      const first = await transformer.transform(next().request);
+      const { request, bytesRead } = next();
+      const second = transformer.transform(request);
+      await vi.waitUntil(() => (waits.get(50) ?? 0) > 5);
+      expect(bytesRead()).toBe(0);
+      await letGo(first.ok ? first.value.stream : expect.fail());
+      expect((await second).ok).toBe(true);
+      expect(bytesRead()).toBe(GIF.byteLength);
+    }
+  });
+
+  it("one that fails lets the next one go on: refused, broken, or with bytes that break off", async () => {
+    const { waits, transformer } = counted();
+    const brokenOff = new ReadableStream<Uint8Array>({ start: (controller) => controller.error(new Error("gone")) });
+    for (const request of [
+      requestOf(frameOf(GIF, 65_535, 65_535), "clip", "10x10").request,
+      requestOf(GIF.slice(0, 20), "clip", "10x10").request,
+      { ...next().request, master: brokenOff },
+    ])
+      expect((await transformer.transform(request)).ok).toBe(false);
+    expect((await transformer.transform(next().request)).ok).toBe(true);
+    expect(waits).toEqual(new Map());
+  });
+
+  it("one whose request was cancelled is not waited for any longer than a minute", async () => {
+    const { waits, transformer } = counted(() => Promise.resolve());
+    await transformer.transform(next().request);
+    expect((await transformer.transform(next().request)).ok).toBe(true);
+    expect(waits.get(50)).toBe(LIMITS.gifTurnMs / 50);
+  });
+
+  it("a result that is too large is refused, whether in its last frame or before", async () => {
+    const frame = { width: 1, height: 1, indices: [0] };
+    const whole = (await made(encodeGif(1, 1, PALETTE, [frame, frame]), "clip", "1x1")).byteLength;
+    for (const maxBytes of [10, whole - 1, whole]) {
+      const { request } = requestOf(encodeGif(1, 1, PALETTE, [frame, frame]), "clip", "1x1");
+      const result = await createGifTransformer((ms) => scheduler.wait(ms), maxBytes).transform(request);
+      const refusal = { kind: "refused", reason: `The variant would have more than ${maxBytes} bytes.` };
+      expect(result.ok ? "made" : result.error).toEqual(maxBytes === whole ? "made" : refusal);
+    }
   });
 });
 
