@@ -17,6 +17,7 @@ CREATE INDEX owner_retired ON owner (erasure_id) WHERE erasure_id IS NOT NULL;
 -- last of its removed files does, and to check that would walk over all files.
 -- `attributes`: what the metadata index has of the file, as JSON: `rows`, those of the table `attribute`, and `more`,
 -- digests of the pairs that found no place there. Empty for a committed file that is not indexed yet: the sweep does it.
+-- `more` is there once again as a text of its own: a query searches it in each file that has it, and parses no JSON.
 PRAGMA defer_foreign_keys = ON;
 CREATE TABLE file_ordered (
   id TEXT PRIMARY KEY,
@@ -36,6 +37,7 @@ CREATE TABLE file_ordered (
   erasure_id TEXT,
   purged_at INTEGER,
   late_keys TEXT,
+  more TEXT GENERATED ALWAYS AS (nullif(attributes ->> '$.more', '')) STORED,
   metadata TEXT,
   attributes TEXT
 ) STRICT;

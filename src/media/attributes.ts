@@ -12,7 +12,9 @@ import { LIMITS } from "./limits.ts";
  * - A number that JavaScript writes in another way, or has only nearly, is the text of what was sent besides: so `1.50` is
  *   found as `1.50` and as `1.5`, and long identifiers are not taken for each other. It sorts as a number all the same.
  * - Keys of our own: `#type`, the content type with and without its parameters; `#keys`, which keys the file sorts by;
- *   `#more`, there where pairs found no place in the index.
+ *   `#more`, there where pairs found no place in the index, with the size of their digests in pages of the database.
+ *
+ * The first `LIMITS.pairsPerFile` pairs are read.
  */
 export interface FileAttributes {
   /** The rows of the table `attribute`. */
@@ -31,12 +33,16 @@ export const TYPE_KEY = "#type";
 export const KEYS_KEY = "#keys";
 export const MORE_KEY = "#more";
 
+/** Whether metadata, the text of a JSON object, has more pairs than are read. */
+export const hasTooManyPairs = (metadata: string): boolean =>
+  pairsOf(metadata, LIMITS.pairsPerFile + 1).length > LIMITS.pairsPerFile;
+
 /** Of the metadata's text, which is a JSON object, and the content type. */
 export function attributesOf(metadata: string, contentType: string): FileAttributes {
   const rows: IndexRow[] = [];
   const leading = new Map<string, number>();
   const more: string[] = [];
-  for (const { key, value, maySort } of pairsOf(metadata)) {
+  for (const { key, value, maySort } of pairsOf(metadata, LIMITS.pairsPerFile)) {
     if (rows.length === LIMITS.indexedPairs || utf8(key).byteLength > LIMITS.indexedBytes) {
       more.push(pairDigest(key, value));
       continue;
@@ -49,10 +55,14 @@ export function attributesOf(metadata: string, contentType: string): FileAttribu
   leading.set(TYPE_KEY, rows.length);
   for (const [at, type] of comparableTypes(contentType).entries()) rows.push([TYPE_KEY, type, at === 0 ? 1 : 0]);
   rows.push([KEYS_KEY, digestOf(keys), 0]);
-  if (more.length > 0) rows.push([MORE_KEY, 1, 0]);
+  const digests = more.join(" ");
+  if (digests !== "") rows.push([MORE_KEY, pagesOf(digests), 0]);
   const at = Object.fromEntries([...leading].map(([key, place]) => [digestOf(key), place]));
-  return { rows, at, more: more.join(" ") };
+  return { rows, at, more: digests };
 }
+
+const pagesOf = (digests: string): number =>
+  LIMITS.morePages.find((pages) => digests.length <= pages * LIMITS.databasePageBytes)!;
 
 interface Pair {
   readonly key: string;
@@ -61,16 +71,17 @@ interface Pair {
   readonly maySort: boolean;
 }
 
-/** Each pair once, as the index writes it. */
-function pairsOf(metadata: string): Iterable<Pair> {
+/** Each pair once, as the index writes it; the first `max` of them. */
+function pairsOf(metadata: string, max: number): readonly Pair[] {
   const pairs = new Map<string, Pair>();
   for (const found of valuesIn("", JSON.parse(metadata, keepWriting))) {
     const { value } = found;
     const pair = { key: indexText(found.key), value: typeof value === "string" ? indexText(value) : value };
     const name = JSON.stringify([pair.key, pair.value]);
     pairs.set(name, { ...pair, maySort: found.maySort || pairs.get(name)?.maySort === true });
+    if (pairs.size === max) break;
   }
-  return pairs.values();
+  return [...pairs.values()];
 }
 
 class WrittenNumber {

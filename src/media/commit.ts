@@ -6,8 +6,8 @@ import { sha256Hex } from "../platform/hash.ts";
 import { describeError } from "../platform/log.ts";
 import { PATTERNS } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
-import { attributesOf } from "./attributes.ts";
-import { fileCaller, reachesTenant, type MediaContext } from "./context.ts";
+import { attributesOf, hasTooManyPairs } from "./attributes.ts";
+import { asFileCaller, reachesTenant, type MediaContext } from "./context.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
 import { LIMITS } from "./limits.ts";
 import { filePath, type Visibility } from "./links.ts";
@@ -25,13 +25,13 @@ export const commitFile = (media: MediaContext, visibility: Visibility): Route =
     query: z.object({ tenant: z.optional(matching(PATTERNS.tenant)) }),
     body: jsonObjectBody(LIMITS.metadataMaxBytes, true),
     async handle({ principal, params: { fileId }, query, body, nowMs, publicBase, after }) {
-      const caller = await fileCaller(media, principal, visibility, fileId, nowMs);
-      if (!caller.ok) return toProblem(caller.error);
       const tenant = await tenantOf(media, principal, query.tenant, nowMs);
       if (!tenant.ok) return toProblem(tenant.error);
       const request = { fileId, tenant: tenant.value, metadata: body ?? "{}", nowMs };
       const seenPins = new Set<string>();
-      const committed = await commit(media, caller.value, request, seenPins);
+      const committed = await asFileCaller(media, principal, visibility, fileId, nowMs, (caller) =>
+        commit(media, caller, request, seenPins),
+      );
       after(media.uploads.clear(fileId, [...seenPins]));
       if (!committed.ok) return toProblem(committed.error);
       after(media.queue.send(committed.value.map((nonce) => ({ fileId, nonce }))));
@@ -68,6 +68,7 @@ async function commit(
   { fileId, tenant, metadata, nowMs }: CommitRequest,
   seenPins: Set<string>,
 ): Promise<Result<readonly string[], MediaFailure>> {
+  if (hasTooManyPairs(metadata)) return err({ kind: "too_many_attributes" });
   const digest = await sha256Hex(JSON.stringify([tenant, metadata]));
   let failure: MediaFailure | undefined;
   for (let round = 0; ; round++) {

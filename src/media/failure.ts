@@ -31,6 +31,7 @@ export type MediaFailure =
   | { readonly kind: "no_variant_named" }
   | { readonly kind: "several_variants_named" }
   | { readonly kind: "too_many_variants" }
+  | { readonly kind: "too_many_attributes" }
   | { readonly kind: "too_many_transformations"; readonly requested: number }
   | { readonly kind: "precondition_failed" }
   | { readonly kind: "range_not_satisfiable"; readonly sizeBytes: number };
@@ -118,6 +119,11 @@ export function toProblem(failure: MediaFailure): Problem {
       );
     case "too_many_variants":
       return businessError("too_many_variants", `A file has at most ${LIMITS.variantsPerFile} variants.`);
+    case "too_many_attributes":
+      return businessError(
+        "too_many_attributes",
+        `The metadata of a file has at most ${LIMITS.pairsPerFile} different attributes; each element of an array is one.`,
+      );
     case "precondition_failed":
       return problem("precondition_failed", "The content is not the one that the request's condition names.");
     case "range_not_satisfiable":

@@ -56,6 +56,12 @@ export const LIMITS = {
   /** Contract 4.5: attributes of a file, and bytes of a value (and of a key), that are indexed. */
   indexedPairs: 64,
   indexedBytes: 256,
+  /** Our own: pairs of key and value of one file. What is not indexed of them is searched by each query, as 23 bytes. */
+  pairsPerFile: 2500,
+  /** So many pages of the database have these digests at most: the values of `#more` in the index. */
+  morePages: [1, 4, 16],
+  /** SQLite. */
+  databasePageBytes: 4096,
   /** Files of one page of the sweep that indexes what was there before the index: each has up to 64 KB of metadata. */
   indexedFilesPerPage: 20,
   /**

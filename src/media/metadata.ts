@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { defineRoute, jsonObjectBody, scoped, type Route } from "../http/route.ts";
-import { attributesOf } from "./attributes.ts";
+import { attributesOf, hasTooManyPairs } from "./attributes.ts";
 import { fileCaller, type MediaContext } from "./context.ts";
 import { toProblem } from "./failure.ts";
 import { LIMITS } from "./limits.ts";
@@ -42,6 +42,7 @@ export const replaceMetadata = (media: MediaContext, visibility: Visibility): Ro
       if (!caller.ok) return toProblem(caller.error);
       const file = await media.files.findOwned(fileId, caller.value);
       if (file === undefined) return toProblem({ kind: "no_file" });
+      if (hasTooManyPairs(body)) return toProblem({ kind: "too_many_attributes" });
       const attributes = attributesOf(body, file.contentType);
       const replaced = await media.files.replaceMetadata(fileId, caller.value, body, attributes);
       return replaced ? asSent(body) : toProblem({ kind: "no_file" });

@@ -149,6 +149,26 @@ describe("200", () => {
     }
   });
 
+  it("metadata of up to 2500 attributes, each of which is found; more are refused, and change nothing", async () => {
+    const as = principal();
+    const values = (count: number) => ({ a: Array.from({ length: count }, (_, at) => at) });
+    const file = await uploaded(app, PICTURE, { as });
+    const commit = (json: unknown) => app.call(file.commitLink, { method: "POST", as, json });
+    const replace = (json: unknown) => app.call(`${file.path}/metadata`, { method: "PUT", as, json });
+    const refused = [{ type: "too_many_attributes" }];
+    await expectProblem(await commit(values(2501)), 400, "business_error", refused);
+    await expectJson(await commit(values(2500)), 202);
+    expect(await idsOf(as, "&q=a:0 a:2499")).toEqual([file.id]);
+    expect(await idsOf(as, "&q=a:2500")).toEqual([]);
+    await expectProblem(await replace(values(2501)), 400, "business_error", refused);
+    expect(await idsOf(as, "&q=a:0 a:2499&sort=a")).toEqual([file.id]);
+    await expectJson(await replace(values(100)), 200);
+    expect(await idsOf(as, "&q=a:99")).toEqual([file.id]);
+    expect(await idsOf(as, "&q=a:2499")).toEqual([]);
+    // What is said twice is one attribute.
+    await expectJson(await replace({ a: Array(3000).fill(1) }), 200);
+  });
+
   it("files of a release without the index are found once the sweep was there", async () => {
     const as = principal();
     const files = [];
@@ -303,7 +323,7 @@ describe("400 and 404", () => {
   });
 
   it("a query that takes too many files into view, by terms alone and along an order", async () => {
-    const narrow = mediaApp({ queryRowBudget: 90 });
+    const narrow = mediaApp({ queryRowBudget: 105 });
     const { caller, ownerId } = await makeOwner();
     const owned = principal({ clientName: caller.client });
     await addFiles(
@@ -328,7 +348,7 @@ describe("400 and 404", () => {
   it.each(["", "&sort=at", "&sort=at:desc", "&q=all:x", "&q=all:x&sort=at", "&q=all:x half:1", "&q=few:x&sort=at"])(
     "%s: far in, prev is there where it can be followed alone",
     async (query) => {
-      const narrow = mediaApp({ queryRowBudget: 120 });
+      const narrow = mediaApp({ queryRowBudget: query.includes("half") ? 400 : 120 });
       const { caller, ownerId } = await makeOwner();
       const owned = principal({ clientName: caller.client });
       const metadata = (at: number) => ({ at, all: "x", half: at % 2, ...(at % 40 === 0 ? { few: "x" } : {}) });

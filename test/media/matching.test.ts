@@ -61,14 +61,23 @@ describe("the selection of files by a filter", () => {
     expect(await selected(files, [metadataCondition("late", "z")])).toEqual([]);
   });
 
+  it("counts what is compared in the record by its size", async () => {
+    const small = await owner([{ metadata: { all: 1, ...many(70) } }]);
+    expect(await selected(small, [metadataCondition("k69", "69")], 34)).toEqual([0]);
+    expect(await selected(small, [metadataCondition("k69", "69")], 16)).toBe("too_broad");
+    const large = await owner([{ metadata: { all: 1, ...many(2499) } }]);
+    expect(await selected(large, [metadataCondition("k2498", "2498")], 47)).toEqual([0]);
+    expect(await selected(large, [metadataCondition("k2498", "2498")], 46)).toBe("too_broad");
+  });
+
   it("is refused where even the rarest condition takes more rows than the budget", async () => {
     const files = await owner(Array.from({ length: 40 }, (_, at) => ({ metadata: { all: 1, half: at % 2, one: at } })));
     const [all, half, one] = ["all:1", "half:1", "one:7"].map((text) =>
       metadataCondition(...(text.split(":") as [string, string])),
     );
     expect(await selected(files, [all!], 180)).toBe("too_broad");
-    expect(await selected(files, [all!, half!], 260)).toHaveLength(20);
-    expect(await selected(files, [all!, half!], 250)).toBe("too_broad");
+    expect(await selected(files, [all!, half!], 380)).toHaveLength(20);
+    expect(await selected(files, [all!, half!], 379)).toBe("too_broad");
     expect(await selected(files, [all!, half!, one!], 180)).toEqual([7]);
     const nobody = { caller: { client: "nobody", tenant: "acme", visibility: "private" as const }, ids: [] };
     expect(await selected(nobody, [all!])).toBe("nothing");

@@ -1,7 +1,7 @@
 import { toPage, type CursorPart, type Page } from "../../http/paging.ts";
 import { collectPlan } from "./collect-plan.ts";
 import type { FileCaller } from "./files.ts";
-import { EVERY_ROW, rowsForCollected, rowsForEach, type MatchingStore } from "./matching.ts";
+import { EVERY_ROW, rowsForEach, type MatchingStore } from "./matching.ts";
 import { CUT, type ListQuery, type Plan } from "./page-sql.ts";
 import type { VariantRow } from "./variants.ts";
 import { walkPlan } from "./walk-plan.ts";
@@ -63,18 +63,18 @@ export function createListingStore(db: D1Database, matching: MatchingStore, rowB
   async function find(caller: FileCaller, query: ListQuery): Promise<Found | undefined> {
     const { conditions } = query.filter;
     // A quarter of the budget is for what comes after a walk that was cut.
-    const mostRows = Math.floor((rowBudget * 0.75) / rowsForEach(query.filter));
-    const mostCollected = Math.floor((rowBudget * 0.25) / rowsForCollected(query.filter));
+    const [walkBudget, collectBudget] = [rowBudget * 0.75, rowBudget * 0.25];
     // The order by id is that of each condition, so one alone needs no count.
     const counted = query.sort.length === 0 && conditions.length === 1 ? [] : conditions;
-    const survey = await matching.survey(caller, counted, mostCollected, query.paging.pageSize + query.paging.skip);
+    const survey = await matching.survey(caller, counted, collectBudget, query.paging.pageSize + query.paging.skip);
     if (survey === undefined) return { files: [], mostSkipped: Infinity };
-    const isFew = survey.rarest !== undefined && query.sort.length > 0;
+    const isFew = survey.isCollectable && query.sort.length > 0;
+    const mostRows = Math.floor(walkBudget / rowsForEach(query.filter, survey.morePages));
     const files = await run(isFew ? collectPlan(survey, query) : walkPlan(survey, query, mostRows));
     if (files !== undefined)
       return { files, mostSkipped: isFew ? Infinity : mostSkippedBy(query, survey.files, mostRows) };
-    const thorough = await matching.survey(caller, conditions, mostCollected, EVERY_ROW);
-    const collected = thorough?.rarest === undefined ? undefined : await run(collectPlan(thorough, query));
+    const thorough = await matching.survey(caller, conditions, collectBudget, EVERY_ROW);
+    const collected = thorough?.isCollectable === true ? await run(collectPlan(thorough, query)) : undefined;
     return collected === undefined ? undefined : { files: collected, mostSkipped: Infinity };
   }
 

@@ -1,5 +1,6 @@
 import type { Condition, IndexValue } from "../attributes.ts";
 import { MORE_KEY } from "../attributes.ts";
+import { LIMITS } from "../limits.ts";
 import type { FileCaller } from "./files.ts";
 
 /**
@@ -7,7 +8,11 @@ import type { FileCaller } from "./files.ts";
  *
  * The rarest condition leads: its rows are walked, and each other condition is looked up for the file of each. So the
  * cost grows with what the rarest one matches. A survey finds it first, by counts that double until one of them ends.
- * Files that have more pairs than are indexed stand under `#more` and are compared by the digests in their record.
+ * Files that have more pairs than are indexed stand under `#more` and are compared by the digests in their record; the
+ * value there is the size of these, which counts as rows too.
+ *
+ * The statements name conditions by the parameter alone, as JSON whose parts are read as rows: their text is as long for
+ * twenty terms as for one, since D1 takes 100 KB of it.
  */
 export interface Filter {
   readonly conditions: readonly Condition[];
@@ -15,10 +20,12 @@ export interface Filter {
 
 export interface Survey {
   readonly ownerId: number;
-  /** Place of the condition with the fewest rows, and how many these are; undefined: no condition has so few. */
+  /** Place of the condition that leads to the fewest files, and how many; undefined: none leads to so few. */
   readonly rarest: { readonly at: number; readonly rows: number } | undefined;
-  /** Whether any file has more pairs than are indexed. */
-  readonly hasMore: boolean;
+  /** Whether to collect these files takes no more rows than the budget. */
+  readonly isCollectable: boolean;
+  /** Size of the most that a file has beyond what is indexed, in pages of the database; 0: no file has more. */
+  readonly morePages: number;
   /** How many sets of keys there are, counted up to `maxKeySets + 1`. */
   readonly keySets: number;
   /** All files of the owner. */
@@ -48,13 +55,13 @@ export type Selected =
 
 export interface MatchingStore {
   /**
-   * What a plan is made of; undefined: the caller has no files. Counts go up to `maxRows`, and not beyond what is of use
-   * to find `wantedRows` files in some order.
+   * What a plan is made of; undefined: the caller has no files. Counts go up to what can be collected with `rowBudget`
+   * rows, and not beyond what is of use to find `wantedRows` files in some order.
    */
   survey(
     caller: FileCaller,
     conditions: readonly Condition[],
-    maxRows: number,
+    rowBudget: number,
     wantedRows: number,
   ): Promise<Survey | undefined>;
   /** For a filter with a condition. `too_broad`: to find the files would read more rows than the budget. */
@@ -68,8 +75,8 @@ export const EVERY_ROW = Number.MAX_SAFE_INTEGER;
 export const MAX_KEY_SETS = 32;
 
 /**
- * Of the conditions of ?4 one with the fewest rows: rows · 100 + place. Empty: all have `limit` rows or more, or more is
- * not to be counted.
+ * Of the conditions of ?4 the one with the fewest rows, those under `#more` counted with each: rows · 100 + place. Empty:
+ * all have `limit` rows or more, or more is not to be counted.
  */
 const fewestBelow = (limit: number): string => `CASE WHEN ${limit} <= 16 OR ${limit * limit} <= ?5 * owner.files THEN (
   SELECT CASE WHEN fewest / 100 < ${limit} THEN fewest END FROM (
@@ -77,6 +84,7 @@ const fewestBelow = (limit: number): string => `CASE WHEN ${limit} <= 16 OR ${li
       SELECT count(*) FROM (
         SELECT 1 FROM json_each(condition.value, '$.values') AS wanted CROSS JOIN attribute AS has
         WHERE has.owner_id = owner.id AND has.key = condition.value ->> 'key' AND has.value = wanted.value
+        UNION ALL SELECT 1 FROM attribute WHERE owner_id = owner.id AND key = '${MORE_KEY}'
         LIMIT ${limit}))) AS fewest
     FROM json_each(?4) AS condition)) END`;
 
@@ -93,7 +101,7 @@ function limitsUpTo(maxRows: number): number[] {
  */
 const surveySql = (maxRows: number): string => `SELECT owner.id,
   coalesce(${limitsUpTo(maxRows).map(fewestBelow).join(", ")}, NULL) AS fewest,
-  EXISTS (SELECT 1 FROM attribute WHERE owner_id = owner.id AND key = '${MORE_KEY}') AS has_more,
+  (SELECT max(value) FROM attribute WHERE owner_id = owner.id AND key = '${MORE_KEY}') AS more_pages,
   (SELECT count(*) FROM (SELECT 1 FROM key_set WHERE owner_id = owner.id LIMIT ${MAX_KEY_SETS + 1})) AS key_sets,
   owner.files
   FROM owner WHERE client = ?1 AND tenant = ?2 AND visibility = ?3 AND erasure_id IS NULL`;
@@ -102,18 +110,15 @@ const surveySql = (maxRows: number): string => `SELECT owner.id,
  * Whether a file has all that is wanted: `at` is the parameter, `fileId` the id. Only where files have more pairs than
  * are indexed is `file`, the record, looked at.
  */
-export const matches = (at: string, wanted: Wanted, fileId: string): string =>
-  wanted.conditions.map((condition, place) => `(${has(at, wanted, condition, place, fileId)})`).join(" AND ") || "true";
-
-function has(at: string, wanted: Wanted, { values, digests }: Condition, place: number, fileId: string): string {
-  const of = (path: string) => `${at} ->> '$.conditions[${place}].${path}'`;
-  // A look by the whole key for each value: a list of them would be read as rows.
-  const indexed = values.map(
-    (_, value) => `EXISTS (SELECT 1 FROM attribute AS has WHERE has.owner_id = ${at} ->> 'owner'
-      AND has.key = ${of("key")} AND has.value = ${of(`values[${value}]`)} AND has.file_id = ${fileId})`,
-  );
-  const kept = digests.map((_, digest) => `instr(file.attributes ->> '$.more', ${of(`digests[${digest}]`)}) > 0`);
-  return [...indexed, ...(wanted.hasMore === 1 ? kept : [])].join(" OR ") || "false";
+export function matches(at: string, wanted: Wanted, fileId: string): string {
+  if (wanted.conditions.length === 0) return "true";
+  const indexed = `SELECT 1 FROM json_each(condition.value, '$.values') AS wanted CROSS JOIN attribute AS has
+    WHERE has.owner_id = ${at} ->> 'owner' AND has.key = condition.value ->> 'key' AND has.value = wanted.value
+      AND has.file_id = ${fileId}`;
+  const more = `SELECT 1 FROM json_each(condition.value, '$.digests') AS digest
+    WHERE file.more IS NOT NULL AND instr(file.more, digest.value) > 0`;
+  return `NOT EXISTS (SELECT 1 FROM json_each(${at}, '$.conditions') AS condition
+    WHERE NOT EXISTS (${indexed}) ${wanted.hasMore === 1 ? `AND NOT EXISTS (${more})` : ""})`;
 }
 
 /** Each file of the lists that matches, once, in no order. */
@@ -123,29 +128,36 @@ export const matchingIds = (at: string, wanted: Wanted): string => `SELECT DISTI
     AND ${matches(at, wanted, "lead.file_id")}
     AND file.id = lead.file_id AND file.owner_id = lead.owner_id AND file.state = 'committed'`;
 
-/** Rows read for each row that is walked over: itself, twice where the walk is cut, and what each condition takes. */
-export const rowsForEach = ({ conditions }: Filter): number =>
-  conditions.reduce((rows, { values }) => rows + values.length, 2);
+/**
+ * Rows read for each row that is walked over: itself, twice where the walk is cut, and what each condition takes: one of
+ * the parameter, two for each value. Where files have more than is indexed, the record, and for each value another one of
+ * the parameter and all the pages that there are to search.
+ */
+export function rowsForEach({ conditions }: Filter, morePages: number): number {
+  const values = conditions.reduce((count, condition) => count + condition.values.length, 0);
+  const rows = 2 + conditions.length + 2 * values;
+  return morePages === 0 ? rows : rows + 1 + values * (1 + morePages);
+}
 
 /** Rows read for each file that is collected: the count of it, its row, what each condition takes, and its record twice. */
-export const rowsForCollected = (filter: Filter): number => rowsForEach(filter) + 2 * filter.conditions.length + 3;
+export const rowsForCollected = (filter: Filter, morePages: number): number =>
+  rowsForEach(filter, morePages) + 2 * filter.conditions.length + 3;
 
 export function createMatchingStore(db: D1Database, rowBudget: number): MatchingStore {
-  const survey: MatchingStore["survey"] = async (caller, conditions, maxRows, wantedRows) => {
+  const survey: MatchingStore["survey"] = async (caller, conditions, budget, wantedRows) => {
+    const maxRows = Math.floor(budget / rowsForCollected({ conditions }, 0));
     const values = [caller.client, caller.tenant, caller.visibility, JSON.stringify(conditions), wantedRows];
     const statement = db.prepare(surveySql(maxRows)).bind(...values);
     const row = await statement.first<SurveyRow>();
-    return row === null ? undefined : toSurvey(row);
+    return row === null ? undefined : toSurvey(row, { conditions }, budget);
   };
   return {
     survey,
     async selectMatching(caller, filter) {
-      const maxRows = Math.floor(rowBudget / rowsForCollected(filter));
-      const found = await survey(caller, filter.conditions, maxRows, EVERY_ROW);
+      const found = await survey(caller, filter.conditions, rowBudget, EVERY_ROW);
       if (found === undefined) return { kind: "nothing" };
-      const leading = found.rarest === undefined ? undefined : filter.conditions[found.rarest.at];
-      if (leading === undefined) return { kind: "too_broad" };
-      const wanted = wantedOf(found, filter, leading);
+      if (!found.isCollectable) return { kind: "too_broad" };
+      const wanted = wantedOf(found, filter, filter.conditions[found.rarest!.at]);
       const sql = (at: string) => matchingIds(at, wanted);
       const selection = { parameter: JSON.stringify(wanted), sql };
       return { kind: "selected", ownerId: found.ownerId, selection };
@@ -157,28 +169,31 @@ export function createMatchingStore(db: D1Database, rowBudget: number): Matching
  * `leading`: the condition whose files are walked, or those of all lists. Files with more pairs than are indexed may
  * match without a row of it.
  */
-export const wantedOf = (survey: Survey, filter: Filter, leading: Condition | undefined): Wanted => ({
-  owner: survey.ownerId,
-  hasMore: survey.hasMore ? 1 : 0,
-  lists: [
-    ...(leading?.values ?? []).map((value) => ({ key: leading!.key, value })),
-    ...(survey.hasMore ? [{ key: MORE_KEY, value: 1 }] : []),
-  ],
-  conditions: survey.hasMore ? filter.conditions : filter.conditions.filter((condition) => condition !== leading),
-});
+export function wantedOf(survey: Survey, filter: Filter, leading: Condition | undefined): Wanted {
+  const hasMore = survey.morePages > 0;
+  const sizes = LIMITS.morePages.filter((pages) => pages <= survey.morePages);
+  return {
+    owner: survey.ownerId,
+    hasMore: hasMore ? 1 : 0,
+    lists: [
+      ...(leading?.values ?? []).map((value) => ({ key: leading!.key, value })),
+      ...sizes.map((value) => ({ key: MORE_KEY, value })),
+    ],
+    conditions: hasMore ? filter.conditions : filter.conditions.filter((condition) => condition !== leading),
+  };
+}
 
 interface SurveyRow {
   readonly id: number;
   readonly fewest: number | null;
-  readonly has_more: 0 | 1;
+  readonly more_pages: number | null;
   readonly key_sets: number;
   readonly files: number;
 }
 
-const toSurvey = ({ id, fewest, has_more, key_sets, files }: SurveyRow): Survey => ({
-  ownerId: id,
-  rarest: fewest === null ? undefined : { at: fewest % 100, rows: Math.floor(fewest / 100) },
-  hasMore: has_more === 1,
-  keySets: key_sets,
-  files,
-});
+function toSurvey({ id, fewest, more_pages, key_sets, files }: SurveyRow, filter: Filter, rowBudget: number): Survey {
+  const morePages = more_pages ?? 0;
+  const rarest = fewest === null ? undefined : { at: fewest % 100, rows: Math.floor(fewest / 100) };
+  const isCollectable = rarest !== undefined && rarest.rows * rowsForCollected(filter, morePages) <= rowBudget;
+  return { ownerId: id, rarest, isCollectable, morePages, keySets: key_sets, files };
+}
