@@ -49,7 +49,8 @@ DROP TABLE file;
 ALTER TABLE file_ordered RENAME TO file;
 -- The drop counted every variant as one without its file. They have it again; the transaction's end asks for that count.
 PRAGMA defer_foreign_keys = OFF;
-CREATE INDEX file_due ON file (due_at) WHERE due_at IS NOT NULL;
+-- Each state has a sweep of its own.
+CREATE INDEX file_due ON file (state, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX file_by_owner ON file (owner_id, id) WHERE state = 'committed';
 CREATE INDEX file_by_erasure ON file (erasure_id, due_at) WHERE erasure_id IS NOT NULL;
 CREATE INDEX file_unindexed ON file (id) WHERE attributes IS NULL AND state = 'committed';

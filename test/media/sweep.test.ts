@@ -1,6 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { LIMITS } from "../../src/media/limits.ts";
+import { createPinStore } from "../../src/media/store/pins.ts";
+import { createRemovedFileStore } from "../../src/media/store/removed-files.ts";
 import { counting } from "../support/counting.ts";
 import { encodePng, gradient } from "../support/images.ts";
 import { unique } from "../support/platform.ts";
@@ -88,6 +90,58 @@ describe("sweep", () => {
     expect(await countOf("file", ids)).toBe(50);
     await costed.media.sweep(later);
     expect(await countOf("file", ids)).toBe(0);
+  });
+
+  it("reads the files that it looks for, and none of those that wait before them", async () => {
+    const { env: counted, tally, reset } = counting(env);
+    const due = START_MS + 11 * DAY_MS;
+    const ids = await insertPending(3000, due - DAY_MS);
+    const inState = (state: string, count: number) =>
+      env.DB.prepare(
+        "UPDATE file SET state = ?1, due_at = ?2, size_bytes = 1 WHERE id IN (SELECT value FROM json_each(?3) LIMIT ?4)",
+      )
+        .bind(state, due - 1, JSON.stringify(ids), count)
+        .run();
+    await inState("removed", 3000);
+    await inState("committed", 10);
+    reset();
+    expect(await createPinStore(counted.DB).endedLinks(due, 100)).toEqual(ids.slice(0, 10));
+    expect(tally.d1RowsRead).toBeLessThan(50);
+    reset();
+    expect(await createRemovedFileStore(counted.DB).due(due, 100)).toHaveLength(100);
+    expect(tally.d1RowsRead).toBeLessThan(500);
+    await env.DB.prepare("UPDATE file SET due_at = NULL WHERE id IN (SELECT value FROM json_each(?))")
+      .bind(JSON.stringify(ids))
+      .run();
+  });
+
+  it("what is written during the second look is looked for again an hour later", async () => {
+    const as = principal();
+    const file = await uploaded(app, PICTURE, { as });
+    await app.call(file.path, { as, method: "DELETE" });
+    await app.settle();
+    const late = `blob/${file.id}.late`;
+    await env.MEDIA.put(late, "late");
+    const rewriting = mediaApp({
+      bucket: new Proxy(env.MEDIA, {
+        get(target, name) {
+          const value: unknown = Reflect.get(target, name, target);
+          if (typeof value !== "function") return value;
+          return async (...args: unknown[]) => {
+            const done: unknown = await value.apply(target, args);
+            if (name === "delete") await target.put(late, "late");
+            return done;
+          };
+        },
+      }),
+    });
+    const lookedAt = START_MS + DAY_MS;
+    await rewriting.media.sweep(lookedAt);
+    const dueAt = "SELECT due_at FROM file WHERE id = ?";
+    expect(await env.DB.prepare(dueAt).bind(file.id).first("due_at")).toBe(lookedAt + LIMITS.lookAgainMs);
+    await app.media.sweep(lookedAt + LIMITS.lookAgainMs);
+    expect(await countOf("file", [file.id])).toBe(0);
+    expect(await keysOf(file.id)).toEqual([]);
   });
 
   it("variants: those removed go, those late are sent together and put off, in a few round trips", async () => {

@@ -7,6 +7,8 @@ import type { Env } from "../../src/env.ts";
 export interface Tally {
   d1Statements: number;
   d1RoundTrips: number;
+  /** As D1 bills them; without those of `first`, which does not say. */
+  d1RowsRead: number;
   /** Audit rows written beside an answer, which waits for none of them; not among the other two. */
   auditRows: number;
   /** By binding and method: `TOPIC_LOG.read`. */
@@ -33,6 +35,7 @@ export function counting(env: Env): { env: Env; tally: Tally; reset: () => void 
 const emptyTally = (): Tally => ({
   d1Statements: 0,
   d1RoundTrips: 0,
+  d1RowsRead: 0,
   auditRows: 0,
   objectCalls: {},
   r2Operations: {},
@@ -51,6 +54,9 @@ function countDatabase(db: D1Database, tally: Tally): D1Database {
     tally.d1Statements += statements;
     tally.d1RoundTrips += 1;
   };
+  const countRows = <T>(results: readonly D1Result<T>[]) => {
+    for (const { meta } of results) tally.d1RowsRead += meta.rows_read;
+  };
   const statement = (real: D1PreparedStatement, sql: string): D1PreparedStatement =>
     new Proxy(real, {
       get(target, name) {
@@ -61,6 +67,11 @@ function countDatabase(db: D1Database, tally: Tally): D1Database {
         return (...args: unknown[]) => {
           if (AUDIT_ROW.test(sql)) tally.auditRows += 1;
           else count(1);
+          if (name === "all" || name === "run")
+            return target[name]().then((result) => {
+              countRows([result]);
+              return result;
+            });
           return value.apply(target, args) as unknown;
         };
       },
@@ -73,9 +84,12 @@ function countDatabase(db: D1Database, tally: Tally): D1Database {
       if (name === "withSession")
         return (...args: [string?]) => countDatabase(target.withSession(...args) as unknown as D1Database, tally);
       if (name === "batch")
-        return (statements: D1PreparedStatement[]) => {
+        return async (statements: D1PreparedStatement[]) => {
           count(statements.length);
-          return target.batch(statements.map((item) => (item as unknown as { [REAL]: D1PreparedStatement })[REAL]));
+          const reals = statements.map((item) => (item as unknown as { [REAL]: D1PreparedStatement })[REAL]);
+          const results = await target.batch(reals);
+          countRows(results);
+          return results;
         };
       return (...args: unknown[]) => {
         if (name === "exec") count(1);
