@@ -61,6 +61,7 @@ async function sweepUnindexed(media: MediaContext): Promise<number> {
   const files = await media.index.missing(LIMITS.indexedFilesPerPage);
   const described = files.map(({ id, contentType, metadata }) => ({
     id,
+    metadata,
     attributes: attributesOf(metadata, contentType),
   }));
   if (files.length > 0) await media.index.add(described);

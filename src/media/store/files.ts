@@ -202,8 +202,9 @@ export function createFileStore(db: D1Database): FileStore {
 
     async replaceMetadata(fileId, caller, metadata, attributes) {
       const ids = JSON.stringify([fileId]);
-      const [, replaced] = await db.batch([
+      const [, , replaced] = await db.batch([
         prepared(ATTRIBUTE_SQL.forget, ids),
+        prepared(ATTRIBUTE_SQL.forgetKeySets, ids),
         prepared(SQL.replaceMetadata, ...ownedBy(fileId, caller), metadata, JSON.stringify(attributes)),
         prepared(ATTRIBUTE_SQL.addKeySet, ids),
         prepared(ATTRIBUTE_SQL.add, ids),

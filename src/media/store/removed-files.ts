@@ -1,4 +1,3 @@
-import { KEYS_KEY } from "../attributes.ts";
 import type { FileKeys } from "../blob-store.ts";
 import type { VariantJob } from "../job.ts";
 import { LIMITS } from "../limits.ts";
@@ -48,20 +47,15 @@ const SQL = {
     id IN (SELECT id FROM file WHERE due_at <= ?1 AND state = 'pending' ORDER BY due_at LIMIT ?2)`,
   due: `SELECT ${REMOVED_COLUMNS} FROM file WHERE due_at <= ?1 AND state = 'removed' ORDER BY due_at LIMIT ?2`,
   makingsOf: `SELECT file_id AS fileId, nonce FROM variant WHERE file_id ${LISTED}`,
+  // More than `files`: the release before may commit to a retired owner. The report's times are then those of the last.
   countPurged: `UPDATE erasure SET deleted_files = deleted_files + page.files, deleted_bytes = deleted_bytes + page.bytes,
-    deleted_at = CASE WHEN deleted_files + page.files = erasure.files THEN ?2 END
+    deleted_at = CASE WHEN deleted_files + page.files >= erasure.files THEN ?2 END
     FROM (SELECT file.erasure_id, count(*) AS files, sum(coalesce(file.size_bytes, 0)) AS bytes
       FROM ${EACH_LISTED} WHERE ${NOT_PURGED} AND file.erasure_id IS NOT NULL GROUP BY file.erasure_id) AS page
     WHERE erasure.id = page.erasure_id`,
   forgetVariants: `DELETE FROM variant WHERE file_id IN (SELECT file.id FROM ${EACH_LISTED} WHERE ${NOT_PURGED})`,
-  // After the rows of the index are gone: sets that no other file of the owner has.
-  forgetKeySets: `DELETE FROM key_set WHERE id IN (SELECT key_set.id
-    FROM ${EACH_LISTED} CROSS JOIN json_each(file.attributes, '$.rows') AS pair
-    CROSS JOIN key_set ON key_set.owner_id = file.owner_id AND key_set.digest = pair.value ->> 1
-    WHERE ${NOT_PURGED} AND pair.value ->> 0 = '${KEYS_KEY}' AND NOT EXISTS (SELECT 1 FROM attribute
-      WHERE attribute.owner_id = file.owner_id AND attribute.key = '${KEYS_KEY}'
-        AND attribute.value = key_set.digest))`,
-  purged: `UPDATE file SET purged_at = ?2, due_at = max(created_at + ?3, removed_at + ?4), file_name = NULL,
+  // The release before, which may still run somewhere, removes without `removed_at`.
+  purged: `UPDATE file SET purged_at = ?2, due_at = max(created_at + ?3, coalesce(removed_at, ?2) + ?4), file_name = NULL,
     commit_digest = NULL, metadata = NULL, attributes = NULL WHERE id ${LISTED} AND ${NOT_PURGED}`,
   // The union of what is known and what was found, so that no key counts twice.
   recordLate: `UPDATE file SET late_keys = (SELECT json_group_array(value) FROM (
@@ -71,7 +65,7 @@ const SQL = {
   lookLater: `UPDATE file SET due_at = ?2 WHERE id ${LISTED} AND ${PURGED}`,
   countVerified: `UPDATE erasure SET verified_files = verified_files + page.files,
     late_objects = late_objects + page.late,
-    verified_at = CASE WHEN verified_files + page.files = erasure.files THEN ?2 END
+    verified_at = CASE WHEN verified_files + page.files >= erasure.files THEN ?2 END
     FROM (SELECT file.erasure_id, count(*) AS files,
         sum(json_array_length(coalesce(file.late_keys, '[]'))) AS late
       FROM ${EACH_LISTED} WHERE ${PURGED} AND file.erasure_id IS NOT NULL GROUP BY file.erasure_id) AS page
@@ -98,7 +92,7 @@ export function createRemovedFileStore(db: D1Database): RemovedFileStore {
         prepared(SQL.countPurged, ids, nowMs),
         prepared(SQL.forgetVariants, ids),
         prepared(ATTRIBUTE_SQL.forget, ids),
-        prepared(SQL.forgetKeySets, ids),
+        prepared(ATTRIBUTE_SQL.forgetKeySets, ids),
         prepared(SQL.purged, ids, nowMs, LIMITS.uncommittedTtlMs, LIMITS.lastWriteMs),
       ]);
     },
