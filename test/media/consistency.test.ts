@@ -310,6 +310,7 @@ describe("a repair", () => {
     await run("UPDATE owner SET erasure_id = NULL, client = 'other' WHERE id = ?1", other);
     const retired = await makeFile({ owner: other, sizeBytes: 1, etag: "e" });
     const variants = [await makeVariant(file, "ready", 5), await makeVariant(await goodFile(other), "ready", 5)];
+    const unwanted = await makeVariant(file, "ready", 5);
     const all = runner({
       wrap: (context) => ({
         ...context,
@@ -319,6 +320,7 @@ describe("a repair", () => {
             await run("UPDATE file SET state = 'removed', removed_at = 1, erasure_id = 'e2' WHERE id = ?1", bare);
             await run("UPDATE owner SET erasure_id = 'e3' WHERE id = ?1", other);
             await run("DELETE FROM variant WHERE nonce = ?1", variants[0]);
+            await run("UPDATE variant SET state = 'removed' WHERE nonce = ?1", unwanted);
             return context.runs.repair(from, work);
           },
         },
@@ -326,10 +328,16 @@ describe("a repair", () => {
     });
     const id = await compare(all);
     await repair(all, id);
-    expect((await findingsOf(all, id)).map(({ outcome }) => outcome)).toEqual(Array(4).fill("obsolete"));
+    expect((await findingsOf(all, id)).map(({ outcome }) => outcome)).toEqual(Array(5).fill("obsolete"));
     const state = await env.DB.prepare("SELECT state FROM file WHERE id = ?").bind(retired).first("state");
-    const nonces = await env.DB.prepare("SELECT nonce FROM variant").all();
-    expect([state, nonces.results]).toEqual(["committed", [{ nonce: variants[1] }]]);
+    const left = await env.DB.prepare("SELECT nonce, state FROM variant ORDER BY nonce").all();
+    expect([state, left.results]).toEqual([
+      "committed",
+      [
+        { nonce: variants[1], state: "ready" },
+        { nonce: unwanted, state: "removed" },
+      ],
+    ]);
     const row = await env.DB.prepare("SELECT removed_at, erasure_id FROM file WHERE id = ?").bind(bare).first();
     expect(row).toEqual({ removed_at: 1, erasure_id: "e2" });
   });

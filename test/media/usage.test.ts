@@ -1,6 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { LIMITS } from "../../src/media/limits.ts";
 import { call, makeTenant, OPERATOR, put, tokenFor, unique } from "../support/platform.ts";
+import { allFiles, insertCommitted } from "./erasure-support.ts";
 import { expectJson, expectProblem, mediaApp, principal, stored, uploaded } from "./media-app.ts";
 
 const app = mediaApp();
@@ -98,6 +100,20 @@ describe("quota", () => {
     await expectProblem(await app.call(first.commitLink, { as: none, method: "POST" }), 413, "bad_payload_size", [
       { type: "quota_exceeded" },
     ]);
+  });
+
+  it.each(["files", "bytes"])("deletion of all makes room at once, while the files go (%s)", async (what) => {
+    const count = LIMITS.erasePage + 1;
+    const as = await ofTenant({ [what]: what === "files" ? count : count * 5 });
+    const ids = await insertCommitted(as, count);
+    const waiting = await uploaded(app, bytesOf(10), { as, type: TYPE });
+    expect((await app.call(waiting.commitLink, { as, method: "POST" })).status).toBe(413);
+    const answer = await app.call(`/media/v2/files?tenant=${as.tenant}`, { as, method: "DELETE" });
+    expect(answer.status).toBe(202);
+    await app.settle();
+    // A message, which nobody takes here, is to remove them.
+    expect(await allFiles(ids)).toMatchObject({ committed: count });
+    await expectJson(await app.call(waiting.commitLink, { as, method: "POST" }), 202);
   });
 
   it("no variants are made of a file that waits", async () => {
