@@ -83,3 +83,23 @@ export async function fileCaller(
   if (tenant === undefined || tenant === "") return ok(own);
   return (await reachesTenant(media, principal, tenant, nowMs)) ? ok({ ...own, tenant }) : err({ kind: "no_file" });
 }
+
+/**
+ * Work on one file by its caller. A commit under way gives a file its tenant, so what was not found is looked for once
+ * more where the row names another tenant by then.
+ */
+export async function asFileCaller<T>(
+  media: MediaContext,
+  principal: Principal,
+  visibility: Visibility,
+  fileId: string,
+  nowMs: number,
+  work: (caller: FileCaller) => Promise<Result<T, MediaFailure>>,
+): Promise<Result<T, MediaFailure>> {
+  const before = await fileCaller(media, principal, visibility, fileId, nowMs);
+  if (!before.ok) return before;
+  const done = await work(before.value);
+  if (done.ok || done.error.kind !== "no_file") return done;
+  const after = await fileCaller(media, principal, visibility, fileId, nowMs);
+  return after.ok && after.value.tenant !== before.value.tenant ? work(after.value) : done;
+}

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { defineRoute, empty, scoped, type Route } from "../http/route.ts";
-import { fileCaller, type MediaContext } from "./context.ts";
+import { err, ok } from "../platform/result.ts";
+import { asFileCaller, type MediaContext } from "./context.ts";
 import { startErasing } from "./erase.ts";
 import { toProblem } from "./failure.ts";
 import { newFileId } from "./file-id.ts";
@@ -20,13 +21,14 @@ export const deleteFile = (media: MediaContext, visibility: Visibility): Route =
     params: z.object({ fileId: z.string() }),
     produces: "any",
     async handle({ principal, params: { fileId }, nowMs, publicBase, after }) {
-      const caller = await fileCaller(media, principal, visibility, fileId, nowMs);
-      if (!caller.ok) return toProblem(caller.error);
       const request = { id: newFileId(nowMs, media.random), requestedAt: nowMs };
-      const erasure = await twice(() => media.erasures.removeFile(request, fileId, caller.value));
-      if (erasure === undefined) return toProblem({ kind: "no_file" });
+      const erasure = await asFileCaller(media, principal, visibility, fileId, nowMs, async (caller) => {
+        const removed = await twice(() => media.erasures.removeFile(request, fileId, caller));
+        return removed === undefined ? err({ kind: "no_file" }) : ok(removed);
+      });
+      if (!erasure.ok) return toProblem(erasure.error);
       if (visibility === "public") await media.edge.voidFile(fileId);
-      after(startErasing(media, erasure, nowMs));
-      return empty(204, { location: media.links.erasure(publicBase, erasure.id) });
+      after(startErasing(media, erasure.value, nowMs));
+      return empty(204, { location: media.links.erasure(publicBase, erasure.value.id) });
     },
   });

@@ -1,7 +1,18 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { encodePng, gradient } from "../support/images.ts";
-import { collection, expectJson, expectProblem, mediaApp, ORIGIN, principal, stored, uploaded } from "./media-app.ts";
+import { FaultyBindings } from "./faults.ts";
+import {
+  collection,
+  expectJson,
+  expectProblem,
+  mediaApp,
+  ORIGIN,
+  principal,
+  START_MS,
+  stored,
+  uploaded,
+} from "./media-app.ts";
 
 const app = mediaApp();
 const PICTURE = await encodePng(gradient(64, 48));
@@ -25,6 +36,22 @@ describe("commit", () => {
       metadata: "{}",
       tenant: "acme",
     });
+  });
+
+  it("202 for a tenant that is not the token's, whose write is done but not answered, or which comes twice at once", async () => {
+    const bindings = new FaultyBindings(() => START_MS);
+    const faulty = mediaApp({ db: bindings.db });
+    for (const name of ["lost", "at once"]) {
+      const as = principal();
+      faulty.actsFor.add(`${as.clientId} globex`);
+      const file = await uploaded(faulty, PICTURE, { as });
+      const commit = () => faulty.call(`${file.commitLink}?tenant=globex`, { as, method: "POST" });
+      // Whose file it is, what it is, the write.
+      bindings.plan(name === "lost" ? ["done", "done", "lost"] : ["done", "done", "late", "late", "done", "done"]);
+      const answers = await Promise.all(name === "lost" ? [commit()] : [commit(), commit()]);
+      expect([name, ...answers.map(({ status }) => status)]).toEqual([name, ...answers.map(() => 202)]);
+      expect((await faulty.call(`${file.path}/metadata`, { as: { ...as, tenant: "globex" } })).status).toBe(200);
+    }
   });
 
   it("202 again with the same body, 409 with another or for another tenant", async () => {

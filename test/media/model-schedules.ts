@@ -599,7 +599,7 @@ function afterAll(worlds: readonly World[], events: readonly Event[], withFaults
       if (seen.status === NO_ANSWER) {
         goOn(world, rest);
         if (mayHaveHappened(asked) && expected.status < 300) goOn(then, rest);
-      } else if (fits(seen, expected) || mayLinger(world, asked, seen)) goOn(then, rest);
+      } else if (fits(asked, seen, expected, events.length === 1) || mayLinger(world, asked, seen)) goOn(then, rest);
       else complaints.push({ call: asked, seen, expected });
     }
   };
@@ -610,8 +610,14 @@ function afterAll(worlds: readonly World[], events: readonly Event[], withFaults
   return after;
 }
 
-const fits = (seen: Answer, expected: Answer): boolean =>
-  seen.status === expected.status && JSON.stringify(seen.says) === JSON.stringify(expected.says);
+/** A bulk request finds its files before it asks for variants of them: meanwhile others may be faster. */
+function fits(asked: Call, seen: Answer, expected: Answer, isAlone: boolean): boolean {
+  const says =
+    asked.do === "bulk add" && !isAlone && seen.status === 202
+      ? { ...(expected.says as object), transformations: (seen.says as { transformations: number }).transformations }
+      : expected.says;
+  return seen.status === expected.status && JSON.stringify(seen.says) === JSON.stringify(says);
+}
 
 function toCall(world: World, intent: Intent, latest: Call | undefined): Call | undefined {
   if (intent.do === "repeat") return latest;
