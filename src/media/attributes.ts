@@ -152,6 +152,8 @@ export const leadingRowPath = (key: string): string => `$.at."${digestOf(key)}"`
  */
 function indexText(text: string): string {
   const whole = text.toWellFormed();
+  // Three bytes at most for each unit: nearly no text needs to be looked at.
+  if (whole.length * 3 <= LIMITS.indexedBytes) return whole;
   const bytes = utf8(whole);
   if (bytes.byteLength <= LIMITS.indexedBytes) return whole;
   let end = LIMITS.indexedBytes;
