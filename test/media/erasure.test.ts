@@ -139,6 +139,22 @@ describe("delete one", () => {
 });
 
 describe("delete all", () => {
+  it("a deletion whose answer was lost takes nothing that came after it, though it is tried again", async () => {
+    const as = principal();
+    await stored(app, PICTURE, { as });
+    const later: string[] = [];
+    const batch = async (statements: D1PreparedStatement[]) => {
+      const answer = await env.DB.batch(statements);
+      if (later.length > 0) return answer;
+      later.push((await stored(app, PICTURE, { as })).path);
+      throw new Error("injected: answer lost");
+    };
+    const db = { prepare: (sql: string) => env.DB.prepare(sql), batch } as unknown as D1Database;
+    const location = await deleteAll(as, "private", mediaApp({ db }));
+    expect((await reportAt(app, as, location)).files.requested).toBe(1);
+    expect((await app.call(later[0]!, { as })).status).toBe(200);
+  });
+
   it("202: unreadable in every way from the answer on, before anything was deleted", async () => {
     // Work after the answer does not take place here.
     const halted = mediaApp({ bucket: failing("delete") });
