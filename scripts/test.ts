@@ -18,7 +18,7 @@ interface Outcome {
   readonly output: string;
 }
 
-const STAGE_TIMEOUT_MS = 480_000;
+const STAGE_TIMEOUT_MS = 540_000;
 const QUICK_DIR_BYTES = 2 ** 31;
 const environment = process.stdout.isTTY ? { ...process.env, FORCE_COLOR: "1" } : process.env;
 const scratch = mkdtempSync(join(tmpdir(), "plinth-test-"));

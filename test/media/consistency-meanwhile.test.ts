@@ -290,7 +290,7 @@ describe("messages", () => {
 describe("faults of R2, D1 and the queue", () => {
   it("at every call: the step is repeated, and what comes out is the same", async () => {
     let calls = 0;
-    for (let failing = 1; ; failing += 3) {
+    for (let failing = 1; ; failing += 5) {
       await clear();
       const faults = await smallWorld(1);
       calls = 0;

@@ -114,7 +114,7 @@ describe("a comparison", () => {
     [40, { pageKeys: 1, suspects: 1 }],
     [40, { pageKeys: 2, suspects: 9 }],
     [40, { pageKeys: 13, suspects: 1 }],
-    [240, { pageKeys: 64, suspects: 5 }],
+    [120, { pageKeys: 32, suspects: 5 }],
     [40, {}],
   ])("finds each fault and nothing else, wherever its pages end (%i files, %o)", async (size, limits) => {
     const faults = await world(size);

@@ -10,7 +10,7 @@ import { runSchedule, schedule } from "./model-schedules.ts";
  * prints the seed and the schedule; `fc.assert(…, { seed, path })` runs it again.
  */
 describe("random schedules with faults", () => {
-  const numRuns = Number((env as unknown as { MEDIA_SCHEDULES: string }).MEDIA_SCHEDULES || 25);
+  const numRuns = Number((env as unknown as { MEDIA_SCHEDULES: string }).MEDIA_SCHEDULES || 8);
   it("nothing acknowledged is lost, nothing deleted comes back, no bytes without a row", { timeout: 600_000 }, () =>
     fc.assert(fc.asyncProperty(schedule, runSchedule), { numRuns, endOnFailure: true }),
   );

@@ -113,7 +113,13 @@ async function build(w: World): Promise<void> {
     ...emptied,
     ...ORGANIZATIONS.map((id) => sql("INSERT INTO organization VALUES (?, ?, 0)", id, id)),
     ...TENANTS.map((id) =>
-      sql("INSERT INTO tenant VALUES (?, ?, ?, ?, 0)", id, ORGANIZATION_OF[id], id, Number(w.disabled.includes(id))),
+      sql(
+        "INSERT INTO tenant (id, organization, name, disabled, created_at) VALUES (?, ?, ?, ?, 0)",
+        id,
+        ORGANIZATION_OF[id],
+        id,
+        Number(w.disabled.includes(id)),
+      ),
     ),
     ...Object.entries(ROLES).map(([name, scopes]) =>
       sql("INSERT INTO role VALUES (?, ?, 0)", name, JSON.stringify(scopes)),
