@@ -28,8 +28,8 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
   lint: () => command("oxlint", "--type-aware", "--deny-warnings"),
   format: () => command("oxfmt", "--check"),
   bundle,
-  // Vitest leaves a core to itself, which then idles: the tests' work is done in the Workers runtime.
-  worker: () => vitest("worker", [`--maxWorkers=${availableParallelism()}`], { TMPDIR: quickDir() }),
+  // Vitest's own process hands each test file its modules and is what there is to wait for, so each core has one.
+  worker: () => inShards(availableParallelism(), (shard) => vitest("worker", shard, { TMPDIR: quickDir() })),
   acceptance: () => vitest("acceptance"),
 };
 
@@ -61,8 +61,17 @@ async function command(name: string, ...args: string[]): Promise<Outcome> {
   return code === 0 ? { passed: 1, failed: 0, output } : { passed: 0, failed: 1, output };
 }
 
+/** The files of a stage, split among so many runs at once. */
+async function inShards(count: number, run: (args: readonly string[]) => Promise<Outcome>): Promise<Outcome> {
+  const shards = Array.from({ length: count }, (_, at) => run([`--shard=${at + 1}/${count}`, "--maxWorkers=1"]));
+  const outcomes = await Promise.all(shards);
+  const sum = (of: (outcome: Outcome) => number): number => outcomes.reduce((total, outcome) => total + of(outcome), 0);
+  const output = outcomes.map((outcome) => outcome.output).join("\n");
+  return { passed: sum(({ passed }) => passed), failed: sum(({ failed }) => failed), output };
+}
+
 async function vitest(project: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
-  const report = join(scratch, `${project}.json`);
+  const report = join(scratch, `${[project, ...args].join("").replaceAll(/\W/g, "-")}.json`);
   // Vitest keeps what a glob of sources found there, so a new file would escape the tests that read the sources.
   rmSync(join(ROOT, "node_modules", ".vitest-cache"), { recursive: true, force: true });
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
