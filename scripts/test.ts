@@ -62,8 +62,8 @@ async function command(name: string, ...args: string[]): Promise<Outcome> {
 }
 
 /** The files of a stage, split among so many runs at once. */
-async function inShards(count: number, run: (args: readonly string[]) => Promise<Outcome>): Promise<Outcome> {
-  const shards = Array.from({ length: count }, (_, at) => run([`--shard=${at + 1}/${count}`, "--maxWorkers=1"]));
+async function inShards(count: number, start: (args: readonly string[]) => Promise<Outcome>): Promise<Outcome> {
+  const shards = Array.from({ length: count }, (_, at) => start([`--shard=${at + 1}/${count}`, "--maxWorkers=1"]));
   const outcomes = await Promise.all(shards);
   const sum = (of: (outcome: Outcome) => number): number => outcomes.reduce((total, outcome) => total + of(outcome), 0);
   const output = outcomes.map((outcome) => outcome.output).join("\n");
