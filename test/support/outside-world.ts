@@ -99,13 +99,20 @@ async function respond(answer: OutsideAnswer): Promise<Response> {
   return new Response(stalled, { status, headers });
 }
 
-const streamWithoutEnd = (): ReadableStream<Uint8Array> =>
-  new ReadableStream({
+/** Far more than anybody reads; then it stands still, since nobody here is told when the reader went away. */
+const ENDLESS_CHUNKS = 500;
+
+function streamWithoutEnd(): ReadableStream<Uint8Array> {
+  let chunks = 0;
+  return new ReadableStream({
     async pull(controller) {
+      chunks += 1;
+      if (chunks > ENDLESS_CHUNKS) return hang();
       await new Promise((resolve) => setTimeout(resolve, 1).unref());
       controller.enqueue(new Uint8Array(65_536).fill(0x20));
     },
   });
+}
 
 const hang = (): Promise<void> =>
   new Promise((resolve) => {
