@@ -11,7 +11,8 @@ import { asFileCaller, reachesTenant, type MediaContext } from "./context.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
 import { LIMITS } from "./limits.ts";
 import { filePath, type Visibility } from "./links.ts";
-import type { Commit, CommitFault, FileCaller, FileStore, OwnedFile } from "./store/files.ts";
+import type { FileCaller, OwnedFile } from "./store/files.ts";
+import { twice } from "./twice.ts";
 import type { PendingFile, PinnedUpload } from "./uploads.ts";
 
 /** `POST P/{fileId}/commit`: pins what was uploaded and gives the file its tenant. */
@@ -87,7 +88,8 @@ async function commit(
     const variantsDueAt = nowMs + LIMITS.variantResendMs;
     const attributes = attributesOf(metadata, file.contentType);
     const write = { ...pinned.value, tenant, committedAt: nowMs, digest, metadata, attributes, variantsDueAt };
-    const started = await commitTwice(media.files, fileId, caller, write);
+    // Changes nothing the second time; the row tells who was first.
+    const started = await twice(() => media.files.commit(fileId, caller, write));
     if (started.ok) return started;
     failure = started.error === "over_quota" ? { kind: "quota_exceeded", tenant } : { kind: "upload_changed" };
   }
@@ -102,20 +104,6 @@ async function pin(
     return await media.uploads.pin(file, caller);
   } catch (thrown) {
     return err({ kind: "commit_unavailable", reason: describeError(thrown) });
-  }
-}
-
-/** A write whose answer was lost may be tried again: it changes nothing then, and the row tells who was first. */
-async function commitTwice(
-  files: FileStore,
-  fileId: string,
-  caller: FileCaller,
-  write: Commit,
-): Promise<Result<readonly string[], CommitFault>> {
-  try {
-    return await files.commit(fileId, caller, write);
-  } catch {
-    return await files.commit(fileId, caller, write);
   }
 }
 
