@@ -16,6 +16,11 @@ const MAX_TIME_GROWTH = 2;
  * less to read than that.)
  */
 const MAX_ROWS_GROWTH = 1.1;
+/**
+ * The same for a page that is filtered and sorted: before it walks the order or the matches, the matches are counted as far
+ * as it pays to know, which is by the square root of what there is.
+ */
+const MAX_SURVEY_GROWTH = Math.sqrt(10) * MAX_ROWS_GROWTH;
 const SAMPLES_A_SECOND = 100;
 const WARM_UP_SHARE = 0.1;
 
@@ -27,6 +32,8 @@ interface Listing {
   after?(size: number): number;
   /** The first file of the page. */
   first(size: number): number;
+  /** `MAX_ROWS_GROWTH` unless told. */
+  readonly maxRowsGrowth?: number;
 }
 
 const ARCHIVE = { client: CLIENTS.archivist, tenant: TENANT };
@@ -53,7 +60,12 @@ const LISTINGS: readonly Listing[] = [
     first: (size) => (size > PRICES ? middlePrice(size) + PRICES : middlePrice(size) + 1),
   },
   { label: "sorted downwards", query: () => "&sort=price:desc", first: (size) => Math.min(size, PRICES) - 1 },
-  { label: "sorted, a quarter of the files", query: () => "&q=color:red&sort=price", first: () => red },
+  {
+    label: "sorted, a quarter of the files",
+    query: () => "&q=color:red&sort=price",
+    first: () => red,
+    maxRowsGrowth: MAX_SURVEY_GROWTH,
+  },
 ];
 
 /**
@@ -160,12 +172,13 @@ function marksOf(listing: Listing, measured: readonly Measured[]): StudyMark[] {
   if (before === undefined) return [];
   const time = last.p50Ms / first.p50Ms;
   const rows = last.rowsRead / before.rowsRead;
+  const maxRows = listing.maxRowsGrowth ?? MAX_ROWS_GROWTH;
   return [
     {
       text:
         `${listing.label}, ${count(last.size)} files: time ${time.toFixed(2)} of ${count(first.size)} files, mark: at most ` +
-        `${MAX_TIME_GROWTH}; rows read ${rows.toFixed(2)} of ${count(before.size)} files, mark: at most ${MAX_ROWS_GROWTH}`,
-      reached: time <= MAX_TIME_GROWTH && rows <= MAX_ROWS_GROWTH,
+        `${MAX_TIME_GROWTH}; rows read ${rows.toFixed(2)} of ${count(before.size)} files, mark: at most ${maxRows.toFixed(1)}`,
+      reached: time <= MAX_TIME_GROWTH && rows <= maxRows,
     },
   ];
 }
