@@ -1,0 +1,155 @@
+/**
+ * A private address as it stands in a text: how it may be spelled, and what may stand before and after it, so that it is
+ * this address and not one that looks like it. All on bytes: an address is ASCII in every charset that is scanned, and
+ * no character has to be put together from two chunks.
+ *
+ * - Scheme, host and port compare without case, the path with it.
+ * - Every slash may be written `\/`, as JSON may.
+ * - Before it stands no character of a scheme, unless that ends an escape of JSON: `\n`, `\u003c`.
+ * - After it stands what begins an address's next part or cannot stand in one: `ENDS`, or the same as an escape of JSON
+ *   or an entity of HTML.
+ */
+export interface Address {
+  /** Bytes of it as it is registered; a match that is longer has escaped slashes. */
+  readonly length: number;
+  /** Bytes that its scheme, host and port take at most. */
+  readonly longestOrigin: number;
+  /** Where its host stands next, from `from` on; -1: nowhere. */
+  findHost(data: Uint8Array, from: number): number;
+  /** Where an address begins whose host stands at `hostAt`; -1: no `://` stands before that. */
+  startOf(data: Uint8Array, hostAt: number): number;
+  /** Where the address ends that begins at `start`; `NO_MATCH`; or `UNDECIDED`, unless nothing comes after the data. */
+  match(data: Uint8Array, start: number, isLast: boolean): number;
+}
+
+export const NO_MATCH = -1;
+/** What comes next decides. */
+export const UNDECIDED = -2;
+
+const [SLASH, BACKSLASH, AMPERSAND, SEMICOLON, LETTER_U] = [0x2f, 0x5c, 0x26, 0x3b, 0x75];
+
+/** 1 for the ASCII characters that are in the class. */
+const tableOf = (characters: RegExp): Uint8Array =>
+  Uint8Array.from({ length: 256 }, (_, byte) => Number(byte < 0x80 && characters.test(String.fromCharCode(byte))));
+/** Anything else would make another host, port or path of it, or may belong to a character that would. */
+const ENDS = tableOf(/[^\w.:@~%&;=+$!*(-]/);
+const IN_SCHEME = tableOf(/[a-z0-9+.-]/i);
+/** JSON's escapes of control characters, without the backslash. */
+const ESCAPED_CONTROL = tableOf(/[bfnrt]/);
+/** Each byte, capital letters as small ones. */
+const SMALL = Uint8Array.from({ length: 256 }, (_, byte) => (byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte));
+/** Quotes and angle brackets as HTML writes them, without the ampersand. */
+const ENTITY = /^(?:quot|apos|lt|gt|#0?(?:34|39|60|62|96)|#[xX]0?(?:22|27|3[cCeE]|60));$/;
+const LONGEST_ENTITY = "#x022;".length;
+
+/** Bytes before an address that are looked at: as many as `\u003c` has. */
+export const LOOK_BEHIND = 6;
+
+/**
+ * Whether an address may begin at `start`, by what stands before it. `before`: what came before the data, its last
+ * `LOOK_BEHIND` bytes.
+ */
+export function mayBegin(data: Uint8Array, start: number, before: Uint8Array): boolean {
+  const back = (distance: number): number =>
+    (start >= distance ? data[start - distance] : before[before.length + start - distance]) ?? 0;
+  const last = back(1);
+  if (IN_SCHEME[last] === 0 || (ESCAPED_CONTROL[last] === 1 && back(2) === BACKSLASH)) return true;
+  if (back(6) !== BACKSLASH || back(5) !== LETTER_U) return false;
+  const code = readCode(Uint8Array.of(back(4), back(3), back(2), last));
+  return code !== undefined && IN_SCHEME[code] !== 1;
+}
+
+/** Four hexadecimal digits. */
+function readCode(digits: Uint8Array): number | undefined {
+  const text = String.fromCharCode(...digits);
+  return /^[\da-f]{4}$/i.test(text) ? Number.parseInt(text, 16) : undefined;
+}
+
+/** Whether an address ends at `at`, by what stands there: `at`, as a match would end. */
+function endsAt(data: Uint8Array, at: number, isLast: boolean): number {
+  const byte = data[at];
+  if (byte === undefined) return isLast ? at : UNDECIDED;
+  if (byte === BACKSLASH) return endsAtEscape(data, at, isLast);
+  if (byte === AMPERSAND) return endsAtEntity(data, at, isLast);
+  return ENDS[byte] === 1 ? at : NO_MATCH;
+}
+
+function endsAtEscape(data: Uint8Array, at: number, isLast: boolean): number {
+  if (at + 1 === data.length) return isLast ? at : UNDECIDED;
+  if (data[at + 1] !== LETTER_U) return at;
+  const digits = data.subarray(at + 2, at + 6);
+  if (digits.length < 4 && !isLast) return UNDECIDED;
+  const code = readCode(digits);
+  return code !== undefined && ENDS[code] === 1 ? at : NO_MATCH;
+}
+
+function endsAtEntity(data: Uint8Array, at: number, isLast: boolean): number {
+  const name = data.subarray(at + 1, at + 1 + LONGEST_ENTITY);
+  const end = name.indexOf(SEMICOLON);
+  if (end === -1) return name.length < LONGEST_ENTITY && !isLast ? UNDECIDED : NO_MATCH;
+  return ENTITY.test(String.fromCharCode(...name.subarray(0, end + 1))) ? at : NO_MATCH;
+}
+
+/** `source`: scheme, `://`, host with its port, and a path that does not end with a slash or no path. */
+export function compileAddress(source: string): Address {
+  const [, scheme = "", host = "", path = ""] = /^([^:/]+):\/\/([^/]+)(.*)$/s.exec(source) ?? [];
+  if (host === "") throw new Error("an address begins with a scheme, :// and a host");
+  const bytes = new TextEncoder().encode(source);
+  const pathStart = bytes.length - new TextEncoder().encode(path).length;
+  for (let index = 0; index < pathStart; index++) bytes[index] = SMALL[bytes[index]!]!;
+  const name = bytes.subarray(scheme.length + "://".length, pathStart);
+  const last = name.length - 1;
+  const { skips, again } = skipTable(name);
+  return {
+    length: bytes.length,
+    longestOrigin: pathStart + 2,
+    findHost(data, from) {
+      for (let at = from + last; at < data.length;) {
+        const skip = skips[data[at]!]!;
+        if (skip !== 0) {
+          at += skip;
+          continue;
+        }
+        let index = last;
+        while (index > 0 && SMALL[data[at - last + index - 1]!] === name[index - 1]) index--;
+        if (index === 0) return at - last;
+        at += again;
+      }
+      return -1;
+    },
+    startOf(data, hostAt) {
+      let at = hostAt;
+      for (let slash = 0; slash < 2; slash++) {
+        if (data[--at] !== SLASH) return -1;
+        if (data[at - 1] === BACKSLASH) at--;
+      }
+      return at - 1 - scheme.length;
+    },
+    match(data, start, isLast) {
+      let at = start;
+      for (let index = 0; index < bytes.length; index++, at++) {
+        const expected = bytes[index]!;
+        if (expected === SLASH && data[at] === BACKSLASH) at++;
+        if (at >= data.length) return isLast ? NO_MATCH : UNDECIDED;
+        const byte = data[at]!;
+        if ((index < pathStart ? SMALL[byte] : byte) !== expected) return NO_MATCH;
+      }
+      return endsAt(data, at, isLast);
+    },
+  };
+}
+
+/**
+ * How far the search may move on when a byte stands where the name's last one should: to the same byte in the name
+ * (Horspool's search), so that most bytes are never looked at. 0 for the last one itself; `again` is its step when the
+ * bytes before it were others.
+ */
+function skipTable(name: Uint8Array): { readonly skips: Uint16Array; readonly again: number } {
+  const last = name.length - 1;
+  const skips = new Uint16Array(256).fill(name.length);
+  for (let index = 0; index < last; index++) skips[name[index]!] = last - index;
+  const again = skips[name[last]!]!;
+  skips[name[last]!] = 0;
+  for (let byte = 0; byte < 256; byte++) skips[byte] = skips[SMALL[byte]!]!;
+  return { skips, again };
+}
