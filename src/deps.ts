@@ -129,6 +129,7 @@ export function createDeps(env: Env): Deps {
     voidStatement: oauth.voidStatement,
     sealProviderSecret: oauth.sealProviderSecret,
     forgetGrantsStatement: oauth.forgetGrantsStatement,
+    forgetStatements: oauth.forgetStatements,
     unlock: oauth.unlock,
     signingKeys: oauth.signingKeys,
     outbox,

@@ -285,6 +285,8 @@ beforeAll(async () => {
     Date.now(),
   );
 
+  for (const path of ["clients/acme.app", "users/ada@acme.example", "tenants/acme", "sessions/s"])
+    await admin(`${path}/revoke`, "POST");
   for (const [path] of resources.toReversed()) await admin(path, "DELETE");
 });
 

@@ -11,6 +11,7 @@ import { mediaConsistencyRoutes, type MediaConsistency } from "./resources/media
 import { members } from "./resources/members.ts";
 import { organizations } from "./resources/organizations.ts";
 import { packages } from "./resources/packages.ts";
+import { revocationRoutes } from "./resources/revocations.ts";
 import { roles } from "./resources/roles.ts";
 import { services } from "./resources/services.ts";
 import { signingKeyRoutes, type SigningKeys } from "./resources/signing-keys.ts";
@@ -32,9 +33,9 @@ export interface AdminDeps extends ResourceDeps {
   readonly random: Random;
   /** Whether plain http and loopback addresses may be registered. */
   readonly allowLoopback: boolean;
-  /** Port to the OAuth room: voids what the client, tenant or user got until now, as a part of the same transaction. */
+  /** Port to the OAuth room: voids what the client, tenant, user or session got until now, as a part of the same transaction. */
   voidStatement(
-    kind: "client" | "tenant" | "user",
+    kind: "client" | "tenant" | "user" | "session",
     key: string,
     nowMs: number,
     when: "always" | "if changed",
@@ -43,6 +44,12 @@ export interface AdminDeps extends ResourceDeps {
   sealProviderSecret(providerId: string, secret: string): Promise<string>;
   /** Port to the OAuth room: removes the refresh grants of a user who is signed out, as a part of the same transaction. */
   forgetGrantsStatement(email: string): D1PreparedStatement;
+  /** Port to the OAuth room: removes grants, codes and browsers' sessions, as a part of the same transaction. */
+  forgetStatements(
+    kind: "client" | "tenant" | "user" | "session",
+    key: string,
+    nowMs: number,
+  ): readonly D1PreparedStatement[];
   /** Port to the OAuth room: forgets the failed sign-ins of an account and ends its block. */
   unlock(email: string): Promise<void>;
   readonly signingKeys: SigningKeys;
@@ -83,6 +90,7 @@ export function createAdminRoutes(deps: AdminDeps): Route[] {
     ...resourceRoutes(packages(deps), deps),
     ...resourceRoutes(subscriptions(deps), deps),
     ...resourceRoutes(identityProviders(deps), deps),
+    ...revocationRoutes(deps),
     ...signingKeyRoutes(deps.signingKeys),
     ...mediaConsistencyRoutes(deps.mediaConsistency),
     auditRoute(deps.db),

@@ -12,8 +12,8 @@
  *
  * An access token is valid from its issue for 3600 s. It ends early by a row in `revocation`: its own, written by
  * `/revoke` for the client that it was issued to; its grant's, when a refresh token is revoked or deleted, or a code or
- * refresh token is used twice; or one for its client, tenant or user, written by the operator service in the
- * transaction that disables, removes or renames it. Such a row voids what was issued by the records as
+ * refresh token is used twice; or one for its client, tenant, user or session, written by the operator service in the
+ * transaction that disables, removes, renames or revokes it. Such a row voids what was issued by the records as
  * they were before, in whatever isolate and however late, and nothing that was issued by the records after it.
  */
 import type { ClientAccess, TokenVerifier } from "../http/auth.ts";
@@ -39,6 +39,7 @@ import { createOAuthServices, OAUTH_BASE } from "./routes.ts";
 import { createCodeStore } from "./store/code-store.ts";
 import { createAccounts } from "./sign-in/accounts.ts";
 import { createDirectoryStore } from "./store/directory-store.ts";
+import { createForgetStatements, type ForgetStatements } from "./store/forget-store.ts";
 import { createKeyStore } from "./store/key-store.ts";
 import { createGrantListStore } from "./store/grant-list-store.ts";
 import { createRefreshStore } from "./store/refresh-store.ts";
@@ -79,12 +80,14 @@ export interface OAuth {
   /** To be called after a change of clients, tenants, services, packages or subscriptions in this isolate. */
   recordsChanged(): void;
   /**
-   * Voids all that a client, tenant or user got by its records until now, as a part of the caller's transaction.
+   * Voids all that a client, tenant, user or session got by its records until now, as a part of the caller's transaction.
    * `if changed`: only when the statement before it changed a row.
    */
   voidStatement(kind: OwnerKind, key: string, nowMs: number, when: "always" | "if changed"): D1PreparedStatement;
   /** Removes the refresh grants of a user, as a part of the transaction that signs the user out. */
   forgetGrantsStatement(email: string): D1PreparedStatement;
+  /** Removes what a client, tenant, user or session could get tokens by, as a part of the transaction that revokes it. */
+  forgetStatements: ForgetStatements;
   /** The client secret of an identity provider, as its row holds it. */
   sealProviderSecret(providerId: string, secret: string): Promise<string>;
   /** Forgets the failed sign-ins of an account and ends its block. */
@@ -169,6 +172,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     },
     voidStatement: (kind, key, nowMs, when) => trustStore.voidStatement(kind, key, allExpiredSec(nowMs), when),
     forgetGrantsStatement: refreshGrants.removeOfStatement,
+    forgetStatements: createForgetStatements(deps.db),
     sealProviderSecret: federation.providers.sealSecret,
     unlock: accounts.unlock,
     signingKeys: {

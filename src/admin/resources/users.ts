@@ -50,7 +50,7 @@ export const users = ({
     const hash = newHash(user.password, stored?.password_hash ?? "", random);
     const write = db.prepare(UPSERT).bind(address, user.name ?? address, hash, Number(user.disabled), nowMs);
     if (hash === null && !user.disabled) return { writes: [write] };
-    const signOut = db.prepare(SIGN_OUT).bind(address, nowMs);
+    const signOut = signOutStatement(db, address, nowMs);
     const voided = voidStatement("user", address, nowMs, "if changed");
     return { writes: [signOut, voided, forgetGrantsStatement(address), write] };
   },
@@ -68,6 +68,10 @@ export const users = ({
     andThen: voidStatement("user", address, nowMs, "if changed"),
   }),
 });
+
+/** Ends every sign-in of the user until now: sessions, ID token hints, codes and refresh tokens count no more. */
+export const signOutStatement = (db: D1Database, address: string, nowMs: number): D1PreparedStatement =>
+  db.prepare(SIGN_OUT).bind(address, nowMs);
 
 /** Null: the password stays as it is. */
 const newHash = (given: string | undefined, stored: string, random: Random): string | null =>

@@ -9,8 +9,8 @@ export interface SigningKeyRow extends NewKey {
 
 /** What ends for good, by its own id. */
 export type EndedKind = "token" | "grant" | "session";
-/** Whose records decided; what was issued by later records is not concerned. */
-export type OwnerKind = "client" | "tenant" | "user";
+/** What was issued until a moment, or by records of before it; what is issued by later records is not concerned. */
+export type OwnerKind = "client" | "tenant" | "user" | "session";
 
 export interface Ended {
   readonly kind: EndedKind;

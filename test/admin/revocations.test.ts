@@ -1,0 +1,225 @@
+import { env } from "cloudflare:workers";
+import { decodeJwt } from "jose";
+import { describe, expect, it, vi } from "vitest";
+import {
+  basic,
+  call,
+  expectJson,
+  makeClient,
+  makeTenant,
+  OPERATOR,
+  put,
+  tokenFor,
+  unique,
+} from "../support/platform.ts";
+import { Browser, landed } from "../support/browser.ts";
+import { isolate } from "../support/isolate.ts";
+import { makeApp, signInThrough, visit } from "../support/sign-in.ts";
+import { join, makeUser } from "../support/users.ts";
+import {
+  codeFor,
+  errorOf,
+  isLiving,
+  makeFlow,
+  makeFlowClient,
+  redeem,
+  refresh,
+  refreshed,
+  signIn,
+  type Flow,
+  type Tokens,
+} from "../oauth/user-flow.ts";
+
+/** What an operator ends with a word, each with tokens as clients and browsers get them, and what is left alone. */
+const revoke = async (path: string): Promise<Response> =>
+  call(`/admin/v1/${path}/revoke`, { method: "POST", token: await tokenFor(OPERATOR) });
+const auditOf = async (subject: string): Promise<any[]> =>
+  (
+    await expectJson<any[]>(await call(`/admin/v1/audit?subject=${subject}`, { token: await tokenFor(OPERATOR) }), 200)
+  ).filter((entry) => entry.subject === subject);
+const sessionOf = (token: string): string => String(decodeJwt(token)["sid"]);
+
+/** Access and refresh token of a sign-in, and a code that nobody redeemed yet. */
+interface Held extends Tokens {
+  readonly code: string;
+}
+const hold = async (flow: Flow, sessionId = unique("session")): Promise<Held> => ({
+  ...(await signIn(flow, { authorization: { sessionId } })),
+  code: await codeFor(flow, { authorization: { sessionId } }),
+});
+async function expectAllEnded(flow: Flow, held: Held): Promise<void> {
+  expect(await isLiving(held.access_token)).toBe(false);
+  expect(await errorOf(await refresh(flow.client, held.refresh_token))).toBe("invalid_grant");
+  expect(await errorOf(await redeem(flow.client, held.code))).toBe("invalid_grant");
+}
+async function expectAllGood(flow: Flow, held: Held): Promise<void> {
+  expect(await isLiving(held.access_token)).toBe(true);
+  await refreshed(flow.client, held.refresh_token);
+  await expectJson(await redeem(flow.client, held.code), 200);
+}
+
+describe("revocation by an operator", () => {
+  it("of a client: its own tokens, and what users gave it; other clients of the same tenant and user go on", async () => {
+    const flow = await makeFlow({ grantTypes: ["authorization_code", "refresh_token", "client_credentials"] });
+    const client = { clientId: flow.client.clientId, clientSecret: flow.client.clientSecret ?? "" };
+    const other: Flow = { ...flow, client: await makeFlowClient(flow.tenant) };
+    const [own, held, others] = [await tokenFor(client), await hold(flow), await hold(other)];
+    expect((await revoke(`clients/${client.clientId}`)).status).toBe(204);
+    expect(await isLiving(own)).toBe(false);
+    await expectAllEnded(flow, held);
+    await expectAllGood(other, others);
+    // It is not disabled: it gets others at once, and they live.
+    expect(await isLiving(await tokenFor(client))).toBe(true);
+    await expectAllGood(flow, await hold(flow));
+    expect(await auditOf(`clients/${client.clientId}`)).toMatchObject([
+      { action: "revoke", actor: "plat.operator", outcome: "done" },
+      { action: "put" },
+    ]);
+  });
+
+  it("of a user: tokens of every client and tenant, and the browser is signed out; other users go on", async () => {
+    const user = await makeUser();
+    const app = await makeApp({ tenant: user.tenant });
+    const browser = new Browser();
+    await signInThrough(browser, app, user);
+    expect(landed(await visit(browser, app)).query.has("code")).toBe(true);
+    const flow: Flow = {
+      client: { clientId: app.clientId, clientSecret: app.clientSecret, tenant: app.tenant },
+      email: user.email,
+      tenant: user.tenant,
+      role: "",
+    };
+    const second = await makeFlow();
+    await join(user.email, second.tenant);
+    const elsewhere: Flow = { ...second, email: user.email };
+    const held = [await hold(flow), await hold(elsewhere)] as const;
+    const [others, clients] = [await hold(second), await tokenFor(await makeClient({ tenant: user.tenant }))];
+    expect((await revoke(`users/${user.email.toUpperCase()}`)).status).toBe(204);
+    await expectAllEnded(flow, held[0]);
+    await expectAllEnded(elsewhere, held[1]);
+    expect((await visit(browser, app)).status).toBe(200);
+    await expectAllGood(second, others);
+    expect(await isLiving(clients)).toBe(true);
+    expect(await auditOf(`users/${user.email}`)).toMatchObject([{ action: "revoke" }, { action: "put" }]);
+    expect(landed(await signInThrough(browser, app, user)).query.has("code")).toBe(true);
+    await expectAllGood(flow, await hold(flow));
+  });
+
+  it("of a tenant: tokens of its clients and users there; the same user goes on in another tenant", async () => {
+    const flow = await makeFlow();
+    const client = await makeClient({ tenant: flow.tenant });
+    const other = await makeFlow();
+    await join(flow.email, other.tenant);
+    const elsewhere: Flow = { ...other, email: flow.email };
+    const [own, held, others] = [await tokenFor(client), await hold(flow), await hold(elsewhere)];
+    expect((await revoke(`tenants/${flow.tenant}`)).status).toBe(204);
+    expect(await isLiving(own)).toBe(false);
+    await expectAllEnded(flow, held);
+    await expectAllGood(elsewhere, others);
+    expect(await isLiving(await tokenFor(client))).toBe(true);
+    await expectAllGood(flow, await hold(flow));
+    expect((await auditOf(`tenants/${flow.tenant}`))[0]).toMatchObject({ action: "revoke" });
+  });
+
+  it("of a session: its tokens, its grants with tokens that name another session, its browser; other sessions go on", async () => {
+    const flow = await makeFlow();
+    const [held, others] = [await hold(flow), await hold(flow)];
+    const renamed = await refreshed(flow.client, held.refresh_token, { "plat-session-id": unique("named") });
+    expect(sessionOf(renamed.access_token)).not.toBe(sessionOf(held.access_token));
+    const session = sessionOf(held.access_token);
+    expect((await revoke(`sessions/${session}`)).status).toBe(204);
+    await expectAllEnded(flow, held);
+    expect(await isLiving(renamed.access_token)).toBe(false);
+    await expectAllGood(flow, others);
+    expect(await auditOf(`sessions/${session}`)).toMatchObject([{ action: "revoke" }]);
+
+    const user = await makeUser();
+    const app = await makeApp({ tenant: user.tenant });
+    const [browser, another] = [new Browser(), new Browser()];
+    const tokens = async (at: Browser): Promise<Tokens> => {
+      const code = landed(await visit(at, app)).query.get("code") ?? "";
+      const form = { grant_type: "authorization_code", code, redirect_uri: app.redirectUri };
+      return expectJson(await call("/oauth2/v1/token", { form, headers: { authorization: basic(app) } }), 200);
+    };
+    await signInThrough(browser, app, user);
+    await signInThrough(another, app, user);
+    const [first, second] = [await tokens(browser), await tokens(another)];
+    expect((await revoke(`sessions/${sessionOf(first.access_token)}`)).status).toBe(204);
+    expect(await isLiving(first.access_token)).toBe(false);
+    expect((await visit(browser, app)).status).toBe(200);
+    expect(await isLiving(second.access_token)).toBe(true);
+    expect((await visit(another, app)).status).toBe(302);
+  });
+
+  it("of a session that has access tokens alone, which nobody stores", async () => {
+    const client = await makeClient();
+    const [one, other] = [await tokenFor(client), await tokenFor(client)];
+    expect((await revoke(`sessions/${sessionOf(one)}`)).status).toBe(204);
+    expect([await isLiving(one), await isLiving(other)]).toEqual([false, true]);
+  });
+
+  it("counts in another isolate within 5 s, also for what that one issues by older records", async () => {
+    const client = await makeClient();
+    const other = isolate();
+    const issue = async (): Promise<string> => (await expectJson(await other.token(client), 200)).access_token;
+    // Its own refusal of a token shows by 401 instead of the 403 for what the token may not.
+    const status = async (token: string): Promise<number> =>
+      (await other.fetch("/admin/v1/roles", { headers: { authorization: `Bearer ${token}` } })).status;
+    const before = await issue();
+    expect(await status(before)).toBe(403);
+    expect((await revoke(`clients/${client.clientId}`)).status).toBe(204);
+    vi.useFakeTimers({ toFake: ["Date"] });
+    try {
+      vi.setSystemTime(Date.now() + 5_001);
+      expect(await status(before)).toBe(401);
+      expect(await status(await issue())).toBe(401);
+      vi.setSystemTime(Date.now() + 30_001);
+      expect(await status(await issue())).toBe(403);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("of the operator client itself ends the token that asked for it", async () => {
+    const leaked = await tokenFor(OPERATOR);
+    expect((await call("/admin/v1/roles", { token: leaked })).status).toBe(200);
+    expect((await call("/admin/v1/clients/plat.operator/revoke", { method: "POST", token: leaked })).status).toBe(204);
+    expect((await call("/admin/v1/roles", { token: leaked })).status).toBe(401);
+    expect((await call("/admin/v1/roles", { token: await tokenFor(OPERATOR) })).status).toBe(200);
+  });
+
+  it("may be repeated, is 404 for what is unknown, 400 for what cannot be, and 405 with another method", async () => {
+    const tenant = await makeTenant();
+    const client = await makeClient({ tenant });
+    const email = `${unique("zoe")}@example.org`;
+    await put(`users/${email}`, {});
+    for (const path of [
+      `clients/${client.clientId}`,
+      `users/${email}`,
+      `tenants/${tenant}`,
+      `sessions/${unique("s")}`,
+    ]) {
+      expect([path, (await revoke(path)).status, (await revoke(path)).status]).toEqual([path, 204, 204]);
+      const wrong = await call(`/admin/v1/${path}/revoke`, { method: "GET", token: await tokenFor(OPERATOR) });
+      expect([wrong.status, wrong.headers.get("allow")]).toEqual([405, expect.stringContaining("POST")]);
+    }
+    for (const path of ["clients/no.body", "users/nobody@example.org", "tenants/nosuch"]) {
+      const refused = await expectJson(await revoke(path), 404);
+      expect(refused, path).toMatchObject({ type: "element_resource_non_existing" });
+      expect(await auditOf(path)).toEqual([]);
+    }
+    for (const [path, field] of [
+      ["clients/a%20b", "clientId"],
+      ["users/nobody", "email"],
+      ["tenants/UPPER", "id"],
+      ["sessions/a%20b", "sessionId"],
+    ] as const) {
+      const refused = await expectJson(await revoke(path), 400);
+      expect(refused, path).toMatchObject({ details: [{ type: "invalid_uri_parameter", field }] });
+    }
+    const rows = env.DB.prepare(
+      "SELECT count(*) AS n FROM revocation WHERE key IN ('no.body', 'nobody@example.org', 'nosuch')",
+    );
+    expect(await rows.first("n")).toBe(0);
+  });
+});
