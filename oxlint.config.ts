@@ -59,6 +59,7 @@ export default defineConfig({
         "test/**",
         "scripts/**",
         "bench/**",
+        "examples/**",
         "vitest.config.ts",
       ],
       rules: { "no-restricted-properties": "off" },

@@ -1,0 +1,96 @@
+import { createRemoteJWKSet, errors, jwtVerify } from "jose";
+import { Refusal } from "./refusal.ts";
+import type { Settings } from "./settings.ts";
+
+/** Who calls, as the platform signed it. */
+export interface Caller {
+  readonly tenant: string;
+  /** The application that calls. */
+  readonly client: string;
+  /** The e-mail address of the person who uses it; empty where an application acts for itself. */
+  readonly user: string;
+  readonly scopes: ReadonlySet<string>;
+}
+
+/** What these say is about the token; anything else that fails (the keys cannot be fetched) is not the caller's fault. */
+const TOKEN_FAULTS: ReadonlySet<string> = new Set(
+  [
+    errors.JWTInvalid,
+    errors.JWTExpired,
+    errors.JWTClaimValidationFailed,
+    errors.JWSInvalid,
+    errors.JWSSignatureVerificationFailed,
+    errors.JWKSNoMatchingKey,
+    errors.JWKSMultipleMatchingKeys,
+    errors.JOSEAlgNotAllowed,
+    errors.JOSENotSupported,
+  ].map(({ code }) => code),
+);
+
+/**
+ * Checks the access token of a request by the platform's public keys, which are fetched once and again when a token
+ * names a key that is new. No request to the platform is needed to check a token.
+ *
+ * The gateway has checked the token already, and says in the headers `plat-tenant`, `plat-client`, `plat-user` and
+ * `plat-scopes` whose it is. These are not looked at here: a header is written by whoever sends the request, and the
+ * gateway removes forged ones only from what passes through it. This service listens on an address of its own; whoever
+ * reaches it past the gateway (another container, a wrong firewall rule, a request that some other service was talked
+ * into) writes `plat-tenant: acmeshop` and would have Acme's products. A signature cannot be written by hand. So the
+ * tenant comes from the verified token and from nowhere else.
+ *
+ * What the headers are good for: logs and metrics; a service that only the gateway can reach (mutual TLS, a private
+ * tunnel) and that does not want to read tokens; one of `access: public`, to greet who is signed in.
+ *
+ * What only the gateway knows: that a token was revoked, and that the tenant's subscription ended, within seconds.
+ * Here a token is good until it expires, an hour at most.
+ */
+export function createTokenCheck({ platformUrl }: Settings): (authorization: string | undefined) => Promise<Caller> {
+  const issuer = `${platformUrl}/oauth2/v1`;
+  const keys = createRemoteJWKSet(new URL(`${issuer}/jwks`), { timeoutDuration: 5_000 });
+  const expected = {
+    issuer,
+    audience: new URL(issuer).origin,
+    // An ID token is signed by the same platform, for the same person, and gives no access.
+    typ: "at+jwt",
+    algorithms: ["ES256"],
+    requiredClaims: ["exp", "sub", "client_id", "tenant", "scope"],
+  };
+  return async (authorization) => {
+    const [, token] = /^Bearer +([\w.-]+)$/i.exec(authorization ?? "") ?? [];
+    if (token === undefined) throw unauthorized("This needs an access token: send Authorization: Bearer <token>.");
+    try {
+      const { payload } = await jwtVerify(token, keys, expected);
+      return toCaller(payload);
+    } catch (error) {
+      if (error instanceof Refusal) throw error;
+      if (error instanceof errors.JWTExpired) throw unauthorized("The access token has expired.", "invalid_token");
+      if (error instanceof errors.JOSEError && TOKEN_FAULTS.has(error.code))
+        throw unauthorized("The access token is not valid here.", "invalid_token", error.message);
+      throw new Refusal("service_temporarily_unavailable", "Tokens cannot be checked at the moment.", {
+        headers: { "retry-after": "5" },
+        reason: `the platform's keys: ${String(error)}`,
+      });
+    }
+  };
+}
+
+function toCaller(claims: Readonly<Record<string, unknown>>): Caller {
+  const text = (name: string): string => (typeof claims[name] === "string" ? claims[name] : "");
+  const tenant = text("tenant");
+  // A person's token may be for an organization, or for no tenant at all.
+  if (tenant === "") throw new Refusal("insufficient_permissions", "This needs a token for a tenant.");
+  return { tenant, client: text("client_id"), user: text("user"), scopes: new Set(text("scope").split(" ")) };
+}
+
+export function requireScope({ scopes }: Caller, scope: string): void {
+  if (!scopes.has(scope))
+    throw new Refusal("insufficient_permissions", `This needs a token with the scope ${scope}.`, {
+      headers: { "www-authenticate": `Bearer error="insufficient_scope", scope="${scope}"` },
+    });
+}
+
+const unauthorized = (message: string, error?: string, reason?: string): Refusal =>
+  new Refusal("insufficient_credentials", message, {
+    headers: { "www-authenticate": error === undefined ? "Bearer" : `Bearer error="${error}"` },
+    ...(reason !== undefined && { reason }),
+  });

@@ -1,0 +1,62 @@
+/** The platform's error types that this service answers with, each with its status. */
+const STATUS = {
+  bad_payload_syntax: 400,
+  validation_violation: 400,
+  business_error: 400,
+  insufficient_credentials: 401,
+  insufficient_permissions: 403,
+  element_resource_non_existing: 404,
+  unsupported_method: 405,
+  bad_payload_size: 413,
+  unsupported_request_content_type: 415,
+  internal_service_error: 500,
+  service_temporarily_unavailable: 503,
+} as const;
+
+export interface Detail {
+  readonly type: string;
+  /** Of the body (`price.amount`), else the name of the parameter or header. */
+  readonly field: string;
+  readonly message: string;
+}
+
+/**
+ * An answer that is an error, thrown from wherever it is found. Its message goes to the caller; `reason` is for the log
+ * alone. The shape is the platform's, so a caller that knows one service of the platform knows this one.
+ */
+export class Refusal extends Error {
+  override name = "Refusal";
+  readonly type: keyof typeof STATUS;
+  readonly details: readonly Detail[];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly reason: string | undefined;
+
+  constructor(
+    type: keyof typeof STATUS,
+    message: string,
+    more: { details?: readonly Detail[]; headers?: Record<string, string>; reason?: string } = {},
+  ) {
+    super(message);
+    this.type = type;
+    this.details = more.details ?? [];
+    this.headers = more.headers ?? {};
+    this.reason = more.reason;
+  }
+
+  get status(): number {
+    return STATUS[this.type];
+  }
+
+  /** `platformUrl`: where the platform explains each type. */
+  toJson(platformUrl: string): object {
+    const moreInfo = `${platformUrl}/docs/errors#${this.type}`;
+    const { status, type, message } = this;
+    return { status, type, message, moreInfo, details: this.details.map((detail) => ({ ...detail, moreInfo })) };
+  }
+}
+
+export const invalid = (details: readonly Detail[]): Refusal =>
+  new Refusal("validation_violation", details.map(({ message }) => message).join(" "), { details });
+
+export const notFound = (what: string): Refusal =>
+  new Refusal("element_resource_non_existing", `There is no such ${what}, or it is not yours.`);
