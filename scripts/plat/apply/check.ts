@@ -1,0 +1,195 @@
+import { keyOf, KIND, normalize, type Fields, type KindName, type Wanted } from "./kinds.ts";
+import { didYouMean } from "../nearest.ts";
+import type { Mistake, Place } from "./mistake.ts";
+import type { Rules, Shape } from "./rules.ts";
+import { nameOf, nodeAt, toPlain, type Entry, type Mapping, type Tree } from "./tree.ts";
+
+/** What the file says, as far as it can be said without the platform's rows. */
+export interface Description {
+  /** Without those that hold a mistake. */
+  readonly wanted: readonly Wanted[];
+  /** Every key of a kind that the file names, right or wrong: a reference to it is no second mistake. */
+  readonly named: ReadonlyMap<KindName, ReadonlySet<string>>;
+  /** Collections that the file describes, by `kind` or `kind owner`: what they hold besides is what `--prune` removes. */
+  readonly described: ReadonlyMap<string, Place>;
+  readonly mistakes: readonly Mistake[];
+}
+
+/** Sections of the file and the kinds that they hold. Some have members or subscriptions inside. */
+const SECTIONS: Readonly<
+  Record<string, { readonly kind: KindName; readonly inside: Readonly<Record<string, KindName>> }>
+> = {
+  organizations: { kind: "organizations", inside: { members: "organizationMembers" } },
+  tenants: { kind: "tenants", inside: { subscriptions: "subscriptions", members: "tenantMembers" } },
+  services: { kind: "services", inside: {} },
+  packages: { kind: "packages", inside: {} },
+  roles: { kind: "roles", inside: {} },
+  users: { kind: "users", inside: {} },
+  clients: { kind: "clients", inside: {} },
+  identityProviders: { kind: "identityProviders", inside: {} },
+};
+
+/** Stands for a secret where the file names a variable: it fits every rule. */
+const ANY_SECRET = "x".repeat(32);
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** The name of a described collection. */
+export const collectionOf = (kind: KindName, owner: string): string => (owner === "" ? kind : `${kind} ${owner}`);
+
+export async function check(root: Mapping, rules: Rules): Promise<Description> {
+  const wanted: Wanted[] = [];
+  const named = new Map<KindName, Set<string>>();
+  const described = new Map<string, Place>();
+  const mistakes: Mistake[] = [];
+  const refuse = (place: Place, reason: string): void => void mistakes.push({ place, reason });
+
+  for (const { key, keyPlace, value } of root.entries.values()) {
+    const section = SECTIONS[key];
+    if (section === undefined || !Object.hasOwn(SECTIONS, key)) {
+      refuse(keyPlace, `"${key}" is nothing that can be described.${didYouMean(key, Object.keys(SECTIONS))}`);
+      continue;
+    }
+    if (value.type !== "mapping") {
+      refuse(value.place, `${key} must be a mapping from ids to what they are, not ${nameOf(value)}.`);
+      continue;
+    }
+    described.set(section.kind, keyPlace);
+    for (const entry of value.entries.values()) await checkEntry(section.kind, entry, section.inside);
+  }
+  return { wanted, named, described, mistakes };
+
+  async function checkEntry(kind: KindName, entry: Entry, inside: Readonly<Record<string, KindName>>): Promise<void> {
+    const { value, keyPlace } = entry;
+    const id = name(kind, "", entry.key, keyPlace);
+    if (value.type !== "mapping") {
+      refuse(
+        value.place,
+        `${entry.key} must be a mapping of its fields, not ${nameOf(value)}${value.type === "leaf" && value.value === null ? ": {} stands for none" : ""}.`,
+      );
+      return;
+    }
+    const own = new Map(value.entries);
+    for (const [field, nested] of Object.entries(inside)) {
+      const collection = own.get(field);
+      if (!own.delete(field) || collection === undefined) continue;
+      described.set(collectionOf(nested, id ?? entry.key), collection.keyPlace);
+      if (nested === "subscriptions") await checkSubscriptions(id ?? entry.key, collection.value);
+      else await checkMembers(nested, id ?? entry.key, collection.value);
+    }
+    await checkFields(kind, "", id, keyPlace, { ...value, entries: own }, Object.keys(inside));
+  }
+
+  async function checkSubscriptions(owner: string, list: Tree): Promise<void> {
+    if (list.type !== "sequence")
+      return refuse(list.place, `subscriptions must be a list of packages, not ${nameOf(list)}.`);
+    for (const item of list.items) {
+      if (item.type !== "leaf" || typeof item.value !== "string") {
+        refuse(item.place, `a subscription must be the id of a package, not ${nameOf(item)}.${quoted(item)}`);
+        continue;
+      }
+      const id = name("subscriptions", owner, item.value, item.place);
+      await checkFields("subscriptions", owner, id, item.place, {
+        type: "mapping",
+        place: item.place,
+        entries: new Map(),
+      });
+    }
+  }
+
+  async function checkMembers(kind: KindName, owner: string, members: Tree): Promise<void> {
+    if (members.type !== "mapping")
+      return refuse(members.place, `members must be a mapping from users to lists of roles, not ${nameOf(members)}.`);
+    for (const { key, keyPlace, value } of members.entries.values()) {
+      const id = name(kind, owner, key, keyPlace);
+      const roles: Entry = { key: "roles", keyPlace, value };
+      await checkFields(kind, owner, id, keyPlace, {
+        type: "mapping",
+        place: keyPlace,
+        entries: new Map([["roles", roles]]),
+      });
+    }
+  }
+
+  /** Takes an id; undefined if it is none, or is here already in another spelling. */
+  function name(kind: KindName, owner: string, text: string, place: Place): string | undefined {
+    const read = rules.id(kind, text);
+    if (!read.ok) refuse(place, read.reason);
+    const key = keyOf({ owner, id: read.ok ? read.id : text });
+    const names = named.get(kind) ?? new Set();
+    named.set(kind, names);
+    if (read.ok && names.has(key)) {
+      refuse(place, `"${text}" is here for the second time.`);
+      return undefined;
+    }
+    names.add(key);
+    return read.ok ? read.id : undefined;
+  }
+
+  async function checkFields(
+    kind: KindName,
+    owner: string,
+    id: string | undefined,
+    place: Place,
+    tree: Mapping,
+    inside: readonly string[] = [],
+  ): Promise<void> {
+    const before = mistakes.length;
+    refuseUnknown(tree, rules.shape(kind), inside);
+    const secretFrom = readSecret(kind, tree);
+    const plain = toPlain(tree) as Record<string, unknown>;
+    const { secret } = KIND[kind];
+    if (secret !== undefined && plain[secret] !== undefined) plain[secret] = ANY_SECRET;
+    const at = (field: string): Place => {
+      const node = nodeAt(tree, field);
+      return field === "owner" || field === "id" || node === tree ? place : node.place;
+    };
+    const { fields, faults } = await rules.body(kind, owner, id ?? "any", plain);
+    for (const { field, message } of faults) refuse(at(field), `${message}${quoted(nodeAt(tree, field), message)}`);
+    if (fields === undefined || id === undefined || mistakes.length > before) return;
+    const item = { kind, owner, id, fields: normalize(kind, withDefaults(kind, id, fields)) };
+    wanted.push({ ...item, place, at, ...(secretFrom !== undefined && { secretFrom }) });
+  }
+
+  function refuseUnknown(tree: Mapping, shape: Shape, inside: readonly string[]): void {
+    const known = [...Object.keys(shape), ...inside];
+    for (const { key, keyPlace, value } of tree.entries.values()) {
+      const nested = Object.hasOwn(shape, key) ? shape[key] : undefined;
+      if (!known.includes(key))
+        refuse(
+          keyPlace,
+          `there is no field "${key}" here.${didYouMean(key, known) || ` There are ${known.join(", ")}.`}`,
+        );
+      else if (nested !== undefined && value.type === "mapping") refuseUnknown(value, nested, []);
+    }
+  }
+
+  function readSecret(kind: KindName, tree: Mapping): Wanted["secretFrom"] {
+    const { secret } = KIND[kind];
+    const entry = secret === undefined ? undefined : tree.entries.get(secret);
+    if (entry === undefined) return undefined;
+    const { value, key } = entry;
+    const variable = value.type === "mapping" && value.entries.size === 1 ? value.entries.get("env")?.value : undefined;
+    if (variable?.type === "leaf" && typeof variable.value === "string" && VARIABLE.test(variable.value))
+      return { variable: variable.value, place: variable.place };
+    // What stands there may be the secret itself, so it is not repeated.
+    refuse(
+      value.place,
+      `a secret is not written here: put it into a variable of the environment and write ${key}: { env: NAME }.`,
+    );
+    return undefined;
+  }
+}
+
+/** YAML reads more numbers than people mean: version: 1.0. */
+function quoted(node: Tree, message = "must be a string"): string {
+  if (node.type !== "leaf" || typeof node.value === "string" || !message.includes("must be a string")) return "";
+  if (node.value === null) return " Nothing is written here.";
+  return ` ${node.source} is a ${typeof node.value === "boolean" ? "flag" : "number"} to YAML: write "${node.source}" for a text.`;
+}
+
+/** Defaults that the service takes from the id. */
+function withDefaults(kind: KindName, id: string, fields: Fields): Fields {
+  const { secret } = KIND[kind];
+  const shown = Object.fromEntries(Object.entries(fields).filter(([name]) => name !== secret));
+  return (kind === "users" || kind === "clients") && shown["name"] === undefined ? { ...shown, name: id } : shown;
+}

@@ -1,0 +1,153 @@
+// oxlint-disable-next-line import/no-unassigned-import -- in front of the service's code, which needs it
+import "./base64.ts";
+import type { Params, Resource } from "../../../src/admin/resource.ts";
+import { clients } from "../../../src/admin/resources/clients.ts";
+import { identityProviders } from "../../../src/admin/resources/identity-providers.ts";
+import { members } from "../../../src/admin/resources/members.ts";
+import { organizations } from "../../../src/admin/resources/organizations.ts";
+import { packages } from "../../../src/admin/resources/packages.ts";
+import { roles } from "../../../src/admin/resources/roles.ts";
+import { services } from "../../../src/admin/resources/services.ts";
+import { subscriptions } from "../../../src/admin/resources/subscriptions.ts";
+import { tenants } from "../../../src/admin/resources/tenants.ts";
+import { users } from "../../../src/admin/resources/users.ts";
+import type { AdminDeps } from "../../../src/admin/routes.ts";
+import type { ProblemDetail } from "../../../src/http/errors.ts";
+import { validate, type Schema } from "../../../src/http/validate.ts";
+import { createBuiltIn } from "../../../src/platform/built-in.ts";
+import { createNames } from "../../../src/platform/names.ts";
+import type { KindName } from "./kinds.ts";
+
+/**
+ * The operator service's own rules, asked here: its schemas, patterns and refusals, and no copy of them. What it asks its
+ * database is answered with "nothing there", so what is left for the service itself is what its rows decide.
+ */
+export interface Rules {
+  /** Field names of the body, and of objects in it. */
+  shape(kind: KindName): Shape;
+  /** The id as the platform spells it, or why it is none. */
+  id(kind: KindName, text: string): { readonly ok: true; readonly id: string } | { readonly ok: false; reason: string };
+  /** The body with its defaults, and everything that is wrong with it; `field` is in bean notation. */
+  body(
+    kind: KindName,
+    owner: string,
+    id: string,
+    body: unknown,
+  ): Promise<{ readonly fields?: Record<string, unknown>; readonly faults: readonly Fault[] }>;
+  /** Those that the platform brings itself. */
+  isBuiltIn(kind: KindName, id: string): boolean;
+}
+
+export interface Fault {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** Of an object: its fields; undefined for what is none. */
+export type Shape = { readonly [field: string]: Shape | undefined };
+
+type AnyResource = Resource<any>;
+
+/** Kinds whose writing has rules besides the schema. Others only write, and a password would be hashed for nothing. */
+const RULED: readonly KindName[] = ["services", "clients", "identityProviders"];
+
+/** Values that no rule is against. */
+const HARMLESS: Readonly<Record<string, unknown>> = {
+  sourceUrl: "https://a.example",
+  proxyPath: "/any/v1",
+  scopes: [],
+  name: "any.name",
+  clientSecret: undefined,
+  issuer: "https://a.example",
+};
+
+export function createRules(platform: string, allowLoopback: boolean): Rules {
+  const names = createNames(platform);
+  const builtIn = createBuiltIn(names);
+  const deps = {
+    db: EMPTY,
+    names,
+    builtIn,
+    allowLoopback,
+    random: { bytes: (length: number) => new Uint8Array(length) },
+    outbox: {},
+    voidStatement: () => EMPTY,
+    topicsOf: () => EMPTY,
+    filesOfClient: () => EMPTY,
+    sealProviderSecret: async () => "",
+  } as unknown as AdminDeps;
+  const resources: Readonly<Record<KindName, AnyResource>> = {
+    organizations: organizations(deps),
+    tenants: tenants(deps),
+    services: services(deps),
+    packages: packages(deps),
+    subscriptions: subscriptions(deps),
+    roles: roles(deps),
+    users: users(deps),
+    organizationMembers: members("organization", deps),
+    tenantMembers: members("tenant", deps),
+    clients: clients(deps),
+    identityProviders: identityProviders(deps),
+  };
+  /** The owner's id is checked where the owner is written; any that passes will do. */
+  const paramsOf = ({ owner, key }: AnyResource, ownerId: string, id: string): Params =>
+    owner === undefined ? { [key]: id } : { id: ownerId, [key]: id };
+
+  return {
+    shape: (kind) => shapeOf(resources[kind].body) ?? {},
+    id(kind, text) {
+      const resource = resources[kind];
+      const read = validate("path", resource.params, paramsOf(resource, "any", text));
+      if (!read.ok) return { ok: false, reason: read.error.message };
+      const id = read.value[resource.key] ?? text;
+      const refused = resource.builtIn?.({ [resource.key]: id });
+      return refused === undefined ? { ok: true, id } : { ok: false, reason: refused.message };
+    },
+    async body(kind, owner, id, body) {
+      const resource = resources[kind];
+      const read = validate<Record<string, unknown>>("body", resource.body, body);
+      if (!read.ok) return { faults: read.error.details.map(toFault) };
+      if (!RULED.includes(kind)) return { fields: read.value, faults: [] };
+      const params = paramsOf(resource, owner, id);
+      const faults: Fault[] = [];
+      for (let tried = read.value; ;) {
+        const plan = await resource.put({ params, body: tried, nowMs: 0 });
+        if (!("problem" in plan)) return { fields: read.value, faults };
+        const found = plan.details.length === 0 ? [{ field: "", message: plan.message }] : plan.details.map(toFault);
+        faults.push(...found);
+        // The service names the first; with that out of the way it names the next.
+        const field = found[0]?.field ?? "";
+        if (!Object.hasOwn(HARMLESS, field) || tried[field] === HARMLESS[field]) return { fields: read.value, faults };
+        tried = { ...tried, [field]: HARMLESS[field] };
+      }
+    },
+    isBuiltIn: (kind, id) =>
+      (kind === "services" && builtIn.services.some(({ name }) => name === id)) ||
+      (kind === "packages" && builtIn.package.id === id),
+  };
+}
+
+const toFault = ({ field = "", message = "" }: ProblemDetail): Fault => ({ field, message });
+
+/** A database without a row. */
+const EMPTY: object = {
+  prepare: () => EMPTY,
+  bind: () => EMPTY,
+  first: async () => null,
+  all: async () => ({ results: [] }),
+  batch: async () => [],
+};
+
+interface Definition {
+  readonly innerType?: Schema;
+  readonly in?: Schema;
+  readonly shape?: Readonly<Record<string, Schema>>;
+}
+
+function shapeOf(schema: Schema): Shape | undefined {
+  const definition = schema._zod.def as Definition;
+  const inner = definition.innerType ?? definition.in;
+  if (inner !== undefined) return shapeOf(inner);
+  if (definition.shape === undefined) return undefined;
+  return Object.fromEntries(Object.entries(definition.shape).map(([name, field]) => [name, shapeOf(field)]));
+}
