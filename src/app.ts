@@ -24,6 +24,7 @@ export function createApp(deps: Deps): App {
       { base: "/media/v2", routes: deps.media.routes, crossOrigin: true },
     ],
     deps.http,
+    deps.gateway.answer,
   );
   return app;
 }

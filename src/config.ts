@@ -19,6 +19,8 @@ export interface Config {
   readonly maxUploadBytes: number;
   /** Rows of the database that one query over metadata may read. */
   readonly queryRowBudget: number;
+  /** How long a service behind the gateway may take to its headers, and between two pieces of its body. */
+  readonly gatewayTimeoutMs: number;
   /** The S3 API of the media bucket, where uploads go by presigned links; undefined: they go through the Worker. */
   readonly s3: S3Access | undefined;
   /** Whether `subscriptionCreated` is published in its deprecated schemas too. */
@@ -51,6 +53,8 @@ const UPLOAD_BYTES = {
   worker: { default: 104_857_600, max: Infinity },
   r2: { default: 4_294_967_296, max: 5_363_466_240 },
 } as const;
+/** Our choice: what a test needs, and what a connection through Cloudflare is kept open for without a byte. */
+const GATEWAY_TIMEOUT_MS = { min: 100, max: 100_000 } as const;
 /** Our choice: what a page of the largest size with the most terms takes. */
 const MIN_ROW_BUDGET = 10_000;
 const S3_VARIABLES = ["R2_S3_ENDPOINT", "R2_BUCKET", "R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY"] as const;
@@ -72,6 +76,7 @@ export function readConfig(raw: RawConfig): Config {
     eventLogMaxBytes: logMaxBytes(raw),
     maxUploadBytes: uploadMaxBytes(raw, s3 === undefined ? "worker" : "r2"),
     queryRowBudget: rowBudget(raw),
+    gatewayTimeoutMs: gatewayTimeoutMs(raw),
     s3,
     deprecatedSubscriptionEvents: flag(raw, "DEPRECATED_SUBSCRIPTION_EVENTS"),
     operatorSecret: matching(raw, "OPERATOR_CLIENT_SECRET", new RegExp(`^[\\x21-\\x7e]{${MIN_SECRET_CHARS},512}$`)),
@@ -136,6 +141,15 @@ function rowBudget(raw: RawConfig): number {
   const rows = Math.floor(positive(raw, "MEDIA_QUERY_ROW_BUDGET"));
   if (rows < MIN_ROW_BUDGET) throw new ConfigError(`MEDIA_QUERY_ROW_BUDGET must be at least ${MIN_ROW_BUDGET}`);
   return rows;
+}
+
+function gatewayTimeoutMs(raw: RawConfig): number {
+  const timeMs = Math.floor(positive(raw, "GATEWAY_TIMEOUT_MS"));
+  if (timeMs < GATEWAY_TIMEOUT_MS.min || timeMs > GATEWAY_TIMEOUT_MS.max)
+    throw new ConfigError(
+      `GATEWAY_TIMEOUT_MS must be a number of ms from ${GATEWAY_TIMEOUT_MS.min} to ${GATEWAY_TIMEOUT_MS.max}`,
+    );
+  return timeMs;
 }
 
 /** All four variables or none of them. */

@@ -4,6 +4,7 @@ import { createAuditLog, type AuditLog } from "./admin/audit.ts";
 import { createAdminRoutes } from "./admin/routes.ts";
 import { createPushStore } from "./events/store/push-store.ts";
 import type { PushPorts } from "./events/push-subscription.ts";
+import { createGateway, type Gateway } from "./gateway/gateway.ts";
 import { createEvents, type Events } from "./events/routes.ts";
 import { createRateLimit, unlimited } from "./http/rate-limit.ts";
 import type { HttpDeps } from "./http/mount.ts";
@@ -33,6 +34,7 @@ export interface Deps {
   readonly events: Events;
   readonly push: PushPorts;
   readonly media: Media;
+  readonly gateway: Gateway;
 }
 
 /** The only wiring: bindings and variables become the ports of the rooms. */
@@ -118,6 +120,18 @@ export function createDeps(env: Env): Deps {
     edgeCache: edgeCacheAt(config.contentUrl || publicUrl),
     s3: config.s3 && { ...config.s3, fetch: (request) => fetch(request) },
   });
+  const gateway = createGateway({
+    names,
+    db,
+    clock,
+    random,
+    log,
+    verifier: oauth.verifier,
+    access: oauth.access,
+    pathPrefix,
+    allowLoopback: config.allowLoopback,
+    timeoutMs: config.gatewayTimeoutMs,
+  });
   const adminRoutes = createAdminRoutes({
     names,
     builtIn,
@@ -125,7 +139,10 @@ export function createDeps(env: Env): Deps {
     audit,
     random,
     allowLoopback: config.allowLoopback,
-    recordsChanged: oauth.recordsChanged,
+    recordsChanged() {
+      oauth.recordsChanged();
+      gateway.recordsChanged();
+    },
     voidStatement: oauth.voidStatement,
     sealProviderSecret: oauth.sealProviderSecret,
     forgetGrantsStatement: oauth.forgetGrantsStatement,
@@ -142,7 +159,7 @@ export function createDeps(env: Env): Deps {
   });
 
   const http = { names, pathPrefix, publicUrl, clock, random, log, verifier: oauth.verifier };
-  return { http, clock, log, oauth, outbox, adminRoutes, audit, events, push, media };
+  return { http, clock, log, oauth, outbox, adminRoutes, audit, events, push, media, gateway };
 }
 
 /** One key for one copy, whatever address it was asked for by. Without a public address the Worker runs locally. */

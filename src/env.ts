@@ -27,6 +27,7 @@ export interface Env {
   readonly EVENT_LOG_MAX_BYTES: string;
   readonly MAX_UPLOAD_BYTES: string;
   readonly MEDIA_QUERY_ROW_BUDGET: string;
+  readonly GATEWAY_TIMEOUT_MS: string;
   readonly R2_S3_ENDPOINT: string;
   readonly R2_BUCKET: string;
   readonly DEPRECATED_SUBSCRIPTION_EVENTS: string;

@@ -40,6 +40,8 @@ export interface ClientAccess {
   servesOthers(clientId: string, nowMs: number): Promise<boolean>;
   /** Whether the client is registered for the scope (full name), whatever its token carries. */
   listsScope(clientId: string, scope: string, nowMs: number): Promise<boolean>;
+  /** Whether the tenant that a token is for may use a service: an essential one, its own, or one of its packages. */
+  tenantUses(caller: Pick<Principal, "tenant">, service: string, nowMs: number): Promise<boolean>;
   /** Whether the client could get a token for its own tenant now: neither is gone or disabled. */
   isLive(clientId: string, nowMs: number): Promise<boolean>;
 }

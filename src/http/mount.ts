@@ -8,14 +8,12 @@ import type { Names } from "../platform/names.ts";
 import { randomId, type Random } from "../platform/random.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { withoutSecrets } from "../platform/text.ts";
-import { acceptsJson } from "./accept.ts";
 import { authenticate, missingScope, type Principal, type TokenVerifier } from "./auth.ts";
-import { drain, readForm, readJson } from "./body.ts";
+import { drain } from "./body.ts";
 import { allowAnyOrigin, exposedHeaders, preflight } from "./cors.ts";
 import { invalid, isProblem, problem, problemBody, PROBLEM_TYPES, type Problem } from "./errors.ts";
-import { readPaging } from "./paging.ts";
-import type { Call, Route } from "./route.ts";
-import { validate } from "./validate.ts";
+import { parse } from "./parse.ts";
+import type { Route } from "./route.ts";
 
 /**
  * The way of a request, the same for every service: one table of routes becomes Hono handlers here and nowhere else.
@@ -56,20 +54,41 @@ export interface Asked {
   readonly publicBase: string;
 }
 
+/**
+ * Answers below the path prefix where no route does; undefined: nothing is there. It finds out who calls by itself, and
+ * decides what other origins may read of its answers. A problem is rendered as everybody's.
+ */
+export type Fallback = (call: FallbackCall) => Promise<Response | Problem | undefined>;
+
+export interface FallbackCall {
+  readonly request: Request;
+  /** The request's address with the public origin. */
+  readonly url: URL;
+  /** `{origin}{PATH_PREFIX}`, without a slash at the end. */
+  readonly publicBase: string;
+  /** Below the prefix, as it was sent: percent-encoded. */
+  readonly path: string;
+  readonly requestId: string;
+  readonly nowMs: number;
+  /** Work that may go on after the answer; its failure is logged. */
+  after(work: Promise<unknown>): void;
+  /** Who calls, for the log and the answer's headers. */
+  identified(caller: Principal): void;
+}
+
 const MAX_URL_CHARS = 16 * 1024;
-/** Of a route without pages. */
-const NO_PAGING = readPaging(new URLSearchParams());
 
 /** What is the same for every request. */
 interface Shared extends HttpDeps {
   /** For `allowAnyOrigin`. */
   readonly exposed: string;
+  readonly fallback: Fallback | undefined;
 }
 
 export type App = HonoBase<BlankEnv, BlankSchema>;
 
-export function mountServices(app: App, services: readonly Service[], deps: HttpDeps): void {
-  const shared: Shared = { ...deps, exposed: exposedHeaders(deps.names) };
+export function mountServices(app: App, services: readonly Service[], deps: HttpDeps, fallback?: Fallback): void {
+  const shared: Shared = { ...deps, exposed: exposedHeaders(deps.names), fallback };
   for (const service of services) {
     for (const [path, routes] of groupByPath(service.routes)) {
       const prefix = service.atRoot === true ? "" : deps.pathPrefix;
@@ -98,11 +117,10 @@ async function answer(
   if (asked === null) return refuseHost(context.req.raw, requestId, deps);
   const url = publicUrlOf(asked, deps);
   const publicBase = `${url.origin}${deps.pathPrefix}`;
+  const learnt: Learnt = { principal: undefined, crossOrigin: service?.crossOrigin ?? true };
   let outcome: Response | Problem;
-  let principal: Principal | undefined;
   try {
-    const call = { context, service, routes, deps, requestId, nowMs, url, publicBase };
-    outcome = await dispatch(call, (caller) => (principal = caller));
+    outcome = await dispatch({ context, service, routes, deps, requestId, nowMs, url, publicBase, learnt });
   } catch (thrown) {
     deps.log.error("request failed", { requestId, path: withoutSecrets(url.pathname), error: describeError(thrown) });
     outcome =
@@ -120,7 +138,7 @@ async function answer(
       path: withoutSecrets(url.pathname),
       type,
       reason,
-      client: principal?.clientId,
+      client: learnt.principal?.clientId,
     });
     const refused = outcome;
     outcome = (service?.renderProblem ?? renderPlatformProblem)(refused, `${publicBase}/docs/errors`, requestId, {
@@ -130,9 +148,9 @@ async function answer(
     for (const [name, value] of Object.entries(refused.headers)) outcome.headers.set(name, value);
   }
   // What a token was needed for is nobody else's, and what was so once may be so no more.
-  if (principal !== undefined && !outcome.headers.has("cache-control"))
+  if (learnt.principal !== undefined && !outcome.headers.has("cache-control"))
     outcome.headers.set("cache-control", "no-cache, private");
-  return finish(outcome, context.req.raw, service, url, requestId, deps);
+  return finish(outcome, context.req.raw, { service, crossOrigin: learnt.crossOrigin }, url, requestId, deps);
 }
 
 /** The runtime makes the address of whatever stands in `Host`; what is no host is the caller's mistake (RFC 9112 3.2). */
@@ -142,7 +160,7 @@ function refuseHost(request: Request, requestId: string, deps: Shared): Promise<
   const base = deps.publicUrl || "http://invalid";
   const docsUrl = `${base}${deps.pathPrefix}/docs/errors`;
   const answered = renderPlatformProblem(refused, docsUrl, requestId, { request, publicBase: base });
-  return finish(answered, request, undefined, new URL(base), requestId, deps);
+  return finish(answered, request, { service: undefined, crossOrigin: true }, new URL(base), requestId, deps);
 }
 
 export const renderPlatformProblem: ProblemRenderer = (given, docsUrl) =>
@@ -155,19 +173,31 @@ interface Incoming {
   readonly context: Context;
   readonly service: Service | undefined;
   readonly routes: readonly Route[];
-  readonly deps: HttpDeps;
+  readonly deps: Shared;
   readonly requestId: string;
   readonly nowMs: number;
   readonly url: URL;
   readonly publicBase: string;
+  readonly learnt: Learnt;
 }
 
-async function dispatch(incoming: Incoming, identified: (caller: Principal) => void): Promise<Response | Problem> {
+/** What turns out on the way and decides about the answer's headers. */
+interface Learnt {
+  principal: Principal | undefined;
+  /** Whether the answer is made readable for any origin; one of the fallback says so itself. */
+  crossOrigin: boolean;
+}
+
+async function dispatch(incoming: Incoming): Promise<Response | Problem> {
   const { context, routes, deps, url } = incoming;
   const method = context.req.method;
   if (url.href.length > MAX_URL_CHARS)
     return problem("uri_too_long", `The address is longer than ${MAX_URL_CHARS} characters.`);
-  if (routes.length === 0) return problem("element_resource_non_existing", "There is nothing at this address.");
+  if (routes.length === 0) {
+    return (
+      (await askFallback(incoming)) ?? problem("element_resource_non_existing", "There is nothing at this address.")
+    );
+  }
   if (method === "OPTIONS") {
     const methods = allowedMethods(routes);
     return incoming.service?.crossOrigin === false
@@ -183,8 +213,11 @@ async function dispatch(incoming: Incoming, identified: (caller: Principal) => v
   if (refused !== undefined) return refused;
   const caller = await admit(incoming, route);
   if (!caller.ok) return caller.error;
-  if (caller.value !== undefined) identified(caller.value);
-  const call = await parse(incoming, route, caller.value);
+  incoming.learnt.principal = caller.value;
+  const { requestId, nowMs, publicBase } = incoming;
+  const after = workAfter(incoming);
+  const given = { request: context.req.raw, url, publicBase, requestId, nowMs, principal: caller.value, after };
+  const call = await parse(given, () => context.req.param(), route);
   return call.ok ? await route.handle(call.value) : call.error;
 }
 
@@ -205,70 +238,28 @@ async function admit(incoming: Incoming, route: Route): Promise<Result<Principal
   return refused === undefined ? caller : err(refused);
 }
 
-async function parse(
-  incoming: Incoming,
-  route: Route,
-  principal: Principal | undefined,
-): Promise<Result<Call<unknown, unknown, unknown, Principal | undefined>, Problem>> {
-  const { context, requestId, nowMs, url, publicBase, deps } = incoming;
-  const request = context.req.raw;
-  if (route.produces === "json" && !acceptsJson(request.headers.get("accept")))
-    return err(problem("unsupported_response_content_type", "This address answers application/json."));
-  const params = route.params === undefined ? ok({}) : validate("path", route.params, context.req.param());
-  if (!params.ok) return params;
-  const query = route.query === undefined ? ok({}) : readQuery(route.query, url.searchParams);
-  if (!query.ok) return query;
-  const paging = route.paged ? readPaging(url.searchParams) : NO_PAGING;
-  if (!paging.ok) return paging;
-  const body = await readBody(route, request);
-  if (!body.ok) return body;
-  const after = (work: Promise<unknown>): void =>
+const workAfter =
+  ({ context, requestId, deps }: Incoming) =>
+  (work: Promise<unknown>): void =>
     context.executionCtx.waitUntil(
       work.catch((thrown: unknown) =>
         deps.log.error("work after the answer failed", { requestId, error: describeError(thrown) }),
       ),
     );
-  const parsed = { params: params.value, query: query.value, paging: paging.value, body: body.value };
-  return ok({ request, url, publicBase, requestId, nowMs, principal, after, ...parsed });
+
+async function askFallback(incoming: Incoming): Promise<Response | Problem | undefined> {
+  const { context, requestId, nowMs, url, publicBase, learnt } = incoming;
+  const { pathPrefix, fallback } = incoming.deps;
+  // `/base` and what is below it, not `/basement`.
+  if (fallback === undefined || !`${url.pathname}/`.startsWith(`${pathPrefix}/`)) return undefined;
+  const path = url.pathname.slice(pathPrefix.length);
+  const after = workAfter(incoming);
+  const identified = (caller: Principal): void => void (learnt.principal = caller);
+  const request = context.req.raw;
+  const answered = await fallback({ request, url, publicBase, path, requestId, nowMs, after, identified });
+  if (answered instanceof Response) learnt.crossOrigin = false;
+  return answered;
 }
-
-function readQuery(schema: NonNullable<Route["query"]>, given: URLSearchParams): Result<unknown, Problem> {
-  const values: Record<string, string> = Object.create(null) as Record<string, string>;
-  for (const [name, value] of given) {
-    // Of two values one would win by accident; a caller who sends two is told.
-    if (name in values && name in shapeOf(schema))
-      return err(invalid("invalid_query_parameter", name, `${name} is given more than once.`));
-    values[name] = value;
-  }
-  return validate("query", schema, { ...values });
-}
-
-const shapeOf = (schema: NonNullable<Route["query"]>): object => (schema as unknown as { shape?: object }).shape ?? {};
-
-async function readBody(route: Route, request: Request): Promise<Result<unknown, Problem>> {
-  switch (route.body.kind) {
-    case "none":
-    case "stream":
-      return ok(undefined);
-    case "form":
-      return readForm(request, route.body.maxBytes);
-    case "json":
-    case "json-object": {
-      const read = await readJson(request, route.body.maxBytes);
-      if (!read.ok) return read;
-      if (read.value === undefined)
-        return route.body.optional
-          ? ok(undefined)
-          : err(problem("bad_payload_syntax", "The request needs a JSON body."));
-      if (route.body.kind === "json") return validate("body", route.body.schema, read.value.value);
-      return isObject(read.value.value)
-        ? ok(read.value.text)
-        : err(invalid("invalid_field", "", "The body must be a JSON object."));
-    }
-  }
-}
-
-const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The address as the outside knows it. Set part by part: a path that starts with two slashes is no host. */
 function publicUrlOf(url: URL, deps: HttpDeps): URL {
@@ -282,7 +273,7 @@ function publicUrlOf(url: URL, deps: HttpDeps): URL {
 async function finish(
   response: Response,
   request: Request,
-  service: Service | undefined,
+  { service, crossOrigin }: { readonly service: Service | undefined; readonly crossOrigin: boolean },
   url: URL,
   requestId: string,
   deps: Shared,
@@ -293,7 +284,7 @@ async function finish(
   const { headers } = response;
   headers.set(deps.names.header("request-id"), requestId);
   headers.set("x-content-type-options", "nosniff");
-  if (service === undefined || service.crossOrigin) allowAnyOrigin(headers, deps.exposed);
+  if (crossOrigin) allowAnyOrigin(headers, deps.exposed);
   service?.decorate?.(headers, url, response.status);
   return request.method === "HEAD" ? new Response(null, { status: response.status, headers }) : response;
 }

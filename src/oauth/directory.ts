@@ -81,6 +81,11 @@ export function createDirectory(
         const { client } = await find(clientId, undefined, nowMs);
         return client !== undefined && client.scopes.some((listed) => covers(listed, scope));
       },
+      async tenantUses({ tenant: id }, service, nowMs) {
+        if (id === "") return false;
+        const { tenant } = await find(undefined, id, nowMs);
+        return tenant !== undefined && tenant.services.some(({ name }) => name === service);
+      },
       async isLive(clientId, nowMs) {
         const { client, tenant } = await find(clientId, undefined, nowMs);
         return client !== undefined && tenant !== undefined && !tenant.disabled;

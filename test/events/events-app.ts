@@ -64,6 +64,7 @@ export function eventsApp(
         servesOthers: async (clientId) => [...actsFor].some((entry) => entry.startsWith(`${clientId} `)),
         mayActFor: async ({ clientId }, tenant) => actsFor.has(`${clientId} ${tenant}`),
         listsScope: async (clientId, scope) => registered.has(`${clientId} ${scope}`),
+        tenantUses: async () => true,
         isLive: async () => true,
       },
       allowLoopback: false,

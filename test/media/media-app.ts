@@ -73,6 +73,7 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
       servesOthers: async (clientId) => [...actsFor].some((entry) => entry.startsWith(`${clientId} `)),
       mayActFor: async ({ clientId }, tenant) => actsFor.has(`${clientId} ${tenant}`),
       listsScope: async () => false,
+      tenantUses: async () => true,
       isLive: async () => true,
     },
     contentUrl: "",

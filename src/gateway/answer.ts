@@ -1,0 +1,81 @@
+import { answerHeaders } from "./answer-headers.ts";
+import { carryAnswer } from "./answer-body.ts";
+import { accepts } from "./request-headers.ts";
+import { isRewritten, type Rewriter } from "./rewrite.ts";
+import type { Names } from "../platform/names.ts";
+
+export interface Asked {
+  readonly method: string;
+  readonly headers: Headers;
+}
+
+/** What the runtime decodes while a body is read. */
+const DECODED: readonly string[] = ["gzip", "br"];
+
+/** Whether a body would have to be rewritten and is in a coding that nobody asked for and nobody here can read. */
+export function isUnreadable({ headers }: Response): boolean {
+  const coding = codingOf(headers);
+  return isRewritten(headers.get("content-type")) && coding !== undefined && !DECODED.includes(coding);
+}
+
+/** Whether the answer is a part, or several, of a body that may have to be rewritten, which takes the whole of it. */
+export function isPartOfRewritten({ status, headers }: Response): boolean {
+  const type = headers.get("content-type");
+  return status === 206 && (isRewritten(type) || /^\s*multipart\/byteranges/i.test(type ?? ""));
+}
+
+export interface AnswerDeps {
+  readonly names: Names;
+  readonly rewriter: Rewriter;
+  readonly idleMs: number;
+  brokeOff(thrown: unknown): void;
+}
+
+/** A service's answer as the caller gets it (contract section 6). */
+export function toAnswer(
+  response: Response,
+  asked: Asked,
+  { names, rewriter, idleMs, brokeOff }: AnswerDeps,
+): Response {
+  const { status, headers: given } = response;
+  const coding = codingOf(given);
+  const rewrites = isRewritten(given.get("content-type"));
+  const isDecoded =
+    coding !== undefined && DECODED.includes(coding) && !accepts(asked.headers.get("accept-encoding"), coding);
+  const isChanged = rewrites || isDecoded;
+  const headers = answerHeaders(
+    given,
+    {
+      text: rewriter.text,
+      isChanged,
+      isWeakened: isChanged || (status === 304 && isKnownAsWeak(given, asked.headers)),
+    },
+    names,
+  );
+  const hasNoBody = response.body === null || asked.method === "HEAD";
+  if (response.webSocket !== null) return new Response(null, { status, headers, webSocket: response.webSocket });
+  if (hasNoBody || response.body === null) return new Response(null, { status, headers });
+  // As it is, coded: read by us it would be decoded, and coded again for the caller.
+  if (coding !== undefined && DECODED.includes(coding) && !isChanged)
+    return new Response(response.body, { status, headers });
+  const through = rewrites ? rewriter.stream() : undefined;
+  const lengthBytes = isChanged ? undefined : lengthOf(given);
+  return new Response(carryAnswer(response.body, { idleMs, lengthBytes, through, brokeOff }), { status, headers });
+}
+
+function codingOf(headers: Headers): string | undefined {
+  const coding = (headers.get("content-encoding") ?? "").trim().toLowerCase();
+  return coding === "" || coding === "identity" ? undefined : coding.replace(/^x-gzip$/, "gzip");
+}
+
+/** The tag of a 304 is as the caller knows it: weak where it named it so and in no other way. */
+function isKnownAsWeak(given: Headers, asked: Headers): boolean {
+  const tag = given.get("etag");
+  const known = (asked.get("if-none-match") ?? "").split(",").map((item) => item.trim());
+  return tag !== null && known.includes(`W/${tag}`) && !known.includes(tag);
+}
+
+export function lengthOf(headers: Headers): number | undefined {
+  const length = headers.get("content-length");
+  return length !== null && /^\d{1,15}$/.test(length) ? Number(length) : undefined;
+}

@@ -1,0 +1,69 @@
+import { carryBody, type BodyFault } from "./request-body.ts";
+import { LIMITS } from "./limits.ts";
+
+/** One call of a service. */
+export interface Forwarding {
+  readonly target: URL;
+  readonly method: string;
+  readonly headers: Headers;
+  readonly body: ReadableStream<Uint8Array> | null;
+  /** Of the body as declared; undefined for one that comes in chunks. */
+  readonly lengthBytes: number | undefined;
+  /** How long the service may take to its headers, and to take a piece of the body. */
+  readonly timeoutMs: number;
+}
+
+export type Forwarded =
+  | { readonly kind: "answered"; readonly response: Response }
+  | { readonly kind: "failed"; readonly why: string }
+  | { readonly kind: "caller's fault"; readonly fault: BodyFault };
+
+/**
+ * What Cloudflare answers in the place of an origin that it cannot reach: the call gives an answer, and yet there was no
+ * service.
+ */
+const UNREACHED: ReadonlySet<number> = new Set([520, 521, 522, 523, 525, 526, 530]);
+
+/**
+ * Sends a request on, once, and waits for the headers of the answer; redirects are answers like others. The time runs
+ * while the service is waited for, and not while the caller's body is: a slow caller is no fault of the service.
+ */
+export async function forward(sent: Forwarding): Promise<Forwarded> {
+  const controller = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isOver = false;
+  const waitsFor = (whom: "service" | "caller"): void => {
+    clearTimeout(timer);
+    if (whom === "service" && !isOver) timer = setTimeout(() => controller.abort(), sent.timeoutMs);
+  };
+  waitsFor("service");
+  const carried =
+    sent.body === null
+      ? undefined
+      : carryBody(sent.body, sent.lengthBytes, {
+          maxBytes: LIMITS.requestBodyBytes,
+          callerIdleMs: LIMITS.callerIdleMs,
+          waitsFor,
+        });
+  try {
+    const response = await fetch(sent.target, {
+      method: sent.method,
+      headers: sent.headers,
+      body: carried?.stream ?? null,
+      redirect: "manual",
+      signal: controller.signal,
+      // Whether an answer may be kept is for whoever asked for it to say.
+      cache: "no-store",
+    });
+    if (!UNREACHED.has(response.status)) return { kind: "answered", response };
+    response.body?.cancel().catch(() => undefined);
+    return { kind: "failed", why: `status ${response.status} in the service's place` };
+  } catch (thrown) {
+    const fault = carried?.fault();
+    if (fault !== undefined) return { kind: "caller's fault", fault };
+    return { kind: "failed", why: controller.signal.aborted ? `no headers in ${sent.timeoutMs} ms` : String(thrown) };
+  } finally {
+    isOver = true;
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,40 @@
+import type { Names } from "../platform/names.ts";
+
+/** Of one connection, never passed on (RFC 9110 section 7.6.1), in both directions. */
+const HOP_BY_HOP = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "http2-settings",
+]);
+
+/** Headers that end here: those of the connection and those that its `Connection` header names. */
+export function hopByHop(headers: Headers): (name: string) => boolean {
+  const named = new Set(
+    (headers.get("connection") ?? "")
+      .toLowerCase()
+      .split(",")
+      .map((name) => name.trim()),
+  );
+  return (name) => HOP_BY_HOP.has(name) || named.has(name);
+}
+
+/** Some servers take `_` and `-` in names for the same, so a header counts by what it may become. */
+export const spelled = (name: string): string => name.replaceAll("_", "-");
+
+/** Whether a header is one of the platform's own names. */
+export const isPlatforms = (name: string, names: Names): boolean => spelled(name).startsWith(names.header(""));
+
+/** Whether a cookie is the platform's own, of its sign-in pages: no service sees it or sets it. */
+export const isPlatformCookie = (cookie: string, names: Names): boolean =>
+  (cookie.split("=")[0] ?? "")
+    .trim()
+    .toLowerCase()
+    .replace(/^__(host|secure)-/, "")
+    .startsWith(names.parameter(""));

@@ -1,0 +1,74 @@
+import { err, ok, type Result } from "../platform/result.ts";
+import { acceptsJson } from "./accept.ts";
+import type { Principal } from "./auth.ts";
+import { readForm, readJson } from "./body.ts";
+import { invalid, problem, type Problem } from "./errors.ts";
+import { readPaging } from "./paging.ts";
+import type { Call, Route } from "./route.ts";
+import { validate } from "./validate.ts";
+
+type AnyCall = Call<unknown, unknown, unknown, Principal | undefined>;
+
+/** What is known of a call before its input is read. */
+export type Given = Omit<AnyCall, "params" | "query" | "paging" | "body">;
+
+/** Of a route without pages. */
+const NO_PAGING = readPaging(new URLSearchParams());
+
+/** The input of a call, read and checked as its route says: path parameters → query → paging → body. */
+export async function parse(
+  given: Given,
+  pathParams: () => Record<string, string>,
+  route: Route,
+): Promise<Result<AnyCall, Problem>> {
+  const { request, url } = given;
+  if (route.produces === "json" && !acceptsJson(request.headers.get("accept")))
+    return err(problem("unsupported_response_content_type", "This address answers application/json."));
+  const params = route.params === undefined ? ok({}) : validate("path", route.params, pathParams());
+  if (!params.ok) return params;
+  const query = route.query === undefined ? ok({}) : readQuery(route.query, url.searchParams);
+  if (!query.ok) return query;
+  const paging = route.paged ? readPaging(url.searchParams) : NO_PAGING;
+  if (!paging.ok) return paging;
+  const body = await readBody(route, request);
+  if (!body.ok) return body;
+  return ok({ ...given, params: params.value, query: query.value, paging: paging.value, body: body.value });
+}
+
+function readQuery(schema: NonNullable<Route["query"]>, given: URLSearchParams): Result<unknown, Problem> {
+  const values: Record<string, string> = Object.create(null) as Record<string, string>;
+  for (const [name, value] of given) {
+    // Of two values one would win by accident; a caller who sends two is told.
+    if (name in values && name in shapeOf(schema))
+      return err(invalid("invalid_query_parameter", name, `${name} is given more than once.`));
+    values[name] = value;
+  }
+  return validate("query", schema, { ...values });
+}
+
+const shapeOf = (schema: NonNullable<Route["query"]>): object => (schema as unknown as { shape?: object }).shape ?? {};
+
+async function readBody(route: Route, request: Request): Promise<Result<unknown, Problem>> {
+  switch (route.body.kind) {
+    case "none":
+    case "stream":
+      return ok(undefined);
+    case "form":
+      return readForm(request, route.body.maxBytes);
+    case "json":
+    case "json-object": {
+      const read = await readJson(request, route.body.maxBytes);
+      if (!read.ok) return read;
+      if (read.value === undefined)
+        return route.body.optional
+          ? ok(undefined)
+          : err(problem("bad_payload_syntax", "The request needs a JSON body."));
+      if (route.body.kind === "json") return validate("body", route.body.schema, read.value.value);
+      return isObject(read.value.value)
+        ? ok(read.value.text)
+        : err(invalid("invalid_field", "", "The body must be a JSON object."));
+    }
+  }
+}
+
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
