@@ -38,8 +38,8 @@ const TOKEN_FAULTS: ReadonlySet<string> = new Set(
  * into) writes `plat-tenant: acmeshop` and would have Acme's products. A signature cannot be written by hand. So the
  * tenant comes from the verified token and from nowhere else.
  *
- * What the headers are good for: logs and metrics; a service that only the gateway can reach (mutual TLS, a private
- * tunnel) and that does not want to read tokens; one of `access: public`, to greet who is signed in.
+ * What the headers are good for: a service that nobody but the gateway can reach (a private tunnel, mutual TLS) need
+ * not read tokens at all; and a proxy on the way can choose by them, for example a limit for each tenant.
  *
  * What only the gateway knows: that a token was revoked, and that the tenant's subscription ended, within seconds.
  * Here a token is good until it expires, an hour at most.
@@ -64,6 +64,8 @@ export function createTokenCheck({ platformUrl }: Settings): (authorization: str
     } catch (error) {
       if (error instanceof Refusal) throw error;
       if (error instanceof errors.JWTExpired) throw unauthorized("The access token has expired.", "invalid_token");
+      if (error instanceof errors.JWTClaimValidationFailed)
+        throw unauthorized(`The access token is not one of ${issuer}: its ${error.claim} is another.`, "invalid_token");
       if (error instanceof errors.JOSEError && TOKEN_FAULTS.has(error.code))
         throw unauthorized("The access token is not valid here.", "invalid_token", error.message);
       throw new Refusal("service_temporarily_unavailable", "Tokens cannot be checked at the moment.", {

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { createTokenCheck } from "./access-token.ts";
+import { createTokenCheck, type Caller } from "./access-token.ts";
 import { Deliveries } from "./deliveries.ts";
 import { PlatformApi } from "./platform-api.ts";
 import { ProductStore } from "./product-store.ts";
@@ -24,8 +24,9 @@ function start(settings: Settings): void {
   const products = createProductsApi({ settings, store, platform, changed: () => deliveries.wake() });
 
   const server = createServer((message, response) => {
-    void answer(settings, message, response, async () => {
+    void answer(settings, message, response, async (seen) => {
       const caller = await checkToken(message.headers.authorization);
+      seen(caller);
       const { method = "", url = "/" } = message;
       const [contentType = ""] = (message.headers["content-type"] ?? "").split(";");
       return products(
@@ -61,13 +62,14 @@ async function answer(
   { platform, platformUrl }: Settings,
   message: IncomingMessage,
   response: ServerResponse,
-  work: () => Promise<Answer>,
+  work: (seen: (caller: Caller) => void) => Promise<Answer>,
 ): Promise<void> {
   const startedMs = performance.now();
   let sent: Answer;
   let reason: string | undefined;
+  let caller: Caller | undefined;
   try {
-    sent = await work();
+    sent = await work((known) => (caller = known));
   } catch (error) {
     const refusal =
       error instanceof Refusal ? error : new Refusal("internal_service_error", "Something went wrong here.");
@@ -88,9 +90,10 @@ async function answer(
     path: message.url,
     status: sent.status,
     ms: Math.round(performance.now() - startedMs),
-    // The gateway's: the same request has the same id in the platform's log. For reading, not for deciding.
+    // The gateway's: the same request has the same id in the platform's log.
     requestId: message.headers[`${platform}-request-id`],
-    tenant: message.headers[`${platform}-tenant`],
+    tenant: caller?.tenant,
+    client: caller?.client,
     reason,
   });
 }

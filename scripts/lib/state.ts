@@ -31,9 +31,13 @@ export async function lockState(stateDir: string): Promise<void> {
 /** Keeps the lock from being collected. */
 const held: DatabaseSync[] = [];
 
-export async function requireFreePort(host: string, port: number): Promise<void> {
+export async function requireFreePort(
+  host: string,
+  port: number,
+  otherwise = `PORT=${port + 1} npm start`,
+): Promise<void> {
   if (!(await patiently(() => isFree(host, port))))
-    throw new UserError(`Port ${port} is in use. Stop what uses it, or choose another: PORT=${port + 1} npm start`);
+    throw new UserError(`Port ${port} is in use. Stop what uses it, or choose another: ${otherwise}`);
 }
 
 function isFree(host: string, port: number): Promise<boolean> {
