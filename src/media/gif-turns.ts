@@ -19,11 +19,12 @@ export class GifTurns {
   /** Whoever begins a turn ends it, whatever happens. */
   async begin(): Promise<GifTurn> {
     let [watched, signs, silentMs] = [this.#current, -1, 0];
-    while (this.#current !== undefined && silentMs < LIMITS.gifTurnMs) {
+    while (this.#current !== undefined) {
+      // Looked at before the minute counts: of several that waited, another one may have begun just now.
       if (this.#current !== watched || watched.signs !== signs) {
         watched = this.#current;
         [signs, silentMs] = [watched.signs, 0];
-      }
+      } else if (silentMs >= LIMITS.gifTurnMs) break;
       await this.#wait(POLL_MS);
       silentMs += POLL_MS;
     }

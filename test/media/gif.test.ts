@@ -355,6 +355,19 @@ describe("one at a time", () => {
     expect(waits.get(50)).toBe(LIMITS.gifTurnMs / 50);
   });
 
+  it("of several that waited for a lost one, one goes on", async () => {
+    const { transformer } = counted(() => Promise.resolve());
+    await transformer.transform(next().request);
+    const waiting = [next(), next()].map(({ request, bytesRead }) => ({
+      done: transformer.transform(request),
+      bytesRead,
+    }));
+    const first = await waiting[0]!.done;
+    expect(waiting.map(({ bytesRead }) => bytesRead())).toEqual([GIF.byteLength, 0]);
+    await (first.ok ? first.value.stream.cancel() : expect.fail());
+    expect((await waiting[1]!.done).ok).toBe(true);
+  });
+
   it("a result that is too large is refused, whether in its last frame or before", async () => {
     const frame = { width: 1, height: 1, indices: [0] };
     const whole = (await made(encodeGif(1, 1, PALETTE, [frame, frame]), "clip", "1x1")).byteLength;
