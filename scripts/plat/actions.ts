@@ -1,0 +1,180 @@
+import type { Body } from "./body.ts";
+import type { Command } from "./command.ts";
+import { LIST_OPTIONS, printRows, readBounds } from "./listing.ts";
+import { confirm, printRecord, sayDone, YES_OPTION } from "./say.ts";
+import { clean, formatBytes, formatTime } from "./values.ts";
+
+/** What the operator service does besides making, showing and removing. */
+export const actionCommands = (): Command[] => [
+  unlock,
+  newSecret,
+  usage,
+  ...REVOCATIONS.map(revoke),
+  listKeys,
+  rotateKeys,
+];
+
+const unlock: Command = {
+  words: ["user", "unlock"],
+  summary: "End the block of an account after failed sign-ins, and forget these.",
+  args: [{ name: "email", help: "the e-mail address" }],
+  options: [],
+  examples: ["user unlock ada@acme.example"],
+  async run({ args: { email = "" }, io, client }) {
+    await (await client()).call("POST", `/users/${encodeURIComponent(email)}/unlock`);
+    sayDone(io, `The user ${clean(email)} may sign in again.`);
+  },
+};
+
+const newSecret: Command = {
+  words: ["client", "new-secret"],
+  summary: "Give a confidential client a new secret; the one that it has works for 24 h more.",
+  args: [{ name: "client", help: "its id" }],
+  options: [],
+  notes: [
+    "The secret is shown once: alone on the output, so that it can be taken into a file or a variable. A secret that was " +
+      "on its way out already ends now. When one leaked, give another by `client set --client-secret-file`, which ends the " +
+      "others at once.",
+  ],
+  examples: [
+    "client new-secret acme.shop",
+    "npm run -s plat -- client new-secret acme.shop > shop.secret",
+    "client new-secret acme.shop --json",
+  ],
+  async run(invocation) {
+    const { args, io, options } = invocation;
+    const id = args["client"] ?? "";
+    const client = await invocation.client();
+    const { body } = await client.call<Body>("POST", `/clients/${encodeURIComponent(id)}/secret`);
+    const until = formatTime(Number(body["previousExpiresAt"]));
+    sayDone(io, `The client ${clean(id)} has a new secret, shown this once. The one before works until ${until}.`);
+    if (options.has("json")) await printRecord(invocation, body);
+    else await io.out(`${String(body["clientSecret"])}\n`);
+  },
+};
+
+const usage: Command = {
+  words: ["tenant", "usage"],
+  summary: "Show what a tenant stores in the media service, and what it may store.",
+  args: [{ name: "tenant", help: "the tenant" }],
+  options: [],
+  examples: ["tenant usage acmeshop", "tenant usage acmeshop --json"],
+  async run(invocation) {
+    const { args, io, options, client } = invocation;
+    const id = encodeURIComponent(args["tenant"] ?? "");
+    const { body } = await (await client()).call<Usage>("GET", `/tenants/${id}/usage`);
+    if (options.has("json")) return printRecord(invocation, { ...body });
+    const share = (stored: number, quota: number | undefined): string =>
+      quota === undefined
+        ? "no limit"
+        : quota === 0
+          ? "limit 0"
+          : `${((stored / quota) * 100).toFixed(1)} % of the limit`;
+    const limit = (quota: number | undefined, show: (count: number) => string): string =>
+      quota === undefined ? "" : `, ${show(quota)}`;
+    const { files, bytes, quota } = body;
+    const count = (value: number): string => value.toLocaleString("en");
+    await io.out(
+      `files  ${count(files)} (${share(files, quota.files)}${limit(quota.files, count)})\n` +
+        `bytes  ${formatBytes(bytes)} (${share(bytes, quota.bytes)}${limit(quota.bytes, formatBytes)})\n`,
+    );
+  },
+};
+
+interface Usage {
+  readonly tenant: string;
+  readonly files: number;
+  readonly bytes: number;
+  readonly quota: { readonly files?: number; readonly bytes?: number };
+}
+
+const REVOCATIONS = [
+  {
+    word: "client",
+    arg: { name: "client", help: "its id" },
+    path: "/clients/",
+    ends: "every access token and refresh token that the client has",
+    id: "acme.shop",
+  },
+  {
+    word: "user",
+    arg: { name: "email", help: "the e-mail address" },
+    path: "/users/",
+    ends: "the user's sessions, refresh tokens and access tokens",
+    id: "ada@acme.example",
+  },
+  {
+    word: "tenant",
+    arg: { name: "tenant", help: "the tenant" },
+    path: "/tenants/",
+    ends: "every token of the tenant, of all its clients and users",
+    id: "acmeshop",
+  },
+  {
+    word: "session",
+    arg: { name: "session", help: "its id, as tokens carry it (sid) and services send it in the session id header" },
+    path: "/sessions/",
+    ends: "the session, with the tokens that were issued in it",
+    id: "2f1c…",
+  },
+] as const;
+
+/** The four ways to end what was issued until now, without taking away the right to get more. */
+const revoke = ({ word, arg, path, ends, id }: (typeof REVOCATIONS)[number]): Command => ({
+  words: [word, "revoke"],
+  summary: `End ${ends}, everywhere within seconds.`,
+  args: [arg],
+  options: [YES_OPTION],
+  notes: [
+    word === "session"
+      ? "Whoever signs in again gets a new one."
+      : `It ends what was issued until now. To keep the ${word} from getting more, use \`${word} set --disabled\`.`,
+  ],
+  examples: [`${word} revoke ${id}`, `${word} revoke ${id} --yes`],
+  async run(invocation) {
+    const key = invocation.args[arg.name] ?? "";
+    await confirm(invocation, `End ${ends} (${clean(key)})?`);
+    await (await invocation.client()).call("POST", `${path}${encodeURIComponent(key)}/revoke`);
+    sayDone(invocation.io, `Ended: ${ends} (${clean(key)}).`);
+  },
+});
+
+const KEY_COLUMNS = [
+  { field: "kid", title: "KEY" },
+  { field: "alg", title: "ALGORITHM" },
+  { field: "state", title: "STATE" },
+  { field: "createdAt", title: "CREATED", kind: "time" },
+  { field: "signsFrom", title: "SIGNS FROM", kind: "time" },
+  { field: "publishedUntil", title: "PUBLISHED UNTIL", kind: "time" },
+] as const;
+
+const listKeys: Command = {
+  words: ["signing-key", "list"],
+  summary: "List the keys that tokens are signed with, the newest first.",
+  args: [],
+  options: LIST_OPTIONS,
+  notes: ["States: published (before its time), signs, verifies (tokens that it signed still live), gone."],
+  examples: ["signing-key list"],
+  async run({ options, io, client }) {
+    const { limit, pageSize } = readBounds(options);
+    const rows = (await client()).list<Body>(`/signing-keys?pageSize=${pageSize}`);
+    await printRows(rows, { io, asJson: options.has("json"), columns: KEY_COLUMNS, limit, nouns: "signing keys" });
+  },
+};
+
+const rotateKeys: Command = {
+  words: ["signing-key", "rotate"],
+  summary: "Sign with new keys from now on; the old ones verify while their tokens live.",
+  args: [],
+  options: [],
+  notes: ["The platform does so by itself, too. Nobody is signed out by it, so it is not asked about."],
+  examples: ["signing-key rotate"],
+  async run({ options, io, client }) {
+    const { body } = await (await client()).call<Body[]>("POST", "/signing-keys");
+    sayDone(io, "New keys sign from now on.");
+    const rows = (async function* () {
+      yield* body;
+    })();
+    await printRows(rows, { io, asJson: options.has("json"), columns: KEY_COLUMNS, limit: Infinity, nouns: "keys" });
+  },
+};

@@ -1,0 +1,60 @@
+import { UserError } from "../lib/user-error.ts";
+import type { AdminClient } from "./admin-client.ts";
+import type { Io } from "./io.ts";
+import type { Input } from "./secret-input.ts";
+
+/** One command of `npm run plat --`, as its help tells it. */
+export interface Command {
+  /** `["tenant", "set"]`, `["health"]`. */
+  readonly words: readonly string[];
+  readonly summary: string;
+  readonly args: readonly Arg[];
+  readonly options: readonly Option[];
+  /** Paragraphs below the options. */
+  readonly notes?: readonly string[];
+  /** Without `npm run plat -- ` where they start with a word of a command. */
+  readonly examples: readonly string[];
+  /** The exit code; nothing is 0. */
+  run(invocation: Invocation): Promise<number | void>;
+}
+
+export interface Arg {
+  readonly name: string;
+  readonly help: string;
+}
+
+export interface Option {
+  /** Without its dashes. */
+  readonly flag: string;
+  /** What it takes, as `<tenant>`; without it the option is a switch. */
+  readonly value?: string;
+  readonly repeated?: boolean;
+  /** Stands for other flags in its help line: `--no-scope` is told with `--scope`. */
+  readonly toldWith?: string;
+  readonly help: string;
+}
+
+export interface Invocation {
+  readonly args: Readonly<Record<string, string>>;
+  readonly options: Given;
+  readonly io: Io;
+  /** Of this command: the standard input is read once. */
+  readonly input: Input;
+  /** The platform that is meant: made at the first use, so what needs none asks for no secret. */
+  client(): Promise<AdminClient>;
+  /** The platform's address with its path prefix. */
+  base(): Promise<string>;
+}
+
+/** The options that were given. */
+export interface Given {
+  has(flag: string): boolean;
+  /** The last value of it. */
+  value(flag: string): string | undefined;
+  values(flag: string): readonly string[];
+}
+
+/** The command was not understood: exit code 2. */
+export class UsageError extends UserError {
+  override name = "UsageError";
+}

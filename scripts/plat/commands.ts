@@ -1,0 +1,34 @@
+import { actionCommands } from "./actions.ts";
+import { applyCommand } from "./apply/command.ts";
+import { auditCommand } from "./audit.ts";
+import type { Command } from "./command.ts";
+import { consistencyCommands } from "./consistency.ts";
+import { explainCommand } from "./explain.ts";
+import { healthCommand } from "./health.ts";
+import { resourceCommands } from "./resource-commands.ts";
+import { RESOURCES } from "./resources.ts";
+
+/** Every command, those of one resource side by side, in the order in which a platform is made. */
+export function allCommands(): readonly Command[] {
+  const commands = [
+    ...resourceCommands(),
+    ...actionCommands(),
+    ...consistencyCommands(),
+    auditCommand,
+    explainCommand,
+    healthCommand,
+    applyCommand,
+  ];
+  const words = [...new Set(commands.map(({ words: [word] }) => word))];
+  return words.flatMap((word) => commands.filter(({ words: [one] }) => one === word));
+}
+
+/** What the first words stand for. */
+export const SUMMARIES: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(RESOURCES.toReversed().map(({ word, summary }) => [word, summary])),
+  tenant: "whose data stays apart: clients act in a tenant, users are its members",
+  organization: "companies: tenants and packages belong to one",
+  session: "what began with one sign-in, or with one call of a service",
+  "signing-key": "keys that tokens are signed with",
+  "media-consistency": "comparisons of the bucket with the database, and their repair",
+};

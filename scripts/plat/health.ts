@@ -1,0 +1,27 @@
+import { UserError } from "../lib/user-error.ts";
+import type { Body } from "./body.ts";
+import type { Command } from "./command.ts";
+import { printRecord } from "./say.ts";
+import { send } from "./send.ts";
+
+const TIMEOUT_MS = 10_000;
+
+/** Needs no secret: it asks what everybody may ask. */
+export const healthCommand: Command = {
+  words: ["health"],
+  summary: "Whether the platform answers, and works.",
+  args: [],
+  options: [],
+  notes: ["Exit code 0: it works, 1: it does not, or there is no answer."],
+  examples: ["health", "health --url https://plinth.example.com"],
+  async run(invocation) {
+    const base = await invocation.base();
+    const startedMs = performance.now();
+    const { status, json } = await send(`${base}/health`, { method: "GET" }, TIMEOUT_MS);
+    const tookMs = Math.round(performance.now() - startedMs);
+    if (typeof json !== "object" || json === null)
+      throw new UserError(`${base}/health answered ${status}, and not as a platform does: is it one?`);
+    await printRecord(invocation, { url: base, status, tookMs, ...(json as Body) });
+    return status === 200 ? 0 : 1;
+  },
+};

@@ -1,0 +1,6 @@
+import type { Resource } from "./resource.ts";
+import { PEOPLE } from "./resources/people.ts";
+import { SOFTWARE } from "./resources/software.ts";
+
+/** Every resource of the operator service, in the order in which a platform is made. */
+export const RESOURCES: readonly Resource[] = [...PEOPLE, ...SOFTWARE];
