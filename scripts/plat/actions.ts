@@ -64,22 +64,16 @@ const usage: Command = {
     const id = encodeURIComponent(args["tenant"] ?? "");
     const { body } = await (await client()).call<Usage>("GET", `/tenants/${id}/usage`);
     if (options.has("json")) return printRecord(invocation, { ...body });
-    const share = (stored: number, quota: number | undefined): string =>
-      quota === undefined
-        ? "no limit"
-        : quota === 0
-          ? "limit 0"
-          : `${((stored / quota) * 100).toFixed(1)} % of the limit`;
-    const limit = (quota: number | undefined, show: (count: number) => string): string =>
-      quota === undefined ? "" : `, ${show(quota)}`;
     const { files, bytes, quota } = body;
     const count = (value: number): string => value.toLocaleString("en");
-    await io.out(
-      `files  ${count(files)} (${share(files, quota.files)}${limit(quota.files, count)})\n` +
-        `bytes  ${formatBytes(bytes)} (${share(bytes, quota.bytes)}${limit(quota.bytes, formatBytes)})\n`,
-    );
+    const share = (stored: number, limit: number | undefined, show: (value: number) => string): string =>
+      limit === undefined ? "no limit" : `${percent(stored, limit)} of ${show(limit)}`;
+    await io.out(`files  ${count(files)}, ${share(files, quota.files, count)}\n`);
+    await io.out(`bytes  ${formatBytes(bytes)}, ${share(bytes, quota.bytes, formatBytes)}\n`);
   },
 };
+
+const percent = (part: number, whole: number): string => `${(whole === 0 ? 100 : (part / whole) * 100).toFixed(1)} %`;
 
 interface Usage {
   readonly tenant: string;

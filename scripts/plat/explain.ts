@@ -1,57 +1,69 @@
-import { UsageError, type Command } from "./command.ts";
-import { recordLines } from "./table.ts";
+import type { Paint } from "../lib/terminal.ts";
+import { UsageError, type Command, type Option } from "./command.ts";
 import { clean, toJson } from "./values.ts";
 
 interface Explanation {
   readonly granted: boolean;
   readonly reason: string;
-  readonly checks: readonly { readonly check: string; readonly passed: boolean; readonly detail?: string }[];
+  readonly checks: readonly Check[];
+  /** What a token would have. */
+  readonly effective?: readonly string[];
+}
+
+interface Check {
+  readonly check: string;
+  /** Where it is about one scope alone. */
+  readonly scope?: string;
+  readonly passed: boolean;
+  readonly detail?: string;
 }
 
 /** Asked by the parameters that have their names. */
-const OPTIONS = [
-  { flag: "client", value: "<client>", help: "who would ask for the token" },
-  { flag: "scope", value: "<scope>", help: "what it would ask for" },
-  { flag: "tenant", value: "<tenant>", help: "where; without it the client's own" },
-  { flag: "user", value: "<email>", help: "who would be signed in; without it nobody (client_credentials)" },
-] as const;
+const OPTIONS: readonly Option[] = [
+  { flag: "client", value: "<client>", help: "who would ask for the token; without it the user, by password" },
+  { flag: "user", value: "<email>", help: "who would be signed in; without it the client acts for itself" },
+  { flag: "tenant", value: "<tenant>", help: "where; without it the one that a request without a tenant is for" },
+  { flag: "scope", value: "<scope>", repeated: true, help: "what would be asked for; without it all there is" },
+  {
+    flag: "grant",
+    value: "<grant>",
+    help: "client_credentials, authorization_code, implicit or password; without it the first that the client has",
+  },
+];
 
 export const explainCommand: Command = {
   words: ["explain"],
-  summary: "Whether a client (for a user, in a tenant) would be granted a scope now, and exactly why.",
+  summary: "Whether a client, a user or both would be granted scopes now, and exactly why.",
   args: [],
   options: OPTIONS,
-  notes: ["Exit code 0: granted, 1: not granted (or the platform refused the question)."],
+  notes: [
+    "It asks the rules of /token over the records as they are; nothing is issued. Exit code 0: granted, 1: not granted (or the " +
+      "platform refused the question).",
+  ],
   examples: [
     "explain --client acme.shop --scope catalog.view",
     "explain --client acme.web --tenant acmeshop --user ada@acme.example --scope catalog.view",
   ],
   async run({ options, io, client }) {
     const query = new URLSearchParams();
-    for (const { flag } of OPTIONS) {
-      const value = options.value(flag);
-      if (value !== undefined) query.set(flag, value);
-    }
-    if (!query.has("client") || !query.has("scope"))
-      throw new UsageError("explain needs --client <client> and --scope <scope>.");
+    for (const { flag } of OPTIONS) if (options.has(flag)) query.set(flag, options.values(flag).join(" "));
+    if (!query.has("client") && !query.has("user"))
+      throw new UsageError("explain needs --client <client> or --user <email>, or both.");
     const { body } = await (await client()).call<Explanation>("GET", `/explain?${query.toString()}`);
-    if (options.has("json")) await io.out(`${toJson(body, 2)}\n`);
-    else await io.out(`${explanationLines(body, io.paint).join("\n")}\n`);
+    await io.out(options.has("json") ? `${toJson(body, 2)}\n` : `${explanationLines(body, io.paint).join("\n")}\n`);
     return body.granted ? 0 : 1;
   },
 };
 
-function explanationLines(
-  { granted, reason, checks, ...rest }: Explanation,
-  paint: { green(text: string): string; red(text: string): string; dim(text: string): string },
-): string[] {
+function explanationLines({ granted, reason, checks, effective = [] }: Explanation, paint: Paint): string[] {
   const mark = (passed: boolean): string => (passed ? paint.green("✓") : paint.red("✗"));
+  const names = checks.map(({ check, scope }) => clean(scope === undefined ? check : `${scope} (${check})`));
+  const width = Math.max(0, ...names.map((name) => name.length));
   return [
-    `${mark(granted)} ${granted ? "granted" : "not granted"}: ${clean(reason)}`,
-    ...checks.map(
-      ({ check, passed, detail = "" }) =>
-        `  ${mark(passed)} ${clean(check)}${detail === "" ? "" : paint.dim(`: ${clean(detail)}`)}`,
+    `${mark(granted)} ${paint.bold(granted ? "granted" : "not granted")}: ${clean(reason.replace(/^granted: /, ""))}`,
+    ...checks.map(({ passed, detail = "" }, index) =>
+      `  ${mark(passed)} ${(names[index] ?? "").padEnd(width)}  ${paint.dim(clean(detail))}`.trimEnd(),
     ),
-    ...recordLines(rest, paint.dim),
+    ...(effective.length === 0 ? [] : [`  a token would have: ${effective.map(clean).join(" ")}`]),
   ];
 }

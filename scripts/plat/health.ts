@@ -21,7 +21,7 @@ export const healthCommand: Command = {
     const tookMs = Math.round(performance.now() - startedMs);
     if (typeof json !== "object" || json === null)
       throw new UserError(`${base}/health answered ${status}, and not as a platform does: is it one?`);
-    await printRecord(invocation, { url: base, status, tookMs, ...(json as Body) });
+    await printRecord(invocation, { url: base, tookMs, ...(json as Body) });
     return status === 200 ? 0 : 1;
   },
 };

@@ -10,7 +10,8 @@ export function overview(commands: readonly Command[], summaries: Readonly<Recor
   const rows = words.map((word) => {
     const verbs = commands.filter(({ words: [one] }) => one === word).flatMap(({ words: [, verb] }) => verb ?? []);
     const alone = commands.find((command) => command.words.length === 1 && command.words[0] === word);
-    return [word, [summaries[word] ?? alone?.summary ?? "", verbs.join(", ")].filter(Boolean).join(": ")] as const;
+    const summary = summaries[word] ?? alone?.summary ?? "";
+    return [word, verbs.length === 0 ? summary : `${summary} (${verbs.join(", ")})`] as const;
   });
   return [
     `${PROGRAM} <resource> <verb> [arguments] [options]`,
@@ -79,11 +80,11 @@ function withIt({ flag, repeated, value }: Option, options: readonly Option[]): 
   if (flags.length === 0) return [];
   const says =
     repeated === true
-      ? "repeat it for more; this is the whole list. Single ones: the first two here. None: the last"
+      ? "(repeated: the whole list; add and remove: single ones; no: none at all)"
       : value === undefined
-        ? "the opposite"
-        : "takes it away again";
-  return [[`  ${flags.join(", ")}`, says]];
+        ? "(the opposite)"
+        : "(takes it away)";
+  return [[`  ${flags.join(" ")}`, says]];
 }
 
 const example = (text: string): string => (text.includes("npm run") ? `  ${text}` : `  ${PROGRAM} ${text}`);

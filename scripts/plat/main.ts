@@ -83,7 +83,7 @@ function invocationOf(command: Command, rest: readonly string[], io: Io): Invoca
   };
 }
 
-function report(error: unknown, { command, wanted, asJson }: Asked, { err, paintErr, env }: Io): number {
+function report(error: unknown, { command, wanted, asJson }: Asked, { err, paintErr }: Io): number {
   if (error instanceof UsageError) {
     err(`${paintErr.red("✗")} ${clean(error.message)}\n`);
     err(`  ${paintErr.dim(`${[PROGRAM, ...(command?.words ?? wanted), "--help"].join(" ")} tells more.`)}\n`);
@@ -95,13 +95,8 @@ function report(error: unknown, { command, wanted, asJson }: Asked, { err, paint
     else err(refusalLines(error, paintErr).join("\n") + "\n");
   } else if (error instanceof Unreachable) {
     err(`${paintErr.red("✗")} ${clean(error.message)}\n`);
-    const isElsewhere = wanted.length > 0 && (env["PLINTH_URL"] ?? "") !== "";
     if (error.kind === "refused")
-      err(
-        isElsewhere
-          ? "  That is the address in PLINTH_URL.\n"
-          : "  Start it first: npm start. (PORT or --url names another one.)\n",
-      );
+      err("  Start it first: npm start. (PORT, PLINTH_URL or --url say which one is meant.)\n");
   } else if (error instanceof UserError) err(`${paintErr.red("✗")} ${clean(error.message)}\n`);
   else err(`${paintErr.red("✗")} ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   return 1;

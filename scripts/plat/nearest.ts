@@ -15,7 +15,7 @@ export function didYouMean(given: string, candidates: readonly string[]): string
 
 /** Edits from one word to the other: letters put in, left out, changed, or two neighbours swapped; a beginning is near. */
 export function distanceOf(one: string, other: string): number {
-  if (one.length >= 3 && other.startsWith(one)) return 0.5;
+  if (plain(one).length >= 3 && plain(other).startsWith(plain(one))) return 0.5;
   const rows = [Array.from({ length: other.length + 1 }, (_, index) => index)];
   for (let i = 1; i <= one.length; i++) {
     const row = [i];
@@ -29,3 +29,5 @@ export function distanceOf(one: string, other: string): number {
   }
   return rows.at(-1)?.at(-1) ?? 0;
 }
+
+const plain = (word: string): string => word.replaceAll("-", "");

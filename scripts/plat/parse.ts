@@ -83,8 +83,11 @@ export function parse(
     }
     const [, flag = "", attached] = /^([^=]*)(?:=(.*))?$/s.exec(readFlag(text)) ?? [];
     const option = optionOf(flag, known);
-    if (option === undefined)
+    if (option === undefined) {
+      if (optionOf(`${flag}-file`, known) !== undefined)
+        throw new UsageError(`A secret is never an argument: --${flag}-file <file>, or - for the standard input.`);
       throw new UsageError(`${command.words.join(" ")} has no option --${flag}.${meant(flag, known)}`);
+    }
     if (option.value === undefined) {
       if (attached !== undefined) throw new UsageError(`--${flag} takes no value.${negative(flag, known)}`);
       given.push({ flag, value: "" });

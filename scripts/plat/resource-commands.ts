@@ -105,7 +105,8 @@ async function set(resource: Resource, invocation: Invocation): Promise<void> {
   const { options, io, input } = invocation;
   const { fields, noun } = resource;
   const source = options.value("file");
-  const file = source === undefined ? {} : readBodyFile(await input.read(source, "--file"), source, resource);
+  const called = source === "-" ? "The standard input" : (source ?? "");
+  const file = source === undefined ? {} : readBodyFile(await input.read(source, "--file"), called, resource);
   const secrets: Record<string, unknown> = { ...(await readSecrets(fields, options, input, io.env)) };
   const client = await invocation.client();
   const path = pathOf(resource, keysOf(resource, invocation));

@@ -35,6 +35,7 @@ export function createTable(
       if (widths !== undefined) return cells.map((row) => line(row, widths ?? [], terminal));
       widths = fit(
         columns.map((_, index) => Math.max(...[titles, ...cells].map((row) => widthOf(row[index] ?? "")))),
+        columns,
         terminal,
       );
       return [bold(line(titles, widths, terminal)), ...cells.map((row) => line(row, widths ?? [], terminal))];
@@ -48,14 +49,18 @@ function cellOf({ field, kind }: Column, row: Body): string {
   return formatValue(kind === "time" ? "at" : field, value);
 }
 
-function fit(natural: readonly number[], terminal: number | undefined): number[] {
+/** What tells one row from the other, its first column and its times, is cut when nothing else is left to cut. */
+function fit(natural: readonly number[], columns: readonly Column[], terminal: number | undefined): number[] {
   const widths = [...natural];
   if (terminal === undefined) return widths;
   const total = (): number => widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
-  while (total() > terminal) {
-    const widest = widths.indexOf(Math.max(...widths));
-    if ((widths[widest] ?? 0) <= NARROWEST) break;
-    widths[widest] = (widths[widest] ?? 0) - 1;
+  const isLast = (index: number): boolean => index === 0 || columns[index]?.kind === "time";
+  for (const among of [widths.map((_, index) => !isLast(index)), widths.map(() => true)]) {
+    while (total() > terminal) {
+      const widest = Math.max(...widths.filter((_, index) => among[index] === true));
+      if (widest <= NARROWEST) break;
+      widths[widths.findIndex((width, index) => among[index] === true && width === widest)] = widest - 1;
+    }
   }
   return widths;
 }

@@ -52,8 +52,7 @@ export const formatTime = (atMs: number): string =>
 export function formatBytes(bytes: number): string {
   const units = ["bytes", "KB", "MB", "GB", "TB"];
   const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
-  const exact = bytes.toLocaleString("en");
-  return power === 0 ? `${exact} bytes` : `${(bytes / 1000 ** power).toFixed(1)} ${units[power]} (${exact} bytes)`;
+  return power === 0 ? `${bytes} bytes` : `${(bytes / 1000 ** power).toFixed(1)} ${units[power]}`;
 }
 
 /** A text of the service, or of what it keeps for others, that steers no terminal. */
