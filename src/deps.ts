@@ -148,6 +148,7 @@ export function createDeps(env: Env): Deps {
     forgetGrantsStatement: oauth.forgetGrantsStatement,
     forgetStatements: oauth.forgetStatements,
     unlock: oauth.unlock,
+    explain: oauth.explain,
     signingKeys: oauth.signingKeys,
     outbox,
     topicsOf: events.topicsOf,

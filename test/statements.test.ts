@@ -285,6 +285,15 @@ beforeAll(async () => {
     Date.now(),
   );
 
+  for (const query of [
+    "client=acme.app&scope=shop.read plat.media_view x.y",
+    "client=no.body",
+    "client=acme.app&tenant=nosuch",
+    "user=no@body.example",
+    "user=ada@acme.example&tenant=nosuch",
+    "user=ada@acme.example&scope=plat.media_view",
+  ])
+    await admin(`explain?${query}`, "GET");
   for (const path of ["clients/acme.app", "users/ada@acme.example", "tenants/acme", "sessions/s"])
     await admin(`${path}/revoke`, "POST");
   for (const [path] of resources.toReversed()) await admin(path, "DELETE");

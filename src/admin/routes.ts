@@ -6,6 +6,7 @@ import { resourceRoutes, type ResourceDeps } from "./resource.ts";
 import { auditRoute } from "./resources/audit.ts";
 import { clientSecretRoute } from "./resources/client-secret.ts";
 import { clients } from "./resources/clients.ts";
+import { explainRoute, type Explain } from "./resources/explain.ts";
 import { identityProviders } from "./resources/identity-providers.ts";
 import { mediaConsistencyRoutes, type MediaConsistency } from "./resources/media-consistency.ts";
 import { members } from "./resources/members.ts";
@@ -52,6 +53,7 @@ export interface AdminDeps extends ResourceDeps {
   ): readonly D1PreparedStatement[];
   /** Port to the OAuth room: forgets the failed sign-ins of an account and ends its block. */
   unlock(email: string): Promise<void>;
+  readonly explain: Explain;
   readonly signingKeys: SigningKeys;
   /** Port to the OAuth room: tells of subscriptions by rows in the same transaction; `drain` publishes what they say. */
   readonly outbox: {
@@ -91,6 +93,7 @@ export function createAdminRoutes(deps: AdminDeps): Route[] {
     ...resourceRoutes(subscriptions(deps), deps),
     ...resourceRoutes(identityProviders(deps), deps),
     ...revocationRoutes(deps),
+    explainRoute(deps.explain),
     ...signingKeyRoutes(deps.signingKeys),
     ...mediaConsistencyRoutes(deps.mediaConsistency),
     auditRoute(deps.db),

@@ -8,6 +8,7 @@
  *   who is who      directory.ts (30 s copy of what the operator registered)
  *   who signs in    sign-in/accounts.ts → login-attempts.do.ts (the attempts of one account, by the rules of attempts.ts)
  *   what is valid   tokens/trust.ts (5 s copy of keys and revocations), tokens/own-token.ts (how a token is read)
+ *   why a scope is granted or not, for the operator   explain/explain.ts
  *   which key signs tokens/key-life.ts, tokens/key-rotation.ts
  *
  * An access token is valid from its issue for 3600 s. It ends early by a row in `revocation`: its own, written by
@@ -31,6 +32,7 @@ import { withoutSecrets } from "../platform/text.ts";
 import type { AnyCall, OAuthContext } from "./context.ts";
 import { createDirectory } from "./directory.ts";
 import { oauthError } from "./failure.ts";
+import { explain, type ExplainQuestion, type Explanation } from "./explain/explain.ts";
 import { createFederation } from "./federation/federation.ts";
 import type { AuditTrail } from "../platform/audit.ts";
 import type { Pages } from "./ports.ts";
@@ -39,6 +41,7 @@ import { createOAuthServices, OAUTH_BASE } from "./routes.ts";
 import { createCodeStore } from "./store/code-store.ts";
 import { createAccounts } from "./sign-in/accounts.ts";
 import { createDirectoryStore } from "./store/directory-store.ts";
+import { createExplainStore } from "./store/explain-store.ts";
 import { createForgetStatements, type ForgetStatements } from "./store/forget-store.ts";
 import { createKeyStore } from "./store/key-store.ts";
 import { createGrantListStore } from "./store/grant-list-store.ts";
@@ -92,6 +95,8 @@ export interface OAuth {
   sealProviderSecret(providerId: string, secret: string): Promise<string>;
   /** Forgets the failed sign-ins of an account and ends its block. */
   unlock(email: string): Promise<void>;
+  /** Whether `/token` would grant it, and exactly why; read anew. */
+  explain(question: ExplainQuestion, nowMs: number): Promise<Explanation>;
   /** The keys that sign tokens, for an operator to see and to replace: here at once, elsewhere within ten minutes. */
   readonly signingKeys: Pick<KeyRotation, "page" | "byOperator">;
   /** Makes signing keys that are due, and removes those that are long gone. */
@@ -110,11 +115,13 @@ export function createOAuth(deps: OAuthDeps): OAuth {
   const trust = createTrust(trustStore, rotation.makeFirst, deps.sealer, (thrown) =>
     log.error("keys and revocations unread", { error: describeError(thrown) }),
   );
-  const directory = createDirectory(createDirectoryStore(deps.db), builtIn, () => sha256Hex(deps.operatorSecret));
+  const directoryStore = createDirectoryStore(deps.db);
+  const directory = createDirectory(directoryStore, builtIn, () => sha256Hex(deps.operatorSecret));
   const issuerAt = (origin: string): Issuer => ({ issuer: `${origin}${pathPrefix}${OAUTH_BASE}`, audience: origin });
   const verifier = createTokenVerifier(trust, publicUrl === "" ? undefined : issuerAt(publicUrl));
 
   const users = createUserStore(deps.db);
+  const explainStore = createExplainStore(deps.db, builtIn);
   const sessions = createSessionStore(deps.db);
   const codes = createCodeStore(deps.db);
   const refreshGrants = createRefreshStore(deps.db);
@@ -175,6 +182,8 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     forgetStatements: createForgetStatements(deps.db),
     sealProviderSecret: federation.providers.sealSecret,
     unlock: accounts.unlock,
+    explain: (question, nowMs) =>
+      explain(question, { names, builtIn, directoryStore, users, store: explainStore }, nowMs),
     signingKeys: {
       page: rotation.page,
       async byOperator(by) {

@@ -115,6 +115,44 @@ export interface RoleScopes {
   readonly scopes: readonly string[];
 }
 
+/** One of what has to cover a scope that is granted; `reason` goes in front of a scope that it does not cover. */
+export interface ScopeLimit {
+  readonly check: "client_lists_scope" | "tenant_uses_service" | "role_holds_scope" | "user_authorized_scope";
+  readonly scopes: readonly string[];
+  readonly reason: string;
+}
+
+/** Whether the limit leaves the scope to be granted. */
+export const admits = (limit: ScopeLimit, scope: string): boolean =>
+  limit.scopes.some((allowed) => covers(allowed, scope));
+
+/** All that a scope has to be covered by, as `grantScopes` goes through it. */
+export function limitsOf(
+  request: Pick<ScopeRequest, "within">,
+  client: ClientRights | undefined,
+  tenant: Pick<TenantRights, "id" | "services">,
+  builtIn: BuiltIn,
+  roles?: RoleScopes,
+): readonly ScopeLimit[] {
+  const offered = tenant.services
+    .flatMap((service) => service.scopes)
+    // The operator client's alone, whatever the patterns of another client or service cover.
+    .filter((scope) => client?.id === builtIn.operatorClientId || !covers(scope, builtIn.adminScope));
+  const limit = (check: ScopeLimit["check"], scopes: readonly string[], reason: string): ScopeLimit => ({
+    check,
+    scopes,
+    reason,
+  });
+  return [
+    ...(client === undefined ? [] : [limit("client_lists_scope", client.scopes, `client ${client.id} does not list`)]),
+    limit("tenant_uses_service", offered, `tenant ${tenant.id} may use no service that has`),
+    ...(roles === undefined ? [] : [limit("role_holds_scope", roles.scopes, `no role of ${roles.user} there holds`)]),
+    ...(request.within === undefined
+      ? []
+      : [limit("user_authorized_scope", request.within, "the user did not authorize")]),
+  ];
+}
+
 /**
  * The service scopes that are granted: those named, all of them or none; else every one that the client lists, the
  * tenant may use and, in user flows, a role of the user holds.
@@ -128,19 +166,10 @@ export function grantScopes(
   builtIn: BuiltIn,
   roles?: RoleScopes,
 ): Result<readonly string[], ScopeRefusal> {
-  const offered = tenant.services
-    .flatMap((service) => service.scopes)
-    // The operator client's alone, whatever the patterns of another client or service cover.
-    .filter((scope) => client?.id === builtIn.operatorClientId || !covers(scope, builtIn.adminScope));
-  const limits = [
-    ...(client === undefined ? [] : [{ scopes: client.scopes, reason: `client ${client.id} does not list` }]),
-    { scopes: offered, reason: `tenant ${tenant.id} may use no service that has` },
-    ...(roles === undefined ? [] : [{ scopes: roles.scopes, reason: `no role of ${roles.user} there holds` }]),
-    ...(request.within === undefined ? [] : [{ scopes: request.within, reason: "the user did not authorize" }]),
-  ];
+  const limits = limitsOf(request, client, tenant, builtIn, roles);
   if (request.everything) return ok(limits.map((limit) => limit.scopes).reduce(everyMeeting));
   for (const scope of request.named) {
-    const missing = limits.find((limit) => !limit.scopes.some((allowed) => covers(allowed, scope)));
+    const missing = limits.find((limit) => !admits(limit, scope));
     if (missing !== undefined) return refuse(scope, `${missing.reason} ${scope}`);
   }
   return ok(request.named);

@@ -3,11 +3,12 @@ import { authorizationOf } from "../authorization.ts";
 import { createCode } from "../codes.ts";
 import type { AnyCall, OAuthContext } from "../context.ts";
 import type { Granted } from "../grants/granted.ts";
-import { grantForUser } from "../grants/user-grant.ts";
+import { DEFAULT_TENANT, grantForUser } from "../grants/user-grant.ts";
 import { ACCESS_TOKEN_LIFETIME_SEC } from "../tokens/access-token.ts";
 import { issueTokens } from "../tokens/issue.ts";
 import { grantedAnswer, refusedAnswer } from "./answer.ts";
 import { chooseTenant } from "./choose.ts";
+import { FLOWS } from "./draft.ts";
 import { refused, scopeRefused } from "./failure.ts";
 import type { AuthorizationRequest } from "./request.ts";
 import type { Identity } from "./who.ts";
@@ -20,7 +21,7 @@ export async function conclude(
   context: OAuthContext,
 ): Promise<Response> {
   const { client, scopes, flow } = request;
-  const defaultTenant = flow === "code" ? "of-client" : "only";
+  const defaultTenant = DEFAULT_TENANT[FLOWS[flow].grantType];
   const asked = { client, clientAuthenticated: false, user: identity.user, scopes, defaultTenant } as const;
   const granted = await grantForUser(asked, context, call.nowMs);
   if (granted.ok) return issue(request, granted.value, identity, call, context);

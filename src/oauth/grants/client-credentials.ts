@@ -1,7 +1,10 @@
-import { err, ok } from "../../platform/result.ts";
+import type { BuiltIn } from "../../platform/built-in.ts";
+import type { Names } from "../../platform/names.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
 import { authenticateClient, noCredentials } from "../client-auth.ts";
+import type { ClientRecord, Entry } from "../directory.ts";
 import { failure } from "../failure.ts";
-import { grantScopes, mayActFor, type ScopeRefusal } from "../scopes.ts";
+import { grantScopes, mayActFor, type ScopeRefusal, type ScopeRequest, type TenantRights } from "../scopes.ts";
 import { refusedScope, type Granted, type GrantStep } from "./granted.ts";
 
 /**
@@ -9,13 +12,11 @@ import { refusedScope, type Granted, type GrantStep } from "./granted.ts";
  * Client and tenant are one look-up, so the secret is checked with the tenant's records already at hand.
  */
 export const clientCredentials: GrantStep = async ({ call, credentials, scopes: request }, context) => {
-  const { names } = context;
   if (credentials === undefined) return err(noCredentials());
   const entry = await context.directory.find(credentials.clientId, request.tenant, call.nowMs);
   const authenticated = await authenticateClient(credentials, entry, context.clientLimit);
   if (!authenticated.ok) return authenticated;
   const client = authenticated.value;
-  const refuse = (refusal: ScopeRefusal) => err(refusedScope(refusal, client.id));
   if (!client.grantTypes.includes("client_credentials"))
     return err(
       failure(
@@ -26,19 +27,35 @@ export const clientCredentials: GrantStep = async ({ call, credentials, scopes: 
       ),
     );
 
-  if (request.organization !== undefined)
-    return refuse({
-      scope: names.scope(`org=${request.organization}`),
-      reason: "organization scope with client_credentials",
-    });
-  const tenantScope = names.scope(`tenant=${request.tenant ?? client.tenant}`);
-  const { tenant } = entry;
-  if (tenant === undefined) return refuse({ scope: tenantScope, reason: `tenant ${request.tenant} is unknown` });
-  const allowed = mayActFor(client, tenant);
-  if (!allowed.ok) return refuse({ scope: tenantScope, reason: allowed.error });
-  const service = grantScopes(request, client, tenant, context.builtIn);
-  if (!service.ok) return refuse(service.error);
-  const granted: Granted = {
+  const granted = grantForClient(client, entry, request, context);
+  if (!granted.ok) return err(refusedScope(granted.error, client.id));
+  return ok({
+    granted: granted.value,
+    sessionId: undefined,
+    grantId: undefined,
+    refreshToken: undefined,
+    idToken: undefined,
+  });
+};
+
+interface Rules {
+  readonly names: Names;
+  readonly builtIn: BuiltIn;
+}
+
+/** What a client gets for itself (contract 2.2); `entry` was asked for with the tenant of the request. */
+export function grantForClient(
+  client: ClientRecord,
+  entry: Entry,
+  request: ScopeRequest,
+  { names, builtIn }: Rules,
+): Result<Granted, ScopeRefusal> {
+  const place = placeOfClient(client, entry, request, names);
+  if (!place.ok) return place;
+  const tenant = place.value;
+  const service = grantScopes(request, client, tenant, builtIn);
+  if (!service.ok) return service;
+  return ok({
     clientId: client.id,
     clientName: client.name,
     clientAuthenticated: true,
@@ -46,9 +63,24 @@ export const clientCredentials: GrantStep = async ({ call, credentials, scopes: 
     tenantExplicit: request.tenant !== undefined,
     org: "",
     user: "",
-    scopes: [tenantScope, ...(request.openid ? ["openid"] : []), ...service.value],
+    scopes: [names.scope(`tenant=${tenant.id}`), ...(request.openid ? ["openid"] : []), ...service.value],
     recordsAsOfMs: entry.asOfMs,
     userAsOfMs: entry.asOfMs,
-  };
-  return ok({ granted, sessionId: undefined, grantId: undefined, refreshToken: undefined, idToken: undefined });
-};
+  });
+}
+
+/** The tenant that a client's own token is for. */
+export function placeOfClient(
+  client: ClientRecord,
+  { tenant }: Entry,
+  request: ScopeRequest,
+  names: Names,
+): Result<TenantRights, ScopeRefusal> {
+  const refuse = (scope: string, reason: string) => err({ scope: names.scope(scope), reason });
+  if (request.organization !== undefined)
+    return refuse(`org=${request.organization}`, "organization scope with client_credentials");
+  const scope = `tenant=${request.tenant ?? client.tenant}`;
+  if (tenant === undefined) return refuse(scope, `tenant ${request.tenant ?? client.tenant} is unknown`);
+  const allowed = mayActFor(client, tenant);
+  return allowed.ok ? ok(tenant) : refuse(scope, allowed.error);
+}

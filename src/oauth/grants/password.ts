@@ -6,10 +6,11 @@ import { authenticateClient, type Caller } from "../client-auth.ts";
 import type { OAuthContext } from "../context.ts";
 import { failure, type OAuthFailure } from "../failure.ts";
 import { createRefreshGrant } from "../refresh-grants.ts";
+import type { ClientRights } from "../scopes.ts";
 import type { SignIn } from "../sign-in/accounts.ts";
 import type { UserRecord } from "../store/user-store.ts";
 import { refusedScope, type GrantStep, type TokenRequest } from "./granted.ts";
-import { grantForUser, type UserGrantRefusal } from "./user-grant.ts";
+import { grantForUser, type DefaultTenant, type UserGrantRefusal } from "./user-grant.ts";
 
 /**
  * A user's address and password (RFC 6749 4.3, deprecated; contract 2.3). How far the client is trusted:
@@ -44,7 +45,7 @@ export const passwordGrant: GrantStep = async (request, context) => {
 
   const clientAuthenticated = caller?.authenticated ?? false;
   const grantedFor = await grantForUser(
-    { client, clientAuthenticated, user, scopes: request.scopes, defaultTenant: defaultTenantOf(caller, user) },
+    { client, clientAuthenticated, user, scopes: request.scopes, defaultTenant: defaultTenantOf(client, user) },
     context,
     call.nowMs,
   );
@@ -91,8 +92,8 @@ async function passedClient(
     : err(failure("unauthorized_client", "The client is not registered for this grant.", `client ${id}: password`, id));
 }
 
-const defaultTenantOf = (caller: Caller | undefined, user: UserRecord): "of-client" | "only" =>
-  user.tenants.some(({ id }) => id === caller?.client.tenant) ? "of-client" : "only";
+export const defaultTenantOf = (client: Pick<ClientRights, "tenant"> | undefined, user: UserRecord): DefaultTenant =>
+  user.tenants.some(({ id }) => id === client?.tenant) ? "of-client" : "only";
 
 function refusedPlace(refusal: UserGrantRefusal, { names }: OAuthContext, actor: string | undefined): OAuthFailure {
   switch (refusal.kind) {

@@ -22,6 +22,8 @@ import type { Granted } from "./granted.ts";
  *                   of several one has to be chosen
  */
 export type DefaultTenant = "of-client" | "only";
+/** By the grant of a browser's flow; the password grant has a rule of its own. */
+export const DEFAULT_TENANT = { authorization_code: "of-client", implicit: "only" } as const;
 
 export interface UserGrantRequest {
   /** Undefined: the password grant without a client. */
@@ -80,7 +82,7 @@ export async function grantForUser(
 }
 
 /** Where a token is for. */
-interface Place {
+export interface Place {
   readonly tenant: string;
   readonly org: string;
   readonly rights: Pick<TenantRights, "id" | "services">;
@@ -90,7 +92,8 @@ interface Place {
   readonly asOfMs: number;
 }
 
-async function findPlace(
+/** Where the user may have a token for, with the roles that the user has there. */
+export async function findPlace(
   request: UserGrantRequest,
   deps: UserGrantDeps,
   nowMs: number,

@@ -1,0 +1,270 @@
+import type { BuiltIn } from "../../platform/built-in.ts";
+import type { Names } from "../../platform/names.ts";
+import { err } from "../../platform/result.ts";
+import { createDirectory, type ClientRecord, type Directory, type Entry } from "../directory.ts";
+import { grantForClient, placeOfClient } from "../grants/client-credentials.ts";
+import { defaultTenantOf } from "../grants/password.ts";
+import { DEFAULT_TENANT, findPlace, grantForUser, type UserGrantRequest } from "../grants/user-grant.ts";
+import { admits, limitsOf, mayActFor, parseScopes, type ScopeLimit, type ScopeRequest } from "../scopes.ts";
+import type { DirectoryStore } from "../store/directory-store.ts";
+import type { ExplainStore } from "../store/explain-store.ts";
+import type { UserRecord, UserStore } from "../store/user-store.ts";
+import { createHints, type Hints } from "./hints.ts";
+
+/**
+ * Why a scope is granted or not (contract 2.2), for the operator. Nothing is decided here: the functions are those that
+ * `/token` and `/authorize` decide by, over records that are read anew.
+ *
+ *   request ─▶ client ─▶ user ─▶ grant ─▶ place (tenant, organization, none) ─▶ each named scope: client, tenant, role
+ *
+ * Client, user and grant end it where they fail, since what follows depends on them. The scopes are looked at one by one:
+ * a request for several gets all of them or none, and an operator wants to know everything that is in the way.
+ */
+export interface ExplainQuestion {
+  /** Undefined: a user signs in without a client, by password. */
+  readonly clientId: string | undefined;
+  readonly email: string | undefined;
+  readonly tenant: string | undefined;
+  /** Scopes, separated by spaces; undefined: everything that is grantable. */
+  readonly scope: string | undefined;
+  /** Undefined: the first one that the client is registered for and that fits. */
+  readonly grant: ExplainGrant | undefined;
+}
+
+export type ExplainGrant = "client_credentials" | "authorization_code" | "implicit" | "password";
+
+export interface Check {
+  readonly check: "request" | "client" | "user" | "grant" | "client_tenant" | "place" | ScopeLimit["check"];
+  /** The scope that is looked at, where it is one alone. */
+  readonly scope?: string;
+  readonly passed: boolean;
+  readonly detail: string;
+}
+
+export interface Explanation {
+  readonly granted: boolean;
+  /** Of a refusal: the first cause, as the audit log has it, and what to change. */
+  readonly reason: string;
+  readonly checks: readonly Check[];
+  /** Each scope that was named, as if it were asked for alone. */
+  readonly scopes: readonly { readonly scope: string; readonly granted: boolean; readonly reason: string }[];
+  /** What a token has, as the answer of `/token` names it; empty where none is issued. */
+  readonly effective: readonly string[];
+}
+
+export interface ExplainDeps {
+  readonly names: Names;
+  readonly builtIn: BuiltIn;
+  readonly directoryStore: DirectoryStore;
+  readonly users: UserStore;
+  readonly store: ExplainStore;
+}
+
+const USER_GRANTS = ["authorization_code", "implicit", "password"] as const;
+
+export async function explain(question: ExplainQuestion, deps: ExplainDeps, nowMs: number): Promise<Explanation> {
+  const { names, builtIn } = deps;
+  const tenantScope = question.tenant === undefined ? [] : [names.scope(`tenant=${question.tenant}`)];
+  const parsed = parseScopes([...tenantScope, question.scope ?? ""].join(" "), names);
+  const checks: Check[] = [];
+  const refuse = (check: Check["check"], detail: string): Explanation =>
+    refused([...checks, { check, passed: false, detail }], parsed.ok ? parsed.value.named : []);
+  if (!parsed.ok) return refuse("request", parsed.error.reason);
+  const request = parsed.value;
+  const hints = createHints(deps.store);
+  // Its own for each question: nothing that an isolate has kept decides here. Nobody authenticates, so any digest does.
+  const directory = createDirectory(deps.directoryStore, builtIn, async () => "of the operator's secret");
+
+  let entry: Entry | undefined;
+  if (question.clientId !== undefined) {
+    entry = await directory.find(question.clientId, request.tenant, nowMs);
+    if (entry.client === undefined)
+      return refuse("client", `client ${question.clientId} is ${await deps.store.clientState(question.clientId)}`);
+    checks.push({
+      check: "client",
+      passed: true,
+      detail: `client ${entry.client.id} of tenant ${entry.client.tenant}`,
+    });
+  }
+  const client = entry?.client;
+
+  let user: UserRecord | undefined;
+  if (question.email !== undefined) {
+    user = await deps.users.find(question.email);
+    if (user === undefined)
+      return refuse("user", `user ${question.email} is ${await deps.store.userState(question.email)}`);
+    checks.push({ check: "user", passed: true, detail: memberships(user) });
+  }
+
+  const grant = grantOf(question, client);
+  const unregistered = grantFault(grant, question.grant, client);
+  if (unregistered !== undefined) return refuse("grant", unregistered);
+  checks.push({ check: "grant", passed: true, detail: client === undefined ? grant : `client ${client.id}: ${grant}` });
+
+  const flow = { grant, request, client, entry, user, directory };
+  const acts = user === undefined ? undefined : clientTenant(flow);
+  if (acts !== undefined) {
+    const hint = acts.passed ? "" : await hints.client(flow);
+    checks.push({ check: "client_tenant", passed: acts.passed, detail: acts.detail + hint });
+  }
+  const outcome = user === undefined ? forClient(flow, deps) : await forUser({ ...flow, user }, deps, nowMs);
+  const { place, limits } = outcome;
+  const hint = !place.hinted ? "" : user === undefined ? await hints.client(flow) : await hints.user(user, request);
+  if (place.passed || place.detail !== acts?.detail)
+    checks.push({ check: "place", passed: place.passed, detail: place.detail + hint });
+  const scopes = [];
+  for (const scope of request.named) {
+    const looked = await lookAt(scope, limits, hints);
+    const failed = [...checks, ...looked].find((check) => !check.passed && (check.scope ?? scope) === scope);
+    scopes.push({ scope, granted: failed === undefined, reason: failed?.detail ?? `${scope} is granted` });
+    checks.push(...looked);
+  }
+  if (outcome.effective === undefined) {
+    // Each scope alone would be granted, and all of them are too long for a token.
+    if (checks.every(({ passed }) => passed)) checks.push({ check: "request", passed: false, detail: outcome.reason });
+    const reason = checks.find(({ passed }) => !passed)?.detail ?? "";
+    return { granted: false, reason, checks, scopes, effective: [] };
+  }
+  const { effective } = outcome;
+  return { granted: true, reason: `granted: ${effective.join(" ")}`, checks, scopes, effective };
+}
+
+/** With a user too, a client may act for the tenant that is named, or not: `/authorize` asks that before anybody signs in. */
+function clientTenant({ client, entry, request }: ExplainedFlow): Pick<Check, "passed" | "detail"> | undefined {
+  const { tenant } = request;
+  if (client === undefined || entry === undefined || tenant === undefined) return undefined;
+  const allowed = entry.tenant === undefined ? err(`tenant ${tenant} is unknown`) : mayActFor(client, entry.tenant);
+  return allowed.ok
+    ? { passed: true, detail: `client ${client.id} may act for tenant ${tenant}` }
+    : { passed: false, detail: allowed.error };
+}
+
+/** What the rules say. */
+interface Outcome {
+  readonly reason: string;
+  /** `hinted`: it is worth to say what would have to change. */
+  readonly place: { readonly passed: boolean; readonly detail: string; readonly hinted: boolean };
+  /** Without a place, what the client lists is all that can be looked at. */
+  readonly limits: readonly ScopeLimit[];
+  readonly effective: readonly string[] | undefined;
+}
+
+export interface ExplainedFlow {
+  readonly grant: ExplainGrant;
+  readonly request: ScopeRequest;
+  readonly client: ClientRecord | undefined;
+  readonly entry: Entry | undefined;
+  readonly user: UserRecord | undefined;
+  readonly directory: Directory;
+}
+
+function forClient({ client, entry, request }: ExplainedFlow, { names, builtIn }: ExplainDeps): Outcome {
+  if (client === undefined || entry === undefined) throw new Error("neither a client nor a user was asked about");
+  const place = placeOfClient(client, entry, request, names);
+  if (!place.ok) return nowhere(place.error.reason, client, builtIn);
+  const granted = grantForClient(client, entry, request, { names, builtIn });
+  return {
+    reason: granted.ok ? "" : granted.error.reason,
+    place: { passed: true, detail: `client ${client.id} may act for tenant ${place.value.id}`, hinted: false },
+    limits: limitsOf(request, client, place.value, builtIn),
+    effective: granted.ok ? granted.value.scopes : undefined,
+  };
+}
+
+async function forUser(
+  { grant, client, user, request, directory }: ExplainedFlow & { readonly user: UserRecord },
+  { names, builtIn }: ExplainDeps,
+  nowMs: number,
+): Promise<Outcome> {
+  const defaultTenant =
+    grant === "authorization_code" || grant === "implicit" ? DEFAULT_TENANT[grant] : defaultTenantOf(client, user);
+  const asked: UserGrantRequest = { client, clientAuthenticated: true, user, scopes: request, defaultTenant };
+  const rules = { names, builtIn, directory };
+  const place = await findPlace(asked, rules, nowMs);
+  if (!place.ok) {
+    const refusal = place.error;
+    if (refusal.kind === "scope") return nowhere(refusal.refusal.reason, client, builtIn);
+    if (refusal.kind === "no-tenant") return nowhere(refusal.reason, client, builtIn);
+    const tenants = refusal.tenants.map(({ id }) => id).join(", ");
+    const reason = `${user.email} belongs to several tenants that could be meant: name one of ${tenants}`;
+    return nowhere(reason, client, builtIn, false);
+  }
+  const { rights, roles, scope } = place.value;
+  const granted = await grantForUser(asked, rules, nowMs);
+  return {
+    reason: granted.ok ? "" : granted.error.kind === "scope" ? granted.error.refusal.reason : granted.error.kind,
+    place: { passed: true, detail: `${user.email} may have a token for ${scope}`, hinted: false },
+    limits: limitsOf(request, client, rights, builtIn, roles),
+    effective: granted.ok ? granted.value.scopes : undefined,
+  };
+}
+
+function nowhere(detail: string, client: ClientRecord | undefined, builtIn: BuiltIn, hinted = true): Outcome {
+  const limits = limitsOf({}, client, { id: "", services: [] }, builtIn);
+  return {
+    reason: detail,
+    place: { passed: false, detail, hinted },
+    limits: limits.filter(({ check }) => check === "client_lists_scope"),
+    effective: undefined,
+  };
+}
+
+/** Every limit of one scope, whether or not another one is in the way already. */
+async function lookAt(scope: string, limits: readonly ScopeLimit[], hints: Hints): Promise<readonly Check[]> {
+  const looked: Check[] = [];
+  for (const limit of limits) {
+    const passed = admits(limit, scope);
+    const detail = passed
+      ? `${PASSED[limit.check]} ${scope}`
+      : `${limit.reason} ${scope}${await hints.scope(limit.check, scope)}`;
+    looked.push({ check: limit.check, scope, passed, detail });
+  }
+  return looked;
+}
+
+const PASSED = {
+  client_lists_scope: "the client lists",
+  tenant_uses_service: "a service that may be used there has",
+  role_holds_scope: "a role of the user there holds",
+  user_authorized_scope: "the user authorized",
+} as const satisfies Record<ScopeLimit["check"], string>;
+
+/** Nobody is asked about without a client: then a user signs in by password. */
+const grantOf = ({ email, grant }: ExplainQuestion, client: ClientRecord | undefined): ExplainGrant => {
+  if (grant !== undefined) return grant;
+  if (email === undefined) return "client_credentials";
+  if (client === undefined) return "password";
+  return USER_GRANTS.find((one) => client.grantTypes.includes(one)) ?? "authorization_code";
+};
+
+function grantFault(
+  grant: ExplainGrant,
+  asked: ExplainGrant | undefined,
+  client: ClientRecord | undefined,
+): string | undefined {
+  if (client === undefined) return undefined;
+  if (!client.grantTypes.includes(grant)) {
+    const wanted = asked === undefined && grant !== "client_credentials" ? USER_GRANTS.join(", ") : grant;
+    const registered = client.grantTypes.join(", ");
+    return `client ${client.id} is not registered for ${wanted}; it is for: ${registered === "" ? "none" : registered}`;
+  }
+  if (grant === "client_credentials" && client.secretDigests.length === 0)
+    return `client ${client.id} has no secret, and ${grant} needs one`;
+  return undefined;
+}
+
+const memberships = ({ email, tenants, organizations }: UserRecord): string => {
+  const list = (all: readonly { readonly id: string }[]): string => all.map(({ id }) => id).join(", ") || "none";
+  return `${email} is a member of tenants: ${list(tenants)}; of organizations: ${list(organizations)}`;
+};
+
+function refused(checks: readonly Check[], named: readonly string[]): Explanation {
+  const reason = checks.at(-1)?.detail ?? "";
+  return {
+    granted: false,
+    reason,
+    checks,
+    scopes: named.map((scope) => ({ scope, granted: false, reason })),
+    effective: [],
+  };
+}

@@ -1,0 +1,56 @@
+import type { ScopeLimit, ScopeRequest } from "../scopes.ts";
+import type { ExplainStore } from "../store/explain-store.ts";
+import type { UserRecord } from "../store/user-store.ts";
+import type { ExplainedFlow } from "./explain.ts";
+
+/** What an operator could change, as the end of the sentence that says what is in the way. */
+export interface Hints {
+  /** The client may not act for the tenant that is asked for. */
+  client(flow: Pick<ExplainedFlow, "client" | "entry" | "request">): Promise<string>;
+  /** The user may not have a token for the place that is asked for. */
+  user(user: UserRecord, request: ScopeRequest): Promise<string>;
+  scope(check: ScopeLimit["check"], scope: string): Promise<string>;
+}
+
+export function createHints(store: ExplainStore): Hints {
+  const packages = async (service: string): Promise<string> => {
+    const found = await store.packagesWith(service);
+    return found.length === 0 ? "no package includes it" : `packages that include it: ${found.join(", ")}`;
+  };
+  return {
+    async client({ client, entry, request }) {
+      const lacksPackage = request.organization === undefined && entry?.tenant?.disabled === false;
+      return lacksPackage && client?.service !== undefined ? `; ${await packages(client.service)}` : "";
+    },
+    async user({ tenants, organizations }, { tenant, organization }) {
+      if (organization !== undefined) return membership(organizations);
+      if (tenant === undefined) return membership(tenants);
+      if (tenants.some(({ id }) => id === tenant)) return "";
+      const state = await store.tenantState(tenant);
+      if (state === "live") return membership(tenants);
+      return state === "disabled" ? `; tenant ${tenant} is disabled` : `; there is no tenant ${tenant}`;
+    },
+    async scope(check, scope) {
+      switch (check) {
+        case "tenant_uses_service": {
+          const services = await store.servicesWith(scope);
+          if (services.length === 0) return "; no service has it";
+          const each = services.map(
+            async ({ name, tenant }) => `service ${name} of tenant ${tenant} has it, ${await packages(name)}`,
+          );
+          return `; ${(await Promise.all(each)).join("; ")}`;
+        }
+        case "role_holds_scope": {
+          const roles = await store.rolesWith(scope);
+          return roles.length === 0 ? "; no role holds it" : `; roles that hold it: ${roles.join(", ")}`;
+        }
+        case "client_lists_scope":
+        case "user_authorized_scope":
+          return "";
+      }
+    },
+  };
+}
+
+const membership = (of: readonly { readonly id: string }[]): string =>
+  `; a member of: ${of.map(({ id }) => id).join(", ") || "none"}`;

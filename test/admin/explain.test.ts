@@ -1,0 +1,414 @@
+import { env } from "cloudflare:workers";
+import * as fc from "fast-check";
+import { afterAll, describe, expect, it } from "vitest";
+import { sha256Hex } from "../../src/platform/hash.ts";
+import { isolate } from "../support/isolate.ts";
+import {
+  basic,
+  call,
+  expectJson,
+  makeClient,
+  makeTenant,
+  OPERATOR,
+  put,
+  tokenFor,
+  unique,
+} from "../support/platform.ts";
+import { cheapHash, join, makeUser } from "../support/users.ts";
+
+/**
+ * The scope explainer: over random small platforms it says what `/token` and `/authorize` do, and where they refuse, its
+ * reason begins with the one that they wrote to the audit log. Then its sentences, one by one.
+ */
+type Parameters = Record<string, string | undefined>;
+const ask = async (parameters: Parameters): Promise<Response> => {
+  const given = Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return call(`/admin/v1/explain?${new URLSearchParams(given).toString()}`, { token: await tokenFor(OPERATOR) });
+};
+const explain = async (parameters: Parameters): Promise<any> => expectJson(await ask(parameters), 200);
+
+const TENANTS = ["acme", "bolt", "cove"] as const;
+const SERVICES = ["alpha", "beta"] as const;
+const PACKAGES = ["basic", "extra"] as const;
+const SCOPES = [...SERVICES.flatMap((service) => [`${service}.read`, `${service}.write`]), "plat.media_view"];
+const ROLES = { reader: ["alpha.read", "beta.read", "plat.media_view"], writer: ["alpha.*"], none: [] } as const;
+const GRANT_TYPES = ["client_credentials", "authorization_code", "implicit", "password"] as const;
+const CLIENT = { clientId: "the.client", clientSecret: "a secret of the client for random platforms" };
+const USER = { email: "ada@example.com", password: "a password for random platforms" };
+
+const some = <T>(values: readonly T[]) => fc.subarray([...values]);
+/** True once in so many. */
+const rarely = (times: number) => fc.integer({ min: 1, max: times }).map((n) => n === 1);
+const roles = fc.option(some(Object.keys(ROLES)), { nil: undefined });
+const world = fc.record({
+  essential: fc.record({ alpha: rarely(4), beta: rarely(4) }),
+  owner: fc.record({ alpha: fc.constantFrom(...TENANTS), beta: fc.constantFrom(...TENANTS) }),
+  packages: fc.record({ basic: some(SERVICES), extra: some(SERVICES) }),
+  subscriptions: fc.record({
+    acme: some([...PACKAGES, "platform"]),
+    bolt: some([...PACKAGES, "platform"]),
+    cove: some([...PACKAGES, "platform"]),
+  }),
+  disabled: fc.record({
+    tenants: fc.constantFrom<readonly string[]>([], [], ["acme"], ["bolt"]),
+    client: rarely(12),
+    user: rarely(12),
+  }),
+  members: fc.record({ acme: roles, bolt: roles, cove: roles }),
+  organization: roles,
+  client: fc.record({
+    tenant: fc.constantFrom(...TENANTS),
+    service: fc.option(fc.constantFrom(...SERVICES), { nil: undefined }),
+    scopes: some([...SCOPES, "alpha.*"]),
+    withoutGrant: rarely(8),
+  }),
+  how: fc.constantFrom(...GRANT_TYPES, "password alone"),
+  place: fc.constantFrom(
+    "",
+    "",
+    "plat.tenant=acme",
+    "plat.tenant=bolt",
+    "plat.tenant=nosuch",
+    "plat.org=north",
+    "plat.no_tenant",
+  ),
+  placeAsParameter: fc.boolean(),
+  named: fc.oneof(fc.constant([]), fc.subarray([...SCOPES, "openid"], { maxLength: 2 })),
+});
+type World = typeof world extends fc.Arbitrary<infer T> ? T : never;
+
+const sql = (text: string, ...values: unknown[]) => env.DB.prepare(text).bind(...values);
+const TABLES = `tenant_member_role tenant_member organization_member_role organization_member session user
+  subscription package_service package client_secret client service tenant organization role`.split(/\s+/);
+const empty = (): Promise<unknown> => env.DB.batch(TABLES.map((table) => sql(`DELETE FROM ${table}`)));
+/** 32 bytes of base64url, as a cookie of ours is. */
+const COOKIE = "s".repeat(42) + "A";
+
+async function build(w: World): Promise<void> {
+  await empty();
+  const nowMs = Date.now();
+  const grantTypes = w.client.withoutGrant ? [] : GRANT_TYPES;
+  const held = (kind: string, id: string, names: readonly string[] | undefined) =>
+    names === undefined
+      ? []
+      : [
+          sql(`INSERT INTO ${kind}_member VALUES (?, ?, 0)`, id, USER.email),
+          ...names.map((role) => sql(`INSERT INTO ${kind}_member_role VALUES (?, ?, ?)`, id, USER.email, role)),
+        ];
+  await env.DB.batch([
+    sql("INSERT INTO organization VALUES ('north', 'north', 0)"),
+    ...TENANTS.map((id) =>
+      sql(
+        "INSERT INTO tenant (id, organization, name, disabled, created_at) VALUES (?, 'north', ?, ?, 0)",
+        id,
+        id,
+        Number(w.disabled.tenants.includes(id)),
+      ),
+    ),
+    ...Object.entries(ROLES).map(([name, list]) =>
+      sql("INSERT INTO role VALUES (?, ?, 0)", name, JSON.stringify(list)),
+    ),
+    sql(
+      "INSERT INTO user (email, name, password_hash, disabled, created_at) VALUES (?, 'Ada', ?, ?, 0)",
+      USER.email,
+      cheapHash(USER.password),
+      Number(w.disabled.user),
+    ),
+    sql(
+      "INSERT INTO session VALUES (?, ?, 'sid', 'default_idp', ?, ?)",
+      await sha256Hex(COOKIE),
+      USER.email,
+      nowMs,
+      nowMs + 3_600_000,
+    ),
+    ...SERVICES.map((name) =>
+      sql(
+        "INSERT INTO service VALUES (?, 'https://x.example', ?, ?, ?, ?, 'token', 0)",
+        name,
+        `/${name}`,
+        JSON.stringify([`${name}.read`, `${name}.write`]),
+        Number(w.essential[name]),
+        w.owner[name],
+      ),
+    ),
+    ...PACKAGES.flatMap((id) => [
+      sql("INSERT INTO package VALUES (?, '1', 'north', 0)", id),
+      ...w.packages[id].map((service) => sql("INSERT INTO package_service VALUES (?, ?)", id, service)),
+    ]),
+    ...TENANTS.flatMap((tenant) =>
+      w.subscriptions[tenant].map((id) => sql("INSERT INTO subscription VALUES (?, ?, ?, 0)", tenant, id, tenant + id)),
+    ),
+    ...TENANTS.flatMap((tenant) => held("tenant", tenant, w.members[tenant])),
+    ...held("organization", "north", w.organization),
+    sql(
+      `INSERT INTO client (id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, grant_types,
+         scopes, require_pkce, disabled, created_at) VALUES (?, ?1, ?, 1, ?, '["https://app.example/cb"]', '[]', ?, ?, 0, ?, 0)`,
+      CLIENT.clientId,
+      w.client.tenant,
+      w.client.service ?? null,
+      JSON.stringify(grantTypes),
+      JSON.stringify(w.client.scopes),
+      Number(w.disabled.client),
+    ),
+    sql("INSERT INTO client_secret VALUES (?, ?, 0, NULL)", CLIENT.clientId, await sha256Hex(CLIENT.clientSecret)),
+  ]);
+}
+
+type Answer = { scopes: string[] } | { error: string; requestId: string };
+
+/** What a new isolate, without a copy of anything, really answers. */
+async function really(w: World): Promise<Answer> {
+  const scope = [w.place, ...w.named].join(" ").trim();
+  const { fetch } = isolate();
+  const post = async (form: Record<string, string>, withClient: boolean): Promise<Answer> => {
+    const body = new URLSearchParams({ ...form, ...(scope === "" || "code" in form ? {} : { scope }) });
+    const headers: HeadersInit = withClient ? { authorization: basic(CLIENT) } : {};
+    const response = await fetch("/oauth2/v1/token", { method: "POST", body, headers });
+    const answer = await response.json<any>();
+    const requestId = response.headers.get("plat-request-id") ?? "";
+    return response.status === 200 ? { scopes: answer.scope.split(" ") } : { error: answer.error, requestId };
+  };
+  const { email: username, password } = USER;
+  const byPassword = { grant_type: "password", plat_id_provider: "legacy_idp", username, password };
+  switch (w.how) {
+    case "client_credentials":
+      return post({ grant_type: "client_credentials" }, true);
+    case "password":
+      return post(byPassword, true);
+    case "password alone":
+      return post(byPassword, false);
+    case "authorization_code":
+    case "implicit": {
+      const type = w.how === "implicit" ? "token" : "code";
+      const query = new URLSearchParams({ client_id: CLIENT.clientId, response_type: type, prompt: "none", scope });
+      const response = await fetch(`/oauth2/v1/authorize?${query.toString()}`, {
+        headers: { cookie: `__Host-plat_session=${COOKIE}` },
+      });
+      const requestId = response.headers.get("plat-request-id") ?? "";
+      if (response.status !== 302) return { error: "a page", requestId };
+      const target = new URL(response.headers.get("location") ?? "");
+      const told = new URLSearchParams(target.hash.slice(1));
+      const code = target.searchParams.get("code");
+      if (code !== null) return post({ grant_type: "authorization_code", code }, true);
+      const error = told.get("error");
+      return error === null ? { scopes: (told.get("scope") ?? "").split(" ") } : { error, requestId };
+    }
+  }
+}
+
+const ofWorld = (w: World): Parameters => {
+  const asTenant = w.placeAsParameter && w.place.startsWith("plat.tenant=");
+  const scope = [...(asTenant ? [] : [w.place]), ...w.named].join(" ").trim();
+  return {
+    client: w.how === "password alone" ? undefined : CLIENT.clientId,
+    user: w.how === "client_credentials" ? undefined : USER.email,
+    tenant: asTenant ? w.place.split("=")[1] : undefined,
+    scope: scope === "" ? undefined : scope,
+    grant: w.how === "password alone" ? "password" : w.how,
+  };
+};
+
+describe("on any small platform", () => {
+  afterAll(empty);
+
+  it("the explainer and the token endpoints agree, and give the same reason", { timeout: 120_000 }, async () => {
+    const seen = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(world, async (w) => {
+        await build(w);
+        const [said, done] = [await explain(ofWorld(w)), await really(w)];
+        expect([said.granted, done]).toEqual(["scopes" in done, done]);
+        expect(said.checks.every((check: any) => check.passed)).toBe(said.granted);
+        const named = (w.named as string[]).filter((scope) => scope !== "openid");
+        expect(said.scopes.map((entry: any) => entry.scope)).toEqual(named);
+        if ("scopes" in done) {
+          seen.add(`${w.how}: granted`);
+          expect(said.effective.toSorted()).toEqual(done.scopes.toSorted());
+          expect(said.scopes.every((entry: any) => entry.granted)).toBe(true);
+          return;
+        }
+        seen.add(`${w.how}: ${done.error}`);
+        expect(said.effective).toEqual([]);
+        if (named.length > 0) expect(said.scopes.some((entry: any) => !entry.granted)).toBe(true);
+        const row = await sql("SELECT reason FROM audit WHERE request_id = ?", done.requestId).first<{
+          reason: string;
+        }>();
+        const failed: { check: string; detail: string }[] = said.checks.filter((check: any) => !check.passed);
+        expect(said.reason).toBe(failed[0]?.detail);
+        // A user who is not there is told of last, at a page; several tenants have words of their own.
+        if (done.error === "invalid_scope" && failed[0]?.check !== "user" && !row!.reason.startsWith("one of"))
+          expect(failed.map(({ detail }) => detail.slice(0, row!.reason.length))).toContain(row!.reason);
+      }),
+      { numRuns: 200 },
+    );
+    for (const how of [...GRANT_TYPES, "password alone"]) {
+      expect(seen).toContain(`${how}: granted`);
+      expect(seen).toContain(`${how}: invalid_scope`);
+    }
+    expect([...seen].filter((what) => /invalid_client|unauthorized_client|a page/.test(what))).not.toEqual([]);
+  });
+});
+
+describe("what it says", () => {
+  it("names the packages that include the service that a tenant lacks, and how to get a scope", async () => {
+    const [tenant, other] = [await makeTenant({ subscribed: false }), await makeTenant({ subscribed: false })];
+    const [service, pkg] = [unique("svc"), unique("pkg")];
+    const scopes = [`${service}.read`];
+    await put(`services/${service}`, {
+      sourceUrl: "https://s.example",
+      proxyPath: `/${service}`,
+      scopes: [`${service}.*`],
+      tenant,
+      access: "token",
+    });
+    const { clientId } = await makeClient({ tenant, service, scopes: [...scopes, "plat.media_view"] });
+    const lacking = await explain({ client: clientId, tenant: other });
+    expect(lacking).toMatchObject({ granted: false, effective: [], scopes: [] });
+    expect(lacking.reason).toBe(
+      `tenant ${other} has no package that includes service ${service}; no package includes it`,
+    );
+    await put(`packages/${pkg}`, { version: "1", organization: `${tenant}-org`, services: [service] });
+    expect((await explain({ client: clientId, tenant: other })).reason).toBe(
+      `tenant ${other} has no package that includes service ${service}; packages that include it: ${pkg}`,
+    );
+    await put(`tenants/${other}/subscriptions/${pkg}`, {});
+    const now = await explain({
+      client: clientId,
+      tenant: other,
+      scope: `${service}.read plat.media_view nosuch.scope`,
+    });
+    expect(now.scopes).toEqual([
+      { scope: `${service}.read`, granted: true, reason: `${service}.read is granted` },
+      {
+        scope: "plat.media_view",
+        granted: false,
+        reason: `tenant ${other} may use no service that has plat.media_view; service media of tenant plat has it, packages that include it: platform`,
+      },
+      { scope: "nosuch.scope", granted: false, reason: `client ${clientId} does not list nosuch.scope` },
+    ]);
+    expect(now).toMatchObject({ granted: false, reason: now.scopes[1].reason });
+    const own = await explain({ client: clientId });
+    expect(own).toMatchObject({ granted: true, effective: [`plat.tenant=${tenant}`, `${service}.read`] });
+    expect(own.checks.map(({ check }: any) => check)).toEqual(["client", "grant", "place"]);
+    const unheard = await explain({ client: clientId, scope: "nosuch.scope" });
+    expect(unheard.checks.at(-1)).toEqual({
+      check: "tenant_uses_service",
+      scope: "nosuch.scope",
+      passed: false,
+      detail: `tenant ${tenant} may use no service that has nosuch.scope; no service has it`,
+    });
+  });
+
+  it("tells of users: members, roles, tenants to choose from, and who may sign in how", async () => {
+    const tenant = await makeTenant();
+    const [user, role] = [await makeUser({ tenant, scopes: ["plat.media_view"] }), unique("role")];
+    await put(`roles/${role}`, { scopes: ["plat.media_*"] });
+    const clientId = `${tenant}.${unique("app")}`;
+    const settings = { tenant, confidential: false, grantTypes: ["implicit"], scopes: ["plat.media_*"] };
+    await put(`clients/${clientId}`, settings);
+    const query = { client: clientId, user: user.email };
+    expect(await explain({ ...query, scope: "plat.media_view openid" })).toMatchObject({
+      granted: true,
+      effective: [`plat.tenant=${tenant}`, "openid", "plat.media_view"],
+    });
+    const lacks = await explain({ ...query, user: user.email.toUpperCase(), scope: "plat.media_manage" });
+    expect(lacks.reason).toMatch(`no role of ${user.email} there holds plat.media_manage; roles that hold it: `);
+    expect((await explain({ ...query, grant: "password" })).reason).toBe(
+      `client ${clientId} is not registered for password; it is for: implicit`,
+    );
+    expect((await explain({ client: clientId })).reason).toMatch(/not registered for client_credentials/);
+    await put(`clients/${clientId}`, { ...settings, grantTypes: ["client_credentials"] });
+    expect((await explain({ client: clientId })).reason).toMatch(/has no secret, and client_credentials needs one/);
+    expect((await explain(query)).reason).toMatch(/not registered for authorization_code, implicit, password/);
+    await put(`clients/${clientId}`, settings);
+    const other = await makeTenant();
+    const stranger = await explain({ ...query, tenant: other });
+    expect(stranger.checks.filter(({ passed }: any) => !passed)).toEqual([
+      {
+        check: "client_tenant",
+        passed: false,
+        detail: `client ${clientId} belongs to tenant ${tenant} and to no service`,
+      },
+      {
+        check: "place",
+        passed: false,
+        detail: `${user.email} is no member of tenant ${other}; a member of: ${tenant}`,
+      },
+    ]);
+    await join(user.email, other);
+    expect((await explain({ user: user.email })).reason).toBe(
+      `${user.email} belongs to several tenants that could be meant: name one of ${[tenant, other].toSorted().join(", ")}`,
+    );
+    expect(await explain({ user: user.email, tenant: other })).toMatchObject({ granted: true });
+  });
+
+  it("answers about what is unknown or disabled, and reads it anew each time", async () => {
+    const tenant = await makeTenant();
+    const client = await makeClient({ tenant, scopes: ["plat.media_view"] });
+    const other = isolate();
+    const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}` };
+    const elsewhere = async (query: string): Promise<any> =>
+      (await other.fetch(`/admin/v1/explain?${query}`, { headers })).json();
+    expect(await elsewhere(`client=${client.clientId}`)).toMatchObject({ granted: true });
+    await other.token(client);
+    const settings = { tenant, confidential: true, grantTypes: ["client_credentials"], scopes: ["plat.media_view"] };
+    await put(`clients/${client.clientId}`, { ...settings, disabled: true });
+    expect((await elsewhere(`client=${client.clientId}`)).reason).toBe(`client ${client.clientId} is disabled`);
+    await put(`clients/${client.clientId}`, settings);
+    expect((await explain({ client: client.clientId, tenant: "nosuch" })).reason).toBe("tenant nosuch is unknown");
+    const user = await makeUser({ tenant });
+    expect((await explain({ user: user.email, tenant: "nosuch" })).reason).toMatch(/; there is no tenant nosuch$/);
+    await put(`tenants/${tenant}`, { organization: `${tenant}-org`, name: "x", disabled: true });
+    expect((await explain({ client: client.clientId })).reason).toBe(`tenant ${tenant} is disabled`);
+    expect((await explain({ user: user.email, tenant })).reason).toMatch(`; tenant ${tenant} is disabled`);
+    await put(`users/${user.email}`, { disabled: true });
+    expect((await explain({ user: user.email })).reason).toBe(`user ${user.email} is disabled`);
+    for (const [query, reason] of [
+      [{ client: "no.body" }, "client no.body is unknown"],
+      [{ user: "nobody@example.org" }, "user nobody@example.org is unknown"],
+      [{ client: client.clientId, tenant: "abc", scope: "plat.tenant=xyz" }, "two tenants in one request"],
+      [{ client: "plat.operator", scope: "plat.media_view" }, /^client plat.operator does not list plat.media_view/],
+    ] as const) {
+      const said = await explain(query);
+      expect([said.granted, said.reason]).toEqual([
+        false,
+        typeof reason === "string" ? reason : expect.stringMatching(reason),
+      ]);
+      expect(said.checks.at(-1)).toMatchObject({ passed: false });
+    }
+    expect(await explain({ client: "plat.operator" })).toMatchObject({
+      granted: true,
+      effective: ["plat.tenant=plat", "plat.admin"],
+    });
+    const admin = await explain({ client: client.clientId, scope: "plat.admin" });
+    expect(admin.reason).toBe(`tenant ${tenant} is disabled`);
+  });
+
+  it.each([
+    [{}, "missing_query_parameter", "client"],
+    [{ scope: "a.b" }, "missing_query_parameter", "client"],
+    [{ client: "" }, "invalid_query_parameter", "client"],
+    [{ client: "a b" }, "invalid_query_parameter", "client"],
+    [{ client: "x.app", tenant: "UPPER" }, "invalid_query_parameter", "tenant"],
+    [{ client: "x.app", tenant: "" }, "invalid_query_parameter", "tenant"],
+    [{ client: "x.app", user: "nobody" }, "invalid_query_parameter", "user"],
+    [{ client: "x.app", scope: " " }, "invalid_query_parameter", "scope"],
+    [{ client: "x.app", scope: "a,b" }, "invalid_query_parameter", "scope"],
+    [{ client: "x.app", scope: "a.b ".repeat(101) }, "invalid_query_parameter", "scope"],
+    [{ client: "x.app", grant: "magic" }, "invalid_query_parameter", "grant"],
+    [{ client: "x.app", grant: "implicit" }, "missing_query_parameter", "user"],
+    [{ user: "a@b.example", grant: "implicit" }, "missing_query_parameter", "client"],
+    [{ client: "x.app", user: "a@b.example", grant: "client_credentials" }, "invalid_query_parameter", "grant"],
+  ] as [Parameters, string, string][])("400 for %j", async (query, type, field) => {
+    expect(await expectJson(await ask(query), 400)).toMatchObject({
+      type: "validation_violation",
+      details: [{ type, field, message: expect.stringContaining(field) }],
+    });
+  });
+
+  it("400 for one that is given twice", async () => {
+    const token = await tokenFor(OPERATOR);
+    const response = await call("/admin/v1/explain?client=a.b&client=c.d", { token });
+    expect(await expectJson(response, 400)).toMatchObject({ details: [{ field: "client" }] });
+  });
+});
