@@ -1,4 +1,5 @@
-import { pump } from "./pump.ts";
+import { pump, type PumpWatch } from "./pump.ts";
+import type { Scan } from "./rewrite-scan.ts";
 
 export interface AnswerBody {
   /** How long the service may take between two pieces. */
@@ -6,7 +7,7 @@ export interface AnswerBody {
   /** Of the answer as it goes out; undefined where that is not known beforehand. */
   readonly lengthBytes: number | undefined;
   /** What every piece goes through. */
-  readonly through: TransformStream<Uint8Array, Uint8Array> | undefined;
+  readonly scan: Scan | undefined;
   /** The service broke off, or took too long; the caller sees a broken connection, never a whole answer. */
   brokeOff(thrown: unknown): void;
 }
@@ -14,12 +15,12 @@ export interface AnswerBody {
 /** A service's body on its way to the caller. */
 export function carryAnswer(
   body: ReadableStream<Uint8Array>,
-  { idleMs, lengthBytes, through, brokeOff }: AnswerBody,
+  { idleMs, lengthBytes, scan, brokeOff }: AnswerBody,
 ): ReadableStream<Uint8Array> {
   const { readable, writable } =
-    through ?? (lengthBytes === undefined ? new IdentityTransformStream() : new FixedLengthStream(lengthBytes));
+    lengthBytes === undefined ? new IdentityTransformStream() : new FixedLengthStream(lengthBytes);
   let idle: ReturnType<typeof setTimeout> | undefined;
-  const carried = pump(body, writable, {
+  const watch: PumpWatch = {
     // A caller that takes its time costs the service nothing of its own.
     reading: () => void (idle = setTimeout(() => carried.stop(new Error(`nothing for ${idleMs} ms`)), idleMs)),
     got: () => clearTimeout(idle),
@@ -28,6 +29,7 @@ export function carryAnswer(
       clearTimeout(idle);
       brokeOff(thrown);
     },
-  });
+  };
+  const carried = pump(body, writable, watch, scan);
   return readable;
 }

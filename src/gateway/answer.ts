@@ -58,9 +58,9 @@ export function toAnswer(
   // As it is, coded: read by us it would be decoded, and coded again for the caller.
   if (coding !== undefined && DECODED.includes(coding) && !isChanged)
     return new Response(response.body, { status, headers });
-  const through = rewrites ? rewriter.stream() : undefined;
+  const scan = rewrites ? rewriter.scan() : undefined;
   const lengthBytes = isChanged ? undefined : lengthOf(given);
-  return new Response(carryAnswer(response.body, { idleMs, lengthBytes, through, brokeOff }), { status, headers });
+  return new Response(carryAnswer(response.body, { idleMs, lengthBytes, scan, brokeOff }), { status, headers });
 }
 
 function codingOf(headers: Headers): string | undefined {

@@ -9,24 +9,11 @@
  * - After it stands what begins an address's next part or cannot stand in one: `ENDS`, or the same as an escape of JSON
  *   or an entity of HTML.
  */
-export interface Address {
-  /** Bytes of it as it is registered; a match that is longer has escaped slashes. */
-  readonly length: number;
-  /** Bytes that its scheme, host and port take at most. */
-  readonly longestOrigin: number;
-  /** Where its host stands next, from `from` on; -1: nowhere. */
-  findHost(data: Uint8Array, from: number): number;
-  /** Where an address begins whose host stands at `hostAt`; -1: no `://` stands before that. */
-  startOf(data: Uint8Array, hostAt: number): number;
-  /** Where the address ends that begins at `start`; `NO_MATCH`; or `UNDECIDED`, unless nothing comes after the data. */
-  match(data: Uint8Array, start: number, isLast: boolean): number;
-}
-
 export const NO_MATCH = -1;
 /** What comes next decides. */
 export const UNDECIDED = -2;
 
-const [SLASH, BACKSLASH, AMPERSAND, SEMICOLON, LETTER_U] = [0x2f, 0x5c, 0x26, 0x3b, 0x75];
+const [SLASH, BACKSLASH, COLON, AMPERSAND, SEMICOLON, LETTER_U] = [0x2f, 0x5c, 0x3a, 0x26, 0x3b, 0x75];
 
 /** 1 for the ASCII characters that are in the class. */
 const tableOf = (characters: RegExp): Uint8Array =>
@@ -45,17 +32,102 @@ const LONGEST_ENTITY = "#x022;".length;
 /** Bytes before an address that are looked at: as many as `\u003c` has. */
 export const LOOK_BEHIND = 6;
 
-/**
- * Whether an address may begin at `start`, by what stands before it. `before`: what came before the data, its last
- * `LOOK_BEHIND` bytes.
- */
-export function mayBegin(data: Uint8Array, start: number, before: Uint8Array): boolean {
-  const back = (distance: number): number =>
-    (start >= distance ? data[start - distance] : before[before.length + start - distance]) ?? 0;
-  const last = back(1);
-  if (IN_SCHEME[last] === 0 || (ESCAPED_CONTROL[last] === 1 && back(2) === BACKSLASH)) return true;
-  if (back(6) !== BACKSLASH || back(5) !== LETTER_U) return false;
-  const code = readCode(Uint8Array.of(back(4), back(3), back(2), last));
+export class Address {
+  /** Bytes of it as it is registered; a match that is longer has escaped slashes. */
+  readonly length: number;
+  /** Bytes that its scheme, host and port take at most. */
+  readonly longestOrigin: number;
+  /** Bytes that have to be there at most until it is decided whether they are the address. */
+  readonly longestUndecided: number;
+  readonly #scheme: Uint8Array;
+  readonly #origin: Uint8Array;
+  /** With its port. */
+  readonly #host: Uint8Array;
+  readonly #path: Uint8Array;
+  readonly #skips: SkipTable;
+
+  /** `source`: scheme, `://`, host with its port, and a path that does not end with a slash or no path. */
+  constructor(source: string) {
+    const [, scheme = "", host = "", path = ""] = /^([^:/]+):\/\/([^/]+)(.*)$/s.exec(source) ?? [];
+    if (host === "") throw new Error("an address begins with a scheme, :// and a host");
+    const encoder = new TextEncoder();
+    const inSmall = (text: string): Uint8Array => encoder.encode(text).map((byte) => SMALL[byte]!);
+    this.#scheme = inSmall(scheme);
+    this.#host = inSmall(host);
+    this.#origin = inSmall(`${scheme}://${host}`);
+    this.#path = encoder.encode(path);
+    this.#skips = skipTable(this.#host);
+    this.length = this.#origin.length + this.#path.length;
+    this.longestOrigin = this.#origin.length + 2;
+    const pathSlashes = this.#path.filter((byte) => byte === SLASH).length;
+    this.longestUndecided = this.longestOrigin + this.#path.length + pathSlashes + LONGEST_ENTITY;
+  }
+
+  /** Where its host stands next, from `from` on; -1: nowhere. */
+  findHost(data: Uint8Array, from: number): number {
+    const host = this.#host;
+    const { skips, again } = this.#skips;
+    const last = host.length - 1;
+    for (let at = from + last; at < data.length;) {
+      const skip = skips[data[at]!]!;
+      if (skip !== 0) {
+        at += skip;
+        continue;
+      }
+      const start = at - last;
+      let index = last;
+      while (index > 0 && SMALL[data[start + index - 1]!] === host[index - 1]) index--;
+      if (index === 0) return start;
+      at += again;
+    }
+    return -1;
+  }
+
+  /** Where an address begins whose host stands at `hostAt`; -1: no scheme and `://` stand before that. */
+  startOf(data: Uint8Array, hostAt: number): number {
+    let at = hostAt;
+    for (let slash = 0; slash < 2; slash++) {
+      if (data[--at] !== SLASH) return -1;
+      if (data[at - 1] === BACKSLASH) at--;
+    }
+    if (data[--at] !== COLON) return -1;
+    const scheme = this.#scheme;
+    for (let index = scheme.length - 1; index >= 0; index--) if (SMALL[data[--at]!] !== scheme[index]) return -1;
+    return mayBegin(data, at) ? at : -1;
+  }
+
+  /** Where an address ends whose host stands at `hostAt`; `NO_MATCH`; `UNDECIDED`, unless nothing comes after the data. */
+  endOf(data: Uint8Array, hostAt: number, isLast: boolean): number {
+    const path = this.#path;
+    let at = hostAt + this.#host.length;
+    for (let index = 0; index < path.length; index++, at++) {
+      const expected = path[index];
+      if (expected === SLASH && data[at] === BACKSLASH) at++;
+      if (at >= data.length) return isLast ? NO_MATCH : UNDECIDED;
+      if (data[at] !== expected) return NO_MATCH;
+    }
+    return endsAt(data, at, isLast);
+  }
+
+  /** Whether the data end within what would be scheme and host of an address that begins at `start`. */
+  endsWithinOrigin(data: Uint8Array, start: number): boolean {
+    let at = start;
+    for (const expected of this.#origin) {
+      if (expected === SLASH && data[at] === BACKSLASH) at++;
+      if (at >= data.length) return mayBegin(data, start);
+      if (SMALL[data[at++]!] !== expected) return false;
+    }
+    return false;
+  }
+}
+
+/** Whether an address may begin at `start`, by what stands before it. */
+function mayBegin(data: Uint8Array, start: number): boolean {
+  if (start === 0) return true;
+  const last = data[start - 1]!;
+  if (IN_SCHEME[last] === 0 || (ESCAPED_CONTROL[last] === 1 && data[start - 2] === BACKSLASH)) return true;
+  if (data[start - 6] !== BACKSLASH || data[start - 5] !== LETTER_U) return false;
+  const code = readCode(data.subarray(start - 4, start));
   return code !== undefined && IN_SCHEME[code] !== 1;
 }
 
@@ -90,61 +162,17 @@ function endsAtEntity(data: Uint8Array, at: number, isLast: boolean): number {
   return ENTITY.test(String.fromCharCode(...name.subarray(0, end + 1))) ? at : NO_MATCH;
 }
 
-/** `source`: scheme, `://`, host with its port, and a path that does not end with a slash or no path. */
-export function compileAddress(source: string): Address {
-  const [, scheme = "", host = "", path = ""] = /^([^:/]+):\/\/([^/]+)(.*)$/s.exec(source) ?? [];
-  if (host === "") throw new Error("an address begins with a scheme, :// and a host");
-  const bytes = new TextEncoder().encode(source);
-  const pathStart = bytes.length - new TextEncoder().encode(path).length;
-  for (let index = 0; index < pathStart; index++) bytes[index] = SMALL[bytes[index]!]!;
-  const name = bytes.subarray(scheme.length + "://".length, pathStart);
-  const last = name.length - 1;
-  const { skips, again } = skipTable(name);
-  return {
-    length: bytes.length,
-    longestOrigin: pathStart + 2,
-    findHost(data, from) {
-      for (let at = from + last; at < data.length;) {
-        const skip = skips[data[at]!]!;
-        if (skip !== 0) {
-          at += skip;
-          continue;
-        }
-        let index = last;
-        while (index > 0 && SMALL[data[at - last + index - 1]!] === name[index - 1]) index--;
-        if (index === 0) return at - last;
-        at += again;
-      }
-      return -1;
-    },
-    startOf(data, hostAt) {
-      let at = hostAt;
-      for (let slash = 0; slash < 2; slash++) {
-        if (data[--at] !== SLASH) return -1;
-        if (data[at - 1] === BACKSLASH) at--;
-      }
-      return at - 1 - scheme.length;
-    },
-    match(data, start, isLast) {
-      let at = start;
-      for (let index = 0; index < bytes.length; index++, at++) {
-        const expected = bytes[index]!;
-        if (expected === SLASH && data[at] === BACKSLASH) at++;
-        if (at >= data.length) return isLast ? NO_MATCH : UNDECIDED;
-        const byte = data[at]!;
-        if ((index < pathStart ? SMALL[byte] : byte) !== expected) return NO_MATCH;
-      }
-      return endsAt(data, at, isLast);
-    },
-  };
-}
-
 /**
  * How far the search may move on when a byte stands where the name's last one should: to the same byte in the name
- * (Horspool's search), so that most bytes are never looked at. 0 for the last one itself; `again` is its step when the
- * bytes before it were others.
+ * (Horspool's search), so that most bytes are never looked at. 0 for the last one itself.
  */
-function skipTable(name: Uint8Array): { readonly skips: Uint16Array; readonly again: number } {
+interface SkipTable {
+  readonly skips: Uint16Array;
+  /** The step after a byte that is the name's last one, when those before it are others. */
+  readonly again: number;
+}
+
+function skipTable(name: Uint8Array): SkipTable {
   const last = name.length - 1;
   const skips = new Uint16Array(256).fill(name.length);
   for (let index = 0; index < last; index++) skips[name[index]!] = last - index;

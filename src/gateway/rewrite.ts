@@ -1,19 +1,19 @@
-import { compileAddress } from "./rewrite-address.ts";
+import { Address } from "./rewrite-address.ts";
 import { type Replacement, Scan } from "./rewrite-scan.ts";
 
 /**
  * Rewriting of a service's private address into its public one (contract 6). Pure; which answers are rewritten and with
- * what headers is the gateway's to say.
+ * what headers is the gateway's to say (answer.ts), and how their bytes move is the pump's (pump.ts).
  *
- *   chunk ──► held back + chunk ──► find the host ──► an address? (rewrite-address.ts) ──► passed on, replaced
- *                  ▲                                            │
- *                  └────────────── not to be told yet ◄─────────┘
+ *   carried over + chunk ──► find the host ──► an address? (rewrite-address.ts) ──► replaced, passed on
+ *         ▲                                            │
+ *         └──────────── not to be told yet ◄───────────┘
  */
 export interface Rewriter {
   /** A text as a whole: a header's value. */
   text(value: string): string;
-  /** A body, in chunks; holds back at most some hundred bytes, and nothing that cannot become a match. */
-  stream(): TransformStream<Uint8Array, Uint8Array>;
+  /** For one body, chunk by chunk. It holds back at most some hundred bytes, and nothing that cannot become an address. */
+  scan(): Scan;
 }
 
 /**
@@ -21,27 +21,23 @@ export interface Rewriter {
  * the source stays: rest of the path, query and fragment.
  */
 export function createRewriter(source: string, target: string): Rewriter {
-  const address = compileAddress(source);
+  const address = new Address(source);
   const encoder = new TextEncoder();
   const replacement: Replacement = {
     plain: encoder.encode(target),
     escaped: encoder.encode(target.replaceAll("/", String.raw`\/`)),
   };
+  const scan = (): Scan => new Scan(address, replacement);
   return {
+    scan,
     text(value) {
-      const scan = new Scan(address, replacement);
-      const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
-      return decoder.decode(scan.next(encoder.encode(value)), { stream: true }) + decoder.decode(scan.end());
-    },
-    stream() {
-      const scan = new Scan(address, replacement);
-      const pass = (bytes: Uint8Array, controller: TransformStreamDefaultController<Uint8Array>): void => {
-        if (bytes.length > 0) controller.enqueue(bytes);
-      };
-      return new TransformStream({
-        transform: (chunk, controller) => pass(scan.next(chunk), controller),
-        flush: (controller) => pass(scan.end(), controller),
-      });
+      const whole = scan();
+      const bytes = encoder.encode(value);
+      const buffer = new Uint8Array(whole.room + bytes.length);
+      buffer.set(bytes, whole.room);
+      return new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(
+        whole.next(buffer, buffer.length, true),
+      );
     },
   };
 }

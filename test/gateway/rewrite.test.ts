@@ -1,0 +1,247 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createRewriter, isRewritten, type Rewriter } from "../../src/gateway/rewrite.ts";
+
+/** Bytes as a text of as many characters. */
+const bytesOf = (text: string): Uint8Array => Uint8Array.from(text, (character) => character.charCodeAt(0));
+const textOf = (bytes: Uint8Array): string => Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
+const utf8 = (text: string): string => textOf(new TextEncoder().encode(text));
+
+const escapeSlashes = (text: string): string => text.replaceAll("/", String.raw`\/`);
+
+/** The rule in other words, on the whole text: what may stand before, how the source may be spelled, what may follow. */
+const BEFORE = String.raw`(?<=^|[^a-zA-Z0-9+.\-]|\\[bfnrt]|\\u(?!(?i:00(?:2[bde]|3\d|[46][1-9a-f]|[57][0-9a])))[\da-fA-F]{4})`;
+const AFTER = String.raw`(?=$|[\x00-\x20"#'),/<>?[\]^${"`"}{|}\x7f]|\\(?!u)|\\u(?i:00(?:[01][\da-f]|2[02379cf]|3[cef]|5[b-e]|60|7[bcdf]))|&(?:quot|apos|lt|gt|#0?(?:34|39|60|62|96)|#[xX]0?(?:22|27|3[cCeE]|60));)`;
+const spelled = (text: string): string =>
+  text.replaceAll(/[^\w/]/g, String.raw`\$&`).replaceAll("/", String.raw`\\?\/`);
+function reference(source: string, target: string): (text: string) => string {
+  const [, origin = "", path = ""] = /^([^:]+:\/\/[^/]+)(.*)$/s.exec(utf8(source)) ?? [];
+  const pattern = new RegExp(`${BEFORE}(?i:${spelled(origin)})${spelled(path)}${AFTER}`, "g");
+  return (text) => text.replace(pattern, (match) => (match.includes("\\") ? escapeSlashes(target) : target));
+}
+
+/** A text in chunks, each in a buffer that is full of something else, and every answer copied before the next. */
+function inChunks(rewriter: Rewriter, chunks: readonly string[]): string {
+  const scan = rewriter.scan();
+  const next = (chunk: string, isLast: boolean): string => {
+    const buffer = bytesOf("/".repeat(scan.room) + chunk);
+    return textOf(scan.next(buffer, buffer.length, isLast));
+  };
+  return [...chunks.map((chunk) => next(chunk, false)), next("", true)].join("");
+}
+
+/** At these places, in any order; repeated ones make empty chunks. */
+function cut(text: string, places: readonly number[]): string[] {
+  const ordered = places.toSorted((a, b) => a - b);
+  return [0, ...ordered].map((start, index) => text.slice(start, ordered[index] ?? text.length));
+}
+
+const TARGET = "https://api.example/catalog/v1";
+/** Sources, and what they become. */
+const PAIRS: readonly (readonly [source: string, target: string])[] = [
+  ["https://s.example/v1", TARGET],
+  ["https://s.example", TARGET],
+  ["http://127.0.0.1:8080/a/b/v1", TARGET],
+  ["https://s.example:8443", "http://localhost:3000/s"],
+  // A source that is a part of its target, and one that is its own beginning.
+  ["https://s.example/v1", "https://s.example/v1/public"],
+  ["https://s.example/v1", "https://api.example/?of=https://s.example/v1"],
+  ["http://h/http://h", TARGET],
+  ["http://aaa.aa/aaa", "x:y"],
+  ["HTTPS://S.Example/V1", TARGET],
+  ["https://s.example/käse", TARGET],
+];
+
+/** What stands around addresses, and what looks like one. */
+const AROUND = [
+  String.raw`\n \t \\ \/ \" \ \u \u00 \u003 \u003c \u003E \u002e \u0041 \u0026 \u002f \u00e4 \u0040 \u005C \u007a \u2028 \u00zz x003c u003c`,
+  "&quot; &#34; &#39; &#039; &apos; &lt; &gt; &amp; &quot &q &# &#x27; &#X3C; &#x3cc; &#340; &nbsp; &;",
+  String.raw`// :// http https https:// http: https:\/\/ view-source: x svn+ s.example S.EXAMPLE/v1 0 :443 @evil.example .evil`,
+  "%2f /products/1?x=1#y",
+]
+  .flatMap((words) => words.split(" "))
+  .concat("\"'`(),<>[]{}|^ \t\n\r\0\u007f/?#.:@-_~%&;=+$!*\\0aAzZ\u0080\u00e9\u00ff".split(""));
+
+/** Pieces of a body: the source in all its spellings, its beginnings and ends, and the rest. */
+const pieceOf = (source: string, target: string): fc.Arbitrary<string> => {
+  const bytes = utf8(source);
+  const spelling = fc
+    .array(fc.boolean(), { minLength: 8, maxLength: 8 })
+    .map((isEscaped) =>
+      bytes.split("/").reduce((text, part, index) => `${text}${isEscaped[index % 8] ? "\\" : ""}/${part}`),
+    );
+  const place = fc.nat(bytes.length);
+  const bySpelling = fc.oneof(
+    { weight: 4, arbitrary: fc.constant(bytes) },
+    { weight: 1, arbitrary: fc.constant(escapeSlashes(bytes)) },
+    { weight: 2, arbitrary: spelling },
+    { weight: 1, arbitrary: fc.constantFrom(bytes.toUpperCase(), bytes.toLowerCase()) },
+  );
+  return fc.oneof(
+    { weight: 6, arbitrary: bySpelling },
+    { weight: 2, arbitrary: fc.tuple(bySpelling, place).map(([text, at]) => text.slice(0, at)) },
+    { weight: 1, arbitrary: fc.tuple(bySpelling, place).map(([text, at]) => text.slice(at)) },
+    { weight: 1, arbitrary: fc.constantFrom(target, bytes.replace("https", "http"), bytes.replace("//", "/")) },
+    { weight: 9, arbitrary: fc.constantFrom(...AROUND) },
+    { weight: 1, arbitrary: fc.uint8Array({ maxLength: 4 }).map(textOf) },
+  );
+};
+
+const anyCase = fc.constantFrom(...PAIRS).chain(([source, target]) =>
+  fc.record({
+    source: fc.constant(source),
+    target: fc.constant(target),
+    body: fc.array(pieceOf(source, target), { maxLength: 12 }).map((pieces) => pieces.join("")),
+  }),
+);
+
+describe("the address in a body", () => {
+  it("is replaced wherever the body is cut", () => {
+    fc.assert(
+      fc.property(anyCase, fc.array(fc.nat(300), { maxLength: 8 }), ({ source, target, body }, places) => {
+        const rewriter = createRewriter(source, target);
+        const expected = reference(source, target)(body);
+        expect(inChunks(rewriter, [body])).toBe(expected);
+        expect(
+          inChunks(
+            rewriter,
+            cut(
+              body,
+              places.map((place) => place % (body.length + 1)),
+            ),
+          ),
+        ).toBe(expected);
+        expect(inChunks(rewriter, body.split(""))).toBe(expected);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("is replaced at every single cut, and every two of them", () => {
+    fc.assert(
+      fc.property(anyCase, ({ source, target, body }) => {
+        const rewriter = createRewriter(source, target);
+        const expected = reference(source, target)(body);
+        for (let first = 0; first <= body.length; first++) {
+          expect(inChunks(rewriter, cut(body, [first]))).toBe(expected);
+          if (body.length > 80) continue;
+          for (let second = first; second <= body.length; second++)
+            if (inChunks(rewriter, cut(body, [first, second])) !== expected)
+              expect.fail(JSON.stringify({ source, target, body, first, second }));
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it("is found in bodies that are larger than what is compared at once", () => {
+    const rewriter = createRewriter("https://s.example/v1", TARGET);
+    const row = `{"self":"https://s.example/v1/products/1","other":"https://s.example/v10"},`;
+    const body = row.repeat(3_000);
+    const expected = row.replace("https://s.example/v1/", `${TARGET}/`).repeat(3_000);
+    for (const size of [1_000, 4_096, 65_536]) {
+      const places = Array.from({ length: Math.floor(body.length / size) }, (_, index) => (index + 1) * size);
+      expect(inChunks(rewriter, cut(body, places)) === expected, `chunks of ${size}`).toBe(true);
+    }
+  });
+});
+
+describe("what is an address", () => {
+  const rewriter = createRewriter("https://s.example/v1", TARGET);
+
+  it.each([
+    ['{"self":"https://s.example/v1/a"}', `{"self":"${TARGET}/a"}`],
+    ["https://s.example/v1", TARGET],
+    ["https://s.example/v1?x=1#y", `${TARGET}?x=1#y`],
+    ["https://s.example/v1#f", `${TARGET}#f`],
+    ["(https://s.example/v1)", `(${TARGET})`],
+    ["https://s.example/v1, https://s.example/v1/b", `${TARGET}, ${TARGET}/b`],
+    ["HTTPS://S.EXAMPLE/v1/A", `${TARGET}/A`],
+    [String.raw`"https:\/\/s.example\/v1\/a"`, String.raw`"https:\/\/api.example\/catalog\/v1\/a"`],
+    [String.raw`see\nhttps://s.example/v1\nand`, String.raw`see\n${TARGET}\nand`],
+    [String.raw`\u003chttps://s.example/v1\u003e`, String.raw`\u003c${TARGET}\u003e`],
+    ["&lt;a href=&quot;https://s.example/v1&quot;&gt;", `&lt;a href=&quot;${TARGET}&quot;&gt;`],
+    ["/login?next=https://s.example/v1/a", `/login?next=${TARGET}/a`],
+    ["„https://s.example/v1/ä“", `„${TARGET}/ä“`],
+    [
+      '<https://s.example/v1/a>; rel="next", <https://s.example/v1?p=2>; rel=last',
+      `<${TARGET}/a>; rel="next", <${TARGET}?p=2>; rel=last`,
+    ],
+  ])("%s", (text, expected) => expect(rewriter.text(text)).toBe(expected));
+
+  it.each([
+    "https://s.example/v10",
+    "https://s.example/v1.evil",
+    "https://s.example/v1-2",
+    "https://s.example/v1%20",
+    "https://s.example/v1&amp;x",
+    String.raw`https://s.example/v1\u002e5`,
+    "https://s.example/V1/a",
+    "https://s.example.evil/v1",
+    "https://s.example:443/v1",
+    "https://s.example@evil.example/v1",
+    "https://user@s.example/v1",
+    "https://www.s.example/v1",
+    "https://s.example//v1",
+    "http://s.example/v1",
+    "xhttps://s.example/v1",
+    "svn+https://s.example/v1",
+    "//s.example/v1",
+    "/v1/a",
+    "s.example/v1",
+    "https%3A%2F%2Fs.example%2Fv1",
+    "https://s.example",
+  ])("%s is none", (text) => expect(rewriter.text(text)).toBe(text));
+
+  it("without a path it ends with host and port", () => {
+    const bare = createRewriter("https://s.example:8443", TARGET);
+    expect(bare.text("https://s.example:8443 https://s.example:8443/a")).toBe(`${TARGET} ${TARGET}/a`);
+    const others = "https://s.example https://s.example:84430 https://s.example:844 https://s.example:8443.evil";
+    expect(bare.text(others)).toBe(others);
+  });
+});
+
+describe("what is held back", () => {
+  it.each([
+    ["abc ", ""],
+    ["abc h", "h"],
+    ["abc xh", ""],
+    ["abc https://s.exa", "https://s.exa"],
+    ["abc https://s.exb", ""],
+    [String.raw`abc https:\/\/s.example\/v`, String.raw`https:\/\/s.example\/v`],
+    ["https://s.example/v1", "https://s.example/v1"],
+    ["https://s.example/v1/", ""],
+    ["https://s.example/v1&quo", "https://s.example/v1&quo"],
+    ["https://s.example/v1&amp;", ""],
+    [String.raw`https://s.example/v1\u00`, String.raw`https://s.example/v1\u00`],
+    ["https://s.example/w https://s.example/v1/h", "h"],
+    ["https://s.example/w https://s.example/v1/wh", ""],
+  ])("%s", (text, held) => {
+    const scan = createRewriter("https://s.example/v1", TARGET).scan();
+    const buffer = bytesOf(" ".repeat(scan.room) + text);
+    const passed = textOf(scan.next(buffer, buffer.length, false));
+    expect(passed).toBe(rewriteAll(text.slice(0, text.length - held.length)));
+    const rest = new Uint8Array(scan.room);
+    expect(textOf(scan.next(rest, rest.length, true))).toBe(rewriteAll(held));
+  });
+  const rewriteAll = reference("https://s.example/v1", TARGET);
+});
+
+describe("which bodies are scanned", () => {
+  it.each([
+    "application/json",
+    "Text/HTML; Charset=UTF-8",
+    "text/plain ;charset=iso-8859-1",
+    'text/plain; charset="utf-8"',
+  ])("%s", (type) => expect(isRewritten(type)).toBe(true));
+  it.each([
+    null,
+    "",
+    "application/octet-stream",
+    "application/hal+json",
+    "text/event-stream",
+    "text/plainer",
+    "application/json; charset=utf-16le",
+    'text/html; a=b; charset="UTF-32"',
+  ])("%s is not", (type) => expect(isRewritten(type)).toBe(false));
+});
