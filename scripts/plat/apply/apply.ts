@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { UserError } from "../../lib/user-error.ts";
 import { AdminRefusal, type AdminClient } from "../admin-client.ts";
 import type { Io } from "../io.ts";
+import { toJson } from "../values.ts";
 import { check, collectionOf, type Description } from "./check.ts";
 import { difference, leftAlone, type Step } from "./difference.ts";
 import { readFound } from "./found.ts";
@@ -54,7 +55,7 @@ export async function applyFile(client: AdminClient, options: ApplyOptions, io: 
     const lines = showMistakes(options.file, plan.mistakes);
     const count = lines.length === 1 ? "One mistake" : `${lines.length} mistakes`;
     io.err(`${lines.join("\n")}\n${count}; nothing was sent.\n`);
-    if (options.json) await io.out(`${JSON.stringify({ mistakes: plan.mistakes })}\n`);
+    if (options.json) await io.out(`${toJson({ mistakes: plan.mistakes })}\n`);
     return 1;
   }
   const { steps } = plan;
@@ -135,7 +136,7 @@ async function carryOut(client: AdminClient, plan: Plan, options: ApplyOptions, 
       },
       surprised: (step) =>
         io.err(
-          `${labelOf(step)} had no secret any more, and the one that it got is not kept: npm run plat -- client rotate-secret ${step.id}\n`,
+          `${labelOf(step)} had no secret any more, and the one that it got is not kept: npm run plat -- client new-secret ${step.id}\n`,
         ),
     });
   } finally {
@@ -192,5 +193,5 @@ const report = (steps: readonly Step[], done: readonly Step[], left: number): st
       done: done.includes(step),
     };
   });
-  return `${JSON.stringify({ changes, left })}\n`;
+  return `${toJson({ changes, left })}\n`;
 };

@@ -1,3 +1,5 @@
+import { clean } from "../values.ts";
+
 /** A place in the file, both numbers from 1, as editors count. */
 export interface Place {
   readonly line: number;
@@ -17,4 +19,4 @@ export const START: Place = { line: 1, column: 1 };
 export const showMistakes = (file: string, mistakes: readonly Mistake[]): string[] =>
   [...mistakes]
     .sort((a, b) => a.place.line - b.place.line || a.place.column - b.place.column)
-    .map(({ place, reason }) => `${file}:${place.line}:${place.column}: ${reason}`);
+    .map(({ place, reason }) => `${file}:${place.line}:${place.column}: ${clean(reason)}`);

@@ -1,4 +1,5 @@
 import type { Paint } from "../../lib/terminal.ts";
+import { toJson } from "../values.ts";
 import type { FieldChange, Step } from "./difference.ts";
 import { KIND, labelOf } from "./kinds.ts";
 
@@ -19,7 +20,7 @@ function showStep(step: Step, secretsFile: string, paint: Paint): string {
     const lines = [...fields.map(showChange), ...(secret === undefined ? [] : [secret])];
     return [head, ...lines.map((line) => `    ${line}`), ""].join("\n");
   }
-  const told = fields.filter(({ to }) => !isEmpty(to)).map(({ name, to }) => `${name}: ${show(to)}`);
+  const told = fields.filter(({ to }) => !isEmpty(to) && to !== step.id).map(({ name, to }) => `${name}: ${show(to)}`);
   const all = [...told, ...(secret === undefined ? [] : [secret])].join(", ");
   return `${head}${all === "" ? "" : paint.dim(`  ${all}`)}\n`;
 }
@@ -45,7 +46,7 @@ function show(value: unknown): string {
   if (value === undefined) return "none";
   if (Array.isArray(value)) return shorten(`[${value.map(show).join(" ")}]`);
   const isPlain = typeof value === "string" && /^[\w.@:/*=+~-]+$/.test(value);
-  return shorten(isPlain ? value : JSON.stringify(value));
+  return shorten(isPlain ? value : toJson(value));
 }
 
 const shorten = (text: string): string => (text.length <= WIDTH ? text : `${text.slice(0, WIDTH - 1)}…`);

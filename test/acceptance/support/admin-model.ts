@@ -1,0 +1,195 @@
+import { AdminRefusal, type AdminAnswer, type AdminClient } from "../../../scripts/plat/admin-client.ts";
+
+/**
+ * The operator service as a model: what it holds, what it refuses (contract section 5), as far as `plat apply` can meet it.
+ * Written from the contract, not from the command's code.
+ */
+export type World = Record<string, Record<string, any>>;
+
+/** Paths as they are asked for, such as `/tenants/{id}/members/{email}`, in the model's own words. */
+const PATHS: readonly (readonly [kind: string, pattern: RegExp])[] = [
+  ["subscriptions", /^\/tenants\/([^/]+)\/subscriptions(?:\/([^/]+))?$/],
+  ["tenantMembers", /^\/tenants\/([^/]+)\/members(?:\/([^/]+))?$/],
+  ["organizationMembers", /^\/organizations\/([^/]+)\/members(?:\/([^/]+))?$/],
+  ["organizations", /^\/organizations(?:\/([^/]+))?$/],
+  ["tenants", /^\/tenants(?:\/([^/]+))?$/],
+  ["services", /^\/services(?:\/([^/]+))?$/],
+  ["packages", /^\/packages(?:\/([^/]+))?$/],
+  ["roles", /^\/roles(?:\/([^/]+))?$/],
+  ["users", /^\/users(?:\/([^/]+))?$/],
+  ["clients", /^\/clients(?:\/([^/]+))?$/],
+  ["identityProviders", /^\/identity-providers(?:\/([^/]+))?$/],
+];
+const NESTED = ["subscriptions", "tenantMembers", "organizationMembers"];
+const ID_FIELDS: Record<string, string> = {
+  services: "name",
+  roles: "name",
+  users: "email",
+  tenantMembers: "email",
+  organizationMembers: "email",
+  clients: "clientId",
+  subscriptions: "package",
+};
+const SETS = ["scopes", "services", "roles", "redirectUris", "postLogoutRedirectUris", "grantTypes"];
+
+export interface Model {
+  readonly client: AdminClient;
+  /** By kind and key (`owner/id` below an owner). */
+  readonly world: World;
+  /** Client secrets and passwords, by `kind key`. */
+  readonly secrets: Record<string, string>;
+  /** Writes so far, `PUT /tenants/acme`. */
+  readonly writes: string[];
+}
+
+/** `pause` is waited for in front of every write: who comes first among those under way. */
+export function createModel(world: World, pause: () => Promise<void> = async () => undefined): Model {
+  const secrets: Record<string, string> = {};
+  const writes: string[] = [];
+  const table = (kind: string): Record<string, any> => (world[kind] ??= {});
+  for (const kind of PATHS.map(([name]) => name)) table(kind);
+
+  const need = (kind: string, id: string): void => {
+    if (table(kind)[id] === undefined) throw refusal(400, "validation_violation", `There is no ${kind} ${id}.`);
+  };
+  const put = (kind: string, owner: string, id: string, body: any): void => {
+    const refersTo: Record<string, () => void> = {
+      tenants: () => need("organizations", body.organization),
+      services: () => need("tenants", body.tenant),
+      packages: () => {
+        need("organizations", body.organization);
+        for (const name of body.services) need("services", name);
+      },
+      subscriptions: () => {
+        need("tenants", owner);
+        need("packages", id);
+      },
+      tenantMembers: () => need("tenants", owner),
+      organizationMembers: () => need("organizations", owner),
+      clients: () => {
+        need("tenants", body.tenant);
+        if (body.service !== undefined) need("services", body.service);
+      },
+    };
+    refersTo[kind]?.();
+    if (kind.endsWith("Members")) {
+      need("users", id);
+      for (const role of body.roles) need("roles", role);
+    }
+    const unique = kind === "services" ? "proxyPath" : kind === "clients" ? "name" : undefined;
+    for (const [other, fields] of Object.entries(table(kind)))
+      if (unique !== undefined && other !== id && fields[unique] === body[unique])
+        throw refusal(409, "conflict_resource", `Another one has ${unique} ${body[unique]}.`);
+    const { password, clientSecret, ...shown } = body;
+    const key = owner === "" ? id : `${owner}/${id}`;
+    const secret = password ?? clientSecret;
+    if (secret !== undefined) secrets[`${kind} ${key}`] = secret;
+    if (kind === "clients" && !shown.confidential) delete secrets[`${kind} ${key}`];
+    if (kind === "clients" && shown.confidential && secrets[`${kind} ${key}`] === undefined)
+      throw refusal(500, "internal_service_error", "The model makes no secrets: they would be lost.");
+    table(kind)[key] = shown;
+  };
+  const remove = (kind: string, owner: string, id: string): void => {
+    const key = owner === "" ? id : `${owner}/${id}`;
+    if (table(kind)[key] === undefined) throw refusal(404, "element_resource_non_existing", `There is no ${key}.`);
+    const users = Object.entries(world).flatMap(([other, rows]) =>
+      Object.entries(rows)
+        .filter(([row, fields]) => uses(other, row, fields, kind, id))
+        .map(([row]) => `${other} ${row}`),
+    );
+    if (users.length > 0) throw refusal(409, "conflict_resource", `${kind} ${key} is in use by ${users.join(", ")}.`);
+    delete table(kind)[key];
+    delete secrets[`${kind} ${key}`];
+    for (const members of ["tenantMembers", "organizationMembers"])
+      for (const row of Object.keys(table(members))) {
+        const [of, who] = row.split("/");
+        if ((kind === "users" && who === id) || (kind === `${members.replace("Members", "")}s` && of === id))
+          delete table(members)[row];
+      }
+  };
+
+  async function call(method: string, path: string, body?: unknown): Promise<AdminAnswer<any>> {
+    const { kind, owner, id } = parse(path);
+    if (method === "GET") {
+      const fields = table(kind)[owner === "" ? id : `${owner}/${id}`];
+      if (fields === undefined) throw refusal(404, "element_resource_non_existing", "There is none.");
+      return { status: 200, body: toRow(kind, owner, id, fields, secrets), headers: new Headers() };
+    }
+    await pause();
+    writes.push(`${method} ${decodeURIComponent(path)}`);
+    if (method === "PUT") put(kind, owner, id, structuredClone(body));
+    else remove(kind, owner, id);
+    return { status: method === "PUT" ? 200 : 204, body: undefined, headers: new Headers() };
+  }
+  const client: AdminClient = {
+    base: "http://model",
+    platform: "plat",
+    call,
+    async find<T>(path: string) {
+      try {
+        return (await call("GET", path)).body as T;
+      } catch (error) {
+        if (error instanceof AdminRefusal && error.status === 404) return undefined;
+        throw error;
+      }
+    },
+    async *list<T>(path: string) {
+      const { kind, owner } = parse(path.split("?")[0] ?? "");
+      for (const [key, fields] of Object.entries(table(kind))) {
+        const [of, id] = NESTED.includes(kind) ? key.split("/") : ["", key];
+        if (of === owner) yield toRow(kind, owner, id ?? "", fields, secrets) as T;
+      }
+    },
+  };
+  return { client, world, secrets, writes };
+}
+
+function parse(path: string): { kind: string; owner: string; id: string } {
+  for (const [kind, pattern] of PATHS) {
+    const [, first = "", second = ""] = pattern.exec(path) ?? [];
+    if (!pattern.test(path)) continue;
+    const [owner, id] = NESTED.includes(kind) ? [first, second] : ["", first];
+    return { kind, owner: decodeURIComponent(owner), id: decodeURIComponent(id) };
+  }
+  throw new Error(`the model has no path ${path}`);
+}
+
+function uses(other: string, row: string, fields: any, kind: string, id: string): boolean {
+  const [of, member] = row.split("/");
+  switch (kind) {
+    case "organizations":
+      return (other === "tenants" || other === "packages") && fields.organization === id;
+    case "tenants":
+      return (
+        ((other === "clients" || other === "services") && fields.tenant === id) ||
+        (other === "subscriptions" && of === id)
+      );
+    case "services":
+      return (other === "clients" && fields.service === id) || (other === "packages" && fields.services.includes(id));
+    case "packages":
+      return other === "subscriptions" && member === id;
+    case "roles":
+      return other.endsWith("Members") && fields.roles.includes(id);
+    default:
+      return false;
+  }
+}
+
+/** As GET shows it: lists in another order than they came in, fields that no body has. */
+function toRow(kind: string, owner: string, id: string, fields: any, secrets: Record<string, string>): object {
+  const lists = Object.entries(fields).map(([name, value]) => [
+    name,
+    SETS.includes(name) ? (value as string[]).toReversed() : value,
+  ]);
+  return {
+    ...Object.fromEntries(lists),
+    [ID_FIELDS[kind] ?? "id"]: id,
+    ...(kind === "subscriptions" && { id: "0123", tenant: owner }),
+    ...(kind === "users" && { hasPassword: secrets[`users ${id}`] !== undefined }),
+    ...(kind === "identityProviders" && { clientSecret: "********" }),
+    createdAt: 1,
+  };
+}
+
+const refusal = (status: number, type: string, message: string): AdminRefusal =>
+  new AdminRefusal(status, type, message);
