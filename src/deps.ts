@@ -147,6 +147,7 @@ export function createDeps(env: Env): Deps {
     sealProviderSecret: oauth.sealProviderSecret,
     forgetGrantsStatement: oauth.forgetGrantsStatement,
     forgetStatements: oauth.forgetStatements,
+    voidMembersStatement: oauth.voidMembersStatement,
     unlock: oauth.unlock,
     explain: oauth.explain,
     signingKeys: oauth.signingKeys,

@@ -167,8 +167,9 @@ async function put<B>(call: AdminCall<B | undefined>, resource: Resource<B>, dep
     const row = results.at(-1)?.results[0];
     if (row === undefined) throw new Error(`${resource.noun} is missing after it was written`);
     const stored = plan.once === undefined ? undefined : results[1 + plan.writes.indexOf(plan.once.write)];
-    const shown = stored?.meta.changes === 1 ? plan.once?.fields : {};
-    return json(created ? 201 : 200, { ...resource.toJson(row), ...shown });
+    const shown = stored?.meta.changes === 1 ? plan.once?.fields : undefined;
+    const headers: Record<string, string> = shown === undefined ? {} : { "cache-control": "no-store" };
+    return json(created ? 201 : 200, { ...resource.toJson(row), ...shown }, headers);
   } catch (thrown) {
     const cause = (await findFaults(resource, change)) ?? (await resource.put(change));
     if ("problem" in cause) return cause;

@@ -41,6 +41,8 @@ export interface AdminDeps extends ResourceDeps {
     nowMs: number,
     when: "always" | "if changed",
   ): D1PreparedStatement;
+  /** Port to the OAuth room: voids what members of an organization got until now, as a part of the same transaction. */
+  voidMembersStatement(organization: string, nowMs: number): D1PreparedStatement;
   /** Port to the OAuth room: the client secret of an identity provider, as its row holds it. */
   sealProviderSecret(providerId: string, secret: string): Promise<string>;
   /** Port to the OAuth room: removes the refresh grants of a user who is signed out, as a part of the same transaction. */

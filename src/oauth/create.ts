@@ -89,6 +89,8 @@ export interface OAuth {
   voidStatement(kind: OwnerKind, key: string, nowMs: number, when: "always" | "if changed"): D1PreparedStatement;
   /** Removes the refresh grants of a user, as a part of the transaction that signs the user out. */
   forgetGrantsStatement(email: string): D1PreparedStatement;
+  /** Voids all that members of an organization got until now, as a part of the transaction that removes it. */
+  voidMembersStatement(organization: string, nowMs: number): D1PreparedStatement;
   /** Removes what a client, tenant, user or session could get tokens by, as a part of the transaction that revokes it. */
   forgetStatements: ForgetStatements;
   /** The client secret of an identity provider, as its row holds it. */
@@ -179,6 +181,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     },
     voidStatement: (kind, key, nowMs, when) => trustStore.voidStatement(kind, key, allExpiredSec(nowMs), when),
     forgetGrantsStatement: refreshGrants.removeOfStatement,
+    voidMembersStatement: (organization, nowMs) => trustStore.voidMembersStatement(organization, allExpiredSec(nowMs)),
     forgetStatements: createForgetStatements(deps.db),
     sealProviderSecret: federation.providers.sealSecret,
     unlock: accounts.unlock,

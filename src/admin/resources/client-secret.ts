@@ -1,9 +1,10 @@
 import * as z from "zod/mini";
-import { notFound } from "../../http/errors.ts";
+import { notFound, problem } from "../../http/errors.ts";
 import { defineRoute, json, scoped, type Route } from "../../http/route.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import { randomSecret } from "../../platform/random.ts";
 import { identifier } from "../fields.ts";
+import { builtInRefusal } from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";
 
 /** Contract section 5: the old secret goes on for a day, so that a client's instances change over one by one. */
@@ -15,6 +16,7 @@ const EXPIRE_CURRENT = `UPDATE client_secret SET expires_at = ?2 WHERE client = 
 const ADD = `
   INSERT INTO client_secret (client, digest, created_at)
   SELECT id, ?2, ?3 FROM client WHERE id = ?1 AND confidential = 1`;
+const EXISTS = `SELECT 1 FROM client WHERE id = ?1`;
 
 export const clientSecretRoute = (deps: AdminDeps): Route =>
   defineRoute({
@@ -24,7 +26,8 @@ export const clientSecretRoute = (deps: AdminDeps): Route =>
     access: scoped("admin"),
     params: z.object({ clientId: identifier }),
     handle: async ({ params: { clientId }, nowMs, requestId, principal }) => {
-      const { db } = deps;
+      const { db, names } = deps;
+      if (clientId.startsWith(names.client(""))) return builtInRefusal("client", clientId);
       const clientSecret = randomSecret(deps.random);
       const expiresAt = nowMs + OVERLAP_MS;
       const rotation = [
@@ -43,7 +46,10 @@ export const clientSecretRoute = (deps: AdminDeps): Route =>
       ];
       try {
         const results = await db.batch(rotation);
-        if (results[2]?.meta.changes !== 1) return notFound("confidential client");
+        if (results[2]?.meta.changes !== 1)
+          return (await db.prepare(EXISTS).bind(clientId).first()) === null
+            ? notFound("client")
+            : publicClient(clientId);
       } finally {
         // Whatever became of the answer: it may have been written.
         deps.recordsChanged();
@@ -51,3 +57,8 @@ export const clientSecretRoute = (deps: AdminDeps): Route =>
       return json(201, { clientId, clientSecret, previousExpiresAt: expiresAt }, { "cache-control": "no-store" });
     },
   });
+
+const publicClient = (clientId: string) => {
+  const message = `The client ${clientId} is not confidential and has no secret: make it so by PUT, which shows the first.`;
+  return problem("conflict_resource", message, { details: [{ type: "not_confidential", field: "", message }] });
+};

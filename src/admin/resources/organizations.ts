@@ -16,7 +16,8 @@ const USERS = `
   UNION ALL SELECT * FROM (SELECT 'package', id FROM package WHERE organization = ?1 LIMIT ?2)`;
 const DELETE = `DELETE FROM organization WHERE id = ?1`;
 
-export const organizations = ({ db, builtIn }: AdminDeps): Resource<z.output<typeof body>> => ({
+/** Memberships go with the organization, and end what its members got by them; what others rely on keeps it. */
+export const organizations = ({ db, builtIn, voidMembersStatement }: AdminDeps): Resource<z.output<typeof body>> => ({
   noun: "organization",
   collection: "/organizations",
   key: "id",
@@ -29,8 +30,9 @@ export const organizations = ({ db, builtIn }: AdminDeps): Resource<z.output<typ
   select: ({ id }) => db.prepare(SELECT).bind(id),
   page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
   toJson: (row) => ({ id: row["id"], name: row["name"], createdAt: row["created_at"] }),
-  remove: ({ id }) => ({
+  remove: ({ id = "" }, nowMs) => ({
     users: [db.prepare(USERS).bind(id, NAMED_USERS)],
+    before: voidMembersStatement(id, nowMs),
     delete: db.prepare(DELETE).bind(id),
   }),
 });

@@ -53,6 +53,8 @@ export interface TrustStore {
    * only when the statement before it changed a row.
    */
   voidStatement(kind: OwnerKind, key: string, expiresSec: number, when: "always" | "if changed"): D1PreparedStatement;
+  /** Voids all that members of an organization got until now, in the transaction that removes it. */
+  voidMembersStatement(organization: string, expiresSec: number): D1PreparedStatement;
   /** Removes at most `limit` rows that concern no living token; returns how many. */
   forgetExpired(nowSec: number, limit: number): Promise<number>;
 }
@@ -88,6 +90,9 @@ const FORGET_BOUND = `DELETE FROM revocation WHERE client IN (${OVERFULL})`;
 const VOID = `
   INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
   SELECT ?1, ?2, ${DATABASE_NOW_MS}, ?3`;
+const VOID_MEMBERS = `
+  INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
+  SELECT 'user', email, ${DATABASE_NOW_MS}, ?2 FROM organization_member WHERE organization = ?1`;
 
 const FORGET = `
   DELETE FROM revocation WHERE seq IN (SELECT seq FROM revocation WHERE expires_sec <= ?1 ORDER BY expires_sec LIMIT ?2)`;
@@ -130,6 +135,7 @@ export function createTrustStore(db: D1Database): TrustStore {
     },
     voidStatement: (kind, key, expiresSec, when) =>
       db.prepare(when === "always" ? VOID : `${VOID} WHERE changes() > 0`).bind(kind, key, expiresSec),
+    voidMembersStatement: (organization, expiresSec) => db.prepare(VOID_MEMBERS).bind(organization, expiresSec),
     async forgetExpired(nowSec, limit) {
       return (await db.prepare(FORGET).bind(nowSec, limit).run()).meta.changes;
     },
