@@ -1,6 +1,7 @@
 import type { Body } from "./body.ts";
 import type { Command } from "./command.ts";
 import { LIST_OPTIONS, printRows, readBounds } from "./listing.ts";
+import { segmentOf } from "./resource.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "./say.ts";
 import { clean, formatBytes, formatTime } from "./values.ts";
 
@@ -21,7 +22,7 @@ const unlock: Command = {
   options: [],
   examples: ["user unlock ada@acme.example"],
   async run({ args: { email = "" }, io, client }) {
-    await (await client()).call("POST", `/users/${encodeURIComponent(email)}/unlock`);
+    await (await client()).call("POST", `/users/${segmentOf(email)}/unlock`);
     sayDone(io, `The user ${clean(email)} may sign in again.`);
   },
 };
@@ -45,7 +46,7 @@ const newSecret: Command = {
     const { args, io, options } = invocation;
     const id = args["client"] ?? "";
     const client = await invocation.client();
-    const { body } = await client.call<Body>("POST", `/clients/${encodeURIComponent(id)}/secret`);
+    const { body } = await client.call<Body>("POST", `/clients/${segmentOf(id)}/secret`);
     const until = formatTime(Number(body["previousExpiresAt"]));
     sayDone(io, `The client ${clean(id)} has a new secret, shown this once. The one before works until ${until}.`);
     if (options.has("json")) await printRecord(invocation, body);
@@ -61,7 +62,7 @@ const usage: Command = {
   examples: ["tenant usage acmeshop", "tenant usage acmeshop --json"],
   async run(invocation) {
     const { args, io, options, client } = invocation;
-    const id = encodeURIComponent(args["tenant"] ?? "");
+    const id = segmentOf(args["tenant"] ?? "");
     const { body } = await (await client()).call<Usage>("GET", `/tenants/${id}/usage`);
     if (options.has("json")) return printRecord(invocation, { ...body });
     const { files, bytes, quota } = body;
@@ -128,7 +129,7 @@ const revoke = ({ word, arg, path, ends, id }: (typeof REVOCATIONS)[number]): Co
   async run(invocation) {
     const key = invocation.args[arg.name] ?? "";
     await confirm(invocation, `End ${ends} (${clean(key)})?`);
-    await (await invocation.client()).call("POST", `${path}${encodeURIComponent(key)}/revoke`);
+    await (await invocation.client()).call("POST", `${path}${segmentOf(key)}/revoke`);
     sayDone(invocation.io, `Ended: ${ends} (${clean(key)}).`);
   },
 });

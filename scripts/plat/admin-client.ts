@@ -143,7 +143,8 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
       throw new AdminRefusal(
         401,
         "invalid_client",
-        `${base} does not take this operator secret: OPERATOR_CLIENT_SECRET must be the one that it was started with.`,
+        `${base} does not take this secret of ${platform}.operator: OPERATOR_CLIENT_SECRET must be the one that it was ` +
+          "started with, and PLATFORM too.",
       );
     if (reply.status !== 200 || typeof answer?.access_token !== "string") {
       const said = answer?.error_description;

@@ -2,7 +2,7 @@ import { nextPage, type AdminClient } from "./admin-client.ts";
 import type { Body } from "./body.ts";
 import type { Command, Invocation, Option } from "./command.ts";
 import { LIST_OPTIONS, printRows, readBounds } from "./listing.ts";
-import type { Column } from "./resource.ts";
+import { segmentOf, type Column } from "./resource.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "./say.ts";
 import { createTable, recordLines } from "./table.ts";
 import { toJson } from "./values.ts";
@@ -71,7 +71,7 @@ export const consistencyCommands = (): Command[] => [
     async run(invocation) {
       const id = invocation.args["id"] ?? "";
       await confirm(invocation, `Remove what the comparison ${id} found to be without its other half?`);
-      return begin(invocation, `${PATH}/${encodeURIComponent(id)}/repair`, "A repair runs");
+      return begin(invocation, `${PATH}/${segmentOf(id)}/repair`, "A repair runs");
     },
   },
 ];
@@ -91,7 +91,7 @@ async function begin(invocation: Invocation, path: string, said: string): Promis
 
 async function waitFor(client: AdminClient, id: string, { io }: Invocation): Promise<void> {
   for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(LONGEST_POLL_MS, pauseMs * 1.5)) {
-    const { body } = await client.call<Body>("GET", `${PATH}/${encodeURIComponent(id)}?pageSize=1`);
+    const { body } = await client.call<Body>("GET", `${PATH}/${segmentOf(id)}?pageSize=1`);
     if (body["state"] !== "running" && body["state"] !== "repairing") return;
     await io.wait(pauseMs);
   }
@@ -105,7 +105,7 @@ async function show(invocation: Invocation, id: string): Promise<void> {
   let report: Body = {};
   const findings: Body[] = [];
   let isCut = false;
-  for (let next: string | undefined = `${PATH}/${encodeURIComponent(id)}?pageSize=${pageSize}`; next !== undefined;) {
+  for (let next: string | undefined = `${PATH}/${segmentOf(id)}?pageSize=${pageSize}`; next !== undefined;) {
     const answer = await client.call<Body & { findings: Body[] }>("GET", next);
     const { findings: page, ...rest } = answer.body;
     report = rest;

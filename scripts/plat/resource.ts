@@ -1,3 +1,5 @@
+import { UsageError } from "./command.ts";
+
 /**
  * The resources of the operator service (contract section 5), as the command line knows them: where each one lies, what
  * it is made of, what a table shows. Commands, their flags and help, and what a file of `apply` may hold come from here;
@@ -74,7 +76,13 @@ export interface Column {
 /** `/tenants/acme/members/ada%40acme.example`; the values stand in the order of the resource's keys. */
 export function pathOf(resource: Resource, keys: readonly string[]): string {
   let index = 0;
-  return resource.path.replaceAll(/\{\w+\}/g, () => encodeURIComponent(keys[index++] ?? ""));
+  return resource.path.replaceAll(/\{\w+\}/g, () => segmentOf(keys[index++] ?? ""));
+}
+
+/** A part of a path. Dots alone would lead out of the resource that is meant, however they are written. */
+export function segmentOf(value: string): string {
+  if (/^\.*$/.test(value)) throw new UsageError(`${value === "" ? "An empty text" : value} is the name of nothing.`);
+  return encodeURIComponent(value);
 }
 
 /** The collection's path; the values are those of all keys but the last. */

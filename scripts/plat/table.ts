@@ -19,26 +19,26 @@ export interface Table {
 }
 
 /**
- * A table that is printed in parts, so that a long list needs no memory: the first part decides the widths. In a
- * terminal of `columns` what is widest is cut until a row fits its line.
+ * A table that is printed in parts, so that a long list needs no memory: a column grows where a later part needs it. In a
+ * terminal of `terminal` columns what is widest is cut until a row fits its line.
  */
 export function createTable(
   columns: readonly Column[],
   terminal: number | undefined,
   bold: (text: string) => string,
 ): Table {
-  let widths: number[] | undefined;
+  const titles = columns.map(({ title }) => title);
+  const natural = titles.map(widthOf);
+  let isBegun = false;
   return {
     lines(rows) {
       const cells = rows.map((row) => columns.map((column) => cellOf(column, row)));
-      const titles = columns.map(({ title }) => title);
-      if (widths !== undefined) return cells.map((row) => line(row, widths ?? [], terminal));
-      widths = fit(
-        columns.map((_, index) => Math.max(...[titles, ...cells].map((row) => widthOf(row[index] ?? "")))),
-        columns,
-        terminal,
-      );
-      return [bold(line(titles, widths, terminal)), ...cells.map((row) => line(row, widths ?? [], terminal))];
+      for (const [index, width] of natural.entries())
+        natural[index] = Math.max(width, ...cells.map((row) => widthOf(row[index] ?? "")));
+      const widths = fit(natural, columns, terminal);
+      const head = isBegun ? [] : [bold(line(titles, widths, terminal))];
+      isBegun = true;
+      return [...head, ...cells.map((row) => line(row, widths, terminal))];
     },
   };
 }

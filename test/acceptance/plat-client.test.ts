@@ -1,0 +1,373 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import { readSettings } from "../../scripts/lib/settings.ts";
+import { AdminRefusal, createAdminClient, type AdminClient } from "../../scripts/plat/admin-client.ts";
+import { allCommands } from "../../scripts/plat/commands.ts";
+import { distanceOf, nearest } from "../../scripts/plat/nearest.ts";
+import { findCommand, GLOBAL_OPTIONS, parse } from "../../scripts/plat/parse.ts";
+import { Unreachable } from "../../scripts/plat/send.ts";
+import { createTable, widthOf } from "../../scripts/plat/table.ts";
+import { findSecret, findTarget } from "../../scripts/plat/target.ts";
+import { readCount, readTime, toJson } from "../../scripts/plat/values.ts";
+import { plat } from "./support/plat-command.ts";
+
+/** What the platform played here answers: `lost` takes the request and hangs up, `silent` never answers. */
+type Script = { status: number; body?: unknown; headers?: Record<string, string> } | "lost" | "silent";
+
+interface Played {
+  readonly client: AdminClient;
+  readonly base: string;
+  /** `GET /tenants`, in their order, without the requests of tokens. */
+  readonly seen: string[];
+  readonly tokens: () => number;
+  readonly waits: number[];
+  close(): Promise<void>;
+}
+
+const servers: Played[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+
+/** A platform whose operator service answers what it is told to, in this order; then 200 and `{}`. */
+async function play(script: readonly Script[], { expiresIn = 3600, timeoutMs = 2_000 } = {}): Promise<Played> {
+  const left = [...script];
+  const seen: string[] = [];
+  let tokens = 0;
+  const answer = (response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}) => {
+    response.writeHead(status, { "content-type": "application/json", "plat-request-id": "a-request", ...headers });
+    response.end(body === undefined ? undefined : JSON.stringify(body));
+  };
+  const server = createServer((request: IncomingMessage, response) => {
+    request.resume();
+    if (request.url?.endsWith("/oauth2/v1/token") === true)
+      return answer(response, 200, { access_token: `token-${++tokens}`, expires_in: expiresIn });
+    seen.push(
+      `${request.method} ${(request.url ?? "").replace("/prefix/admin/v1", "")} ${request.headers.authorization}`,
+    );
+    const next = left.shift() ?? { status: 200, body: {} };
+    if (next === "silent") return;
+    if (next === "lost") return void request.socket.destroy();
+    answer(response, next.status, next.body, next.headers);
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/prefix`;
+  const waits: number[] = [];
+  const wait = async (ms: number): Promise<void> => void waits.push(ms);
+  const client = createAdminClient({ base, platform: "plat", secret: "a:secret%", timeoutMs, wait });
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    await new Promise((done) => server.close(done));
+  };
+  const played = { client, base, seen, waits, tokens: () => tokens, close };
+  servers.push(played);
+  return played;
+}
+
+const callOf = (text: string): string => text.replace(/ Bearer .*/, "");
+
+describe("calls of the operator service", () => {
+  test.each(["GET", "PUT", "DELETE"] as const)(
+    "%s is repeated after a lost connection, and after 503",
+    async (method) => {
+      const { client, seen, waits } = await play([
+        "lost",
+        { status: 503, headers: { "retry-after": "7" } },
+        { status: 200, body: { ok: 1 } },
+      ]);
+      const answer = await client.call(method, "/tenants/acme", method === "PUT" ? { name: "a" } : undefined);
+      expect(answer.body).toEqual({ ok: 1 });
+      expect(seen.map(callOf)).toEqual(Array(3).fill(`${method} /tenants/acme`));
+      expect(waits[0]).toBeLessThan(500);
+      expect(waits[1]).toBe(7_000);
+    },
+  );
+
+  test("a POST is sent once, whatever became of it", async () => {
+    for (const lost of ["lost", { status: 503 }] as const) {
+      const { client, seen } = await play([lost]);
+      await expect(client.call("POST", "/signing-keys")).rejects.toThrow(lost === "lost" ? "connection was lost" : "");
+      expect(seen).toHaveLength(1);
+    }
+  });
+
+  test("it is given up after four attempts, and at once where the wait would be long", async () => {
+    const lost = await play(Array<Script>(9).fill("lost"));
+    await expect(lost.client.call("GET", "/tenants")).rejects.toBeInstanceOf(Unreachable);
+    expect(lost.seen).toHaveLength(4);
+    const long = await play([
+      {
+        status: 429,
+        headers: { "retry-after": "3600" },
+        body: { type: "insufficient_resources", message: "So many." },
+      },
+    ]);
+    await expect(long.client.call("GET", "/tenants")).rejects.toThrow("So many.");
+    expect(long.seen).toHaveLength(1);
+  });
+
+  test("an answer that does not come in time is as good as lost", async () => {
+    const { client, seen } = await play(["silent", { status: 200, body: [] }], { timeoutMs: 100 });
+    expect((await client.call("GET", "/tenants")).body).toEqual([]);
+    expect(seen).toHaveLength(2);
+    const { client: other } = await play(["silent"], { timeoutMs: 100 });
+    await expect(other.call("POST", "/signing-keys")).rejects.toThrow("nothing came within 0.1 s");
+  });
+
+  test("a DELETE that finds nothing on its repetition is done; one that finds nothing at first is refused", async () => {
+    const gone = { status: 404, body: { type: "element_resource_non_existing", message: "There is no such role." } };
+    const repeated = await play(["lost", gone]);
+    expect((await repeated.client.call("DELETE", "/roles/a")).status).toBe(204);
+    const first = await play([gone]);
+    await expect(first.client.call("DELETE", "/roles/a")).rejects.toMatchObject({ status: 404 });
+  });
+
+  test("a token serves many calls, is renewed before its end, and once after a 401", async () => {
+    const { client, seen, tokens } = await play([{ status: 200 }, { status: 401 }, { status: 201 }]);
+    await Promise.all([client.call("GET", "/a"), client.find("/b")]);
+    expect((await client.call("POST", "/c")).status).toBe(200);
+    expect(seen.map((line) => line.replace(/.* /, ""))).toEqual(["token-1", "token-1", "token-2", "token-2"]);
+    expect(tokens()).toBe(2);
+    const refused = await play([
+      { status: 401 },
+      { status: 401, body: { type: "insufficient_credentials", message: "No." } },
+    ]);
+    await expect(refused.client.call("GET", "/a")).rejects.toMatchObject({
+      status: 401,
+      type: "insufficient_credentials",
+    });
+    expect(refused.tokens()).toBe(2);
+    const brief = await play([], { expiresIn: 0 });
+    await brief.client.call("GET", "/a");
+    await brief.client.call("GET", "/a");
+    expect(brief.tokens()).toBe(2);
+  });
+
+  test("a refusal has its details, and what is not there is undefined", async () => {
+    const details = [{ type: "invalid_field", field: "name", message: "name is long." }];
+    const { client } = await play([
+      { status: 400, body: { type: "validation_violation", message: "Wrong.", details } },
+      { status: 404, body: { type: "element_resource_non_existing", message: "Nothing." } },
+      { status: 404, body: "<html>" },
+    ]);
+    const refusal: unknown = await client.call("PUT", "/tenants/a", {}).catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(AdminRefusal);
+    expect(refusal).toMatchObject({
+      status: 400,
+      type: "validation_violation",
+      message: "Wrong.",
+      details,
+      requestId: "a-request",
+    });
+    expect(await client.find("/tenants/a")).toBeUndefined();
+    // Another server's 404 does not say that the tenant is not there.
+    await expect(client.find("/tenants/a")).rejects.toThrow("not as a platform does");
+  });
+
+  test("pages are followed by their links, at this address whatever origin they name; redirects are not", async () => {
+    const link = (cursor: string) => ({
+      link: `<https://public.example/x/admin/v1/t?pageNumber=2&cursor=${cursor}>; rel="next"`,
+    });
+    const { client, seen } = await play([
+      { status: 200, body: [1, 2], headers: link("one") },
+      { status: 200, body: [3], headers: link("two") },
+      { status: 200, body: [4], headers: { link: '<https://public.example/x>; rel="prev"' } },
+    ]);
+    const rows: unknown[] = [];
+    for await (const row of client.list("/t?pageSize=2")) rows.push(row);
+    expect(rows).toEqual([1, 2, 3, 4]);
+    expect(seen.map(callOf)).toEqual([
+      "GET /t?pageSize=2",
+      "GET /t?pageNumber=2&cursor=one",
+      "GET /t?pageNumber=2&cursor=two",
+    ]);
+    const moved = await play([{ status: 301, headers: { location: "https://elsewhere.example/" } }]);
+    await expect(moved.client.call("GET", "/t")).rejects.toThrow(
+      "answered 301 and points to https://elsewhere.example/",
+    );
+  });
+
+  test("a platform that stops and starts again meanwhile is waited for", async () => {
+    const { client, close, waits } = await play([]);
+    await client.call("GET", "/a");
+    await close();
+    await expect(client.call("GET", "/a")).rejects.toMatchObject({ kind: "refused" });
+    expect(waits).toHaveLength(3);
+  });
+});
+
+describe("the platform that is meant", () => {
+  test.each([{}, { PORT: "9999" }, { PATH_PREFIX: "/base", PLATFORM: "shop" }])(
+    "is the one that npm start starts with %o",
+    (env) => {
+      const { port, config } = readSettings(env);
+      const base = `http://127.0.0.1:${port}${config.pathPrefix}`;
+      const target = findTarget(undefined, env);
+      expect(target).toEqual({ base, platform: config.platform, isLocal: true });
+      expect(findSecret(undefined, target, env)).toBe(config.operatorSecret);
+    },
+  );
+
+  test("or the one of --url, PLINTH_URL behind it; its secret is never the local one", () => {
+    const env = { PLINTH_URL: "https://one.example/base/" };
+    expect(findTarget(undefined, env).base).toBe("https://one.example/base");
+    const target = findTarget("https://two.example", env);
+    expect(target.base).toBe("https://two.example");
+    expect(() => findSecret(undefined, target, {})).toThrow("The operator secret of https://two.example is needed");
+    expect(findSecret(undefined, target, { OPERATOR_CLIENT_SECRET: "by variable" })).toBe("by variable");
+    expect(findSecret("given", target, { OPERATOR_CLIENT_SECRET: "by variable" })).toBe("given");
+  });
+
+  test.each([
+    ["http://far.example", "is not https"],
+    ["http://127.far.example", "is not https"],
+    ["two.example", "is no address"],
+    ["ftp://two.example", "is no address"],
+    ["https://me:secret@two.example", "has no user"],
+    ["https://two.example?a=b", "has no user, query"],
+  ])("and not %s", (url, why) => {
+    expect(() => findTarget(url, {})).toThrow(why);
+  });
+
+  test("unreachable, it says what to do", async () => {
+    const { base, close } = await play([]);
+    await close();
+    const result = await plat({ OPERATOR_CLIENT_SECRET: "s" }, ["tenant", "list", "--url", base]);
+    expect(result).toMatchObject({ code: 1, out: "" });
+    expect(result.err).toBe(
+      `✗ No answer from ${new URL(base).origin}: nothing listens there.\n` +
+        "  Start it first: npm start. (PORT, PLINTH_URL or --url say which one is meant.)\n",
+    );
+  });
+});
+
+describe("help", () => {
+  const commands = allCommands();
+
+  test("is there for every command, and names each of its flags and arguments", async () => {
+    for (const { words, options, args } of commands) {
+      for (const line of [
+        [...words, "--help"],
+        ["help", ...words],
+        ["-h", ...words],
+      ]) {
+        const { code, out, err } = await plat({}, line);
+        expect([code, err], line.join(" ")).toEqual([0, ""]);
+        for (const { flag } of [...options, ...GLOBAL_OPTIONS])
+          expect(out, words.join(" ")).toMatch(new RegExp(`--${flag}(?![\\w-])`));
+        for (const { name } of args) expect(out).toContain(`<${name}>`);
+        expect(out.split("\n").filter((text) => text.length > 100 && !text.includes("npm run"))).toEqual([]);
+      }
+    }
+  });
+
+  test("of everything and of a resource name every verb; without being asked for it is no answer", async () => {
+    const all = (await plat({}, ["--help"])).out;
+    for (const {
+      words: [word = "", verb],
+    } of commands) {
+      expect(all).toContain(`  ${word} `);
+      const { code, out } = await plat({}, [word, "--help"]);
+      expect(code).toBe(0);
+      if (verb !== undefined) expect(out).toContain(`${word} ${verb}`);
+    }
+    expect(await plat({}, [])).toMatchObject({ code: 2, out: "", err: all });
+    expect(await plat({}, ["tenant"])).toMatchObject({ code: 2, out: "", err: expect.stringContaining("tenant list") });
+  });
+
+  test("has examples that are understood", () => {
+    for (const { words, examples } of commands) {
+      expect(examples.length, words.join(" ")).toBeGreaterThan(0);
+      for (const example of examples) {
+        const line = example.replace(/^.*npm run -s plat -- /, "").replace(/ [>|].*/, "");
+        const argv = Array.from(line.matchAll(/"([^"]*)"|(\S+)/g), ([, quoted, plain]) => quoted ?? plain ?? "");
+        const { command, rest } = findCommand(argv, commands);
+        expect(command?.words, example).toEqual(words);
+        if (command !== undefined) expect(() => parse(rest, command), example).not.toThrow();
+      }
+    }
+  });
+
+  test.each([
+    ["tennant list", "There is no tennant. Did you mean tenant?"],
+    ["tenants lst", "tenant has no verb lst. Did you mean list?"],
+    ["client frobnicate", "client has no verb frobnicate. It has: list, show, set, delete, new-secret, revoke."],
+    ["client list --jsn", "has no option --jsn. Did you mean --json?"],
+    ["client list --json=yes", "--json takes no value."],
+    ["tenant set acme --disabled=true", "--disabled takes no value. The opposite is --no-disabled."],
+    ["tenant show", "<tenant> is missing (its id"],
+    ["tenant show a b", "b is one word too many: tenant show <tenant>"],
+    ["tenant unsubscribe acme .. --yes", ".. is the name of nothing."],
+    ["user set", "<email> is missing"],
+    ["tenant set acme --name", "--name needs a value: --name <text>"],
+    ["tenant set acme --name --json", "--name needs a value"],
+    ["tenant set acme --name a --name b", "--name is given twice."],
+    ["tenant list --limit x", "--limit takes 1 to 1000000000, not x."],
+    ["tenant list --page-size 1001", "--page-size takes 1 to 1000, not 1001."],
+  ])("is near where it was not understood: %s", async (line, why) => {
+    const { code, out, err } = await plat({ PORT: "1" }, line.split(" "));
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toContain(why);
+    expect(err).toMatch(/ {2}npm run plat -- .*--help tells more\.\n$/);
+  });
+});
+
+describe("what is shown", () => {
+  const columns = [
+    { field: "id", title: "ID" },
+    { field: "text", title: "TEXT" },
+    { field: "at", title: "AT", kind: "time" as const },
+  ];
+  const rows = [
+    { id: "one", text: "a long text that does not fit", at: 0 },
+    { id: "二つ", text: "short\u001b[2J", at: 1_000 },
+  ];
+
+  test("a table is as wide as what is in it, and fits a terminal by what can be cut", () => {
+    const whole = createTable(columns, undefined, (text) => text).lines(rows);
+    expect(whole).toEqual([
+      "ID    TEXT                           AT",
+      "one   a long text that does not fit  1970-01-01T00:00:00Z",
+      "二つ  short\u{FFFD}[2J                      1970-01-01T00:00:01Z",
+    ]);
+    for (const terminal of [60, 50, 40, 38]) {
+      const lines = createTable(columns, terminal, (text) => text).lines(rows);
+      expect(Math.max(...lines.map(widthOf))).toBeLessThanOrEqual(terminal);
+      expect(lines[1]).toContain("1970-01-01T00:00:00Z");
+    }
+    const [, first] = createTable(columns, 40, (text) => text).lines(rows);
+    expect(first).toBe("one   a long text…  1970-01-01T00:00:00Z");
+  });
+
+  test("a later part of a table makes its column wider, and says its titles once", () => {
+    const table = createTable(columns, undefined, (text) => text);
+    table.lines([{ id: "a", text: "b", at: 0 }]);
+    expect(table.lines(rows)[0]).toBe("one   a long text that does not fit  1970-01-01T00:00:00Z");
+  });
+
+  test("JSON keeps every character, and shows none that steers", () => {
+    const value = { text: "\u001b\u009b\u202e\u2028😀👩‍🚀\n" };
+    expect(JSON.parse(toJson(value, 2))).toEqual(value);
+    expect(toJson(value)).toBe(String.raw`{"text":"\u001b\u009b\u202e\u2028😀👩\u200d🚀\n"}`);
+  });
+
+  test("times and counts are read as people write them", () => {
+    const nowMs = Date.UTC(2026, 10, 22, 12);
+    expect(readTime("2h", "--since", nowMs)).toBe(Date.UTC(2026, 10, 22, 10));
+    expect(readTime("2026-11-22", "--since", nowMs)).toBe(Date.UTC(2026, 10, 22));
+    expect(readTime("2026-11-22T04:00:00Z", "--since", nowMs)).toBe(Date.UTC(2026, 10, 22, 4));
+    expect(readTime("1795323302627", "--since", nowMs)).toBe(1_795_323_302_627);
+    expect([readCount("10", "-"), readCount("5MB", "-"), readCount("1.5GiB", "-"), readCount("2 k", "-")]).toEqual([
+      10, 5e6, 1_610_612_736, 2_000,
+    ]);
+    for (const wrong of ["", "-1", "1.5", "1e9", "5XB"])
+      expect(() => readCount(wrong, "--quota")).toThrow("--quota takes");
+  });
+
+  test("near is a letter more, less, other or swapped, and a beginning", () => {
+    expect([distanceOf("list", "lsit"), distanceOf("list", "lis"), distanceOf("a", "b")]).toEqual([1, 1, 1]);
+    expect(nearest("subscr", ["list", "subscribe"])).toBe("subscribe");
+    expect(nearest("xyz", ["list", "show"])).toBeUndefined();
+  });
+});

@@ -1,0 +1,585 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DEMO } from "../../scripts/lib/demo.ts";
+import { npm, localSecret, newStateDir, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
+import { plat, tableOf, type Circumstances, type Done } from "./support/plat-command.ts";
+
+/** With names of its own: nothing of the command line may know how the platform is called, or where it lies. */
+const NAMES = { PLATFORM: "shop", PATH_PREFIX: "/base" };
+const ANY_TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+
+let platform: Platform;
+let env: Record<string, string>;
+const stateDir = newStateDir();
+const scratch = mkdtempSync(join(tmpdir(), "plinth-plat-"));
+
+beforeAll(async () => {
+  platform = await startPlatform({ STATE_DIR: stateDir, ...NAMES });
+  env = { PORT: String(platform.port), ...NAMES };
+}, 120_000);
+
+afterAll(async () => {
+  await stopGroup(platform, "SIGKILL");
+  rmSync(stateDir, { recursive: true, force: true });
+  rmSync(scratch, { recursive: true });
+});
+
+/** One line, words parted by spaces. */
+const run = (line: string, circumstances?: Circumstances): Promise<Done> => plat(env, line.split(" "), circumstances);
+
+async function done(line: string, circumstances?: Circumstances): Promise<Done> {
+  const result = await run(line, circumstances);
+  expect(result.code, `${line}\n${result.err}`).toBe(0);
+  return result;
+}
+
+/** What `/token` answers. */
+async function token(form: Record<string, string>): Promise<Record<string, unknown>> {
+  const url = `http://127.0.0.1:${platform.port}/base/oauth2/v1/token`;
+  const provider: Record<string, string> = form["grant_type"] === "password" ? { shop_id_provider: "legacy_idp" } : {};
+  return (await (
+    await fetch(url, { method: "POST", body: new URLSearchParams({ ...form, ...provider }) })
+  ).json()) as Record<string, unknown>;
+}
+
+const tokenInfo = async (accessToken: unknown): Promise<number> => {
+  const url = `http://127.0.0.1:${platform.port}/base/oauth2/v1/tokeninfo?access_token=${String(accessToken)}`;
+  return (await fetch(url)).status;
+};
+
+describe("a resource is made, listed, shown, changed and removed", () => {
+  beforeAll(async () => {
+    await done("organization set base --name Base");
+    await done("tenant set base --organization base --name Base");
+    await done("user set member@base.example --name Member");
+    await done("role set viewer --scope shop.media_view");
+    await done(
+      "service set base --source-url http://127.0.0.1:9/base --proxy-path /base/v1 --tenant base --access token --scope base.a",
+    );
+    await done("package set base --version 1 --organization base --service base");
+    await done("package set more --version 1 --organization base --service base");
+  });
+
+  /** `{n}` is 1 to 3: three of each, listed in pages of one. */
+  test.each([
+    {
+      word: "organization",
+      id: "org{n}",
+      set: "--name Org{n}",
+      change: "--name Other",
+      shown: { id: "org1", name: "Org1" },
+      changed: { id: "org1", name: "Other" },
+      row: { ID: "org2", NAME: "Org2", CREATED: ANY_TIME },
+    },
+    {
+      word: "tenant",
+      id: "tenant{n}",
+      set: "--organization base --name T{n} --quota-files 10 --quota-bytes 5MB",
+      change: "--no-quota-files --disabled",
+      shown: {
+        id: "tenant1",
+        name: "T1",
+        organization: "base",
+        disabled: false,
+        quota: { files: 10, bytes: 5_000_000 },
+      },
+      changed: { id: "tenant1", name: "T1", organization: "base", disabled: true, quota: { bytes: 5_000_000 } },
+      row: { ID: "tenant2", NAME: "T2", ORGANIZATION: "base", DISABLED: "", CREATED: ANY_TIME },
+    },
+    {
+      word: "role",
+      id: "role{n}",
+      set: "--scope a.{n} --scope b.{n}",
+      change: "--add-scope c.1 --remove-scope a.1",
+      shown: { name: "role1", scopes: ["a.1", "b.1"] },
+      changed: { name: "role1", scopes: ["b.1", "c.1"] },
+      row: { NAME: "role2", SCOPES: "a.2, b.2", CREATED: ANY_TIME },
+    },
+    {
+      word: "user",
+      id: "user{n}@base.example",
+      set: "--name U{n}",
+      change: "--disabled",
+      shown: { email: "user1@base.example", name: "U1", hasPassword: false, disabled: false },
+      changed: { email: "user1@base.example", name: "U1", hasPassword: false, disabled: true },
+      row: { EMAIL: "user2@base.example", NAME: "U2", PASSWORD: "", DISABLED: "", CREATED: ANY_TIME },
+    },
+    {
+      word: "client",
+      id: "client{n}.app",
+      set: "--tenant base --no-confidential --grant-type authorization_code --scope base.a --redirect-uri https://a.example/{n} --service base",
+      change: "--no-service --require-pkce --no-redirect-uri --post-logout-redirect-uri https://a.example/bye",
+      shown: {
+        clientId: "client1.app",
+        name: "client1.app",
+        tenant: "base",
+        confidential: false,
+        service: "base",
+        redirectUris: ["https://a.example/1"],
+        postLogoutRedirectUris: [],
+        grantTypes: ["authorization_code"],
+        scopes: ["base.a"],
+        requirePkce: false,
+        disabled: false,
+      },
+      changed: {
+        clientId: "client1.app",
+        name: "client1.app",
+        tenant: "base",
+        confidential: false,
+        redirectUris: [],
+        postLogoutRedirectUris: ["https://a.example/bye"],
+        grantTypes: ["authorization_code"],
+        scopes: ["base.a"],
+        requirePkce: true,
+        disabled: false,
+      },
+      row: {
+        ID: "client2.app",
+        TENANT: "base",
+        CONFIDENTIAL: "",
+        GRANTS: "authorization_code",
+        SCOPES: "base.a",
+        DISABLED: "",
+        CREATED: ANY_TIME,
+      },
+    },
+    {
+      word: "service",
+      id: "service{n}",
+      set: "--source-url http://127.0.0.1:9/{n} --proxy-path /s{n}/v1 --tenant base --access token --scope s{n}.a",
+      change: "--access public --essential",
+      shown: {
+        name: "service1",
+        sourceUrl: "http://127.0.0.1:9/1",
+        proxyPath: "/s1/v1",
+        scopes: ["s1.a"],
+        essential: false,
+        tenant: "base",
+        access: "token",
+      },
+      changed: {
+        name: "service1",
+        sourceUrl: "http://127.0.0.1:9/1",
+        proxyPath: "/s1/v1",
+        scopes: ["s1.a"],
+        essential: true,
+        tenant: "base",
+        access: "public",
+      },
+      row: {
+        NAME: "service2",
+        PATH: "/s2/v1",
+        SOURCE: "http://127.0.0.1:9/2",
+        TENANT: "base",
+        ACCESS: "token",
+        ESSENTIAL: "",
+        "BUILT IN": "",
+        SCOPES: "s2.a",
+      },
+    },
+    {
+      word: "package",
+      id: "package{n}",
+      set: "--version {n} --organization base --service base --service media",
+      change: "--version 2 --remove-service media",
+      shown: { id: "package1", version: "1", organization: "base", services: ["base", "media"] },
+      changed: { id: "package1", version: "2", organization: "base", services: ["base"] },
+      row: { ID: "package2", VERSION: "2", ORGANIZATION: "base", SERVICES: "base, media", "BUILT IN": "" },
+    },
+    {
+      word: "identity-provider",
+      id: "corp{n}",
+      set: "--issuer https://corp{n}.example --client-id plinth --client-secret-env CORP",
+      change: "--client-id other --add-scope profile",
+      shown: { id: "corp1", issuer: "https://corp1.example", clientId: "plinth", scopes: ["openid", "email"] },
+      changed: {
+        id: "corp1",
+        issuer: "https://corp1.example",
+        clientId: "other",
+        scopes: ["openid", "email", "profile"],
+      },
+      row: {
+        ID: "corp2",
+        ISSUER: "https://corp2.example",
+        "CLIENT ID": "plinth",
+        SCOPES: "openid, email",
+        CREATED: ANY_TIME,
+      },
+    },
+  ])("$word", async ({ word, id, set, change, shown, changed, row }) => {
+    const withSecret = { ...env, CORP: "the secret of that provider" };
+    const ids = [1, 2, 3].map((n) => id.replaceAll("{n}", String(n)));
+    for (const [index, one] of ids.entries()) {
+      const line = `${word} set ${one} ${set.replaceAll("{n}", String(index + 1))}`;
+      const made = await plat(withSecret, line.split(" "));
+      expect(made.err, line).toContain(`✓ The ${word.replace("-", " ")} ${one} was made.`);
+    }
+    expect((await done(`${word} show ${ids[0]} --json`)).json()).toMatchObject(shown);
+
+    const all = (await done(`${word} list --json --page-size 1`)).json() as Record<string, unknown>[];
+    const keyOf = (entry: Record<string, unknown>) =>
+      entry["clientId"] ?? entry["email"] ?? entry["id"] ?? entry["name"];
+    const listed = all.map((entry) => (word === "identity-provider" ? entry["id"] : keyOf(entry)));
+    expect(listed.filter((key) => ids.includes(String(key)))).toEqual(ids);
+    expect(listed).toEqual(
+      ((await done(`${word} list --json`)).json() as Record<string, unknown>[]).map((entry) =>
+        word === "identity-provider" ? entry["id"] : keyOf(entry),
+      ),
+    );
+    expect(tableOf((await done(`${word}s list --page-size 2`)).out)).toContainEqual(row);
+    const some = await done(`${word} list --json --limit 2`);
+    expect(some.json()).toHaveLength(2);
+    expect(some.err).toBe("There are more: --limit 2 ended the list here.\n");
+
+    const after = await done(`${word} set ${ids[0]} ${change} --json`);
+    const { createdAt, ...rest } = after.json() as Record<string, unknown>;
+    expect(createdAt).toBeTypeOf("number");
+    expect(rest).toEqual(word === "identity-provider" ? { ...changed, clientSecret: "********" } : changed);
+    const again = await done(`${word} set ${ids[0]} ${change.replaceAll(/--(add|remove)-\w+ \S+/g, "").trim()}`.trim());
+    expect(again.err).toContain("is like that already; nothing was sent.");
+
+    for (const one of ids) {
+      expect(await run(`${word} delete ${one}`)).toMatchObject({ code: 2, err: expect.stringContaining("say --yes") });
+      expect((await done(`${word} delete ${one} --yes`)).err).toContain(`${one} was removed.`);
+    }
+    expect(await run(`${word} show ${ids[0]}`)).toMatchObject({ code: 1, err: expect.stringContaining("(404)") });
+  });
+
+  test.each([
+    ["tenant", "base"],
+    ["organization", "base"],
+  ])("members of a %s", async (word, owner) => {
+    const one = `${owner} member@base.example`;
+    expect((await done(`${word} members ${owner}`)).err).toBe(`There are no ${word} members.\n`);
+    await done(`${word} set-member ${one} --role viewer`);
+    await done(`${word} set-member ${one} --add-role viewer`);
+    expect(tableOf((await done(`${word} members ${owner}`)).out)).toEqual([
+      { EMAIL: "member@base.example", ROLES: "viewer", SINCE: ANY_TIME },
+    ]);
+    expect((await done(`${word} show-member ${one} --json`)).json()).toMatchObject({ roles: ["viewer"] });
+    await done(`${word} set-member ${one} --no-role`);
+    expect((await done(`${word} show-member ${one} --json`)).json()).toMatchObject({ roles: [] });
+    const removed = await done(`${word} remove-member ${one} -y`);
+    expect(removed.err).toBe(`✓ The ${word} member member@base.example of base was removed.\n`);
+    expect((await run(`${word} remove-member ${one} -y`)).code).toBe(1);
+  });
+
+  test("subscriptions of a tenant", async () => {
+    await done("tenant subscribe base base");
+    const first = (await done("tenant subscribe base more --json")).json() as Record<string, unknown>;
+    const again = await done("tenant subscribe base more --json");
+    expect(again.json()).toEqual(first);
+    const listed = tableOf((await done("tenant subscriptions base --page-size 1")).out);
+    expect(listed.map(({ PACKAGE }) => PACKAGE)).toEqual(["base", "more"]);
+    expect((await done("tenant show-subscription base more --json")).json()).toEqual(first);
+    await done("tenant unsubscribe base base --yes");
+    await done("tenant unsubscribe base more --yes");
+    expect((await done("tenant subscriptions base --json")).json()).toEqual([]);
+  });
+});
+
+describe("set", () => {
+  const body = { scopes: ["file.a", "file.b"] };
+
+  test("takes a file, the standard input, and flags over both", async () => {
+    const file = join(scratch, "role.json");
+    writeFileSync(file, JSON.stringify(body));
+    await done(`role set filed --file ${file}`);
+    expect((await done("role show filed --json")).json()).toMatchObject(body);
+    const shown = (await done("role show filed --json")).out;
+    await done("role set copied --file - --add-scope file.c", { stdin: shown });
+    expect((await done("role show copied --json")).json()).toMatchObject({ scopes: ["file.a", "file.b", "file.c"] });
+  });
+
+  test("starts from nothing with --replace, and a replaced one must say all that a new one must", async () => {
+    await done("tenant set replaced --organization demo --name R --quota-files 5 --disabled");
+    expect(await run("tenant set replaced --replace --name S")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("is replaced, so these are needed too: --organization <id>\n"),
+    });
+    const after = await done("tenant set replaced --replace --name S --organization demo --json");
+    expect(after.json()).toMatchObject({ name: "S", disabled: false, quota: {} });
+  });
+
+  test.each([
+    ["role set r --file -", "no json", "The standard input is not JSON: "],
+    ["role set r --file -", "[]", "The standard input must hold one JSON object"],
+    ["role set r --file -", '{"scope":["a"]}', "has no field scope. Did you mean scopes?"],
+    ["role set r --file /nowhere/role.json", "", "--file /nowhere/role.json cannot be read: ENOENT"],
+    ["role set r --remove-scope x", "", "The role has no scope x to remove."],
+    ["role set r --scope x --no-scope", "", "--scope and --no-scope contradict each other."],
+    ["role set r", "", "The role r is new, so these are needed too: --scope <scope>"],
+    ["user set u@base.example --file - --password-file -", "{}", "--file and --password-file cannot both come from"],
+    ["user set u@base.example --password-env NONE", "", "--password-env NONE: nothing is in it."],
+    ["user set u@base.example --password hunter2hunter2", "", "A secret is never an argument: --password-file"],
+    ["tenant set t1x --quota-bytes many", "", "--quota-bytes takes a whole number, or one as 5MB or 5GiB: not many."],
+  ])("refuses before anything is sent: %s", async (line, stdin, why) => {
+    const refused = await run(line, { stdin });
+    expect(refused).toMatchObject({ code: 2, out: "", err: expect.stringContaining(why) });
+    expect(refused.err).not.toContain("hunter2");
+  });
+});
+
+describe("secrets", () => {
+  test("of a new client is shown once and works; new ones beside it; a given one ends the others", async () => {
+    const made = await done(
+      "client set secret.app --tenant demo --confidential --grant-type client_credentials --scope shop.media_view --json",
+    );
+    const { clientSecret: first } = made.json() as { clientSecret: string };
+    expect(made.err).toContain("clientSecret is shown this once");
+    const tokenBy = (secret: string) =>
+      token({ grant_type: "client_credentials", client_id: "secret.app", client_secret: secret });
+    expect(await tokenBy(first)).toHaveProperty("access_token");
+    expect((await done("client show secret.app --json")).out).not.toContain(first);
+
+    const second = await done("client new-secret secret.app");
+    expect(second.out).toMatch(/^[\w-]{43}\n$/);
+    const third = await done("client new-secret secret.app --json");
+    expect(third.json()).toMatchObject({ clientId: "secret.app", clientSecret: expect.stringMatching(/^[\w-]{43}$/) });
+    expect(await tokenBy(second.out.trim())).toHaveProperty("access_token");
+    expect(await tokenBy(third.json().clientSecret)).toHaveProperty("access_token");
+    expect(await tokenBy(first)).toMatchObject({ error: "invalid_client" });
+
+    const given = "a secret of more than 32 characters".replaceAll(" ", "_");
+    await done("client set secret.app --client-secret-file -", { stdin: `${given}\n` });
+    expect(await tokenBy(given)).toHaveProperty("access_token");
+    expect(await tokenBy(second.out.trim())).toMatchObject({ error: "invalid_client" });
+  });
+
+  test("a password from a file, a variable or a question signs its user in", async () => {
+    const file = join(scratch, "password");
+    writeFileSync(file, "from a file\n");
+    await done(`user set pass@base.example --password-file ${file}`);
+    await done(`tenant set-member ${DEMO.tenant} pass@base.example --role ${DEMO.role}`);
+    const signIn = (password: string) =>
+      token({
+        grant_type: "password",
+        username: "pass@base.example",
+        password,
+        client_id: DEMO.client,
+        client_secret: localSecret("DEMO_CLIENT_SECRET"),
+      });
+    expect(await signIn("from a file")).toHaveProperty("access_token");
+    const byVariable = await plat({ ...env, PASS: "from a variable" }, [
+      "user",
+      "set",
+      "pass@base.example",
+      "--password-env",
+      "PASS",
+    ]);
+    expect(byVariable.err).toBe("✓ The user pass@base.example was changed: password.\n");
+    expect(await signIn("from a variable")).toHaveProperty("access_token");
+    const asked: unknown[] = [];
+    const ask = async (question: string, hidden?: boolean): Promise<string> => {
+      asked.push(question, hidden);
+      return "from a question";
+    };
+    await done("user set pass@base.example --password-file -", { ask });
+    expect(asked).toEqual(["--password-file: ", true]);
+    expect(await signIn("from a question")).toHaveProperty("access_token");
+  });
+});
+
+describe("actions", () => {
+  test("revoke ends tokens of a client, user, tenant and session; unlock is for a user who is there", async () => {
+    const issue = async (): Promise<unknown> =>
+      (
+        await token({
+          grant_type: "password",
+          username: DEMO.user,
+          password: localSecret("DEMO_USER_PASSWORD"),
+          client_id: DEMO.client,
+          client_secret: localSecret("DEMO_CLIENT_SECRET"),
+          "shop-session-id": "a-session",
+        })
+      )["access_token"];
+    for (const what of [
+      `client revoke ${DEMO.client}`,
+      `user revoke ${DEMO.user}`,
+      `tenant revoke ${DEMO.tenant}`,
+      "session revoke a-session",
+    ]) {
+      const issued = await issue();
+      expect(await tokenInfo(issued), what).toBe(200);
+      expect((await run(what)).code).toBe(2);
+      expect(await tokenInfo(issued), what).toBe(200);
+      expect((await done(`${what} --yes`)).out).toBe("");
+      expect(await tokenInfo(issued), what).toBe(400);
+    }
+    expect((await run("client revoke nobody.app --yes")).code).toBe(1);
+    expect((await done(`user unlock ${DEMO.user}`)).err).toBe(`✓ The user ${DEMO.user} may sign in again.\n`);
+    expect((await run("user unlock nobody@base.example")).code).toBe(1);
+  });
+
+  test("a question that is not answered by yes does nothing", async () => {
+    await done("role set asked --scope a.b");
+    const questions: string[] = [];
+    const answer = (text: string) => async (question: string) => (questions.push(question), text);
+    expect(await run("role delete asked", { ask: answer("") })).toMatchObject({
+      code: 1,
+      err: "✗ Nothing was done.\n",
+    });
+    expect((await done("role delete asked", { ask: answer("y") })).err).toContain("was removed");
+    expect(questions).toEqual(Array(2).fill("Remove the role asked? One that members have stays. [y/N] "));
+  });
+
+  test("signing keys rotate: the old ones verify on", async () => {
+    const before = (await done("signing-key list --json")).json() as { kid: string }[];
+    const made = await done("signing-keys rotate --json");
+    expect(made.json().map(({ state }: { state: string }) => state)).toEqual(["signs", "signs"]);
+    const states = tableOf((await done("signing-keys list --page-size 1")).out).map(({ KEY, STATE }) => [KEY, STATE]);
+    expect(states.slice(2)).toEqual(before.map(({ kid }) => [kid, "verifies"]));
+  });
+
+  test("usage tells stored, allowed and share", async () => {
+    await done("tenant set used --organization demo --name Used --quota-bytes 2GB --quota-files 0");
+    expect((await done("tenant usage used")).out).toBe("files  0, 100.0 % of 0\nbytes  0 bytes, 0.0 % of 2.0 GB\n");
+    expect((await done("tenant usage used --json")).json()).toEqual({
+      tenant: "used",
+      files: 0,
+      bytes: 0,
+      quota: { files: 0, bytes: 2_000_000_000 },
+    });
+  });
+
+  test("a comparison of the media is started, awaited, shown, repaired and listed", async () => {
+    const quick: Circumstances = { wait: () => new Promise((go) => setTimeout(go, 50)) };
+    const report = await done("media-consistency start --wait --json", quick);
+    const { id } = report.json() as { id: string };
+    expect(report.json()).toMatchObject({ state: "done", findings: [] });
+    expect((await done(`media-consistency show ${id}`)).out).toMatch(/^state +done$/m);
+    expect((await run(`media-consistency repair ${id}`)).code).toBe(2);
+    const repaired = await done(`media-consistency repair ${id} --wait --yes`, quick);
+    expect(repaired.out).toMatch(/^state +repaired$/m);
+    expect(tableOf((await done("media-consistency list")).out)).toMatchObject([{ ID: id, STATE: "repaired" }]);
+    expect((await run("media-consistency show nothing")).code).toBe(1);
+  });
+
+  test("explain answers by its exit code, and tells each check", async () => {
+    const granted = await done(`explain --client ${DEMO.client} --scope shop.media_view`);
+    expect(granted.out).toMatch(/^✓ granted: .*shop\.media_view/);
+    expect(granted.out).toMatch(/^ {2}✓ client +client demo\.shop of tenant demo$/m);
+    const refused = await run(
+      `explain --client ${DEMO.web} --user ${DEMO.user} --scope shop.media_view --scope base.b`,
+    );
+    expect(refused).toMatchObject({ code: 1, out: expect.stringMatching(/^✗ not granted: .*base\.b/) });
+    expect(refused.out).toMatch(/^ {2}✗ base\.b \(\w+\) +\S/m);
+    expect((await done(`explain --client ${DEMO.client} --json`)).json()).toMatchObject({ granted: true });
+    expect((await run("explain --scope base.b")).code).toBe(2);
+  });
+
+  test("health asks without a secret", async () => {
+    const asked = await plat({ ...env, OPERATOR_CLIENT_SECRET: "wrong" }, ["health", "--json"]);
+    expect(asked.json()).toMatchObject({ status: "ok", url: `http://127.0.0.1:${platform.port}/base` });
+  });
+});
+
+describe("audit", () => {
+  test("filters, and tells times that can be given back", async () => {
+    await done("role set audited --scope a.a");
+    await run("role delete audited --yes");
+    const [row] = (await done("audit --subject roles/audited --action put --json")).json() as [
+      { at: number; requestId: string },
+    ];
+    expect(row).toMatchObject({ actor: "shop.operator", outcome: "done", subject: "roles/audited" });
+    expect((await done(`audit --request-id ${row.requestId} --json`)).json()).toEqual([row]);
+    const [shown] = tableOf((await done(`audit --subject roles/audited --action delete --since 1h`)).out);
+    expect(shown).toMatchObject({ AT: ANY_TIME, ACTOR: "shop.operator", ACTION: "delete", SUBJECT: "roles/audited" });
+    expect((await done(`audit --subject roles/audited --until ${row.at - 1} --json`)).json()).toEqual([]);
+    expect(
+      (await done(`audit --subject roles/audited --since ${shown?.["AT"]} --actor shop.operator --json`)).json(),
+    ).not.toEqual([]);
+    expect((await done("audit --since 0s --outcome refused", { nowMs: () => Date.now() + 60_000 })).err).toBe(
+      "There are no rows.\n",
+    );
+    for (const wrong of ["--since yesterday", "--outcome maybe", "--follow --until 2h"])
+      expect((await run(`audit ${wrong}`)).code, wrong).toBe(2);
+  });
+
+  test("--follow prints what comes, each row once, the newest last", async () => {
+    let turn = 0;
+    const result = await run("audit --follow --json --action put --subject roles/follow --limit 2", {
+      async wait() {
+        turn++;
+        if (turn <= 2) await done(`role set follow${turn} --scope a.a`);
+        if (turn === 4) throw new Error("Ctrl-C");
+      },
+    });
+    const rows = result.out
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { subject: string });
+    expect(rows.map(({ subject }) => subject)).toEqual(["roles/follow1", "roles/follow2"]);
+  });
+});
+
+describe("refusals", () => {
+  test("name each field, and the request that the audit log may know", async () => {
+    const refused = await run(
+      "client set x.y --tenant none --confidential --grant-type none --scope a.b --redirect-uri ftp://a",
+    );
+    expect(refused.code).toBe(1);
+    expect(refused.err).toMatch(/^✗ .+ \(400\)\n/);
+    expect(refused.err).toMatch(/^ {2}redirectUris\[0\]: .*must be https/m);
+    expect(refused.err).toMatch(/^ {2}grantTypes\[0\]: /m);
+    expect(refused.err).toMatch(/^ {2}request [0-9a-f]{32}$/m);
+    const asJson = await run("organization delete demo --yes --json");
+    expect(asJson).toMatchObject({ code: 1, out: "" });
+    expect(JSON.parse(asJson.err)).toMatchObject({
+      status: 409,
+      type: "conflict_resource",
+      details: expect.arrayContaining([{ type: "in_use", field: "tenant", message: "In use by: tenant demo." }]),
+    });
+    expect(await run("package delete platform --yes")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("is built in"),
+    });
+  });
+
+  test("a wrong operator secret, a wrong address and a wrong prefix are told apart", async () => {
+    const wrong = await plat({ ...env, OPERATOR_CLIENT_SECRET: "x".repeat(43) }, ["tenant", "list"]);
+    expect(wrong).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("does not take this secret of shop.operator"),
+    });
+    expect(wrong.err).not.toContain("xxx");
+    const prefix = await plat({ ...env, PATH_PREFIX: "/wrong" }, ["tenant", "list"]);
+    expect(prefix).toMatchObject({ code: 1, err: expect.stringContaining("with its path prefix?") });
+    const nobody = await run("tenant list --url http://127.0.0.1:1", {});
+    expect(nobody).toMatchObject({ code: 1 });
+    expect(nobody.err).toContain("http://127.0.0.1:1");
+  });
+
+  test("what the service keeps for others steers no terminal", async () => {
+    await plat(env, ["user", "set", "esc@base.example", "--name", "\u001b[31mred\u202e"]);
+    expect((await done("user show esc@base.example")).out).toContain("name         \u{FFFD}[31mred\u{FFFD}\n");
+    const listed = await done("user list --json");
+    for (const steering of ["\u001b", "\u202e"]) expect(listed.out).not.toContain(steering);
+    expect(listed.json()).toContainEqual(expect.objectContaining({ name: "\u001b[31mred\u202e" }));
+  });
+});
+
+describe("as a program of its own", () => {
+  test("prints its answer alone, without colour, and ends with its code", async () => {
+    const inherited = { ...env, npm_config_loglevel: "silent" };
+    const listed = npm("plat", inherited, ["--", "tenant", "list", "--json"]);
+    expect(await listed.ended, listed.output()).toBe(0);
+    expect(JSON.parse(listed.output())).toContainEqual(expect.objectContaining({ id: DEMO.tenant }));
+    const shown = npm("plat", inherited, [
+      "--",
+      "role",
+      "show",
+      "none",
+      "--url",
+      `http://127.0.0.1:${platform.port}/base/`,
+    ]);
+    expect(await shown.ended).toBe(1);
+    expect(shown.output()).toMatch(/^✗ There is no such role/);
+    const misspelt = npm("plat", inherited, ["--", "tenant", "lisst"]);
+    expect(await misspelt.ended).toBe(2);
+    expect(misspelt.output()).toContain("Did you mean list?");
+  });
+});

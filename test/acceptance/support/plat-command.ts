@@ -1,0 +1,49 @@
+import { painter } from "../../../scripts/lib/terminal.ts";
+import type { Io } from "../../../scripts/plat/io.ts";
+import { main } from "../../../scripts/plat/main.ts";
+
+/** What one command did. */
+export interface Done {
+  readonly code: number;
+  /** The standard output. */
+  readonly out: string;
+  /** The standard error. */
+  readonly err: string;
+  /** The output as JSON. */
+  json(): any;
+}
+
+export type Circumstances = Partial<Omit<Io, "out" | "err" | "readIn">> & { readonly stdin?: string };
+
+/** `npm run plat -- …` in this process, as `scripts/plat.ts` runs it: with another environment, terminal and clock. */
+export async function plat(env: Io["env"], argv: readonly string[], circumstances: Circumstances = {}): Promise<Done> {
+  let out = "";
+  let err = "";
+  const { stdin = "", ...rest } = circumstances;
+  const code = await main(argv, {
+    env,
+    out: async (text) => void (out += text),
+    err: (text) => void (err += text),
+    outIsTerminal: false,
+    columns: undefined,
+    paint: painter(false),
+    paintErr: painter(false),
+    readIn: async () => stdin,
+    ask: undefined,
+    nowMs: () => Date.now(),
+    wait: (ms) => new Promise((done) => setTimeout(done, ms)),
+    ...rest,
+  });
+  return { code, out, err, json: () => JSON.parse(out) };
+}
+
+/** The rows of a table, as its cells under their titles; cells are parted by two spaces or more. */
+export function tableOf(out: string): Record<string, string>[] {
+  const [head = "", ...rows] = out.trimEnd().split("\n");
+  const starts = Array.from(head.matchAll(/\S+(?: \S+)*/g), ({ 0: title, index }) => ({ title, index }));
+  return rows.map((row) =>
+    Object.fromEntries(
+      starts.map(({ title, index }, place) => [title, row.slice(index, starts[place + 1]?.index).trim()]),
+    ),
+  );
+}
