@@ -22,5 +22,5 @@ export function collectPlan(survey: Survey, query: ListQuery): Plan {
     FROM (${matchingIds("?1", wanted)}) AS matching CROSS JOIN file WHERE file.id = matching.id`;
   const source = `SELECT * FROM (${matching} LIMIT -1) WHERE ${afterCursor(query, 0, parameters)}
     ORDER BY ${orderFrom(query, 0)}`;
-  return { statements: [{ sql: pageSql(source, sort.length), values: parameters.values }], sortKeys: sort.length };
+  return { sql: pageSql(source, sort.length), values: parameters.values, sortKeys: sort.length };
 }

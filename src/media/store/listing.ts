@@ -1,10 +1,10 @@
 import { toPage, type CursorPart, type Page } from "../../http/paging.ts";
 import { collectPlan } from "./collect-plan.ts";
 import type { FileCaller } from "./files.ts";
-import { EVERY_ROW, rowsForEach, type MatchingStore } from "./matching.ts";
+import { EVERY_ROW, type MatchingStore, type Survey } from "./matching.ts";
 import { CUT, type ListQuery, type Plan } from "./page-sql.ts";
 import type { VariantRow } from "./variants.ts";
-import { walkPlan } from "./walk-plan.ts";
+import { mostRowsOf, walkPlan } from "./walk-plan.ts";
 
 /**
  * Pages of the files of one owner. A page takes two round trips: a survey, and one statement by the plan that the survey
@@ -51,10 +51,10 @@ export type ListedVariant = Omit<VariantRow, "nonce" | "contentType">;
 export function createListingStore(db: D1Database, matching: MatchingStore, rowBudget: number): ListingStore {
   /** Undefined: the budget was too small. */
   async function run(plan: Plan): Promise<readonly ListedFile[] | undefined> {
-    const statements = plan.statements.map(({ sql, values }) => db.prepare(sql).bind(...values));
-    const [rows, cut] = await db.batch<PageRow>(statements);
-    if (cut !== undefined && cut.results.length > 0) return undefined;
-    const found = rows?.results ?? [];
+    const { results: found } = await db
+      .prepare(plan.sql)
+      .bind(...plan.values)
+      .all<PageRow>();
     const end = found.findIndex(({ file_id }) => file_id === CUT);
     return end === -1 ? found.map((row) => toListedFile(row, plan.sortKeys)) : undefined;
   }
@@ -69,10 +69,9 @@ export function createListingStore(db: D1Database, matching: MatchingStore, rowB
     const survey = await matching.survey(caller, counted, collectBudget, query.paging.pageSize + query.paging.skip);
     if (survey === undefined) return { files: [], mostSkipped: Infinity };
     const isFew = survey.isCollectable && query.sort.length > 0;
-    const mostRows = Math.floor(walkBudget / rowsForEach(query.filter, survey.morePages));
+    const mostRows = mostRowsOf(query, survey.morePages, walkBudget);
     const files = await run(isFew ? collectPlan(survey, query) : walkPlan(survey, query, mostRows));
-    if (files !== undefined)
-      return { files, mostSkipped: isFew ? Infinity : mostSkippedBy(query, survey.files, mostRows) };
+    if (files !== undefined) return { files, mostSkipped: isFew ? Infinity : mostSkippedBy(query, survey, walkBudget) };
     const thorough = await matching.survey(caller, conditions, collectBudget, EVERY_ROW);
     const collected = thorough?.isCollectable === true ? await run(collectPlan(thorough, query)) : undefined;
     return collected === undefined ? undefined : { files: collected, mostSkipped: Infinity };
@@ -98,10 +97,14 @@ interface Found {
   readonly mostSkipped: number;
 }
 
-function mostSkippedBy({ filter, sort, paging }: ListQuery, files: number, mostRows: number): number {
+function mostSkippedBy(query: ListQuery, { files, morePages }: Survey, walkBudget: number): number {
+  const { filter, sort, paging } = query;
+  const byNumber = { ...query, paging: { pageSize: paging.pageSize, skip: 1, cursor: undefined } };
+  const mostRows = mostRowsOf(byNumber, morePages, walkBudget);
   if (files <= mostRows) return Infinity;
   // Each row of such a walk is a file that is shown. Of others nobody knows how many rows lie before a file.
-  const showsAll = filter.conditions.length <= (sort.length > 0 ? 0 : 1);
+  const showsAll =
+    sort.length === 0 ? filter.conditions.length <= 1 : sort.length === 1 && filter.conditions.length === 0;
   return showsAll ? Math.max(0, mostRows - paging.pageSize - 1) : 0;
 }
 

@@ -128,12 +128,15 @@ export const matchingIds = (at: string, wanted: Wanted): string => `SELECT DISTI
     AND ${matches(at, wanted, "lead.file_id")}
     AND file.id = lead.file_id AND file.owner_id = lead.owner_id AND file.state = 'committed'`;
 
+/** Rows read for each row that is walked over: itself, twice where the walk is cut, its record and the index of that. */
+export const rowsForWalked = (filter: Filter, morePages: number): number => rowsForEach(filter, morePages) + 2;
+
 /**
- * Rows read for each row that is walked over: itself, twice where the walk is cut, and what each condition takes: one of
- * the parameter, two for each value. Where files have more than is indexed, the record, and for each value another one of
- * the parameter and all the pages that there are to search.
+ * Rows read for each row that is looked at: itself and a place to spare, and what each condition takes: one of the
+ * parameter, two for each value. Where files have more than is indexed, the record, and for each value another one of the
+ * parameter and all the pages that there are to search.
  */
-export function rowsForEach({ conditions }: Filter, morePages: number): number {
+function rowsForEach({ conditions }: Filter, morePages: number): number {
   const values = conditions.reduce((count, condition) => count + condition.values.length, 0);
   const rows = 2 + conditions.length + 2 * values;
   return morePages === 0 ? rows : rows + 1 + values * (1 + morePages);

@@ -12,13 +12,10 @@ export interface ListQuery {
   readonly paging: Pick<Paging, "pageSize" | "skip" | "cursor">;
 }
 
-interface Statement {
+/** One statement. */
+export interface Plan {
   readonly sql: string;
   readonly values: readonly unknown[];
-}
-
-export interface Plan {
-  readonly statements: readonly Statement[];
   readonly sortKeys: number;
 }
 

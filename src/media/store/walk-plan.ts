@@ -1,5 +1,5 @@
 import { KEYS_KEY } from "../attributes.ts";
-import { matches, MAX_KEY_SETS, type Survey, type Wanted } from "./matching.ts";
+import { matches, MAX_KEY_SETS, rowsForWalked, type Survey, type Wanted } from "./matching.ts";
 import {
   afterCursor,
   columns,
@@ -25,11 +25,13 @@ export function walkPlan(survey: Survey, query: ListQuery, mostRows: number): Pl
   const { filter, sort, paging } = query;
   // Along a sort key no condition leads.
   const leading = sort.length > 0 ? undefined : filter.conditions[survey.rarest?.at ?? 0];
-  const wanted = pageWanted(survey, query, leading, mostRows);
+  // More than all segments have need not be skipped.
+  const skip = Math.min(paging.skip, mostRows * (sort.length + 1));
+  const wanted = { ...pageWanted(survey, query, leading, mostRows), skip };
   const parameters = new Parameters();
   parameters.add(JSON.stringify(wanted));
   const walk = { survey, query, wanted, parameters };
-  const current = paging.cursor?.findIndex((part) => part !== null) ?? 0;
+  const current = currentOf(paging.cursor);
   const segments: string[] = [];
   for (let at = current; at <= sort.length; at++) {
     const here = at === current && paging.cursor !== undefined;
@@ -39,15 +41,23 @@ export function walkPlan(survey: Survey, query: ListQuery, mostRows: number): Pl
   }
   // A term of a compound each, of which D1 takes few.
   const source = segments.map((segment) => `SELECT * FROM (${segment})`).join(" UNION ALL ");
-  const statements = [{ sql: pageSql(source, sort.length), values: parameters.values }];
-  // What a page number skips may have been cut before.
-  if (paging.skip > 0) {
-    const skipped = `SELECT file_id FROM (${source}) LIMIT (${LIMIT}) + (${SKIP})`;
-    const sql = `SELECT 1 FROM (${skipped}) WHERE file_id = '${CUT}' LIMIT 1`;
-    statements.push({ sql, values: parameters.values });
-  }
-  return { statements, sortKeys: sort.length };
+  const sql = pageSql(source, sort.length);
+  return { sql, values: parameters.values, sortKeys: sort.length };
 }
+
+/**
+ * Rows of one segment that a page may look at. What a row costs is reckoned for the segment that the page begins in; those
+ * after it mostly give little, and have as many each.
+ */
+export function mostRowsOf({ filter, sort, paging }: ListQuery, morePages: number, budget: number): number {
+  const rows = rowsForWalked(filter, morePages) + (sort.some(({ descending }) => descending) ? ROWS_OF_STEP : 0);
+  if (paging.skip === 0) return Math.floor(budget / rows);
+  // A group that is skipped is read twice: to find where it ends, and to sort it.
+  return Math.floor(budget / ((rows + ROWS_OF_MARK) * (sort.length > 1 ? 2 : 1)));
+}
+
+/** The segment that a cursor is in. */
+const currentOf = (cursor: ListQuery["paging"]["cursor"]): number => cursor?.findIndex((part) => part !== null) ?? 0;
 
 /** What the parts of a walk are made of. */
 interface Walk {
@@ -63,22 +73,53 @@ const matchesOf = (wanted: Wanted, walk: string, from: number): string => `FROM 
     AND file.id = walk.file_id AND file.owner_id = ${OWNER} AND file.state = 'committed'
     ${Array.from({ length: from }, (_, at) => `AND ${lacks(at)}`).join(" ")}`;
 
-const cutOf = (walk: string, sortKeys: number): string =>
-  `SELECT '${CUT}' AS file_id${columns(sortKeys, (at) => `NULL AS k${at}`)} FROM (${walk} LIMIT 1 OFFSET ${MOST_ROWS})`;
+/** Rows read to step from a value to the one below it, in the walk and where it is cut. */
+const ROWS_OF_STEP = 5;
+
+/** Rows read for a mark of `cutOf`, of which there is one for each file that is skipped. */
+const ROWS_OF_MARK = 2;
+
+/** Where a walk was cut, so many marks that a page number does not skip them all. */
+const cutOf = (walk: string, { sort, paging }: ListQuery): string => {
+  const marks = `WITH RECURSIVE step (n) AS (
+    SELECT 1 UNION ALL SELECT n + 1 FROM step LIMIT (${LIMIT}) + (${SKIP})) SELECT n FROM step`;
+  return `SELECT '${CUT}' AS file_id${columns(sort.length, (at) => `NULL AS k${at}`)}
+    FROM (${walk} LIMIT 1 OFFSET ${MOST_ROWS})${paging.skip > 0 ? ` CROSS JOIN (${marks})` : ""}`;
+};
 
 /** The files by the last sort key, `at`; they have it and lack all before it. */
-function sortedSegment({ query: { sort, paging }, wanted, parameters }: Walk, at: number, here: boolean): string {
+function sortedSegment({ survey, query, wanted, parameters }: Walk, at: number, here: boolean): string {
+  const { sort, paging } = query;
   const cursor = here ? paging.cursor : undefined;
   const start = cursor && { value: parameters.add(cursor[at]), after: parameters.add(cursor.at(-1)) };
-  const walk = orderedWalk(at, sort[at]!.descending, start);
+  const walk = orderedWalk(keyOf(survey, at), sort[at]!.descending, start);
   const column = (key: number) => `${key === at ? "walk.value" : "NULL"} AS k${key}`;
   return `SELECT walk.file_id${columns(sort.length, column)} ${matchesOf(wanted, walk, at)}
-    UNION ALL ${cutOf(walk, sort.length)}`;
+    UNION ALL ${cutOf(walk, query)}`;
 }
 
+/**
+ * A sort key, or NULL where no file has it and lacks all before it: mostly all files have the same keys, and to see that
+ * would walk over all of them.
+ */
+const keyOf = ({ keySets }: Survey, at: number): string =>
+  at === 0 || keySets > MAX_KEY_SETS
+    ? keyAt(at)
+    : `CASE WHEN EXISTS (SELECT 1 FROM key_set WHERE owner_id = ${OWNER}
+        AND ${keyAt(at)} IN (SELECT value FROM json_each(keys))
+        AND ${hasNone(at)}) THEN ${keyAt(at)} END`;
+
+/** A set of keys that has none of so many sort keys. */
+const hasNone = (sortKeys: number): string => `NOT EXISTS (SELECT 1 FROM json_each(keys)
+  WHERE value IN (${Array.from({ length: sortKeys }, (_, at) => keyAt(at)).join(", ")}))`;
+
 /** The rows of a sort key in its order, ids upwards, after `start`. */
-function orderedWalk(at: number, descending: boolean, start: { value: string; after: string } | undefined): string {
-  const key = `attribute.owner_id = ${OWNER} AND attribute.key = ${keyAt(at)}`;
+function orderedWalk(
+  keyName: string,
+  descending: boolean,
+  start: { value: string; after: string } | undefined,
+): string {
+  const key = `attribute.owner_id = ${OWNER} AND attribute.key = ${keyName}`;
   if (!descending)
     return `SELECT file_id, value, leads FROM attribute
       WHERE ${key} AND (value, file_id) > (${start?.value ?? "-9e999"}, ${start?.after ?? "''"}) ORDER BY value, file_id`;
@@ -99,26 +140,28 @@ function orderedWalk(at: number, descending: boolean, start: { value: string; af
  * it are sorted by the others, for which all of them are read: those of the cursor's value, and of as many values after
  * it as fill the page.
  */
-function groupedSegment({ query, wanted, parameters }: Walk, at: number, here: boolean): string {
+function groupedSegment({ survey, query, wanted, parameters }: Walk, at: number, here: boolean): string {
   const { sort, paging } = query;
+  const keyName = keyOf(survey, at);
   const { descending } = sort[at]!;
   const from = here ? parameters.add(paging.cursor![at]) : undefined;
-  const beyond = orderedWalk(at, descending, from === undefined ? undefined : { value: from, after: "x'ff'" });
+  const beyond = orderedWalk(keyName, descending, from === undefined ? undefined : { value: from, after: "x'ff'" });
   const last = `(SELECT walk.value ${matchesOf(wanted, beyond, at)} LIMIT 1 OFFSET (${LIMIT}) + (${SKIP}))`;
   const range = descending
     ? `value <= ${from ?? "x'ff'"} AND value >= coalesce(${last}, -9e999)`
     : `value >= ${from ?? "-9e999"} AND value <= coalesce(${last}, x'ff')`;
   const walk = `SELECT file_id, value, leads FROM attribute
-    WHERE owner_id = ${OWNER} AND key = ${keyAt(at)} AND ${range} ORDER BY value ${descending ? "DESC" : ""}`;
+    WHERE owner_id = ${OWNER} AND key = ${keyName} AND ${range} ORDER BY value ${descending ? "DESC" : ""}`;
   const column = (key: number) => `${key < at ? "NULL" : key === at ? "walk.value" : valueAt(key)} AS k${key}`;
   const files = `SELECT walk.file_id${columns(sort.length, column)} ${matchesOf(wanted, walk, at)} LIMIT -1`;
   const later = here ? afterCursor(query, at, parameters) : "true";
   const sorted = `SELECT * FROM (${files}) WHERE ${later} ORDER BY ${orderFrom(query, at)} LIMIT (${LIMIT}) + (${SKIP})`;
-  return `SELECT * FROM (${cutOf(walk, sort.length)}) UNION ALL SELECT * FROM (${sorted})`;
+  return `SELECT * FROM (${cutOf(walk, query)}) UNION ALL SELECT * FROM (${sorted})`;
 }
 
 /** The files by id: all, those of the leading condition, or those without any sort key. */
-function lastSegment({ survey, query: { filter, sort, paging }, wanted, parameters }: Walk, here: boolean): string {
+function lastSegment({ survey, query, wanted, parameters }: Walk, here: boolean): string {
+  const { filter, sort, paging } = query;
   const after = here ? parameters.add(paging.cursor!.at(-1)) : "''";
   const byKeySets = sort.length > 0 && survey.keySets <= MAX_KEY_SETS;
   const byConditions = sort.length === 0 && filter.conditions.length > 0;
@@ -130,7 +173,7 @@ function lastSegment({ survey, query: { filter, sort, paging }, wanted, paramete
       : walkOfFiles(after);
   const none = columns(sort.length, (at) => `NULL AS k${at}`);
   return `SELECT walk.file_id${none} ${matchesOf(wanted, walk, byKeySets ? 0 : sort.length)}
-    UNION ALL ${cutOf(walk, sort.length)}`;
+    UNION ALL ${cutOf(walk, query)}`;
 }
 
 const walkOfFiles = (after: string): string => `SELECT id AS file_id, 1 AS leads FROM file
@@ -153,8 +196,6 @@ const walkOfLists = (lists: string, after: string): string => `SELECT file_id, 1
 ) WHERE file_id IS NOT NULL`;
 
 /** The lists of the files that have none of the sort keys. */
-const listsWithout = (
-  sortKeys: number,
-): string => `(SELECT json_group_array(json_object('key', '${KEYS_KEY}', 'value', digest))
-  FROM key_set WHERE owner_id = ${OWNER} AND NOT EXISTS (
-    SELECT 1 FROM json_each(keys) WHERE value IN (${Array.from({ length: sortKeys }, (_, at) => keyAt(at)).join(", ")})))`;
+const listsWithout = (sortKeys: number): string => `(SELECT
+  json_group_array(json_object('key', '${KEYS_KEY}', 'value', digest))
+  FROM key_set WHERE owner_id = ${OWNER} AND ${hasNone(sortKeys)})`;
