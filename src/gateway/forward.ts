@@ -44,6 +44,7 @@ export async function forward(sent: Forwarding): Promise<Forwarded> {
           maxBytes: LIMITS.requestBodyBytes,
           callerIdleMs: LIMITS.callerIdleMs,
           waitsFor,
+          abort: () => controller.abort(),
         });
   try {
     const response = await fetch(sent.target, {
@@ -52,8 +53,8 @@ export async function forward(sent: Forwarding): Promise<Forwarded> {
       body: carried?.stream ?? null,
       redirect: "manual",
       signal: controller.signal,
-      // Whether an answer may be kept is for whoever asked for it to say.
-      cache: "no-store",
+      // Kept by nobody on the way, as `cache: "no-store"` has it, which would send a `Cache-Control` of its own along.
+      cf: { cacheTtl: -1 },
     });
     if (!UNREACHED.has(response.status)) return { kind: "answered", response };
     response.body?.cancel().catch(() => undefined);

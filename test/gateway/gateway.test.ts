@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { answerAt, answerJson, requestsTo } from "../support/outside.ts";
+import { answerJson, requestsTo } from "../support/outside.ts";
 import { call, expectJson, makeClient, makeTenant, put, tokenFor, unique } from "../support/platform.ts";
 
 async function makeService(more: object = {}) {

@@ -1,0 +1,394 @@
+import { once } from "node:events";
+import { request as send, type ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { brotliCompressSync, brotliDecompressSync, deflateSync, gunzipSync, gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { WebSocket, WebSocketServer } from "ws";
+import { freePort } from "./support/platform-process.ts";
+import { ask, bodyOf, startUpstream, type Heard, type Saying, type Upstream } from "./support/upstream.ts";
+import { makeClient, TENANT, useWorld } from "./support/world.ts";
+
+/** The gateway in front of real HTTP servers, seen from both sides over plain connections. */
+const TIMEOUT_MS = 1_500;
+const world = useWorld({ GATEWAY_TIMEOUT_MS: String(TIMEOUT_MS) });
+let upstream: Upstream;
+let authorization: string;
+/** The service's own address, and the one that the world knows it by. */
+let source: string;
+let shown: string;
+
+beforeAll(async () => {
+  upstream = await startUpstream();
+  source = `${upstream.origin}/v1`;
+  shown = `${world().base}/shop/v1`;
+  await register("shop", "/shop/v1", source);
+  const client = await makeClient(world(), "gateway", { grantTypes: ["client_credentials"] });
+  const answer = await fetch(`${world().issuer}/token`, {
+    method: "POST",
+    headers: { authorization: `Basic ${btoa(`${client.id}:${client.secret}`)}` },
+    body: new URLSearchParams({ grant_type: "client_credentials" }),
+  });
+  authorization = `Bearer ${((await answer.json()) as any).access_token}`;
+});
+afterAll(() => upstream?.close());
+
+const register = (name: string, proxyPath: string, sourceUrl: string): Promise<unknown> =>
+  world().put(`services/${name}`, {
+    sourceUrl,
+    proxyPath,
+    scopes: [],
+    essential: false,
+    tenant: TENANT,
+    access: "token",
+  });
+
+/** A service of its own, so that its breaker is nobody else's. */
+async function another(name: string, sourceUrl: string): Promise<(path: string, saying?: Saying) => Promise<Heard>> {
+  await register(name, `/${name}/v1`, sourceUrl);
+  return (path, { headers, ...saying } = {}) =>
+    ask(`${world().base}/${name}/v1${path}`, { ...saying, headers: { authorization, ...headers } });
+}
+
+const through = (path: string, { headers, ...saying }: Saying = {}): Promise<Heard> =>
+  ask(`${shown}${path}`, { ...saying, headers: { authorization, ...headers } });
+
+const typeOf = ({ body }: Heard): string => JSON.parse(body.toString()).type;
+
+describe("a request", () => {
+  test.each(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "REPORT", "SEARCH"])(
+    "arrives by its method: %s",
+    async (method) => {
+      upstream.at("/v1/method", (request, response) => {
+        response.writeHead(200, { "x-method": request.method, "content-length": 4 }).end("fine");
+      });
+      const heard = await through("/method", { method });
+      expect(heard).toMatchObject({ status: 200, isBroken: false });
+      expect(heard.headers).toMatchObject({ "x-method": method, "content-length": "4" });
+      expect(heard.body.toString()).toBe(method === "HEAD" ? "" : "fine");
+    },
+  );
+
+  test("is not echoed by TRACE", async () => {
+    const before = upstream.seen.length;
+    const heard = await through("/method", { method: "TRACE" });
+    expect([heard.status, typeOf(heard), heard.headers.allow]).toEqual([405, "unsupported_method", expect.any(String)]);
+    expect(upstream.seen.length).toBe(before);
+  });
+
+  test("brings its body: with its length, in chunks, after 100-continue, with DELETE", async () => {
+    upstream.at("/v1/echo", async (request, response) => {
+      const { "content-length": length = "none", expect: expectation = "none" } = request.headers;
+      const body = await bodyOf(request);
+      response.writeHead(200, { "x-length": length, "x-expect": expectation }).end(body);
+    });
+    const known = await through("/echo", { method: "PUT", body: "abc", headers: { "content-length": 3 } });
+    expect([known.headers["x-length"], known.body.toString()]).toEqual(["3", "abc"]);
+
+    const pieces = async function* () {
+      for (let number = 0; number < 40; number++) yield Buffer.alloc(50_000, number);
+    };
+    const chunked = await through("/echo", { method: "POST", body: pieces() });
+    expect([chunked.headers["x-length"], chunked.body.length]).toEqual(["none", 2_000_000]);
+    expect([chunked.body[0], chunked.body[1_999_999]]).toEqual([0, 39]);
+
+    const headers = { "content-length": 3 };
+    const awaited = await through("/echo", { method: "POST", body: "abc", expectContinue: true, headers });
+    expect([awaited.headers["x-expect"], awaited.body.toString()]).toEqual(["none", "abc"]);
+    const deleted = await through("/echo", { method: "DELETE", body: "abc", headers });
+    expect(deleted.body.toString()).toBe("abc");
+  });
+
+  test("with a body over the limit is 413, declared or counted on its way", async () => {
+    const arrived: Promise<unknown>[] = [];
+    upstream.at("/v1/big", (request, response) => {
+      arrived.push(bodyOf(request).finally(() => response.end()));
+    });
+    const declared = await through("/big", { method: "POST", body: "a", headers: { "content-length": 200_000_000 } });
+    expect([declared.status, typeOf(declared)]).toEqual([413, "bad_payload_size"]);
+    expect(arrived).toHaveLength(0);
+    const pieces = async function* () {
+      for (let number = 0; number < 101; number++) yield Buffer.alloc(1024 * 1024);
+    };
+    const counted = await through("/big", { method: "POST", body: pieces() });
+    expect([counted.status, typeOf(counted)]).toEqual([413, "bad_payload_size"]);
+    // What was too much for us is not a whole body to the service.
+    await expect(arrived[0]).rejects.toThrow("aborted");
+  });
+
+  test.each([{}, { "content-length": 1_000_000 }])(
+    "that its caller breaks off is no whole one (%j)",
+    async (headers) => {
+      const arrived = new Promise<Buffer>((resolve, reject) => {
+        upstream.at("/v1/part", (request) => {
+          request.once("data", () => call.destroy());
+          void bodyOf(request).then(resolve, reject);
+        });
+      });
+      const call = send(`${shown}/part`, { method: "POST", headers: { authorization, ...headers }, agent: false });
+      call.on("error", () => undefined);
+      call.write("x".repeat(100_000));
+      await expect(arrived).rejects.toThrow("aborted");
+    },
+  );
+
+  test("goes with nothing that the runtime adds for a cache", async () => {
+    upstream.at("/v1/plain", (_, response) => response.end());
+    await through("/plain");
+    const { headers } = upstream.seen.at(-1)!;
+    expect([headers["cache-control"], headers.pragma, headers.host]).toEqual([
+      undefined,
+      undefined,
+      new URL(source).host,
+    ]);
+  });
+});
+
+describe("an answer", () => {
+  const json = (): string => JSON.stringify({ self: `${source}/x`, long: "y".repeat(5_000), end: source });
+  const rewritten = (): string => json().replaceAll(source, shown);
+  const CODERS: Record<string, (text: string) => Buffer> = {
+    br: brotliCompressSync,
+    gzip: gzipSync,
+    deflate: deflateSync,
+    identity: Buffer.from,
+  };
+
+  beforeAll(() =>
+    upstream.at("/v1/coded", (request, response) => {
+      const query = new URL(request.url!, "http://any").searchParams;
+      const coding = query.get("coding") ?? "identity";
+      const body = CODERS[coding]!(json());
+      response.writeHead(200, {
+        "content-type": query.get("type") ?? "application/json; charset=utf-8",
+        "content-length": body.length,
+        etag: '"tag"',
+        ...(coding !== "identity" && { "content-encoding": coding }),
+        "x-accepted": request.headers["accept-encoding"],
+      });
+      response.end(body);
+    }),
+  );
+
+  test.each([
+    ["identity", undefined, "identity"],
+    ["gzip", "gzip, deflate", "gzip"],
+    ["br", "gzip, deflate, br, zstd", "gzip, br"],
+    ["br", "*", "gzip, br"],
+    // Whatever was asked for.
+    ["gzip", "identity", "identity"],
+    ["br", "gzip;q=0, br;q=0.000", "identity"],
+  ])("in %s is decoded and rewritten; accepted %s, asked for %s", async (coding, accepted, passedOn) => {
+    const headers = accepted === undefined ? {} : { "accept-encoding": accepted };
+    const heard = await through(`/coded?coding=${coding}`, { headers });
+    expect(heard.headers["x-accepted"]).toBe(passedOn);
+    expect(heard.headers).not.toHaveProperty("content-encoding");
+    expect(heard.headers).not.toHaveProperty("content-length");
+    expect(heard.headers.etag).toBe('W/"tag"');
+    expect(heard.body.toString()).toBe(rewritten());
+    const head = await through(`/coded?coding=${coding}`, { method: "HEAD", headers });
+    expect([head.headers["content-length"], head.headers.etag]).toEqual([undefined, 'W/"tag"']);
+  });
+
+  test("of another type stays as it is, in its coding too", async () => {
+    const path = "/coded?type=application/octet-stream";
+    const plain = await through(path);
+    expect(plain.body.toString()).toBe(json());
+    expect(plain.headers).toMatchObject({ "content-length": String(json().length), etag: '"tag"' });
+    for (const [coding, decode] of Object.entries({ br: brotliDecompressSync, gzip: gunzipSync })) {
+      const coded = await through(`${path}&coding=${coding}`, { headers: { "accept-encoding": coding } });
+      expect(coded.headers).toMatchObject({ "content-encoding": coding, etag: '"tag"' });
+      expect(coded.headers["content-length"]).toBe(String(coded.body.length));
+      expect(decode(coded.body).toString()).toBe(json());
+      // Nobody asked for it: decoded, and so another one than the tag was for.
+      const decoded = await through(`${path}&coding=${coding}`);
+      expect([decoded.headers["content-encoding"], decoded.headers.etag]).toEqual([undefined, 'W/"tag"']);
+      expect(decoded.body.toString()).toBe(json());
+    }
+  });
+
+  test("in a coding that cannot be read is refused where it would have to be rewritten", async () => {
+    const refused = await through("/coded?coding=deflate");
+    expect([refused.status, typeOf(refused)]).toEqual([503, "service_temporarily_unavailable"]);
+    expect(refused.body.toString()).toContain("shop");
+    const passed = await through("/coded?coding=deflate&type=image/png");
+    expect([passed.status, passed.headers["content-encoding"]]).toEqual([200, "deflate"]);
+    expect(passed.body).toEqual(deflateSync(json()));
+  });
+
+  test("is rewritten in the middle of its chunks, and comes as it is sent", async () => {
+    let more: ServerResponse | undefined;
+    upstream.at("/v1/dripping", (_, response) => {
+      response.writeHead(200, { "content-type": "text/plain" });
+      response.write("begin ");
+      more = response;
+    });
+    const heard = fetch(`${shown}/dripping`, { headers: { authorization } });
+    const reader = (await heard).body!.pipeThrough(new TextDecoderStream()).getReader();
+    // Before the service has said more.
+    expect((await reader.read()).value).toBe("begin ");
+    for (const char of `${source}/a`) {
+      more!.write(char);
+      await sleep(2);
+    }
+    more!.end(" end");
+    let rest = "";
+    for (let next = await reader.read(); !next.done; next = await reader.read()) rest += next.value;
+    expect(rest).toBe(`${shown}/a end`);
+  });
+
+  test("that is a redirect is handed on", async () => {
+    for (const [status, location, seen] of [
+      [302, `${source}/there?a=1`, `${shown}/there?a=1`],
+      [308, "/elsewhere", "/elsewhere"],
+      [303, "https://other.example/", "https://other.example/"],
+    ] as const) {
+      upstream.at("/v1/moved", (_, response) => response.writeHead(status, { location }).end());
+      const heard = await through("/moved", { method: "POST" });
+      expect([heard.status, heard.headers.location]).toEqual([status, seen]);
+    }
+    expect(upstream.seen.some(({ url }) => url?.includes("there"))).toBe(false);
+  });
+
+  test("that breaks off in the middle is no whole answer", async () => {
+    for (const type of ["application/json", "image/png"])
+      for (const length of [{}, { "content-length": 1_000 }]) {
+        upstream.at("/v1/breaks", (_, response) => {
+          response.writeHead(200, { "content-type": type, ...length });
+          response.write("{".repeat(100), () => response.destroy());
+        });
+        expect(await through("/breaks"), `${type} ${JSON.stringify(length)}`).toMatchObject({
+          status: 200,
+          isBroken: true,
+        });
+      }
+  });
+
+  test("that stops in the middle is ended in time", async () => {
+    upstream.at("/v1/stops", (_, response) => {
+      response.writeHead(200, { "content-type": "application/json" }).write("{");
+    });
+    const startedMs = performance.now();
+    expect(await through("/stops")).toMatchObject({ status: 200, isBroken: true });
+    const tookMs = performance.now() - startedMs;
+    expect(tookMs).toBeGreaterThan(TIMEOUT_MS * 0.9);
+    expect(tookMs).toBeLessThan(TIMEOUT_MS + 5_000);
+  });
+
+  test("with headers over the limit is refused, and others pass", async () => {
+    upstream.at("/v1/headers", (request, response) => {
+      const size = Number(new URL(request.url!, "http://any").searchParams.get("kib")) * 1024;
+      response.writeHead(200, { "x-large": "a".repeat(size) }).end("fine");
+    });
+    expect((await through("/headers?kib=12")).headers["x-large"]).toHaveLength(12 * 1024);
+    for (const kib of [65, 200]) {
+      const heard = await through(`/headers?kib=${kib}`);
+      expect([heard.status, typeOf(heard)]).toEqual([503, "service_temporarily_unavailable"]);
+    }
+    expect((await through("/headers?kib=1")).status).toBe(200);
+  });
+});
+
+describe("a service that does not answer", () => {
+  test("in time is 503, and left alone after the third time until it answers a probe", async () => {
+    const slow = await another("slow", `${upstream.origin}/slow`);
+    let calls = 0;
+    let isWell = false;
+    upstream.at("/slow/hangs", (_, response) => {
+      calls += 1;
+      if (isWell) response.end("well");
+    });
+    const first = await slow("/hangs");
+    expect([first.status, typeOf(first), Number(first.headers["retry-after"])]).toEqual([
+      503,
+      "service_temporarily_unavailable",
+      expect.any(Number),
+    ]);
+    expect(first.body.toString()).toContain("slow");
+    await Promise.all([slow("/hangs"), slow("/hangs")]);
+    expect(calls).toBe(3);
+
+    const startedMs = performance.now();
+    const refused = await Promise.all(Array.from({ length: 20 }, () => slow("/hangs")));
+    expect(performance.now() - startedMs).toBeLessThan(TIMEOUT_MS);
+    expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([503]));
+    expect(calls).toBe(3);
+    // Nobody else's.
+    expect((await through("/nobody")).status).toBe(404);
+
+    isWell = true;
+    await sleep(Number(refused[0]!.headers["retry-after"]) * 1000 + 100);
+    const after = await slow("/hangs");
+    expect([after.status, after.body.toString(), calls]).toEqual([200, "well", 4]);
+    const both = await Promise.all([slow("/hangs"), slow("/hangs")]);
+    expect(both.map(({ status }) => status)).toEqual([200, 200]);
+    expect(world().output()).toMatch(/"event":"breaker opened","service":"slow"/);
+    expect(world().output()).toMatch(/"event":"breaker closed","service":"slow"/);
+  });
+
+  test("at all is 503 at once; one that closes the connection too", async () => {
+    const absent = await another("absent", `http://127.0.0.1:${await freePort()}`);
+    const closing = await another("closing", `${upstream.origin}/closing`);
+    upstream.at("/closing/", (request) => request.socket.destroy());
+    for (const gone of [await absent("/"), await closing("/")])
+      expect([gone.status, typeOf(gone)]).toEqual([503, "service_temporarily_unavailable"]);
+  });
+
+  test("with success is one that answers: 500 passes and opens nothing", async () => {
+    const failing = await another("failing", `${upstream.origin}/failing`);
+    upstream.at("/failing/", (_, response) =>
+      response.writeHead(500, { "content-type": "text/plain" }).end("my fault"),
+    );
+    for (let times = 0; times < 5; times++) {
+      const heard = await failing("/");
+      expect([heard.status, heard.body.toString()]).toEqual([500, "my fault"]);
+    }
+  });
+
+  test("because its caller is slow is not to blame", async () => {
+    const patient = await another("patient", `${upstream.origin}/patient`);
+    upstream.at("/patient/", async (request, response) => response.end(await bodyOf(request)));
+    const drip = async function* () {
+      for (const piece of ["a", "b", "c"]) {
+        yield piece;
+        await sleep(TIMEOUT_MS * 0.7);
+      }
+    };
+    const heard = await patient("/", { method: "POST", body: drip() });
+    expect([heard.status, heard.body.toString()]).toEqual([200, "abc"]);
+  });
+});
+
+describe("a WebSocket", () => {
+  test("passes through, with its subprotocol, and needs a token too", async () => {
+    const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => "chat" });
+    const paths: string[] = [];
+    const tenants: unknown[] = [];
+    upstream.server.on("upgrade", (request, socket, head) => {
+      paths.push(request.url ?? "");
+      tenants.push(request.headers["plat-tenant"]);
+      sockets.handleUpgrade(request, socket, head, (peer: any) => {
+        peer.on("message", (data: Buffer, isBinary: boolean) => peer.send(data, { binary: isBinary }));
+      });
+    });
+    const address = `${shown.replace(/^http/, "ws")}/live?room=1`;
+    const socket = new WebSocket(address, ["chat", "other"], { headers: { authorization, "plat-tenant": "forged" } });
+    await once(socket, "open");
+    expect(socket.protocol).toBe("chat");
+    expect([paths, tenants]).toEqual([["/v1/live?room=1"], [TENANT]]);
+    for (const message of ["hello", "長崎", "x".repeat(200_000)]) {
+      socket.send(message);
+      const [data, isBinary] = (await once(socket, "message")) as [Buffer, boolean];
+      expect([data.toString(), isBinary]).toEqual([message, false]);
+    }
+    socket.send(Buffer.from([0, 255]));
+    expect((await once(socket, "message"))[0]).toEqual(Buffer.from([0, 255]));
+    socket.close(4001, "bye");
+    expect((await once(socket, "close"))[0]).toBe(4001);
+
+    const stranger = new WebSocket(address, ["chat"]);
+    const [, refusal] = await once(stranger, "unexpected-response");
+    expect(refusal.statusCode).toBe(401);
+    refusal.destroy();
+    expect(paths).toHaveLength(1);
+  });
+});
