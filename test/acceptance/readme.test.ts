@@ -41,4 +41,6 @@ test.skipIf(!hasCurl)("the commands of README.md work as they stand", async () =
   expect(stdout).toMatch(/"type":"crop","size":"64x64"[^}]*"state":"ready"/);
   expect(stdout).toMatch(/"kind":"all"[^}]*"state":"deleted"/);
   expect(stdout).toMatch(/"state":"done"/);
+  expect(stdout).toMatch(/^example +The example shop +example/m);
+  expect(stdout).toMatch(/^✓ granted: plat\.tenant=example plat\.media_view$/m);
 });
