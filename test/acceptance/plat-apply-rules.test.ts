@@ -116,7 +116,7 @@ tenants:
   later:
 services:
   reviews: { tenant: acmeshop, sourceUrl: "https://10.0.0.1", proxyPath: /oauth2/v1, scopes: [plat.admin], access: token }
-  other: { tenant: acmeshop, sourceUrl: "https://a.example", proxyPath: /same, scopes: [], access: private, essential: no }
+  other: { tenant: acmeshop, sourceUrl: "ftp://a.example", proxyPath: /same, scopes: [], access: private, essential: no }
   pubsub: { tenant: acmeshop, sourceUrl: "https://a.example", proxyPath: /pub, scopes: [], access: token }
   one: { tenant: acmeshop, sourceUrl: "https://a.example", proxyPath: /one, scopes: [], access: token }
   two: { tenant: acmeshop, sourceUrl: "https://a.example", proxyPath: /one, scopes: [], access: token }
@@ -150,8 +150,9 @@ __proto__: {}
       "f:18:43: sourceUrl must not name an IP address of a private or special range.",
       "f:18:74: proxyPath is inside an address of the platform itself.",
       "f:18:94: plat.admin is, or covers, a scope of the platform itself.",
+      "f:19:41: sourceUrl must start with https://.",
       expect.stringMatching(/^f:19:\d+: access must be one of token, public\.$/),
-      "f:19:120: essential must be a boolean.",
+      "f:19:118: essential must be a boolean. Write false.",
       "f:20:3: The service pubsub is built in and cannot be changed.",
       "f:22:71: proxyPath /one is that of services/one in line 21 too.",
       'f:23:33: version must be a string. 1.0 is a number to YAML: write "1.0" for a text.',
@@ -160,9 +161,11 @@ __proto__: {}
       "f:26:33: a secret is not written here: put it into a variable of the environment and write password: { env: NAME }.",
       "f:27:3: email must be an e-mail address.",
       "f:28:33: a secret is not written here: put it into a variable of the environment and write password: { env: NAME }.",
+      "f:30:69: A client that is not confidential has no secret.",
       "f:30:99: grantTypes[0] must be one of client_credentials, authorization_code, refresh_token, implicit, password.",
       expect.stringMatching(/^f:30:\d+: redirectUris\[0\] must be https/),
       "f:31:94: plat.admin is the operator client's alone.",
+      "f:33:19: issuer must start with https://.",
       "f:33:67: scopes must include openid.",
       'f:34:1: "organisations" is nothing that can be described. Did you mean organizations?',
       'f:35:1: "__proto__" is nothing that can be described.',

@@ -164,7 +164,8 @@ function showFailure(
     throw error;
   });
   lines.push(...showMistakes(file, placed));
-  const open = steps.filter((step) => !done.includes(step));
+  const finished = new Set(done);
+  const open = steps.filter((step) => !finished.has(step));
   lines.push(
     `${interrupted ? "Interrupted. " : ""}Done: ${done.length} of ${steps.length} changes. Not done: ${open.length}:`,
   );
@@ -178,6 +179,7 @@ function placeOf({ wanted, kind, owner }: Step, field: string, { described }: De
 }
 
 const report = (steps: readonly Step[], done: readonly Step[], left: number): string => {
+  const finished = new Set(done);
   const changes = steps.map((step) => {
     const { action, fields, secret } = step;
     const shown = fields.map(({ name, from, to }) => ({
@@ -190,7 +192,7 @@ const report = (steps: readonly Step[], done: readonly Step[], left: number): st
       path: labelOf(step),
       fields: shown,
       ...(secret !== "none" && { secret }),
-      done: done.includes(step),
+      done: finished.has(step),
     };
   });
   return `${toJson({ changes, left })}\n`;

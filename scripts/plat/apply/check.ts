@@ -180,11 +180,15 @@ export async function check(root: Mapping, rules: Rules): Promise<Description> {
   }
 }
 
-/** YAML reads more numbers than people mean: version: 1.0. */
+/** What the author meant, where YAML read something else: version: 1.0 as a number, essential: no as a text. */
 function quoted(node: Tree, message = "must be a string"): string {
-  if (node.type !== "leaf" || typeof node.value === "string" || !message.includes("must be a string")) return "";
-  if (node.value === null) return " Nothing is written here.";
-  return ` ${node.source} is a ${typeof node.value === "boolean" ? "flag" : "number"} to YAML: write "${node.source}" for a text.`;
+  if (node.type !== "leaf") return "";
+  const { value, source } = node;
+  if (message.includes("must be a boolean") && typeof value === "string" && /^(yes|no|on|off)$/i.test(value))
+    return ` Write ${/^(yes|on)$/i.test(value) ? "true" : "false"}.`;
+  if (typeof value === "string" || !message.includes("must be a string")) return "";
+  if (value === null) return " Nothing is written here.";
+  return ` ${source} is a ${typeof value === "boolean" ? "flag" : "number"} to YAML: write "${source}" for a text.`;
 }
 
 /** Defaults that the service takes from the id. */

@@ -56,7 +56,9 @@ export function difference(
       const step = compare(item, found.get(kind)?.get(keyOf(item)), options);
       if (step === undefined) continue;
       const turn = turnOf(item, waitsFor);
-      byTurn.set(turn, [...(byTurn.get(turn) ?? []), step]);
+      const steps = byTurn.get(turn);
+      if (steps === undefined) byTurn.set(turn, [step]);
+      else steps.push(step);
     }
     waves.push(...[...byTurn].sort(([a], [b]) => a - b).map(([, steps]) => steps));
   }

@@ -48,17 +48,33 @@ export type Shape = { readonly [field: string]: Shape | undefined };
 
 type AnyResource = Resource<any>;
 
-/** Kinds whose writing has rules besides the schema. Others only write, and a password would be hashed for nothing. */
-const RULED: readonly KindName[] = ["services", "clients", "identityProviders"];
-
-/** Values that no rule is against. */
-const HARMLESS: Readonly<Record<string, unknown>> = {
-  sourceUrl: "https://a.example",
-  proxyPath: "/any/v1",
-  scopes: [],
-  name: "any.name",
-  clientSecret: undefined,
-  issuer: "https://a.example",
+/**
+ * Kinds whose writing has rules besides the schema, each with values that no rule is against. Others only write, and a
+ * password would be hashed for nothing.
+ */
+const HARMLESS: Partial<Record<KindName, Readonly<Record<string, unknown>>>> = {
+  services: {
+    sourceUrl: "https://a.example",
+    proxyPath: "/any/v1",
+    scopes: [],
+    essential: false,
+    tenant: "any",
+    access: "token",
+  },
+  clients: {
+    name: "any.name",
+    tenant: "any",
+    confidential: true,
+    service: undefined,
+    redirectUris: [],
+    postLogoutRedirectUris: [],
+    grantTypes: [],
+    scopes: [],
+    requirePkce: false,
+    disabled: false,
+    clientSecret: undefined,
+  },
+  identityProviders: { issuer: "https://a.example", clientId: "any", scopes: ["openid"] },
 };
 
 export function createRules(platform: string, allowLoopback: boolean): Rules {
@@ -93,6 +109,24 @@ export function createRules(platform: string, allowLoopback: boolean): Rules {
   const paramsOf = ({ owner, key }: AnyResource, ownerId: string, id: string): Params =>
     owner === undefined ? { [key]: id } : { id: ownerId, [key]: id };
 
+  /** Against the rules that stand in the code of its writing. */
+  async function faultsOf(kind: KindName, owner: string, id: string, fields: unknown): Promise<Fault[]> {
+    const harmless = HARMLESS[kind];
+    if (harmless === undefined) return [];
+    const params = paramsOf(resources[kind], owner, id);
+    const faults: Fault[] = [];
+    for (let tried = fields as Record<string, unknown>; ;) {
+      const plan = await resources[kind].put({ params, body: tried, nowMs: 0 });
+      if (!("problem" in plan)) return faults;
+      const found = plan.details.length === 0 ? [{ field: "", message: plan.message }] : plan.details.map(toFault);
+      faults.push(...found);
+      // The service names the first; with that out of the way it names the next.
+      const field = topOf(found[0]?.field ?? "");
+      if (!Object.hasOwn(harmless, field) || tried[field] === harmless[field]) return faults;
+      tried = { ...tried, [field]: harmless[field] };
+    }
+  }
+
   return {
     shape: (kind) => shapeOf(resources[kind].body) ?? {},
     id(kind, text) {
@@ -106,20 +140,13 @@ export function createRules(platform: string, allowLoopback: boolean): Rules {
     async body(kind, owner, id, body) {
       const resource = resources[kind];
       const read = validate<Record<string, unknown>>("body", resource.body, body);
-      if (!read.ok) return { faults: read.error.details.map(toFault) };
-      if (!RULED.includes(kind)) return { fields: read.value, faults: [] };
-      const params = paramsOf(resource, owner, id);
-      const faults: Fault[] = [];
-      for (let tried = read.value; ;) {
-        const plan = await resource.put({ params, body: tried, nowMs: 0 });
-        if (!("problem" in plan)) return { fields: read.value, faults };
-        const found = plan.details.length === 0 ? [{ field: "", message: plan.message }] : plan.details.map(toFault);
-        faults.push(...found);
-        // The service names the first; with that out of the way it names the next.
-        const field = found[0]?.field ?? "";
-        if (!Object.hasOwn(HARMLESS, field) || tried[field] === HARMLESS[field]) return { fields: read.value, faults };
-        tried = { ...tried, [field]: HARMLESS[field] };
-      }
+      if (read.ok) return { fields: read.value, faults: await faultsOf(kind, owner, id, read.value) };
+      const faults = read.error.details.map(toFault);
+      // With what is wrong out of the way the rules say what else is.
+      const wrong = new Set(faults.map(({ field }) => topOf(field)));
+      const mended = Object.entries(HARMLESS[kind] ?? {}).filter(([field]) => wrong.has(field));
+      const again = validate("body", resource.body, { ...(body as object), ...Object.fromEntries(mended) });
+      return { faults: again.ok ? [...faults, ...(await faultsOf(kind, owner, id, again.value))] : faults };
     },
     isBuiltIn: (kind, id) =>
       (kind === "services" && builtIn.services.some(({ name }) => name === id)) ||
@@ -128,6 +155,9 @@ export function createRules(platform: string, allowLoopback: boolean): Rules {
 }
 
 const toFault = ({ field = "", message = "" }: ProblemDetail): Fault => ({ field, message });
+
+/** `scopes[2]` → `scopes` */
+const topOf = (field: string): string => field.split(/[.[]/)[0] ?? "";
 
 /** A database without a row. */
 const EMPTY: object = {

@@ -24,7 +24,8 @@ export function openSecretsFile(path: string, platform: string): SecretsFile {
   read();
   return {
     keep(clients) {
-      const missing = clients.filter((client) => !read().has(client));
+      const before = read();
+      const missing = clients.filter((client) => !before.has(client));
       if (missing.length > 0) {
         const lines = missing.map((client) => {
           const clientSecret = randomBytes(32).toString("base64url");
