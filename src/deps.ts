@@ -146,7 +146,7 @@ export function createDeps(env: Env): Deps {
     voidStatement: oauth.voidStatement,
     sealProviderSecret: oauth.sealProviderSecret,
     forgetGrantsStatement: oauth.forgetGrantsStatement,
-    forgetStatements: oauth.forgetStatements,
+    forget: oauth.forget,
     voidMembersStatement: oauth.voidMembersStatement,
     unlock: oauth.unlock,
     explain: oauth.explain,

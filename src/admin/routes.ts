@@ -47,12 +47,15 @@ export interface AdminDeps extends ResourceDeps {
   sealProviderSecret(providerId: string, secret: string): Promise<string>;
   /** Port to the OAuth room: removes the refresh grants of a user who is signed out, as a part of the same transaction. */
   forgetGrantsStatement(email: string): D1PreparedStatement;
-  /** Port to the OAuth room: removes grants, codes and browsers' sessions, as a part of the same transaction. */
-  forgetStatements(
+  /**
+   * Port to the OAuth room: removes grants, codes and browsers' sessions, as a part of the same transaction. Where a
+   * statement changed `mostRows`, there may be more.
+   */
+  forget(
     kind: "client" | "tenant" | "user" | "session",
     key: string,
     nowMs: number,
-  ): readonly D1PreparedStatement[];
+  ): { readonly statements: readonly D1PreparedStatement[]; readonly mostRows: number };
   /** Port to the OAuth room: forgets the failed sign-ins of an account and ends its block. */
   unlock(email: string): Promise<void>;
   readonly explain: Explain;

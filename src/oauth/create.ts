@@ -42,7 +42,7 @@ import { createCodeStore } from "./store/code-store.ts";
 import { createAccounts } from "./sign-in/accounts.ts";
 import { createDirectoryStore } from "./store/directory-store.ts";
 import { createExplainStore } from "./store/explain-store.ts";
-import { createForgetStatements, type ForgetStatements } from "./store/forget-store.ts";
+import { createForget, type Forget } from "./store/forget-store.ts";
 import { createKeyStore } from "./store/key-store.ts";
 import { createGrantListStore } from "./store/grant-list-store.ts";
 import { createRefreshStore } from "./store/refresh-store.ts";
@@ -91,8 +91,8 @@ export interface OAuth {
   forgetGrantsStatement(email: string): D1PreparedStatement;
   /** Voids all that members of an organization got until now, as a part of the transaction that removes it. */
   voidMembersStatement(organization: string, nowMs: number): D1PreparedStatement;
-  /** Removes what a client, tenant, user or session could get tokens by, as a part of the transaction that revokes it. */
-  forgetStatements: ForgetStatements;
+  /** Removes what a client, tenant, user or session could get tokens by, in the transactions that revoke it. */
+  readonly forget: Forget;
   /** The client secret of an identity provider, as its row holds it. */
   sealProviderSecret(providerId: string, secret: string): Promise<string>;
   /** Forgets the failed sign-ins of an account and ends its block. */
@@ -182,7 +182,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     voidStatement: (kind, key, nowMs, when) => trustStore.voidStatement(kind, key, allExpiredSec(nowMs), when),
     forgetGrantsStatement: refreshGrants.removeOfStatement,
     voidMembersStatement: (organization, nowMs) => trustStore.voidMembersStatement(organization, allExpiredSec(nowMs)),
-    forgetStatements: createForgetStatements(deps.db),
+    forget: createForget(deps.db),
     sealProviderSecret: federation.providers.sealSecret,
     unlock: accounts.unlock,
     explain: (question, nowMs) =>

@@ -222,4 +222,28 @@ describe("revocation by an operator", () => {
     );
     expect(await rows.first("n")).toBe(0);
   });
+
+  it("of more than a transaction removes goes on, and asks to be repeated where a request does not end it", async () => {
+    const flow = await makeFlow();
+    const { clientId } = flow.client;
+    const grants = (count: number, session: string) =>
+      env.DB.prepare(
+        `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT ?1)
+         INSERT INTO refresh_grant SELECT ?2 || i, ?3, ?4, json_object('tenant', ?5, 'sessionId', ?2), i, i FROM n`,
+      ).bind(count, session, clientId, flow.email, flow.tenant);
+    const left = () =>
+      env.DB.prepare("SELECT count(*) AS n FROM refresh_grant WHERE client = ?").bind(clientId).first("n");
+    const [shared, kept] = [unique("shared"), unique("kept")];
+    await env.DB.batch([grants(10_300, shared), grants(5_400, kept)]);
+    const [shut, held] = [await revoke(`sessions/${shared}`), await hold(flow, shared)];
+    expect(await expectJson(shut, 503)).toMatchObject({ type: "service_temporarily_unavailable" });
+    expect(shut.headers.get("retry-after")).toBe("1");
+    expect(await left()).toBe(300 + 5_400 + 1);
+    expect((await revoke(`sessions/${shared}`)).status).toBe(204);
+    expect(await left()).toBe(5_400);
+    await expectAllEnded(flow, held);
+    expect((await revoke(`tenants/${flow.tenant}`)).status).toBe(204);
+    expect(await left()).toBe(0);
+    expect((await auditOf(`sessions/${shared}`)).map(({ action }) => action)).toEqual(["revoke", "revoke"]);
+  });
 });

@@ -8,8 +8,21 @@ import type { OwnerKind } from "./trust-store.ts";
  *   client, tenant   refresh grants and codes
  *   user             the same, and the browsers' sessions
  *   session          the same, and the other access tokens of its grants: a refresh may have named another session id
+ *
+ * A transaction removes so many rows and no more, since the database does nothing else meanwhile.
  */
-export type ForgetStatements = (kind: OwnerKind, key: string, nowMs: number) => readonly D1PreparedStatement[];
+export interface Forgetting {
+  readonly statements: readonly D1PreparedStatement[];
+  /** A statement that changed as many rows may have left others. */
+  readonly mostRows: number;
+}
+export type Forget = (kind: OwnerKind, key: string, nowMs: number) => Forgetting;
+
+/** Some 0.2 s of a transaction. A session's are known to every isolate for an hour, grant by grant. */
+const MOST_ROWS = { client: 5_000, tenant: 5_000, user: 5_000, session: 500 } as const satisfies Record<
+  OwnerKind,
+  number
+>;
 
 const COLUMN = {
   client: "client",
@@ -18,23 +31,33 @@ const COLUMN = {
   session: "authorization ->> 'sessionId'",
 } as const satisfies Record<OwnerKind, string>;
 
-const removeFrom = (table: "refresh_grant" | "authorization_code", kind: OwnerKind): string =>
-  `DELETE FROM ${table} WHERE ${COLUMN[kind]} = ?1`;
-const SESSIONS = {
+/** The same rows for two statements of a transaction; the order is the index's own. */
+const some = (table: "refresh_grant" | "authorization_code", kind: OwnerKind, column: string): string => {
+  const id = table === "refresh_grant" ? "id" : "code_hash";
+  return `SELECT ${column} FROM ${table} WHERE ${COLUMN[kind]} = ?1 ORDER BY ${id} LIMIT ${MOST_ROWS[kind]}`;
+};
+const removeGrants = (kind: OwnerKind): string =>
+  `DELETE FROM refresh_grant WHERE id IN (${some("refresh_grant", kind, "id")})`;
+const removeCodes = (kind: OwnerKind): string =>
+  `DELETE FROM authorization_code WHERE code_hash IN (${some("authorization_code", kind, "code_hash")})`;
+const REMOVE_SESSIONS = {
   user: `DELETE FROM session WHERE email = ?1`,
   session: `DELETE FROM session WHERE sid = ?1`,
 } as const;
 const END_GRANTS = `
   INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
   SELECT 'grant', id, ${Number.MAX_SAFE_INTEGER}, ?2 FROM (
-    SELECT id FROM refresh_grant WHERE ${COLUMN.session} = ?1
-    UNION SELECT grant_id FROM authorization_code WHERE ${COLUMN.session} = ?1)`;
+    SELECT id FROM (${some("refresh_grant", "session", "id")})
+    UNION SELECT grant_id FROM (${some("authorization_code", "session", "grant_id")}))`;
 
-export const createForgetStatements =
-  (db: D1Database): ForgetStatements =>
-  (kind, key, nowMs) => [
-    ...(kind === "session" ? [db.prepare(END_GRANTS).bind(key, allExpiredSec(nowMs))] : []),
-    ...(kind === "session" || kind === "user" ? [db.prepare(SESSIONS[kind]).bind(key)] : []),
-    db.prepare(removeFrom("refresh_grant", kind)).bind(key),
-    db.prepare(removeFrom("authorization_code", kind)).bind(key),
-  ];
+export const createForget =
+  (db: D1Database): Forget =>
+  (kind, key, nowMs) => ({
+    mostRows: MOST_ROWS[kind],
+    statements: [
+      ...(kind === "session" ? [db.prepare(END_GRANTS).bind(key, allExpiredSec(nowMs))] : []),
+      ...(kind === "session" || kind === "user" ? [db.prepare(REMOVE_SESSIONS[kind]).bind(key)] : []),
+      db.prepare(removeGrants(kind)).bind(key),
+      db.prepare(removeCodes(kind)).bind(key),
+    ],
+  });
