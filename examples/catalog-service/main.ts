@@ -79,8 +79,6 @@ async function answer(
   const body = sent.json === undefined ? undefined : Buffer.from(JSON.stringify(sent.json));
   response.writeHead(sent.status, {
     ...(body !== undefined && { "content-type": "application/json", "content-length": body.length }),
-    // What was not read of the request ends with the connection.
-    ...(!message.complete && { connection: "close" }),
     ...sent.headers,
   });
   response.end(message.method === "HEAD" ? undefined : body);
@@ -103,7 +101,9 @@ async function readBody(message: IncomingMessage, maxBytes: number): Promise<Buf
   if (Number(message.headers["content-length"] ?? 0) > maxBytes) throw tooLarge();
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of message as AsyncIterable<Buffer>) {
+  // A body that is refused is read to its end all the same (by Node, once the answer is sent): whoever hangs up on a
+  // sender takes the answer away from it.
+  for await (const chunk of message.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     length += chunk.length;
     if (length > maxBytes) throw tooLarge();
     chunks.push(chunk);
