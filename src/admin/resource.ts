@@ -66,6 +66,8 @@ export interface Change<B> {
   readonly params: Params;
   readonly body: B;
   readonly nowMs: number;
+  /** The platform's public origin, where the change came by it. */
+  readonly origin?: string;
 }
 
 export interface PutPlan {
@@ -154,7 +156,8 @@ async function list<B>(call: AdminCall<unknown>, resource: Resource<B>): Promise
 }
 
 async function put<B>(call: AdminCall<B | undefined>, resource: Resource<B>, deps: ResourceDeps): Promise<Answer> {
-  const change: Change<B> = { params: call.params, body: call.body ?? ({} as B), nowMs: call.nowMs };
+  const { params, body, nowMs, url } = call;
+  const change: Change<B> = { params, body: body ?? ({} as B), nowMs, origin: url.origin };
   const refused = resource.builtIn?.(call.params) ?? (await findFaults(resource, change));
   if (refused !== undefined) return refused;
   const plan = await resource.put(change);

@@ -8,6 +8,7 @@ import {
   makeClient,
   makeTenant,
   OPERATOR,
+  ORIGIN,
   put,
   tokenFor,
   unique,
@@ -322,6 +323,7 @@ describe("services", () => {
     ["sourceUrl", { sourceUrl: "https://s.example/v1?x=1" }],
     ["sourceUrl", { sourceUrl: "http://s.example" }],
     ["sourceUrl", { sourceUrl: "https://10.0.0.1/v1" }],
+    ["sourceUrl", { sourceUrl: `${ORIGIN}/media/v2` }],
   ])("refuses a %s: %o", async (field, change) => {
     const tenant = await makeTenant();
     const service = {

@@ -1,39 +1,437 @@
-import { describe, expect, it } from "vitest";
-import { answerJson, requestsTo } from "../support/outside.ts";
-import { call, expectJson, makeClient, makeTenant, put, tokenFor, unique } from "../support/platform.ts";
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { createApp } from "../../src/app.ts";
+import { createDeps } from "../../src/deps.ts";
+import { counting } from "../support/counting.ts";
+import { isolate } from "../support/isolate.ts";
+import { answerAt, answerJson, requestsTo } from "../support/outside.ts";
+import {
+  call,
+  expectJson,
+  makeClient,
+  makeTenant,
+  OPERATOR,
+  ORIGIN,
+  put,
+  tokenFor,
+  unique,
+} from "../support/platform.ts";
 
-async function makeService(more: object = {}) {
-  const name = unique("svc-");
-  const host = `https://${name}.example.com`;
-  const tenant = await makeTenant({ subscribed: false });
-  await put(`services/${name}`, {
-    sourceUrl: `${host}/v1`,
-    proxyPath: `/${name}/v1`,
-    scopes: [],
-    essential: false,
-    tenant,
-    access: "token",
-    ...more,
-  });
-  const client = await makeClient({ tenant, scopes: [] });
-  return { name, source: `${host}/v1`, path: `/${name}/v1`, tenant, client, token: await tokenFor(client) };
+interface Made {
+  readonly name: string;
+  readonly source: string;
+  readonly path: string;
+  readonly tenant: string;
+  readonly clientId: string;
+  /** Of a client of the service's own tenant. */
+  readonly token: string;
+  readonly body: object;
 }
 
-describe("a forwarded request", () => {
-  it("reaches the service below its proxy path with its identity headers", async () => {
-    const { source, path, token, tenant, client } = await makeService();
-    await answerJson(`${source}/products/1`, { self: `${source}/products/1` });
-    const response = await call(`${path}/products/1?a=b%20c`, {
-      token,
-      headers: { "plat-tenant": "forged", plat_user: "forged" },
+/** A service at a host of its own, which says `{}` at `/`. */
+async function makeService(more: object = {}): Promise<Made> {
+  const name = unique("svc-");
+  const tenant = await makeTenant({ subscribed: false });
+  const source = `https://${name}.example.com/v1`;
+  const path = `/${name}/v1`;
+  const body = { sourceUrl: source, proxyPath: path, scopes: [], essential: false, tenant, access: "token", ...more };
+  await put(`services/${name}`, body);
+  const client = await makeClient({ tenant, scopes: [] });
+  await answerJson(`${source}/`, {});
+  return { name, source, path, tenant, clientId: client.clientId, token: await tokenFor(client), body };
+}
+
+/** The headers that came to the service with this request. */
+async function headersAt(service: Made, headers: Record<string, string>): Promise<Record<string, string>> {
+  await expectJson(await call(`${service.path}/`, { token: service.token, headers }), 200);
+  const [seen] = await requestsTo(`${service.source}/`);
+  return seen!.headers;
+}
+
+async function answered(service: Made, headers: Record<string, string>, body = "{}"): Promise<Headers> {
+  await answerAt(`${service.source}/answer`, { headers, body });
+  const response = await call(`${service.path}/answer`, { token: service.token });
+  await response.text();
+  return response.headers;
+}
+
+afterEach(() => void vi.useRealTimers());
+
+describe("where a request goes", () => {
+  it("is the service below its proxy path, the rest of the path and the query as they were sent", async () => {
+    const { source, path, token } = await makeService();
+    for (const [given, target] of [
+      ["/products/1?a=b%20c&a=+", "/products/1?a=b%20c&a=+"],
+      ["/a%2Fb/%C3%BC//c;v=1/", "/a%2Fb/%C3%BC//c;v=1/"],
+      ["/x/../y", "/y"],
+      ["?q=%2e%2e%2f", "?q=%2e%2e%2f"],
+      ["", ""],
+    ] as const) {
+      const [at = ""] = target.split("?");
+      await answerJson(`${source}${at}`, { self: `${source}${target}` });
+      const response = await call(`${path}${given}`, { token });
+      expect(await expectJson(response, 200)).toEqual({ self: `${ORIGIN}${path}${target}` });
+      expect((await requestsTo(`${source}${at}`)).map(({ url }) => url)).toEqual([`${source}${target}`]);
+    }
+  });
+
+  it.each([
+    "/..%2fadmin",
+    "/%2e%2e%2fadmin",
+    "/a/..%5c..%5cadmin",
+    "/a/%2e%2e%2f%2e%2e/admin",
+    "/..%252fadmin",
+    "/..;/admin",
+    "/a/..;x=1/..;y/admin",
+    "/..%3b%2fadmin",
+  ])("is nowhere above the service: %s", async (rest) => {
+    const { path, token } = await makeService();
+    expect(await expectJson(await call(`${path}${rest}`, { token }), 400)).toMatchObject({
+      type: "validation_violation",
+      details: [{ type: "invalid_uri_parameter" }],
     });
-    expect(await expectJson(response, 200)).toEqual({ self: `https://plinth.test${path}/products/1` });
-    const [seen] = await requestsTo(`${source}/products/1`);
-    console.log(seen, Object.fromEntries(response.headers));
-    expect(seen).toMatchObject({
-      method: "GET",
-      url: `${source}/products/1?a=b%20c`,
-      headers: { authorization: `Bearer ${token}`, "plat-tenant": tenant, "plat-client": client.clientId },
+  });
+
+  it("is the service with the longest proxy path of whole segments", async () => {
+    const outer = await makeService();
+    const inner = await makeService({ tenant: outer.tenant, proxyPath: `${outer.path}/inner/deep` });
+    for (const [path, source] of [
+      [`${outer.path}/inner/deep/x`, `${inner.source}/x`],
+      [`${outer.path}/inner/deeper`, `${outer.source}/inner/deeper`],
+      [`${outer.path}/inner`, `${outer.source}/inner`],
+    ] as const) {
+      await answerJson(source, { at: source });
+      expect((await call(path, { token: outer.token })).status).toBe(200);
+      expect(await requestsTo(source)).toHaveLength(1);
+    }
+    for (const path of [`${outer.path}x`, outer.path.slice(0, -1), `/x${outer.path}`, "/"])
+      expect((await call(path, { token: outer.token })).status, path).toBe(404);
+  });
+
+  it("is below the path prefix, and the address that the world knows", async () => {
+    const { path, source } = await makeService({ access: "public" });
+    const prefixed = isolate({ PATH_PREFIX: "/hybris", PUBLIC_URL: "https://api.example.com" });
+    await answerJson(`${source}/`, { self: `${source}/a` });
+    const response = await prefixed.fetch(`/hybris${path}/`);
+    expect(await expectJson(response, 200)).toEqual({ self: `https://api.example.com/hybris${path}/a` });
+    const [seen] = await requestsTo(`${source}/`);
+    expect(seen!.headers).toMatchObject({
+      "x-forwarded-host": "api.example.com",
+      "x-forwarded-proto": "https",
+      "x-forwarded-prefix": `/hybris${path}`,
     });
+    for (const at of [`${path}/`, `/hybrisx${path}/`]) expect((await prefixed.fetch(at)).status).toBe(404);
+  });
+
+  it("is nobody where the address may not be called any more, and where a request goes in circles", async () => {
+    const local = await makeService({ sourceUrl: "http://127.0.0.1:9/v1", access: "public" });
+    const deployed = isolate({ ALLOW_LOOPBACK: "false" });
+    expect(await expectJson(await deployed.fetch(`${local.path}/`), 503)).toMatchObject({
+      type: "service_temporarily_unavailable",
+      message: expect.stringContaining(local.name),
+    });
+    const { path, source, token } = await makeService();
+    const via = (hops: number) => Array.from({ length: hops }, () => "1.1 plat-gateway").join(", ");
+    expect((await call(`${path}/`, { token, headers: { via: via(4) } })).status).toBe(200);
+    expect((await requestsTo(`${source}/`))[0]!.headers["via"]).toBe(via(5));
+    expect((await call(`${path}/`, { token, headers: { via: via(5) } })).status).toBe(503);
+    expect(await requestsTo(`${source}/`)).toEqual([]);
+  });
+
+  it("is what the operator says: here at once, elsewhere within 30 s", async () => {
+    const { name, path, source, token, body } = await makeService({ access: "public" });
+    const elsewhere = isolate();
+    expect((await elsewhere.fetch(`${path}/`)).status).toBe(200);
+    const moved = `https://${unique("moved-")}.example.com`;
+    await answerJson(`${moved}/`, { moved: true });
+    // A slash at the end says nothing.
+    await put(`services/${name}`, { ...body, sourceUrl: `${moved}/` });
+    expect(await expectJson(await call(`${path}/`, { token }), 200)).toEqual({ moved: true });
+    expect((await elsewhere.fetch(`${path}/`)).status).toBe(200);
+    expect(await requestsTo(`${source}/`)).toHaveLength(2);
+    await call(`/admin/v1/services/${name}`, { method: "DELETE", token: await tokenFor(OPERATOR) });
+    expect((await call(`${path}/`, { token })).status).toBe(404);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 30_001 });
+    expect((await elsewhere.fetch(`${path}/`)).status).toBe(404);
+  });
+});
+
+describe("who may call", () => {
+  it("with access `token`: who has a valid one", async () => {
+    const { path, source, token } = await makeService();
+    for (const headers of [{}, { authorization: "Basic YTpi" }, { authorization: `Bearer ${token}x` }]) {
+      const refused = await call(`${path}/`, { headers: headers as Record<string, string> });
+      expect(refused.headers.get("www-authenticate")).toMatch(/^Bearer /);
+      expect(refused.headers.get("access-control-allow-origin")).toBe("*");
+      expect(await expectJson(refused, 401)).toMatchObject({ type: "insufficient_credentials" });
+    }
+    expect(await requestsTo(`${source}/`)).toEqual([]);
+  });
+
+  it("with access `public`: anybody, but nobody with a token that is not valid", async () => {
+    const { path, source, token, tenant } = await makeService({ access: "public" });
+    for (const headers of [{}, { authorization: "Basic YTpi" }] as Record<string, string>[]) {
+      expect((await call(`${path}/`, { headers: { ...headers, "plat-tenant": tenant } })).status).toBe(200);
+      const [seen] = await requestsTo(`${source}/`);
+      expect(seen!.headers).not.toHaveProperty("plat-tenant");
+      expect(seen!.headers["authorization"]).toBe(headers["authorization"]);
+    }
+    expect((await call(`${path}/`, { token: `${token}x` })).status).toBe(401);
+    expect(await requestsTo(`${source}/`)).toEqual([]);
+    expect((await call(`${path}/`, { token })).status).toBe(200);
+    expect((await requestsTo(`${source}/`))[0]!.headers["plat-tenant"]).toBe(tenant);
+  });
+
+  it("a tenant whose packages include the service, as long as they do", async () => {
+    const service = await makeService();
+    const { name, path, source, tenant: owner } = service;
+    const stranger = await makeClient({ scopes: [] });
+    const token = await tokenFor(stranger);
+    const refused = await expectJson(await call(`${path}/`, { token }), 403);
+    expect(refused).toMatchObject({ type: "insufficient_permissions" });
+    expect(refused.message).toContain(stranger.tenant);
+    expect(refused.message).toContain(name);
+    expect(await requestsTo(`${source}/`)).toEqual([]);
+
+    await put(`packages/${name}`, { version: "1", organization: `${owner}-org`, services: [name] });
+    await put(`tenants/${stranger.tenant}/subscriptions/${name}`, {});
+    expect((await call(`${path}/`, { token })).status).toBe(200);
+    const cancelled = { method: "DELETE", token: await tokenFor(OPERATOR) };
+    await call(`/admin/v1/tenants/${stranger.tenant}/subscriptions/${name}`, cancelled);
+    expect((await call(`${path}/`, { token })).status).toBe(403);
+    await put(`services/${name}`, { ...service.body, essential: true });
+    expect((await call(`${path}/`, { token })).status).toBe(200);
+    await put(`services/${name}`, { ...service.body, access: "public" });
+    expect((await call(`${path}/`, { token })).status).toBe(403);
+  });
+});
+
+describe("what a service gets", () => {
+  it("is who calls by the token, and nothing that a caller says about it", async () => {
+    const service = await makeService();
+    const headers = await headersAt(service, {
+      "plat-tenant": "forged",
+      "Plat-Client": "forged",
+      plat_user: "forged",
+      "plat-scopes": "forged",
+      "plat-anything": "forged",
+      "plat-request-id": "forged",
+      x_forwarded_for: "forged",
+      "x-forwarded-for": "forged",
+      "x-forwarded-prefix": "forged",
+      forwarded: "for=forged",
+      "x-real-ip": "forged",
+      "x-original-url": "/forged",
+    });
+    expect(JSON.stringify(headers)).not.toContain("forged");
+    expect(headers).toMatchObject({
+      authorization: `Bearer ${service.token}`,
+      "plat-tenant": service.tenant,
+      "plat-client": service.clientId,
+      "plat-scopes": `plat.tenant=${service.tenant}`,
+      "plat-request-id": expect.stringMatching(/^[0-9a-f]{32}$/),
+      "x-forwarded-proto": "https",
+      "x-forwarded-host": new URL(ORIGIN).host,
+      "x-forwarded-prefix": service.path,
+      host: new URL(service.source).host,
+      via: "1.1 plat-gateway",
+    });
+    expect(headers).not.toHaveProperty("plat-user");
+  });
+
+  it("is the caller's session id, else a new one each time; one that is none is 400", async () => {
+    const service = await makeService();
+    expect((await headersAt(service, { "plat-session-id": "mine-1" }))["plat-session-id"]).toBe("mine-1");
+    const made = [await headersAt(service, {}), await headersAt(service, {})].map((each) => each["plat-session-id"]!);
+    expect(made[0]).toMatch(/^[0-9a-f]{32}$/);
+    expect(made[0]).not.toBe(made[1]);
+    const refused = await call(`${service.path}/`, { token: service.token, headers: { "plat-session-id": "a b" } });
+    expect(await expectJson(refused, 400)).toMatchObject({
+      details: [{ type: "invalid_header", field: "plat-session-id" }],
+    });
+  });
+
+  it("is the caller's headers, without those of the connection and the platform's own cookies", async () => {
+    const service = await makeService();
+    const headers = await headersAt(service, {
+      accept: "application/json",
+      "x-custom": "kept",
+      "x-secret": "dropped",
+      connection: "keep-alive, X-Secret",
+      "keep-alive": "timeout=5",
+      te: "trailers",
+      cookie: "a=1; plat_session=secret; __Host-plat_session=secret; b=2; __Host-plat_browser=secret",
+      "if-match": `W/"x", "y", W/"z"`,
+    });
+    expect(headers).toMatchObject({ accept: "application/json", "x-custom": "kept", "if-match": `"x", "y", "z"` });
+    expect(headers["cookie"]).toBe("a=1; b=2");
+    for (const name of ["x-secret", "keep-alive", "te"]) expect(headers).not.toHaveProperty(name);
+    expect(await headersAt(service, { cookie: "plat_session=secret" })).not.toHaveProperty("cookie");
+  });
+
+  it("is not more headers than the limit", async () => {
+    const { path, source, token } = await makeService();
+    const refused = await call(`${path}/`, { token, headers: { "x-large": "a".repeat(33_000) } });
+    expect(await expectJson(refused, 400)).toMatchObject({ details: [{ type: "invalid_header" }] });
+    expect(await requestsTo(`${source}/`)).toEqual([]);
+  });
+});
+
+describe("what a caller gets", () => {
+  it("is the service's answer, with its public addresses in Link and Location", async () => {
+    const service = await makeService();
+    const { source, path } = service;
+    const headers = await answered(service, {
+      "content-type": "application/json",
+      link: `<${source}/a?p=2>; rel="next", <${source}>; rel=self, <https://other.example/>; rel=up, </rel>; rel=x`,
+      location: `${source}/made/1`,
+      "x-custom": `kept ${source}`,
+      etag: '"strong"',
+      "content-md5": "x",
+      digest: "x",
+      "cache-control": "max-age=5",
+    });
+    const shown = `${ORIGIN}${path}`;
+    expect(headers.get("link")).toBe(
+      `<${shown}/a?p=2>; rel="next", <${shown}>; rel=self, <https://other.example/>; rel=up, </rel>; rel=x`,
+    );
+    expect(headers.get("location")).toBe(`${shown}/made/1`);
+    expect(headers.get("x-custom")).toBe(`kept ${source}`);
+    expect([headers.get("etag"), headers.get("content-md5"), headers.get("digest")]).toEqual([
+      'W/"strong"',
+      null,
+      null,
+    ]);
+    expect(headers.get("cache-control")).toBe("max-age=5");
+  });
+
+  it("is nothing that the service says for the platform or its host", async () => {
+    const service = await makeService();
+    const headers = await answered(service, {
+      "plat-request-id": "forged",
+      "plat-tenant": "forged",
+      "clear-site-data": '"*"',
+      "strict-transport-security": "max-age=1",
+      "alt-svc": "h3",
+      "service-worker-allowed": "/",
+      "set-cookie": "__Host-plat_session=forged; Path=/",
+      connection: "x-hop",
+      "x-hop": "1",
+    });
+    expect(JSON.stringify([...headers])).not.toContain("forged");
+    expect(headers.get("plat-request-id")).toMatch(/^[0-9a-f]{32}$/);
+    for (const name of ["clear-site-data", "strict-transport-security", "alt-svc", "service-worker-allowed", "x-hop"])
+      expect(headers.has(name), name).toBe(false);
+    expect((await answered(service, { "set-cookie": "cart=1; Path=/" })).getSetCookie()).toEqual(["cart=1; Path=/"]);
+  });
+
+  it("is kept by no shared cache where a token was needed, unless the service says so", async () => {
+    const service = await makeService();
+    expect((await answered(service, {})).get("cache-control")).toBe("no-cache, private");
+  });
+
+  it("is readable for any origin without credentials, unless the service has rules of its own", async () => {
+    const service = await makeService();
+    const open = await answered(service, { "access-control-allow-credentials": "true" });
+    expect([open.get("access-control-allow-origin"), open.get("access-control-allow-credentials")]).toEqual([
+      "*",
+      null,
+    ]);
+    const own = await answered(service, { "access-control-allow-origin": "https://a.example", vary: "Origin" });
+    expect(own.get("access-control-allow-origin")).toBe("https://a.example");
+    expect(own.has("access-control-expose-headers")).toBe(false);
+  });
+
+  it("is the answer to a preflight without a token; other OPTIONS are the service's", async () => {
+    const { path, source, token } = await makeService();
+    const preflight = await call(`${path}/`, {
+      method: "OPTIONS",
+      headers: {
+        origin: "https://shop.example",
+        "access-control-request-method": "PATCH",
+        "access-control-request-headers": "authorization, x-custom",
+      },
+    });
+    expect(preflight.status).toBe(204);
+    expect(Object.fromEntries(preflight.headers)).toMatchObject({
+      "access-control-allow-origin": "*",
+      "access-control-allow-methods": expect.stringContaining("PATCH"),
+      "access-control-allow-headers": "authorization, x-custom",
+    });
+    expect(preflight.headers.has("access-control-allow-credentials")).toBe(false);
+    expect(await requestsTo(`${source}/`)).toEqual([]);
+    expect((await call(`${path}/`, { method: "OPTIONS" })).status).toBe(401);
+    expect((await call(`${path}/`, { method: "OPTIONS", token })).status).toBe(200);
+    expect((await requestsTo(`${source}/`))[0]!.method).toBe("OPTIONS");
+  });
+
+  it("is the whole of what is rewritten where a part was asked for, and a part of what is not", async () => {
+    const { path, source, token } = await makeService();
+    const range = { range: "bytes=0-3", "if-range": '"x"' };
+    const part = { status: 206, headers: { "content-type": "application/json", "content-range": "bytes 0-3/60" } };
+    const whole = { headers: { "content-type": "application/json", "accept-ranges": "bytes" }, body: `"${source}/a"` };
+    await answerAt(`${source}/part`, [{ ...part, body: `"htt` }, whole]);
+    const response = await call(`${path}/part`, { token, headers: range });
+    expect([response.status, response.headers.get("accept-ranges")]).toEqual([200, null]);
+    expect(await response.json()).toBe(`${ORIGIN}${path}/a`);
+    const seen = await requestsTo(`${source}/part`);
+    expect(seen.map(({ headers }) => [headers["range"], headers["if-range"]])).toEqual([
+      ["bytes=0-3", '"x"'],
+      [undefined, undefined],
+    ]);
+
+    const image = { "content-type": "image/png", "content-range": "bytes 0-3/60", etag: '"x"' };
+    await answerAt(`${source}/image`, { status: 206, headers: image, body: "htt:" });
+    const passed = await call(`${path}/image`, { token, headers: range });
+    expect([passed.status, await passed.text()]).toEqual([206, "htt:"]);
+    expect([passed.headers.get("content-range"), passed.headers.get("etag")]).toEqual(["bytes 0-3/60", '"x"']);
+    expect(await requestsTo(`${source}/image`)).toHaveLength(1);
+  });
+
+  it("is 304 by the tag that the caller knows", async () => {
+    const { path, source, token } = await makeService();
+    await answerAt(`${source}/kept`, { status: 304, headers: { etag: '"x"' } });
+    for (const tag of ['W/"x"', '"x"']) {
+      const response = await call(`${path}/kept`, { token, headers: { "if-none-match": tag } });
+      expect([response.status, response.headers.get("etag")]).toEqual([304, tag]);
+    }
+  });
+
+  it("is 503 where Cloudflare answers in the service's place, and after three of them at once", async () => {
+    const { path, source, token } = await makeService();
+    await answerAt(`${source}/gone`, { status: 522 });
+    for (let times = 0; times < 5; times++) {
+      const refused = await call(`${path}/gone`, { token });
+      expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+      expect(await expectJson(refused, 503)).toMatchObject({ type: "service_temporarily_unavailable" });
+    }
+    expect(await requestsTo(`${source}/gone`)).toHaveLength(3);
+  });
+});
+
+describe("what a request costs (architecture, What an operation may cost)", () => {
+  it("nothing in D1 while token, registry and the tenant's record are fresh", async () => {
+    const owner = await makeService();
+    const stranger = await makeClient({ scopes: [] });
+    await put(`packages/${owner.name}`, { version: "1", organization: `${owner.tenant}-org`, services: [owner.name] });
+    await put(`tenants/${stranger.tenant}/subscriptions/${owner.name}`, {});
+    const headers = { authorization: `Bearer ${await tokenFor(stranger)}` };
+    const { env: counted, tally, reset } = counting(env);
+    const app = createApp(createDeps(counted));
+    const fetchOne = async (path: string): Promise<number> => {
+      const context = createExecutionContext();
+      const response = await app.fetch(new Request(`${ORIGIN}${path}`, { headers }), counted, context);
+      await response.text();
+      await waitOnExecutionContext(context);
+      return response.status;
+    };
+    expect(await fetchOne(`${owner.path}/`)).toBe(200);
+    // Keys, registry, tenant.
+    expect(tally.d1RoundTrips).toBe(3);
+    reset();
+    for (let times = 0; times < 3; times++) expect(await fetchOne(`${owner.path}/`)).toBe(200);
+    for (let times = 0; times < 3; times++) expect(await fetchOne(`/${unique("nowhere")}`)).toBe(404);
+    expect(tally).toMatchObject({ d1Statements: 0, d1RoundTrips: 0, objectCalls: {}, r2Operations: {}, auditRows: 0 });
   });
 });

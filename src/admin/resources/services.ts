@@ -65,9 +65,11 @@ export const services = ({ db, builtIn, names, allowLoopback }: AdminDeps): Reso
     faults: ({ params, body: service }) => db.prepare(FAULTS).bind(params["name"], service.tenant, service.proxyPath),
     builtIn: ({ name = "" }) =>
       builtIn.services.some((service) => service.name === name) ? builtInRefusal("service", name) : undefined,
-    async put({ params: { name }, body: service, nowMs }) {
+    async put({ params: { name }, body: service, nowMs, origin }) {
       const address = readOutsideAddress(service.sourceUrl, allowLoopback);
       if (!address.ok) return invalid("invalid_field", "sourceUrl", `sourceUrl ${address.error}.`);
+      if (address.value.origin === origin)
+        return invalid("invalid_field", "sourceUrl", "sourceUrl is an address of the platform itself.");
       if (paths.includes(service.proxyPath.split("/")[1] ?? ""))
         return invalid("invalid_field", "proxyPath", "proxyPath is inside an address of the platform itself.");
       const taken = service.scopes.find((scope) => reserved.some((other) => meet(scope, other)));
