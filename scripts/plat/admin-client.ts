@@ -185,7 +185,8 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
     }
     const { status, headers, json } = reply;
     if (status === 404 && method === "DELETE" && repeated) return { status: 204, body: undefined as T, headers };
-    if (status < 200 || status > 299) throw refusalOf(reply, platform, url);
+    const isStrange = method === "GET" && json === undefined;
+    if (status < 200 || status > 299 || isStrange) throw refusalOf(reply, platform, url);
     return { status, headers, body: json as T };
   }
 

@@ -11,7 +11,6 @@ export interface Io {
   out(text: string): Promise<void>;
   /** Everything else that is said. */
   err(text: string): void;
-  readonly outIsTerminal: boolean;
   /** Characters of a line, where `out` is a terminal. */
   readonly columns: number | undefined;
   readonly paint: Paint;
@@ -34,7 +33,6 @@ export function processIo(): Io {
         stdout.write(text, (error) => (error ? failed(error) : done()));
       }),
     err: (text) => void stderr.write(text),
-    outIsTerminal: stdout.isTTY,
     columns: stdout.isTTY ? stdout.columns : undefined,
     paint: painter(stdout.isTTY && colours),
     paintErr: painter(stderr.isTTY && colours),

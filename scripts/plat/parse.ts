@@ -53,13 +53,26 @@ export function findCommand(
   if (alone !== undefined) return { command: alone, wanted: alone.words, rest: rest(1) };
   if (second === undefined || second.startsWith("-")) return { wanted: [word], rest: rest(1) };
   const known = verbs.map(({ words }) => words[1] ?? "");
-  const near = nearest(second, known);
+  const near = SYNONYMS.find(([one, other]) => one === second && known.includes(other))?.[1] ?? nearest(second, known);
   throw new UsageError(
     near === undefined
       ? `${word} has no verb ${second}. It has: ${known.join(", ")}.`
       : `${word} has no verb ${second}. Did you mean ${near}?`,
   );
 }
+
+/** What the same is called elsewhere. */
+const SYNONYMS = [
+  ["put", "set"],
+  ["create", "set"],
+  ["make", "set"],
+  ["add", "set"],
+  ["update", "set"],
+  ["get", "show"],
+  ["ls", "list"],
+  ["remove", "delete"],
+  ["rm", "delete"],
+] as const;
 
 const plural = (word: string): string => (/[^aeiou]y$/.test(word) ? word.replace(/y$/, "ies") : `${word}s`);
 

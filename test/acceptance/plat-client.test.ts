@@ -12,8 +12,8 @@ import { findSecret, findTarget } from "../../scripts/plat/target.ts";
 import { readCount, readTime, toJson } from "../../scripts/plat/values.ts";
 import { plat } from "./support/plat-command.ts";
 
-/** What the platform played here answers: `lost` takes the request and hangs up, `silent` never answers. */
-type Script = { status: number; body?: unknown; headers?: Record<string, string> } | "lost" | "silent";
+/** What the platform played here answers: `lost` hangs up on a request, `cut` in the middle of its answer, `silent` never answers. */
+type Script = { status: number; body?: unknown; headers?: Record<string, string> } | "lost" | "cut" | "silent";
 
 interface Played {
   readonly client: AdminClient;
@@ -49,6 +49,10 @@ async function play(script: readonly Script[], { expiresIn = 3600, timeoutMs = 2
     const next = left.shift() ?? { status: 200, body: {} };
     if (next === "silent") return;
     if (next === "lost") return void request.socket.destroy();
+    if (next === "cut") {
+      response.writeHead(200, { "content-type": "application/json", "content-length": "100" });
+      return void response.write("[", () => request.socket.destroy());
+    }
     answer(response, next.status, next.body, next.headers);
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
@@ -83,6 +87,23 @@ describe("calls of the operator service", () => {
       expect(waits[1]).toBe(7_000);
     },
   );
+
+  test("an answer that is cut off is asked for again, and the person is told", async () => {
+    const { base, seen } = await play(["cut", { status: 502 }, { status: 200, body: [] }]);
+    const listed = await plat({ OPERATOR_CLIENT_SECRET: "s" }, ["tenant", "list", "--json", "--url", base], {
+      wait: async () => undefined,
+    });
+    expect(listed).toMatchObject({ code: 0, out: "[]\n" });
+    expect(listed.err).toMatch(
+      /^… the connection was lost .*; asking again in 0\.\d s\n… answered 502; asking again in 0\.\d s\n$/,
+    );
+    expect(seen).toHaveLength(3);
+  });
+
+  test("a page that is no answer of a platform is told as that", async () => {
+    const { client } = await play([{ status: 200 }]);
+    await expect(client.call("GET", "/tenants/a")).rejects.toThrow("answered 200, and not as a platform does");
+  });
 
   test("a POST is sent once, whatever became of it", async () => {
     for (const lost of ["lost", { status: 503 }] as const) {
@@ -124,7 +145,11 @@ describe("calls of the operator service", () => {
   });
 
   test("a token serves many calls, is renewed before its end, and once after a 401", async () => {
-    const { client, seen, tokens } = await play([{ status: 200 }, { status: 401 }, { status: 201 }]);
+    const { client, seen, tokens } = await play([
+      { status: 200, body: {} },
+      { status: 401 },
+      { status: 200, body: {} },
+    ]);
     await Promise.all([client.call("GET", "/a"), client.find("/b")]);
     expect((await client.call("POST", "/c")).status).toBe(200);
     expect(seen.map((line) => line.replace(/.* /, ""))).toEqual(["token-1", "token-1", "token-2", "token-2"]);
@@ -291,6 +316,7 @@ describe("help", () => {
 
   test.each([
     ["tennant list", "There is no tennant. Did you mean tenant?"],
+    ["role put editor", "role has no verb put. Did you mean set?"],
     ["tenants lst", "tenant has no verb lst. Did you mean list?"],
     ["client frobnicate", "client has no verb frobnicate. It has: list, show, set, delete, new-secret, revoke."],
     ["client list --jsn", "has no option --jsn. Did you mean --json?"],

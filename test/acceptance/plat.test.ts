@@ -546,6 +546,14 @@ describe("refusals", () => {
       err: expect.stringContaining("does not take this secret of shop.operator"),
     });
     expect(wrong.err).not.toContain("xxx");
+    const secret = localSecret("OPERATOR_CLIENT_SECRET");
+    const byFile = ["tenant", "list", "--operator-secret-file", "-", "--json"];
+    expect(await plat({ ...env, OPERATOR_CLIENT_SECRET: "x" }, byFile, { stdin: `${secret}\n` })).toMatchObject({
+      code: 0,
+    });
+    const file = join(scratch, "operator.secret");
+    writeFileSync(file, "y".repeat(43));
+    expect((await run(`tenant list --operator-secret-file ${file}`)).err).toContain("does not take this secret");
     const prefix = await plat({ ...env, PATH_PREFIX: "/wrong" }, ["tenant", "list"]);
     expect(prefix).toMatchObject({ code: 1, err: expect.stringContaining("with its path prefix?") });
     const nobody = await run("tenant list --url http://127.0.0.1:1", {});

@@ -24,7 +24,6 @@ export async function plat(env: Io["env"], argv: readonly string[], circumstance
     env,
     out: async (text) => void (out += text),
     err: (text) => void (err += text),
-    outIsTerminal: false,
     columns: undefined,
     paint: painter(false),
     paintErr: painter(false),
