@@ -27,6 +27,7 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
   types: () => command("tsc"),
   lint: () => command("oxlint", "--type-aware", "--deny-warnings"),
   format: () => command("oxfmt", "--check"),
+  openapi: () => command("node", "scripts/openapi.ts", "--check"),
   bundle,
   // Vitest's own process hands each test file its modules and is what there is to wait for, so each core has one.
   worker: () => inShards(availableParallelism(), (shard) => vitest("worker", shard, { TMPDIR: quickDir() })),

@@ -2,29 +2,27 @@ import { HonoBase } from "hono/hono-base";
 import { RegExpRouter } from "hono/router/reg-exp-router";
 import type { Deps } from "./deps.ts";
 import { decorateDeprecated } from "./events/deprecation.ts";
-import { mountServices, type App } from "./http/mount.ts";
+import { mountServices, type App, type Service } from "./http/mount.ts";
 import { createPlatformRoutes } from "./ui/routes.ts";
 
-/** What is mounted where (contract 1.1). One router: Hono's default brings two more to choose from, and their weight. */
+/** One router: Hono's default brings two more to choose from, and their weight. */
 export function createApp(deps: Deps): App {
   const app: App = new HonoBase({ router: new RegExpRouter() });
-  mountServices(
-    app,
-    [
-      { base: "", routes: createPlatformRoutes(deps.http.pathPrefix), crossOrigin: false },
-      ...deps.oauth.services,
-      { base: "/admin/v1", routes: deps.adminRoutes, crossOrigin: true },
-      { base: "/pubsub/v1", routes: deps.events.routes, crossOrigin: true },
-      {
-        base: "/events/v1",
-        routes: deps.events.routes,
-        crossOrigin: true,
-        decorate: decorateDeprecated(deps.http.pathPrefix),
-      },
-      { base: "/media/v2", routes: deps.media.routes, crossOrigin: true },
-    ],
-    deps.http,
-    deps.gateway.answer,
-  );
+  mountServices(app, servicesOf(deps), deps.http, deps.gateway.answer);
   return app;
 }
+
+/** What is mounted where (contract 1.1). The interface document is made from the same list. */
+export const servicesOf = (deps: Deps): readonly Service[] => [
+  { base: "", routes: createPlatformRoutes(deps.http.pathPrefix), crossOrigin: false },
+  ...deps.oauth.services,
+  { base: "/admin/v1", routes: deps.adminRoutes, crossOrigin: true },
+  { base: "/pubsub/v1", routes: deps.events.routes, crossOrigin: true },
+  {
+    base: "/events/v1",
+    routes: deps.events.routes,
+    crossOrigin: true,
+    decorate: decorateDeprecated(deps.http.pathPrefix),
+  },
+  { base: "/media/v2", routes: deps.media.routes, crossOrigin: true },
+];

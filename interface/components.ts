@@ -1,0 +1,138 @@
+import type { Room } from "./entry.ts";
+import { ERROR_SCHEMAS, errorComponent, errorResponse } from "./errors.ts";
+import { PAGE_SIZE } from "../src/http/paging.ts";
+import type { Schema } from "./schema.ts";
+import type { Tables } from "./tables.ts";
+
+/** What several operations share: schemas, headers, parameters, errors, and how one proves who one is. */
+export function components(tables: Tables, rooms: readonly Room[], paths: object): object {
+  const { names } = tables;
+  const text = JSON.stringify(paths);
+  const isUsed = (kind: string, name: string): boolean => text.includes(`"#/components/${kind}/${name}"`);
+  const pick = (kind: string, all: Readonly<Record<string, unknown>>) =>
+    Object.fromEntries(Object.entries(all).filter(([name]) => isUsed(kind, name)));
+  const schemas = rooms.flatMap((room) => Object.entries(room.schemas).map(([name, { schema }]) => [name, schema]));
+  const errors = (["platform", "protocol", "page"] as const).flatMap((style) =>
+    STATUSES.map((status) => [errorComponent(style, status), errorResponse(style, status)] as const),
+  );
+  return {
+    securitySchemes: securitySchemes(tables),
+    parameters: pick("parameters", {
+      pageNumber: query("pageNumber", "Which page, from 1. Following the `next` links neither skips nor repeats.", {
+        type: "integer",
+        minimum: 1,
+        maximum: 1_000_000,
+        default: 1,
+      }),
+      pageSize: query("pageSize", "How many items a page has.", {
+        type: "integer",
+        minimum: 1,
+        maximum: PAGE_SIZE.max,
+        default: PAGE_SIZE.default,
+      }),
+      cursor: query("cursor", "Where the page begins, as a `next` link has it. Opaque.", { type: "string" }),
+      "Idempotency-Key": header(
+        "Idempotency-Key",
+        "Names this request, so that sending it again does nothing more: 1 to 255 visible ASCII characters.",
+        { type: "string", pattern: "^[\\x21-\\x7e]{1,255}$" },
+      ),
+      "If-None-Match": header("If-None-Match", "ETags that the caller has: one of them, a list, or `*`.", {
+        type: "string",
+      }),
+      "If-Match": header("If-Match", "Go on only if the content has one of these ETags.", { type: "string" }),
+      "If-Modified-Since": header("If-Modified-Since", "Go on only if the content is newer.", { type: "string" }),
+      "If-Unmodified-Since": header("If-Unmodified-Since", "Go on only if it is not.", { type: "string" }),
+      "If-Range": header("If-Range", "The range counts only while the content has this ETag.", { type: "string" }),
+      Range: header("Range", "Parts of the content, at most 10, for example `bytes=0-1023`.", { type: "string" }),
+      "Content-Disposition": header(
+        "Content-Disposition",
+        'Names the file (RFC 6266): `attachment; filename="a.jpg"`.',
+        {
+          type: "string",
+        },
+      ),
+      "Session-Id": header(
+        names.header("session-id"),
+        "A session that the tokens belong to; made where it is absent.",
+        {
+          type: "string",
+          pattern: "^[A-Za-z0-9._~-]{1,128}$",
+        },
+      ),
+    }),
+    headers: HEADERS,
+    responses: pick("responses", Object.fromEntries(errors)),
+    schemas: { ...Object.fromEntries(schemas), ...ERROR_SCHEMAS },
+  };
+}
+
+const STATUSES = [400, 401, 403, 404, 406, 409, 412, 413, 414, 415, 416, 429, 500, 503] as const;
+
+const query = (name: string, description: string, schema: Schema) => ({ name, in: "query", description, schema });
+const header = (name: string, description: string, schema: Schema) => ({ name, in: "header", description, schema });
+const answerHeader = (description: string, schema: Schema = { type: "string" }) => ({ description, schema });
+
+const HEADERS = {
+  "Request-Id": answerHeader("Identifies the request; name it to the operator.", {
+    type: "string",
+    pattern: "^[0-9a-f]{32}$",
+  }),
+  Link: answerHeader("Links (RFC 8288): `self`, `prev` and `next` page; `more` events; the `successor-version`."),
+  Location: answerHeader("An absolute address.", { type: "string", format: "uri" }),
+  ETag: answerHeader("Identifies these bytes."),
+  "Retry-After": answerHeader("Seconds to wait; where the answer depends on time.", { type: "integer" }),
+  "WWW-Authenticate": answerHeader("What was wrong with the credentials (RFC 6750, RFC 7617)."),
+  "Content-Range": answerHeader("Which bytes these are, and how many there are."),
+  "Accept-Ranges": answerHeader("`bytes`"),
+  "Last-Modified": answerHeader("When the file was committed."),
+  "Content-Disposition": answerHeader("How a browser treats the content, and the file's name."),
+  "Cache-Control": answerHeader("Who may keep this answer, and how long."),
+  "Delivery-Attempt": answerHeader("How often the first event of the batch was handed out to this client.", {
+    type: "integer",
+  }),
+  "Events-Lost": answerHeader("How many events retention removed before this client read them.", { type: "integer" }),
+  Deprecation: answerHeader("Since when the operation is deprecated (RFC 9745)."),
+} as const;
+
+function securitySchemes({ names, builtIn }: Tables): object {
+  const { scope } = names;
+  const texts: Readonly<Record<string, string>> = {
+    [scope("pubsub_publish")]: "Create and delete own topics, and publish to them. Service `pubsub`.",
+    [scope("pubsub.topic=*")]: "Read, commit and subscribe to topics: `<owner>.<eventType>`, or a beginning and `*`.",
+    [scope("media_view")]: "List files, read their metadata and variants, get links to private ones.",
+    [scope("media_manage")]: "Create, commit, change and delete files and variants.",
+    [scope("media_admin")]: "Delete all files of a tenant, or those of a query.",
+    [scope("admin")]: "Everything of the operator service; the operator client alone gets it.",
+  };
+  const unknown = builtIn.services.flatMap(({ scopes }) => scopes).filter((name) => texts[name] === undefined);
+  if (unknown.length > 0) throw new Error(`scopes without words: ${unknown.join(", ")}`);
+  const byUsers: Readonly<Record<string, string>> = {
+    ...Object.fromEntries(Object.entries(texts).filter(([name]) => name !== builtIn.adminScope)),
+    openid: "An ID token that says who signed in.",
+    [scope("tenant=*")]: "A token for this tenant: `*` stands for its id.",
+    [scope("org=*")]: "A token for this organization, for its members.",
+    [scope("no_tenant")]: "A token for no tenant.",
+  };
+  const tokenUrl = "/oauth2/v1/token";
+  const authorizationUrl = "/oauth2/v1/authorize";
+  const flows = {
+    clientCredentials: { tokenUrl, scopes: { ...texts, [scope("tenant=*")]: byUsers[scope("tenant=*")] } },
+    authorizationCode: { authorizationUrl, tokenUrl, refreshUrl: tokenUrl, scopes: byUsers },
+    implicit: { authorizationUrl, scopes: byUsers },
+    password: { tokenUrl, scopes: byUsers },
+  };
+  return {
+    token: {
+      type: "oauth2",
+      description:
+        "An access token, in the header `Authorization: Bearer` alone. It lives 3600 s; every service checks it by itself. A service of the platform registered by an operator has scopes of its own, which are asked for alike.",
+      flows,
+    },
+    client: {
+      type: "http",
+      scheme: "basic",
+      description:
+        "A client's id and secret, form-urlencoded (RFC 6749 2.3.1), or `client_id` and `client_secret` in the body instead. A client without a secret sends `client_id` alone.",
+    },
+  };
+}

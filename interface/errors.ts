@@ -1,0 +1,139 @@
+import { PROBLEM_TYPES } from "../src/http/errors.ts";
+import { PROTOCOL_ERRORS } from "../src/ui/protocol-errors.ts";
+import { list, obj, str, int, uri, type Schema } from "./schema.ts";
+import type { MountedRoute } from "./tables.ts";
+
+/** The answers that say no: the platform's error object, the OAuth protocol's, and pages; a component for each status. */
+const TITLES: Readonly<Record<number, readonly [component: string, text: string]>> = {
+  400: ["BadRequest", "The request is malformed, or this service cannot do it; `details` names what is wrong."],
+  401: ["Unauthorized", "There is no access token, or it is not valid (any more)."],
+  403: ["Forbidden", "The token, or the link, does not allow this; the message names the missing scope."],
+  404: ["NotFound", "There is no such thing, or it belongs to somebody else."],
+  406: ["NotAcceptable", "The answer would be `application/json`, which `Accept` excludes."],
+  409: ["Conflict", "The state of the resource does not allow this; `details` says what is in the way."],
+  412: ["PreconditionFailed", "The resource is not the one that the request's condition names."],
+  413: ["PayloadTooLarge", "The body is larger than the limit that the message names."],
+  414: ["UriTooLong", "The address is longer than 16384 characters."],
+  415: ["UnsupportedMediaType", "The body has another `Content-Type`, or a `Content-Encoding`."],
+  416: ["RangeNotSatisfiable", "The content has no such bytes; `Content-Range` says how long it is."],
+  429: ["TooManyRequests", "Too many requests; `Retry-After` says how long to wait."],
+  500: ["InternalError", "A fault of the platform. The request id finds its cause in the operator's log."],
+  503: ["Unavailable", "This cannot be done at the moment; `Retry-After` says when to try again."],
+};
+const HEADERS: Readonly<Record<number, readonly string[]>> = {
+  401: ["WWW-Authenticate"],
+  403: ["WWW-Authenticate"],
+  404: ["Retry-After"],
+  409: ["Retry-After"],
+  416: ["Content-Range"],
+  429: ["Retry-After"],
+  503: ["Retry-After"],
+};
+const PREFIX = { platform: "", protocol: "OAuth", page: "Page" } as const;
+
+type Style = MountedRoute["errors"];
+
+export const errorComponent = (style: Style, status: number): string => {
+  const [name] = TITLES[status] ?? [];
+  if (name === undefined) throw new Error(`no words for the error status ${status}`);
+  return `${PREFIX[style]}${name}`;
+};
+
+export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
+  Error: obj(
+    {
+      status: int("The HTTP status."),
+      type: {
+        type: "string",
+        enum: Object.keys(PROBLEM_TYPES),
+        description: "What kind of error this is; `moreInfo` says what to do about it.",
+      },
+      message: str("What was wrong with this request, and what to do next. For people: it may change."),
+      moreInfo: uri("The entry of the error reference."),
+      details: list(
+        obj({
+          type: str("What exactly is wrong, for example `missing_field` or `topic_exists`."),
+          field: str("The field in bean notation, else the parameter or header; empty where it is none of them."),
+          message: str("The same for people."),
+          moreInfo: uri("The entry of the error reference."),
+        }),
+        "Each thing that is wrong; at most 20.",
+      ),
+      "error?": str("At `/userinfo` alone: RFC 6750's word for it."),
+      "error_description?": str("At `/userinfo` alone: the message."),
+    },
+    "The one error object of the platform.",
+  ),
+  OAuthError: obj(
+    {
+      error: {
+        type: "string",
+        enum: Object.keys(PROTOCOL_ERRORS),
+        description: "RFC 6749 5.2; the error reference says what to do about each.",
+      },
+      error_description: str("The same for people; generic where more would tell a stranger too much."),
+      error_uri: uri("The error reference, with the request id: the operator finds the exact reason by it."),
+    },
+    "An error of the OAuth protocol (RFC 6749 5.2).",
+  ),
+};
+
+const DOCS = "https://platform.example/docs/errors";
+const REQUEST_ID = "3f2a9c0d51b84e7f9a6c2d8e1f405b67";
+
+/** `components.responses`: those that are used. */
+export function errorResponse(style: Style, status: number): Schema {
+  const [, description] = TITLES[status]!;
+  const headers = Object.fromEntries(
+    ["Request-Id", ...(HEADERS[status] ?? [])].map((name) => [
+      name === "Request-Id" ? "plat-request-id" : name,
+      { $ref: `#/components/headers/${name}` },
+    ]),
+  );
+  return { description, headers, content: contentOf(style, status) };
+}
+
+function contentOf(style: Style, status: number): Schema {
+  if (style === "page") return { "text/html": { schema: { type: "string" } } };
+  if (style === "protocol")
+    return {
+      "application/json": {
+        schema: { $ref: "#/components/schemas/OAuthError" },
+        example: {
+          error: PROTOCOL_EXAMPLES[status] ?? "invalid_request",
+          error_description: "What was wrong with the request.",
+          error_uri: `${DOCS}?request=${REQUEST_ID}`,
+        },
+      },
+    };
+  const [type = "internal_service_error"] = Object.entries(PROBLEM_TYPES).find(
+    ([name, problem]) => problem.status === status && name !== "bad_payload_syntax",
+  ) ?? [undefined];
+  const moreInfo = `${DOCS}#${type}`;
+  const details = DETAIL_EXAMPLES[status];
+  const message = details?.message ?? TITLES[status]![1].replaceAll("`", "");
+  return {
+    "application/json": {
+      schema: { $ref: "#/components/schemas/Error" },
+      example: {
+        status,
+        type,
+        message,
+        moreInfo,
+        details: details === undefined ? [] : [{ ...details, moreInfo }],
+      },
+    },
+  };
+}
+
+const PROTOCOL_EXAMPLES: Readonly<Record<number, string>> = {
+  400: "invalid_request",
+  401: "invalid_client",
+  429: "temporarily_unavailable",
+  500: "server_error",
+  503: "temporarily_unavailable",
+};
+const DETAIL_EXAMPLES: Readonly<Record<number, { type: string; field: string; message: string }>> = {
+  400: { type: "missing_field", field: "eventType", message: "eventType is missing." },
+  409: { type: "topic_exists", field: "eventType", message: "You have a topic of this event type." },
+};

@@ -1,0 +1,306 @@
+import type { Entry, Room } from "../entry.ts";
+import { bool, int, list, obj, oneOf, orNull, ref, str, time, type Schema } from "../schema.ts";
+import { RESOURCES, SCHEMAS, TAGS } from "./admin-resources.ts";
+
+/** The operator service: who exists on the platform and who may do what. */
+const RUN_ID = "5b1f6c0e9f7a8b4c2d9e3f5a6b7c8d9e";
+const kinds = (description: string, names: readonly string[]): Schema =>
+  obj(Object.fromEntries(names.map((name) => [name, int(KINDS[name] ?? "")])), description);
+const KINDS: Readonly<Record<string, string>> = {
+  orphanObject: "Bytes that no row has.",
+  missingBytes: "Files without bytes.",
+  missingVariant: "Variants without bytes.",
+  sizeDiffers: "Row and bytes differ in size.",
+  etagDiffers: "Row and bytes differ in ETag.",
+};
+const ALL_KINDS = Object.keys(KINDS);
+const REPAIRABLE = ALL_KINDS.slice(0, 3);
+const runFields = {
+  id: str("The comparison's id."),
+  state: oneOf(["running", "done", "repairing", "repaired"], "How far it is."),
+  startedAt: time("When it was started."),
+  finishedAt: orNull(time("When it was done; null: not yet.")),
+  checked: obj(
+    { files: int("Rows of files."), variants: int("Rows of variants."), objects: int("Objects of the bucket.") },
+    "How much was looked at.",
+  ),
+  found: kinds("How much does not fit, by kind.", ALL_KINDS),
+  keptFindings: int("How many findings are kept, the first ones."),
+  repairStartedAt: orNull(time("When its repair was started; null: it was not.")),
+  repairedAt: orNull(time("When that was done; null: not yet.")),
+  repaired: kinds("How much was repaired, by kind.", REPAIRABLE),
+};
+const counts = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 0]));
+const run = {
+  id: RUN_ID,
+  state: "done",
+  startedAt: 1_763_000_000_000,
+  finishedAt: 1_763_000_002_000,
+  checked: { files: 1204, variants: 880, objects: 2085 },
+  found: { ...counts(ALL_KINDS), orphanObject: 1 },
+  keptFindings: 1,
+  repairStartedAt: null,
+  repairedAt: null,
+  repaired: counts(REPAIRABLE),
+};
+const place = (description: string): Schema =>
+  orNull(obj({ size: orNull(int("In bytes.")), etag: orNull(str("Identifies the bytes.")) }, description));
+
+const revoke = (id: string, who: string, isRegistered: boolean): Entry => ({
+  id,
+  tag: TAGS.control,
+  about: `Void everywhere within 5 s. What is registered stays as it is: ${who} gets new tokens at once. May be repeated.`,
+  answers: { 204: { text: "All until now is void." } },
+  errors: isRegistered ? { 404: "" } : {},
+});
+
+export const admin: Room = {
+  base: "/admin/v1",
+  tags: [
+    { name: TAGS.tenants, description: "Organizations and their tenants." },
+    { name: TAGS.users, description: "People, what they are members of, roles, and identity providers." },
+    { name: TAGS.clients, description: "Programs that get tokens." },
+    { name: TAGS.services, description: "Services behind the gateway, packages of them, and who subscribes to them." },
+    { name: TAGS.control, description: "Ending what was issued, and saying why something is granted or not." },
+    { name: TAGS.upkeep, description: "The audit log, signing keys, and whether the media store is as its rows say." },
+  ],
+  parameters: {
+    id: { text: "The id.", example: "demo" },
+    email: { text: "The user's e-mail, in any spelling.", example: "ada@demo.example" },
+    name: { text: "The name.", example: "editor" },
+    clientId: { text: "The client's id.", example: "demo.shop" },
+    packageId: { text: "The package's id.", example: "platform" },
+    sessionId: { text: "The session, as `plat-session-id` named it.", example: "a1b2c3" },
+  },
+  schemas: {
+    ...SCHEMAS,
+    AuditRow: {
+      schema: obj({
+        at: time("When."),
+        requestId: str("By which request."),
+        actor: str("Who: a client, or `user <address>`; empty where nobody is known."),
+        action: str("What was done."),
+        subject: str("To what."),
+        outcome: oneOf(["done", "refused"], "What came of it."),
+        "reason?": str("Exactly why; where there is something to say."),
+      }),
+      example: {
+        at: 1_763_000_000_000,
+        requestId: "3f2a9c0d51b84e7f9a6c2d8e1f405b67",
+        actor: "plat.operator",
+        action: "put",
+        subject: "tenants/demo",
+        outcome: "done",
+      },
+    },
+    Explanation: {
+      schema: obj({
+        granted: bool("Whether a token would be issued."),
+        reason: str("What is granted, or the first cause of a refusal."),
+        checks: list(
+          obj({
+            check: oneOf(
+              [
+                "request",
+                "client",
+                "user",
+                "grant",
+                "place",
+                "client_lists_scope",
+                "tenant_uses_service",
+                "role_holds_scope",
+                "user_authorized_scope",
+              ],
+              "What was looked at.",
+            ),
+            "scope?": str("The scope, where it is about one."),
+            passed: bool("Whether it is in order."),
+            detail: str("What was found, and what to change."),
+          }),
+          "Each thing that was looked at, in order.",
+        ),
+        scopes: list(
+          obj({
+            scope: str("A scope that was asked for."),
+            granted: bool("Whether it alone would be granted."),
+            reason: str("Why."),
+          }),
+          "Each scope as if it were asked for alone.",
+        ),
+        effective: list({ type: "string" }, "What the token would have; empty where there is none."),
+      }),
+      example: {
+        granted: false,
+        reason: "client demo.shop does not list plat.media_admin",
+        checks: [
+          { check: "client", passed: true, detail: "client demo.shop of tenant demo" },
+          {
+            check: "client_lists_scope",
+            scope: "plat.media_admin",
+            passed: false,
+            detail: "client demo.shop does not list plat.media_admin",
+          },
+        ],
+        scopes: [
+          { scope: "plat.media_admin", granted: false, reason: "client demo.shop does not list plat.media_admin" },
+        ],
+        effective: [],
+      },
+    },
+    SigningKey: {
+      schema: obj({
+        kid: str("The key's id, as tokens name it."),
+        alg: oneOf(["ES256", "RS256"], "What it signs: access tokens, ID tokens."),
+        state: oneOf(
+          ["published", "signs", "verifies", "gone"],
+          "`published` before its time, `verifies` after it, `gone` from `/jwks`.",
+        ),
+        createdAt: time("When it was made."),
+        signsFrom: time("From when on it signs."),
+        publishedUntil: orNull(time("Until when it is in `/jwks`; null: not known yet.")),
+      }),
+      example: {
+        kid: "Q2mVb0pXr7sT1uWz",
+        alg: "ES256",
+        state: "signs",
+        createdAt: 1_763_000_000_000,
+        signsFrom: 1_763_000_000_000,
+        publishedUntil: null,
+      },
+    },
+    Comparison: { schema: obj(runFields), example: run },
+    ComparisonReport: {
+      schema: obj({
+        ...runFields,
+        findings: list(
+          obj({
+            kind: oneOf(ALL_KINDS, "What does not fit."),
+            key: str("The object's key."),
+            fileId: orNull(str("The file; null: no row has it.")),
+            client: orNull(str("Whose it is.")),
+            tenant: orNull(str("Whose it is.")),
+            row: place("What the row says; null: there is none."),
+            object: place("What the bucket has; null: nothing."),
+            outcome: orNull(oneOf(["repaired", "obsolete"], "What its repair did; null: nothing yet.")),
+          }),
+          "A page of what does not fit.",
+        ),
+      }),
+      example: {
+        ...run,
+        findings: [
+          {
+            kind: "orphanObject",
+            key: "blob/69158fc0006b1f9a2c3d4e5f",
+            fileId: null,
+            client: null,
+            tenant: null,
+            row: null,
+            object: { size: 482_113, etag: '"5d41402abc4b2a76b9719d911017c592"' },
+            outcome: null,
+          },
+        ],
+      },
+    },
+  },
+  entries: {
+    ...RESOURCES,
+    "GET /tenants/{id}/usage": {
+      id: "getTenantUsage",
+      tag: TAGS.tenants,
+      answers: { 200: { text: "What it stores.", json: ref("TenantUsage") } },
+      errors: { 404: "" },
+    },
+    "POST /users/{email}/unlock": {
+      id: "unlockUser",
+      tag: TAGS.users,
+      answers: { 204: { text: "The user may sign in again." } },
+      errors: { 404: "" },
+    },
+    "POST /clients/{clientId}/secret": {
+      id: "makeClientSecret",
+      tag: TAGS.clients,
+      answers: {
+        201: { text: "The new secret, shown this once.", json: ref("NewClientSecret"), headers: ["Cache-Control"] },
+      },
+      errors: { 404: "There is no such client, or it is not confidential." },
+    },
+    "POST /clients/{clientId}/revoke": revoke("revokeClient", "the client", true),
+    "POST /users/{email}/revoke": revoke("revokeUser", "the user", true),
+    "POST /tenants/{id}/revoke": revoke("revokeTenant", "the tenant", true),
+    "POST /sessions/{sessionId}/revoke": revoke("revokeSession", "the session", false),
+    "GET /explain": {
+      id: "explain",
+      tag: TAGS.control,
+      about:
+        "By the very rules of `/token` and `/authorize`, over records that are read anew. A client alone asks for itself; with a user, the user signs in for it; a user alone signs in by password without a client. What is unknown is an answer as well.",
+      parameters: {
+        client: { text: "The client's id; or `user`, or both.", example: "demo.shop" },
+        tenant: { text: "The tenant that the token is asked for.", example: "demo" },
+        user: { text: "The user's e-mail.", example: "ada@demo.example" },
+        scope: {
+          text: "Scopes, separated by spaces; where absent, all that is grantable.",
+          example: "plat.media_admin",
+        },
+        grant: { text: "How the token is asked for; the first one that the client has where absent." },
+      },
+      answers: { 200: { text: "What would come of it, and why.", json: ref("Explanation") } },
+    },
+    "GET /signing-keys": {
+      id: "listSigningKeys",
+      tag: TAGS.upkeep,
+      answers: {
+        200: { text: "A page of keys, never their private parts.", json: list(ref("SigningKey")), headers: ["Link"] },
+      },
+    },
+    "POST /signing-keys": {
+      id: "rotateSigningKeys",
+      tag: TAGS.upkeep,
+      answers: { 201: { text: "The new keys.", json: list(ref("SigningKey")) } },
+      errors: { 429: "So many keys are published that no more are made now." },
+    },
+    "GET /media/consistency": {
+      id: "listComparisons",
+      tag: TAGS.upkeep,
+      answers: { 200: { text: "A page of comparisons.", json: list(ref("Comparison")), headers: ["Link"] } },
+    },
+    "POST /media/consistency": {
+      id: "startComparison",
+      tag: TAGS.upkeep,
+      answers: { 202: { text: "It runs; `Location` is its report.", json: ref("Comparison"), headers: ["Location"] } },
+      errors: { 409: "`repair_under_way`: compare when it is done." },
+    },
+    "GET /media/consistency/{id}": {
+      id: "getComparison",
+      tag: TAGS.upkeep,
+      parameters: { id: { text: "The comparison's id.", example: RUN_ID } },
+      answers: { 200: { text: "The report.", json: ref("ComparisonReport"), headers: ["Link"] } },
+      errors: { 404: "" },
+    },
+    "POST /media/consistency/{id}/repair": {
+      id: "repairComparison",
+      tag: TAGS.upkeep,
+      about: "Each finding is looked at once more before it is repaired.",
+      parameters: { id: { text: "The comparison's id.", example: RUN_ID } },
+      answers: {
+        202: { text: "The repair runs; `Location` is the report.", json: ref("Comparison"), headers: ["Location"] },
+      },
+      errors: { 404: "", 409: "`comparison_running`, or `other_run_under_way`." },
+    },
+    "GET /audit": {
+      id: "listAudit",
+      tag: TAGS.upkeep,
+      about: "Kept for 90 days, and refusals within bounds.",
+      parameters: {
+        requestId: { text: "Of this request alone: an error's `plat-request-id`, or the end of `error_uri`." },
+        subject: { text: "Whose subject begins like this.", example: "tenants/demo" },
+        actor: { text: "Of this actor alone.", example: "plat.operator" },
+        action: { text: "Of this action alone.", example: "put" },
+        outcome: { text: "With this outcome alone." },
+        since: { text: "From this time on, in ms since 1970." },
+        until: { text: "Up to this time, in ms since 1970." },
+      },
+      answers: { 200: { text: "A page of rows.", json: list(ref("AuditRow")), headers: ["Link"] } },
+    },
+  },
+};

@@ -1,0 +1,399 @@
+import type { Entry, Room } from "../entry.ts";
+import { int, list, obj, oneOf, orNull, ref, str, time, uri, type Schema } from "../schema.ts";
+
+/** Media: private and public files are two trees of the same operations. */
+type Visibility = "private" | "public";
+
+const FILE_ID = "69158fc0006b1f9a2c3d4e5f";
+const TAGS = { private: "Private files", public: "Public files" } as const;
+const UPLOADS = "Uploads and content";
+const DELETIONS = "Deletions";
+const BASE = "https://platform.example/media/v2";
+
+const variantFields = {
+  type: oneOf(["clip", "crop"], "`clip` fits into the size, `crop` fills it and cuts around the centre."),
+  size: str("As it was asked for, for example `300x200`."),
+  width: orNull(int("In pixels; null: not made yet.")),
+  height: orNull(int("In pixels; null: not made yet.")),
+  bytes: orNull(int("Its length; null: not made yet.")),
+  etag: orNull(str("Identifies its bytes; null: not made yet.")),
+  state: oneOf(["pending", "ready", "failed"], "`pending` until it is made."),
+  "reason?": str("Why it failed."),
+  "link?": uri("Its content, of public files that are ready."),
+};
+const variant = {
+  type: "clip",
+  size: "300x200",
+  width: 300,
+  height: 169,
+  bytes: 18_211,
+  etag: '"9d0f2c1b7a68"',
+  state: "ready",
+};
+const metadata: Schema = {
+  type: "object",
+  description: "Any JSON object, kept as it was sent.",
+  additionalProperties: true,
+};
+const metadataExample = { album: "summer", tags: ["sea", "boat"] };
+
+const fields = {
+  q: {
+    text: 'Terms over the metadata, at most 20: `album:summer tags:"open sea"`; all have to match.',
+    example: "album:summer",
+  },
+  "content-type": { text: "Content types, with commas between them.", example: "image/png,image/jpeg" },
+  sort: {
+    text: "Attributes with `:asc` or `:desc`, with commas between them; at most 4. What a file lacks sorts last.",
+    example: "album:asc",
+  },
+  clip: { text: "Sizes that fit inside, with commas between them; sides of 1 to 5000.", example: "300x200" },
+  crop: { text: "Sizes that are filled and cut, with commas between them.", example: "64x64" },
+  tenant: { text: "The tenant of the files.", example: "demo" },
+  dryRun: { text: "`true`: say what would be done, and do nothing." },
+  fallback: { text: "`true`: the master, while the variant is not there." },
+  fileId: { text: "The file's id.", example: FILE_ID },
+  erasureId: { text: "The deletion's id.", example: FILE_ID },
+  variant: { text: "Type and size.", example: "clip-300x200" },
+  type: { text: "Part of the link." },
+  expires: { text: "Part of the link." },
+  signature: { text: "Part of the link." },
+};
+
+const FORBIDDEN = "The token lacks the scope, or was issued to no client: files belong to clients.";
+const NO_FILE = "There is no such file, or it is another client's or tenant's.";
+const QUERY_ERRORS =
+  "`validation_violation`; `query_too_broad`: too many files to look at, add a term; `too_many_variants`, `too_many_transformations`.";
+const VARIANTS_400 =
+  "`validation_violation`, `too_many_variants`, or `unsupported_content_type`: variants are made of jpeg, gif and png.";
+
+const commitAnswer = { text: "Committed. Its variants will be made.", json: ref("CommittedFile") };
+
+function files(visibility: Visibility): Readonly<Record<string, Entry>> {
+  const tag = TAGS[visibility];
+  const P = visibility === "public" ? "/public/files" : "/files";
+  const B = visibility === "public" ? "/public/bulk/variants" : "/bulk/variants";
+  const named = (action: string, what: string): string =>
+    `${action}${visibility === "public" ? "Public" : "Private"}${what}`;
+  const reading = { 403: FORBIDDEN, 404: NO_FILE };
+  return {
+    [`POST ${P}`]: {
+      id: named("create", "File"),
+      tag,
+      about:
+        "Gives a link that takes the bytes, and one that commits them. Within a day, or the file goes. Variants named here are made at the commit.",
+      body: {
+        fields: { "Content-Type": "What will be uploaded, `binary/octet-stream` where absent; no multipart form." },
+        example: { "Content-Type": "image/jpeg" },
+      },
+      answers: { 200: { text: "The links.", json: ref("NewFile"), headers: ["Cache-Control"] } },
+      errors: { 400: VARIANTS_400, 403: FORBIDDEN },
+    },
+    [`GET ${P}`]: {
+      id: named("list", "Files"),
+      tag,
+      about: "The caller's client's files of a tenant, committed ones.",
+      answers: { 200: { text: "A page of files.", json: list(ref("File")), headers: ["Link", "Cache-Control"] } },
+      errors: { 400: QUERY_ERRORS, 403: FORBIDDEN, 404: "There is no such tenant for this token." },
+    },
+    [`POST ${P}/{fileId}/commit`]: {
+      id: named("commit", "File"),
+      tag,
+      about:
+        "Pins what was uploaded: from now on the file never changes. The same commit again answers the same. `tenant` is the token's where it is absent.",
+      body: { schema: metadata, example: metadataExample, text: "The file's metadata; none where left out." },
+      answers: { 202: commitAnswer },
+      errors: {
+        400: "`validation_violation`, or `too_many_attributes`.",
+        403: FORBIDDEN,
+        404: NO_FILE,
+        409: "`file_not_uploaded`, `already_committed` with another body or tenant, or `upload_changed`.",
+        413: "The metadata has more than 64 KiB; the file is too large; or `quota_exceeded`.",
+      },
+    },
+    [`DELETE ${P}/{fileId}`]: {
+      id: named("delete", "File"),
+      tag,
+      about: "Nobody reads it from the answer on; its bytes follow.",
+      answers: { 204: { text: "Deleted; `Location` is the report of its bytes.", headers: ["Location"] } },
+      errors: reading,
+    },
+    [`DELETE ${P}`]: {
+      id: named("delete", "Files"),
+      tag,
+      about:
+        "All of the caller's client's files of a tenant, or those that `q` matches, at once. Nobody reads any of them from the answer on.",
+      answers: {
+        200: { text: "`dryRun`: how many it would be.", json: ref("FileCount") },
+        202: { text: "All: deleted; `Location` is the report of their bytes.", headers: ["Location"] },
+        204: { text: "By query: deleted; `Location` is the report of their bytes.", headers: ["Location"] },
+      },
+      errors: {
+        400: "`validation_violation`; a parameter of listings is refused, not ignored; `query_too_broad`.",
+        403: FORBIDDEN,
+        404: "There is no such tenant for this token.",
+      },
+    },
+    [`GET ${P}/{fileId}/metadata`]: {
+      id: named("get", "Metadata"),
+      tag,
+      answers: { 200: { text: "As it was sent.", json: metadata, example: metadataExample } },
+      errors: reading,
+    },
+    [`PUT ${P}/{fileId}/metadata`]: {
+      id: named("replace", "Metadata"),
+      tag,
+      body: { schema: metadata, example: metadataExample, text: "All of the metadata." },
+      answers: { 200: { text: "As it is kept.", json: metadata, example: metadataExample } },
+      errors: { ...reading, 400: "`validation_violation`, or `too_many_attributes`." },
+    },
+    [`GET ${P}/{fileId}/variants`]: {
+      id: named("list", "Variants"),
+      tag,
+      answers: { 200: { text: "Its variants.", json: list(ref("Variant")) } },
+      errors: reading,
+    },
+    [`POST ${P}/{fileId}/variants`]: {
+      id: named("create", "Variants"),
+      tag,
+      about: "Those that are there or under way stay, failed ones are made anew. Variants are never enlarged.",
+      answers: { 200: { text: "All its variants, the new ones `pending`.", json: list(ref("Variant")) } },
+      errors: { ...reading, 400: VARIANTS_400 },
+    },
+    [`DELETE ${P}/{fileId}/variants`]: {
+      id: named("delete", "Variants"),
+      tag,
+      about: "Those that `clip` and `crop` name, else all.",
+      answers: { 204: { text: "Deleted." } },
+      errors: { ...reading, 400: "`validation_violation`, or `too_many_variants`." },
+    },
+    [`POST ${B}`]: {
+      id: named("bulkCreate", "Variants"),
+      tag,
+      about: "A page of images a call, at most 100 variants; `Link` leads to the next page.",
+      answers: {
+        200: { text: "`dryRun`: what it would be.", json: ref("BulkCount"), headers: ["Link"] },
+        202: { text: "They will be made.", json: ref("BulkCount"), headers: ["Link"] },
+      },
+      errors: { 400: QUERY_ERRORS, 403: FORBIDDEN, 404: "There is no such tenant for this token." },
+    },
+    [`DELETE ${B}`]: {
+      id: named("bulkDelete", "Variants"),
+      tag,
+      about: "A page of images a call, at most 100 variants; `Link` leads to the next page.",
+      answers: {
+        200: { text: "`dryRun`: what it would be.", json: ref("BulkCount"), headers: ["Link"] },
+        204: { text: "Deleted.", headers: ["Link"] },
+      },
+      errors: { 400: QUERY_ERRORS, 403: FORBIDDEN, 404: "There is no such tenant for this token." },
+    },
+  };
+}
+
+const CONDITIONS = ["If-None-Match", "If-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Range"];
+const CONTENT_HEADERS = ["ETag", "Last-Modified", "Cache-Control"];
+const anyBytes = { "*/*": {} };
+
+const content = (id: string): Entry => ({
+  id,
+  tag: UPLOADS,
+  about:
+    "Public files need no signature; private ones have it in their link, which works for 15 minutes. Types that a browser would run are attachments.",
+  headers: CONDITIONS,
+  answers: {
+    200: {
+      text: "All bytes.",
+      mediaTypes: anyBytes,
+      headers: [...CONTENT_HEADERS, "Content-Disposition", "Accept-Ranges"],
+    },
+    206: {
+      text: "The part asked for; several as `multipart/byteranges`.",
+      mediaTypes: anyBytes,
+      headers: [...CONTENT_HEADERS, "Content-Disposition", "Content-Range"],
+    },
+    304: { text: "The caller has these bytes.", headers: CONTENT_HEADERS },
+  },
+  errors: {
+    403: "The link is not valid, or has expired.",
+    404: "There is no such content; with `Retry-After` the variant is being made.",
+    412: "",
+    416: "",
+  },
+});
+
+const VARIANT_404 =
+  "There is no such file or variant; with `Retry-After` the variant is being made, and `fallback=true` gives the master.";
+
+export const media: Room = {
+  base: "/media/v2",
+  tags: [
+    {
+      name: TAGS.private,
+      description: "Files of a client and a tenant that are reached by links of 15 minutes.",
+    },
+    { name: TAGS.public, description: "Files of a client and a tenant that everybody may fetch." },
+    { name: UPLOADS, description: "The addresses that links lead to, where the bytes are." },
+    {
+      name: DELETIONS,
+      description: "What became of the bytes of deleted files: `verified` means that a listing of the bucket has none.",
+    },
+  ],
+  parameters: fields,
+  schemas: {
+    NewFile: {
+      schema: obj({
+        id: str("The file's id: 24 hex digits."),
+        uploadLink: uri("Takes the bytes by `PUT` with the declared content type, for one hour."),
+        commitLink: uri("Commits them by `POST`."),
+      }),
+      example: {
+        id: FILE_ID,
+        uploadLink: `${BASE}/uploads/${FILE_ID}?type=image%2Fjpeg&expires=1763003600&signature=c2ln`,
+        commitLink: `${BASE}/files/${FILE_ID}/commit`,
+      },
+    },
+    CommittedFile: {
+      schema: obj({ id: str("The file's id."), link: uri("The file's own address.") }),
+      example: { id: FILE_ID, link: `${BASE}/files/${FILE_ID}` },
+    },
+    Variant: { schema: obj(variantFields), example: variant },
+    File: {
+      schema: obj({
+        id: str("The file's id."),
+        "Content-Type": str("As it was declared."),
+        size: int("Its length in bytes."),
+        etag: str("Identifies its bytes."),
+        fileName: orNull(str("The name that its upload gave; null: none.")),
+        tenant: str("The tenant that it belongs to."),
+        createdAt: time("When its upload link was made."),
+        committedAt: time("When it was committed."),
+        metadata,
+        variants: list(ref("Variant"), "Its variants."),
+        "link?": uri("Its content, of public files."),
+      }),
+      example: {
+        id: FILE_ID,
+        "Content-Type": "image/jpeg",
+        size: 482_113,
+        etag: '"5d41402abc4b2a76b9719d911017c592"',
+        fileName: "boat.jpg",
+        tenant: "demo",
+        createdAt: 1_763_000_000_000,
+        committedAt: 1_763_000_030_000,
+        metadata: metadataExample,
+        variants: [variant],
+      },
+    },
+    FileLink: {
+      schema: obj({ link: uri("The content, for 15 minutes.") }),
+      example: { link: `${BASE}/content/${FILE_ID}?expires=1763000900&signature=c2ln` },
+    },
+    FileCount: {
+      schema: obj({ files: int("How many files."), bytes: int("Their bytes, without variants.") }),
+      example: { files: 12, bytes: 5_785_356 },
+    },
+    BulkCount: {
+      schema: obj({ files: int("Images of this page."), transformations: int("Variants of them.") }),
+      example: { files: 16, transformations: 32 },
+    },
+    Erasure: {
+      schema: obj({
+        id: str("The deletion's id."),
+        kind: oneOf(["file", "query", "all"], "What was asked to be deleted."),
+        tenant: orNull(str("The tenant of the files; null: one that was never committed.")),
+        visibility: oneOf(["private", "public"], "Of which files."),
+        state: oneOf(
+          ["deleting", "deleted", "verified"],
+          "`deleted`: every byte was; `verified`: a later listing has shown that none is left.",
+        ),
+        requestedAt: time("When it was asked for. Nobody reads the files from then on."),
+        deletedAt: orNull(time("When the last bytes were deleted; null: not yet.")),
+        verifiedAt: orNull(time("When it was verified; null: not yet.")),
+        files: obj(
+          {
+            requested: int("Files to delete."),
+            deleted: int("Those whose bytes are deleted."),
+            verified: int("Those that a listing has shown to be gone."),
+          },
+          "Counts of files.",
+        ),
+        bytes: obj({ requested: int("To delete."), deleted: int("Deleted.") }, "Bytes, without variants."),
+        lateObjects: int("Objects that were written meanwhile, and deleted too."),
+      }),
+      example: {
+        id: FILE_ID,
+        kind: "all",
+        tenant: "demo",
+        visibility: "private",
+        state: "deleted",
+        requestedAt: 1_763_000_000_000,
+        deletedAt: 1_763_000_004_000,
+        verifiedAt: null,
+        files: { requested: 12, deleted: 12, verified: 0 },
+        bytes: { requested: 5_785_356, deleted: 5_785_356 },
+        lateObjects: 0,
+      },
+    },
+  },
+  entries: {
+    ...files("private"),
+    ...files("public"),
+    "GET /files/{fileId}": {
+      id: "getPrivateFile",
+      tag: TAGS.private,
+      about: "One variant at most: `clip` or `crop`, one size.",
+      parameters: { tenant: { text: "The file's tenant; another one is answered with 404.", example: "demo" } },
+      headers: ["If-None-Match"],
+      answers: {
+        200: { text: "The link.", json: ref("FileLink"), headers: ["ETag", "Cache-Control"] },
+        304: { text: "The caller has these bytes.", headers: ["ETag", "Cache-Control"] },
+      },
+      errors: { 403: FORBIDDEN, 404: VARIANT_404 },
+    },
+    "GET /public/files/{fileId}": {
+      id: "getPublicFile",
+      tag: TAGS.public,
+      about: "One variant at most: `clip` or `crop`, one size.",
+      parameters: { tenant: { text: "The file's tenant; another one is answered with 404.", example: "demo" } },
+      headers: ["If-None-Match"],
+      answers: {
+        302: { text: "To the content.", headers: ["Location", "ETag", "Cache-Control"] },
+        304: { text: "The caller has these bytes.", headers: ["ETag", "Cache-Control"] },
+      },
+      errors: { 404: VARIANT_404 },
+    },
+    "PUT /uploads/{fileId}": {
+      id: "uploadFile",
+      tag: UPLOADS,
+      about:
+        "`uploadLink` leads here, or to the bucket itself where the deployment has its credentials. It works once, and again after a failure, which keeps nothing.",
+      headers: ["Content-Disposition"],
+      body: { schema: {}, text: "The bytes, with the declared `Content-Type`." },
+      answers: { 200: { text: "All are stored.", headers: ["ETag"] } },
+      errors: {
+        400: "The body broke off.",
+        403: "The link is not valid, or has expired.",
+        404: NO_FILE,
+        409: "`already_uploaded`",
+        413: "The file is larger than the deployment takes.",
+        415: "The content type is not the declared one, or there is a `Content-Encoding`.",
+      },
+    },
+    "GET /erasures/{erasureId}": {
+      id: "getErasure",
+      tag: DELETIONS,
+      answers: { 200: { text: "How far it is.", json: ref("Erasure") } },
+      errors: { 403: FORBIDDEN, 404: "" },
+    },
+    "GET /erasures": {
+      id: "listErasures",
+      tag: DELETIONS,
+      answers: {
+        200: { text: "A page of deletions, the newest first.", json: list(ref("Erasure")), headers: ["Link"] },
+      },
+      errors: { 403: FORBIDDEN, 404: "There is no such tenant for this token." },
+    },
+    "GET /content/{fileId}": content("getContent"),
+    "GET /content/{fileId}/{variant}": content("getVariantContent"),
+  },
+};

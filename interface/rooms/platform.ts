@@ -1,0 +1,34 @@
+import { page, type Room } from "../entry.ts";
+import { obj, oneOf, ref, type Schema } from "../schema.ts";
+
+/** Addresses that belong to no service. */
+const PLATFORM = "Platform";
+const text: Schema = { type: "string" };
+
+export const platform: Room = {
+  base: "",
+  tags: [{ name: PLATFORM, description: "Is it up, and what is there." }],
+  parameters: { file: { text: "The stylesheet's name, as a page has it.", example: "pages-0123456789abcdef.css" } },
+  schemas: {
+    Health: { schema: obj({ status: oneOf(["ok"], "The Worker answers.") }), example: { status: "ok" } },
+  },
+  entries: {
+    "GET /health": {
+      id: "getHealth",
+      tag: PLATFORM,
+      answers: { 200: { text: "It does.", json: ref("Health") } },
+    },
+    "GET /docs/errors": {
+      id: "getErrorReference",
+      tag: PLATFORM,
+      parameters: { request: { text: "The request id that `error_uri` brought along; it is shown." } },
+      answers: { 200: { text: "A page.", mediaTypes: page! } },
+    },
+    "GET /docs/assets/{file}": {
+      id: "getStylesheet",
+      tag: PLATFORM,
+      answers: { 200: { text: "The stylesheet.", mediaTypes: { "text/css": text }, headers: ["Cache-Control"] } },
+      errors: { 404: "" },
+    },
+  },
+};

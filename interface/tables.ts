@@ -1,0 +1,79 @@
+import { registerHooks } from "node:module";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { unstable_readConfig } from "wrangler";
+import type { Env } from "../src/env.ts";
+import type { Service } from "../src/http/mount.ts";
+import type { Route } from "../src/http/route.ts";
+import type { BuiltIn } from "../src/platform/built-in.ts";
+import { createBuiltIn } from "../src/platform/built-in.ts";
+import { createNames, type Names } from "../src/platform/names.ts";
+
+/** The route tables of the Worker, read outside of it: routes are data, and nothing of them runs. */
+export interface Tables {
+  readonly names: Names;
+  readonly builtIn: BuiltIn;
+  readonly routes: readonly MountedRoute[];
+}
+
+export interface MountedRoute {
+  readonly base: string;
+  readonly atRoot: boolean;
+  readonly route: Route;
+  /** In which words the service refuses. */
+  readonly errors: "platform" | "protocol" | "page";
+  /** Whether the service counts requests. */
+  readonly limited: boolean;
+}
+
+export async function readTables(root: string): Promise<Tables> {
+  // Node takes the package's CommonJS file, whose names it cannot see; bundlers take the other one.
+  const gifenc = pathToFileURL(resolve(root, "node_modules/gifenc/dist/gifenc.esm.js")).href;
+  registerHooks({ resolve: (name, context, next) => next(name === "gifenc" ? gifenc : name, context) });
+  asInWorkers();
+  const { createDeps } = await import("../src/deps.ts");
+  const { servicesOf } = await import("../src/app.ts");
+  const { vars } = unstable_readConfig({ config: resolve(root, "wrangler.toml") }, { hideWarnings: true });
+  const secrets = { OPERATOR_CLIENT_SECRET: "x".repeat(32), SEAL_KEYS: `k1:${Buffer.alloc(32).toString("base64")}` };
+  // No binding is asked anything while the tables are made, so empty ones do.
+  const bindings = Object.fromEntries(BINDINGS.map((name) => [name, {}]));
+  const deps = createDeps({ ...bindings, ...vars, ...secrets });
+  const names = createNames(String(vars["PLATFORM"]));
+  const routes = servicesOf(deps).flatMap((service) => service.routes.map((route) => mounted(service, route)));
+  return { names, builtIn: createBuiltIn(names), routes };
+}
+
+/** What modules of the Worker use while they load, and Node 24 does not have yet. */
+function asInWorkers(): void {
+  // oxlint-disable-next-line no-extend-native -- in the process of a script, which ends with its document
+  Object.defineProperty(Uint8Array.prototype, "toBase64", {
+    configurable: true,
+    value(this: Uint8Array): string {
+      return Buffer.from(this).toString("base64url");
+    },
+  });
+}
+
+const BINDINGS: readonly (keyof Env)[] = [
+  "DB",
+  "MEDIA",
+  "MEDIA_JOBS",
+  "IMAGES",
+  "TOPIC_LOG",
+  "TOPIC_CONSUMER",
+  "PUSH_SUBSCRIPTION",
+  "LOGIN_ATTEMPTS",
+  "ADDRESS_LIMIT",
+  "CLIENT_LIMIT",
+];
+
+function mounted(service: Service, route: Route): MountedRoute {
+  const errors = service.renderProblem === undefined ? "platform" : service.crossOrigin ? "protocol" : "page";
+  return {
+    base: service.base,
+    atRoot: service.atRoot === true,
+    route,
+    errors,
+    limited: service.guard !== undefined,
+  };
+}
