@@ -99,6 +99,12 @@ export interface TenantRights {
   readonly subscribed: readonly string[];
 }
 
+/** What may be used where a token is for. */
+export interface PlaceRights extends Pick<TenantRights, "id" | "services"> {
+  /** In a sentence, where it is no tenant: `organization north`. */
+  readonly called?: string;
+}
+
 /** Whether a client may hold a token for a tenant: its own, or one whose packages include the client's service. */
 export function mayActFor(client: ClientRights, tenant: TenantRights): Result<true, string> {
   if (tenant.disabled) return err(`tenant ${tenant.id} is disabled`);
@@ -130,11 +136,11 @@ export const admits = (limit: ScopeLimit, scope: string): boolean =>
 export function limitsOf(
   request: Pick<ScopeRequest, "within">,
   client: ClientRights | undefined,
-  tenant: Pick<TenantRights, "id" | "services">,
+  place: PlaceRights,
   builtIn: BuiltIn,
   roles?: RoleScopes,
 ): readonly ScopeLimit[] {
-  const offered = tenant.services
+  const offered = place.services
     .flatMap((service) => service.scopes)
     // The operator client's alone, whatever the patterns of another client or service cover.
     .filter((scope) => client?.id === builtIn.operatorClientId || !covers(scope, builtIn.adminScope));
@@ -145,7 +151,7 @@ export function limitsOf(
   });
   return [
     ...(client === undefined ? [] : [limit("client_lists_scope", client.scopes, `client ${client.id} does not list`)]),
-    limit("tenant_uses_service", offered, `tenant ${tenant.id} may use no service that has`),
+    limit("tenant_uses_service", offered, `${place.called ?? `tenant ${place.id}`} may use no service that has`),
     ...(roles === undefined ? [] : [limit("role_holds_scope", roles.scopes, `no role of ${roles.user} there holds`)]),
     ...(request.within === undefined
       ? []
@@ -162,11 +168,11 @@ export function limitsOf(
 export function grantScopes(
   request: Pick<ScopeRequest, "everything" | "named" | "within">,
   client: ClientRights | undefined,
-  tenant: Pick<TenantRights, "id" | "services">,
+  place: PlaceRights,
   builtIn: BuiltIn,
   roles?: RoleScopes,
 ): Result<readonly string[], ScopeRefusal> {
-  const limits = limitsOf(request, client, tenant, builtIn, roles);
+  const limits = limitsOf(request, client, place, builtIn, roles);
   if (request.everything) return ok(limits.map((limit) => limit.scopes).reduce(everyMeeting));
   for (const scope of request.named) {
     const missing = limits.find((limit) => !admits(limit, scope));

@@ -321,6 +321,17 @@ describe("what it says", () => {
     expect((await explain({ client: clientId })).reason).toMatch(/has no secret, and client_credentials needs one/);
     expect((await explain(query)).reason).toMatch(/not registered for authorization_code, implicit, password/);
     await put(`clients/${clientId}`, settings);
+    const lines = async (scope: string): Promise<string> => (await explain({ user: user.email, scope })).reason;
+    expect(await lines("plat.no_tenant plat.media_view")).toBe(
+      "a token outside any tenant may use no service that has plat.media_view; services are used in a tenant or an organization",
+    );
+    expect(await lines(`plat.org=${tenant}-org`)).toBe(
+      `${user.email} is no member of organization ${tenant}-org; a member of: none`,
+    );
+    await put(`organizations/${tenant}-org/members/${user.email}`, { roles: [role] });
+    expect(await lines(`plat.org=${tenant}-org plat.media_view`)).toBe(
+      `organization ${tenant}-org may use no service that has plat.media_view; service media of tenant plat has it`,
+    );
     const other = await makeTenant();
     const stranger = await explain({ ...query, tenant: other });
     expect(stranger.checks.filter(({ passed }: any) => !passed)).toEqual([

@@ -9,7 +9,7 @@ import { admits, limitsOf, mayActFor, parseScopes, type ScopeLimit, type ScopeRe
 import type { DirectoryStore } from "../store/directory-store.ts";
 import type { ExplainStore } from "../store/explain-store.ts";
 import type { UserRecord, UserStore } from "../store/user-store.ts";
-import { createHints, type Hints } from "./hints.ts";
+import { createHints } from "./hints.ts";
 
 /**
  * Why a scope is granted or not (contract 2.2), for the operator. Nothing is decided here: the functions are those that
@@ -114,7 +114,7 @@ export async function explain(question: ExplainQuestion, deps: ExplainDeps, nowM
     checks.push({ check: "place", passed: place.passed, detail: place.detail + hint });
   const scopes = [];
   for (const scope of request.named) {
-    const looked = await lookAt(scope, limits, hints);
+    const looked = await lookAt(scope, limits, (check) => hints.scope(check, scope, flow));
     const failed = [...checks, ...looked].find((check) => !check.passed && (check.scope ?? scope) === scope);
     scopes.push({ scope, granted: failed === undefined, reason: failed?.detail ?? `${scope} is granted` });
     checks.push(...looked);
@@ -210,13 +210,15 @@ function nowhere(detail: string, client: ClientRecord | undefined, builtIn: Buil
 }
 
 /** Every limit of one scope, whether or not another one is in the way already. */
-async function lookAt(scope: string, limits: readonly ScopeLimit[], hints: Hints): Promise<readonly Check[]> {
+async function lookAt(
+  scope: string,
+  limits: readonly ScopeLimit[],
+  hint: (check: ScopeLimit["check"]) => Promise<string>,
+): Promise<readonly Check[]> {
   const looked: Check[] = [];
   for (const limit of limits) {
     const passed = admits(limit, scope);
-    const detail = passed
-      ? `${PASSED[limit.check]} ${scope}`
-      : `${limit.reason} ${scope}${await hints.scope(limit.check, scope)}`;
+    const detail = passed ? `${PASSED[limit.check]} ${scope}` : `${limit.reason} ${scope}${await hint(limit.check)}`;
     looked.push({ check: limit.check, scope, passed, detail });
   }
   return looked;

@@ -9,7 +9,7 @@ export interface Hints {
   client(flow: Pick<ExplainedFlow, "client" | "entry" | "request">): Promise<string>;
   /** The user may not have a token for the place that is asked for. */
   user(user: UserRecord, request: ScopeRequest): Promise<string>;
-  scope(check: ScopeLimit["check"], scope: string): Promise<string>;
+  scope(check: ScopeLimit["check"], scope: string, flow: Pick<ExplainedFlow, "user" | "request">): Promise<string>;
 }
 
 export function createHints(store: ExplainStore): Hints {
@@ -30,14 +30,17 @@ export function createHints(store: ExplainStore): Hints {
       if (state === "live") return membership(tenants);
       return state === "disabled" ? `; tenant ${tenant} is disabled` : `; there is no tenant ${tenant}`;
     },
-    async scope(check, scope) {
+    async scope(check, scope, { user, request }) {
       switch (check) {
         case "tenant_uses_service": {
+          // Packages are a tenant's: a client of its own accord always means one.
+          if (user !== undefined && request.noTenant) return "; services are used in a tenant or an organization";
           const services = await store.servicesWith(scope);
           if (services.length === 0) return "; no service has it";
-          const each = services.map(
-            async ({ name, tenant }) => `service ${name} of tenant ${tenant} has it, ${await packages(name)}`,
-          );
+          const each = services.map(async ({ name, tenant }) => {
+            const has = `service ${name} of tenant ${tenant} has it`;
+            return request.organization === undefined ? `${has}, ${await packages(name)}` : has;
+          });
           return `; ${(await Promise.all(each)).join("; ")}`;
         }
         case "role_holds_scope": {

@@ -5,10 +5,10 @@ import type { ClientRecord, Directory } from "../directory.ts";
 import {
   grantScopes,
   mayActFor,
+  type PlaceRights,
   type RoleScopes,
   type ScopeRefusal,
   type ScopeRequest,
-  type TenantRights,
 } from "../scopes.ts";
 import type { Membership, TenantMembership, UserRecord } from "../store/user-store.ts";
 import type { Granted } from "./granted.ts";
@@ -85,7 +85,7 @@ export async function grantForUser(
 export interface Place {
   readonly tenant: string;
   readonly org: string;
-  readonly rights: Pick<TenantRights, "id" | "services">;
+  readonly rights: PlaceRights;
   readonly roles: RoleScopes;
   /** The scope that names it. */
   readonly scope: string;
@@ -109,7 +109,7 @@ export async function findPlace(
     return ok({
       ...outside,
       scope: names.scope("no_tenant"),
-      rights: { id: "", services: [] },
+      rights: { id: "", called: "a token outside any tenant", services: [] },
       roles: rolesOf(undefined),
     });
   if (asked.organization !== undefined) {
@@ -118,7 +118,7 @@ export async function findPlace(
     if (membership === undefined)
       return refusedPlace(scope, `${user.email} is no member of organization ${asked.organization}`);
     const services = [...deps.builtIn.services.filter(({ essential }) => essential), ...membership.services];
-    const rights = { id: `(organization ${membership.id})`, services };
+    const rights = { id: "", called: `organization ${membership.id}`, services };
     return ok({ ...outside, org: membership.id, scope, rights, roles: rolesOf(membership) });
   }
   const chosen = asked.tenant ?? defaultTenant(request);
