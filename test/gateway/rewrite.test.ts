@@ -191,6 +191,7 @@ describe("what is an address", () => {
     "http://s.example/v1",
     "xhttps://s.example/v1",
     "svn+https://s.example/v1",
+    "https;//s.example/v1",
     "//s.example/v1",
     "/v1/a",
     "s.example/v1",
