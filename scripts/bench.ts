@@ -8,13 +8,19 @@ import { makeReport } from "../bench/lib/report.ts";
 import { renderMarkdown, renderText } from "../bench/lib/report-text.ts";
 import { runBench } from "../bench/lib/run.ts";
 import { eventsBench } from "../bench/events/bench.ts";
+import { gatewayBench } from "../bench/gateway/bench.ts";
 import { mediaBench } from "../bench/media/bench.ts";
 import { oauthBench } from "../bench/oauth/bench.ts";
 import { ROOT } from "./lib/root.ts";
 import { paint } from "./lib/terminal.ts";
 import { failWith, UserError } from "./lib/user-error.ts";
 
-const BENCHES: Readonly<Record<string, Bench>> = { oauth: oauthBench, events: eventsBench, media: mediaBench };
+const BENCHES: Readonly<Record<string, Bench>> = {
+  oauth: oauthBench,
+  events: eventsBench,
+  media: mediaBench,
+  gateway: gatewayBench,
+};
 
 const HELP = `npm run bench -- <bench> [options]    what the platform costs, next to others, on this machine
 

@@ -1,0 +1,91 @@
+import type { Bench, Ratio } from "../lib/bench.ts";
+import { exchange, repeated } from "../lib/exchange.ts";
+import type { Work } from "../lib/load.ts";
+import { gigabyteStudy } from "./gigabyte.ts";
+import { reading, type LongBody } from "./long-body.ts";
+import { SMALL } from "./rows.ts";
+import { BARE, openBare, openPlinth, PLINTH, type Target } from "./target.ts";
+
+/** Of a long body: some 32 MB. */
+const BLOCKS = 32;
+const LONG = {
+  sparse: { density: "sparse", blocks: BLOCKS },
+  dense: { density: "dense", blocks: BLOCKS },
+  gzip: { density: "dense", isCompressed: true, blocks: BLOCKS },
+} as const satisfies Record<string, Omit<LongBody, "isRewritten">>;
+type Long = keyof typeof LONG;
+const LONGS = Object.keys(LONG) as Long[];
+
+/** Makers of the work of each operation on a long body. */
+const longWorks = (target: Target, isRewritten: boolean): Record<string, () => Promise<Work>> =>
+  Object.fromEntries(
+    LONGS.map((id) => [id, async () => reading(target, await target.authorize(), { ...LONG[id], isRewritten })]),
+  );
+
+const small = (target: Target) => async (): Promise<Work> => {
+  const { server, path, base } = target;
+  const expected = JSON.stringify(SMALL(base));
+  const headers = await target.authorize();
+  const asked = { method: "GET", path: `${path}/small`, host: `${server.host}:${server.port}`, headers } as const;
+  return repeated(exchange({ ...asked, holds: (body) => JSON.stringify(body) === expected }), server);
+};
+
+const smallWorks = (target: Target) => ({ "small-by-1": small(target), "small-by-16": small(target) });
+
+const half = (operation: Long): Ratio => ({
+  operation,
+  of: "plinth",
+  to: "untouched",
+  mark: { measure: "requestsPerSec", atLeast: 0.5 },
+});
+const asFast = (operation: string): Ratio => ({
+  operation,
+  of: "plinth",
+  to: "bare",
+  mark: { measure: "requestsPerSec", atLeast: 0.7 },
+});
+
+export const gatewayBench: Bench = {
+  summary: "forwarding, against a Worker that only fetches; rewriting, against passing through; a gigabyte",
+  notes: [
+    "Plinth as `npm start` serves it, `LOG_LEVEL=warn`. The service is a Node server in the same process group as the " +
+      "runtime and on its core, for each subject alike. Long bodies: 32 times the same megabyte of JSON rows of 150 " +
+      "bytes, by one client that reads as fast as it can; untouched is the same body as application/octet-stream. " +
+      "MB/s are requests/s times 32. Compressed by the service, it is decoded for both, since the client takes no coding.",
+  ],
+  operations: [
+    { id: "small-by-1", label: "a small answer, 1 client", clients: 1 },
+    { id: "small-by-16", label: "a small answer, 16 clients", clients: 16 },
+    { id: "sparse", label: "32 MB, an address in every 100th row", clients: 1 },
+    { id: "dense", label: "32 MB, an address in every row", clients: 1 },
+    { id: "gzip", label: "32 MB, an address in every row, compressed by the service", clients: 1 },
+  ],
+  subjects: [
+    {
+      id: "plinth",
+      label: "Plinth",
+      server: PLINTH,
+      async setUp(server) {
+        const target = await openPlinth(server);
+        return { ...smallWorks(target), ...longWorks(target, true) };
+      },
+    },
+    {
+      id: "untouched",
+      label: "Plinth, untouched",
+      server: PLINTH,
+      setUp: async (server) => longWorks(await openPlinth(server), false),
+    },
+    {
+      id: "bare",
+      label: "bare Worker",
+      server: BARE,
+      async setUp(server) {
+        const target = await openBare(server);
+        return smallWorks(target);
+      },
+    },
+  ],
+  ratios: [asFast("small-by-1"), asFast("small-by-16"), ...LONGS.map(half)],
+  studies: [gigabyteStudy],
+};

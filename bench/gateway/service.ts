@@ -1,0 +1,48 @@
+import { createServer, type ServerResponse } from "node:http";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { gzipSync } from "node:zlib";
+import { blockOf, isDensity, SMALL, type Density } from "./rows.ts";
+
+/**
+ * The service behind the gateway, and behind what that is measured against: in the server's own process beside the runtime,
+ * so that it costs both the same. `/v1/small`; `/v1/<density>?blocks=…&type=…&gzip`: the same block again and again.
+ */
+export async function startService(): Promise<string> {
+  const compressed = new Map<Density, Buffer>();
+  const server = createServer((request, response) => {
+    const { pathname, searchParams: query } = new URL(request.url ?? "", source);
+    const what = pathname.slice("/v1/".length);
+    if (what === "small") return void sendSmall(response);
+    if (!isDensity(what)) return void response.writeHead(404).end();
+    const plain = blockOf(source, what);
+    const isCompressed = query.has("gzip");
+    if (isCompressed && !compressed.has(what)) compressed.set(what, gzipSync(plain));
+    const headers = { "content-type": query.get("type") ?? "", ...(isCompressed && { "content-encoding": "gzip" }) };
+    response.writeHead(200, headers);
+    // A body of several members is one body (RFC 1952 section 2.2).
+    const block = (isCompressed ? compressed.get(what) : undefined) ?? plain;
+    void send(block, Number(query.get("blocks")), response);
+  });
+  const sendSmall = (response: ServerResponse): unknown => {
+    const body = JSON.stringify(SMALL(source));
+    return response.writeHead(200, { "content-type": "application/json", "content-length": body.length }).end(body);
+  };
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const source = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  return source;
+}
+
+const CHUNK_BYTES = 64 * 1024;
+
+/** As a file would be sent: in chunks of 64 KiB, as they are taken. */
+async function send(block: Buffer, blocks: number, response: ServerResponse): Promise<void> {
+  const chunks = function* () {
+    for (let sent = 0; sent < blocks; sent++)
+      for (let at = 0; at < block.length; at += CHUNK_BYTES) yield block.subarray(at, at + CHUNK_BYTES);
+  };
+  await pipeline(Readable.from(chunks(), { highWaterMark: 1 }), response).catch(() => undefined);
+}

@@ -1,0 +1,74 @@
+import type { ServerModule } from "../lib/bench.ts";
+import { ask, basic } from "../lib/exchange.ts";
+import { signInAsOperator } from "../lib/operator.ts";
+import type { Server } from "../lib/server.ts";
+
+/** As `npm start` serves it, whatever the environment says. */
+export const PLINTH: ServerModule = {
+  id: "plinth",
+  module: "bench/gateway/plinth-server.ts",
+  env: { LOG_LEVEL: "warn", ALLOW_LOOPBACK: "true" },
+};
+export const BARE: ServerModule = { id: "bare", module: "bench/gateway/bare/server.ts" };
+
+/** Where the service is reached. */
+export interface Target {
+  readonly server: Server;
+  /** Path below which the service answers, and the address that its answers have to name. */
+  readonly path: string;
+  readonly base: string;
+  /** The service's own address. */
+  readonly source: string;
+  /** Of a request; they go out of date. */
+  authorize(): Promise<Record<string, string>>;
+}
+
+const CLIENT = "bench.caller";
+const opened = new WeakMap<Server, Promise<Target>>();
+
+/** The platform with its service and a client, which are made at the first call. */
+export function openPlinth(server: Server): Promise<Target> {
+  const target = opened.get(server) ?? open(server);
+  opened.set(server, target);
+  return target;
+}
+
+async function open(server: Server): Promise<Target> {
+  const { base, put } = await signInAsOperator(server);
+  const prefix: string = server.facts.pathPrefix;
+  await put("organizations/bench", { name: "Bench" });
+  await put("tenants/bench", { organization: "bench", name: "Bench" });
+  const source: string = await server.ask({});
+  const registered = { sourceUrl: source, proxyPath: "/service/v1", scopes: [], essential: false };
+  await put("services/service", { ...registered, tenant: "bench", access: "token" });
+  const { clientSecret } = await put(`clients/${CLIENT}`, {
+    tenant: "bench",
+    confidential: true,
+    redirectUris: [],
+    postLogoutRedirectUris: [],
+    grantTypes: ["client_credentials"],
+    scopes: [],
+  });
+  return {
+    server,
+    path: `${prefix}/service/v1`,
+    base: `${base}/service/v1`,
+    source,
+    async authorize() {
+      const { access_token: token } = await ask(server.origin, {
+        method: "POST",
+        path: `${prefix}/oauth2/v1/token`,
+        headers: { authorization: basic(CLIENT, clientSecret) },
+        form: { grant_type: "client_credentials" },
+        holds: (body) => typeof body.access_token === "string",
+      });
+      return { authorization: `Bearer ${token}` };
+    },
+  };
+}
+
+/** It fetches from whom a header names, and changes nothing. */
+export async function openBare(server: Server): Promise<Target> {
+  const source: string = await server.ask({});
+  return { server, path: "", base: source, source, authorize: async () => ({ "bench-service": source }) };
+}
