@@ -357,7 +357,7 @@ describe("what ends in between", () => {
     const total = subjectsOf(file).length;
     let kills = 0;
     const written = await writesOf(async () => {
-      for (let round = 0; round < 8; round++) {
+      for (let round = 0; round < 6; round++) {
         const at = 1 + Math.floor(Math.random() * (total / 5));
         const onTheWayBack = round % 2 === 1;
         let count = 0;
@@ -439,6 +439,42 @@ describe("what ends in between", () => {
       expect(await apply([path, "--secrets", secrets], { PLINTH_URL: crossing.url })).toMatchObject({ code: 0 }),
     );
     expect([...written, ...rest].map((write) => write.replace("put ", "")).sort()).toEqual(subjectsOf(file));
+  });
+
+  test("a platform that is gone half-way ends it, with what was done; so much is not sent again", async () => {
+    const file = describePlatform("gon", 3);
+    const args = [writeFile(file), "--secrets", secretsFile("gone")];
+    const total = subjectsOf(file).length;
+    let applied: Applied | undefined;
+    let count = 0;
+    const written = await writesOf(async () => {
+      crossing.passage = { ...FREE, before: () => ++count <= 10 };
+      applied = await apply(args, { PLINTH_URL: crossing.url });
+      crossing.passage = FREE;
+    });
+    expect(applied?.code).toBe(1);
+    expect(written).toHaveLength(10);
+    expect(applied?.err).toContain(`Done: 10 of ${total} changes. Not done: ${total - 10}:`);
+    const rest = await writesOf(async () =>
+      expect(await apply(args, { PLINTH_URL: crossing.url })).toMatchObject({ code: 0 }),
+    );
+    expect(rest).toHaveLength(total - 10);
+  });
+
+  test("two runs at once end with one platform, and with secrets that work", async () => {
+    const file = describePlatform("two", 6);
+    const secrets = secretsFile("two");
+    const args = [writeFile(file), "--secrets", secrets];
+    for (const applied of await Promise.all([apply(args), apply(args)])) expect(applied).toMatchObject({ code: 0 });
+    expect(await writesOf(() => apply(args))).toEqual([]);
+    const first = new Map(
+      keptSecrets(secrets)
+        .toReversed()
+        .map(({ client, clientSecret }) => [client, clientSecret]),
+    );
+    expect([...first.keys()].toSorted()).toEqual(Object.keys(file["clients"] ?? {}).toSorted());
+    for (const [client, clientSecret] of first)
+      expect((await askToken(client, clientSecret)).access_token, client).toBeTypeOf("string");
   });
 
   test("a refusal of the service is told at its line, with what was done; mended, it goes on", async () => {

@@ -38,6 +38,9 @@ export interface ApplyOptions {
   readonly allowLoopback: boolean;
 }
 
+/** Of a long row of alike, besides the end of each. */
+const TELL_EVERY_MS = 2_000;
+
 interface Plan {
   readonly waves: readonly (readonly Step[])[];
   readonly steps: readonly Step[];
@@ -121,18 +124,16 @@ async function carryOut(client: AdminClient, plan: Plan, options: ApplyOptions, 
     stopping.abort();
   };
   process.on("SIGINT", stop).on("SIGTERM", stop);
-  let done = 0;
+  let toldMs = performance.now();
   try {
     return await run(client, waves, {
       secretOf: (step) => (step.secret === "made" ? made.get(step.id) : given.get(step)),
       stopping: stopping.signal,
-      progress(wave) {
-        done += wave.length;
-        const [first] = wave;
-        if (first !== undefined && !options.json)
-          io.err(
-            `  ${String(done).padStart(String(steps.length).length)} of ${steps.length}  ${KIND[first.kind].noun}s\n`,
-          );
+      progress(done, { kind }, last) {
+        if (options.json || (!last && performance.now() - toldMs < TELL_EVERY_MS)) return;
+        toldMs = performance.now();
+        const count = String(done).padStart(String(steps.length).length);
+        io.err(`  ${count} of ${steps.length}  ${KIND[kind].noun}s\n`);
       },
       surprised: (step) =>
         io.err(

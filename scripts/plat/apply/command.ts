@@ -5,7 +5,7 @@ import type { Io } from "../io.ts";
 /** `plat apply <file>`, as the command line knows it. */
 export const applyCommand: Command = {
   words: ["apply"],
-  summary: "Bring the platform to the state that a file describes",
+  summary: "Bring the platform to the state that a file describes.",
   args: [
     {
       name: "file",

@@ -14,8 +14,8 @@ export interface Outcome {
 export interface RunOptions {
   /** What to send with a step that has a secret. */
   secretOf(step: Step): string | undefined;
-  /** Told when a wave is done. */
-  progress(wave: readonly Step[]): void;
+  /** Told after every step, with how many are done; `last` of its wave or not. */
+  progress(done: number, step: Step, last: boolean): void;
   /** Told of a secret that the service made though none was asked for: it is shown once. */
   surprised(step: Step, secret: string): void;
   /** No step begins after it. */
@@ -31,17 +31,18 @@ export async function run(
   const done: Step[] = [];
   const failures: { step: Step; error: unknown }[] = [];
   for (const wave of waves) {
+    const doneBefore = done.length;
     await inParallel(wave, async (step) => {
       if (failures.length > 0 || options.stopping.aborted) return;
       try {
         await send(client, step, options);
         done.push(step);
+        options.progress(done.length, step, done.length === doneBefore + wave.length);
       } catch (error) {
         failures.push({ step, error });
       }
     });
     if (failures.length > 0 || options.stopping.aborted) break;
-    options.progress(wave);
   }
   const steps = waves.reduce((count, wave) => count + wave.length, 0);
   return { done, failures, interrupted: failures.length === 0 && done.length < steps };
