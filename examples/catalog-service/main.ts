@@ -96,19 +96,24 @@ async function answer(
   });
 }
 
+/**
+ * The whole body. One that is too large is read on and thrown away: whoever hangs up on a sender takes the answer away
+ * from it.
+ */
 async function readBody(message: IncomingMessage, maxBytes: number): Promise<Buffer<ArrayBuffer>> {
-  const tooLarge = (): Refusal => new Refusal("bad_payload_size", `The body may have ${maxBytes} bytes at most.`);
-  if (Number(message.headers["content-length"] ?? 0) > maxBytes) throw tooLarge();
   const chunks: Buffer[] = [];
-  let length = 0;
-  // A body that is refused is read to its end all the same (by Node, once the answer is sent): whoever hangs up on a
-  // sender takes the answer away from it.
-  for await (const chunk of message.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > maxBytes) throw tooLarge();
-    chunks.push(chunk);
+  let length = Number(message.headers["content-length"] ?? 0);
+  if (length <= maxBytes) {
+    length = 0;
+    for await (const chunk of message.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length > maxBytes) break;
+      chunks.push(chunk);
+    }
   }
-  return Buffer.concat(chunks);
+  if (length <= maxBytes) return Buffer.concat(chunks);
+  message.resume();
+  throw new Refusal("bad_payload_size", `The body may have ${maxBytes} bytes at most.`);
 }
 
 /** JSON, a line each; never a token, never a body. */

@@ -163,6 +163,22 @@ describe("by the gateway", () => {
     expect(await shop("GET", "", "")).toMatchObject({ status: 401, body: { type: "insufficient_credentials" } });
   });
 
+  test("who sends a body that is refused gets the answer, not a broken connection", async () => {
+    const large = new Uint8Array(10_000_001);
+    const address = `${catalog.sourceUrl}/products/large/picture`;
+    const headers = { authorization: `Bearer ${acme}`, "content-type": "image/jpeg" };
+    expect((await shop("PUT", "/large", acme, LAMP)).status).toBe(201);
+    const statuses: number[] = [];
+    for (let round = 0; round < 8; round++) {
+      statuses.push((await direct("PUT", "/missing/picture", acme, large)).status);
+      statuses.push((await direct("PUT", "/large/picture", acme, large)).status);
+      const inChunks = { method: "PUT", duplex: "half", body: new Blob([large]).stream() } as RequestInit;
+      statuses.push((await fetch(address, { ...inChunks, headers })).status);
+    }
+    expect(statuses).toEqual(Array.from({ length: 8 }, () => [404, 413, 413]).flat());
+    expect((await shop("DELETE", "/large", acme)).status).toBe(204);
+  });
+
   test("a picture belongs to the tenant, and is fetched without a token until its product goes", async () => {
     const photo = readFileSync(PHOTO_PATH);
     expect((await shop("PUT", "/poster", acme, LAMP)).status).toBe(201);
@@ -185,7 +201,7 @@ describe("by the gateway", () => {
     expect(await filesOf("acmeshop")).toEqual([id]);
     expect(await filesOf("globexshop")).toEqual([]);
     // Another's product takes no picture of ours.
-    expect((await shop("PUT", "/poster/picture", globex, photo)).status).toBe(404);
+    expect((await direct("PUT", "/poster/picture", globex, photo)).status).toBe(404);
 
     expect((await shop("DELETE", "/poster", acme)).status).toBe(204);
     expect(
@@ -413,6 +429,7 @@ test("npm run example walks through it, a second time without a change, and leav
 
   const second = npm("example", env, ["--", "--serve"]);
   expect(await until(async () => /^ready /m.test(second.output()), Boolean), second.output()).toBe(true);
+  expect(second.output()).toContain("is as the file describes it");
   await stopGroup(second, "SIGINT");
   expect(living(second.child.pid ?? 0)).toEqual([]);
   rmSync(stateDir, { recursive: true, force: true });
