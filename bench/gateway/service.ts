@@ -11,20 +11,27 @@ import { blockOf, isDensity, SMALL, type Density } from "./rows.ts";
  * so that it costs both the same. `/v1/small`; `/v1/<density>?blocks=…&type=…&gzip`: the same block again and again.
  */
 export async function startService(): Promise<string> {
-  const compressed = new Map<Density, Buffer>();
+  /** Made once: plain and compressed. */
+  const blocks = new Map<Density, { readonly plain: Buffer; readonly compressed: Buffer }>();
+  const contentOf = (density: Density) => {
+    const known = blocks.get(density);
+    if (known !== undefined) return known;
+    const plain = blockOf(source, density);
+    const made = { plain, compressed: gzipSync(plain) };
+    blocks.set(density, made);
+    return made;
+  };
   const server = createServer((request, response) => {
     const { pathname, searchParams: query } = new URL(request.url ?? "", source);
     const what = pathname.slice("/v1/".length);
     if (what === "small") return void sendSmall(response);
     if (!isDensity(what)) return void response.writeHead(404).end();
-    const plain = blockOf(source, what);
+    const { plain, compressed } = contentOf(what);
     const isCompressed = query.has("gzip");
-    if (isCompressed && !compressed.has(what)) compressed.set(what, gzipSync(plain));
     const headers = { "content-type": query.get("type") ?? "", ...(isCompressed && { "content-encoding": "gzip" }) };
     response.writeHead(200, headers);
     // A body of several members is one body (RFC 1952 section 2.2).
-    const block = (isCompressed ? compressed.get(what) : undefined) ?? plain;
-    void send(block, Number(query.get("blocks")), response);
+    void send(isCompressed ? compressed : plain, Number(query.get("blocks")), response);
   });
   const sendSmall = (response: ServerResponse): unknown => {
     const body = JSON.stringify(SMALL(source));

@@ -19,10 +19,15 @@ export interface Target {
   readonly base: string;
   /** The service's own address. */
   readonly source: string;
+  /** The same for callers who need not say who they are. */
+  readonly openPath: string;
+  readonly openBase: string;
   /** Of a request; they go out of date. */
   authorize(): Promise<Record<string, string>>;
 }
 
+/** Of the same service, for callers without a token. */
+const OPEN_PATH = "/open/v1";
 const CLIENT = "bench.caller";
 const opened = new WeakMap<Server, Promise<Target>>();
 
@@ -41,6 +46,7 @@ async function open(server: Server): Promise<Target> {
   const source: string = await server.ask({});
   const registered = { sourceUrl: source, proxyPath: "/service/v1", scopes: [], essential: false };
   await put("services/service", { ...registered, tenant: "bench", access: "token" });
+  await put("services/open", { ...registered, proxyPath: OPEN_PATH, tenant: "bench", access: "public" });
   const { clientSecret } = await put(`clients/${CLIENT}`, {
     tenant: "bench",
     confidential: true,
@@ -54,6 +60,8 @@ async function open(server: Server): Promise<Target> {
     path: `${prefix}/service/v1`,
     base: `${base}/service/v1`,
     source,
+    openPath: `${prefix}${OPEN_PATH}`,
+    openBase: `${base}${OPEN_PATH}`,
     async authorize() {
       const { access_token: token } = await ask(server.origin, {
         method: "POST",
@@ -70,5 +78,6 @@ async function open(server: Server): Promise<Target> {
 /** It fetches from whom a header names, and changes nothing. */
 export async function openBare(server: Server): Promise<Target> {
   const source: string = await server.ask({});
-  return { server, path: "", base: source, source, authorize: async () => ({ "bench-service": source }) };
+  const anyone = { openPath: "", openBase: source };
+  return { server, path: "", base: source, source, ...anyone, authorize: async () => ({ "bench-service": source }) };
 }
