@@ -12,8 +12,12 @@ export interface Asked {
 /** What the runtime decodes while a body is read. */
 const DECODED: readonly string[] = ["gzip", "br"];
 
-/** Whether a body would have to be rewritten and is in a coding that nobody asked for and nobody here can read. */
-export function isUnreadable({ headers }: Response): boolean {
+/**
+ * Whether an answer cannot be passed on: it has a status that there is not, or a body that would have to be rewritten in
+ * a coding that nobody asked for and nobody here can read.
+ */
+export function isUnreadable({ status, headers, webSocket }: Response): boolean {
+  if ((status < 200 && webSocket === null) || status > 599) return true;
   const coding = codingOf(headers);
   return isRewritten(headers.get("content-type")) && coding !== undefined && !DECODED.includes(coding);
 }

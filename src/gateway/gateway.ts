@@ -204,7 +204,9 @@ function takeAnswer(
   const tooMuch = headerBytes(response.headers) > LIMITS.answerHeaderBytes;
   if (tooMuch || isUnreadable(response)) {
     response.body?.cancel().catch(() => undefined);
-    const reason = tooMuch ? `headers over ${LIMITS.answerHeaderBytes} bytes` : "a coding that was not asked for";
+    const reason = tooMuch
+      ? `headers over ${LIMITS.answerHeaderBytes} bytes`
+      : "its status, or a coding that was not asked for";
     return unavailable(`The service ${name} gave an answer that cannot be passed on.`, RETRY_AFTER_SEC, reason);
   }
   return toAnswer(response, request, {

@@ -215,6 +215,12 @@ describe("an answer", () => {
     expect(passed.body).toEqual(deflateSync(json()));
   });
 
+  test("with a status that there is not is refused", async () => {
+    upstream.at("/v1/strange", (_, response) => response.writeHead(999).end());
+    const heard = await through("/strange");
+    expect([heard.status, typeOf(heard)]).toEqual([503, "service_temporarily_unavailable"]);
+  });
+
   test("is rewritten in the middle of its chunks, and comes as it is sent", async () => {
     let more: ServerResponse | undefined;
     upstream.at("/v1/dripping", (_, response) => {

@@ -1,8 +1,10 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import * as fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
+import { targetOf } from "../../src/gateway/target.ts";
 import { counting } from "../support/counting.ts";
 import { isolate } from "../support/isolate.ts";
 import { answerAt, answerJson, requestsTo } from "../support/outside.ts";
@@ -91,6 +93,43 @@ describe("where a request goes", () => {
       type: "validation_violation",
       details: [{ type: "invalid_uri_parameter" }],
     });
+  });
+
+  it("is never another host, nor above the service, whatever is asked for", () => {
+    const pieces = [
+      "..",
+      "%2e",
+      "%2F",
+      "%5c",
+      "\\",
+      "/",
+      "//",
+      ".",
+      "a",
+      "@",
+      ":",
+      "evil.example",
+      "%00",
+      ";x",
+      "%25",
+      "2e",
+      "?",
+      "#",
+    ];
+    const paths = fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((parts) => `/s/${parts.join("")}`);
+    fc.assert(
+      fc.property(paths, (given) => {
+        const asked = new URL(given, "https://plinth.test");
+        fc.pre(asked.pathname.startsWith("/s/"));
+        const target = targetOf("https://private.example:8443/v1", asked.pathname.slice(2), asked.search);
+        if (!target.ok) return;
+        expect(target.value.href).toBe(`https://private.example:8443/v1${asked.pathname.slice(2)}${asked.search}`);
+        // As one who decodes first and resolves then would have it.
+        const decoded = target.value.pathname.replaceAll(/%2e/gi, ".").replaceAll(/%2f|%5c/gi, "/");
+        expect(new URL(decoded.replaceAll(/\/+/g, "/"), "https://private.example").pathname).toMatch(/^\/v1(\/|$)/);
+      }),
+      { numRuns: 3_000 },
+    );
   });
 
   it("is the service with the longest proxy path of whole segments", async () => {
