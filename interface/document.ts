@@ -93,7 +93,7 @@ function operationOf(
     operationId: isDeprecated ? `deprecated${entry.id[0]!.toUpperCase()}${entry.id.slice(1)}` : entry.id,
     summary: route.summary,
     description: [entry.about, accessText(mounted, entry)].filter((text) => text !== undefined).join("\n\n"),
-    ...(isDeprecated ? { deprecated: true } : {}),
+    ...(isDeprecated ? { deprecated: true, "x-successor": entry.id } : {}),
     security: securityOf(mounted, entry, tables),
     ...withAny("parameters", parametersOf(mounted, entry, room, fault)),
     ...(body === undefined ? {} : { requestBody: body }),

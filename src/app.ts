@@ -3,7 +3,8 @@ import { RegExpRouter } from "hono/router/reg-exp-router";
 import type { Deps } from "./deps.ts";
 import { decorateDeprecated } from "./events/deprecation.ts";
 import { mountServices, type App, type Service } from "./http/mount.ts";
-import { createPlatformRoutes } from "./ui/routes.ts";
+import { createInterfaceDocument } from "./ui/interface-document.ts";
+import { createDocumentRoutes, createPlatformRoutes } from "./ui/routes.ts";
 
 /** One router: Hono's default brings two more to choose from, and their weight. */
 export function createApp(deps: Deps): App {
@@ -13,16 +14,21 @@ export function createApp(deps: Deps): App {
 }
 
 /** What is mounted where (contract 1.1). The interface document is made from the same list. */
-export const servicesOf = (deps: Deps): readonly Service[] => [
-  { base: "", routes: createPlatformRoutes(deps.http.pathPrefix), crossOrigin: false },
-  ...deps.oauth.services,
-  { base: "/admin/v1", routes: deps.adminRoutes, crossOrigin: true },
-  { base: "/pubsub/v1", routes: deps.events.routes, crossOrigin: true },
-  {
-    base: "/events/v1",
-    routes: deps.events.routes,
-    crossOrigin: true,
-    decorate: decorateDeprecated(deps.http.pathPrefix),
-  },
-  { base: "/media/v2", routes: deps.media.routes, crossOrigin: true },
-];
+export function servicesOf(deps: Deps): readonly Service[] {
+  const { names, pathPrefix } = deps.http;
+  const documentOf = createInterfaceDocument(names, pathPrefix);
+  return [
+    { base: "", routes: createPlatformRoutes(pathPrefix, documentOf), crossOrigin: false },
+    { base: "", routes: createDocumentRoutes(documentOf), crossOrigin: true },
+    ...deps.oauth.services,
+    { base: "/admin/v1", routes: deps.adminRoutes, crossOrigin: true },
+    { base: "/pubsub/v1", routes: deps.events.routes, crossOrigin: true },
+    {
+      base: "/events/v1",
+      routes: deps.events.routes,
+      crossOrigin: true,
+      decorate: decorateDeprecated(pathPrefix),
+    },
+    { base: "/media/v2", routes: deps.media.routes, crossOrigin: true },
+  ];
+}

@@ -105,6 +105,7 @@ export const admin: Room = {
                 "client",
                 "user",
                 "grant",
+                "client_tenant",
                 "place",
                 "client_lists_scope",
                 "tenant_uses_service",
@@ -223,7 +224,7 @@ export const admin: Room = {
       answers: {
         201: { text: "The new secret, shown this once.", json: ref("NewClientSecret"), headers: ["Cache-Control"] },
       },
-      errors: { 404: "There is no such client, or it is not confidential." },
+      errors: { 404: "", 409: "`not_confidential`: make it so by PUT, which shows the first secret." },
     },
     "POST /clients/{clientId}/revoke": revoke("revokeClient", "the client", true),
     "POST /users/{email}/revoke": revoke("revokeUser", "the user", true),

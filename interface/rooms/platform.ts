@@ -18,6 +18,26 @@ export const platform: Room = {
       tag: PLATFORM,
       answers: { 200: { text: "It does.", json: ref("Health") } },
     },
+    "GET /openapi.json": {
+      id: "getInterfaceDocument",
+      tag: PLATFORM,
+      about: "OpenAPI 3.1, with this deployment's addresses and names.",
+      headers: ["If-None-Match"],
+      answers: {
+        200: {
+          text: "The document.",
+          json: { type: "object", additionalProperties: true },
+          example: { openapi: "3.1.1" },
+          headers: ["ETag", "Cache-Control"],
+        },
+        304: { text: "The caller has it.", headers: ["ETag", "Cache-Control"] },
+      },
+    },
+    "GET /docs": {
+      id: "getReference",
+      tag: PLATFORM,
+      answers: { 200: { text: "A page.", mediaTypes: page! } },
+    },
     "GET /docs/errors": {
       id: "getErrorReference",
       tag: PLATFORM,

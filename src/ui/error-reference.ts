@@ -1,6 +1,7 @@
 import { PROBLEM_TYPES } from "../http/errors.ts";
 import { documentResponse } from "./layout.ts";
 import { html } from "./markup.ts";
+import { withCode } from "./prose.ts";
 import { PROTOCOL_ERRORS } from "./protocol-errors.ts";
 
 /**
@@ -46,7 +47,3 @@ export function errorReferencePage(publicBase: string, pathPrefix: string, reque
 
 /** As `http/mount.ts` makes them; anything else in the address is somebody's joke. */
 const isRequestId = (text: string | null): text is string => /^[0-9a-f]{32}$/.test(text ?? "");
-
-/** Words between backticks as code. */
-const withCode = (text: string) =>
-  text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));

@@ -1,35 +1,70 @@
 import * as z from "zod/mini";
 import { notFound } from "../http/errors.ts";
-import { defineRoute, json, open, type Route } from "../http/route.ts";
+import { defineRoute, empty, json, open, type Route } from "../http/route.ts";
 import { errorReferencePage } from "./error-reference.ts";
+import type { createInterfaceDocument } from "./interface-document.ts";
+import { createReferencePage } from "./reference-page.ts";
 import { STYLESHEET, STYLESHEET_DIRECTORY, STYLESHEET_NAME } from "./stylesheet.ts";
 
-/** Addresses that belong to no service: is it up, what do its errors mean, and what do its pages look like. */
-export const createPlatformRoutes = (pathPrefix: string): readonly Route[] => [
+/** Addresses that belong to no service: is it up, what can it do, what do its errors mean, and how do its pages look. */
+export const createPlatformRoutes = (pathPrefix: string, documentOf: DocumentOf): readonly Route[] => {
+  const referencePage = createReferencePage(pathPrefix);
+  return [
+    defineRoute({
+      method: "GET",
+      path: "/health",
+      summary: "Whether the Worker answers",
+      access: open("asked by monitors; says nothing but that the Worker runs"),
+      produces: "any",
+      handle: async () => json(200, { status: "ok" }, { "cache-control": "no-store" }),
+    }),
+    defineRoute({
+      method: "GET",
+      path: "/docs",
+      summary: "What the platform can do, for people",
+      access: open("documentation"),
+      produces: "any",
+      handle: async ({ publicBase }) => referencePage(await documentOf(publicBase), publicBase),
+    }),
+    defineRoute({
+      method: "GET",
+      path: "/docs/errors",
+      summary: "What each error type means and what to do about it",
+      access: open("documentation"),
+      produces: "any",
+      handle: async (call) => errorReferencePage(call.publicBase, pathPrefix, call.url.searchParams.get("request")),
+    }),
+    defineRoute({
+      method: "GET",
+      path: `${STYLESHEET_DIRECTORY}/{file}`,
+      summary: "The stylesheet of the pages, under the name of its content",
+      access: open("needed by pages that are shown before anyone signs in"),
+      params: z.object({ file: z.string() }),
+      produces: "any",
+      handle: async (call) => (call.params.file === STYLESHEET_NAME ? stylesheet() : notFound("stylesheet")),
+    }),
+  ];
+};
+
+type DocumentOf = ReturnType<typeof createInterfaceDocument>;
+
+/** Read by generators and editors anywhere, so by any origin. */
+export const createDocumentRoutes = (documentOf: DocumentOf): readonly Route[] => [
   defineRoute({
     method: "GET",
-    path: "/health",
-    summary: "Whether the Worker answers",
-    access: open("asked by monitors; says nothing but that the Worker runs"),
-    produces: "any",
-    handle: async () => json(200, { status: "ok" }, { "cache-control": "no-store" }),
-  }),
-  defineRoute({
-    method: "GET",
-    path: "/docs/errors",
-    summary: "What each error type means and what to do about it",
+    path: "/openapi.json",
+    summary: "What the platform can do, for machines: this document",
     access: open("documentation"),
     produces: "any",
-    handle: async (call) => errorReferencePage(call.publicBase, pathPrefix, call.url.searchParams.get("request")),
-  }),
-  defineRoute({
-    method: "GET",
-    path: `${STYLESHEET_DIRECTORY}/{file}`,
-    summary: "The stylesheet of the pages, under the name of its content",
-    access: open("needed by pages that are shown before anyone signs in"),
-    params: z.object({ file: z.string() }),
-    produces: "any",
-    handle: async (call) => (call.params.file === STYLESHEET_NAME ? stylesheet() : notFound("stylesheet")),
+    handle: async ({ request, publicBase }) => {
+      const { text, etag } = await documentOf(publicBase);
+      const headers = { etag, "cache-control": "public, max-age=300" };
+      const known = (request.headers.get("if-none-match") ?? "")
+        .split(",")
+        .map((one) => one.trim().replace(/^W\//, ""));
+      if (known.includes(etag) || known.includes("*")) return empty(304, headers);
+      return new Response(text, { headers: { "content-type": "application/json", ...headers } });
+    },
   }),
 ];
 

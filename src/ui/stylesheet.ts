@@ -141,6 +141,30 @@ button { border: 1px solid transparent; cursor: pointer; }
 
 .wide .frame { max-width: 48rem; margin-top: 0; }
 .wide h2 { margin-top: 2.25rem; font-size: 1.125rem; }
+.wide h3 { margin: 1.25rem 0 0; font-size: 0.9375rem; }
+.wide a { color: var(--accent); }
+.wide nav { margin-top: 1.5rem; padding: 0.5rem 0; border-block: 1px solid var(--line); }
+.wide nav p, .wide nav a { margin: 0.25rem 0.75rem 0.25rem 0; }
+.wide nav a { display: inline-block; }
+.wide section > p { margin: 0.375rem 0 0; color: var(--muted); }
+details { border-top: 1px solid var(--line); }
+summary { padding: 0.625rem 0; cursor: pointer; }
+summary span { display: block; margin-inline-start: 1.125rem; color: var(--muted); }
+.prose { padding-bottom: 1rem; }
+.prose p { margin: 0.625rem 0 0; }
+details > .prose { padding-inline-start: 1.125rem; scroll-margin-top: 4.5rem; }
+.prose dl { margin: 0.5rem 0 0; }
+.prose dl > div { padding: 0.5rem 0; }
+pre {
+  max-height: 24rem;
+  margin: 0.625rem 0 0;
+  padding: 0.75rem;
+  overflow: auto;
+  border: 1px solid var(--line);
+  border-radius: 0.5rem;
+  background: var(--page);
+  font: 0.8125rem/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace;
+}
 dl { margin: 1.5rem 0 0; }
 dl > div { padding: 0.875rem 0; border-top: 1px solid var(--line); }
 dl > div:target { margin: 0 -1rem; padding-inline: 1rem; border-radius: 0.5rem; background: var(--page); }

@@ -1,0 +1,104 @@
+import type { Names } from "../platform/names.ts";
+import { sha256Hex } from "../platform/hash.ts";
+
+/**
+ * docs/openapi.json as this deployment serves it: with its own addresses, its path prefix and its platform's name. The
+ * file is made by `npm run openapi`; it is read at the first request that wants it, so that no other isolate pays for it.
+ */
+export interface InterfaceDocument {
+  readonly info: { readonly title: string; readonly summary: string; readonly description: string };
+  readonly "x-platform": string;
+  readonly "x-tagGroups": readonly { readonly name: string; readonly tags: readonly string[] }[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<Record<string, PathItem>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly responses: Readonly<Record<string, ResponseObject>>;
+    readonly parameters: Readonly<Record<string, ParameterObject>>;
+  };
+}
+
+/** A method in lower case → its operation; or `servers`, where the path does not stand below the prefix. */
+export type PathItem = Readonly<Record<string, Operation>> & { readonly servers?: unknown };
+
+export interface Operation {
+  readonly tags: readonly [string];
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly deprecated?: boolean;
+  /** Of a deprecated one: the operation that took its place. */
+  readonly "x-successor"?: string;
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters?: readonly (ParameterObject | Reference)[];
+  readonly requestBody?: { readonly description?: string; readonly content: Content };
+  readonly responses: Readonly<Record<string, ResponseObject | (Reference & { readonly description?: string })>>;
+}
+
+export interface Reference {
+  readonly $ref: string;
+}
+
+export interface ParameterObject {
+  readonly name: string;
+  readonly in: string;
+  readonly description?: string;
+  readonly required?: boolean;
+  readonly schema: JsonSchema;
+}
+
+export interface ResponseObject {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly content?: Content;
+}
+
+export type Content = Readonly<Record<string, { readonly schema?: JsonSchema; readonly example?: unknown }>>;
+
+export interface JsonSchema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly items?: JsonSchema;
+  readonly oneOf?: readonly JsonSchema[];
+  readonly anyOf?: readonly JsonSchema[];
+  readonly enum?: readonly unknown[];
+  readonly [keyword: string]: unknown;
+}
+
+export interface Served {
+  readonly document: InterfaceDocument;
+  readonly text: string;
+  /** With its quotes. */
+  readonly etag: string;
+}
+
+/** Gives the document as the outside knows the deployment: `publicBase` is `{origin}{PATH_PREFIX}`. */
+export function createInterfaceDocument(names: Names, pathPrefix: string): (publicBase: string) => Promise<Served> {
+  // One address at a time: a forged Host fills no memory.
+  let kept: { readonly base: string; readonly served: Promise<Served> } | undefined;
+  return (publicBase) => {
+    if (kept?.base !== publicBase) kept = { base: publicBase, served: serve(publicBase, names, pathPrefix) };
+    return kept.served;
+  };
+}
+
+async function serve(publicBase: string, names: Names, pathPrefix: string): Promise<Served> {
+  const written = (await import("../../docs/openapi.json")).default as unknown as InterfaceDocument;
+  const origin = new URL(publicBase).origin;
+  const paths = Object.entries(written.paths).map(([path, item]) =>
+    item.servers === undefined
+      ? [path, item]
+      : // The well-known address has the prefix behind it.
+        [path.replace(/(?=\/oauth2\/)/, pathPrefix), { ...item, servers: [{ url: origin }] }],
+  );
+  const own = { ...written, servers: [{ url: publicBase }], paths: Object.fromEntries(paths) as object };
+  const text = JSON.stringify(own)
+    .replaceAll(new RegExp(`\\b${written["x-platform"]}(?=_|\\b)`, "g"), names.platform)
+    .replaceAll(/"(token|authorization|refresh)Url":"\//g, `"$1Url":"${publicBase}/`)
+    .replaceAll("](/", `](${publicBase}/`);
+  const digest = await sha256Hex(text);
+  return { document: JSON.parse(text) as InterfaceDocument, text, etag: `"${digest.slice(0, 32)}"` };
+}
