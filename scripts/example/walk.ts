@@ -92,7 +92,11 @@ async function showRefusals({ session, direct }: Walk, shop: string, other: stri
   const [head, claims = "", signature] = shop.split(".");
   const edited = { ...JSON.parse(Buffer.from(claims, "base64url").toString()), tenant: "globexshop" };
   const forged = [head, Buffer.from(JSON.stringify(edited)).toString("base64url"), signature].join(".");
-  say((await direct.call(401, "GET", "/products", { token: forged, note: "a token that was edited" })).json());
+  say(
+    (
+      await direct.call(401, "GET", "/products", { token: forged, note: "an edited token, at the service itself" })
+    ).json(),
+  );
 }
 
 /** Reads on until there is an event for each of the products. */
