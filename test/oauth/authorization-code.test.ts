@@ -1,6 +1,6 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { decodeJwt } from "jose";
+import { createLocalJWKSet, decodeJwt, jwtVerify, type JSONWebKeySet } from "jose";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
@@ -502,5 +502,31 @@ describe("several users, one client", () => {
     expect((await signIn(reader)).scope).toBe(`plat.tenant=${flow.tenant} plat.media_view`);
     expect((await signIn(flow)).scope.split(" ").length).toBe(3);
     expect((await tokenRequest(flow.client, { grant_type: CODE_AND_REFRESH[1]! })).status).toBe(400);
+  });
+});
+
+describe("the ID token", () => {
+  it("is what the specification lists, header and claims, and the published key verifies it", async () => {
+    const flow = await makeFlow();
+    const tokens = await signIn(flow, { nonce: "n-1", authorization: { openid: true } });
+    const keys = await expectJson<JSONWebKeySet>(await call("/oauth2/v1/jwks"), 200);
+    const idToken = await jwtVerify(tokens.id_token!, createLocalJWKSet(keys));
+    expect(idToken.protectedHeader).toEqual({ typ: "JWT", alg: "RS256", kid: expect.any(String) });
+    const { iat = 0, exp = 0, ...claims } = idToken.payload;
+    expect(claims).toEqual({
+      iss: `${ORIGIN}/oauth2/v1`,
+      aud: flow.client.clientId,
+      sub: flow.email,
+      email: flow.email,
+      nonce: "n-1",
+      tenant: flow.tenant,
+      at_hash: expect.any(String),
+      auth_time: expect.any(Number),
+      // The platform's own: auth_time to the millisecond, for hints.
+      auth_ms: expect.any(Number),
+    });
+    expect(idToken.payload.iss).toMatch(/^https:/);
+    expect(Math.abs(iat - Date.now() / 1000)).toBeLessThan(60);
+    expect(exp - iat).toBe(3600);
   });
 });
