@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text as readAll } from "node:stream/consumers";
 import { afterEach, describe, expect, test } from "vitest";
 import { readSettings } from "../../scripts/lib/settings.ts";
 import { AdminRefusal, createAdminClient, type AdminClient } from "../../scripts/plat/admin-client.ts";
@@ -20,6 +21,8 @@ interface Played {
   readonly base: string;
   /** `GET /tenants`, in their order, without the requests of tokens. */
   readonly seen: string[];
+  /** Of the same requests; empty where there was none. */
+  readonly bodies: string[];
   readonly tokens: () => number;
   readonly waits: number[];
   close(): Promise<void>;
@@ -34,18 +37,20 @@ afterEach(async () => {
 async function play(script: readonly Script[], { expiresIn = 3600, timeoutMs = 2_000 } = {}): Promise<Played> {
   const left = [...script];
   const seen: string[] = [];
+  const bodies: string[] = [];
   let tokens = 0;
   const answer = (response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}) => {
     response.writeHead(status, { "content-type": "application/json", "plat-request-id": "a-request", ...headers });
     response.end(body === undefined ? undefined : JSON.stringify(body));
   };
-  const server = createServer((request: IncomingMessage, response) => {
-    request.resume();
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const sent = await readAll(request);
     if (request.url?.endsWith("/oauth2/v1/token") === true)
       return answer(response, 200, { access_token: `token-${++tokens}`, expires_in: expiresIn });
     seen.push(
       `${request.method} ${(request.url ?? "").replace("/prefix/admin/v1", "")} ${request.headers.authorization}`,
     );
+    bodies.push(sent);
     const next = left.shift() ?? { status: 200, body: {} };
     if (next === "silent") return;
     if (next === "lost") return void request.socket.destroy();
@@ -54,7 +59,8 @@ async function play(script: readonly Script[], { expiresIn = 3600, timeoutMs = 2
       return void response.write("[", () => request.socket.destroy());
     }
     answer(response, next.status, next.body, next.headers);
-  });
+  };
+  const server = createServer((request, response) => void handle(request, response));
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/prefix`;
   const waits: number[] = [];
@@ -64,7 +70,7 @@ async function play(script: readonly Script[], { expiresIn = 3600, timeoutMs = 2
     server.closeAllConnections();
     await new Promise((done) => server.close(done));
   };
-  const played = { client, base, seen, waits, tokens: () => tokens, close };
+  const played = { client, base, seen, bodies, waits, tokens: () => tokens, close };
   servers.push(played);
   return played;
 }
@@ -98,6 +104,21 @@ describe("calls of the operator service", () => {
       /^… the connection was lost .*; asking again in 0\.\d s\n… answered 502; asking again in 0\.\d s\n$/,
     );
     expect(seen).toHaveLength(3);
+  });
+
+  test("a client whose making was answered into nothing is made again with the same secret, which is shown", async () => {
+    const none = { status: 404, body: { type: "element_resource_non_existing", message: "There is no such client." } };
+    const { base, seen, bodies } = await play([none, "lost", { status: 200, body: { clientId: "acme.shop" } }]);
+    const line =
+      "client set acme.shop --tenant acme --confidential --no-scope --grant-type client_credentials --json --url";
+    const made = await plat({ OPERATOR_CLIENT_SECRET: "s" }, [...line.split(" "), base], {
+      wait: async () => undefined,
+    });
+    expect(made.code, made.err).toBe(0);
+    expect(seen.map(callOf)).toEqual(["GET /clients/acme.shop", ...Array<string>(2).fill("PUT /clients/acme.shop")]);
+    expect(bodies[1]).toBe(bodies[2]);
+    expect(JSON.parse(bodies[2] ?? "")).toHaveProperty("clientSecret", made.json().clientSecret);
+    expect(made.json().clientSecret).toMatch(/^[\w-]{43}$/);
   });
 
   test("a page that is no answer of a platform is told as that", async () => {

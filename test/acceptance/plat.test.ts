@@ -500,6 +500,8 @@ describe("audit", () => {
   });
 
   test("--follow prints what comes, each row once, the newest last", async () => {
+    await done("role set follow-a --scope a.a");
+    await done("role set follow-b --scope a.a");
     let turn = 0;
     const result = await run("audit --follow --json --action put --subject roles/follow --limit 2", {
       async wait() {
@@ -512,7 +514,12 @@ describe("audit", () => {
       .trimEnd()
       .split("\n")
       .map((line) => JSON.parse(line) as { subject: string });
-    expect(rows.map(({ subject }) => subject)).toEqual(["roles/follow1", "roles/follow2"]);
+    expect(rows.map(({ subject }) => subject)).toEqual([
+      "roles/follow-a",
+      "roles/follow-b",
+      "roles/follow1",
+      "roles/follow2",
+    ]);
   });
 });
 
