@@ -288,7 +288,7 @@ export const events: Room = {
       headers: ["Idempotency-Key"],
       body: {
         fields: {
-          numEvents: "How many events at most, 1 where absent; more than 1000 are served as 1000.",
+          numEvents: "How many events at most, a whole number, 1 where absent; more than 1000 are served as 1000.",
           ttlMs: "How long the lock lasts, 60000 where absent.",
           autoCommit: "Commit the batch at once, without a lock; what the answer loses is lost.",
         },
