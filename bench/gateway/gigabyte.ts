@@ -21,7 +21,7 @@ export const gigabyteStudy: Study = {
     const rewritten = blockOf(target.base, "dense").length;
     const body = { density: "dense", isRewritten: true } as const;
     const headers = await target.authorize();
-    for await (const _ of await open(target, headers, { ...body, blocks: 50 }));
+    for await (const _ of await open(target, headers, { ...body, blocks: Math.ceil(total / 20 / block.length) }));
     const resident: number[] = [residentMegabytes(server.pid) ?? Number.NaN];
     const blocks = Math.ceil(total / block.length);
     const startedMs = performance.now();

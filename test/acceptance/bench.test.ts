@@ -11,6 +11,7 @@ import { exchange, repeated } from "../../bench/lib/exchange.ts";
 import { load, type Answered } from "../../bench/lib/load.ts";
 import { missing } from "../../bench/lib/program.ts";
 import type { Report } from "../../bench/lib/report.ts";
+import { gatewayBench } from "../../bench/gateway/bench.ts";
 import { mediaBench } from "../../bench/media/bench.ts";
 import { oauthBench } from "../../bench/oauth/bench.ts";
 import { npm } from "./support/platform-process.ts";
@@ -81,6 +82,7 @@ describe("npm run bench", () => {
     expect(bench.output()).toContain(`oauth           ${oauthBench.summary}`);
     expect(bench.output()).toContain(`events          ${eventsBench.summary}`);
     expect(bench.output()).toContain(`media           ${mediaBench.summary}`);
+    expect(bench.output()).toContain(`gateway         ${gatewayBench.summary}`);
   });
 
   test("says what it does not know", async () => {
@@ -198,6 +200,26 @@ describe("npm run bench", () => {
     expect(growing?.marks).toHaveLength(growing?.tables[0]?.rows.length ?? 0);
     const text = readFileSync(join(out, "media.md"), "utf8");
     for (const { label } of mediaBench.studies ?? []) expect(text).toContain(`### ${label}`);
+  });
+
+  test("gateway: Plinth beside the bare Worker, bodies rewritten beside untouched ones, memory", async () => {
+    const mark = randomUUID();
+    const little = ["--seconds", "0.02", "--rounds", "1", "--only", "open-by-16,token-by-1,sparse,gigabyte"];
+    const bench = npm("bench", { BENCH_TEST: mark }, ["--", "gateway", "--json", ...little, "--out", out]);
+    expect(await bench.ended, bench.output()).toBe(0);
+    expect(processesWith(`BENCH_TEST=${mark}`)).toEqual([]);
+
+    const report = JSON.parse(readFileSync(join(out, "gateway.json"), "utf8")) as Report;
+    expect(report.ratios.map(({ operation, of, to, mark: asked }) => [operation, of, to, asked?.atLeast])).toEqual([
+      ["open-by-16", "plinth", "bare", 0.7],
+      ["token-by-1", "plinth", "bare", 0.7],
+      ["sparse", "plinth", "untouched", 0.5],
+    ]);
+    expect(report.results).toHaveLength(6);
+    const [memory] = report.findings;
+    expect([memory?.id, memory?.marks.length]).toEqual(["gigabyte", 1]);
+    for (const cell of memory?.tables[0]?.rows[0]?.slice(1) ?? []) expect(Number(cell)).toBeGreaterThan(0);
+    expect(readFileSync(join(out, "gateway.md"), "utf8")).toContain(`### ${memory?.label}`);
   });
 
   test("Ctrl-C leaves no process", async () => {
