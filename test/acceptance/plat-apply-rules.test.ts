@@ -14,7 +14,7 @@ import { run, type Outcome } from "../../scripts/plat/apply/run.ts";
 import { openSecretsFile } from "../../scripts/plat/apply/secrets.ts";
 import { createModel, type Model, type World } from "./support/admin-model.ts";
 
-const rules = createRules("plat", true);
+const rules = createRules("plat", true, "http://model");
 const dir = mkdtempSync(join(tmpdir(), "plinth-apply-"));
 afterAll(() => rmSync(dir, { recursive: true }));
 

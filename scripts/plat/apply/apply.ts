@@ -94,7 +94,7 @@ async function makePlan(
 ): Promise<Plan | { readonly mistakes: readonly Mistake[] }> {
   const read = readDescription(readBytes(options.file));
   if (read.root === undefined) return read;
-  const rules = createRules(client.platform, options.allowLoopback);
+  const rules = createRules(client.platform, options.allowLoopback, new URL(client.base).origin);
   const description = await check(read.root, rules);
   const secretsFile = options.secrets === undefined ? undefined : openSecretsFile(options.secrets, client.base);
   const found = await readFound(client, description, rules, options.prune);

@@ -77,7 +77,8 @@ const HARMLESS: Partial<Record<KindName, Readonly<Record<string, unknown>>>> = {
   identityProviders: { issuer: "https://a.example", clientId: "any", scopes: ["openid"] },
 };
 
-export function createRules(platform: string, allowLoopback: boolean): Rules {
+/** `origin`: the platform's own, as it is asked at. */
+export function createRules(platform: string, allowLoopback: boolean, origin: string): Rules {
   const names = createNames(platform);
   const builtIn = createBuiltIn(names);
   const deps = {
@@ -116,7 +117,7 @@ export function createRules(platform: string, allowLoopback: boolean): Rules {
     const params = paramsOf(resources[kind], owner, id);
     const faults: Fault[] = [];
     for (let tried = fields as Record<string, unknown>; ;) {
-      const plan = await resources[kind].put({ params, body: tried, nowMs: 0 });
+      const plan = await resources[kind].put({ params, body: tried, nowMs: 0, origin });
       if (!("problem" in plan)) return faults;
       const found = plan.details.length === 0 ? [{ field: "", message: plan.message }] : plan.details.map(toFault);
       faults.push(...found);

@@ -3,6 +3,9 @@ import { once } from "node:events";
 import { createServer, request, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ROOT } from "../../../scripts/lib/root.ts";
+import { painter } from "../../../scripts/lib/terminal.ts";
+import { processIo, type Io } from "../../../scripts/plat/io.ts";
+import { main } from "../../../scripts/plat/main.ts";
 
 /** `plat apply` in a process of its own, and what may come between it and the platform. */
 export interface Applied {
@@ -17,6 +20,25 @@ export interface Applying {
   /** Its standard error so far. */
   said(): string;
   readonly ended: Promise<Applied>;
+}
+
+/** The same in this process, where nothing is to be killed: a process of its own takes a second to begin. */
+export async function applyHere(args: readonly string[], env: Record<string, string>): Promise<Applied> {
+  let out = "";
+  let err = "";
+  const plain = painter(false);
+  const io: Io = {
+    ...processIo(),
+    env,
+    out: async (text) => void (out += text),
+    err: (text) => void (err += text),
+    columns: undefined,
+    paint: plain,
+    paintErr: plain,
+    ask: undefined,
+  };
+  const code = await main(["apply", ...args], io);
+  return { code, signal: null, out, err };
 }
 
 export function startApply(args: readonly string[], env: Record<string, string>): Applying {
