@@ -5,6 +5,7 @@ import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
 import type { Route } from "../../src/http/route.ts";
 import { basic, call, expectJson, makeClient, OPERATOR, tokenFor, type TestClient } from "../support/platform.ts";
+import { isolate } from "../support/isolate.ts";
 import { everyRoute, named, pageRoutes } from "../support/route-table.ts";
 
 /**
@@ -252,4 +253,40 @@ describe("requests that fit no route", () => {
     const elsewhere = { authorization: `Bearer ${await tokenFor(OPERATOR)}` };
     expect((await fetch("/base/admin/v1/roles", { headers: elsewhere })).status).toBe(401);
   });
+});
+
+describe("a fault of our own", () => {
+  let isBroken = false;
+  const fail = () => {
+    throw new Error("a detail of the inside");
+  };
+  const db = new Proxy(env.DB, {
+    get: (target, name) => {
+      const value: unknown = isBroken && name === "prepare" ? fail : Reflect.get(target, name, target);
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+
+  it.each(["/events/v1/topics", "/pubsub/v1/topics", "/media/v2/files?tenant={tenant}", "/admin/v1/roles"])(
+    "%s: 500 without a word about it; the log line of the same request id says what it was",
+    async (path) => {
+      isBroken = false;
+      const client = await makeClient();
+      const authorization = `Bearer ${await tokenFor(path.startsWith("/admin") ? OPERATOR : client)}`;
+      const own = isolate({ DB: db });
+      const ask = () => own.fetch(path.replace("{tenant}", client.tenant), { headers: { authorization } });
+      expect((await ask()).status).toBe(200);
+      isBroken = true;
+      const errors = vi.spyOn(console, "error").mockImplementation(() => {});
+      const response = await ask();
+      const said = errors.mock.calls.map(String);
+      errors.mockRestore();
+      await expectRefusal(response.clone(), 500, "internal_service_error");
+      expect(await response.text()).not.toContain("inside");
+      const requestId = response.headers.get("plat-request-id");
+      expect(said.filter((line) => line.includes(requestId!) && line.includes("a detail of the inside"))).toHaveLength(
+        1,
+      );
+    },
+  );
 });
