@@ -449,6 +449,20 @@ describe("what a caller gets", () => {
   });
 });
 
+/** A fresh isolate whose calls are counted; each sends these headers. */
+function countedIsolate(headers: Record<string, string>) {
+  const { env: counted, tally, reset } = counting(env);
+  const app = createApp(createDeps(counted));
+  const fetchOne = async (path: string): Promise<number> => {
+    const context = createExecutionContext();
+    const response = await app.fetch(new Request(`${ORIGIN}${path}`, { headers }), counted, context);
+    await response.text();
+    await waitOnExecutionContext(context);
+    return response.status;
+  };
+  return { fetchOne, tally, reset };
+}
+
 describe("what a request costs (architecture, What an operation may cost)", () => {
   it("nothing in D1 while token, registry and the tenant's record are fresh", async () => {
     const owner = await makeService();
@@ -456,15 +470,7 @@ describe("what a request costs (architecture, What an operation may cost)", () =
     await put(`packages/${owner.name}`, { version: "1", organization: `${owner.tenant}-org`, services: [owner.name] });
     await put(`tenants/${stranger.tenant}/subscriptions/${owner.name}`, {});
     const headers = { authorization: `Bearer ${await tokenFor(stranger)}` };
-    const { env: counted, tally, reset } = counting(env);
-    const app = createApp(createDeps(counted));
-    const fetchOne = async (path: string): Promise<number> => {
-      const context = createExecutionContext();
-      const response = await app.fetch(new Request(`${ORIGIN}${path}`, { headers }), counted, context);
-      await response.text();
-      await waitOnExecutionContext(context);
-      return response.status;
-    };
+    const { fetchOne, tally, reset } = countedIsolate(headers);
     expect(await fetchOne(`${owner.path}/`)).toBe(200);
     // Keys, registry, tenant.
     expect(tally.d1RoundTrips).toBe(3);
@@ -472,5 +478,16 @@ describe("what a request costs (architecture, What an operation may cost)", () =
     for (let times = 0; times < 3; times++) expect(await fetchOne(`${owner.path}/`)).toBe(200);
     for (let times = 0; times < 3; times++) expect(await fetchOne(`/${unique("nowhere")}`)).toBe(404);
     expect(tally).toMatchObject({ d1Statements: 0, d1RoundTrips: 0, objectCalls: {}, r2Operations: {}, auditRows: 0 });
+  });
+
+  it("no look at the tenant where the service is essential or the tenant's own", async () => {
+    const own = await makeService();
+    const essential = await makeService({ essential: true });
+    for (const { path } of [own, essential]) {
+      const { fetchOne, tally } = countedIsolate({ authorization: `Bearer ${own.token}` });
+      expect(await fetchOne(`${path}/`)).toBe(200);
+      // Keys, registry.
+      expect(tally.d1RoundTrips).toBe(2);
+    }
   });
 });
