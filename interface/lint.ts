@@ -6,7 +6,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
  * cannot say, examples against their schemas among it. Neither asks the network.
  */
 export async function lint(text: string): Promise<string[]> {
-  const { valid, errors } = await new Validator().validate(text);
+  const { valid, errors } = await new Validator().validate(JSON.parse(text));
   const schema = valid ? [] : [`OpenAPI's schema: ${JSON.stringify(errors)}`];
   const config = await createConfig({
     extends: ["recommended-strict"],

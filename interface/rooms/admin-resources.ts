@@ -18,8 +18,8 @@ export interface ResourceWords {
   readonly inUse?: string;
   /** Where PUT may name a parent that is not there, and lists have one. */
   readonly parent?: string;
-  /** A component for the 201 answer that shows more, once. */
-  readonly created?: string;
+  /** A component for the answer to PUT, where that may show more, once. */
+  readonly written?: string;
 }
 
 export function resource(words: ResourceWords): Readonly<Record<string, Entry>> {
@@ -43,8 +43,8 @@ export function resource(words: ResourceWords): Readonly<Record<string, Entry>> 
       ...(about === undefined ? {} : { about }),
       body: { fields: words.fields, example: words.example },
       answers: {
-        200: { text: "Replaced.", json: ref(shown) },
-        201: { text: "Made.", json: ref(words.created ?? shown) },
+        200: { text: "Replaced.", json: ref(words.written ?? shown) },
+        201: { text: "Made.", json: ref(words.written ?? shown) },
       },
       errors: { ...noParent, ...errors(409, words.conflict) },
     },
@@ -184,7 +184,7 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
     example: { name: "editor", scopes: ["plat.media_view", "plat.media_manage"], createdAt: CREATED },
   },
   Client: { schema: obj(clientFields), example: client },
-  NewClient: {
+  WrittenClient: {
     schema: obj({ ...clientFields, "clientSecret?": str("The generated secret; shown this once.") }),
     example: { ...client, clientSecret: "q3Qk0bV5c1S8mH2xY7uJ4tN6wR9zL0aPdEfGhIjKlMn" },
   },
@@ -343,11 +343,11 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     path: "/clients",
     key: "clientId",
     shown: "Client",
-    created: "NewClient",
+    written: "WrittenClient",
     ids: ["Client", "Clients"],
     tag: TAGS.clients,
     about:
-      "A confidential client without a secret gets one, in this answer alone. Another name, tenant or secret, and disabling, void its tokens.",
+      "A confidential client that has no secret gets one, in this answer alone. Another name, tenant or secret, and disabling, void its tokens.",
     removal: "Its push subscriptions and tokens go with it. Only a client without topics and files.",
     fields: {
       name: "Owns topics and files, `<project>.<app>`; the id where absent. No other client has it.",

@@ -1,4 +1,5 @@
 import { exports } from "cloudflare:workers";
+import { expectDocumented } from "./documented.ts";
 
 /**
  * The platform as a test's own: it calls the Worker of this runtime through its public interface, makes tenants and
@@ -24,8 +25,11 @@ export interface CallInit {
   readonly headers?: Record<string, string>;
 }
 
-/** One request; `path` may be an absolute address too. Redirects are not followed. */
-export function call(path: string, init: CallInit = {}): Promise<Response> {
+/**
+ * One request; `path` may be an absolute address too. Redirects are not followed. The answer is one that the interface
+ * document has.
+ */
+export async function call(path: string, init: CallInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   let body: BodyInit | undefined = init.body;
   if (init.token !== undefined) headers.set("authorization", `Bearer ${init.token}`);
@@ -35,7 +39,10 @@ export function call(path: string, init: CallInit = {}): Promise<Response> {
   }
   if (init.form !== undefined) body = new URLSearchParams(init.form);
   const method = init.method ?? (body === undefined ? "GET" : "POST");
-  return exports.default.fetch(new URL(path, ORIGIN), { method, headers, body, redirect: "manual" });
+  const url = new URL(path, ORIGIN);
+  const response = await exports.default.fetch(url, { method, headers, body, redirect: "manual" });
+  await expectDocumented(method, url.pathname, response);
+  return response;
 }
 
 /** The JSON of an answer that must have this status; anything else fails with what came. */

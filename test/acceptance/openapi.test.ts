@@ -1,0 +1,66 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { buildDocument } from "../../interface/document.ts";
+import { lint } from "../../interface/lint.ts";
+import { ROOMS } from "../../interface/index.ts";
+import { readTables, type Tables } from "../../interface/tables.ts";
+import { ROOT } from "../../scripts/lib/root.ts";
+
+/** What keeps docs/openapi.json whole and valid: each check of it finds what it is for. */
+const text = readFileSync(join(ROOT, "docs", "openapi.json"), "utf8");
+let tables: Tables;
+beforeAll(async () => {
+  tables = await readTables(ROOT);
+});
+
+describe("the document", () => {
+  it("is what the route tables and interface/ make, and both validators take it", async () => {
+    const { document, faults } = buildDocument(tables, ROOMS);
+    expect(faults).toEqual([]);
+    expect(`${JSON.stringify(document, null, 2)}\n`).toBe(text);
+    expect(await lint(text)).toEqual([]);
+  });
+
+  it("wants words for each route, parameter and field, and a route for all words", () => {
+    const [first, ...others] = ROOMS;
+    const { "POST /token": token, ...left } = first!.entries;
+    const entries = { ...left, "POST /tokens": token! };
+    expect(buildDocument(tables, [{ ...first!, entries }, ...others]).faults).toEqual([
+      expect.stringContaining("POST /oauth2/v1/token has no entry"),
+      expect.stringContaining("POST /tokens is in interface/rooms and no route"),
+    ]);
+    const wordless = ROOMS.map((room) => ({ ...room, parameters: {} }));
+    expect(buildDocument(tables, wordless).faults).toContain(
+      "GET /topics/{topicOwnerClient}/{eventType}: the path parameter eventType has no words",
+    );
+  });
+});
+
+describe("the validators", () => {
+  const TOPICS = "/pubsub/v1/topics";
+  it.each<[what: string, breakIt: (paths: any) => void, says: readonly RegExp[]]>([
+    [
+      "a content that is none",
+      (paths) => (paths[TOPICS].get.responses["200"].content = 5),
+      [/OpenAPI's schema/, /struct/],
+    ],
+    ["a reference to nothing", (paths) => (paths[TOPICS].get.responses["401"].$ref += "x"), [/no-unresolved-refs/]],
+    [
+      "an example that its schema does not take",
+      (paths) => (paths[TOPICS].post.requestBody.content["application/json"].example.shards = "x"),
+      [/no-invalid-media-type-examples/],
+    ],
+    ["two operations of one name", (paths) => (paths[TOPICS].post.operationId = "listTopics"), [/operationId-unique/]],
+    [
+      "a path parameter that is left out",
+      (paths) => (paths["/admin/v1/roles/{name}"].get.parameters = []),
+      [/path-parameters/],
+    ],
+  ])("find %s", async (_, breakIt, says) => {
+    const broken = JSON.parse(text);
+    breakIt(broken.paths);
+    const found = (await lint(JSON.stringify(broken))).join("\n");
+    for (const words of says) expect(found).toMatch(words);
+  });
+});

@@ -1,0 +1,105 @@
+import { dereference, validate, type Schema } from "@cfworker/json-schema";
+import document from "../../docs/openapi.json";
+
+/**
+ * Holds answers against docs/openapi.json: whatever a test gets, its status, content type and JSON body have to be ones
+ * that the document has for the operation. A field that the document does not know is a fault too, though clients are told
+ * to ignore such.
+ */
+type Json = Record<string, any>;
+
+interface Operation {
+  readonly name: string;
+  readonly responses: Json;
+}
+
+interface Path {
+  readonly pattern: RegExp;
+  readonly parameters: number;
+  readonly operations: ReadonlyMap<string, Operation>;
+}
+
+const BASE = "https://interface.example/";
+const lookup: Record<string, Schema | boolean> = Object.create(null);
+const components = (document as Json)["components"] as Json;
+
+/** Of objects that list their fields no other ones are taken; references point into one schema that holds all. */
+function closed(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(closed);
+  if (typeof node !== "object" || node === null) return node;
+  const { $ref, example: _, ...rest } = node as Json;
+  if (typeof $ref === "string") return { $ref: $ref.replace("#/components/schemas/", `${BASE}all#/$defs/`) };
+  const entries = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, closed(value)]));
+  const isOpen = rest["properties"] === undefined || rest["additionalProperties"] !== undefined;
+  return isOpen ? entries : { ...entries, additionalProperties: false };
+}
+
+dereference({ $id: `${BASE}all`, $defs: closed(components["schemas"]) }, lookup);
+
+const paths: readonly Path[] = Object.entries((document as Json)["paths"] as Json)
+  .map(([template, item]: [string, Json]) => ({
+    pattern: new RegExp(`^${template.replaceAll(/[.]/g, "\\.").replaceAll(/\{[^}]+\}/g, "[^/]+")}$`),
+    parameters: template.split("{").length,
+    operations: new Map(
+      Object.entries(item)
+        .filter(([method]) => method !== "servers")
+        .map(
+          ([method, { responses }]) => [method, { name: `${method.toUpperCase()} ${template}`, responses }] as const,
+        ),
+    ),
+  }))
+  .sort((one, other) => one.parameters - other.parameters);
+
+const schemas = new Map<string, Schema>();
+
+function schemaOf(operation: Operation, status: string, schema: unknown): Schema {
+  const $id = `${BASE}${encodeURIComponent(operation.name)}/${status}`;
+  const known = schemas.get($id);
+  if (known !== undefined) return known;
+  const made = { $id, allOf: [closed(schema)] } as Schema;
+  dereference(made, lookup);
+  schemas.set($id, made);
+  return made;
+}
+
+/** Throws where the document does not have this answer. A path or method that the document does not have is not held. */
+export async function expectDocumented(method: string, path: string, response: Response): Promise<void> {
+  const found = paths.find(({ pattern }) => pattern.test(path));
+  const operation = found?.operations.get(method === "HEAD" ? "get" : method.toLowerCase());
+  if (operation === undefined) return;
+  const fault = await faultOf(operation, method, response);
+  if (fault !== undefined) throw new Error(`docs/openapi.json: ${operation.name}: ${fault}`);
+}
+
+async function faultOf(operation: Operation, method: string, response: Response): Promise<string | undefined> {
+  const status = String(response.status);
+  const stated = resolve(operation.responses[status]);
+  if (stated === undefined) return `it has no answer ${status}: ${await response.clone().text()}`;
+  const content: Json = stated["content"] ?? {};
+  const type = response.headers.get("content-type")?.split(";")[0]?.trim();
+  if (!/^[0-9a-f]{32}$/.test(response.headers.get("plat-request-id") ?? "")) return `${status} has no request id`;
+  if (type === undefined) {
+    const isEmpty = Object.keys(content).length === 0 || method === "HEAD" || "*/*" in content;
+    return isEmpty ? undefined : `${status} has no content type`;
+  }
+  const media = content[type] ?? content["*/*"];
+  if (media === undefined) return `${status} is ${type}, not ${Object.keys(content).join(", ") || "without content"}`;
+  if (type !== "application/json" || media.schema === undefined || method === "HEAD") return undefined;
+  let value: unknown;
+  try {
+    value = await response.clone().json();
+  } catch {
+    // An answer that breaks off is the test's own business.
+    return undefined;
+  }
+  const { valid, errors } = validate(value, schemaOf(operation, status, media.schema), "2020-12", lookup, false);
+  return valid ? undefined : `${status} is not as described: ${errors.map(wordsOf).join("; ")}`;
+}
+
+const resolve = (stated: Json | undefined): Json | undefined =>
+  stated?.["$ref"] === undefined
+    ? stated
+    : (components["responses"] as Json)[String(stated["$ref"]).replace("#/components/responses/", "")];
+
+const wordsOf = ({ instanceLocation, error }: { instanceLocation: string; error: string }): string =>
+  `${instanceLocation} ${error}`;

@@ -1,0 +1,80 @@
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import written from "../../docs/openapi.json";
+import { createApp } from "../../src/app.ts";
+import { createDeps } from "../../src/deps.ts";
+import { call, expectJson, ORIGIN } from "../support/platform.ts";
+import { everyRoute } from "../support/route-table.ts";
+
+const METHODS = ["get", "post", "put", "delete"] as const;
+const operationsOf = (paths: object): string[] =>
+  Object.entries(paths).flatMap(([path, item]: [string, Record<string, unknown>]) =>
+    METHODS.filter((method) => method in item).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+
+describe("/openapi.json", () => {
+  it("has every route that is mounted, and this deployment's address", async () => {
+    const served = await expectJson(await call("/openapi.json"), 200);
+    expect(served.servers).toEqual([{ url: ORIGIN }]);
+    const operations = operationsOf(served.paths);
+    expect(operations).toEqual(
+      expect.arrayContaining(everyRoute.map(({ base, route }) => `${route.method} ${base}${route.path}`)),
+    );
+    expect(served.components.securitySchemes.token.flows.clientCredentials.tokenUrl).toBe(`${ORIGIN}/oauth2/v1/token`);
+    expect(served.info.description).toContain(`(${ORIGIN}/docs/errors)`);
+  });
+
+  it("is for any origin, kept for a while, and not sent twice", async () => {
+    const first = await call("/openapi.json");
+    expect(first.headers.get("cache-control")).toBe("public, max-age=300");
+    expect(first.headers.get("access-control-allow-origin")).toBe("*");
+    const etag = first.headers.get("etag") ?? "";
+    expect(etag).toMatch(/^"[0-9a-f]{32}"$/);
+    for (const known of [etag, `W/${etag}`, `"other", ${etag}`, "*"])
+      expect((await call("/openapi.json", { headers: { "if-none-match": known } })).status).toBe(304);
+    expect((await call("/openapi.json", { headers: { "if-none-match": '"other"' } })).status).toBe(200);
+  });
+
+  it("has the names, the prefix and the public address of the deployment", async () => {
+    const app = createApp(
+      createDeps({ ...env, PLATFORM: "acme", PATH_PREFIX: "/base", PUBLIC_URL: "https://api.acme.example" }),
+    );
+    const ask = (path: string) => app.fetch(new Request(`http://127.0.0.1${path}`), env, createExecutionContext());
+    const served = await expectJson(await ask("/base/openapi.json"), 200);
+    expect(served.servers).toEqual([{ url: "https://api.acme.example/base" }]);
+    expect(JSON.stringify(served)).not.toMatch(/\bplat(?=_|\b)/);
+    expect(served.components.securitySchemes.token.flows.clientCredentials.scopes).toHaveProperty(["acme.media_view"]);
+    const atRoot = served.paths["/.well-known/oauth-authorization-server/base/oauth2/v1"];
+    expect(atRoot.servers).toEqual([{ url: "https://api.acme.example" }]);
+    expect((await ask("/.well-known/oauth-authorization-server/base/oauth2/v1")).status).toBe(200);
+    expect(await (await ask("/base/docs")).text()).toContain("acme.media_view");
+  });
+});
+
+describe("/docs", () => {
+  it("shows every operation once, runs nothing, loads nothing from elsewhere, and every link in it leads somewhere", async () => {
+    const response = await call("/docs");
+    const policy = response.headers.get("content-security-policy") ?? "";
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toContain("script");
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(response.headers.get("access-control-allow-origin")).toBeNull();
+    const page = await response.text();
+    expect(page).not.toMatch(/<script|\bsrc=|\bstyle=|\bon[a-z]+="/);
+    const ids = Array.from(page.matchAll(/\bid="([^"]*)"/g), ([, id]) => id ?? "");
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const [path, item] of Object.entries(written.paths as Record<string, Record<string, any>>))
+      for (const [method, { operationId, deprecated }] of Object.entries(item)) {
+        if (method === "servers") continue;
+        expect(page).toContain(`<b>${method.toUpperCase()}</b> ${path}</code>`);
+        if (deprecated !== true) expect(ids).toContain(operationId);
+      }
+    const links = Array.from(page.matchAll(/\bhref="([^"]*)"/g), ([, href]) => href ?? "");
+    for (const inPage of links.filter((href) => href.startsWith("#"))) expect(ids).toContain(inPage.slice(1));
+    for (const other of new Set(links.filter((href) => !href.startsWith("#")))) {
+      expect(new URL(other, ORIGIN).origin).toBe(ORIGIN);
+      expect((await call(other)).status).toBe(200);
+    }
+  });
+});
