@@ -204,3 +204,33 @@ describe("400, 403 and 404, before anything is done", () => {
     await expectProblem(await post(bulk("clip=1x1&cursor=WzFd"), as), 400, "validation_violation", badCursor);
   });
 });
+
+describe("without being told otherwise", () => {
+  it("a page is sixteen files, of jpeg, gif and png and of no other type; 1000 of them are a page at most", async () => {
+    const as = principal();
+    const types = ["image/jpeg", "image/gif", "image/png", "image/webp", "image/svg+xml", "text/plain"];
+    for (const type of types) await stored(app, PICTURE, { as, type });
+    expect(await expectJson(await post(bulk("crop=7x7"), as), 202)).toEqual({ files: 3, transformations: 3 });
+    await pictures(as, 14);
+    const first = await post(bulk("clip=8x8"), as);
+    expect(await expectJson(first, 202)).toEqual({ files: 16, transformations: 16 });
+    expect(await expectJson(await post(nextOf(first)!, as), 202)).toEqual({ files: 1, transformations: 1 });
+    const listed = async (query: string) =>
+      (await expectJson<any[]>(await app.call(`/media/v2/files?tenant=acme${query}`, { as }), 200)).length;
+    expect([await listed(""), await listed("&pageSize=1000")]).toEqual([16, 20]);
+    expect((await app.call("/media/v2/files?tenant=acme&pageSize=1001", { as })).status).toBe(400);
+    await app.settle();
+    app.jobs.splice(0);
+  });
+
+  it("no size is no deletion of every variant: 400", async () => {
+    const as = principal();
+    const [file] = await pictures(as, 1);
+    await expectJson(await post(bulk("clip=8x8"), as), 202);
+    const missing = [{ type: "missing_query_parameter", field: "clip" }];
+    await expectProblem(await remove(bulk(""), as), 400, "validation_violation", missing);
+    expect(await variantsOf(as, file!.path)).toEqual(["clip 8x8 pending"]);
+    await app.settle();
+    app.jobs.splice(0);
+  });
+});

@@ -401,3 +401,26 @@ const readLinks = (answer: Response): Record<string, string> =>
   Object.fromEntries(
     Object.entries(parseLinkHeader(answer.headers.get("link") ?? "") ?? {}).map(([rel, link]) => [rel, link.url]),
   );
+
+describe("over HTTP, together", () => {
+  it("q, content-type with several types, and sort by type and attributes, up and down", async () => {
+    const as = principal();
+    const make = async (type: string, metadata: object) => (await stored(app, PICTURE, { as, type, metadata })).id;
+    const pngLate = await make("image/png", { n: 2, of: "a b" });
+    const pngEarly = await make("image/png", { n: 1, of: "a b" });
+    const text = await make("text/plain", { n: 3, of: "a b" });
+    const gif = await make("image/gif", { n: 4, of: "a b" });
+    await make("image/png", { n: 5, of: "c" });
+    const ofAll = '&q=of:"a b"';
+    for (const [query, expected] of [
+      [`${ofAll}&content-type=image/png,text/plain&sort=n`, [pngEarly, pngLate, text]],
+      [`${ofAll}&content-type=image/gif&sort=n`, [gif]],
+      [`${ofAll}&sort=n:desc`, [gif, text, pngLate, pngEarly]],
+      [`${ofAll}&sort=Content-Type,n:asc`, [gif, pngEarly, pngLate, text]],
+      [`${ofAll}&sort=Content-Type:desc,n:desc`, [text, pngLate, pngEarly, gif]],
+      [`${ofAll} n:3&sort=n`, [text]],
+      [`${ofAll}&content-type=video/mp4`, []],
+    ] as const)
+      expect([query, await idsOf(as, query)]).toEqual([query, expected]);
+  });
+});
