@@ -1,3 +1,4 @@
+import { within } from "../platform/within.ts";
 import { pump, type PumpWatch } from "./pump.ts";
 import type { Scan } from "./rewrite-scan.ts";
 
@@ -32,4 +33,25 @@ export function carryAnswer(
   };
   const carried = pump(body, writable, watch, scan);
   return readable;
+}
+
+/** Up to this, a body whose length is known is taken as a whole: the streams around a small one cost more than all else. */
+export const WHOLE_BYTES = 16 * 1024;
+
+/** A service's small body; undefined where it did not come whole in time, so that no half of it goes out. */
+export async function takeWhole(
+  body: ReadableStream<Uint8Array>,
+  { idleMs, lengthBytes, scan, brokeOff }: AnswerBody & { readonly lengthBytes: number },
+): Promise<Uint8Array | undefined> {
+  try {
+    const bytes = new Uint8Array(await within(idleMs, new Response(body).arrayBuffer()));
+    if (bytes.length !== lengthBytes) throw new Error(`${bytes.length} of ${lengthBytes} bytes`);
+    if (scan === undefined) return bytes;
+    const buffer = new Uint8Array(scan.room + bytes.length);
+    buffer.set(bytes, scan.room);
+    return scan.next(buffer, buffer.length, true);
+  } catch (thrown) {
+    brokeOff(thrown);
+    return undefined;
+  }
 }

@@ -1,5 +1,5 @@
 import { answerHeaders } from "./answer-headers.ts";
-import { carryAnswer } from "./answer-body.ts";
+import { carryAnswer, takeWhole, WHOLE_BYTES } from "./answer-body.ts";
 import { accepts } from "./request-headers.ts";
 import { isRewritten, type Rewriter } from "./rewrite.ts";
 import type { Names } from "../platform/names.ts";
@@ -35,12 +35,12 @@ export interface AnswerDeps {
   brokeOff(thrown: unknown): void;
 }
 
-/** A service's answer as the caller gets it (contract section 6). */
-export function toAnswer(
+/** A service's answer as the caller gets it (contract section 6); undefined where a small one did not come whole. */
+export async function toAnswer(
   response: Response,
   asked: Asked,
   { names, rewriter, idleMs, brokeOff }: AnswerDeps,
-): Response {
+): Promise<Response | undefined> {
   const { status, headers: given } = response;
   const coding = codingOf(given);
   const rewrites = isRewritten(given.get("content-type"));
@@ -63,6 +63,11 @@ export function toAnswer(
   if (coding !== undefined && DECODED.includes(coding) && !isChanged)
     return new Response(response.body, { status, headers });
   const scan = rewrites ? rewriter.scan() : undefined;
+  const givenBytes = coding === undefined ? lengthOf(given) : undefined;
+  if (givenBytes !== undefined && givenBytes <= WHOLE_BYTES) {
+    const whole = await takeWhole(response.body, { idleMs, lengthBytes: givenBytes, scan, brokeOff });
+    return whole && new Response(whole, { status, headers });
+  }
   const lengthBytes = isChanged ? undefined : lengthOf(given);
   return new Response(carryAnswer(response.body, { idleMs, lengthBytes, scan, brokeOff }), { status, headers });
 }

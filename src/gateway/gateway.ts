@@ -195,12 +195,12 @@ const OUTCOMES: Record<Forwarded["kind"], Outcome> = {
   "caller's fault": "broken off",
 };
 
-function takeAnswer(
+async function takeAnswer(
   response: Response,
   { request, publicBase, requestId }: FallbackCall,
   { name, sourceUrl, proxyPath }: Registered,
   { names, log, timeoutMs }: Context,
-): Response | Problem {
+): Promise<Response | Problem> {
   const tooMuch = headerBytes(response.headers) > LIMITS.answerHeaderBytes;
   if (tooMuch || isUnreadable(response)) {
     response.body?.cancel().catch(() => undefined);
@@ -209,12 +209,14 @@ function takeAnswer(
       : "its status, or a coding that was not asked for";
     return unavailable(`The service ${name} gave an answer that cannot be passed on.`, RETRY_AFTER_SEC, reason);
   }
-  return toAnswer(response, request, {
+  const answer = await toAnswer(response, request, {
     names,
     rewriter: createRewriter(sourceUrl, `${publicBase}${proxyPath}`),
     idleMs: timeoutMs,
     brokeOff: (thrown) => log.warn("answer broke off", { service: name, requestId, reason: String(thrown) }),
   });
+  // Whether it did what it was asked nobody can tell.
+  return answer ?? unavailable(`The service ${name} broke off its answer.`, RETRY_AFTER_SEC, "half an answer");
 }
 
 function withoutRange(headers: Headers): Headers {
