@@ -110,8 +110,8 @@ function accessText({ route }: MountedRoute, { security }: Entry): string | unde
 }
 
 function securityOf({ route }: MountedRoute, { security }: Entry, { names }: Tables): readonly Json[] {
+  // Without HTTP Basic the client names itself in the form.
   if (security === "client") return [{ client: [] }, {}];
-  if (security === "client or none") return [{ client: [] }, {}];
   const { access } = route;
   if (security === "token" || access.kind === "token") return [{ token: [] }];
   if (access.kind === "public") return [];

@@ -48,7 +48,7 @@ export interface Entry {
   /** Errors beyond those that follow from the route; the words say when, where the general ones do not suffice. */
   readonly errors?: Readonly<Record<number, string>>;
   /** Where the route authenticates by itself: a client by its secret, or a token. */
-  readonly security?: "client" | "client or none" | "token";
+  readonly security?: "client" | "token";
 }
 
 export interface BodyEntry {

@@ -27,7 +27,7 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
   types: () => command("tsc"),
   lint: () => command("oxlint", "--type-aware", "--deny-warnings"),
   format: () => command("oxfmt", "--check"),
-  openapi: () => command("node", "scripts/openapi.ts", "--check"),
+  openapi: () => command(process.execPath, "scripts/openapi.ts", "--check"),
   coverage: () => command("node", "scripts/coverage.ts"),
   bundle,
   // Vitest's own process hands each test file its modules and is what there is to wait for, so each core has one.

@@ -314,7 +314,7 @@ export const oauth: Room = {
       tag: TOKENS,
       about:
         "Client credentials, a code, a refresh token, or a user's password. A client with a secret sends it by HTTP Basic or in the form, never both.",
-      security: "client or none",
+      security: "client",
       headers: ["Session-Id"],
       body: {
         schema: tokenForm,
@@ -344,7 +344,7 @@ export const oauth: Room = {
       tag: TOKENS,
       about:
         "RFC 7009, and lists: at most 500 tokens, with commas between. A refresh token ends with the access tokens of its grant. Unknown tokens count as revoked, so a repeat does no harm.",
-      security: "client or none",
+      security: "client",
       body: {
         schema: obj({
           token: str("One token, or several with commas between them."),

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import written from "../../docs/openapi.json";
 import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
+import { expectDocumented } from "../support/documented.ts";
 import { call, expectJson, ORIGIN } from "../support/platform.ts";
 import { everyRoute } from "../support/route-table.ts";
 
@@ -76,5 +77,42 @@ describe("/docs", () => {
       expect(new URL(other, ORIGIN).origin).toBe(ORIGIN);
       expect((await call(other)).status).toBe(200);
     }
+  });
+});
+
+describe("what every test's answers are held against", () => {
+  const headers = { "plat-request-id": "0".repeat(32), "content-type": "application/json" };
+  const answer = (status: number, body: unknown, more: Record<string, string> = {}): Response =>
+    new Response(typeof body === "string" ? body : JSON.stringify(body), { status, headers: { ...headers, ...more } });
+  const problem = {
+    status: 404,
+    type: "element_resource_non_existing",
+    message: "no",
+    moreInfo: "https://a.example",
+    details: [],
+  };
+  const TOPIC = "/pubsub/v1/topics/demo.shop/orders";
+
+  it("takes what the document has", async () => {
+    await expectDocumented("GET", "/health", answer(200, { status: "ok" }));
+    await expectDocumented("GET", TOPIC, answer(404, problem));
+    await expectDocumented(
+      "POST",
+      `${TOPIC}/commit`,
+      new Response(null, { headers: { "plat-request-id": "0".repeat(32) } }),
+    );
+  });
+
+  it.each<[what: string, path: string, given: Response, says: string]>([
+    ["a status", "/health", answer(201, { status: "ok" }), "no answer 201"],
+    ["a field too many", "/health", answer(200, { status: "ok", since: 1 }), "since"],
+    ["a field too few", "/health", answer(200, {}), "status"],
+    ["another value", "/health", answer(200, { status: "well" }), "status"],
+    ["another type", TOPIC, answer(404, { ...problem, status: "404" }), "status"],
+    ["another form", "/health", answer(200, "ok", { "content-type": "text/plain" }), "text/plain"],
+    ["no request id", "/health", answer(200, { status: "ok" }, { "plat-request-id": "" }), "request id"],
+    ["a field of one in a list", "/pubsub/v1/topics", answer(200, [{ eventType: "x" }]), "not as described"],
+  ])("finds %s", async (_, path, given, says) => {
+    await expect(expectDocumented("GET", path, given)).rejects.toThrow(says);
   });
 });
