@@ -1,7 +1,7 @@
 import { toJSONSchema } from "zod/mini";
 import type { MountedRoute, Tables } from "./tables.ts";
 import { components } from "./components.ts";
-import type { AnswerEntry, Entry, Parameter, Room } from "./entry.ts";
+import type { AnswerEntry, BodyEntry, Entry, Parameter, Room } from "./entry.ts";
 import { errorComponent } from "./errors.ts";
 import { ABOUT, TAG_GROUPS } from "./about.ts";
 import type { Schema } from "./schema.ts";
@@ -176,7 +176,7 @@ function bodyOf({ route }: MountedRoute, entry: Entry, fault: (text: string) => 
   const schema = entry.body?.schema ?? (body.kind === "json" ? jsonSchemaOf(body.schema) : undefined);
   if (schema === undefined || (body.kind !== "stream" && Object.keys(schema).length === 0))
     fault("the body has no schema");
-  const described = body.kind === "stream" ? schema : withWords(schema ?? {}, entry.body?.fields ?? {}, fault);
+  const described = body.kind === "stream" ? schema : withWords(schema ?? {}, entry.body ?? {}, fault);
   const limit = "maxBytes" in body ? ` At most ${body.maxBytes} bytes.` : "";
   const isOptional = "optional" in body && body.optional;
   if (entry.body?.example === undefined && body.kind !== "stream") fault("the body has no example");
@@ -195,8 +195,12 @@ function bodyOf({ route }: MountedRoute, entry: Entry, fault: (text: string) => 
 const FORM = "application/x-www-form-urlencoded";
 
 /** Every field says what it means; a word for a field that is not there is a mistake. */
-function withWords(schema: Schema, words: Readonly<Record<string, string>>, fault: (text: string) => void): Schema {
-  const left = new Set(Object.keys(words));
+function withWords(
+  schema: Schema,
+  { fields: words = {}, more = {} }: BodyEntry,
+  fault: (text: string) => void,
+): Schema {
+  const left = new Set([...Object.keys(words), ...Object.keys(more)]);
   const visit = (node: Schema, path: string): Schema => {
     const properties = node["properties"] as Record<string, Schema> | undefined;
     const items = node["items"] as Schema | undefined;
@@ -207,7 +211,7 @@ function withWords(schema: Schema, words: Readonly<Record<string, string>>, faul
       left.delete(at);
       const text = words[at] ?? property["description"];
       if (text === undefined) fault(`the field ${at} of the body has no words`);
-      return [name, { ...visit(property, at), description: text }] as const;
+      return [name, { ...visit(property, at), ...more[at], description: text }] as const;
     });
     return { ...node, properties: Object.fromEntries(described) };
   };

@@ -57,6 +57,8 @@ export interface BodyEntry {
   readonly mediaType?: string;
   /** What the fields of the route's schema mean, by bean notation. */
   readonly fields?: Readonly<Record<string, string>>;
+  /** What a field's own check asks for and no JSON Schema is made of, by bean notation. */
+  readonly more?: Readonly<Record<string, Schema>>;
   readonly example?: unknown;
   readonly text?: string;
 }

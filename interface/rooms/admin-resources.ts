@@ -12,6 +12,8 @@ export interface ResourceWords {
   readonly about?: string;
   readonly removal: string;
   readonly fields: Readonly<Record<string, string>>;
+  /** As in an entry's body. */
+  readonly more?: Readonly<Record<string, Schema>>;
   readonly example: unknown;
   /** Why it may be in the way: 409 at PUT and at DELETE. */
   readonly conflict?: string;
@@ -41,7 +43,7 @@ export function resource(words: ResourceWords): Readonly<Record<string, Entry>> 
       id: `put${one}`,
       tag,
       ...(about === undefined ? {} : { about }),
-      body: { fields: words.fields, example: words.example },
+      body: { fields: words.fields, more: words.more ?? {}, example: words.example },
       answers: {
         200: { text: "Replaced.", json: ref(words.written ?? shown) },
         201: { text: "Made.", json: ref(words.written ?? shown) },
@@ -362,6 +364,10 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
       clientSecret: "32 to 256 visible ASCII characters; left out, what is there stays, or one is generated.",
       disabled: "It gets no tokens.",
     },
+    more: {
+      redirectUris: { items: { type: "string", format: "uri" } },
+      postLogoutRedirectUris: { items: { type: "string", format: "uri" } },
+    },
     example: {
       tenant: "demo",
       confidential: true,
@@ -389,6 +395,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
       tenant: "The tenant that owns it.",
       access: "`token`: the gateway asks for a valid token. `public`: an absent one is fine.",
     },
+    more: { sourceUrl: { format: "uri" } },
     example: {
       sourceUrl: "https://catalog.internal.example/v1",
       proxyPath: "/catalog/v1",
@@ -441,6 +448,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
       clientSecret: "Its secret there, kept encrypted; left out, or `********`, what is there stays with its issuer.",
       scopes: "What is asked for there; `openid` among it.",
     },
+    more: { issuer: { format: "uri" }, scopes: { contains: { const: "openid" } } },
     example: {
       issuer: "https://login.corporate.example",
       clientId: "plinth",

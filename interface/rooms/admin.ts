@@ -66,7 +66,7 @@ export const admin: Room = {
   ],
   parameters: {
     id: { text: "The id.", example: "demo" },
-    email: { text: "The user's e-mail, in any spelling.", example: "ada@demo.example" },
+    email: { text: "The user's e-mail, in any spelling.", example: "ada@demo.example", schema: { format: "email" } },
     name: { text: "The name.", example: "editor" },
     clientId: { text: "The client's id.", example: "demo.shop" },
     packageId: { text: "The package's id.", example: "platform" },
@@ -238,7 +238,7 @@ export const admin: Room = {
       parameters: {
         client: { text: "The client's id; or `user`, or both.", example: "demo.shop" },
         tenant: { text: "The tenant that the token is asked for.", example: "demo" },
-        user: { text: "The user's e-mail.", example: "ada@demo.example" },
+        user: { text: "The user's e-mail.", example: "ada@demo.example", schema: { format: "email" } },
         scope: {
           text: "Scopes, separated by spaces; where absent, all that is grantable.",
           example: "plat.media_admin",

@@ -116,6 +116,7 @@ const pushFields = {
   "pushConfig.basicAuth.username": "Letters, digits, `_`, `.` or `-`.",
   "pushConfig.basicAuth.password": "Kept encrypted and never shown; `********` in an update leaves it as it is.",
 };
+const pushChecks = { "pushConfig.endpoint": { format: "uri" } };
 const pushExample = {
   name: "orders-to-erp",
   pushConfig: {
@@ -288,10 +289,11 @@ export const events: Room = {
       headers: ["Idempotency-Key"],
       body: {
         fields: {
-          numEvents: "How many events at most, a whole number, 1 where absent; more than 1000 are served as 1000.",
+          numEvents: "How many events at most, 1 where absent; more than 1000 are served as 1000.",
           ttlMs: "How long the lock lasts, 60000 where absent.",
           autoCommit: "Commit the batch at once, without a lock; what the answer loses is lost.",
         },
+        more: { numEvents: { type: "integer" } },
         example: { numEvents: 10, ttlMs: 60_000 },
       },
       answers: {
@@ -363,7 +365,7 @@ export const events: Room = {
       id: "createPushSubscription",
       tag: PUSH,
       about: `It begins at the newest event. ${SCOPE}`,
-      body: { fields: pushFields, example: pushExample },
+      body: { fields: pushFields, more: pushChecks, example: pushExample },
       answers: {
         201: {
           text: "Created; the secret is shown this once.",
@@ -387,7 +389,7 @@ export const events: Room = {
       id: "updatePushSubscription",
       tag: PUSH,
       about: SCOPE,
-      body: { fields: pushFields, example: pushExample },
+      body: { fields: pushFields, more: pushChecks, example: pushExample },
       answers: { 200: { text: "The subscription as it is now.", json: ref("PushSubscription") } },
       errors: { ...consumer, 409: "`credentials_unreadable`: delete the subscription and create it again." },
     },
