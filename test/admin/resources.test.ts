@@ -536,3 +536,51 @@ describe("paging", () => {
     expect(second).toEqual(all.slice(2, 4));
   });
 });
+
+describe("patterns of names", () => {
+  const x = (count: number) => "x".repeat(count);
+  it.each([
+    ["tenants", ["abc", `a${x(15)}`, "a12"], ["ab", `a${x(16)}`, "1bc", "a-c", "Abc", "abü"]],
+    [
+      "clients",
+      ["abc.ab", `a${x(14)}1.a${x(22)}2`, "a-b.c-d"],
+      [
+        "abc",
+        "ab.ab",
+        "abc.a",
+        "-bc.ab",
+        "abc.-b",
+        "abc-.ab",
+        "abc.ab-",
+        "abc.ab.ab",
+        "Abc.ab",
+        `a${x(16)}.ab`,
+        `abc.a${x(24)}`,
+      ],
+    ],
+  ])("%s: takes %j, refuses %j", async (collection, taken, refused) => {
+    const tenant = await makeTenant();
+    const ofTenant = { organization: `${tenant}-org`, name: "x" };
+    const body = collection === "tenants" ? ofTenant : { tenant, confidential: false, grantTypes: [], scopes: [] };
+    const statusOf = async (id: string) =>
+      (await admin(`${collection}/${encodeURIComponent(id)}`, { method: "PUT", json: body })).status;
+    for (const id of taken) {
+      expect([id, await statusOf(id)]).toEqual([id, 201]);
+      expect((await admin(`${collection}/${id}`, { method: "DELETE" })).status).toBe(204);
+    }
+    for (const id of refused) expect([id, await statusOf(id)]).toEqual([id, 400]);
+  });
+
+  it("a scope has 256 of its characters at most, a given secret 32 at least", async () => {
+    const statusOf = async (scope: string) =>
+      (await admin(`roles/${unique("role")}`, { method: "PUT", json: { scopes: [scope] } })).status;
+    for (const scope of ["a", "Az09._=*-", x(256)]) expect([scope, await statusOf(scope)]).toEqual([scope, 201]);
+    for (const scope of ["", x(257), "a b", "a/b", "a:b", "ü"])
+      expect([scope, await statusOf(scope)]).toEqual([scope, 400]);
+    const tenant = await makeTenant();
+    const json = { tenant, confidential: true, grantTypes: [], scopes: [] };
+    const withSecret = async (clientSecret: string) =>
+      (await admin(`clients/${tenant}.app`, { method: "PUT", json: { ...json, clientSecret } })).status;
+    expect([await withSecret(x(31)), await withSecret(x(32))]).toEqual([400, 201]);
+  });
+});

@@ -19,6 +19,7 @@ import {
   tokenFor,
   unique,
 } from "../support/platform.ts";
+import { join, makeUser } from "../support/users.ts";
 
 interface Made {
   readonly name: string;
@@ -489,5 +490,34 @@ describe("what a request costs (architecture, What an operation may cost)", () =
       // Keys, registry.
       expect(tally.d1RoundTrips).toBe(2);
     }
+  });
+});
+
+describe("what a service gets of a user", () => {
+  const tokenOf = async ({ email, password }: { email: string; password: string }): Promise<string> => {
+    const form = { grant_type: "password", username: email, password, plat_id_provider: "legacy_idp" };
+    return (await expectJson(await call("/oauth2/v1/token", { form }), 200)).access_token;
+  };
+
+  it("is the address too, with the scopes of the user's roles, and no client where none was passed", async () => {
+    const service = await makeService({ essential: true });
+    const user = await makeUser({ scopes: ["plat.media_view"] });
+    const headers = await headersAt({ ...service, token: await tokenOf(user) }, { "plat-user": "forged" });
+    expect(headers).toMatchObject({
+      "plat-tenant": user.tenant,
+      "plat-user": user.email,
+      "plat-scopes": `plat.tenant=${user.tenant} plat.media_view`,
+    });
+    expect(headers).not.toHaveProperty("plat-client");
+  });
+
+  it("is an address of any characters, as percent-encoded UTF-8", async () => {
+    const service = await makeService({ essential: true });
+    const user = { email: `${unique("zoë%")}@example.org`, password: "a password of Zoë" };
+    await put(`users/${encodeURIComponent(user.email)}`, { name: "Zoë", password: user.password });
+    await join(encodeURIComponent(user.email), service.tenant, []);
+    const headers = await headersAt({ ...service, token: await tokenOf(user) }, {});
+    expect(headers["plat-user"]).toMatch(/^zo%C3%AB%25[a-z0-9]+@example\.org$/);
+    expect(decodeURIComponent(headers["plat-user"]!)).toBe(user.email);
   });
 });

@@ -101,7 +101,8 @@ describe("POST /token: 200", () => {
     expect(await claims("plat.no_tenant")).toMatchObject({ tenant: client.tenant, tenant_explicit: false });
     expect((await claims("plat.no_tenant"))["scope"]).toBe(`plat.tenant=${client.tenant} plat.media_view`);
     expect((await claims("openid"))["scope"]).toBe(`plat.tenant=${client.tenant} openid`);
-    expect((await claims("openid profile email"))["scope"]).toBe(`plat.tenant=${client.tenant} openid`);
+    const ofOthers = "openid profile email address phone offline_access";
+    expect((await claims(ofOthers))["scope"]).toBe(`plat.tenant=${client.tenant} openid`);
   });
 
   it("lets the client of a service act for a tenant that subscribes to it, and only for such a one", async () => {
