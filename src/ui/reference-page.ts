@@ -47,9 +47,9 @@ function mainOf(document: InterfaceDocument, publicBase: string): Markup {
     <nav aria-label="Contents">
       ${groups.map(
         ({ name, tags: own }) =>
-          html`<p><b>${name}</b> ${own.map((tag) => html` <a href="#${anchor(tag.name)}">${tag.name}</a>`)}</p>`,
+          html`<div><b>${name}</b> ${own.map((tag) => html` <a href="#${anchor(tag.name)}">${tag.name}</a>`)}</div>`,
       )}
-      <p><b>Shapes</b> <a href="#shapes">of answers and bodies</a></p>
+      <div><b>Shapes</b> <a href="#shapes">of answers and bodies</a></div>
     </nav>
     <div class="prose">${paragraphs(info.description)}</div>
     ${groups.flatMap(({ tags: own }) =>

@@ -144,11 +144,10 @@ button { border: 1px solid transparent; cursor: pointer; }
 .wide h3 { margin: 1.25rem 0 0; font-size: 0.9375rem; }
 .wide a { color: var(--accent); }
 .wide nav { margin-top: 1.5rem; padding: 0.5rem 0; border-block: 1px solid var(--line); }
-.wide nav p, .wide nav a { margin: 0.25rem 0.75rem 0.25rem 0; }
-.wide nav a { display: inline-block; }
+.wide nav a { display: inline-flex; align-items: center; min-width: 2.75rem; min-height: 2.75rem; margin-inline: 0.5rem; }
 .wide section > p { margin: 0.375rem 0 0; color: var(--muted); }
 details { border-top: 1px solid var(--line); }
-summary { padding: 0.625rem 0; cursor: pointer; }
+summary { padding: 0.75rem 0; cursor: pointer; }
 summary span { display: block; margin-inline-start: 1.125rem; color: var(--muted); }
 .prose { padding-bottom: 1rem; }
 .prose p { margin: 0.625rem 0 0; }

@@ -16,6 +16,7 @@ export function looksSuite(stage: () => Stage): void {
     ["This request cannot be completed", (page) => page.goto(`${stage().world.issuer}/authorize?client_id=nobody`)],
     ["You are signed out", (page) => page.goto(`${stage().world.issuer}/end_session?client_id=${stage().client.id}`)],
     ["Errors of this platform", (page) => page.goto(`${stage().world.url}/docs/errors`)],
+    ["Plinth", (page) => page.goto(`${stage().world.url}/docs#readEvents`)],
   ];
   const hostedLink = () => stage().link({ response_type: "token", client_id: stage().hosted.id });
 
@@ -62,7 +63,8 @@ const LOOK = `(() => {
     if (field.getAttribute("aria-invalid") === "true")
       demand(document.getElementById(field.getAttribute("aria-describedby")).role === "alert", "a fault that is not said");
   }
-  for (const target of all("button, input:not([type=hidden]), a")) {
+  // Links in running text are excepted (2.5.8).
+  for (const target of all("button, input:not([type=hidden]), summary, a:not(:is(p, dt, dd) a)")) {
     const { width, height } = target.getBoundingClientRect();
     demand(width >= 44 && height >= 44, "too small to touch: " + target.outerHTML);
     demand(target.tagName !== "BUTTON" || target.textContent.trim() !== "", "a button without a name");
