@@ -24,8 +24,9 @@ export function isUnreadable({ status, headers, webSocket }: Response): boolean 
 
 /** Whether the answer is a part, or several, of a body that may have to be rewritten, which takes the whole of it. */
 export function isPartOfRewritten({ status, headers }: Response): boolean {
+  if (status !== 206) return false;
   const type = headers.get("content-type");
-  return status === 206 && (isRewritten(type) || /^\s*multipart\/byteranges/i.test(type ?? ""));
+  return isRewritten(type) || /^\s*multipart\/byteranges/i.test(type ?? "");
 }
 
 export interface AnswerDeps {

@@ -19,7 +19,6 @@ import type { Fallback, FallbackCall } from "../http/mount.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
 import type { Names } from "../platform/names.ts";
-import { readOutsideAddress } from "../platform/outside-address.ts";
 import { randomId, type Random } from "../platform/random.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { isPartOfRewritten, isUnreadable, lengthOf, toAnswer } from "./answer.ts";
@@ -29,7 +28,6 @@ import { headerBytes, LIMITS } from "./limits.ts";
 import { answerPreflight, isPreflight } from "./preflight.ts";
 import { createRegistry, type Registered } from "./registry.ts";
 import { hopsOf, requestHeaders } from "./request-headers.ts";
-import { createRewriter } from "./rewrite.ts";
 import { createRegistryStore } from "./store/registry-store.ts";
 import { targetOf } from "./target.ts";
 
@@ -54,7 +52,7 @@ export interface Gateway {
 }
 
 export function createGateway(deps: GatewayDeps): Gateway {
-  const registry = createRegistry(createRegistryStore(deps.db));
+  const registry = createRegistry(createRegistryStore(deps.db), deps.allowLoopback);
   const context: Context = { ...deps, breakers: createBreakers() };
   return {
     async answer(call) {
@@ -77,7 +75,7 @@ async function pass(call: FallbackCall, service: Registered, context: Context): 
   if (!caller.ok) return caller.error;
   const sessionId = readSessionId(call.request, context);
   if (!sessionId.ok) return sessionId.error;
-  const target = findTarget(call, service, context);
+  const target = findTarget(call, service);
   if (!target.ok) return target.error;
 
   const publicPath = `${context.pathPrefix}${service.proxyPath}`;
@@ -139,14 +137,9 @@ function readSessionId({ headers }: Request, { names, random }: Context): Result
     : err(invalid("invalid_header", name, `${name} must match ${SESSION_ID.source}.`));
 }
 
-function findTarget(
-  call: FallbackCall,
-  { name, sourceUrl, proxyPath }: Registered,
-  { allowLoopback }: Context,
-): Result<URL, Problem> {
-  const address = readOutsideAddress(sourceUrl, allowLoopback);
+function findTarget(call: FallbackCall, { name, address, proxyPath }: Registered): Result<URL, Problem> {
   if (!address.ok) return err(unanswered(name, 60, `sourceUrl ${address.error}`));
-  const target = targetOf(sourceUrl, call.path.slice(proxyPath.length), call.url.search);
+  const target = targetOf(address.value, call.path.slice(proxyPath.length), call.url.search);
   return target.ok ? target : err(invalid("invalid_uri_parameter", "path", target.error));
 }
 
@@ -198,9 +191,10 @@ const OUTCOMES: Record<Forwarded["kind"], Outcome> = {
 async function takeAnswer(
   response: Response,
   { request, publicBase, requestId }: FallbackCall,
-  { name, sourceUrl, proxyPath }: Registered,
+  service: Registered,
   { names, log, timeoutMs }: Context,
 ): Promise<Response | Problem> {
+  const { name } = service;
   const tooMuch = headerBytes(response.headers) > LIMITS.answerHeaderBytes;
   if (tooMuch || isUnreadable(response)) {
     response.body?.cancel().catch(() => undefined);
@@ -211,7 +205,7 @@ async function takeAnswer(
   }
   const answer = await toAnswer(response, request, {
     names,
-    rewriter: createRewriter(sourceUrl, `${publicBase}${proxyPath}`),
+    rewriter: service.rewriterTo(`${publicBase}${service.proxyPath}`),
     idleMs: timeoutMs,
     brokeOff: (thrown) => log.warn("answer broke off", { service: name, requestId, reason: String(thrown) }),
   });

@@ -1,10 +1,17 @@
 import { FreshCache } from "../platform/fresh-cache.ts";
+import { readOutsideAddress } from "../platform/outside-address.ts";
+import type { Result } from "../platform/result.ts";
+import { createRewriter, type Rewriter } from "./rewrite.ts";
 import type { RegistryStore, ServiceRow } from "./store/registry-store.ts";
 
 /** A service behind the gateway. */
 export interface Registered extends Omit<ServiceRow, "sourceUrl"> {
   /** As it was registered, without a slash at the end. */
   readonly sourceUrl: string;
+  /** The same, or why it must not be called. */
+  readonly address: Result<URL, string>;
+  /** From its own address to this public one. */
+  rewriterTo(publicUrl: string): Rewriter;
 }
 
 /** Which service answers at a path; a change by an operator is seen at once here and within 30 s everywhere. */
@@ -21,9 +28,9 @@ export interface Registry {
 const CACHE = { ttlMs: 30_000, maxEntries: 1 } as const;
 const ALL = "all";
 
-export function createRegistry(store: RegistryStore): Registry {
+export function createRegistry(store: RegistryStore, allowLoopback: boolean): Registry {
   const cache = new FreshCache<typeof ALL, ReadonlyMap<string, Registered>>(CACHE);
-  const load = async () => new Map((await store.all()).map((row) => [row.proxyPath, toRegistered(row)]));
+  const load = async () => new Map((await store.all()).map((row) => [row.proxyPath, toRegistered(row, allowLoopback)]));
   return {
     async find(path, nowMs) {
       const services = await cache.get(ALL, nowMs, load);
@@ -37,7 +44,21 @@ export function createRegistry(store: RegistryStore): Registry {
   };
 }
 
-const toRegistered = (row: ServiceRow): Registered => ({ ...row, sourceUrl: row.sourceUrl.replace(/\/+$/, "") });
+/** What does not change from one request to the next is made once. */
+function toRegistered(row: ServiceRow, allowLoopback: boolean): Registered {
+  const sourceUrl = row.sourceUrl.replace(/\/+$/, "");
+  let last: { readonly publicUrl: string; readonly rewriter: Rewriter } | undefined;
+  return {
+    ...row,
+    sourceUrl,
+    address: readOutsideAddress(sourceUrl, allowLoopback),
+    rewriterTo(publicUrl) {
+      // Another one only where the platform is reached by several names.
+      if (last?.publicUrl !== publicUrl) last = { publicUrl, rewriter: createRewriter(sourceUrl, publicUrl) };
+      return last.rewriter;
+    },
+  };
+}
 
 /** The most segments that a proxy path has. */
 const MAX_SEGMENTS = 8;

@@ -4,9 +4,8 @@ import { err, ok, type Result } from "../platform/result.ts";
  * The address behind a public one: the source with the rest of the path and the query, both as they were sent. Nothing
  * that a caller writes leads to another host or above the source's own path; the error says why an address is refused.
  */
-export function targetOf(sourceUrl: string, rest: string, search: string): Result<URL, string> {
+export function targetOf(base: URL, rest: string, search: string): Result<URL, string> {
   if (climbs(rest)) return err("The path leads above the service with encoded slashes or dots.");
-  const base = new URL(sourceUrl);
   const target = URL.parse(`${base.origin}${base.pathname.replace(/\/+$/, "")}${rest}${search}`);
   // By construction it cannot be otherwise.
   if (target === null || target.origin !== base.origin) return err("The path is no path.");

@@ -122,7 +122,7 @@ describe("where a request goes", () => {
       fc.property(paths, (given) => {
         const asked = new URL(given, "https://plinth.test");
         fc.pre(asked.pathname.startsWith("/s/"));
-        const target = targetOf("https://private.example:8443/v1", asked.pathname.slice(2), asked.search);
+        const target = targetOf(new URL("https://private.example:8443/v1"), asked.pathname.slice(2), asked.search);
         if (!target.ok) return;
         expect(target.value.href).toBe(`https://private.example:8443/v1${asked.pathname.slice(2)}${asked.search}`);
         // As one who decodes first and resolves then would have it.
