@@ -21,6 +21,14 @@ interface Node {
   readonly [key: string]: unknown;
 }
 
+interface Call {
+  readonly title: string;
+  readonly isGroup: boolean;
+  readonly rest: readonly Node[];
+  /** The modifier that keeps it from running, if there is one. */
+  readonly stops: string | undefined;
+}
+
 const DOCUMENT = join(ROOT, "docs", "coverage.md");
 const OUTLINE = join(ROOT, "scripts", "data", "specification.txt");
 const TESTS = join(ROOT, "test");
@@ -49,7 +57,8 @@ function check(place: string, shownBy: string): void {
     return;
   }
   for (const text of shownBy.split("<br>")) {
-    const name = /^`(.+)`$/.exec(text.trim())?.[1];
+    // A title with such marks stands between two of them.
+    const name = /^(`{1,2})(.+)\1$/.exec(text.trim())?.[2];
     if (name === undefined) faults.push(`${place}: neither \`file › group › title\` nor "not built: …": ${text}`);
     else if (!titles.has(name)) faults.push(`${place}: no test that runs has this name: ${name}`);
     else named += 1;
@@ -93,7 +102,7 @@ function readOutline(): string[] {
   return found;
 }
 
-/** `file › group › title` of every test and group that runs, titles as they stand in the source (`%s` and all). */
+/** `file › group › title` of every test that runs, titles as they stand in the source (`%s` and all). */
 function readTitles(): Set<string> {
   const found = new Set<string>();
   for (const path of reachable(globSync(join(TESTS, "**/*.test.ts")))) {
@@ -107,7 +116,7 @@ function readTitles(): Set<string> {
         faults.push(`${file}: .${call.stops} of "${call.title}": every test runs`);
       else if (call.stops === undefined) {
         const inside = `${place} › ${call.title}`;
-        found.add(inside);
+        if (!call.isGroup) found.add(inside);
         for (const inner of call.rest) walk(inner, inside);
       }
     };
@@ -116,8 +125,8 @@ function readTitles(): Set<string> {
   return found;
 }
 
-/** A call of `describe`, `it` or `test` with a title, and the modifier that keeps it from running, if there is one. */
-function readCall(node: Node, text: string): { title: string; rest: Node[]; stops: string | undefined } | undefined {
+/** A call of `describe`, `it` or `test` with a title. */
+function readCall(node: Node, text: string): Call | undefined {
   if (node.type !== "CallExpression") return undefined;
   const [title, ...rest] = node["arguments"] as Node[];
   const modifiers: string[] = [];
@@ -130,7 +139,12 @@ function readCall(node: Node, text: string): { title: string; rest: Node[]; stop
   // `it.each(cases)` is called once more, with the title.
   if (!isTest || title === undefined || rest.length === 0) return undefined;
   const shown = title.type === "Literal" ? String(title["value"]) : text.slice(title.start, title.end);
-  return { title: shown.replace(/^`|`$/g, ""), rest, stops: modifiers.find((name) => !RUNS.has(name)) };
+  return {
+    title: shown.replace(/^`|`$/g, ""),
+    isGroup: callee["name"] === "describe",
+    rest,
+    stops: modifiers.find((name) => !RUNS.has(name)),
+  };
 }
 
 /** Tests may stand in modules that a test file imports. */
