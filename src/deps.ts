@@ -145,7 +145,6 @@ export function createDeps(env: Env): Deps {
     },
     voidStatement: oauth.voidStatement,
     sealProviderSecret: oauth.sealProviderSecret,
-    forgetGrantsStatement: oauth.forgetGrantsStatement,
     forget: oauth.forget,
     voidMembersStatement: oauth.voidMembersStatement,
     unlock: oauth.unlock,

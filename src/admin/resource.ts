@@ -33,7 +33,11 @@ export interface Resource<B> {
   readonly key: string;
   readonly params: Schema<Params>;
   /** A collection below another resource: its path parameters, and a statement that finds a row while that exists. */
-  readonly owner?: { readonly params: Schema<Params>; exists(params: Params): D1PreparedStatement };
+  readonly owner?: {
+    readonly noun: string;
+    readonly params: Schema<Params>;
+    exists(params: Params): D1PreparedStatement;
+  };
   readonly body: Schema<B>;
   /** A body that says nothing may be left out. */
   readonly bodyOptional?: boolean;
@@ -74,11 +78,18 @@ export interface PutPlan {
   readonly writes: readonly D1PreparedStatement[];
   /** Shown in this answer alone, a secret that was just made, if `write` (one of the writes) is what stored it. */
   readonly once?: { readonly fields: object; readonly write: D1PreparedStatement };
+  /** Goes on, in transactions of its own, with what one alone does not end; `changes`: rows that each write changed. */
+  goOn?(changes: readonly number[]): Promise<void>;
 }
 
 export interface RemovePlan {
-  /** What uses it: rows `{kind, id}`, a few of each; any row refuses. */
+  /** What uses it: rows `{kind, id}`, `ASKED_USERS` of each at most; any row refuses. */
   readonly users?: readonly D1PreparedStatement[];
+  /**
+   * Ends before, in transactions of its own with `record` in the first, what the removal would take too long for. Answers
+   * the refusal of a removal that has to be repeated.
+   */
+  first?(record: AuditRecord): Promise<Problem | undefined>;
   /** Runs in front of `delete`, and sees what is about to go. */
   readonly before?: D1PreparedStatement;
   readonly delete: D1PreparedStatement;
@@ -93,8 +104,10 @@ export interface ResourceDeps {
   recordsChanged(): void;
 }
 
-/** Rows that a refusal names: enough to act on. */
-export const NAMED_USERS = 5;
+/** Rows of a kind that a refusal names: enough to act on. */
+const NAMED_USERS = 5;
+/** Rows to ask the database for: one more tells that there are more. */
+export const ASKED_USERS = NAMED_USERS + 1;
 const CONFIGURE = scoped("admin");
 const NO_PARAMS: Schema<Params> = z.object({});
 
@@ -149,7 +162,8 @@ async function list<B>(call: AdminCall<unknown>, resource: Resource<B>): Promise
   const { cursor, pageSize, skip } = call.paging;
   const after = cursor?.[0] ?? "";
   if (typeof after !== "string" || (cursor?.length ?? 1) !== 1) return invalidCursor();
-  if ((await resource.owner?.exists(call.params).first()) === null) return notFound("parent");
+  const { owner } = resource;
+  if (owner !== undefined && (await owner.exists(call.params).first()) === null) return notFound(owner.noun);
   const { results } = await resource.page(call.params, { after, limit: pageSize + 1, skip }).all<Row>();
   const page = toPage(results, call.paging, (row) => [row["page_key"] ?? null]);
   return json(200, page.items.map(resource.toJson), { link: pageLinks(call.url, call.paging, page) });
@@ -170,6 +184,7 @@ async function put<B>(call: AdminCall<B | undefined>, resource: Resource<B>, dep
     const row = results.at(-1)?.results[0];
     if (row === undefined) throw new Error(`${resource.noun} is missing after it was written`);
     const stored = plan.once === undefined ? undefined : results[1 + plan.writes.indexOf(plan.once.write)];
+    await plan.goOn?.(results.slice(1, -2).map(({ meta }) => meta.changes));
     const shown = stored?.meta.changes === 1 ? plan.once?.fields : undefined;
     const headers: Record<string, string> = shown === undefined ? {} : { "cache-control": "no-store" };
     return json(created ? 201 : 200, { ...resource.toJson(row), ...shown }, headers);
@@ -188,8 +203,11 @@ async function remove<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: 
   const plan = await resource.remove(call.params, call.nowMs);
   const used = await refuseUsed(resource, plan, deps);
   if (used !== undefined) return used;
+  const record = auditEntry(call, "delete", resource);
   try {
-    const audit = deps.audit.statement("if changed", auditEntry(call, "delete", resource));
+    const unfinished = await plan.first?.(record);
+    if (unfinished !== undefined) return unfinished;
+    const audit = deps.audit.statement("if changed", record);
     const statements = [plan.before, plan.delete, audit, plan.andThen].filter((one) => one !== undefined);
     const results = await deps.db.batch(statements);
     if (results[statements.indexOf(plan.delete)]?.meta.changes !== 0) return empty(204);
@@ -248,9 +266,15 @@ export async function findUsers(
 ): Promise<readonly { readonly type: string; readonly field: string; readonly message: string }[]> {
   if (statements.length === 0) return [];
   const found = await db.batch<{ kind: string; id: string }>([...statements]);
-  return found
-    .flatMap(({ results }) => results)
-    .map(({ kind, id }) => ({ type: "in_use", field: kind, message: `In use by: ${kind} ${id}.` }));
+  const byKind = Map.groupBy(
+    found.flatMap(({ results }) => results),
+    ({ kind }) => kind,
+  );
+  const inUse = (field: string, by: string) => ({ type: "in_use", field, message: `In use by: ${by}.` });
+  return [...byKind].flatMap(([kind, rows]) => [
+    ...rows.slice(0, NAMED_USERS).map(({ id }) => inUse(kind, `${kind} ${id}`)),
+    ...(rows.length > NAMED_USERS ? [inUse(kind, `more of the kind ${kind}, which are not named here`)] : []),
+  ]);
 }
 
 /** What the platform brings itself cannot be changed. */

@@ -45,17 +45,19 @@ export interface AdminDeps extends ResourceDeps {
   voidMembersStatement(organization: string, nowMs: number): D1PreparedStatement;
   /** Port to the OAuth room: the client secret of an identity provider, as its row holds it. */
   sealProviderSecret(providerId: string, secret: string): Promise<string>;
-  /** Port to the OAuth room: removes the refresh grants of a user who is signed out, as a part of the same transaction. */
-  forgetGrantsStatement(email: string): D1PreparedStatement;
   /**
    * Port to the OAuth room: removes grants, codes and browsers' sessions, as a part of the same transaction. Where a
-   * statement changed `mostRows`, there may be more.
+   * statement changed `mostRows`, there may be more; `exceeds` finds a row where there are more grants than that.
    */
   forget(
     kind: "client" | "tenant" | "user" | "session",
     key: string,
     nowMs: number,
-  ): { readonly statements: readonly D1PreparedStatement[]; readonly mostRows: number };
+  ): {
+    readonly statements: readonly D1PreparedStatement[];
+    readonly mostRows: number;
+    readonly exceeds: D1PreparedStatement;
+  };
   /** Port to the OAuth room: forgets the failed sign-ins of an account and ends its block. */
   unlock(email: string): Promise<void>;
   readonly explain: Explain;

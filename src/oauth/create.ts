@@ -87,11 +87,9 @@ export interface OAuth {
    * `if changed`: only when the statement before it changed a row.
    */
   voidStatement(kind: OwnerKind, key: string, nowMs: number, when: "always" | "if changed"): D1PreparedStatement;
-  /** Removes the refresh grants of a user, as a part of the transaction that signs the user out. */
-  forgetGrantsStatement(email: string): D1PreparedStatement;
   /** Voids all that members of an organization got until now, as a part of the transaction that removes it. */
   voidMembersStatement(organization: string, nowMs: number): D1PreparedStatement;
-  /** Removes what a client, tenant, user or session could get tokens by, in the transactions that revoke it. */
+  /** Removes what a client, tenant, user or session could get tokens by, in the transactions that revoke it or sign it out. */
   readonly forget: Forget;
   /** The client secret of an identity provider, as its row holds it. */
   sealProviderSecret(providerId: string, secret: string): Promise<string>;
@@ -180,7 +178,6 @@ export function createOAuth(deps: OAuthDeps): OAuth {
       trust.changedBeside();
     },
     voidStatement: (kind, key, nowMs, when) => trustStore.voidStatement(kind, key, allExpiredSec(nowMs), when),
-    forgetGrantsStatement: refreshGrants.removeOfStatement,
     voidMembersStatement: (organization, nowMs) => trustStore.voidMembersStatement(organization, allExpiredSec(nowMs)),
     forget: createForget(deps.db),
     sealProviderSecret: federation.providers.sealSecret,

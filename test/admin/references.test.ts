@@ -92,6 +92,33 @@ describe("a DELETE of what is in use is 409, changes nothing, and names each kin
     });
     expect(await (await admin(path())).text()).toBe(before);
   });
+
+  it("five of a kind, and that there are more", async () => {
+    const organization = unique("org");
+    await put(`organizations/${organization}`, { name: "x" });
+    const tenants = Array.from({ length: 6 }, () => unique("t")).toSorted();
+    const refusal = async () => await expectJson(await admin(`organizations/${organization}`, "DELETE"), 409);
+    for (const id of tenants.slice(0, 5)) await put(`tenants/${id}`, { organization, name: "x" });
+    const named = (await refusal()).details.map(({ message }: any) => message);
+    expect(named).toEqual(tenants.slice(0, 5).map((id) => `In use by: tenant ${id}.`));
+    await put(`tenants/${tenants[5]}`, { organization, name: "x" });
+    const more = {
+      type: "in_use",
+      field: "tenant",
+      message: expect.stringMatching(/^In use by: more of the kind tenant/),
+    };
+    expect((await refusal()).details).toMatchObject([{}, {}, {}, {}, {}, more]);
+  });
+});
+
+describe("the collection of an owner that is not there", () => {
+  it.each([
+    ["tenants/nosuch/members", "tenant"],
+    ["tenants/nosuch/subscriptions", "tenant"],
+    ["organizations/nosuch/members", "organization"],
+  ])("%s is 404, and says what is missing", async (path, noun) => {
+    expect((await expectJson(await admin(path), 404)).message).toContain(`no such ${noun}`);
+  });
 });
 
 describe("a PUT that refers to what is not there is 400 and names the field", () => {

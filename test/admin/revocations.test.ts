@@ -246,4 +246,31 @@ describe("revocation by an operator", () => {
     expect(await left()).toBe(0);
     expect((await auditOf(`sessions/${shared}`)).map(({ action }) => action)).toEqual(["revoke", "revoke"]);
   });
+
+  it("goes in front of the removal of a client or user with thousands of grants; a user who is signed out loses all", async () => {
+    const [flow, disabled] = [await makeFlow(), await makeFlow()];
+    const grants = ({ client, email }: Flow, of: string) =>
+      env.DB.prepare(
+        `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5001)
+         INSERT INTO refresh_grant SELECT ?1 || i, ?2, ?3, '{}', i, i FROM n`,
+      ).bind(unique(of), client.clientId, email);
+    const remove = async (path: string) =>
+      call(`/admin/v1/${path}`, { method: "DELETE", token: await tokenFor(OPERATOR) });
+    const actions = async (subject: string) => (await auditOf(subject)).map(({ action }) => action);
+    await env.DB.batch([grants(flow, "one"), grants(disabled, "disabled")]);
+    const held = await hold(flow);
+    expect((await remove(`clients/${flow.client.clientId}`)).status).toBe(204);
+    expect(await isLiving(held.access_token)).toBe(false);
+    expect(await actions(`clients/${flow.client.clientId}`)).toEqual(["delete", "revoke", "put"]);
+
+    await put(`users/${disabled.email}`, { disabled: true });
+    const left = env.DB.prepare("SELECT count(*) AS n FROM refresh_grant WHERE email = ?").bind(disabled.email);
+    expect(await left.first("n")).toBe(0);
+
+    await grants(disabled, "two").run();
+    expect((await remove(`users/${disabled.email}`)).status).toBe(204);
+    expect((await actions(`users/${disabled.email}`)).slice(0, 3)).toEqual(["delete", "revoke", "put"]);
+    expect((await remove(`users/${flow.email}`)).status).toBe(204);
+    expect((await actions(`users/${flow.email}`)).slice(0, 2)).toEqual(["delete", "put"]);
+  });
 });

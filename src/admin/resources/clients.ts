@@ -4,12 +4,13 @@ import { matching } from "../../http/validate.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import { PATTERNS } from "../../platform/names.ts";
 import { randomSecret } from "../../platform/random.ts";
+import { endManyFirst } from "../end-all.ts";
 import { flag, identifier, scopeList, tenantId } from "../fields.ts";
 import { isRedirectUri } from "../redirect-uri.ts";
 import {
   builtInRefusal,
   findUsers,
-  NAMED_USERS,
+  ASKED_USERS,
   toFlag,
   toList,
   type Change,
@@ -124,7 +125,8 @@ export const clients = (deps: AdminDeps): Resource<Body> => {
     remove: async ({ clientId = "" }, nowMs) => {
       const name = (await ownerOf(db, clientId))?.name ?? "";
       return {
-        users: [deps.topicsOf(name, NAMED_USERS), deps.filesOfClient(name, NAMED_USERS)],
+        users: [deps.topicsOf(name, ASKED_USERS), deps.filesOfClient(name, ASKED_USERS)],
+        first: (record) => endManyFirst("client", clientId, nowMs, record, deps),
         before: deps.removeSubscriptionsStatement(clientId),
         delete: db.prepare(DELETE).bind(clientId),
         andThen: deps.voidStatement("client", clientId, nowMs, "if changed"),
@@ -184,8 +186,8 @@ const ownerOf = async (db: D1Database, id: string): Promise<Owner | undefined> =
  * nobody would reach the files. Under another tenant the client still reaches files of those that it serves.
  */
 const whatKeeps = (owner: Owner, newName: string, deps: AdminDeps): readonly D1PreparedStatement[] => [
-  deps.topicsOf(owner.name, NAMED_USERS),
-  deps.filesOfClient(owner.name, NAMED_USERS, owner.name === newName ? owner.tenant : undefined),
+  deps.topicsOf(owner.name, ASKED_USERS),
+  deps.filesOfClient(owner.name, ASKED_USERS, owner.name === newName ? owner.tenant : undefined),
 ];
 
 function checkNames(name: string, client: Body, reservedPrefix: string, adminScope: string): Problem | undefined {

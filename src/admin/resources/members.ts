@@ -48,7 +48,7 @@ export function members(kind: keyof typeof KINDS, { db, voidStatement }: AdminDe
     collection: `/${owners}/{id}/members`,
     key: "email",
     params: z.object({ id: ownerId, email }),
-    owner: { params: z.object({ id: ownerId }), exists: ({ id }) => db.prepare(sql.owner).bind(id) },
+    owner: { noun: kind, params: z.object({ id: ownerId }), exists: ({ id }) => db.prepare(sql.owner).bind(id) },
     body,
     faults: ({ params, body: { roles } }) =>
       db.prepare(sql.faults).bind(params["id"], params["email"], JSON.stringify(roles)),

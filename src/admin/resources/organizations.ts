@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { displayName, identifier } from "../fields.ts";
-import { builtInRefusal, NAMED_USERS, type Resource } from "../resource.ts";
+import { builtInRefusal, ASKED_USERS, type Resource } from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";
 
 const body = z.object({ name: displayName });
@@ -31,7 +31,7 @@ export const organizations = ({ db, builtIn, voidMembersStatement }: AdminDeps):
   page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
   toJson: (row) => ({ id: row["id"], name: row["name"], createdAt: row["created_at"] }),
   remove: ({ id = "" }, nowMs) => ({
-    users: [db.prepare(USERS).bind(id, NAMED_USERS)],
+    users: [db.prepare(USERS).bind(id, ASKED_USERS)],
     before: voidMembersStatement(id, nowMs),
     delete: db.prepare(DELETE).bind(id),
   }),

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { text } from "../../http/validate.ts";
 import { identifier } from "../fields.ts";
-import { builtInRefusal, NAMED_USERS, toList, type Resource } from "../resource.ts";
+import { builtInRefusal, ASKED_USERS, toList, type Resource } from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";
 
 const body = z.object({
@@ -66,7 +66,7 @@ export const packages = ({ db, builtIn }: AdminDeps): Resource<z.output<typeof b
       services: toList(row["services"]),
     }),
     remove: ({ id }) => ({
-      users: [db.prepare(USERS).bind(id, NAMED_USERS)],
+      users: [db.prepare(USERS).bind(id, ASKED_USERS)],
       delete: db.prepare(DELETE).bind(id),
     }),
   };

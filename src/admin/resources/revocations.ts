@@ -1,28 +1,19 @@
 import * as z from "zod/mini";
-import { notFound, problem } from "../../http/errors.ts";
+import { notFound } from "../../http/errors.ts";
 import { defineRoute, empty, scoped, type Route } from "../../http/route.ts";
 import type { Schema } from "../../http/validate.ts";
-import type { AuditRecord } from "../../platform/audit.ts";
+import { endAll, type EndKind } from "../end-all.ts";
 import { email, identifier, tenantId } from "../fields.ts";
 import type { Params } from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";
-import { signOutStatement } from "./users.ts";
 
 /**
- * `POST …/revoke`: an operator ends all that a client, user, tenant or session got until now, and leaves what is
- * registered as it is; what ends for good is disabled or removed. One transaction with its audit row:
- *
- *   access tokens    void everywhere within 5 s; what other isolates issue by older copies of the records is void too
- *   refresh grants   removed, with codes that were not redeemed
- *   browsers         those of the user, or of the session, are signed out
- *
- * Thousands of grants take several transactions, the first of which has the row. Nothing of it shows whether anything was
- * there, so it may be repeated.
+ * `POST …/revoke`: an operator ends all that a client, user, tenant or session got until now (end-all.ts), and leaves what
+ * is registered as it is; what ends for good is disabled or removed. Nothing of it shows whether anything was there, so
+ * it may be repeated.
  */
-type Kind = "client" | "user" | "tenant" | "session";
-
 interface Revocable {
-  readonly kind: Kind;
+  readonly kind: EndKind;
   readonly collection: string;
   readonly key: string;
   readonly params: Schema<Params>;
@@ -30,9 +21,6 @@ interface Revocable {
   /** A row while it is there. Undefined: access tokens are not stored, so any session may have some. */
   readonly exists?: string;
 }
-
-/** Transactions of one request; a repetition goes on. */
-const MOST_STEPS = 20;
 
 /** As `/token` and `/authorize` take them. */
 const sessionId = z.string().check(z.regex(/^[A-Za-z0-9._~-]{1,128}$/));
@@ -84,45 +72,20 @@ export const revocationRoutes = (deps: AdminDeps): readonly Route[] =>
       handle: async (call) => {
         const id = call.params[key] ?? "";
         if (exists !== undefined && !(await isThere(exists, id, kind, deps))) return notFound(kind);
-        const by = { actor: call.principal.clientId, requestId: call.requestId, subject: `${collection}/${id}` };
+        const { nowMs, requestId, principal } = call;
+        const by = { atMs: nowMs, requestId, actor: principal.clientId, subject: `${collection}/${id}` };
         try {
-          if (await revokeAll(kind, id, by, call.nowMs, deps)) return empty(204);
+          const record = { ...by, action: "revoke", outcome: "done", reason: "" } as const;
+          return (await endAll(kind, id, nowMs, record, deps)) ?? empty(204);
         } finally {
           // Whatever became of the answer: it may have been written.
           deps.recordsChanged();
         }
-        const message = "Its tokens are void; there are more grants than one request ends. Send it again.";
-        return problem("service_temporarily_unavailable", message, { headers: { "retry-after": "1" } });
       },
     }),
   );
 
-/**
- * Each transaction voids again what was issued until then: perhaps by a grant that it removes. False: there are more
- * grants.
- */
-async function revokeAll(
-  kind: Kind,
-  id: string,
-  by: Pick<AuditRecord, "actor" | "requestId" | "subject">,
-  nowMs: number,
-  { db, audit, voidStatement, forget }: AdminDeps,
-): Promise<boolean> {
-  const record = { ...by, atMs: nowMs, action: "revoke", outcome: "done", reason: "" } as const;
-  for (let step = 0; step < MOST_STEPS; step++) {
-    const { statements, mostRows } = forget(kind, id, nowMs);
-    const results = await db.batch([
-      ...(kind === "user" ? [signOutStatement(db, id, nowMs)] : []),
-      voidStatement(kind, id, nowMs, "always"),
-      ...statements,
-      ...(step === 0 ? [audit.statement("always", record)] : []),
-    ]);
-    if (results.every(({ meta }) => meta.changes < mostRows)) return true;
-  }
-  return false;
-}
-
-async function isThere(exists: string, id: string, kind: Kind, { db, builtIn }: AdminDeps): Promise<boolean> {
+async function isThere(exists: string, id: string, kind: EndKind, { db, builtIn }: AdminDeps): Promise<boolean> {
   const own = { client: builtIn.operatorClientId, tenant: builtIn.tenant, user: undefined, session: undefined }[kind];
   const values = own === undefined ? [id] : [id, own];
   return (

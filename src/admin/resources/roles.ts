@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { identifier, scopeList } from "../fields.ts";
-import { NAMED_USERS, toList, type Resource } from "../resource.ts";
+import { ASKED_USERS, toList, type Resource } from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";
 
 const body = z.object({ scopes: scopeList });
@@ -30,7 +30,7 @@ export const roles = ({ db }: AdminDeps): Resource<z.output<typeof body>> => ({
   page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
   toJson: (row) => ({ name: row["name"], scopes: toList(row["scopes"]), createdAt: row["created_at"] }),
   remove: ({ name }) => ({
-    users: [db.prepare(USERS).bind(name, NAMED_USERS)],
+    users: [db.prepare(USERS).bind(name, ASKED_USERS)],
     delete: db.prepare(DELETE).bind(name),
   }),
 });

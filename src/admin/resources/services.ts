@@ -3,7 +3,7 @@ import { invalid } from "../../http/errors.ts";
 import { readOutsideAddress } from "../../platform/outside-address.ts";
 import { meet } from "../../platform/scope-pattern.ts";
 import { flag, identifier, scopeList, tenantId } from "../fields.ts";
-import { builtInRefusal, NAMED_USERS, toFlag, toList, type Resource } from "../resource.ts";
+import { builtInRefusal, ASKED_USERS, toFlag, toList, type Resource } from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";
 
 /** Addresses that the platform itself answers at (contract 1.1). */
@@ -95,7 +95,7 @@ export const services = ({ db, builtIn, names, allowLoopback }: AdminDeps): Reso
       access: row["access"],
     }),
     remove: ({ name }) => ({
-      users: [db.prepare(USERS).bind(name, NAMED_USERS)],
+      users: [db.prepare(USERS).bind(name, ASKED_USERS)],
       delete: db.prepare(DELETE).bind(name),
     }),
   };

@@ -40,7 +40,7 @@ export const subscriptions = ({ db, random, builtIn, outbox }: AdminDeps): Resou
   collection: "/tenants/{id}/subscriptions",
   key: "packageId",
   params: z.object({ id: tenantId, packageId: identifier }),
-  owner: { params: z.object({ id: tenantId }), exists: ({ id }) => db.prepare(TENANT).bind(id) },
+  owner: { noun: "tenant", params: z.object({ id: tenantId }), exists: ({ id }) => db.prepare(TENANT).bind(id) },
   body,
   bodyOptional: true,
   faults: ({ params }) => db.prepare(FAULTS).bind(params["id"], params["packageId"], builtIn.package.id),

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { displayName, flag, identifier, tenantId } from "../fields.ts";
-import { builtInRefusal, NAMED_USERS, toFlag, type Resource, type Row } from "../resource.ts";
+import { builtInRefusal, ASKED_USERS, toFlag, type Resource, type Row } from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";
 
 const maximum = z.optional(z.int().check(z.nonnegative()));
@@ -62,7 +62,7 @@ export const tenants = ({ db, builtIn, voidStatement, filesOfTenant }: AdminDeps
     quota: toQuota(row),
   }),
   remove: ({ id = "" }, nowMs) => ({
-    users: [db.prepare(USERS).bind(id, NAMED_USERS), filesOfTenant(id, NAMED_USERS)],
+    users: [db.prepare(USERS).bind(id, ASKED_USERS), filesOfTenant(id, ASKED_USERS)],
     delete: db.prepare(DELETE).bind(id),
     andThen: voidStatement("tenant", id, nowMs, "if changed"),
   }),

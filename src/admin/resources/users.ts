@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import { DATABASE_NOW_MS } from "../../platform/database.ts";
 import { hashPassword, verifyPassword } from "../../platform/password-hash.ts";
 import type { Random } from "../../platform/random.ts";
+import { endAll, endManyFirst, signOutStatement } from "../end-all.ts";
 import { displayName, email, flag } from "../fields.ts";
 import { toFlag, type Resource } from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";
@@ -11,12 +11,6 @@ const password = z.string().check(z.minLength(8), z.maxLength(256));
 const body = z.object({ name: z.optional(displayName), password: z.optional(password), disabled: flag });
 
 const STORED_HASH = `SELECT password_hash FROM user WHERE email = ?1`;
-/**
- * Sign-ins of this moment or before count no more, by whichever of two clocks is later: the call began before its
- * password was hashed. The database's own millisecond is left to the sign-in that follows at once.
- */
-const SIGN_OUT = `
-  UPDATE user SET signed_out_at = max(?2, ${DATABASE_NOW_MS} - 1) WHERE email = ?1`;
 /** A password that is left out stays as it is. A new user has never signed in, whoever had the address before. */
 const UPSERT = `
   INSERT INTO user (email, name, password_hash, disabled, created_at, signed_out_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5 - 1)
@@ -33,45 +27,47 @@ const DELETE = `DELETE FROM user WHERE email = ?1`;
  * A user's memberships go with the user. Disabling and another password end what the user signed in to: sessions,
  * refresh tokens, access tokens. The password that is stored already changes nothing.
  */
-export const users = ({
-  db,
-  random,
-  voidStatement,
-  forgetGrantsStatement,
-}: AdminDeps): Resource<z.output<typeof body>> => ({
-  noun: "user",
-  collection: "/users",
-  key: "email",
-  params: z.object({ email }),
-  body,
-  async put({ params, body: user, nowMs }) {
-    const address = params["email"] ?? "";
-    const stored = await db.prepare(STORED_HASH).bind(address).first<{ password_hash: string | null }>();
-    const hash = newHash(user.password, stored?.password_hash ?? "", random);
-    const write = db.prepare(UPSERT).bind(address, user.name ?? address, hash, Number(user.disabled), nowMs);
-    if (hash === null && !user.disabled) return { writes: [write] };
-    const signOut = signOutStatement(db, address, nowMs);
-    const voided = voidStatement("user", address, nowMs, "if changed");
-    return { writes: [signOut, voided, forgetGrantsStatement(address), write] };
-  },
-  select: (params) => db.prepare(SELECT).bind(params["email"]),
-  page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
-  toJson: (row) => ({
-    email: row["email"],
-    name: row["name"],
-    hasPassword: toFlag(row["has_password"]),
-    disabled: toFlag(row["disabled"]),
-    createdAt: row["created_at"],
-  }),
-  remove: ({ email: address = "" }, nowMs) => ({
-    delete: db.prepare(DELETE).bind(address),
-    andThen: voidStatement("user", address, nowMs, "if changed"),
-  }),
-});
-
-/** Ends every sign-in of the user until now: sessions, ID token hints, codes and refresh tokens count no more. */
-export const signOutStatement = (db: D1Database, address: string, nowMs: number): D1PreparedStatement =>
-  db.prepare(SIGN_OUT).bind(address, nowMs);
+export const users = (deps: AdminDeps): Resource<z.output<typeof body>> => {
+  const { db, random, voidStatement, forget } = deps;
+  return {
+    noun: "user",
+    collection: "/users",
+    key: "email",
+    params: z.object({ email }),
+    body,
+    async put({ params, body: user, nowMs }) {
+      const address = params["email"] ?? "";
+      const stored = await db.prepare(STORED_HASH).bind(address).first<{ password_hash: string | null }>();
+      const hash = newHash(user.password, stored?.password_hash ?? "", random);
+      const write = db.prepare(UPSERT).bind(address, user.name ?? address, hash, Number(user.disabled), nowMs);
+      if (hash === null && !user.disabled) return { writes: [write] };
+      const signOut = signOutStatement(db, address, nowMs);
+      const voided = voidStatement("user", address, nowMs, "if changed");
+      const { statements, mostRows } = forget("user", address, nowMs);
+      return {
+        writes: [signOut, voided, ...statements, write],
+        // What is left over is dead since the first transaction, so the answer may be 200 whatever becomes of it.
+        goOn: async (changes) => {
+          if (changes.some((rows) => rows >= mostRows)) await endAll("user", address, nowMs, undefined, deps);
+        },
+      };
+    },
+    select: (params) => db.prepare(SELECT).bind(params["email"]),
+    page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
+    toJson: (row) => ({
+      email: row["email"],
+      name: row["name"],
+      hasPassword: toFlag(row["has_password"]),
+      disabled: toFlag(row["disabled"]),
+      createdAt: row["created_at"],
+    }),
+    remove: ({ email: address = "" }, nowMs) => ({
+      first: (record) => endManyFirst("user", address, nowMs, record, deps),
+      delete: db.prepare(DELETE).bind(address),
+      andThen: voidStatement("user", address, nowMs, "if changed"),
+    }),
+  };
+};
 
 /** Null: the password stays as it is. */
 const newHash = (given: string | undefined, stored: string, random: Random): string | null =>

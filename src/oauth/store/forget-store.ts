@@ -2,7 +2,7 @@ import { allExpiredSec } from "../tokens/access-token.ts";
 import type { OwnerKind } from "./trust-store.ts";
 
 /**
- * What an operator's revocation removes: everything by which tokens could be had without anybody being asked again. The
+ * What an operator's revocation removes, and with it a user's sign-out or a removal: everything by which tokens could be had without anybody being asked again. The
  * access tokens themselves end by a row of `revocation` (trust-store.ts), in the same transaction.
  *
  *   client, tenant   refresh grants and codes
@@ -15,6 +15,8 @@ export interface Forgetting {
   readonly statements: readonly D1PreparedStatement[];
   /** A statement that changed as many rows may have left others. */
   readonly mostRows: number;
+  /** Finds a row where there are more grants than that. */
+  readonly exceeds: D1PreparedStatement;
 }
 export type Forget = (kind: OwnerKind, key: string, nowMs: number) => Forgetting;
 
@@ -36,6 +38,8 @@ const some = (table: "refresh_grant" | "authorization_code", kind: OwnerKind, co
   const id = table === "refresh_grant" ? "id" : "code_hash";
   return `SELECT ${column} FROM ${table} WHERE ${COLUMN[kind]} = ?1 ORDER BY ${id} LIMIT ${MOST_ROWS[kind]}`;
 };
+const hasMore = (kind: OwnerKind): string =>
+  `SELECT 1 FROM refresh_grant WHERE ${COLUMN[kind]} = ?1 LIMIT 1 OFFSET ${MOST_ROWS[kind]}`;
 const removeGrants = (kind: OwnerKind): string =>
   `DELETE FROM refresh_grant WHERE id IN (${some("refresh_grant", kind, "id")})`;
 const removeCodes = (kind: OwnerKind): string =>
@@ -54,6 +58,7 @@ export const createForget =
   (db: D1Database): Forget =>
   (kind, key, nowMs) => ({
     mostRows: MOST_ROWS[kind],
+    exceeds: db.prepare(hasMore(kind)).bind(key),
     statements: [
       ...(kind === "session" ? [db.prepare(END_GRANTS).bind(key, allExpiredSec(nowMs))] : []),
       ...(kind === "session" || kind === "user" ? [db.prepare(REMOVE_SESSIONS[kind]).bind(key)] : []),

@@ -45,8 +45,6 @@ export interface RefreshStore {
   owners(tokenHashes: readonly string[]): Promise<readonly TokenOwner[]>;
   /** Removes grants with all their tokens, as a part of the caller's transaction. */
   removeStatement(grantIds: readonly string[]): D1PreparedStatement;
-  /** Likewise all of a user's. One that is made meanwhile, by a sign-in of before, is refused when it is used. */
-  removeOfStatement(email: string): D1PreparedStatement;
   /** Removes at most `limit` tokens that were used long ago; returns how many. Presented later, they are unknown. */
   forgetUsed(nowMs: number, limit: number): Promise<number>;
 }
@@ -77,7 +75,6 @@ const OWNERS = `
     JOIN client ON client.id = refresh_grant.client
   WHERE token.token_hash IN (SELECT value FROM json_each(?1))`;
 const REMOVE = `DELETE FROM refresh_grant WHERE id IN (SELECT value FROM json_each(?1))`;
-const REMOVE_OF = `DELETE FROM refresh_grant WHERE email = ?1`;
 const FORGET = `
   DELETE FROM refresh_token WHERE token_hash IN (
     SELECT token_hash FROM refresh_token WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2)`;
@@ -128,7 +125,6 @@ export function createRefreshStore(db: D1Database): RefreshStore {
       ).meta.changes;
     },
     removeStatement: (grantIds) => db.prepare(REMOVE).bind(JSON.stringify(grantIds)),
-    removeOfStatement: (email) => db.prepare(REMOVE_OF).bind(email),
   };
 }
 
