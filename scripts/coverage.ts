@@ -136,14 +136,15 @@ function readCall(node: Node, text: string): Call | undefined {
     callee = (callee.type === "CallExpression" ? callee["callee"] : callee["object"]) as Node;
   }
   const isTest = ["describe", "it", "test"].includes(callee["name"] as string);
-  // `it.each(cases)` is called once more, with the title.
-  if (!isTest || title === undefined || rest.length === 0) return undefined;
+  const stops = modifiers.find((name) => !RUNS.has(name));
+  // `it.each(cases)` is called once more, with the title; `it.todo(title)` is not.
+  if (!isTest || title === undefined || (rest.length === 0 && stops === undefined)) return undefined;
   const shown = title.type === "Literal" ? String(title["value"]) : text.slice(title.start, title.end);
   return {
     title: shown.replace(/^`|`$/g, ""),
     isGroup: callee["name"] === "describe",
     rest,
-    stops: modifiers.find((name) => !RUNS.has(name)),
+    stops,
   };
 }
 
