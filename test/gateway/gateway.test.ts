@@ -521,3 +521,26 @@ describe("what a service gets of a user", () => {
     expect(decodeURIComponent(headers["plat-user"]!)).toBe(user.email);
   });
 });
+
+describe("what a caller gets of a source by plain http", () => {
+  it("has the public address, its scheme too, in the three types that are scanned and in no other", async () => {
+    const source = `http://127.0.0.1:9/${unique("plain-")}`;
+    const { path, token } = await makeService({ sourceUrl: source });
+    const shown = `${ORIGIN}${path}`;
+    const body = (address: string) => `<a href="${address}/a?b=c#d">${address}</a> http://127.0.0.1:9/other`;
+    for (const [type, isScanned] of [
+      ["application/json", true],
+      ["text/plain; charset=utf-8", true],
+      ["text/html", true],
+      ["text/css", false],
+      ["application/hal+json", false],
+    ] as const) {
+      const headers = { "content-type": type, location: `${source}/x?y#z` };
+      await answerAt(`${source}/page`, { headers, body: body(source) });
+      const response = await call(`${path}/page`, { token });
+      expect([type, await response.text()]).toEqual([type, body(isScanned ? shown : source)]);
+      expect(response.headers.get("location")).toBe(`${shown}/x?y#z`);
+    }
+    expect(shown).toMatch(/^https:/);
+  });
+});

@@ -597,3 +597,19 @@ describe("a user whose password was never set", () => {
     expect(answer.status).toBe(400);
   });
 });
+
+describe("implicit flow, a tenant that is named", () => {
+  it("of which the user is no member: invalid_scope that names it, and no token", async () => {
+    const stranger = await makeUser();
+    for (const request of [{ response_type: "token" }, { response_type: "id_token token", nonce: "n" }]) {
+      const answer = await signInThrough(new Browser(), app, stranger, {
+        ...request,
+        scope: `openid plat.tenant=${user.tenant}`,
+      });
+      expect(errorOf(answer)).toEqual({ error: "invalid_scope", fragment: "invalid_scope", query: null });
+      const { fragment } = landed(answer);
+      expect(fragment.get("error_description")).toBe(`The scope plat.tenant=${user.tenant} cannot be granted.`);
+      expect([fragment.has("access_token"), fragment.has("id_token")]).toEqual([false, false]);
+    }
+  });
+});
