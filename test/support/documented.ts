@@ -11,6 +11,8 @@ type Json = Record<string, any>;
 interface Operation {
   readonly name: string;
   readonly responses: Json;
+  /** Of the JSON body; undefined where there is none. */
+  readonly body: unknown;
 }
 
 interface Path {
@@ -43,9 +45,10 @@ const paths: readonly Path[] = Object.entries((document as Json)["paths"] as Jso
     operations: new Map(
       Object.entries(item)
         .filter(([method]) => method !== "servers")
-        .map(
-          ([method, { responses }]) => [method, { name: `${method.toUpperCase()} ${template}`, responses }] as const,
-        ),
+        .map(([method, { responses, requestBody }]) => {
+          const body: unknown = requestBody?.content["application/json"]?.schema;
+          return [method, { name: `${method.toUpperCase()} ${template}`, responses, body }] as const;
+        }),
     ),
   }))
   .sort((one, other) => one.parameters - other.parameters);
@@ -62,12 +65,20 @@ function schemaOf(operation: Operation, status: string, schema: unknown): Schema
   return made;
 }
 
-/** Throws where the document does not have this answer. A path or method that the document does not have is not held. */
-export async function expectDocumented(method: string, path: string, response: Response): Promise<void> {
+/**
+ * Throws where the document does not have this answer, or does not take the JSON that was `sent` and is accepted. A path
+ * or method that the document does not have is not held.
+ */
+export async function expectDocumented(
+  method: string,
+  path: string,
+  response: Response,
+  sent?: unknown,
+): Promise<void> {
   const found = paths.find(({ pattern }) => pattern.test(path));
   const operation = found?.operations.get(method === "HEAD" ? "get" : method.toLowerCase());
   if (operation === undefined) return;
-  const fault = await faultOf(operation, method, response);
+  const fault = (await faultOf(operation, method, response)) ?? faultOfBody(operation, response, sent);
   if (fault !== undefined) throw new Error(`docs/openapi.json: ${operation.name}: ${fault}`);
 }
 
@@ -94,6 +105,13 @@ async function faultOf(operation: Operation, method: string, response: Response)
   }
   const { valid, errors } = validate(value, schemaOf(operation, status, media.schema), "2020-12", lookup, false);
   return valid ? undefined : `${status} is not as described: ${errors.map(wordsOf).join("; ")}`;
+}
+
+function faultOfBody(operation: Operation, response: Response, sent: unknown): string | undefined {
+  if (!response.ok || sent === undefined || operation.body === undefined) return undefined;
+  // As it is written: a request may have fields that nobody knows.
+  const { valid, errors } = validate(sent, operation.body as Schema, "2020-12", undefined, false);
+  return valid ? undefined : `it does not take what the Worker took: ${errors.map(wordsOf).join("; ")}`;
 }
 
 const resolve = (stated: Json | undefined): Json | undefined =>

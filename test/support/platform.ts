@@ -41,7 +41,7 @@ export async function call(path: string, init: CallInit = {}): Promise<Response>
   const method = init.method ?? (body === undefined ? "GET" : "POST");
   const url = new URL(path, ORIGIN);
   const response = await exports.default.fetch(url, { method, headers, body, redirect: "manual" });
-  await expectDocumented(method, url.pathname, response);
+  await expectDocumented(method, url.pathname, response, init.json);
   return response;
 }
 

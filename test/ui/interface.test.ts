@@ -103,6 +103,18 @@ describe("what every test's answers are held against", () => {
     );
   });
 
+  it("wants the document to take what was accepted", async () => {
+    const taken = (sent: unknown) =>
+      expectDocumented(
+        "POST",
+        "/pubsub/v1/topics",
+        new Response(null, { status: 201, headers: { "plat-request-id": "0".repeat(32) } }),
+        sent,
+      );
+    await taken({ eventType: "orders", unknown: 1 });
+    await expect(taken({ eventType: "orders", shards: "many" })).rejects.toThrow("does not take");
+  });
+
   it.each<[what: string, path: string, given: Response, says: string]>([
     ["a status", "/health", answer(201, { status: "ok" }), "no answer 201"],
     ["a field too many", "/health", answer(200, { status: "ok", since: 1 }), "since"],
