@@ -1,5 +1,9 @@
+/** What is longer is no slip of a name, and would take minutes to compare. */
+const LONGEST = 300;
+
 /** The candidate that was probably meant; undefined where none is near. */
 export function nearest(given: string, candidates: readonly string[]): string | undefined {
+  if (given.length > LONGEST) return undefined;
   const ranked = candidates
     .map((candidate) => ({ candidate, distance: distanceOf(given, candidate) }))
     .sort((one, other) => one.distance - other.distance);

@@ -349,6 +349,26 @@ describe("50 tenants", () => {
     });
     expect(written).toEqual([]);
   });
+
+  test("are compared by --dry-run with neither secrets nor a file for them, and it says what sending needs", async () => {
+    const client = "{ tenant: big0, confidential: true, grantTypes: [], scopes: [] }";
+    const wanting = writeFile(
+      `users:\n  new@a.example: { password: { env: NEW_PASSWORD } }\nclients:\n  big.new: ${client}\n`,
+    );
+    const written = await writesOf(async () => {
+      const shown = await apply([wanting, "--dry-run", "--exit-code"]);
+      expect(shown.code, shown.err).toBe(3);
+      expect(shown.out).toContain("+ users/new@a.example  password: from NEW_PASSWORD\n");
+      expect(shown.out).toMatch(/^\+ clients\/big\.new .*clientSecret: made, and kept in the file of --secrets$/m);
+      const [first = "", second = "", last] = shown.err.split("\n");
+      expect(first).toContain(`${wanting}:2:37: the variable NEW_PASSWORD of the environment is not set`);
+      expect(second).toContain(`${wanting}:4:3: clients/big.new needs a secret: name a file`);
+      expect(last).toBe("That is what sending it needs; nothing was sent.");
+      const wrong = await apply([wanting, "--dry-run"], { NEW_PASSWORD: "short" });
+      expect(wrong).toMatchObject({ code: 1, out: "" });
+    });
+    expect(written).toEqual([]);
+  });
 });
 
 describe("what ends in between", () => {

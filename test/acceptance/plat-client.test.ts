@@ -416,5 +416,7 @@ describe("what is shown", () => {
     expect([distanceOf("list", "lsit"), distanceOf("list", "lis"), distanceOf("a", "b")]).toEqual([1, 1, 1]);
     expect(nearest("subscr", ["list", "subscribe"])).toBe("subscribe");
     expect(nearest("xyz", ["list", "show"])).toBeUndefined();
+    // Megabytes, as a broken file has them, are compared with nothing.
+    expect(nearest("list".repeat(1_000_000), ["list".repeat(1_000_000)])).toBeUndefined();
   });
 });

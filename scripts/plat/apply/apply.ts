@@ -24,7 +24,7 @@ import { showCounts, showSteps } from "./show.ts";
  */
 export interface ApplyOptions {
   readonly file: string;
-  /** Shows the difference and ends. */
+  /** Shows the difference, and what sending it needs besides, and ends. */
   readonly dryRun: boolean;
   /** With `dryRun`: the exit code is 3 if there is a difference. */
   readonly exitCode: boolean;
@@ -46,6 +46,8 @@ interface Plan {
   readonly steps: readonly Step[];
   readonly given: ReadonlyMap<Step, string>;
   readonly secretsFile: SecretsFile | undefined;
+  /** Of a dry run: what sending it would need besides. */
+  readonly needs: readonly Mistake[];
   readonly description: Description;
   /** What stays though the file does not name it. */
   readonly left: number;
@@ -67,12 +69,16 @@ export async function applyFile(client: AdminClient, options: ApplyOptions, io: 
       ? ""
       : ` ${plan.left} on the platform are not in the file and stay (--prune removes them).`;
   if (!options.json) {
-    await io.out(showSteps(steps, options.secrets ?? "", io.paint));
+    await io.out(showSteps(steps, options.secrets, io.paint));
     const summary = steps.length === 0 ? `${client.base} is as the file describes it.` : `${showCounts(steps)}.`;
     await io.out(`${summary}${stay}\n`);
   }
   if (options.dryRun || steps.length === 0) {
     if (options.json) await io.out(report(steps, [], plan.left));
+    if (plan.needs.length > 0)
+      io.err(
+        `${showMistakes(options.file, plan.needs).join("\n")}\nThat is what sending it needs; nothing was sent.\n`,
+      );
     return options.exitCode && steps.length > 0 ? 3 : 0;
   }
   const startedMs = performance.now();
@@ -102,8 +108,10 @@ async function makePlan(
   const waves = difference(description, found, options);
   const steps = waves.flat();
   const secrets = await readGivenSecrets(steps, rules, io.env, secretsFile !== undefined);
-  if (mistakes.length + secrets.mistakes.length > 0) return { mistakes: [...mistakes, ...secrets.mistakes] };
-  return { waves, steps, given: secrets.secrets, secretsFile, description, left: leftAlone(found, description) };
+  const { needs } = secrets;
+  const wrong = [...mistakes, ...secrets.mistakes, ...(options.dryRun ? [] : needs)];
+  if (wrong.length > 0) return { mistakes: wrong };
+  return { waves, steps, given: secrets.secrets, secretsFile, needs, description, left: leftAlone(found, description) };
 }
 
 function readBytes(file: string): Uint8Array {

@@ -13,7 +13,7 @@ export const applyCommand: Command = {
     },
   ],
   options: [
-    { flag: "dry-run", help: "show the difference, send nothing" },
+    { flag: "dry-run", help: "show the difference and what sending it needs, send nothing" },
     { flag: "exit-code", help: "with --dry-run: end with 3 if there is a difference" },
     { flag: "prune", help: "remove what the file's collections do not name" },
     {

@@ -34,7 +34,14 @@ export function openSecretsFile(path: string, platform: string): SecretsFile {
         append(path, lines.join(""));
       }
       const kept = read();
-      return new Map(clients.map((client) => [client, kept.get(client) ?? ""]));
+      return new Map(
+        clients.map((client) => {
+          const secret = kept.get(client);
+          if (secret === undefined)
+            throw new UserError(`Nothing was sent: ${path} does not keep what is written to it.`);
+          return [client, secret];
+        }),
+      );
     },
   };
 }
@@ -99,15 +106,23 @@ function append(path: string, lines: string): void {
   }
 }
 
-/** Secrets of these steps that the environment must give, and what is wrong with them. */
+/**
+ * Secrets of these steps that the environment must give, and what is wrong with them. `needs`: what is missing for sending
+ * them, and no mistake of the file.
+ */
 export async function readGivenSecrets(
   steps: readonly Step[],
   rules: Rules,
   env: NodeJS.ProcessEnv,
   hasSecretsFile: boolean,
-): Promise<{ readonly secrets: ReadonlyMap<Step, string>; readonly mistakes: readonly Mistake[] }> {
+): Promise<{
+  readonly secrets: ReadonlyMap<Step, string>;
+  readonly mistakes: readonly Mistake[];
+  readonly needs: readonly Mistake[];
+}> {
   const secrets = new Map<Step, string>();
   const mistakes: Mistake[] = [];
+  const needs: Mistake[] = [];
   for (const step of steps) {
     const { wanted, kind, owner, id } = step;
     const name = KIND[kind].secret;
@@ -115,7 +130,7 @@ export async function readGivenSecrets(
     const { secretFrom } = wanted;
     if (step.secret === "made") {
       const reason = `${labelOf(step)} needs a secret: name a file that keeps the one that is made, --secrets <file>, or write clientSecret: { env: NAME }.`;
-      if (!hasSecretsFile) mistakes.push({ place: wanted.place ?? START, reason });
+      if (!hasSecretsFile) needs.push({ place: wanted.place ?? START, reason });
       continue;
     }
     if (secretFrom === undefined) {
@@ -125,7 +140,7 @@ export async function readGivenSecrets(
     const { variable, place } = secretFrom;
     const value = env[variable];
     if (value === undefined || value === "") {
-      mistakes.push({
+      needs.push({
         place,
         reason: `the variable ${variable} of the environment is not set; it holds the ${name} of ${labelOf(step)}.`,
       });
@@ -136,5 +151,5 @@ export async function readGivenSecrets(
       if (field === name) mistakes.push({ place, reason: `what ${variable} holds is no ${name}: ${message}` });
     secrets.set(step, value);
   }
-  return { secrets, mistakes };
+  return { secrets, mistakes, needs };
 }

@@ -9,10 +9,10 @@ const COLOURS = { make: "green", change: "yellow", remove: "red" } as const;
 const WIDTH = 100;
 
 /** A line for each step, `+ ~ -`, and what differs below it. No secret, only that there is one. */
-export const showSteps = (steps: readonly Step[], secretsFile: string, paint: Paint): string =>
+export const showSteps = (steps: readonly Step[], secretsFile: string | undefined, paint: Paint): string =>
   steps.map((step) => showStep(step, secretsFile, paint)).join("");
 
-function showStep(step: Step, secretsFile: string, paint: Paint): string {
+function showStep(step: Step, secretsFile: string | undefined, paint: Paint): string {
   const { action, fields } = step;
   const head = paint[COLOURS[action]](`${SIGNS[action]} ${labelOf(step)}`);
   const secret = showSecret(step, secretsFile);
@@ -36,10 +36,10 @@ function showChange({ name, from, to }: FieldChange): string {
   return `${name}: ${[...more, ...less].join(" ")}`;
 }
 
-function showSecret({ kind, secret, wanted }: Step, secretsFile: string): string | undefined {
+function showSecret({ kind, secret, wanted }: Step, secretsFile: string | undefined): string | undefined {
   const name = KIND[kind].secret ?? "";
   if (secret === "given") return `${name}: from ${wanted?.secretFrom?.variable ?? "the environment"}`;
-  return secret === "made" ? `${name}: made, and kept in ${secretsFile}` : undefined;
+  return secret === "made" ? `${name}: made, and kept in ${secretsFile ?? "the file of --secrets"}` : undefined;
 }
 
 function show(value: unknown): string {
