@@ -3,10 +3,11 @@ export const EMAIL_MAX_CHARS = 254;
 
 /**
  * One spelling for an account (contract 2.6): trimmed, NFKC, lower case. Undefined when it is no e-mail address.
- * The check is of the shape alone; whether mail arrives is for a message to find out.
+ * The check is of the shape alone; whether mail arrives is for a message to find out. What cannot be seen (a space without
+ * width, a change of direction) is refused: two accounts would look like one.
  */
 export function normalizeEmail(text: string): string | undefined {
   const email = text.trim().normalize("NFKC").toLowerCase();
-  const shaped = /^[^\s@\p{Cc}]{1,64}@[^\s@\p{Cc}]+\.[^\s@.\p{Cc}]+$/u.test(email);
+  const shaped = /^[^\s@\p{Cc}\p{Cf}]{1,64}@[^\s@\p{Cc}\p{Cf}]+\.[^\s@.\p{Cc}\p{Cf}]+$/u.test(email);
   return shaped && email.length <= EMAIL_MAX_CHARS && email.isWellFormed() ? email : undefined;
 }

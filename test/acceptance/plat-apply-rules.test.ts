@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
+import { painter } from "../../scripts/lib/terminal.ts";
 import { check } from "../../scripts/plat/apply/check.ts";
 import { difference, type DifferenceOptions } from "../../scripts/plat/apply/difference.ts";
 import { readFound } from "../../scripts/plat/apply/found.ts";
@@ -11,6 +12,7 @@ import { readDescription } from "../../scripts/plat/apply/read-file.ts";
 import { checkReferences } from "../../scripts/plat/apply/references.ts";
 import { createRules } from "../../scripts/plat/apply/rules.ts";
 import { run, type Outcome } from "../../scripts/plat/apply/run.ts";
+import { showSteps } from "../../scripts/plat/apply/show.ts";
 import { openSecretsFile } from "../../scripts/plat/apply/secrets.ts";
 import { createModel, type Model, type World } from "./support/admin-model.ts";
 
@@ -233,6 +235,15 @@ __proto__: {}
 });
 
 describe("the difference", () => {
+  test("is shown with nothing in it that steers a terminal, whatever the platform holds", async () => {
+    const { root } = readDescription(Buffer.from("users: {}"));
+    const description = await check(root!, rules);
+    const world = { users: { "\u202eevil@a.example": { name: "\u001b[31m" } } };
+    const found = await readFound(createModel(world).client, description, rules, true);
+    const steps = difference(description, found, { ...NONE, prune: true }).flat();
+    expect(showSteps(steps, undefined, painter(false))).toBe("- users/\u{fffd}evil@a.example\n");
+  });
+
   const NONE: DifferenceOptions = { prune: false, setPasswords: false, setSecrets: false };
 
   /** Reads, compares, runs until `budget` writes were made; what is still different afterwards. */

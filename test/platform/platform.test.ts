@@ -131,6 +131,10 @@ describe("normalizeEmail", () => {
     [`${"a".repeat(65)}@b.cd`, undefined],
     [`a@${"b".repeat(250)}.cd`, undefined],
     ["\ud800@b.cd", undefined],
+    // Looks like ada@b.cd, or is written backwards.
+    ["ada\u200b@b.cd", undefined],
+    ["\u202eada@b.cd", undefined],
+    ["ada@b.c\u00add", undefined],
   ])("case %#", (given, expected) => expect(normalizeEmail(given)).toBe(expected));
 });
 

@@ -1,3 +1,4 @@
+import { clean } from "../values.ts";
 import type { Place } from "./mistake.ts";
 
 /**
@@ -142,7 +143,7 @@ export const pathOf = ({ kind, owner, id }: Pick<Item, "kind" | "owner" | "id">)
 
 /** `tenants/acme/members/ada@acme.example`: for people, and the subject of the audit log's rows. */
 export const labelOf = ({ kind, owner, id }: Pick<Item, "kind" | "owner" | "id">): string =>
-  fill(KIND[kind].path, owner, id, (text) => text).slice(1);
+  clean(fill(KIND[kind].path, owner, id, (text) => text).slice(1));
 
 function fill(path: string, owner: string, id: string, write: (text: string) => string): string {
   const parts = owner === "" ? [id] : [owner, id];
