@@ -42,6 +42,7 @@ const newSecret: Command = {
     "npm run -s plat -- client new-secret acme.shop > shop.secret",
     "client new-secret acme.shop --json",
   ],
+  changes: true,
   async run(invocation) {
     const { args, io, options } = invocation;
     const id = args["client"] ?? "";
@@ -164,6 +165,7 @@ const rotateKeys: Command = {
   options: [],
   notes: ["The platform does so by itself, too. Nobody is signed out by it, so it is not asked about."],
   examples: ["signing-key rotate"],
+  changes: true,
   async run({ options, io, client }) {
     const { body } = await (await client()).call<Body[]>("POST", "/signing-keys");
     sayDone(io, "New keys sign from now on.");

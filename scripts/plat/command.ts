@@ -14,6 +14,8 @@ export interface Command {
   readonly notes?: readonly string[];
   /** Without `npm run plat -- ` where they start with a word of a command. */
   readonly examples: readonly string[];
+  /** It does more than tell: an output that nobody reads is no success then. Without it that is none of its business (`| head`). */
+  readonly changes?: true;
   /** The exit code; nothing is 0. */
   run(invocation: Invocation): Promise<number | void>;
 }

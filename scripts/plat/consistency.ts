@@ -51,6 +51,7 @@ export const consistencyCommands = (): Command[] => [
     args: [],
     options: [WAIT],
     examples: ["media-consistency start --wait"],
+    changes: true,
     run: (invocation) => begin(invocation, PATH, "A comparison runs"),
   },
   {
@@ -68,6 +69,7 @@ export const consistencyCommands = (): Command[] => [
     options: [WAIT, YES_OPTION],
     notes: ["Read the report before you do: what it removes is gone."],
     examples: ["media-consistency repair 3f9a… --wait"],
+    changes: true,
     async run(invocation) {
       const id = invocation.args["id"] ?? "";
       await confirm(invocation, `Remove what the comparison ${id} found to be without its other half?`);

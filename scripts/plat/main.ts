@@ -84,6 +84,11 @@ function invocationOf(command: Command, rest: readonly string[], io: Io): Invoca
 }
 
 function report(error: unknown, { command, wanted, asJson }: Asked, { err, paintErr }: Io): number {
+  if (isUnread(error)) {
+    if (command?.changes !== true) return 0;
+    err(`${paintErr.red("✗")} Nobody reads the output any more, so it ended here: look at what was done.\n`);
+    return 1;
+  }
   if (error instanceof UsageError) {
     err(`${paintErr.red("✗")} ${clean(error.message)}\n`);
     err(`  ${paintErr.dim(`${[PROGRAM, ...(command?.words ?? wanted), "--help"].join(" ")} tells more.`)}\n`);
@@ -102,6 +107,10 @@ function report(error: unknown, { command, wanted, asJson }: Asked, { err, paint
   else err(`${paintErr.red("✗")} ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   return 1;
 }
+
+/** Of the output: whoever read it stopped. */
+const isUnread = (error: unknown): boolean =>
+  error instanceof Error && /^(EPIPE|ERR_STREAM_DESTROYED)$/.test((error as NodeJS.ErrnoException).code ?? "");
 
 function refusalLines({ status, message, details, requestId }: AdminRefusal, paint: Io["paintErr"]): readonly string[] {
   // A detail that says the message again is told by its field alone.

@@ -97,6 +97,7 @@ const setCommand = (resource: Resource): Command => {
     options: isBare ? [] : [...fieldOptions(fields), ...fileOptions],
     notes: isBare ? [] : [...(notes === undefined ? [] : [notes]), ...SET_NOTES.slice(0, hasSecret ? 2 : 1)],
     examples: resource.examples.set ?? [],
+    changes: true,
     run: (invocation) => set(resource, invocation),
   };
 };

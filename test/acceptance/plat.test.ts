@@ -1,8 +1,10 @@
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DEMO } from "../../scripts/lib/demo.ts";
+import { ROOT } from "../../scripts/lib/root.ts";
 import { npm, localSecret, newStateDir, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
 import { plat, tableOf, type Circumstances, type Done } from "./support/plat-command.ts";
 
@@ -578,6 +580,19 @@ describe("refusals", () => {
 });
 
 describe("as a program of its own", () => {
+  test("an output that nobody reads is a failure of what changes something, and nothing is sent by apply", async () => {
+    const file = join(scratch, "unread.yaml");
+    writeFileSync(file, "organizations: { unread: { name: Never sent } }\n");
+    const piped = (line: string): number | null =>
+      spawnSync("bash", ["-c", `${process.execPath} scripts/plat.ts ${line} | true; exit \${PIPESTATUS[0]}`], {
+        cwd: ROOT,
+        env: { ...process.env, ...env },
+        stdio: "ignore",
+      }).status;
+    expect([piped("tenant list"), piped(`apply ${file}`)]).toEqual([0, 1]);
+    expect((await run("organization show unread")).code).toBe(1);
+  });
+
   test("prints its answer alone, without colour, and ends with its code", async () => {
     const inherited = { ...env, npm_config_loglevel: "silent" };
     const listed = npm("plat", inherited, ["--", "tenant", "list", "--json"]);

@@ -29,6 +29,7 @@ export const applyCommand: Command = {
       "Run again, it sends nothing; killed, the next run goes on.",
     "Secrets stand in variables of the environment: password: { env: ADA_PASSWORD }. A confidential client without a clientSecret gets one, which --secrets keeps.",
   ],
+  changes: true,
   examples: ["apply platform.yaml --dry-run", "apply platform.yaml --secrets platform.secrets.jsonl"],
   run: async ({ args, options, io, client }) => apply(await client(), args["file"] ?? "", options, io),
 };
