@@ -9,6 +9,10 @@ export interface AnswerBody {
   readonly lengthBytes: number | undefined;
   /** What every piece goes through. */
   readonly scan: Scan | undefined;
+  /** To be awaited before the last of it goes out. */
+  readonly beforeEnd: (() => Promise<void>) | undefined;
+  /** Without a byte of its body the answer still says what it has to. */
+  readonly mayBeEmpty: boolean;
   /** The service broke off, or took too long; the caller sees a broken connection, never a whole answer. */
   brokeOff(thrown: unknown): void;
 }
@@ -16,19 +20,30 @@ export interface AnswerBody {
 /** A service's body on its way to the caller. */
 export function carryAnswer(
   body: ReadableStream<Uint8Array>,
-  { idleMs, lengthBytes, scan, brokeOff }: AnswerBody,
+  { idleMs, lengthBytes, scan, beforeEnd, mayBeEmpty, brokeOff }: AnswerBody,
 ): ReadableStream<Uint8Array> {
   const { readable, writable } =
     lengthBytes === undefined ? new IdentityTransformStream() : new FixedLengthStream(lengthBytes);
   let idle: ReturnType<typeof setTimeout> | undefined;
+  let gotBytes = 0;
   const watch: PumpWatch = {
     // A caller that takes its time costs the service nothing of its own.
     reading: () => void (idle = setTimeout(() => carried.stop(new Error(`nothing for ${idleMs} ms`)), idleMs)),
-    got: () => clearTimeout(idle),
-    ended: () => clearTimeout(idle),
-    broke(thrown) {
+    got(sizeBytes) {
+      clearTimeout(idle);
+      gotBytes += sizeBytes;
+      // The runtime takes the answer for sent when it has as many bytes.
+      return gotBytes === lengthBytes ? beforeEnd?.() : undefined;
+    },
+    ended() {
+      clearTimeout(idle);
+      return beforeEnd?.();
+    },
+    async broke(thrown) {
       clearTimeout(idle);
       brokeOff(thrown);
+      await beforeEnd?.();
+      return mayBeEmpty && gotBytes === 0 && lengthBytes === undefined ? "end" : undefined;
     },
   };
   const carried = pump(body, writable, watch, scan);
@@ -41,7 +56,12 @@ export const WHOLE_BYTES = 16 * 1024;
 /** A service's small body; undefined where it did not come whole in time, so that no half of it goes out. */
 export async function takeWhole(
   body: ReadableStream<Uint8Array>,
-  { idleMs, lengthBytes, scan, brokeOff }: AnswerBody & { readonly lengthBytes: number },
+  {
+    idleMs,
+    lengthBytes,
+    scan,
+    brokeOff,
+  }: Omit<AnswerBody, "beforeEnd" | "mayBeEmpty"> & { readonly lengthBytes: number },
 ): Promise<Uint8Array | undefined> {
   try {
     const bytes = new Uint8Array(await within(idleMs, new Response(body).arrayBuffer()));

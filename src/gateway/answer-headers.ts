@@ -26,7 +26,7 @@ export interface AnswerPlan {
 }
 
 /** True of the very bytes that the service sent, and of no others. */
-const OF_THE_BYTES: readonly string[] = [
+export const OF_THE_BYTES: readonly string[] = [
   "content-length",
   "content-encoding",
   "content-md5",

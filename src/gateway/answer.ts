@@ -1,4 +1,4 @@
-import { answerHeaders } from "./answer-headers.ts";
+import { answerHeaders, OF_THE_BYTES } from "./answer-headers.ts";
 import { carryAnswer, takeWhole, WHOLE_BYTES } from "./answer-body.ts";
 import { accepts } from "./request-headers.ts";
 import { isRewritten, type Rewriter } from "./rewrite.ts";
@@ -7,6 +7,7 @@ import type { Names } from "../platform/names.ts";
 export interface Asked {
   readonly method: string;
   readonly headers: Headers;
+  readonly body: ReadableStream | null;
 }
 
 /** What the runtime decodes while a body is read. */
@@ -33,6 +34,8 @@ export interface AnswerDeps {
   readonly names: Names;
   readonly rewriter: Rewriter;
   readonly idleMs: number;
+  /** To be awaited before the answer goes out to its end. */
+  readonly beforeEnd: (() => Promise<void>) | undefined;
   brokeOff(thrown: unknown): void;
 }
 
@@ -40,7 +43,7 @@ export interface AnswerDeps {
 export async function toAnswer(
   response: Response,
   asked: Asked,
-  { names, rewriter, idleMs, brokeOff }: AnswerDeps,
+  { names, rewriter, idleMs, beforeEnd, brokeOff }: AnswerDeps,
 ): Promise<Response | undefined> {
   const { status, headers: given } = response;
   const coding = codingOf(given);
@@ -59,18 +62,30 @@ export async function toAnswer(
   );
   const hasNoBody = response.body === null || asked.method === "HEAD";
   if (response.webSocket !== null) return new Response(null, { status, headers, webSocket: response.webSocket });
-  if (hasNoBody || response.body === null) return new Response(null, { status, headers });
+  if (hasNoBody || response.body === null) {
+    await beforeEnd?.();
+    return new Response(null, { status, headers });
+  }
   // As it is, coded: read by us it would be decoded, and coded again for the caller.
-  if (coding !== undefined && DECODED.includes(coding) && !isChanged)
+  if (coding !== undefined && DECODED.includes(coding) && !isChanged) {
+    await beforeEnd?.();
     return new Response(response.body, { status, headers });
+  }
+  // A service that refuses a body and closes the connection under it: the runtime loses what the answer says, but not that.
+  const mayBeEmpty = asked.body !== null && status >= 300;
   const scan = rewrites ? rewriter.scan() : undefined;
   const givenBytes = coding === undefined ? lengthOf(given) : undefined;
   if (givenBytes !== undefined && givenBytes <= WHOLE_BYTES) {
     const whole = await takeWhole(response.body, { idleMs, lengthBytes: givenBytes, scan, brokeOff });
-    return whole && new Response(whole, { status, headers });
+    await beforeEnd?.();
+    if (whole !== undefined) return new Response(whole, { status, headers });
+    if (!mayBeEmpty) return undefined;
+    for (const name of OF_THE_BYTES) headers.delete(name);
+    return new Response(null, { status, headers });
   }
   const lengthBytes = isChanged ? undefined : lengthOf(given);
-  return new Response(carryAnswer(response.body, { idleMs, lengthBytes, scan, brokeOff }), { status, headers });
+  const carried = carryAnswer(response.body, { idleMs, lengthBytes, scan, beforeEnd, mayBeEmpty, brokeOff });
+  return new Response(carried, { status, headers });
 }
 
 function codingOf(headers: Headers): string | undefined {

@@ -13,10 +13,16 @@ export interface Forwarding {
   readonly timeoutMs: number;
 }
 
-export type Forwarded =
+export type Forwarded = {
+  /** To be awaited before the answer ends, where the service had not taken the whole body (request-body.ts). */
+  readonly rest?: (() => Promise<void>) | undefined;
+} & (
   | { readonly kind: "answered"; readonly response: Response }
   | { readonly kind: "failed"; readonly why: string }
-  | { readonly kind: "caller's fault"; readonly fault: BodyFault };
+  /** The connection was lost under the body. The service may have answered; the runtime keeps that to itself. */
+  | { readonly kind: "cut short"; readonly why: string }
+  | { readonly kind: "caller's fault"; readonly fault: BodyFault }
+);
 
 /**
  * What Cloudflare answers in the place of an origin that it cannot reach: the call gives an answer, and yet there was no
@@ -56,13 +62,18 @@ export async function forward(sent: Forwarding): Promise<Forwarded> {
       // Kept by nobody on the way, as `cache: "no-store"` has it, which would send a `Cache-Control` of its own along.
       cf: { cacheTtl: -1 },
     });
-    if (!UNREACHED.has(response.status)) return { kind: "answered", response };
+    if (!UNREACHED.has(response.status))
+      return { kind: "answered", response, rest: carried?.isTaken() === false ? carried.rest : undefined };
     response.body?.cancel().catch(() => undefined);
-    return { kind: "failed", why: `status ${response.status} in the service's place` };
+    carried?.giveUp();
+    return { kind: "failed", why: `status ${response.status} in the service's place`, rest: carried?.rest };
   } catch (thrown) {
+    carried?.giveUp();
+    const rest = carried?.rest;
     const fault = carried?.fault();
-    if (fault !== undefined) return { kind: "caller's fault", fault };
-    return { kind: "failed", why: controller.signal.aborted ? `no headers in ${sent.timeoutMs} ms` : String(thrown) };
+    if (fault !== undefined) return { kind: "caller's fault", fault, rest };
+    if (controller.signal.aborted) return { kind: "failed", why: `no headers in ${sent.timeoutMs} ms`, rest };
+    return { kind: carried?.isTaken() === false ? "cut short" : "failed", why: String(thrown), rest };
   } finally {
     isOver = true;
     clearTimeout(timer);

@@ -167,29 +167,38 @@ async function exchange(
     forwarded = await forward({ ...sent, headers: withoutRange(headers) });
   }
   const { changed } = breakers.settle(key, admission.ticket, OUTCOMES[forwarded.kind], clock.nowMs());
-  const why = forwarded.kind === "failed" ? forwarded.why : undefined;
+  const why = "why" in forwarded ? forwarded.why : undefined;
   if (changed !== undefined) log.warn(`breaker ${changed}`, { service: service.name, requestId, reason: why });
 
+  if (forwarded.kind !== "answered") await forwarded.rest?.();
   switch (forwarded.kind) {
     case "failed":
       return unanswered(service.name, RETRY_AFTER_SEC, forwarded.why);
+    case "cut short":
+      return unavailable(
+        `The service ${service.name} ended the connection before it had taken the whole body.`,
+        RETRY_AFTER_SEC,
+        forwarded.why,
+      );
     case "caller's fault":
       return forwarded.fault === "too large"
         ? tooLarge()
         : problem("bad_payload_syntax", "The body did not arrive whole.", { reason: "the caller broke off" });
     case "answered":
-      return takeAnswer(forwarded.response, call, service, context);
+      return takeAnswer(forwarded, call, service, context);
   }
 }
 
 const OUTCOMES: Record<Forwarded["kind"], Outcome> = {
   answered: "answered",
   failed: "failed",
+  // Whoever is refused while they send much would otherwise shut the service to everybody.
+  "cut short": "broken off",
   "caller's fault": "broken off",
 };
 
 async function takeAnswer(
-  response: Response,
+  { response, rest }: Extract<Forwarded, { kind: "answered" }>,
   { request, publicBase, requestId }: FallbackCall,
   service: Registered,
   { names, log, timeoutMs }: Context,
@@ -198,6 +207,7 @@ async function takeAnswer(
   const tooMuch = headerBytes(response.headers) > LIMITS.answerHeaderBytes;
   if (tooMuch || isUnreadable(response)) {
     response.body?.cancel().catch(() => undefined);
+    await rest?.();
     const reason = tooMuch
       ? `headers over ${LIMITS.answerHeaderBytes} bytes`
       : "its status, or a coding that was not asked for";
@@ -207,6 +217,7 @@ async function takeAnswer(
     names,
     rewriter: service.rewriterTo(`${publicBase}${service.proxyPath}`),
     idleMs: timeoutMs,
+    beforeEnd: rest,
     brokeOff: (thrown) => log.warn("answer broke off", { service: name, requestId, reason: String(thrown) }),
   });
   // Whether it did what it was asked nobody can tell.

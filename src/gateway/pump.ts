@@ -4,12 +4,15 @@ import type { Scan } from "./rewrite-scan.ts";
 export interface PumpWatch {
   /** The source is asked for more. */
   reading(): void;
-  /** It gave some, which the sink now has to take. */
-  got(sizeBytes: number): void;
-  /** It came to its end. */
-  ended(): void;
-  /** It broke off, or was stopped. Not called where the sink was given up. */
-  broke(thrown: unknown): void;
+  /** It gave some, which the sink gets now, or when the promise is kept. */
+  got(sizeBytes: number): Promise<void> | undefined;
+  /** It came to its end, and so does the sink now, or when the promise is kept. */
+  ended(): Promise<void> | undefined;
+  /**
+   * It broke off, or was stopped; and so does the sink when the promise is kept, unless that says "end". Not called where
+   * the sink was given up.
+   */
+  broke(thrown: unknown): Promise<"end" | undefined>;
 }
 
 export interface Pump {
@@ -49,7 +52,8 @@ export function pump(
     // A reader that was cancelled comes to an end like any other.
     if (stopped !== undefined) throw stopped;
     if (done || value === undefined) return undefined;
-    watch.got(value.byteLength);
+    const wait = watch.got(value.byteLength);
+    if (wait !== undefined) await wait;
     if (stopped !== undefined) throw stopped;
     buffer = value.buffer;
     wasFilled = room + value.byteLength === buffer.byteLength;
@@ -65,14 +69,13 @@ export function pump(
         try {
           piece = await next();
         } catch (thrown) {
-          if (!sinkIsGone) watch.broke(thrown);
-          throw thrown;
+          if (sinkIsGone || (await watch.broke(thrown)) !== "end") throw thrown;
         }
         if (piece === undefined) break;
         await put(piece);
       }
       if (scan !== undefined) await put(scan.next(new Uint8Array(room), room, true));
-      watch.ended();
+      await watch.ended();
       await writer.close();
     } catch (thrown) {
       await Promise.allSettled([reader.cancel(thrown), writer.abort(thrown)]);

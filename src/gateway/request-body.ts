@@ -1,8 +1,21 @@
+import { discard } from "../http/body.ts";
+import { within } from "../platform/within.ts";
+
 /** A caller's body on its way to a service, and what became of it. */
 export interface CarriedBody {
   readonly stream: ReadableStream<Uint8Array>;
   /** Why it did not arrive whole, if that was the caller's doing. */
   fault(): BodyFault | undefined;
+  /** The service's connection took all of it. */
+  isTaken(): boolean;
+  /**
+   * To be awaited before an answer goes out to its end: where that comes first the runtime closes the connection, and a
+   * caller who is still sending sees a broken pipe in the place of the answer. It takes a second at most. Meanwhile the
+   * service takes what it will; what it will not is read and thrown away.
+   */
+  rest(): Promise<void>;
+  /** The service takes no more. */
+  giveUp(): void;
 }
 
 export type BodyFault = "too large" | "broken off";
@@ -18,6 +31,7 @@ export interface CarryLimits {
 }
 
 const PIECE_BYTES = 64 * 1024;
+const REST_MS = 1_000;
 
 /**
  * `lengthBytes` is what the caller declared; a body without a length is counted as it comes.
@@ -33,6 +47,22 @@ export function carryBody(
   const reader = body.getReader({ mode: "byob" });
   let fault: BodyFault | undefined;
   let sizeBytes = 0;
+  let isTaken = false;
+  let isGivenUp = false;
+  let isOver = false;
+  const over = Promise.withResolvers<void>();
+  const end = (): void => {
+    isOver = true;
+    over.resolve();
+  };
+  /** Undefined at the end. */
+  const read = async (): Promise<Uint8Array | undefined> => {
+    const { value } = await reader.read(new Uint8Array(PIECE_BYTES));
+    sizeBytes += value?.byteLength ?? 0;
+    const isEnd = value === undefined || value.byteLength === 0;
+    if (isEnd || sizeBytes === lengthBytes) end();
+    return isEnd ? undefined : value;
+  };
 
   const next = async (): Promise<Uint8Array | undefined> => {
     waitsFor("caller");
@@ -41,11 +71,10 @@ export function carryBody(
       reader.cancel().catch(() => undefined);
     }, callerIdleMs);
     try {
-      const { value } = await reader.read(new Uint8Array(PIECE_BYTES));
-      sizeBytes += value?.byteLength ?? 0;
+      const piece = await read();
       if (sizeBytes > maxBytes) fault ??= "too large";
       if (fault !== undefined) throw new Error(`the caller's body: ${fault}`);
-      return value?.byteLength === 0 ? undefined : value;
+      return piece;
     } catch (thrown) {
       fault ??= "broken off";
       throw thrown;
@@ -54,27 +83,51 @@ export function carryBody(
       waitsFor("service");
     }
   };
+  let reading: Promise<unknown> = Promise.resolve();
+  const giveUp = (): void => {
+    if (isGivenUp) return;
+    isGivenUp = true;
+    const sizeOfNext = async (): Promise<number | undefined> => (await read())?.byteLength;
+    void reading
+      .catch(() => undefined)
+      .then(() => (isOver ? undefined : discard(sizeOfNext, () => reader.cancel())))
+      .finally(end);
+  };
   const stream = new ReadableStream({
     type: "bytes",
     async pull(controller) {
       try {
-        const piece = await next();
-        if (piece === undefined) controller.close();
-        else controller.enqueue(piece);
+        const piece = await (reading = next());
+        // Nobody is there to take it: that breaks nothing off.
+        if (isGivenUp) return;
+        if (piece !== undefined) return controller.enqueue(piece);
+        if (lengthBytes === undefined) isTaken = true;
+        controller.close();
       } catch (thrown) {
+        if (isGivenUp) return;
         abort();
         controller.error(thrown);
-        await reader.cancel(thrown).catch(() => undefined);
+        giveUp();
       }
     },
-    cancel: (reason) => reader.cancel(reason),
+    cancel: giveUp,
   });
-  return { stream: lengthBytes === undefined ? stream : ofLength(stream, lengthBytes), fault: () => fault };
+  return {
+    stream: lengthBytes === undefined ? stream : ofLength(stream, lengthBytes, () => void (isTaken = true)),
+    fault: () => fault,
+    isTaken: () => isTaken,
+    rest: () => within(REST_MS, over.promise).catch(() => undefined),
+    giveUp,
+  };
 }
 
 /** The service is told the length. */
-function ofLength(stream: ReadableStream<Uint8Array>, lengthBytes: number): ReadableStream<Uint8Array> {
+function ofLength(
+  stream: ReadableStream<Uint8Array>,
+  lengthBytes: number,
+  taken: () => void,
+): ReadableStream<Uint8Array> {
   const fixed = new FixedLengthStream(lengthBytes);
-  stream.pipeTo(fixed.writable).catch(() => undefined);
+  stream.pipeTo(fixed.writable).then(taken, () => undefined);
   return fixed.readable;
 }

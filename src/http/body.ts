@@ -46,14 +46,23 @@ export async function readBytes(request: Request, maxBytes: number): Promise<Res
 export async function drain(body: ReadableStream<Uint8Array>): Promise<void> {
   if (body.locked) return;
   const reader = body.getReader();
-  const timer = setTimeout(() => void reader.cancel().catch(() => undefined), DRAIN.waitMs);
+  const sizeOfNext = async (): Promise<number | undefined> => (await reader.read()).value?.byteLength;
+  await discard(sizeOfNext, () => reader.cancel());
+}
+
+/** The same of a body that is being read: `sizeOfNext` reads a piece and tells its bytes, undefined at the end. */
+export async function discard(
+  sizeOfNext: () => Promise<number | undefined>,
+  cancel: () => Promise<void>,
+): Promise<void> {
+  const timer = setTimeout(() => void cancel().catch(() => undefined), DRAIN.waitMs);
   try {
     for (let size = 0; size < DRAIN.maxBytes;) {
-      const next = await reader.read();
-      if (next.done) return;
-      size += next.value.byteLength;
+      const next = await sizeOfNext();
+      if (next === undefined) return;
+      size += next;
     }
-    await reader.cancel();
+    await cancel();
   } catch {
     // The caller went away.
   } finally {
