@@ -6,7 +6,7 @@ import { createDeps } from "../../src/deps.ts";
 import type { Route } from "../../src/http/route.ts";
 import { basic, call, expectJson, makeClient, OPERATOR, tokenFor, type TestClient } from "../support/platform.ts";
 import { isolate } from "../support/isolate.ts";
-import { everyRoute, named, pageRoutes } from "../support/route-table.ts";
+import { everyRoute, fill, named, pageRoutes } from "../support/route-table.ts";
 
 /**
  * Every route of every service, taken from the same tables that are mounted: no token, broken, revoked, expired, too
@@ -14,18 +14,6 @@ import { everyRoute, named, pageRoutes } from "../support/route-table.ts";
  * is tested with each room's operations.
  */
 const protectedRoutes = everyRoute.filter(({ route }) => route.access.kind !== "public");
-
-/** A value that every path parameter takes. */
-const fill = (path: string): string =>
-  path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-    name === "email"
-      ? "a@b.example"
-      : name === "fileId"
-        ? "0123456789abcdef01234567"
-        : name === "topicOwnerClient"
-          ? "acme.shop"
-          : "sample",
-  );
 
 const send = (base: string, route: Route, token?: string): Promise<Response> =>
   call(base + fill(route.path), {

@@ -1,4 +1,5 @@
 import { env } from "cloudflare:workers";
+import { servicesOf } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
 import type { Route } from "../../src/http/route.ts";
 
@@ -8,23 +9,36 @@ export interface MountedRoute {
   readonly route: Route;
 }
 
-const deps = createDeps(env);
-const tables: readonly (readonly [base: string, routes: readonly Route[]])[] = [
-  ["/admin/v1", deps.adminRoutes],
-  ["/pubsub/v1", deps.events.routes],
-  ["/events/v1", deps.events.routes],
-  ["/media/v2", deps.media.routes],
-  ...deps.oauth.services.map((service) => [service.base, service.routes] as const),
-];
+const services = servicesOf(createDeps(env));
+const mounted = (wanted: (base: string) => boolean): readonly MountedRoute[] =>
+  services.filter(({ base }) => wanted(base)).flatMap(({ base, routes }) => routes.map((route) => ({ base, route })));
 
-export const everyRoute: readonly MountedRoute[] = tables.flatMap(([base, routes]) =>
-  routes.map((route) => ({ base, route })),
+export const everyRoute: readonly MountedRoute[] = mounted((base) => base !== "");
+
+/** What belongs to no service: `/health`, `/docs` and the like. */
+export const platformRoutes: readonly MountedRoute[] = mounted((base) => base === "");
+
+/** Routes that answer nothing to scripts of other origins. */
+export const closedRoutes: ReadonlySet<Route> = new Set(
+  services.filter(({ crossOrigin }) => !crossOrigin).flatMap(({ routes }) => routes),
 );
 
-/** Routes that answer people: pages and redirects, and nothing to other origins. */
+/** Routes of a service that answer people: pages and redirects, and nothing to other origins. */
 export const pageRoutes: ReadonlySet<Route> = new Set(
-  deps.oauth.services.filter(({ crossOrigin }) => !crossOrigin).flatMap(({ routes }) => routes),
+  everyRoute.map(({ route }) => route).filter((route) => closedRoutes.has(route)),
 );
+
+/** A value that every path parameter takes. */
+export const fill = (path: string): string =>
+  path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    name === "email"
+      ? "a@b.example"
+      : name === "fileId"
+        ? "0123456789abcdef01234567"
+        : name === "topicOwnerClient"
+          ? "acme.shop"
+          : "sample",
+  );
 
 /** `[GET /media/v2/files/{fileId}, base, route]`, for `it.each`. */
 export const named = (routes: readonly MountedRoute[]) =>

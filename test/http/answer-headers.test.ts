@@ -1,0 +1,511 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { Browser, type Visit } from "../support/browser.ts";
+import { answerJson } from "../support/outside.ts";
+import {
+  ALL_SCOPES,
+  basic,
+  call,
+  expectJson,
+  makeClient,
+  OPERATOR,
+  ORIGIN,
+  put,
+  tokenFor,
+  unique,
+  type CallInit,
+  type TestClient,
+} from "../support/platform.ts";
+import { closedRoutes, everyRoute, fill, named, platformRoutes } from "../support/route-table.ts";
+import { makeApp, visit, type TestApp } from "../support/sign-in.ts";
+import { makeUser, type TestUser } from "../support/users.ts";
+import { stylesheetHref } from "../../src/ui/stylesheet.ts";
+
+/**
+ * Headers of every address (contract 1.4), by what the address is:
+ *
+ *   anything    request id, nosniff, who may read it; no word about the software, no promise for the whole host
+ *   open        any origin may read it, without credentials: services, protocol endpoints, links, the gateway
+ *   closed      no other origin may: /authorize and the other pages, /health, the stylesheet
+ *   a page      closed, kept by nobody, framed by nobody, runs nothing, tells nobody where the browser came from
+ *   with token  nobody else's to keep; what is a secret itself is kept by nobody at all
+ *
+ * First every route of the tables with requests that it refuses, then each kind of success with a line of its own. A
+ * public route that is added without such a line fails the last test.
+ */
+type Answered = Pick<Response, "status" | "headers">;
+
+/** The contract's five, and what clients of the services need besides. */
+const EXPOSED =
+  "Link, Location, ETag, Retry-After, WWW-Authenticate, Content-Range, Content-Disposition, plat-request-id, " +
+  "plat-delivery-attempt, plat-events-lost";
+const FOREIGN = { origin: "https://shop.example" };
+
+/** An open answer, or a closed one. */
+function expectSafe({ headers }: Answered, isOpen: boolean): void {
+  expect(headers.get("plat-request-id")).toMatch(/^[0-9a-f]{32}$/);
+  expect(headers.get("x-content-type-options")).toBe("nosniff");
+  const cors = [...headers.keys()].filter(
+    (name) => name.startsWith("access-control-") && !/-(allow-(methods|headers)|max-age)$/.test(name),
+  );
+  expect(cors).toEqual(isOpen ? ["access-control-allow-origin", "access-control-expose-headers"] : []);
+  if (isOpen) expect(headers.get("access-control-allow-origin")).toBe("*");
+  if (isOpen) expect(headers.get("access-control-expose-headers")).toBe(EXPOSED);
+  // What software it is helps an attacker alone; whether plain http is over is for the owner of the host to say.
+  for (const name of ["server", "x-powered-by", "via", "strict-transport-security", "clear-site-data"])
+    expect(headers.has(name), name).toBe(false);
+}
+
+/** `no-store` stands for itself or beside `private`. */
+const isStored = ({ headers }: Answered): boolean =>
+  !(headers.get("cache-control") ?? "").split(", ").includes("no-store");
+
+function expectPage(answer: Answered): void {
+  const { headers } = answer;
+  expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
+  expect(headers.get("cache-control")).toBe("no-store");
+  const policy = headers.get("content-security-policy")?.split("; ") ?? [];
+  expect(policy).toEqual(
+    expect.arrayContaining(["default-src 'none'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"]),
+  );
+  expect(policy.some((one) => /^form-action ('none'|'self'.*)$/.test(one))).toBe(true);
+  expect(policy.join()).not.toMatch(/unsafe|\*(?!\.)|data:/);
+  expect(headers.get("x-frame-options")).toBe("DENY");
+  expect(headers.get("referrer-policy")).toBe("no-referrer");
+}
+
+const cookiesOf = ({ headers }: Answered): string[] => headers.getSetCookie();
+/** Of https; `oauth/sign-in` looks at those of plain http. */
+const COOKIE =
+  /^__Host-plat_(browser|session)=(?:[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure|; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=0)$/;
+
+const addresses = [...platformRoutes, ...everyRoute];
+
+describe("every route, whatever it is asked", () => {
+  let tokens: readonly (string | undefined)[];
+  beforeAll(async () => {
+    tokens = [undefined, "broken", await tokenFor(await makeClient()), await tokenFor(OPERATOR)];
+  });
+
+  it.each(named(addresses))("%s", async (_, base, route) => {
+    const isOpen = !closedRoutes.has(route);
+    const path = fill(base + route.path);
+    const ask = (method: string, headers: Record<string, string> = {}, token?: string) =>
+      call(path, { method, headers: { ...FOREIGN, ...headers }, ...(token === undefined ? {} : { token }) });
+    const admitted = tokens.slice(2);
+    const asked: [Answered, string | undefined][] = [];
+    for (const token of tokens) asked.push([await ask(route.method, {}, token), token]);
+    if (route.method === "GET") asked.push([await ask("HEAD"), undefined]);
+    asked.push([await ask("PATCH"), undefined]);
+    for (const [answer, token] of asked) {
+      expectSafe(answer, isOpen);
+      if (answer.status >= 400) expect(isStored(answer), `${answer.status} is kept`).toBe(false);
+      else expect(answer.headers.get("cache-control"), `${answer.status}`).not.toBeNull();
+      if (admitted.includes(token) && route.access.kind !== "public")
+        expect(["no-store", "no-cache, private"]).toContain(answer.headers.get("cache-control"));
+      for (const cookie of cookiesOf(answer)) {
+        expect(path).toMatch(/^\/oauth2\/v1\/(authorize|end_session)$/);
+        expect(cookie).toMatch(COOKIE);
+      }
+      if (!isOpen && (answer.headers.get("content-type") ?? "").startsWith("text/html")) expectPage(answer);
+    }
+    const preflight = await ask("OPTIONS", { "access-control-request-method": route.method });
+    expectSafe(preflight, isOpen);
+    expect(preflight.status).toBe(204);
+    expect(preflight.headers.get("allow")).toContain(route.method);
+    expect(preflight.headers.get("access-control-allow-methods")).toBe(isOpen ? preflight.headers.get("allow") : null);
+    expect(preflight.headers.get("access-control-max-age")).toBe(isOpen ? "7200" : null);
+    const allowed = preflight.headers.get("access-control-allow-headers");
+    if (!isOpen) expect(allowed).toBeNull();
+    else
+      for (const name of ["Authorization", "Content-Type", "If-None-Match", "Range", "Idempotency-Key"])
+        expect(allowed?.split(", ")).toContain(name);
+  });
+});
+
+interface World {
+  readonly client: TestClient;
+  readonly token: string;
+  readonly operator: string;
+  readonly app: TestApp;
+  readonly user: TestUser;
+  readonly userToken: string;
+  readonly refreshToken: string;
+  readonly topic: string;
+  readonly uploadLink: string;
+  readonly privateFile: string;
+  readonly privateLink: string;
+  readonly publicFile: string;
+  readonly publicLink: string;
+  readonly service: string;
+}
+
+let world: World;
+
+const form = (path: string, fields: Record<string, string>, init: CallInit = {}): Promise<Response> =>
+  call(`/oauth2/v1${path}`, { form: fields, ...init });
+
+async function storedFile(token: string, visibility: string): Promise<{ path: string; link: string }> {
+  const root = visibility === "public" ? "/media/v2/public/files" : "/media/v2/files";
+  const made = await expectJson(await call(root, { token, method: "POST" }), 200);
+  await call(made.uploadLink, { method: "PUT", body: "x", headers: { "content-type": "binary/octet-stream" } });
+  expect((await call(made.commitLink, { token, method: "POST" })).status).toBeLessThan(300);
+  const path = `${root}/${made.id}`;
+  const answer = await call(path, { token });
+  return { path, link: answer.headers.get("location") ?? (await expectJson(answer, 200)).link };
+}
+
+beforeAll(async () => {
+  const client = await makeClient({ scopes: [...ALL_SCOPES] });
+  const { tenant } = client;
+  const token = await tokenFor(client);
+  const app = await makeApp({ tenant });
+  const user = await makeUser({ tenant });
+  const browser = new Browser();
+  const signedIn = await browser.submit(await visit(browser, app), { email: user.email, password: user.password });
+  const code = new URL(signedIn.location!).searchParams.get("code")!;
+  const fields = { grant_type: "authorization_code", code, redirect_uri: app.redirectUri };
+  const tokens = await expectJson(await form("/token", fields, { headers: { authorization: basic(app) } }), 200);
+  const topic = `/pubsub/v1/topics/${client.clientId}/orders`;
+  expect((await call("/pubsub/v1/topics", { token, json: { eventType: "orders" } })).status).toBeLessThan(300);
+  await call(`${topic}/publish`, { token, json: { payload: "{}" } });
+  const { uploadLink } = await expectJson(await call("/media/v2/files", { token, method: "POST" }), 200);
+  const [kept, shown] = [await storedFile(token, "private"), await storedFile(token, "public")];
+  const service = unique("svc-");
+  const source = `https://${service}.example.com`;
+  const settings = {
+    sourceUrl: source,
+    proxyPath: `/${service}`,
+    scopes: [],
+    essential: false,
+    tenant,
+    access: "token",
+  };
+  await put(`services/${service}`, settings);
+  await answerJson(`${source}/`, {});
+  world = {
+    client,
+    token,
+    operator: await tokenFor(OPERATOR),
+    app,
+    user,
+    userToken: tokens.access_token,
+    refreshToken: tokens.refresh_token,
+    topic,
+    uploadLink,
+    privateFile: kept.path,
+    privateLink: kept.link,
+    publicFile: shown.path,
+    publicLink: shown.link,
+    service: `/${service}`,
+  };
+});
+
+interface Row {
+  /** The route, and what is special. */
+  readonly name: string;
+  readonly ask: (given: World) => Promise<Answered>;
+  readonly status: number;
+  /** Its `Cache-Control`, whole. */
+  readonly cache: string | null;
+  /** Closed ones: a page, a redirection of a browser, or neither. */
+  readonly closed?: "page" | "redirect" | "other";
+  /** Kinds of cookies that it sets, or drops. */
+  readonly cookies?: readonly ("browser" | "session")[];
+}
+
+const PUBLIC = "public, max-age=300";
+const OWN = "no-cache, private";
+const SECRET = "no-store";
+const LINK = "private, no-store";
+
+const browse = (address: string): Promise<Visit> => new Browser().get(`${ORIGIN}${address}`);
+async function signIn({ app, user }: World, password = user.password): Promise<Visit> {
+  const browser = new Browser();
+  return browser.submit(await visit(browser, app), { email: user.email, password });
+}
+const subscription = (name: string) => ({
+  name,
+  pushConfig: { endpoint: "https://shop.example/events", basicAuth: { username: "shop", password: "a long password" } },
+});
+const anonymous = { headers: FOREIGN };
+const own = ({ client }: World) => ({ headers: { authorization: basic(client), ...FOREIGN } });
+
+const ROWS: readonly Row[] = [
+  { name: "GET /health", ask: () => call("/health"), status: 200, cache: SECRET, closed: "other" },
+  { name: "GET /docs", ask: () => call("/docs"), status: 200, cache: SECRET, closed: "page" },
+  { name: "GET /docs/errors", ask: () => call("/docs/errors"), status: 200, cache: SECRET, closed: "page" },
+  {
+    name: "GET /docs/assets/{file}",
+    ask: () => call(stylesheetHref("")),
+    status: 200,
+    cache: "public, max-age=31536000, immutable",
+    closed: "other",
+  },
+  { name: "GET /openapi.json", ask: () => call("/openapi.json", anonymous), status: 200, cache: PUBLIC },
+  {
+    name: "GET /oauth2/v1/jwks",
+    ask: () => call("/oauth2/v1/jwks", anonymous),
+    status: 200,
+    cache: "public, max-age=60",
+  },
+  ...["/oauth2/v1/.well-known/openid-configuration", "/.well-known/oauth-authorization-server/oauth2/v1"].map(
+    (path) => ({ name: `GET ${path}`, ask: () => call(path, anonymous), status: 200, cache: PUBLIC }),
+  ),
+
+  {
+    name: "POST /oauth2/v1/token",
+    ask: (given) => form("/token", { grant_type: "client_credentials" }, own(given)),
+    status: 200,
+    cache: SECRET,
+  },
+  {
+    name: "POST /oauth2/v1/token, refresh_token",
+    ask: ({ app, refreshToken }) =>
+      form(
+        "/token",
+        { grant_type: "refresh_token", refresh_token: refreshToken },
+        { headers: { authorization: basic(app) } },
+      ),
+    status: 200,
+    cache: SECRET,
+  },
+  {
+    name: "GET /oauth2/v1/tokeninfo",
+    ask: ({ token }) => call(`/oauth2/v1/tokeninfo?access_token=${token}`, anonymous),
+    status: 200,
+    cache: SECRET,
+  },
+  {
+    name: "POST /oauth2/v1/revoke",
+    ask: (given) => form("/revoke", { token: "unknown" }, own(given)),
+    status: 200,
+    cache: SECRET,
+  },
+  {
+    name: "POST /oauth2/v1/introspect",
+    ask: (given) => form("/introspect", { token: given.token }, own(given)),
+    status: 200,
+    cache: SECRET,
+  },
+  ...["GET", "POST"].map((method) => ({
+    name: `${method} /oauth2/v1/userinfo`,
+    ask: ({ userToken }: World) => call("/oauth2/v1/userinfo", { method, token: userToken, ...anonymous }),
+    status: 200,
+    cache: SECRET,
+  })),
+  {
+    name: "GET /oauth2/v1/refreshtokens",
+    ask: ({ userToken }) => call("/oauth2/v1/refreshtokens", { token: userToken }),
+    status: 200,
+    cache: SECRET,
+  },
+
+  {
+    name: "GET /oauth2/v1/authorize, a sign-in page",
+    ask: ({ app }) => visit(new Browser(), app),
+    status: 200,
+    cache: SECRET,
+    closed: "page",
+    cookies: ["browser"],
+  },
+  {
+    name: "POST /oauth2/v1/authorize, a client that nobody knows",
+    ask: () => form("/authorize", { client_id: "nobody" }),
+    status: 400,
+    cache: SECRET,
+    closed: "page",
+  },
+  {
+    name: "GET /oauth2/v1/authorize, back to the client",
+    ask: ({ app }) => visit(new Browser(), app, { prompt: "none" }),
+    status: 302,
+    cache: SECRET,
+    closed: "redirect",
+  },
+  {
+    name: "POST /oauth2/v1/sign-in",
+    ask: (given) => signIn(given),
+    status: 303,
+    cache: SECRET,
+    closed: "redirect",
+    cookies: ["session"],
+  },
+  {
+    name: "POST /oauth2/v1/sign-in, a wrong password",
+    ask: (given) => signIn(given, "not the password"),
+    status: 400,
+    cache: SECRET,
+    closed: "page",
+  },
+  {
+    name: "GET /oauth2/v1/callback/{providerId}",
+    ask: () => browse("/oauth2/v1/callback/nobody?state=x&code=y"),
+    status: 400,
+    cache: SECRET,
+    closed: "page",
+  },
+  {
+    name: "GET /oauth2/v1/end_session",
+    ask: ({ app }) => browse(`/oauth2/v1/end_session?client_id=${app.clientId}`),
+    status: 200,
+    cache: SECRET,
+    closed: "page",
+    cookies: ["session"],
+  },
+  {
+    name: "POST /oauth2/v1/end_session",
+    ask: ({ app }) => form("/end_session", { client_id: app.clientId }),
+    status: 200,
+    cache: SECRET,
+    closed: "page",
+    cookies: ["session"],
+  },
+
+  {
+    name: "POST /admin/v1/clients/{clientId}/secret",
+    ask: ({ operator, client }) =>
+      call(`/admin/v1/clients/${client.clientId}/secret`, { method: "POST", token: operator, json: {} }),
+    status: 201,
+    cache: SECRET,
+  },
+  {
+    name: "PUT /admin/v1/clients/{clientId}, which shows a new secret",
+    ask: ({ operator, client }) =>
+      call(`/admin/v1/clients/${client.tenant}.${unique("new")}`, {
+        method: "PUT",
+        token: operator,
+        json: { tenant: client.tenant, confidential: true, grantTypes: ["client_credentials"], scopes: [] },
+      }),
+    status: 201,
+    cache: SECRET,
+  },
+  {
+    name: "GET /admin/v1/roles",
+    ask: ({ operator: token }) => call("/admin/v1/roles", { token }),
+    status: 200,
+    cache: OWN,
+  },
+
+  ...["/pubsub/v1", "/events/v1"].flatMap((base): Row[] => {
+    const at = ({ topic }: World): string => topic.replace("/pubsub/v1", base);
+    return [
+      { name: `GET ${base}/topics`, ask: ({ token }) => call(`${base}/topics`, { token }), status: 200, cache: OWN },
+      {
+        name: `POST ${base}/topics/{topicOwnerClient}/{eventType}/read`,
+        ask: (given) => call(`${at(given)}/read`, { token: given.token, json: { autoCommit: false, ttlMs: 1_000 } }),
+        status: base === "/pubsub/v1" ? 200 : 409,
+        cache: SECRET,
+      },
+      {
+        name: `POST ${base}/topics/{topicOwnerClient}/{eventType}/subscriptions`,
+        ask: (given) => call(`${at(given)}/subscriptions`, { token: given.token, json: subscription(unique("push")) }),
+        status: 201,
+        cache: SECRET,
+      },
+    ];
+  }),
+
+  ...["/media/v2/files", "/media/v2/public/files"].map((path) => ({
+    name: `POST ${path}`,
+    ask: ({ token }: World) => call(path, { method: "POST", token }),
+    status: 200,
+    cache: SECRET,
+  })),
+  {
+    name: "PUT /media/v2/uploads/{fileId}",
+    ask: ({ uploadLink }) =>
+      call(uploadLink, { method: "PUT", body: "x", headers: { "content-type": "binary/octet-stream", ...FOREIGN } }),
+    status: 200,
+    // Nobody keeps the answer to a PUT (RFC 9111).
+    cache: null,
+  },
+  {
+    name: "GET /media/v2/files/{fileId}",
+    ask: ({ privateFile, token }) => call(privateFile, { token }),
+    status: 200,
+    cache: OWN,
+  },
+  {
+    name: "GET /media/v2/public/files/{fileId}",
+    ask: ({ publicFile }) => call(publicFile, anonymous),
+    status: 302,
+    cache: OWN,
+  },
+  {
+    name: "GET /media/v2/content/{fileId}, of everybody",
+    ask: ({ publicLink }) => call(publicLink, anonymous),
+    status: 200,
+    cache: PUBLIC,
+  },
+  {
+    name: "GET /media/v2/content/{fileId}, a part",
+    ask: ({ publicLink }) => call(publicLink, { headers: { range: "bytes=0-0", ...FOREIGN } }),
+    status: 206,
+    cache: PUBLIC,
+  },
+  {
+    name: "GET /media/v2/content/{fileId}, by a signed link",
+    ask: ({ privateLink }) => call(privateLink, anonymous),
+    status: 200,
+    cache: LINK,
+  },
+  {
+    name: "GET /media/v2/content/{fileId}/{variant}, which is not there",
+    ask: ({ publicLink }) => call(`${publicLink}/clip-1x1`, anonymous),
+    status: 404,
+    cache: SECRET,
+  },
+];
+
+const keyOf = ({ name }: Row): string => name.split(",")[0] ?? "";
+
+describe("what an address answers when it does its work", () => {
+  it.each(ROWS)("$name: $status", async (row) => {
+    const answer = await row.ask(world);
+    expect(answer.status).toBe(row.status);
+    expectSafe(answer, row.closed === undefined);
+    expect(answer.headers.get("cache-control")).toBe(row.cache);
+    const kinds = cookiesOf(answer).map((cookie) => COOKIE.exec(cookie)?.[1] ?? cookie);
+    expect(kinds).toEqual(row.cookies ?? []);
+    if (row.closed === "page") expectPage(answer);
+    if (row.closed === "redirect") expect(answer.headers.get("referrer-policy")).toBe("no-referrer");
+  });
+
+  it("has a line for every route that takes no token", () => {
+    const open = addresses.filter(({ route }) => route.access.kind === "public");
+    const lines = new Set(ROWS.map(keyOf));
+    expect(
+      named(open)
+        .map(([name]) => name)
+        .filter((name) => !lines.has(name)),
+    ).toEqual([]);
+  });
+});
+
+describe("what a service behind the gateway answers", () => {
+  it("is the caller's alone and open to any origin; a refusal and a preflight are the platform's", async () => {
+    const { service, token } = world;
+    const passed = await call(`${service}/`, { token, ...anonymous });
+    expect([passed.status, passed.headers.get("cache-control")]).toEqual([200, OWN]);
+    const refused = await call(`${service}/`, anonymous);
+    expect([refused.status, refused.headers.get("cache-control")]).toEqual([401, SECRET]);
+    expectSafe(refused, true);
+    const preflight = await call(`${service}/`, {
+      method: "OPTIONS",
+      headers: {
+        ...FOREIGN,
+        "access-control-request-method": "PUT",
+        "access-control-request-headers": "authorization",
+      },
+    });
+    expect(preflight.headers.get("access-control-allow-methods")).toContain("PUT");
+    expect(preflight.headers.get("access-control-allow-headers")).toBe("authorization");
+    for (const { headers } of [passed, preflight]) {
+      expect(headers.get("plat-request-id")).toMatch(/^[0-9a-f]{32}$/);
+      expect(headers.get("x-content-type-options")).toBe("nosniff");
+      expect(headers.get("access-control-allow-origin")).toBe("*");
+      expect(headers.has("access-control-allow-credentials")).toBe(false);
+      expect(headers.getSetCookie()).toEqual([]);
+    }
+  });
+});
