@@ -75,6 +75,9 @@ describe("reading", () => {
     ]);
     expect(await mistakesOf("roles: &r\n  a: *r\n")).toContain("f:2:6: *r stands for what it is itself a part of.");
     expect(await mistakesOf("roles: *r\n")).toContain("f:1:8: there is no anchor &r in front of this.");
+    expect(await mistakesOf("roles:\n  a: &a { scopes: [] }\n  b: { <<: *a, scopes: [x] }\n")).toEqual([
+      "f:3:8: << does not merge here (YAML 1.2): write the fields out, or let an alias stand for all of them.",
+    ]);
     const bomb = [
       "a: &a [x, x]",
       ..."bcdefghijklmnopqrstuvwxyz"

@@ -131,6 +131,14 @@ function toTree(document: Document, placeOf: (offset: number) => Place): FileRea
         continue;
       }
       const { value: key, source } = keyTree;
+      // Of YAML 1.1, and in many files that people begin with.
+      if (key === "<<" && tree.type !== "leaf") {
+        mistakes.push({
+          place: keyPlace,
+          reason: "<< does not merge here (YAML 1.2): write the fields out, or let an alias stand for all of them.",
+        });
+        continue;
+      }
       if (typeof key !== "string") {
         mistakes.push({ place: keyPlace, reason: `a key must be a text: write "${source}" in quotes.` });
         continue;
