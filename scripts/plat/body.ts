@@ -99,7 +99,9 @@ export function readBodyFile(
   try {
     file = JSON.parse(text);
   } catch (error) {
-    throw new UsageError(`${source} is not JSON: ${(error as Error).message}`);
+    // The parser's words repeat what stands there, and that may be a secret.
+    const [where] = /line \d+ column \d+/.exec((error as Error).message) ?? [];
+    throw new UsageError(`${source} is not JSON${where === undefined ? "" : `: see ${where}`}.`);
   }
   if (typeof file !== "object" || file === null || Array.isArray(file))
     throw new UsageError(`${source} must hold one JSON object, as \`show --json\` prints it.`);

@@ -237,6 +237,13 @@ __proto__: {}
   });
 });
 
+test("what is more than a request takes is refused before anything is sent", async () => {
+  const role = (scopes: number): string =>
+    JSON.stringify({ roles: { r: { scopes: Array.from({ length: scopes }, (_, i) => `${"s".repeat(250)}${i}`) } } });
+  expect(await mistakesOf(role(200))).toEqual([]);
+  expect(await mistakesOf(role(300))).toEqual(["f:1:11: this is more than one request takes, 65536 bytes as JSON."]);
+});
+
 describe("the difference", () => {
   test("is shown with nothing in it that steers a terminal, whatever the platform holds", async () => {
     const { root } = readDescription(Buffer.from("users: {}"));

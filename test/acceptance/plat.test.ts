@@ -307,7 +307,9 @@ describe("set", () => {
   });
 
   test.each([
-    ["role set r --file -", "no json", "The standard input is not JSON: "],
+    // Nothing of it is repeated: it may be a secret.
+    ["role set r --file -", "hunter2", "✗ The standard input is not JSON.\n"],
+    ["role set r --file -", '{"a": 1,}', "✗ The standard input is not JSON: see line 1 column 9.\n"],
     ["role set r --file -", "[]", "The standard input must hold one JSON object"],
     ["role set r --file -", '{"scope":["a"]}', "has no field scope. Did you mean scopes?"],
     ["role set r --file /nowhere/role.json", "", "--file /nowhere/role.json cannot be read: ENOENT"],

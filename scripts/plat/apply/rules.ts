@@ -13,6 +13,7 @@ import { tenants } from "../../../src/admin/resources/tenants.ts";
 import { users } from "../../../src/admin/resources/users.ts";
 import type { AdminDeps } from "../../../src/admin/routes.ts";
 import type { ProblemDetail } from "../../../src/http/errors.ts";
+import { jsonBody } from "../../../src/http/route.ts";
 import { validate, type Schema } from "../../../src/http/validate.ts";
 import { createBuiltIn } from "../../../src/platform/built-in.ts";
 import { createNames } from "../../../src/platform/names.ts";
@@ -141,7 +142,10 @@ export function createRules(platform: string, allowLoopback: boolean, origin: st
     async body(kind, owner, id, body) {
       const resource = resources[kind];
       const read = validate<Record<string, unknown>>("body", resource.body, body);
-      if (read.ok) return { fields: read.value, faults: await faultsOf(kind, owner, id, read.value) };
+      if (read.ok) {
+        const faults = await faultsOf(kind, owner, id, read.value);
+        return { fields: read.value, faults: [...faults, ...tooLarge(resource, read.value)] };
+      }
       const faults = read.error.details.map(toFault);
       // With what is wrong out of the way the rules say what else is.
       const wrong = new Set(faults.map(({ field }) => topOf(field)));
@@ -153,6 +157,13 @@ export function createRules(platform: string, allowLoopback: boolean, origin: st
       (kind === "services" && builtIn.services.some(({ name }) => name === id)) ||
       (kind === "packages" && builtIn.package.id === id),
   };
+}
+
+/** Each field may be within its limits, and all of them together more than a request takes. */
+function tooLarge(resource: AnyResource, body: object): Fault[] {
+  const { maxBytes } = jsonBody(resource.body);
+  const isTooLarge = Buffer.byteLength(JSON.stringify(body)) > maxBytes;
+  return isTooLarge ? [{ field: "", message: `this is more than one request takes, ${maxBytes} bytes as JSON.` }] : [];
 }
 
 const toFault = ({ field = "", message = "" }: ProblemDetail): Fault => ({ field, message });
