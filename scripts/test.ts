@@ -29,6 +29,7 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
   format: () => command("oxfmt", "--check"),
   openapi: () => command(process.execPath, "scripts/openapi.ts", "--check"),
   coverage: () => command("node", "scripts/coverage.ts"),
+  dependencies: () => command(process.execPath, "scripts/dependencies.ts", "--check"),
   bundle,
   // Vitest's own process hands each test file its modules and is what there is to wait for, so each core has one.
   worker: () => inShards(availableParallelism(), (shard) => vitest("worker", shard, { TMPDIR: quickDir() })),
@@ -96,9 +97,13 @@ function readCounts(report: string): { passed: number; failed: number } {
 }
 
 async function bundle(): Promise<Outcome> {
-  const { gzipBytes } = await bundleWorker(join(scratch, "bundle"), { minify: true });
-  const output = `gzip ${gzipBytes} bytes, budget ${BUNDLE_BUDGET_GZIP_BYTES}`;
-  return gzipBytes <= BUNDLE_BUDGET_GZIP_BYTES ? { passed: 1, failed: 0, output } : { passed: 0, failed: 1, output };
+  const { gzipBytes, packages } = await bundleWorker(join(scratch, "bundle"), { minify: true });
+  const { dependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { dependencies: object };
+  // docs/licences.md brings the notices of these alone.
+  const foreign = packages.filter((name) => !(name in dependencies));
+  const output = `gzip ${gzipBytes} bytes, budget ${BUNDLE_BUDGET_GZIP_BYTES}; no dependencies: ${foreign.join(", ")}`;
+  const isFine = gzipBytes <= BUNDLE_BUDGET_GZIP_BYTES && foreign.length === 0;
+  return isFine ? { passed: 1, failed: 0, output } : { passed: 0, failed: 1, output };
 }
 
 /** Memory where there is enough (a container often has 64 MB of it): the tests write many small databases. */

@@ -14,6 +14,8 @@ export interface Bundle {
   readonly path: string;
   readonly sizeBytes: number;
   readonly gzipBytes: number;
+  /** Names of the packages of others that are in it, as its source map tells. */
+  readonly packages: readonly string[];
 }
 
 /**
@@ -25,7 +27,13 @@ export async function bundleWorker(outDir: string, options: { minify: boolean; c
   await wrangler(["deploy", "--dry-run", "--outdir", outDir, `--minify=${minify}`, "--config", config]);
   const path = join(outDir, "worker.js");
   const bytes = readFileSync(path);
-  return { path, sizeBytes: bytes.length, gzipBytes: gzipSync(bytes, { level: 9 }).length };
+  const packages = packagesOf(JSON.parse(readFileSync(`${path}.map`, "utf8")) as { sources: string[] });
+  return { path, sizeBytes: bytes.length, gzipBytes: gzipSync(bytes, { level: 9 }).length, packages };
+}
+
+function packagesOf({ sources }: { readonly sources: readonly string[] }): string[] {
+  const names = sources.map((source) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source)?.[1]);
+  return [...new Set(names.filter((name) => name !== undefined))];
 }
 
 const WRANGLER = join(ROOT, "node_modules", "wrangler", "bin", "wrangler.js");

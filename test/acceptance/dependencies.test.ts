@@ -1,0 +1,53 @@
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { bundleWorker } from "../../scripts/lib/bundle.ts";
+import { faultsOf, packagesOf, type Lockfile, type Manifest } from "../../scripts/lib/dependencies.ts";
+import { ROOT } from "../../scripts/lib/root.ts";
+import { newStateDir } from "./support/platform-process.ts";
+
+/** What stage `dependencies` of `npm test` finds: each case is the real lockfile with one thing changed. */
+const manifest = readJson("package.json") as Manifest;
+const lock = readJson("package-lock.json") as Lockfile;
+
+function readJson(name: string): unknown {
+  return JSON.parse(readFileSync(join(ROOT, name), "utf8"));
+}
+
+const changed = (place: string, change: object): Lockfile => ({
+  ...lock,
+  packages: { ...lock.packages, [place]: { ...lock.packages[place], ...change } },
+});
+
+test("the lockfile as it is has no fault", () => {
+  expect(faultsOf(manifest, lock)).toEqual([]);
+});
+
+test.each<[string, string, object, RegExp]>([
+  ["a licence that binds the Worker", "node_modules/hono", { license: "MPL-2.0" }, /^hono \(runtime\).*MPL-2\.0/],
+  ["one of a tool's", "node_modules/vitest", { license: "AGPL-3.0-only" }, /^vitest \(direct\).*AGPL/],
+  ["half of an expression", "node_modules/tslib", { license: "MIT AND SSPL-1.0" }, /^tslib \(indirect\).*SSPL/],
+  ["no licence", "node_modules/jose", { license: undefined }, /^jose \(runtime\).*\(none\)/],
+  ["no digest", "node_modules/zod", { integrity: undefined }, /^node_modules\/zod has no SHA-512/],
+  ["an old digest", "node_modules/zod", { integrity: "sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=" }, /has no SHA-512/],
+  ["another host", "node_modules/ws", { resolved: "https://evil.example/ws.tgz" }, /comes from https:\/\/evil/],
+  ["a folder", "node_modules/ws", { link: true }, /^node_modules\/ws is a link/],
+  ["an install script", "node_modules/redis", { hasInstallScript: true }, /^node_modules\/redis runs a script/],
+  ["a new package below another", "node_modules/ws/node_modules/x", { version: "1.0.0" }, /^node_modules\/ws.*SHA-512/],
+])("finds %s", (_, place, change, expected) => {
+  expect(faultsOf(manifest, changed(place, change))).toContainEqual(expect.stringMatching(expected));
+});
+
+test("finds a version that is not one, and a lockfile of another package.json", () => {
+  const loose = { ...manifest, dependencies: { ...manifest.dependencies, hono: "^4.0.0" } };
+  const faults = faultsOf(loose, lock);
+  expect(faults).toContainEqual(expect.stringMatching(/^hono is asked for as \^4\.0\.0/));
+  expect(faults).toContainEqual(expect.stringMatching(/^hono differs in package-lock\.json/));
+});
+
+test("what is listed as part of the Worker is what its bundle consists of", async () => {
+  const dir = newStateDir();
+  const { packages } = await bundleWorker(dir, { minify: true }).finally(() => rmSync(dir, { recursive: true }));
+  const listed = packagesOf(manifest, lock).filter(({ use }) => use === "runtime");
+  expect(packages.toSorted()).toEqual(listed.map(({ name }) => name).toSorted());
+});
