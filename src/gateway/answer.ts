@@ -10,7 +10,7 @@ export interface Asked {
   readonly body: ReadableStream | null;
 }
 
-/** What the runtime decodes while a body is read. */
+/** What the runtime decodes while a body is read, by these very names. */
 const DECODED: readonly string[] = ["gzip", "br"];
 
 /**
@@ -60,7 +60,8 @@ export async function toAnswer(
     },
     names,
   );
-  const hasNoBody = response.body === null || asked.method === "HEAD";
+  // An empty body that is labelled as coded is no mistake worth a broken answer, as decoding it would be.
+  const hasNoBody = response.body === null || asked.method === "HEAD" || lengthOf(given) === 0;
   if (response.webSocket !== null) return new Response(null, { status, headers, webSocket: response.webSocket });
   if (hasNoBody || response.body === null) {
     await beforeEnd?.();
@@ -89,8 +90,8 @@ export async function toAnswer(
 }
 
 function codingOf(headers: Headers): string | undefined {
-  const coding = (headers.get("content-encoding") ?? "").trim().toLowerCase();
-  return coding === "" || coding === "identity" ? undefined : coding.replace(/^x-gzip$/, "gzip");
+  const coding = (headers.get("content-encoding") ?? "").trim();
+  return coding === "" || coding.toLowerCase() === "identity" ? undefined : coding;
 }
 
 /** The tag of a 304 is as the caller knows it: weak where it named it so and in no other way. */

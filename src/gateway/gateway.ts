@@ -80,7 +80,8 @@ async function pass(call: FallbackCall, service: Registered, context: Context): 
 
   const publicPath = `${context.pathPrefix}${service.proxyPath}`;
   const { request, url, requestId } = call;
-  const isUpgrade = request.headers.get("upgrade")?.toLowerCase() === "websocket";
+  // The runtime would make a GET of anything.
+  const isUpgrade = request.method === "GET" && request.headers.get("upgrade")?.toLowerCase() === "websocket";
   const { headers: given } = request;
   const facts = { headers: given, url, publicPath, principal: caller.value, requestId, isUpgrade };
   const headers = requestHeaders({ ...facts, sessionId: sessionId.value }, context.names);

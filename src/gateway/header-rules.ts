@@ -25,16 +25,27 @@ export function hopByHop(headers: Headers): (name: string) => boolean {
   return (name) => HOP_BY_HOP.has(name) || named.has(name);
 }
 
-/** Some servers take `_` and `-` in names for the same, so a header counts by what it may become. */
-export const spelled = (name: string): string => name.replaceAll("_", "-");
+/** Some servers take `_`, `.` and the like in names for `-`, so a header counts by what it may become. */
+export const spelled = (name: string): string => name.replaceAll(/[^a-z0-9]/gi, "-");
 
 /** Whether a header is one of the platform's own names. */
 export const isPlatforms = (name: string, names: Names): boolean => spelled(name).startsWith(names.header(""));
 
-/** Whether a cookie is the platform's own, of its sign-in pages: no service sees it or sets it. */
+/**
+ * Whether a cookie is the platform's own, of its sign-in pages: no service sees it or sets it. `=name=value` is one without
+ * a name, which a browser sends back as `name=value`.
+ */
 export const isPlatformCookie = (cookie: string, names: Names): boolean =>
-  (cookie.split("=")[0] ?? "")
-    .trim()
+  cookie
+    .replace(/^[\s=]+/, "")
     .toLowerCase()
     .replace(/^__(host|secure)-/, "")
     .startsWith(names.parameter(""));
+
+/** A `Cookie` header without those; of several headers the runtime makes one, with commas. */
+export const withoutPlatformCookies = (cookies: string, names: Names): string =>
+  cookies
+    .split(/(?=[;,])/)
+    .filter((cookie) => !isPlatformCookie(cookie.replace(/^[;,]/, ""), names))
+    .join("")
+    .replace(/^[;,\s]+/, "");

@@ -1,6 +1,6 @@
 import type { Principal } from "../http/auth.ts";
 import type { Names } from "../platform/names.ts";
-import { hopByHop, isPlatformCookie, isPlatforms, spelled } from "./header-rules.ts";
+import { hopByHop, isPlatforms, spelled, withoutPlatformCookies } from "./header-rules.ts";
 
 export interface RequestFacts {
   readonly headers: Headers;
@@ -38,8 +38,8 @@ export function requestHeaders(facts: RequestFacts, names: Names): Headers {
   for (const [name, value] of given)
     if (!endsHere(name) && !isRefused(spelled(name), names)) headers.append(name, value);
 
-  const cookies = (given.get("cookie") ?? "").split(";").filter((cookie) => !isPlatformCookie(cookie, names));
-  if (cookies.some((cookie) => cookie.trim() !== "")) headers.set("cookie", cookies.join(";").trim());
+  const cookies = withoutPlatformCookies(given.get("cookie") ?? "", names);
+  if (cookies !== "") headers.set("cookie", cookies);
   headers.set("accept-encoding", decodableOf(given.get("accept-encoding")));
   const ifMatch = given.get("if-match");
   if (ifMatch !== null) headers.set("if-match", unweakened(ifMatch));

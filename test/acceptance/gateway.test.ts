@@ -218,6 +218,32 @@ describe("an answer", () => {
     expect(passed.body).toEqual(deflateSync(json()));
   });
 
+  test("in a coding by a name that the runtime does not know is not taken for one that it has decoded", async () => {
+    upstream.at("/v1/named", (request, response) => {
+      const query = new URL(request.url!, "http://any").searchParams;
+      const headers = { "content-type": query.get("type")!, "content-encoding": query.get("coding")! };
+      response.writeHead(200, headers).end(gzipSync(json()));
+    });
+    for (const coding of ["GZIP", "x-gzip"]) {
+      const refused = await through(`/named?coding=${coding}&type=application/json`);
+      expect([refused.status, typeOf(refused)]).toEqual([503, "service_temporarily_unavailable"]);
+      const passed = await through(`/named?coding=${coding}&type=image/png`);
+      expect([passed.status, passed.headers["content-encoding"]]).toEqual([200, coding]);
+      expect(gunzipSync(passed.body).toString()).toBe(json());
+    }
+    // And an empty body is none, whatever it is labelled as.
+    upstream.at("/v1/empty", (_, response) => {
+      response.writeHead(404, { "content-type": "application/json", "content-encoding": "gzip", "content-length": 0 });
+      response.end();
+    });
+    for (const headers of [{}, { "accept-encoding": "gzip" }])
+      expect(await through("/empty", { headers })).toMatchObject({
+        status: 404,
+        body: Buffer.from(""),
+        isBroken: false,
+      });
+  });
+
   test("with a status that there is not is refused", async () => {
     upstream.at("/v1/strange", (_, response) => response.writeHead(999).end());
     const heard = await through("/strange");
@@ -395,6 +421,16 @@ describe("a WebSocket", () => {
     expect((await once(socket, "message"))[0]).toEqual(Buffer.from([0, 255]));
     socket.close(4001, "bye");
     expect((await once(socket, "close"))[0]).toBe(4001);
+
+    // Only a GET is one: the runtime would make a handshake of a POST.
+    upstream.at("/v1/live", async (request, response) => response.end(`${request.method} ${await bodyOf(request)}`));
+    const handshake = { connection: "Upgrade", upgrade: "websocket", "sec-websocket-version": "13" };
+    const posted = await through("/live", {
+      method: "POST",
+      body: "abc",
+      headers: { ...handshake, "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==", "content-length": 3 },
+    });
+    expect([posted.status, posted.body.toString()]).toEqual([200, "POST abc"]);
 
     const stranger = new WebSocket(address, ["chat"]);
     const [, refusal] = await once(stranger, "unexpected-response");

@@ -254,6 +254,9 @@ describe("what a service gets", () => {
       "plat-tenant": "forged",
       "Plat-Client": "forged",
       plat_user: "forged",
+      "plat.tenant": "forged",
+      "plat+scopes": "forged",
+      "x.forwarded.for": "forged",
       "plat-scopes": "forged",
       "plat-anything": "forged",
       "plat-request-id": "forged",
@@ -298,7 +301,7 @@ describe("what a service gets", () => {
       accept: "application/json",
       "x-custom": "kept",
       "x-secret": "dropped",
-      connection: "keep-alive, X-Secret",
+      connection: "keep-alive, X-Secret, Plat-Tenant, Via",
       "keep-alive": "timeout=5",
       te: "trailers",
       cookie: "a=1; plat_session=secret; __Host-plat_session=secret; b=2; __Host-plat_browser=secret",
@@ -307,7 +310,13 @@ describe("what a service gets", () => {
     expect(headers).toMatchObject({ accept: "application/json", "x-custom": "kept", "if-match": `"x", "y", "z"` });
     expect(headers["cookie"]).toBe("a=1; b=2");
     for (const name of ["x-secret", "keep-alive", "te"]) expect(headers).not.toHaveProperty(name);
-    expect(await headersAt(service, { cookie: "plat_session=secret" })).not.toHaveProperty("cookie");
+    // What the platform says is not the caller's to take away.
+    expect(headers).toMatchObject({ "plat-tenant": service.tenant, via: "1.1 plat-gateway" });
+    for (const cookie of ["plat_session=secret", "=plat_session=secret", "; plat_session=secret,plat_browser=secret"])
+      expect(await headersAt(service, { cookie }), cookie).not.toHaveProperty("cookie");
+    // Two headers, as the runtime puts them together; and a value with a comma is the caller's own.
+    const both = { cookie: "a=1, plat_session=secret; b=2,3, __Secure-PLAT_x=secret" };
+    expect((await headersAt(service, both))["cookie"]).toBe("a=1; b=2,3");
   });
 
   it("is not more headers than the limit", async () => {
@@ -363,6 +372,7 @@ describe("what a caller gets", () => {
     expect(headers.get("plat-request-id")).toMatch(/^[0-9a-f]{32}$/);
     for (const name of ["clear-site-data", "strict-transport-security", "alt-svc", "service-worker-allowed", "x-hop"])
       expect(headers.has(name), name).toBe(false);
+    expect((await answered(service, { "set-cookie": "=plat_session=forged; Path=/" })).getSetCookie()).toEqual([]);
     expect((await answered(service, { "set-cookie": "cart=1; Path=/" })).getSetCookie()).toEqual(["cart=1; Path=/"]);
   });
 
