@@ -423,7 +423,9 @@ describe("a WebSocket", () => {
     expect((await once(socket, "close"))[0]).toBe(4001);
 
     // Only a GET is one: the runtime would make a handshake of a POST.
-    upstream.at("/v1/live", async (request, response) => response.end(`${request.method} ${await bodyOf(request)}`));
+    upstream.at("/v1/live", async (request, response) =>
+      response.end(`${request.method} ${(await bodyOf(request)).toString()}`),
+    );
     const handshake = { connection: "Upgrade", upgrade: "websocket", "sec-websocket-version": "13" };
     const posted = await through("/live", {
       method: "POST",
