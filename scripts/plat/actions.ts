@@ -21,6 +21,7 @@ const unlock: Command = {
   args: [{ name: "email", help: "the e-mail address" }],
   options: [],
   examples: ["user unlock ada@acme.example"],
+  changes: true,
   async run({ args: { email = "" }, io, client }) {
     await (await client()).call("POST", `/users/${segmentOf(email)}/unlock`);
     sayDone(io, `The user ${clean(email)} may sign in again.`);
@@ -127,6 +128,7 @@ const revoke = ({ word, arg, path, ends, id }: (typeof REVOCATIONS)[number]): Co
       : `It ends what was issued until now. To keep the ${word} from getting more, use \`${word} set --disabled\`.`,
   ],
   examples: [`${word} revoke ${id}`, `${word} revoke ${id} --yes`],
+  changes: true,
   async run(invocation) {
     const key = invocation.args[arg.name] ?? "";
     await confirm(invocation, `End ${ends} (${clean(key)})?`);

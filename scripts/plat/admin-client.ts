@@ -185,7 +185,8 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
     }
     const { status, headers, json } = reply;
     if (status === 404 && method === "DELETE" && repeated) return { status: 204, body: undefined as T, headers };
-    const isStrange = method === "GET" && json === undefined;
+    // Something in between answered: the platform's own answers are JSON or 204.
+    const isStrange = json === undefined && status !== 204;
     if (status < 200 || status > 299 || isStrange) throw refusalOf(reply, platform, url);
     return { status, headers, body: json as T };
   }

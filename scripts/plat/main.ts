@@ -102,7 +102,8 @@ function report(error: unknown, { command, wanted, asJson }: Asked, { err, paint
     err(`${paintErr.red("✗")} ${clean(error.message)}\n`);
     if (error.kind === "refused")
       err("  Start it first: npm start. (PORT, PLINTH_URL or --url say which one is meant.)\n");
-    if (error.kind === "lost") err("  It may have been done all the same: look before you do it again.\n");
+    if (error.kind === "lost" && command?.changes === true)
+      err("  It may have been done all the same: look before you do it again.\n");
   } else if (error instanceof UserError) err(`${paintErr.red("✗")} ${clean(error.message)}\n`);
   else err(`${paintErr.red("✗")} ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   return 1;

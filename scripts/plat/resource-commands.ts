@@ -147,6 +147,7 @@ const removeCommand = (resource: Resource): Command => ({
   args: resource.keys,
   options: [YES_OPTION],
   notes: ["What is in use is not removed: the refusal names what uses it."],
+  changes: true,
   examples: [...(resource.examples.remove ?? [lineOf(resource, "remove")]), `${lineOf(resource, "remove")} --yes`],
   async run(invocation) {
     const name = nameOf(resource, invocation);

@@ -121,9 +121,25 @@ describe("calls of the operator service", () => {
     expect(made.json().clientSecret).toMatch(/^[\w-]{43}$/);
   });
 
-  test("a page that is no answer of a platform is told as that", async () => {
-    const { client } = await play([{ status: 200 }]);
-    await expect(client.call("GET", "/tenants/a")).rejects.toThrow("answered 200, and not as a platform does");
+  test.each(["GET", "PUT", "POST", "DELETE"] as const)(
+    "a page that is no answer of a platform is told as that: %s",
+    async (method) => {
+      const { client } = await play([{ status: 200 }]);
+      await expect(client.call(method, "/tenants/a")).rejects.toThrow("answered 200, and not as a platform does");
+    },
+  );
+
+  test("a change whose answer was lost may have been done; what only tells has nothing to look after", async () => {
+    const lost = async (line: string): Promise<string> => {
+      const { base } = await play(Array<"lost">(4).fill("lost"));
+      const wait = async (): Promise<void> => undefined;
+      return (await plat({ OPERATOR_CLIENT_SECRET: "s" }, [...line.split(" "), "--url", base], { wait })).err;
+    };
+    const warned = expect.stringContaining("It may have been done all the same");
+    expect([await lost("tenant list"), await lost("tenant delete acme --yes")]).toEqual([
+      expect.not.stringContaining("may have been done"),
+      warned,
+    ]);
   });
 
   test("a POST is sent once, whatever became of it", async () => {
