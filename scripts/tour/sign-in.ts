@@ -66,14 +66,14 @@ export async function tellSignIn(session: Session, { tenant, web, person }: Cast
 }
 
 /** What a browser would send back. */
-const cookiesOf = (answer: Answer): string =>
-  answer.headers
+export const cookiesOf = ({ headers }: Pick<Answer, "headers">): string =>
+  headers
     .getSetCookie()
     .map((cookie) => cookie.split(";")[0])
     .join("; ");
 
 /** The page's form: where it goes and what it carries unseen. */
-function formOf(html: string): { action: string; fields: Record<string, string> } {
+export function formOf(html: string): { action: string; fields: Record<string, string> } {
   const attribute = (tag: string, name: string): string =>
     unescape(new RegExp(`\\b${name}="([^"]*)"`).exec(tag)?.[1] ?? "");
   const hidden = [...html.matchAll(/<input[^>]*type="hidden"[^>]*>/g)].map(([tag]) => tag);

@@ -1,0 +1,45 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { HELP, readOptions } from "./soak/options.ts";
+import { latencyTable } from "./soak/table.ts";
+import { plot } from "./soak/plot.ts";
+import { soak } from "./soak/run.ts";
+import { paint } from "./lib/terminal.ts";
+import { failWith } from "./lib/user-error.ts";
+
+/**
+ * `npm run soak`: all services at once under a load that comes by the clock, with faults from a seed; in the end it is
+ * checked that nothing of what was acknowledged was lost, doubled, mixed up or left over.
+ *
+ * platform → what the run needs → load and faults → drain → checks → table and plot
+ */
+const stopping = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stopping.abort());
+
+async function main(): Promise<void> {
+  const options = readOptions(process.argv.slice(2));
+  if (options === undefined) return console.log(HELP);
+  const { seconds, rate, seed, out } = options;
+  console.log(`${seconds} s at ${rate} requests a second, --seed ${seed}`);
+  const { latencies, kills, trouble, summary } = await soak(options, stopping.signal);
+
+  const rows = latencies.rows();
+  console.log(`\n${latencyTable(rows)}\n\n${summary}`);
+  const title = `Plinth, npm run soak: ${seconds} s, ${rate} requests a second, seed ${seed}, ${kills.length} kills`;
+  mkdirSync(out, { recursive: true });
+  writeFileSync(join(out, "soak.svg"), plot({ title, seconds, rows, measured: latencies.measured, kills }));
+  const report = { seed, seconds, rate, kills, latenciesMs: rows, broken: trouble.lines(1_000) };
+  writeFileSync(join(out, "soak.json"), `${JSON.stringify(report, null, 2)}\n`);
+  console.log(`The plot: ${join(out, "soak.svg")}`);
+  if (trouble.count === 0) return console.log(paint.green("Every invariant held."));
+  console.error(`\n${paint.red(`${trouble.count} broken, with --seed ${seed}:`)}\n${trouble.lines().join("\n")}`);
+  process.exitCode = 1;
+}
+
+try {
+  await main();
+} catch (error) {
+  if (!stopping.signal.aborted) failWith(error);
+  console.error("\nstopped");
+  process.exitCode = 130;
+}

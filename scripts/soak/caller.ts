@@ -1,0 +1,168 @@
+import { Agent, request as startRequest, type IncomingMessage } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Latencies } from "./latencies.ts";
+import type { Random } from "./random.ts";
+import type { Trouble } from "./trouble.ts";
+
+export interface Ask {
+  /** The row of the table that it counts for. */
+  readonly kind: string;
+  readonly method: string;
+  /** A path below the platform's address, or a whole address. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A body; at most one of the three. */
+  readonly json?: unknown;
+  readonly form?: Readonly<Record<string, string>>;
+  readonly bytes?: Buffer;
+  /** When it should have been sent, by `performance.now()`; now, unless told. */
+  readonly dueMs?: number;
+  /** 503 is an answer like others here; else it decides nothing. */
+  readonly takes503?: boolean;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingMessage["headers"];
+  readonly bytes: Buffer;
+  /** When the first attempt began, and when the answer was there; `performance.now()`. */
+  readonly sentMs: number;
+  readonly answeredMs: number;
+  /** Attempts whose outcome is unknown went before. */
+  readonly isRepeat: boolean;
+  /** The body as JSON; undefined where it is none. */
+  readonly body: any;
+}
+
+export interface CallerDeps {
+  /** Origin and prefix. */
+  readonly base: string;
+  readonly trouble: Trouble;
+  readonly latencies: Latencies;
+  /** Share of requests whose connection is cut. */
+  readonly cuts: number;
+}
+
+/** Nobody listens for as long as a start takes on a busy machine. */
+const PATIENCE_MS = 60_000;
+const ANSWER_MS = 30_000;
+const PAUSE_MS = 100;
+
+/** Asks the platform, cuts connections where the seed says so, and notes how long answers took. */
+export class Caller {
+  readonly base: string;
+  readonly #deps: CallerDeps;
+  readonly #agent = new Agent({ keepAlive: true });
+  /** Until then no more connections are cut. */
+  cutting = true;
+
+  constructor(deps: CallerDeps) {
+    this.base = deps.base;
+    this.#deps = deps;
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  /** One attempt; undefined: nobody knows what became of it. A connection that was refused is no attempt. */
+  async once(ask: Ask, random: Random, isRepeat = false): Promise<Reply | undefined> {
+    const dueMs = ask.dueMs ?? performance.now();
+    const cut = this.cutting && !isRepeat && random.chance(this.#deps.cuts) ? cutOf(random) : undefined;
+    for (const endMs = performance.now() + PATIENCE_MS; ;) {
+      const sentMs = performance.now();
+      try {
+        const { status, headers, bytes } = await this.#send(ask, cut);
+        const answeredMs = performance.now();
+        this.#deps.latencies.add(ask.kind, dueMs, answeredMs - dueMs);
+        if (status === 500) this.#note500(ask, headers, bytes);
+        if (status === 503 && ask.takes503 !== true) {
+          this.#deps.latencies.lost(ask.kind);
+          return undefined;
+        }
+        return { status, headers, bytes, sentMs, answeredMs, isRepeat, body: parse(bytes) };
+      } catch (error) {
+        const isRefused = (error as { code?: string }).code === "ECONNREFUSED";
+        if (!isRefused || performance.now() > endMs) {
+          this.#deps.latencies.lost(ask.kind);
+          return undefined;
+        }
+        await sleep(PAUSE_MS);
+      }
+    }
+  }
+
+  /** Again and again until an answer decides; undefined when that takes too long. For what may be repeated. */
+  async insist(ask: Ask, random: Random): Promise<Reply | undefined> {
+    const firstMs = performance.now();
+    const due = { ...ask, dueMs: ask.dueMs ?? firstMs };
+    for (let attempts = 0; performance.now() < firstMs + PATIENCE_MS; attempts++) {
+      const reply = await this.once(due, random, attempts > 0);
+      if (reply !== undefined) return { ...reply, sentMs: firstMs };
+      await sleep(PAUSE_MS);
+    }
+    this.#deps.trouble.add("what may be repeated is answered in the end", `${ask.method} ${ask.path}`);
+    return undefined;
+  }
+
+  #note500({ method, path }: Ask, headers: IncomingMessage["headers"], bytes: Buffer): void {
+    const id = Object.entries(headers).find(([name]) => name.endsWith("-request-id"))?.[1] ?? "?";
+    const where = path.replace(/[?].*/s, "");
+    this.#deps.trouble.add(
+      "no answer is 500",
+      `${method} ${where}, request ${String(id)}: ${bytes.toString("utf8", 0, 300)}`,
+    );
+  }
+
+  #send(
+    ask: Ask,
+    cut: Cut | undefined,
+  ): Promise<{ status: number; headers: IncomingMessage["headers"]; bytes: Buffer }> {
+    const [type, body] = bodyOf(ask);
+    const url = ask.path.startsWith("/") ? `${this.base}${ask.path}` : ask.path;
+    const headers = {
+      ...(type !== undefined && { "content-type": type }),
+      ...(body !== undefined && { "content-length": String(body.length) }),
+      ...ask.headers,
+    };
+    return new Promise((resolve, reject) => {
+      const request = startRequest(url, { method: ask.method, headers, agent: this.#agent, timeout: ANSWER_MS });
+      request.once("error", reject);
+      request.once("timeout", () => request.destroy(new Error("no answer in time")));
+      request.once("response", (answer) => {
+        if (cut === "answer") return void request.destroy(new Error("cut"));
+        const chunks: Buffer[] = [];
+        answer.on("data", (chunk: Buffer) => chunks.push(chunk));
+        answer.once("error", reject);
+        answer.once("close", () => {
+          if (!answer.complete) return reject(new Error("the answer broke off"));
+          resolve({ status: answer.statusCode ?? 0, headers: answer.headers, bytes: Buffer.concat(chunks) });
+        });
+      });
+      if (cut !== "request") return void request.end(body);
+      // Half of the body, or a head alone; then the line is dead.
+      request.flushHeaders();
+      if (body !== undefined) request.write(body.subarray(0, body.length >> 1));
+      setTimeout(() => request.destroy(new Error("cut")), CUT_AFTER_MS);
+    });
+  }
+}
+
+type Cut = "request" | "answer";
+const CUT_AFTER_MS = 5;
+
+const cutOf = (random: Random): Cut => (random.chance(0.5) ? "request" : "answer");
+
+function bodyOf({ json, form, bytes }: Ask): [type: string | undefined, body: Buffer | undefined] {
+  if (form !== undefined)
+    return ["application/x-www-form-urlencoded", Buffer.from(new URLSearchParams(form).toString())];
+  return json === undefined ? [undefined, bytes] : ["application/json", Buffer.from(JSON.stringify(json))];
+}
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Ask, Reply } from "./caller.ts";
+import type { AuditRow } from "./ledgers/changes.ts";
+import type { SoakFile } from "./ledgers/files.ts";
+import { checkContent } from "./load/files.ts";
+import { expectStatus, type Stage } from "./load/operation.ts";
+import type { Random } from "./random.ts";
+
+/** For what the platform does by itself: the second attempt of a push, variants, bytes of deleted files. */
+const PATIENCE_MS = 90_000;
+/** Files looked at together. */
+const TOGETHER = 4;
+
+/** Waits for what is under way, then looks at everything that the run made. The load is over and nothing fails any more. */
+export async function checkAll(stage: Stage, random: Random, beforeLooking: () => void): Promise<void> {
+  const ask = async (init: Omit<Ask, "kind">): Promise<Reply> => {
+    const reply = await stage.caller.insist({ kind: "check", ...init }, random);
+    if (reply === undefined) throw new Error(`The platform does not answer any more: ${init.method} ${init.path}`);
+    return reply;
+  };
+  await until(() => Promise.resolve(stage.events.missingPushes().length === 0));
+  beforeLooking();
+  stage.events.check();
+  await checkTokens(stage, ask);
+  await checkFiles(stage, ask);
+  await checkUsage(stage, ask);
+  await checkAudit(stage, ask);
+}
+
+type AskFor = (init: Omit<Ask, "kind">) => Promise<Reply>;
+
+async function until(isDone: () => Promise<boolean>): Promise<boolean> {
+  for (const endMs = performance.now() + PATIENCE_MS; ; await sleep(200)) {
+    if (await isDone()) return true;
+    if (performance.now() > endMs) return false;
+  }
+}
+
+async function checkTokens({ tokens, trouble }: Stage, ask: AskFor): Promise<void> {
+  for (const { text, state, grant } of tokens.all) {
+    // Nobody knows whether a revocation that got no answer was done.
+    if (state === "ending") continue;
+    const { status } = await ask({ method: "GET", path: `/oauth2/v1/tokeninfo?access_token=${text}` });
+    if (state === "valid") trouble.expect("a valid token is taken", status === 200, () => `${grant}: ${status}`);
+    else trouble.expect("a revoked token is refused", status === 400, () => `${grant}: ${status}`);
+  }
+}
+
+async function checkFiles(stage: Stage, ask: AskFor): Promise<void> {
+  const { files, world, trouble } = stage;
+  const get = async (path: string): Promise<Reply> =>
+    ask({ method: "GET", path, headers: { authorization: await world.authorization("shop") } });
+
+  const checkCommitted = async (file: SoakFile): Promise<void> => {
+    const link = await get(`/media/v2/files/${file.id}`);
+    if (!expectStatus(stage, `the committed file ${file.id}`, link, [200])) return;
+    checkContent(stage, file, await ask({ method: "GET", path: link.body.link }));
+    if (file.type !== "image/jpeg") return;
+    let variants: { state: string; reason?: string }[] = [];
+    const isDone = await until(async () => {
+      variants = (await get(`/media/v2/files/${file.id}/variants`)).body;
+      return variants.every(({ state }) => state !== "pending");
+    });
+    const shown = (): string => `file ${file.id}: ${JSON.stringify(variants)}`;
+    const isSaid = variants.every(({ state, reason }) => state === "ready" || (reason ?? "") !== "");
+    trouble.expect("variants are ready, or failed with a reason", isDone && isSaid, shown);
+    // The photograph is a good one, and the sizes are too.
+    trouble.expect("variants of a good image are ready", !isDone || variants.every(isReady), shown);
+  };
+  const checkDeleted = async (file: SoakFile): Promise<void> => {
+    const reply = await get(`/media/v2/files/${file.id}`);
+    trouble.expect("a deleted file is gone", reply.status === 404, () => `file ${file.id}: ${reply.status}`);
+    const { erasure } = file;
+    if (erasure === undefined) return;
+    let state: unknown;
+    const isDone = await until(async () => {
+      ({ state } = (await get(erasure)).body);
+      return state === "deleted" || state === "verified";
+    });
+    trouble.expect("the bytes of a deleted file go", isDone, () => `file ${file.id}: ${String(state)}`);
+  };
+  await inTurns(files.of("committed"), checkCommitted);
+  await inTurns(files.of("deleted"), checkDeleted);
+}
+
+const isReady = ({ state }: { readonly state: string }): boolean => state === "ready";
+
+async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = [...items];
+  const go = async (): Promise<void> => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: TOGETHER }, go));
+}
+
+async function checkUsage({ files, world, trouble }: Stage, ask: AskFor): Promise<void> {
+  // What nobody knows of would count or not.
+  if (files.all.some(({ state }) => state === "deleting")) return;
+  for (const tenant of world.tenants) {
+    const headers = { authorization: await world.authorization("operator") };
+    const { body } = await ask({ method: "GET", path: `/admin/v1/tenants/${tenant}/usage`, headers });
+    const own = files.of("committed").filter((file) => file.tenant === tenant);
+    const bytes = own.reduce((sum, file) => sum + file.bytes.length, 0);
+    trouble.expect(
+      "usage is what is stored",
+      body.files === own.length && body.bytes === bytes,
+      () => `${tenant}: ${body.files} files and ${body.bytes} bytes, not ${own.length} and ${bytes}`,
+    );
+  }
+}
+
+async function checkAudit({ world, changes, trouble, setUpMs }: Stage, ask: AskFor): Promise<void> {
+  const rows: AuditRow[] = [];
+  for (const subject of [`roles/${world.run}-`, `tenants/${world.run}d`]) {
+    let path: string | undefined = `/admin/v1/audit?subject=${subject}&since=${setUpMs}&pageSize=1000`;
+    while (path !== undefined) {
+      const headers = { authorization: await world.authorization("operator") };
+      const page: Reply = await ask({ method: "GET", path, headers });
+      rows.push(...(page.body as AuditRow[]));
+      path = /<([^>]*)>; rel="next"/.exec(String(page.headers.link))?.[1];
+    }
+  }
+  changes.check(rows, trouble);
+}

@@ -1,0 +1,64 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Operation } from "./load/operation.ts";
+import type { OwnPlatform } from "./platform.ts";
+import type { Random } from "./random.ts";
+
+export interface Drive {
+  readonly seconds: number;
+  /** Arrivals a second. */
+  readonly rate: number;
+  readonly operations: readonly Operation[];
+  readonly random: Random;
+  readonly stopping: AbortSignal;
+}
+
+/**
+ * The open loop: arrivals come by the clock (Poisson), however long the answers take; an operation that has nothing to
+ * work on gives its place to another one. Returns when all that arrived has ended.
+ */
+export async function drive({ seconds, rate, operations, random, stopping }: Drive): Promise<void> {
+  const startedMs = performance.now();
+  const work: Promise<void>[] = [];
+  for (let dueMs = startedMs; ; dueMs += (-Math.log(1 - random.share()) * 1_000) / rate) {
+    if (dueMs > startedMs + seconds * 1_000 || stopping.aborted) break;
+    const own = random.fork();
+    const waitMs = dueMs - performance.now();
+    if (waitMs > 0) await sleep(waitMs);
+    work.push(choose(operations, own).run({ dueMs, random: own }));
+  }
+  await Promise.all(work);
+}
+
+function choose(operations: readonly Operation[], random: Random): Operation {
+  const able = operations.filter((operation) => operation.isReady?.() ?? true);
+  let left = random.share() * able.reduce((sum, { weight }) => sum + weight, 0);
+  return able.find(({ weight }) => (left -= weight) < 0) ?? able[0]!;
+}
+
+export interface Kill {
+  /** ms since the load began. */
+  readonly atMs: number;
+  readonly readyMs: number;
+}
+
+/** Kills the platform so often, each time somewhere in its share of the run, and starts it again. */
+export async function killAtTimes(
+  platform: OwnPlatform,
+  { kills, seconds, random, stopping }: Pick<Drive, "seconds" | "random" | "stopping"> & { readonly kills: number },
+): Promise<Kill[]> {
+  const startedMs = performance.now();
+  const shareMs = (seconds * 1_000) / kills;
+  const done: Kill[] = [];
+  for (let kill = 0; kill < kills; kill++) {
+    // Not in the last part of its share: a start takes time.
+    const atMs = (kill + 0.1 + 0.6 * random.share()) * shareMs;
+    const waitMs = startedMs + atMs - performance.now();
+    if (waitMs > 0) await sleep(waitMs, undefined, { signal: stopping }).catch(() => undefined);
+    if (stopping.aborted) break;
+    const killedMs = performance.now() - startedMs;
+    await platform.kill();
+    await platform.start();
+    done.push({ atMs: killedMs, readyMs: performance.now() - startedMs });
+  }
+  return done;
+}

@@ -1,0 +1,43 @@
+import type { Trouble } from "../trouble.ts";
+
+export interface AuditRow {
+  readonly requestId: string;
+  readonly subject: string;
+  readonly outcome: string;
+}
+
+/** What the operator changed, and what the audit log says of it. */
+export class ChangesLedger {
+  /** Request id → subject, of those that were answered as done. */
+  readonly done = new Map<string, string>();
+  /** Attempts that may have changed something, by subject. */
+  readonly #maybe = new Map<string, number>();
+
+  unknown(subject: string): void {
+    this.#maybe.set(subject, (this.#maybe.get(subject) ?? 0) + 1);
+  }
+
+  /** `rows`: all of the log about what the run changed. */
+  check(rows: readonly AuditRow[], trouble: Trouble): void {
+    const isDone = rows.filter(({ outcome }) => outcome === "done");
+    const byRequest = Map.groupBy(isDone, ({ requestId }) => requestId);
+    for (const [requestId, subject] of this.done) {
+      const count = (byRequest.get(requestId) ?? []).filter((row) => row.subject === subject).length;
+      trouble.expect(
+        "each change has one row of the audit log",
+        count === 1,
+        () => `${subject}: ${count} rows of request ${requestId}`,
+      );
+    }
+    const surplus = Map.groupBy(
+      isDone.filter(({ requestId }) => !this.done.has(requestId)),
+      ({ subject }) => subject,
+    );
+    for (const [subject, found] of surplus)
+      trouble.expect(
+        "the audit log tells of no change that nobody made",
+        found.length <= (this.#maybe.get(subject) ?? 0),
+        () => `${subject}: ${found.length} rows, ${this.#maybe.get(subject) ?? 0} unanswered attempts`,
+      );
+  }
+}

@@ -1,0 +1,154 @@
+import type { Trouble } from "../trouble.ts";
+
+export interface NewEvent {
+  readonly payload: string;
+  readonly tenant: string;
+}
+
+export interface ReadEvent extends NewEvent {
+  readonly id: string;
+}
+
+/** One request of publishing whose answer came. Times by `performance.now()`. */
+interface Published extends NewEvent {
+  readonly sentMs: number;
+  readonly ackedMs: number;
+  /** In its request. */
+  readonly place: number;
+}
+
+interface Batch {
+  readonly events: readonly ReadEvent[];
+  readonly answeredMs: number;
+  /** Until then the lock was surely there: from its shortest life, and until its end was asked for. */
+  untilMs: number;
+}
+
+/** Clocks of two processes, read one after the other. */
+const SLACK_MS = 50;
+
+/**
+ * What publishers, the consumer and the receiver of a topic saw, and what must be true of it. What got no answer may be
+ * there or not; all else is certain.
+ */
+export class EventsLedger {
+  readonly #trouble: Trouble;
+  readonly published = new Map<string, Published>();
+  readonly #maybe = new Set<string>();
+  /** By the token of their lock. */
+  readonly #batches = new Map<string, Batch>();
+  /** Event id → the token that it was committed under, and when that was known. */
+  readonly committed = new Map<string, { readonly token: string; readonly knownMs: number }>();
+  /** Events of which it is not known whether they are committed. */
+  readonly #undecided = new Set<string>();
+  readonly pushed = new Set<string>();
+  readonly #order: { readonly token: string; readonly events: readonly ReadEvent[] }[] = [];
+
+  constructor(trouble: Trouble) {
+    this.#trouble = trouble;
+  }
+
+  acknowledged(batch: readonly NewEvent[], ids: readonly string[], sentMs: number, ackedMs: number): void {
+    this.#trouble.expect("publishing answers an id for each event", ids.length === batch.length, () => ids.join(" "));
+    for (const [place, event] of batch.entries())
+      this.published.set(ids[place] ?? "", { ...event, sentMs, ackedMs, place });
+  }
+
+  unknown(batch: readonly NewEvent[]): void {
+    for (const { payload } of batch) this.#maybe.add(payload);
+  }
+
+  /** A batch under a lock that the platform gave for `ttlMs`. */
+  read(token: string, events: readonly ReadEvent[], at: { sentMs: number; answeredMs: number; ttlMs: number }): void {
+    const known = this.#batches.get(token);
+    if (known !== undefined) {
+      const same = known.events.map(({ id }) => id).join() === events.map(({ id }) => id).join();
+      this.#trouble.expect("a repeated read gets the same batch", same, () => token);
+      return;
+    }
+    for (const other of this.#batches.values()) {
+      const overlaps = other.answeredMs < at.sentMs && at.answeredMs < other.untilMs - SLACK_MS;
+      this.#trouble.expect("at most one lock at a time", !overlaps, () => `first event ${events[0]?.id ?? "none"}`);
+    }
+    for (const { id } of events) {
+      const end = this.committed.get(id);
+      const isLate = end !== undefined && end.knownMs < at.sentMs;
+      this.#trouble.expect("what is committed is not delivered again", !isLate, () => `event ${id}`);
+    }
+    this.#batches.set(token, { events, answeredMs: at.answeredMs, untilMs: at.sentMs + at.ttlMs });
+  }
+
+  /** The end of the lock is asked for from now on. */
+  ending(token: string, sentMs: number): void {
+    const batch = this.#batches.get(token);
+    if (batch !== undefined) batch.untilMs = Math.min(batch.untilMs, sentMs);
+  }
+
+  extended(token: string, untilMs: number): void {
+    const batch = this.#batches.get(token);
+    if (batch !== undefined && batch.untilMs > performance.now()) batch.untilMs = Math.max(batch.untilMs, untilMs);
+  }
+
+  commit(token: string, events: readonly ReadEvent[], knownMs: number): void {
+    for (const { id } of events) {
+      const other = this.committed.get(id);
+      const isOnce = other === undefined || other.token === token;
+      this.#trouble.expect("an event is committed once", isOnce, () => `event ${id}`);
+      this.committed.set(id, { token, knownMs });
+    }
+    this.#order.push({ token, events });
+  }
+
+  undecided(events: readonly ReadEvent[]): void {
+    for (const { id } of events) this.#undecided.add(id);
+  }
+
+  /** Acknowledged and not yet pushed. */
+  missingPushes(): string[] {
+    return [...this.published.keys()].filter((id) => !this.pushed.has(id));
+  }
+
+  /** At the end, when nothing more is to come. */
+  check(): void {
+    for (const id of this.published.keys()) {
+      const isRead = this.committed.has(id) || this.#undecided.has(id);
+      this.#trouble.expect("what was acknowledged is read and committed", isRead, () => `event ${id}`);
+      this.#trouble.expect("what was acknowledged is pushed", this.pushed.has(id), () => `event ${id}`);
+    }
+    const batches = this.#order.toSorted((a, b) => this.#answered(a.token) - this.#answered(b.token));
+    const events = batches.flatMap((batch) => batch.events);
+    const known = new Set(events.map(({ id }) => id));
+    for (const event of events) {
+      const sent = this.published.get(event.id);
+      const isRight = sent === undefined ? this.#maybe.has(event.payload) : sent.payload === event.payload;
+      this.#trouble.expect("what is read was published so", isRight, () => `event ${event.id}`);
+    }
+    for (const id of this.pushed) {
+      const isThere = known.has(id) || this.published.has(id) || this.#undecided.has(id);
+      this.#trouble.expect("what is pushed is in the topic", isThere, () => `event ${id}`);
+    }
+    this.#checkOrder(events);
+  }
+
+  /** Whoever had the answer to one before sending the next is told them in that order. */
+  #checkOrder(events: readonly ReadEvent[]): void {
+    for (const tenant of new Set(events.map((event) => event.tenant))) {
+      const own = events.filter((event) => event.tenant === tenant).toReversed();
+      let firstAckedMs = Number.POSITIVE_INFINITY;
+      let after: Published | undefined;
+      for (const { id } of own) {
+        const sent = this.published.get(id);
+        if (sent === undefined) continue;
+        const isLate = firstAckedMs < sent.sentMs;
+        const isSwapped = after !== undefined && after.sentMs === sent.sentMs && after.place < sent.place;
+        this.#trouble.expect("order within a tenant", !isLate && !isSwapped, () => `${tenant}: event ${id}`);
+        firstAckedMs = Math.min(firstAckedMs, sent.ackedMs);
+        after = sent;
+      }
+    }
+  }
+
+  #answered(token: string): number {
+    return this.#batches.get(token)?.answeredMs ?? 0;
+  }
+}

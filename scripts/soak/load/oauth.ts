@@ -1,0 +1,61 @@
+import type { SoakToken } from "../ledgers/tokens.ts";
+import { expectStatus, type Operation, type Stage, type Turn } from "./operation.ts";
+
+/** Of these the load asks; older ones only the check at the end. */
+const LATELY = 200;
+
+/** Tokens by three grants, what the platform says of them, and their end. */
+export function oauthLoad(stage: Stage): Operation[] {
+  const { world, caller, tokens, trouble } = stage;
+  const post = (kind: string, path: string, owner: SoakToken["owner"], form: Record<string, string>) => ({
+    kind: `oauth: ${kind}`,
+    method: "POST",
+    path: `/oauth2/v1/${path}`,
+    headers: { authorization: world.credentials[owner] },
+    form,
+  });
+
+  const get = async (turn: Turn, owner: SoakToken["owner"], grant: string, form: Record<string, string>) => {
+    const ask = { ...post(`token by ${grant}`, "token", owner, { grant_type: grant, ...form }), dueMs: turn.dueMs };
+    const reply = await caller.once(ask, turn.random);
+    if (reply === undefined || !expectStatus(stage, `token by ${grant}`, reply, [200])) return;
+    tokens.all.push({ text: reply.body.access_token, grant, owner, state: "valid" });
+  };
+  const some = ({ random }: Turn): SoakToken => random.pick(tokens.all.slice(-LATELY));
+
+  const look = async (turn: Turn): Promise<void> => {
+    const token = some(turn);
+    const before = token.state;
+    const isIntrospection = turn.random.chance(0.5);
+    const ask = isIntrospection
+      ? post("introspect", "introspect", token.owner, { token: token.text })
+      : { kind: "oauth: tokeninfo", method: "GET", path: `/oauth2/v1/tokeninfo?access_token=${token.text}` };
+    const reply = await caller.once({ ...ask, dueMs: turn.dueMs }, turn.random);
+    if (reply === undefined || !expectStatus(stage, ask.kind, reply, isIntrospection ? [200] : [200, 400])) return;
+    const isActive = isIntrospection ? reply.body.active === true : reply.status === 200;
+    const detail = (): string => `${token.grant}, ${ask.kind}: ${reply.status}`;
+    trouble.expect("a revoked token is refused", before !== "revoked" || !isActive, detail);
+    trouble.expect("a valid token is taken", token.state !== "valid" || isActive, detail);
+  };
+
+  const revoke = async (turn: Turn): Promise<void> => {
+    const token = turn.random.pick(tokens.valid().slice(-LATELY));
+    // A family goes with its refresh token, so what came by it is left alone.
+    if (token.grant === "refresh_token") return look(turn);
+    token.state = "ending";
+    const ask = { ...post("revoke", "revoke", token.owner, { token: token.text }), dueMs: turn.dueMs };
+    const reply = await caller.insist(ask, turn.random);
+    if (reply !== undefined && expectStatus(stage, "revoke", reply, [200])) token.state = "revoked";
+  };
+
+  const { email: username, password } = world.user;
+  const signIn = { username, password, [`${world.platform}_id_provider`]: "legacy_idp" };
+  return [
+    { weight: 8, run: (turn) => get(turn, "shop", "client_credentials", {}) },
+    { weight: 3, run: (turn) => get(turn, "app", "refresh_token", { refresh_token: world.refreshToken }) },
+    // A password costs what it must: some 100 ms of the processor.
+    { weight: 0.5, run: (turn) => get(turn, "app", "password", signIn) },
+    { weight: 12, isReady: () => tokens.all.length > 0, run: look },
+    { weight: 3, isReady: () => tokens.valid().length > 0, run: revoke },
+  ];
+}

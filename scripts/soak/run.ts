@@ -1,0 +1,167 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { freePort } from "../lib/free-port.ts";
+import { readSettings } from "../lib/settings.ts";
+import { paint } from "../lib/terminal.ts";
+import { UserError } from "../lib/user-error.ts";
+import { Caller } from "./caller.ts";
+import { checkAll } from "./check.ts";
+import { drive, killAtTimes, type Kill } from "./drive.ts";
+import { Latencies } from "./latencies.ts";
+import { ChangesLedger } from "./ledgers/changes.ts";
+import { EventsLedger } from "./ledgers/events.ts";
+import { FilesLedger } from "./ledgers/files.ts";
+import { TokensLedger } from "./ledgers/tokens.ts";
+import { eventsLoad } from "./load/events.ts";
+import { filesLoad } from "./load/files.ts";
+import { gatewayLoad } from "./load/gateway.ts";
+import { oauthLoad } from "./load/oauth.ts";
+import { operatorLoad } from "./load/operator.ts";
+import type { Stage } from "./load/operation.ts";
+import type { Damage, Options } from "./options.ts";
+import { startOutside, type Outside } from "./outside.ts";
+import { OwnPlatform } from "./platform.ts";
+import { createRandom } from "./random.ts";
+import { Trouble } from "./trouble.ts";
+import { makeWorld } from "./world.ts";
+
+export interface Outcome {
+  readonly latencies: Latencies;
+  readonly kills: readonly Kill[];
+  readonly trouble: Trouble;
+  /** What the run made, for people. */
+  readonly summary: string;
+}
+
+/** Share of requests whose connection is cut. */
+const CUTS = 0.02;
+const HOST = "127.0.0.1";
+/** A service that hangs is given up before who hangs gives up. */
+const GATEWAY_TIMEOUT_MS = "2000";
+
+/** The whole run; whatever it started or stored is gone when it returns or throws. */
+export async function soak(options: Options, stopping: AbortSignal): Promise<Outcome> {
+  const { faults, seed, url } = options;
+  const random = createRandom(seed);
+  const trouble = new Trouble();
+  const events = new EventsLedger(trouble);
+  const outside = await startOutside(random.fork(), events, faults);
+  const own = url === undefined ? await prepare() : undefined;
+  try {
+    await own?.platform.start();
+    return await run({ options, stopping, random, trouble, events, outside }, own);
+  } finally {
+    await own?.platform.kill();
+    if (own !== undefined) rmSync(own.stateDir, { recursive: true, force: true });
+    await outside.close();
+  }
+}
+
+interface Own {
+  readonly platform: OwnPlatform;
+  readonly base: string;
+  readonly stateDir: string;
+}
+
+/** A platform for the run alone; not started yet. */
+async function prepare(): Promise<Own> {
+  const given = process.env["STATE_DIR"];
+  if (given !== undefined && existsSync(given))
+    throw new UserError(`${given} is there already: name another STATE_DIR.`);
+  const stateDir = given ?? mkdtempSync(join(tmpdir(), "plinth-soak-"));
+  const port = process.env["PORT"] ?? String(await freePort(HOST));
+  const place = { PORT: port, STATE_DIR: stateDir, PUBLIC_URL: "", CONTENT_URL: "" };
+  const platform = new OwnPlatform({ ...process.env, ...place, GATEWAY_TIMEOUT_MS });
+  const { config } = readSettings({ ...process.env, ...place });
+  return { platform, stateDir, base: `http://${HOST}:${port}${config.pathPrefix}` };
+}
+
+interface Run {
+  readonly options: Options;
+  readonly stopping: AbortSignal;
+  readonly random: ReturnType<typeof createRandom>;
+  readonly trouble: Trouble;
+  readonly events: EventsLedger;
+  readonly outside: Outside;
+}
+
+async function run(
+  { options, stopping, random, trouble, events, outside }: Run,
+  own: Own | undefined,
+): Promise<Outcome> {
+  const { config } = readSettings(process.env);
+  const base = options.url ?? own?.base ?? "";
+  const { sourceUrl, receiverOrigin } = outside;
+  const { platform, operatorSecret } = config;
+  const world = await makeWorld({ base, platform, operatorSecret, sourceUrl, receiverOrigin });
+  const latencies = new Latencies();
+  const caller = new Caller({ base, trouble, latencies, cuts: options.faults ? CUTS : 0 });
+  const stage: Stage = {
+    world,
+    caller,
+    outside,
+    trouble,
+    events,
+    files: new FilesLedger(),
+    tokens: new TokensLedger(),
+    changes: new ChangesLedger(),
+    setUpMs: Date.now(),
+    repeats: options.faults,
+  };
+  const loads = { events: eventsLoad(stage), gateway: gatewayLoad(stage) };
+  const operations = [
+    ...loads.events.operations,
+    ...loads.gateway.operations,
+    ...oauthLoad(stage),
+    ...filesLoad(stage),
+    ...operatorLoad(stage),
+  ];
+  const { seconds, rate, kills } = options;
+  const over = { seconds, stopping };
+  try {
+    latencies.start();
+    const [done] = await Promise.all([
+      own === undefined || kills === 0 ? [] : killAtTimes(own.platform, { ...over, kills, random: random.fork() }),
+      drive({ ...over, rate, operations, random: random.fork() }),
+    ]);
+    latencies.stop();
+    stopping.throwIfAborted();
+    console.log(paint.dim("The load is over. Draining and checking…"));
+    outside.recover();
+    caller.cutting = false;
+    await loads.events.drain({ dueMs: performance.now(), random });
+    await loads.gateway.drain({ dueMs: performance.now(), random });
+    await checkAll(stage, random, () => options.damage !== undefined && damage(stage, options.damage));
+    return { latencies, kills: done, trouble, summary: summarize(stage) };
+  } catch (error) {
+    if (trouble.count > 0) console.error(trouble.lines().join("\n"));
+    throw error;
+  } finally {
+    caller.close();
+  }
+}
+
+/** Spoils what the checks look at, each as a fault of the platform would look. */
+function damage({ events, files, changes }: Stage, what: Damage): void {
+  const [pushed = ""] = events.pushed;
+  const [committed = ""] = events.committed.keys();
+  const [file] = files.of("committed");
+  const spoil: Readonly<Record<Damage, () => void>> = {
+    // The receiver forgets.
+    push: () => events.pushed.delete(pushed),
+    events: () => events.committed.delete(committed),
+    media: () => file?.bytes.writeUInt8(file.bytes.readUInt8(0) ^ 1, 0),
+    audit: () => changes.done.set("a-request-that-left-no-row", "roles/none"),
+  };
+  spoil[what]();
+}
+
+function summarize({ events, files, tokens, changes }: Stage): string {
+  const revoked = tokens.all.filter(({ state }) => state === "revoked").length;
+  return [
+    `${events.published.size} events published, ${events.committed.size} read and committed, ${events.pushed.size} pushed;`,
+    `${files.of("committed").length} files stored, ${files.of("deleted").length} deleted;`,
+    `${tokens.all.length} tokens, ${revoked} revoked; ${changes.done.size} changes by the operator`,
+  ].join(" ");
+}
