@@ -177,7 +177,7 @@ async function exchange(
       return unanswered(service.name, RETRY_AFTER_SEC, forwarded.why);
     case "cut short":
       return unavailable(
-        `The service ${service.name} ended the connection before it had taken the whole body.`,
+        `The connection to the service ${service.name} was lost before it had taken the whole body.`,
         RETRY_AFTER_SEC,
         forwarded.why,
       );

@@ -123,7 +123,7 @@ describe("a service behind the gateway", () => {
     const heard = await rounds(8, address, 4);
     for (const [status, body] of heard)
       if (status === 413) expect(["early", ""]).toContain(body);
-      else expect([status, body]).toEqual([503, expect.stringContaining("ended the connection before it had taken")]);
+      else expect([status, body]).toEqual([503, expect.stringContaining("was lost before it had taken")]);
     expect(heard.filter(([status]) => status === 413)).not.toHaveLength(0);
     expect(await (await fetch(address)).text()).toBe("well");
   });

@@ -247,6 +247,34 @@ describe("who may call", () => {
   });
 });
 
+describe("who may call no more", () => {
+  it.each<[string, (service: Made) => Promise<unknown>]>([
+    ["a client that is disabled", ({ clientId, tenant }) => put(`clients/${clientId}`, clientOf(tenant))],
+    ["a tenant that is disabled", ({ tenant }) => put(`tenants/${tenant}`, tenantOf(tenant))],
+    ["a client that was revoked", async ({ clientId }) => revoke(`clients/${clientId}`)],
+    ["a tenant that was revoked", async ({ tenant }) => revoke(`tenants/${tenant}`)],
+  ])("is %s, whatever the service", async (_, end) => {
+    for (const more of [{}, { essential: true }, { access: "public" }]) {
+      const service = await makeService(more);
+      const asked = (): Promise<Response> => call(`${service.path}/`, { token: service.token });
+      expect((await asked()).status).toBe(200);
+      await end(service);
+      expect(await expectJson(await asked(), 401)).toMatchObject({ type: "insufficient_credentials" });
+      expect(await requestsTo(`${service.source}/`)).toHaveLength(1);
+    }
+  });
+  const clientOf = (tenant: string): object => ({
+    tenant,
+    confidential: true,
+    scopes: [],
+    grantTypes: ["client_credentials"],
+    disabled: true,
+  });
+  const tenantOf = (tenant: string): object => ({ organization: `${tenant}-org`, name: "x", disabled: true });
+  const revoke = async (what: string): Promise<Response> =>
+    call(`/admin/v1/${what}/revoke`, { method: "POST", token: await tokenFor(OPERATOR) });
+});
+
 describe("what a service gets", () => {
   it("is who calls by the token, and nothing that a caller says about it", async () => {
     const service = await makeService();
