@@ -110,7 +110,8 @@ async function faultOf(operation: Operation, method: string, response: Response)
 function faultOfBody(operation: Operation, response: Response, sent: unknown): string | undefined {
   if (!response.ok || sent === undefined || operation.body === undefined) return undefined;
   // As it is written: a request may have fields that nobody knows.
-  const { valid, errors } = validate(sent, operation.body as Schema, "2020-12", undefined, false);
+  const json: unknown = JSON.parse(JSON.stringify(sent));
+  const { valid, errors } = validate(json, operation.body as Schema, "2020-12", undefined, false);
   return valid ? undefined : `it does not take what the Worker took: ${errors.map(wordsOf).join("; ")}`;
 }
 

@@ -4,7 +4,7 @@ import { matching } from "../../http/validate.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import { PATTERNS } from "../../platform/names.ts";
 import { randomSecret } from "../../platform/random.ts";
-import { endManyFirst } from "../end-all.ts";
+import { endManyFirst } from "./end-all.ts";
 import { flag, identifier, scopeList, tenantId } from "../fields.ts";
 import { isRedirectUri } from "../redirect-uri.ts";
 import {

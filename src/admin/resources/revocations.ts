@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { notFound } from "../../http/errors.ts";
 import { defineRoute, empty, scoped, type Route } from "../../http/route.ts";
 import type { Schema } from "../../http/validate.ts";
-import { endAll, type EndKind } from "../end-all.ts";
+import { endAll, type EndKind } from "./end-all.ts";
 import { email, identifier, tenantId } from "../fields.ts";
 import type { Params } from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";

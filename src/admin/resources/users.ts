@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { hashPassword, verifyPassword } from "../../platform/password-hash.ts";
 import type { Random } from "../../platform/random.ts";
-import { endAll, endManyFirst, signOutStatement } from "../end-all.ts";
+import { endAll, endManyFirst, signOutStatement } from "./end-all.ts";
 import { displayName, email, flag } from "../fields.ts";
 import { toFlag, type Resource } from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";

@@ -1,7 +1,7 @@
-import type { AuditRecord } from "../platform/audit.ts";
-import { DATABASE_NOW_MS } from "../platform/database.ts";
-import { problem, type Problem } from "../http/errors.ts";
-import type { AdminDeps } from "./routes.ts";
+import type { AuditRecord } from "../../platform/audit.ts";
+import { DATABASE_NOW_MS } from "../../platform/database.ts";
+import { problem, type Problem } from "../../http/errors.ts";
+import type { AdminDeps } from "../routes.ts";
 
 /**
  * What a client, user, tenant or session got until now, ended; what is registered stays as it is.
