@@ -63,14 +63,23 @@ export async function takeWhole(
     brokeOff,
   }: Omit<AnswerBody, "beforeEnd" | "mayBeEmpty"> & { readonly lengthBytes: number },
 ): Promise<Uint8Array | undefined> {
+  const room = scan?.room ?? 0;
+  const reader = body.getReader({ mode: "byob" });
+  let buffer = new ArrayBuffer(room + lengthBytes);
   try {
-    const bytes = new Uint8Array(await within(idleMs, new Response(body).arrayBuffer()));
-    if (bytes.length !== lengthBytes) throw new Error(`${bytes.length} of ${lengthBytes} bytes`);
-    if (scan === undefined) return bytes;
-    const buffer = new Uint8Array(scan.room + bytes.length);
-    buffer.set(bytes, scan.room);
-    return scan.next(buffer, buffer.length, true);
+    for (let end = room; end < buffer.byteLength;) {
+      const { value } = await within(idleMs, reader.read(new Uint8Array(buffer, end)));
+      if (value === undefined || value.byteLength === 0) throw new Error(`${end - room} of ${lengthBytes} bytes`);
+      buffer = value.buffer;
+      end += value.byteLength;
+    }
+    // HTTP ends it where its length says; that is heard too, so that the connection is of use again.
+    const { value: more } = await within(idleMs, reader.read(new Uint8Array(1)));
+    if (more !== undefined && more.byteLength > 0) throw new Error(`more than ${lengthBytes} bytes`);
+    const bytes = new Uint8Array(buffer);
+    return scan === undefined ? bytes : scan.next(bytes, bytes.length, true);
   } catch (thrown) {
+    reader.cancel(thrown).catch(() => undefined);
     brokeOff(thrown);
     return undefined;
   }
