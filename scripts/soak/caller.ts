@@ -1,4 +1,6 @@
 import { Agent, request as startRequest, type IncomingMessage } from "node:http";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Latencies } from "./latencies.ts";
 import type { Random } from "./random.ts";
@@ -44,7 +46,7 @@ export interface CallerDeps {
 }
 
 /** Nobody listens for as long as a start takes on a busy machine. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 const ANSWER_MS = 30_000;
 const PAUSE_MS = 100;
 
@@ -52,6 +54,7 @@ const PAUSE_MS = 100;
 export class Caller {
   readonly base: string;
   readonly #deps: CallerDeps;
+  #probing: Promise<void> | undefined;
   readonly #agent = new Agent({ keepAlive: true });
   /** Until then no more connections are cut. */
   cutting = true;
@@ -87,9 +90,19 @@ export class Caller {
           this.#deps.latencies.lost(ask.kind);
           return undefined;
         }
-        await sleep(PAUSE_MS);
+        await this.#listening();
       }
     }
+  }
+
+  /** One probe for all who wait, so that those who wait do not slow down whom they wait for. */
+  #listening(): Promise<void> {
+    const { hostname: host, port } = new URL(this.base);
+    const probe = async (): Promise<void> => {
+      for (let isUp = false; !isUp; await sleep(PAUSE_MS)) isUp = await takesConnections(host, Number(port || 80));
+      this.#probing = undefined;
+    };
+    return (this.#probing ??= Promise.race([probe(), sleep(PATIENCE_MS, undefined, { ref: false })]));
   }
 
   /** Again and again until an answer decides; undefined when that takes too long. For what may be repeated. */
@@ -145,6 +158,18 @@ export class Caller {
       if (body !== undefined) request.write(body.subarray(0, body.length >> 1));
       setTimeout(() => request.destroy(new Error("cut")), CUT_AFTER_MS);
     });
+  }
+}
+
+async function takesConnections(host: string, port: number): Promise<boolean> {
+  const socket = connect({ host, port });
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
   }
 }
 

@@ -21,7 +21,7 @@ export interface Outside {
 
 const RECEIVER_FAULTS = 0.05;
 const SERVICE_FAULTS = 0.03;
-/** What hangs ends so, long after who asked should have given up or gone on. */
+/** What hangs breaks off after so long. */
 const HANG_MS = 3_000;
 
 export async function startOutside(random: Random, events: EventsLedger, faults: boolean): Promise<Outside> {

@@ -37,8 +37,6 @@ export interface Outcome {
 /** Share of requests whose connection is cut. */
 const CUTS = 0.02;
 const HOST = "127.0.0.1";
-/** A service that hangs is given up before who hangs gives up. */
-const GATEWAY_TIMEOUT_MS = "2000";
 
 /** The whole run; whatever it started or stored is gone when it returns or throws. */
 export async function soak(options: Options, stopping: AbortSignal): Promise<Outcome> {
@@ -72,7 +70,7 @@ async function prepare(): Promise<Own> {
   const stateDir = given ?? mkdtempSync(join(tmpdir(), "plinth-soak-"));
   const port = process.env["PORT"] ?? String(await freePort(HOST));
   const place = { PORT: port, STATE_DIR: stateDir, PUBLIC_URL: "", CONTENT_URL: "" };
-  const platform = new OwnPlatform({ ...process.env, ...place, GATEWAY_TIMEOUT_MS });
+  const platform = new OwnPlatform({ ...process.env, ...place });
   const { config } = readSettings({ ...process.env, ...place });
   return { platform, stateDir, base: `http://${HOST}:${port}${config.pathPrefix}` };
 }
