@@ -14,6 +14,7 @@ export class OwnPlatform {
   readonly #env: NodeJS.ProcessEnv;
   #child: ChildProcess | undefined;
   #output = "";
+  #isOver = false;
 
   constructor(env: NodeJS.ProcessEnv) {
     this.#env = env;
@@ -25,6 +26,7 @@ export class OwnPlatform {
   }
 
   async start(): Promise<void> {
+    if (this.#isOver) throw new UserError("The run is over.");
     const child = spawn(process.execPath, [...process.execArgv, join(ROOT, "scripts", "start.ts")], {
       cwd: ROOT,
       env: this.#env,
@@ -43,6 +45,12 @@ export class OwnPlatform {
       await this.kill();
       throw new UserError(`The platform did not start:\n${this.#output}`);
     }
+  }
+
+  /** Kills it for good. */
+  async end(): Promise<void> {
+    this.#isOver = true;
+    await this.kill();
   }
 
   /** `kill -9` of all of it; returns when it is gone. */

@@ -11,7 +11,7 @@ export interface Plotted {
 }
 
 const WIDTH = 960;
-const LEFT = 190;
+const LEFT = 240;
 const RIGHT = WIDTH - 30;
 const ROW = 22;
 const TIME_HEIGHT = 220;

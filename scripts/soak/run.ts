@@ -46,11 +46,16 @@ export async function soak(options: Options, stopping: AbortSignal): Promise<Out
   const events = new EventsLedger(trouble);
   const outside = await startOutside(random.fork(), events, faults);
   const own = url === undefined ? await prepare() : undefined;
-  try {
+  const whole = async (): Promise<Outcome> => {
     await own?.platform.start();
-    return await run({ options, stopping, random, trouble, events, outside }, own);
+    return run({ options, stopping, random, trouble, events, outside }, own);
+  };
+  const stopped = Promise.withResolvers<never>();
+  stopping.addEventListener("abort", () => stopped.reject(stopping.reason));
+  try {
+    return await Promise.race([whole(), stopped.promise]);
   } finally {
-    await own?.platform.kill();
+    await own?.platform.end();
     if (own !== undefined) rmSync(own.stateDir, { recursive: true, force: true });
     await outside.close();
   }
@@ -133,7 +138,7 @@ async function run(
     await checkAll(stage, random, () => options.damage !== undefined && damage(stage, options.damage));
     return { latencies, kills: done, trouble, summary: summarize(stage) };
   } catch (error) {
-    if (trouble.count > 0) console.error(trouble.lines().join("\n"));
+    if (trouble.count > 0 && !stopping.aborted) console.error(trouble.lines().join("\n"));
     throw error;
   } finally {
     caller.close();

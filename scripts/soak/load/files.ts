@@ -8,7 +8,7 @@ import { expectStatus, REPEATED, type Operation, type Stage, type Turn } from ".
 
 const PHOTO = readFileSync(join(ROOT, "scripts", "data", "photo.jpg"));
 /** Of the files; the others are bytes at random. */
-const PHOTOS = 0.1;
+const PHOTOS = 0.2;
 const MAX_BYTES = 65_536;
 const SIZES = ["64x64", "100x80", "320x240"];
 
@@ -127,7 +127,7 @@ export function filesLoad(stage: Stage): Operation[] {
     { weight: 5, run: create },
     { weight: 5, isReady: some("created"), run: (turn) => step(turn, "created", upload(turn)) },
     { weight: 5, isReady: some("uploaded"), run: (turn) => step(turn, "uploaded", commit(turn)) },
-    { weight: 2, isReady: some("committed"), run: (turn) => step(turn, "committed", remove(turn)) },
+    { weight: 1, isReady: some("committed"), run: (turn) => step(turn, "committed", remove(turn)) },
     { weight: 7, isReady: isAny, run: fetchFile },
     { weight: 4, isReady: isAny, run: list },
     { weight: 1, isReady: () => photos().length > 0, run: vary },
