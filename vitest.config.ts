@@ -22,8 +22,12 @@ export default defineConfig({
               bindings: {
                 TEST_MIGRATIONS: await readD1Migrations("migrations"),
                 ALLOW_LOOPBACK: "true",
-                LOG_LEVEL: "error",
+                // Everything that can be logged; test/support/log-watch.ts shows less.
+                LOG_LEVEL: "info",
                 MEDIA_SCHEDULES: process.env["MEDIA_SCHEDULES"] ?? "",
+                FUZZ_SEED: process.env["FUZZ_SEED"] ?? "",
+                FUZZ_RUNS: process.env["FUZZ_RUNS"] ?? "",
+                FUZZ_SHARES: process.env["FUZZ_SHARES"] ?? "",
                 OPERATOR_CLIENT_SECRET: "an-operator-secret-for-tests-only",
                 SEAL_KEYS: `t1:${Buffer.alloc(32, 7).toString("base64")}`,
               },
@@ -36,13 +40,14 @@ export default defineConfig({
           testTimeout: 20_000,
           include: ["test/**/*.test.ts"],
           exclude: ["test/acceptance/**", "test/browser/**"],
-          setupFiles: ["test/support/migrate.ts"],
+          setupFiles: ["test/support/migrate.ts", "test/support/log-watch.ts"],
         },
       },
       {
         test: {
           name: "acceptance",
           include: ["test/acceptance/**/*.test.ts"],
+          setupFiles: ["test/acceptance/support/log-watch.ts"],
           testTimeout: 120_000,
           hookTimeout: 20_000,
         },

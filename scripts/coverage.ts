@@ -35,7 +35,7 @@ const TESTS = join(ROOT, "test");
 /** What a row says that no test can show: it is not there, or nobody has looked yet. */
 const WITHOUT_TEST = /^(not built|open): ./;
 /** Modifiers of a test or a group that do not keep it from running. */
-const RUNS = new Set(["each", "for", "concurrent", "sequential"]);
+const RUNS = new Set(["each", "for", "concurrent", "sequential", "fails"]);
 
 const faults: string[] = [];
 const titles = readTitles();

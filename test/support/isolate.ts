@@ -3,7 +3,8 @@ import { env } from "cloudflare:workers";
 import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
 import type { Env } from "../../src/env.ts";
-import { basic, ORIGIN } from "./platform.ts";
+import { basic, noteResponse, ORIGIN } from "./platform.ts";
+import { noteRequest } from "./secrets.ts";
 
 /** Another isolate as far as the Worker can tell: caches of its own, over the same bindings unless others are given. */
 export interface Isolate {
@@ -17,7 +18,9 @@ export function isolate(bindings: Partial<Env> = {}): Isolate {
   const app = createApp(createDeps(own));
   const fetch = async (path: string, init: RequestInit = {}): Promise<Response> => {
     const context = createExecutionContext();
+    noteRequest(path, new Headers(init.headers), init.body);
     const response = await app.fetch(new Request(`${ORIGIN}${path}`, init), own, context);
+    await noteResponse(path, response);
     await waitOnExecutionContext(context);
     return response;
   };

@@ -1,5 +1,6 @@
 import { exports } from "cloudflare:workers";
 import { expectDocumented } from "./documented.ts";
+import { noteAnswer, noteRequest } from "./secrets.ts";
 
 /**
  * The platform as a test's own: it calls the Worker of this runtime through its public interface, makes tenants and
@@ -40,9 +41,20 @@ export async function call(path: string, init: CallInit = {}): Promise<Response>
   if (init.form !== undefined) body = new URLSearchParams(init.form);
   const method = init.method ?? (body === undefined ? "GET" : "POST");
   const url = new URL(path, ORIGIN);
+  noteRequest(url.href, headers, body);
   const response = await exports.default.fetch(url, { method, headers, body, redirect: "manual" });
+  await noteResponse(url.pathname, response);
   await expectDocumented(method, url.pathname, response, init.json);
   return response;
+}
+
+/** Addresses whose answers hand out secrets, below which others lie. */
+const HANDS_OUT = /\/(oauth2|clients|subscriptions|files|services)\b/;
+
+/** Notes the secrets that an answer hands out. Its body is left to be read. */
+export async function noteResponse(path: string, response: Response): Promise<void> {
+  const isJson = response.ok && HANDS_OUT.test(path) && response.headers.get("content-type") === "application/json";
+  noteAnswer(response.headers, isJson ? await response.clone().text() : "");
 }
 
 /** The JSON of an answer that must have this status; anything else fails with what came. */
