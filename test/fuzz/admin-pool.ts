@@ -1,0 +1,153 @@
+import { call, OPERATOR, put, tokenFor, unique } from "../support/platform.ts";
+
+/** What the operator keeps, for requests to look at, to change and to take away; no caller lives by any of it. */
+export class AdminPool {
+  readonly #names = {
+    organization: unique("org"),
+    tenant: unique("ten"),
+    email: `${unique("eve")}@example.org`,
+    role: unique("role"),
+    service: unique("service"),
+    package: unique("package"),
+    provider: unique("idp"),
+    client: "",
+  };
+  #comparison: string | undefined;
+
+  private constructor() {
+    this.#names.client = `${this.#names.tenant}.${unique("app")}`;
+  }
+
+  static async make(): Promise<AdminPool> {
+    const pool = new AdminPool();
+    await pool.restore();
+    const token = await tokenFor(OPERATOR);
+    const started = await call("/admin/v1/media/consistency", { method: "POST", token });
+    if (started.status === 202) pool.#comparison = (await started.json<any>()).id;
+    return pool;
+  }
+
+  /** As it was, whatever requests made of it. */
+  async restore(): Promise<void> {
+    const names = this.#names;
+    await this.#put("organization", names.organization);
+    await this.#put("tenant", names.tenant);
+    await this.#put("user", names.email);
+    await this.#put("role", names.role);
+    await put(`tenants/${names.tenant}/subscriptions/platform`, {});
+    await put(`tenants/${names.tenant}/members/${names.email}`, { roles: [names.role] });
+    await put(`organizations/${names.organization}/members/${names.email}`, { roles: [names.role] });
+    await this.#put("service", names.service);
+    await this.#put("package", names.package);
+    await put(`tenants/${names.tenant}/subscriptions/${names.package}`, {});
+    await this.#put("client", names.client);
+    await this.#put("provider", names.provider);
+  }
+
+  async #put(kind: Kind, name: string): Promise<void> {
+    const { organization, tenant, service } = this.#names;
+    const grantTypes = ["client_credentials"];
+    const place = {
+      organization: ["organizations", { name: "Org" }],
+      tenant: ["tenants", { organization, name: "Tenant" }],
+      user: ["users", { name: "Eve" }],
+      role: ["roles", { scopes: ["plat.media_view"] }],
+      client: ["clients", { tenant, confidential: true, redirectUris: [], grantTypes, scopes: ["plat.media_view"] }],
+      service: ["services", serviceOf(name, tenant)],
+      package: ["packages", { version: "1", organization, services: [service] }],
+      provider: [
+        "identity-providers",
+        { issuer: "https://idp.fuzz.test", clientId: "plinth", clientSecret: "a secret" },
+      ],
+    } as const;
+    const [path, body] = place[kind];
+    await put(`${path}/${name}`, body);
+  }
+
+  /** Something that a DELETE of this address may take away: nothing else needs it. */
+  async victim(template: string): Promise<Record<string, string>> {
+    const { tenant, organization, email, role, package: packageId } = this.#names;
+    const part = template.replace("/admin/v1/", "");
+    if (part === "tenants/{id}/members/{email}" || part === "organizations/{id}/members/{email}") {
+      await put(part.replace("{id}", part.startsWith("t") ? tenant : organization).replace("{email}", email), {
+        roles: [role],
+      });
+      return {};
+    }
+    if (part.includes("subscriptions")) {
+      await put(`tenants/${tenant}/subscriptions/${packageId}`, {});
+      return {};
+    }
+    const found = Object.entries(VICTIMS).find(([prefix]) => part.startsWith(prefix));
+    if (found === undefined) return {};
+    const [, [kind, parameter]] = found;
+    const name = kind === "user" ? "victim@example.org" : kind === "client" ? `${tenant}.victim` : "victimofall";
+    await this.#put(kind, name);
+    return { [parameter]: name };
+  }
+
+  /** Values of a parameter or field at an address of the operator's service. */
+  values(template: string, name: string): readonly string[] {
+    const names = this.#names;
+    const part = template.replace("/admin/v1/", "");
+    switch (name) {
+      case "id":
+        if (part.startsWith("organizations")) return [names.organization];
+        if (part.startsWith("tenants")) return [names.tenant];
+        if (part.startsWith("packages")) return [names.package, "platform"];
+        if (part.startsWith("identity")) return [names.provider];
+        return this.#comparison === undefined ? [] : [this.#comparison];
+      case "name":
+        if (part.startsWith("clients")) return [names.client];
+        return part.startsWith("roles") ? [names.role] : [names.service, "media"];
+      case "email":
+      case "user":
+        return [names.email];
+      case "clientId":
+        return part.startsWith("identity") ? ["plinth"] : [names.client];
+      case "client":
+        return [names.client, OPERATOR.clientId];
+      case "packageId":
+        return [names.package, "platform"];
+      case "organization":
+        return [names.organization];
+      case "tenant":
+        return [names.tenant];
+      case "roles":
+        return [names.role];
+      case "services":
+        return [names.service, "media", "pubsub"];
+      case "service":
+        return [names.service];
+      case "scope":
+        return ["plat.media_view", "plat.admin"];
+      case "sessionId":
+        return ["session-1"];
+      case "password":
+        return ["a long enough password"];
+      default:
+        return [];
+    }
+  }
+}
+
+type Kind = "organization" | "tenant" | "user" | "role" | "client" | "service" | "package" | "provider";
+
+const serviceOf = (name: string, tenant: string) => ({
+  sourceUrl: "https://service.fuzz.test/v1",
+  proxyPath: `/${name}/v1`,
+  scopes: [`${name}.view`],
+  tenant,
+  access: "token",
+});
+
+const VICTIMS = {
+  organizations: ["organization", "id"],
+  tenants: ["tenant", "id"],
+  users: ["user", "email"],
+  roles: ["role", "name"],
+  clients: ["client", "clientId"],
+  services: ["service", "name"],
+  packages: ["package", "id"],
+  identity: ["provider", "id"],
+} as const;
