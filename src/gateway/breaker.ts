@@ -8,7 +8,8 @@
  *     └───────────────────────────── the probe was answered ──────────────────────────┘
  *
  * - A failure is: no connection, or no headers in time. An answer is a success whatever its status, since somebody is there.
- *   What the caller broke off is neither.
+ *   What the caller broke off is neither, nor a connection that is lost under the caller's body: who is refused while
+ *   they send much would shut the service to everybody.
  * - Open, every request is refused at once. Probing, every request but the one that probes.
  * - A state has a number. What a request found out counts only in the state that let it pass: one that began before
  *   the breaker opened neither closes it nor opens it longer.

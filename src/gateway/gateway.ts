@@ -193,7 +193,6 @@ async function exchange(
 const OUTCOMES: Record<Forwarded["kind"], Outcome> = {
   answered: "answered",
   failed: "failed",
-  // Whoever is refused while they send much would otherwise shut the service to everybody.
   "cut short": "broken off",
   "caller's fault": "broken off",
 };
