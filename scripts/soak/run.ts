@@ -147,17 +147,18 @@ async function run(
 
 /** Spoils what the checks look at, each as a fault of the platform would look. */
 function damage({ events, files, changes }: Stage, what: Damage): void {
-  const [pushed = ""] = events.pushed;
-  const [committed = ""] = events.committed.keys();
+  const [pushed] = events.pushed;
+  const [committed] = events.committed.keys();
   const [file] = files.of("committed");
-  const spoil: Readonly<Record<Damage, () => void>> = {
+  /** Whether there was something to spoil. */
+  const spoil: Readonly<Record<Damage, () => boolean>> = {
     // The receiver forgets.
-    push: () => events.pushed.delete(pushed),
-    events: () => events.committed.delete(committed),
-    media: () => file?.bytes.writeUInt8(file.bytes.readUInt8(0) ^ 1, 0),
-    audit: () => changes.done.set("a-request-that-left-no-row", "roles/none"),
+    push: () => events.pushed.delete(pushed ?? ""),
+    events: () => events.committed.delete(committed ?? ""),
+    media: () => file?.bytes.writeUInt8(file.bytes.readUInt8(0) ^ 1, 0) !== undefined,
+    audit: () => changes.done.set("a-request-that-left-no-row", "roles/none").size > 0,
   };
-  spoil[what]();
+  if (!spoil[what]()) throw new UserError(`There is nothing for --damage ${what} to spoil: ask more or longer.`);
 }
 
 function summarize({ events, files, tokens, changes }: Stage): string {
