@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { contentType, hostileBody, hostileHeader, hostileText, hostileValue, rawPart } from "./hostile.ts";
-import type { Operation, Parameter } from "./operations.ts";
+import type { Json, Operation, Parameter } from "./operations.ts";
 import { KNOWN, known, ofSchema } from "./schema-values.ts";
 
 /**
@@ -141,12 +141,12 @@ function headersOf(parameters: readonly Parameter[], isBad: boolean): fc.Arbitra
 
 const plain = (value: unknown): PlannedBody => ({ kind: "value", value, spelling: "plain" });
 
-function bodyOf({ method, body }: Operation, isBad: boolean): fc.Arbitrary<PlannedBody | undefined> {
+function bodyOf({ id, method, body }: Operation, isBad: boolean): fc.Arbitrary<PlannedBody | undefined> {
   const bytes = hostileBody.map((given): PlannedBody => ({ kind: "bytes", bytes: given }));
   if (body === undefined)
     return isBad && method !== "GET" ? fc.option(bytes, { nil: undefined }) : fc.constant(undefined);
   if (body.mediaType === "*/*") return isBad ? bytes : fc.constant({ kind: "bytes", bytes: "some content" });
-  const value = ofSchema(body.schema);
+  const value = fc.oneof(...schemasOf(id, body.schema).map((schema) => ofSchema(schema)));
   if (!isBad) return body.required ? value.map(plain) : fc.option(value.map(plain), { nil: undefined });
   const keys = Object.keys(body.schema["properties"] ?? body.schema["oneOf"]?.[0].properties ?? { album: {} });
   const faulty = fc
@@ -171,6 +171,28 @@ function bodyOf({ method, body }: Operation, isBad: boolean): fc.Arbitrary<Plann
     { weight: 2, arbitrary: bytes },
     { weight: 1, arbitrary: fc.constant(undefined) },
   );
+}
+
+/** One schema has the fields of every grant; a request that succeeds has those of one. */
+const GRANTS: Readonly<Record<string, readonly string[]>> = {
+  client_credentials: [],
+  authorization_code: ["code", "redirect_uri", "code_verifier"],
+  refresh_token: ["refresh_token"],
+  password: ["username", "password"],
+};
+
+function schemasOf(id: string, schema: Json): readonly Json[] {
+  if (id !== "getToken") return [schema];
+  const of = Object.entries(GRANTS).map(([grant, fields]) => {
+    const picked = fields.map((field) => [field, schema["properties"][field]] as const);
+    const properties = {
+      ...Object.fromEntries(picked),
+      grant_type: { enum: [grant] },
+      scope: schema["properties"].scope,
+    };
+    return { type: "object", properties, required: ["grant_type", ...fields] };
+  });
+  return [schema, ...of];
 }
 
 /** Fields are replaced, and left out where nothing is given. */
