@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../lib/free-port.ts";
@@ -74,7 +74,10 @@ async function prepare(): Promise<Own> {
     throw new UserError(`${given} is there already: name another STATE_DIR.`);
   const stateDir = given ?? mkdtempSync(join(tmpdir(), "plinth-soak-"));
   const port = process.env["PORT"] ?? String(await freePort(HOST));
-  const place = { PORT: port, STATE_DIR: stateDir, PUBLIC_URL: "", CONTENT_URL: "" };
+  // What is killed cannot clear its temporary files away.
+  const temporary = join(stateDir, "tmp");
+  mkdirSync(temporary, { recursive: true });
+  const place = { PORT: port, STATE_DIR: stateDir, TMPDIR: temporary, PUBLIC_URL: "", CONTENT_URL: "" };
   const platform = new OwnPlatform({ ...process.env, ...place });
   const { config } = readSettings({ ...process.env, ...place });
   return { platform, stateDir, base: `http://${HOST}:${port}${config.pathPrefix}` };
