@@ -33,7 +33,8 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
   bundle,
   // Vitest's own process hands each test file its modules and is what there is to wait for, so each core has one.
   worker: () => inShards(availableParallelism(), (shard) => vitest("worker", shard, { TMPDIR: quickDir() })),
-  acceptance: () => vitest("acceptance"),
+  // A file waits for the platforms that it starts more than it works.
+  acceptance: () => vitest("acceptance", [`--maxWorkers=${availableParallelism() + 1}`]),
 };
 
 async function test(wanted: readonly string[]): Promise<boolean> {
