@@ -286,6 +286,29 @@ describe("what changes between check and write", () => {
   });
 });
 
+describe("a service that goes between check and write", () => {
+  it("is named by the package that would include it, and nothing of the change is kept: 400", async () => {
+    const tenant = await makeTenant();
+    const [name, kept, id] = [unique("svc"), unique("svc"), unique("pkg")];
+    for (const service of [name, kept])
+      await put(`services/${service}`, {
+        sourceUrl: `https://${service}.example`,
+        proxyPath: `/${service}`,
+        scopes: [],
+        essential: false,
+        tenant,
+        access: "token",
+      });
+    const described = { version: "1", organization: `${tenant}-org`, services: [kept, kept] };
+    expect(await put(`packages/${id}`, described)).toMatchObject({ services: [kept] });
+    const db = interrupted(() => admin(`services/${name}`, { method: "DELETE" }));
+    const wanted = { ...described, version: "2", services: [kept, name] };
+    const refused = await expectJson(await send(db, "PUT", `packages/${id}`, wanted), 400);
+    expect(refused).toMatchObject({ details: [{ type: "invalid_field", field: "services[1]" }] });
+    expect(await expectJson(await admin(`packages/${id}`), 200)).toMatchObject({ version: "1", services: [kept] });
+  });
+});
+
 describe("a file that is committed between check and write", () => {
   it("keeps its client, the name and tenant of that, and its tenant: 409, naming it", async () => {
     const client = await makeClient();

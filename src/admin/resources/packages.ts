@@ -20,10 +20,12 @@ const UPSERT = `
   INSERT INTO package (id, version, organization, created_at) VALUES (?1, ?2, ?3, ?4)
   ON CONFLICT (id) DO UPDATE SET version = excluded.version, organization = excluded.organization`;
 const DROP_SERVICES = `DELETE FROM package_service WHERE package = ?1`;
-/** Checked again here: a service may have gone since, and a later one of its name must not slip into the package. */
+/** Checked again here: one that went since is NULL, which the table refuses, and with it the whole change. */
 const ADD_SERVICES = `
-  INSERT OR IGNORE INTO package_service (package, service) SELECT ?1, value FROM json_each(?2)
-  WHERE value IN (SELECT name FROM service) OR value IN (SELECT value FROM json_each(?3))`;
+  INSERT INTO package_service (package, service)
+  SELECT ?1, CASE WHEN value IN (SELECT name FROM service) OR value IN (SELECT value FROM json_each(?3)) THEN value END
+  FROM json_each(?2) WHERE true
+  ON CONFLICT DO NOTHING`;
 const ALL = `
   (SELECT id, version, organization, created_at,
      (SELECT json_group_array(service) FROM package_service WHERE package = package.id) AS services FROM package
