@@ -394,4 +394,4 @@ describe("random schedules", () => {
 });
 
 /** Enough to notice at each change; many more were run when this was written. */
-const RUNS = 12;
+const RUNS = 8;
