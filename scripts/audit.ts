@@ -19,7 +19,7 @@ for (const [whose, args] of [
     console.error(`${output.trim()}\n`);
     console.error(
       "The registry gave no answer about known faults: it cannot be reached, or it is a mirror without that part. " +
-        "Set npm_config_registry to one that has it (https://registry.npmjs.org) and try again.",
+        "Set npm_config_registry to npm's own, which has it, and try again.",
     );
     process.exitCode = 2;
     break;

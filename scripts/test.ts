@@ -31,9 +31,8 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
   coverage: () => command("node", "scripts/coverage.ts"),
   dependencies: () => command(process.execPath, "scripts/dependencies.ts", "--check"),
   bundle,
-  // Vitest's own process hands each test file its modules and is what there is to wait for, so each core has one; one more
-  // works while a file waits for a clock.
-  worker: () => inShards(availableParallelism() + 1, (shard) => vitest("worker", shard, { TMPDIR: quickDir() })),
+  // Vitest's own process hands each test file its modules and is what there is to wait for, so each core has one.
+  worker: () => inShards(availableParallelism(), (shard) => vitest("worker", shard, { TMPDIR: quickDir() })),
   // A file waits for the platforms that it starts more than it works.
   acceptance: () => vitest("acceptance", [`--maxWorkers=${availableParallelism() + 1}`]),
 };
