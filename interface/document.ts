@@ -172,7 +172,7 @@ function bodyOf({ route }: MountedRoute, entry: Entry, fault: (text: string) => 
   }
   const mediaType =
     entry.body?.mediaType ??
-    { json: "application/json", "json-object": "application/json", form: FORM, stream: "*/*" }[body.kind];
+    { json: "application/json", "json-object": "application/json", form: FORM, stream: ANY_TYPE }[body.kind];
   const schema = entry.body?.schema ?? (body.kind === "json" ? jsonSchemaOf(body.schema) : undefined);
   if (schema === undefined || (body.kind !== "stream" && Object.keys(schema).length === 0))
     fault("the body has no schema");
@@ -193,6 +193,8 @@ function bodyOf({ route }: MountedRoute, entry: Entry, fault: (text: string) => 
 }
 
 const FORM = "application/x-www-form-urlencoded";
+// Of any type; generators of clients take a range of all types for JSON.
+const ANY_TYPE = "application/octet-stream";
 
 /** Every field says what it means; a word for a field that is not there is a mistake. */
 function withWords(

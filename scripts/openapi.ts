@@ -1,26 +1,47 @@
-import { readFileSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { makeClient } from "../interface/client.ts";
 import { lint } from "../interface/lint.ts";
 import { makeDocument } from "../interface/index.ts";
 import { ROOT } from "./lib/root.ts";
 
 /**
- * `npm run openapi` writes docs/openapi.json, made from the route tables and interface/; with `--check` it only says
- * whether the file is what it would write. Either way the document must be whole and pass two validators.
+ * `npm run openapi` writes docs/openapi.json, made from the route tables and interface/, and client/plinth.ts, which is
+ * generated from it; with `--check` it only says whether the files are what it would write. Either way the document must
+ * be whole and pass two validators.
  */
-const FILE = join(ROOT, "docs", "openapi.json");
 const isCheck = process.argv.includes("--check");
 
 const { document, faults } = await makeDocument(ROOT);
 const text = `${JSON.stringify(document, null, 2)}\n`;
 const found = [...(faults.length > 0 ? faults : await lint(text))];
-if (isCheck && found.length === 0 && readIfThere(FILE) !== text)
-  found.push(`${relative(ROOT, FILE)} is stale: run npm run openapi, look at the difference and commit it`);
+if (found.length === 0) {
+  const files = { "docs/openapi.json": text, "client/plinth.ts": await clientOf(text) };
+  for (const [file, content] of Object.entries(files)) {
+    if (!isCheck) write(join(ROOT, file), content);
+    else if (readIfThere(join(ROOT, file)) !== content)
+      found.push(`${file} is stale: run npm run openapi, look at the difference and commit it`);
+  }
+}
 for (const fault of found) console.error(`✗ ${fault}`);
 if (found.length > 0) process.exitCode = 1;
-else if (!isCheck) {
-  writeFileSync(FILE, text);
-  console.log(`wrote ${relative(ROOT, FILE)}, ${Math.round(text.length / 1024)} KiB`);
+
+async function clientOf(content: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "plinth-openapi-"));
+  try {
+    const file = join(folder, "openapi.json");
+    writeFileSync(file, content);
+    return await makeClient(file);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function write(file: string, content: string): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, content);
+  console.log(`wrote ${relative(ROOT, file)}, ${Math.round(content.length / 1024)} KiB`);
 }
 
 function readIfThere(path: string): string | undefined {

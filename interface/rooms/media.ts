@@ -1,5 +1,5 @@
 import type { Entry, Room } from "../entry.ts";
-import { int, list, obj, oneOf, orNull, ref, str, time, uri, type Schema } from "../schema.ts";
+import { BYTES, int, list, obj, oneOf, orNull, ref, str, time, uri, type Schema } from "../schema.ts";
 
 /** Media: private and public files are two trees of the same operations. */
 type Visibility = "private" | "public";
@@ -192,7 +192,7 @@ function files(visibility: Visibility): Readonly<Record<string, Entry>> {
 
 const CONDITIONS = ["If-None-Match", "If-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Range"];
 const CONTENT_HEADERS = ["ETag", "Last-Modified", "Cache-Control"];
-const anyBytes = { "*/*": {} };
+const anyBytes = { "*/*": BYTES };
 
 const content = (id: string): Entry => ({
   id,
@@ -368,7 +368,7 @@ export const media: Room = {
       about:
         "`uploadLink` leads here, or to the bucket itself where the deployment has its credentials. It works once, and again after a failure, which keeps nothing.",
       headers: ["Content-Disposition"],
-      body: { schema: {}, text: "The bytes, with the declared `Content-Type`." },
+      body: { schema: BYTES, text: "The bytes, with the `Content-Type` that was declared, whatever it is." },
       answers: { 200: { text: "All are stored.", headers: ["ETag"] } },
       errors: {
         400: "The body broke off.",

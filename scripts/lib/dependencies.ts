@@ -45,7 +45,7 @@ const ALLOWED: Readonly<Record<Use, ReadonlySet<string>>> = {
   runtime: new Set(PERMISSIVE),
   direct: new Set(PERMISSIVE),
   // Tools that run as they were published and are not handed on.
-  indirect: new Set([...PERMISSIVE, "LGPL-3.0-or-later", "MPL-2.0", "PSF-2.0"]),
+  indirect: new Set([...PERMISSIVE, "LGPL-3.0-or-later", "MPL-2.0", "PSF-2.0", "Python-2.0"]),
 };
 
 /** Whose package.json says it in a way that npm does not read. */

@@ -145,7 +145,7 @@ function bodyOf({ id, method, body }: Operation, isBad: boolean): fc.Arbitrary<P
   const bytes = hostileBody.map((given): PlannedBody => ({ kind: "bytes", bytes: given }));
   if (body === undefined)
     return isBad && method !== "GET" ? fc.option(bytes, { nil: undefined }) : fc.constant(undefined);
-  if (body.mediaType === "*/*") return isBad ? bytes : fc.constant({ kind: "bytes", bytes: "some content" });
+  if (body.mediaType === BYTES) return isBad ? bytes : fc.constant({ kind: "bytes", bytes: "some content" });
   const value = fc.oneof(...schemasOf(id, body.schema).map((schema) => ofSchema(schema)));
   if (!isBad) return body.required ? value.map(plain) : fc.option(value.map(plain), { nil: undefined });
   const keys = Object.keys(body.schema["properties"] ?? body.schema["oneOf"]?.[0].properties ?? { album: {} });
@@ -203,6 +203,9 @@ function withFaults(value: unknown, faults: readonly (readonly [key: string, val
   return Object.fromEntries([...entries, ...faults.filter(([, fault]) => fault !== undefined)]);
 }
 
+/** An upload's, in the document. */
+const BYTES = "application/octet-stream";
+
 /** What a good request has though the schema does not require it, by words of the operation's name. */
 const NEEDED: readonly (readonly [name: RegExp, query: readonly string[], fields: readonly string[]])[] = [
   [/^uploadFile$/, ["type", "expires", "signature"], []],
@@ -213,7 +216,7 @@ const NEEDED: readonly (readonly [name: RegExp, query: readonly string[], fields
   [/Variants$/, ["clip"], []],
 ];
 /** An upload has the type that the file was made with. */
-const typeOf = ({ body }: Operation) => (body?.mediaType === "*/*" ? "binary/octet-stream" : body?.mediaType);
+const typeOf = ({ body }: Operation) => (body?.mediaType === BYTES ? "binary/octet-stream" : body?.mediaType);
 const neededOf = ({ id }: Operation) => NEEDED.find(([name]) => name.test(id)) ?? [/./, [], []];
 
 /** The request that the document shows: everything required, as its examples have it. It has to succeed. */
@@ -233,7 +236,7 @@ export function shown(operation: Operation): Plan {
     body:
       body === undefined
         ? undefined
-        : body.mediaType === "*/*"
+        : body.mediaType === BYTES
           ? { kind: "bytes", bytes: "some content" }
           : plain(fields.length === 0 ? withKnown(body.example) : { ...(withKnown(body.example) as object), ...more }),
     contentType: typeOf(operation),

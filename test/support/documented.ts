@@ -95,7 +95,9 @@ async function faultOf(operation: Operation, method: string, response: Response)
   }
   const media = content[type] ?? content["*/*"];
   if (media === undefined) return `${status} is ${type}, not ${Object.keys(content).join(", ") || "without content"}`;
-  if (type !== "application/json" || media.schema === undefined || method === "HEAD") return undefined;
+  // A file of JSON comes as it is.
+  const isJson = type === "application/json" && type in content;
+  if (!isJson || media.schema === undefined || method === "HEAD") return undefined;
   let value: unknown;
   try {
     value = await response.clone().json();
