@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -10,6 +10,8 @@ import { ROOT } from "../../scripts/lib/root.ts";
 import { makeOrders, ORDERS_PATH } from "../../scripts/make-orders.ts";
 import { parseSealKeys } from "../../src/platform/seal.ts";
 import { freePort, npm } from "./support/platform-process.ts";
+
+const execute = promisify(execFile);
 
 describe("npm run deploy", () => {
   test("--dry-run bundles offline and prints the size", async () => {
@@ -36,11 +38,49 @@ describe("npm run deploy", () => {
   });
 });
 
+describe("a fresh clone", () => {
+  // A package in a file beside it: npm asks no registry then.
+  test("installs the locked packages, once, whoever starts first", async () => {
+    const home = mkdtempSync(join(tmpdir(), "plinth-clone-"));
+    const [clone, part] = [join(home, "clone"), join(home, "part")];
+    const json = (path: string, value: object): void => writeFileSync(path, JSON.stringify(value));
+    const pull = async (version: string): Promise<void> => {
+      json(join(part, "package.json"), { name: "part", version, type: "module", exports: "./part.js" });
+      writeFileSync(join(part, "part.js"), `export const version = "${version}";`);
+      const origin = join(home, version);
+      mkdirSync(origin);
+      await execute("npm", ["pack", part], { cwd: origin });
+      json(join(origin, "package.json"), { type: "module", devDependencies: { part: `file:part-${version}.tgz` } });
+      await execute("npm", ["install", "--package-lock-only", "--offline"], { cwd: origin });
+      cpSync(origin, clone, { recursive: true });
+    };
+    const hello = () => execute(process.execPath, [join(clone, "scripts", "bootstrap.mjs"), "hello", "you"]);
+    try {
+      for (const folder of [part, join(clone, "scripts")]) mkdirSync(folder, { recursive: true });
+      copyFileSync(join(ROOT, "scripts", "bootstrap.mjs"), join(clone, "scripts", "bootstrap.mjs"));
+      const program = 'import { version } from "part"; console.log(`part ${version}, ${process.argv[2] as string}`);';
+      writeFileSync(join(clone, "scripts", "hello.ts"), program);
+
+      await pull("1.0.0");
+      const starts = await Promise.all([hello(), hello(), hello()]);
+      expect(starts.map(({ stdout }) => stdout)).toEqual(Array(3).fill("part 1.0.0, you\n"));
+      expect(starts.filter(({ stderr }) => stderr.includes("Installed in"))).toHaveLength(1);
+      expect((await hello()).stderr).toBe("");
+      // The lockfile is another one now.
+      await pull("1.1.0");
+      const { stdout, stderr } = await hello();
+      expect([stdout, stderr]).toEqual(["part 1.1.0, you\n", expect.stringContaining("Installed in")]);
+    } finally {
+      rmSync(home, { recursive: true });
+    }
+  });
+});
+
 test("starts at the same time agree on the local secrets, which only their owner may read", async () => {
   const dir = mkdtempSync(join(tmpdir(), "plinth-vars-"));
   const path = join(dir, ".dev.vars");
   const code = `import("${ROOT}/scripts/lib/dev-vars.ts").then((m) => console.log(JSON.stringify(m.ensureDevVars("${path}"))))`;
-  const starts = Array.from({ length: 8 }, () => promisify(execFile)(process.execPath, ["-e", code]));
+  const starts = Array.from({ length: 8 }, () => execute(process.execPath, ["-e", code]));
   const seen = new Set((await Promise.all(starts)).map(({ stdout }) => stdout));
   expect(seen.size).toBe(1);
   expect(JSON.parse([...seen][0] ?? "")).toEqual(readDevVars(path));
