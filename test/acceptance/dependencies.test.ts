@@ -1,10 +1,14 @@
+import { once } from "node:events";
 import { readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { askForFaults, judge } from "../../scripts/lib/audit.ts";
 import { bundleWorker } from "../../scripts/lib/bundle.ts";
 import { faultsOf, packagesOf, type Lockfile, type Manifest } from "../../scripts/lib/dependencies.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
-import { newStateDir } from "./support/platform-process.ts";
+import { newStateDir, npm } from "./support/platform-process.ts";
 
 /** What stage `dependencies` of `npm test` finds: each case is the real lockfile with one thing changed. */
 const manifest = readJson("package.json") as Manifest;
@@ -50,4 +54,37 @@ test("what is listed as part of the Worker is what its bundle consists of", asyn
   const { packages } = await bundleWorker(dir, { minify: true }).finally(() => rmSync(dir, { recursive: true }));
   const listed = packagesOf(manifest, lock).filter(({ use }) => use === "runtime");
   expect(packages.toSorted()).toEqual(listed.map(({ name }) => name).toSorted());
+});
+
+/** npm's own registry as far as an audit asks it: what it holds against a package, or 405 as mirrors answer. */
+async function startRegistry(against: string | undefined) {
+  const registry = createServer((request, response) => {
+    request.resume();
+    const fault = { id: 1, url: "https://advisories.example/1", title: "A fault", severity: "high" };
+    const known = against === undefined ? {} : { [against]: [{ ...fault, vulnerable_versions: "*" }] };
+    if (against === "") response.writeHead(405).end();
+    else if (request.method === "POST") response.end(JSON.stringify(known));
+    else response.writeHead(404).end("{}");
+  }).listen(0, "127.0.0.1");
+  await once(registry, "listening");
+  return { registry, url: `http://127.0.0.1:${(registry.address() as AddressInfo).port}/` };
+}
+
+test.each<[string, string | undefined, number, boolean, string]>([
+  ["nothing known", undefined, 0, true, ""],
+  ["a fault of the Worker's", "hono", 1, false, "a package of the Worker has a known fault"],
+  ["a fault of a tool's", "vitest", 1, true, "a tool has a known fault: npm run audit"],
+  ["a mirror that knows nothing of faults", "", 2, true, "not known: the registry gave no answer (npm run audit)"],
+])("an audit: %s", async (_, against, code, isFine, note) => {
+  const { registry, url } = await startRegistry(against);
+  try {
+    const audit = npm("audit", { npm_config_registry: url });
+    const [ended, audits] = await Promise.all([
+      audit.ended,
+      askForFaults({ ...process.env, npm_config_registry: url }),
+    ]);
+    expect([ended, judge(audits)], audit.output()).toEqual([code, { isFine, note }]);
+  } finally {
+    registry.close();
+  }
 });
