@@ -133,7 +133,8 @@ function parametersOf(
       const said = entry.parameters?.[name] ?? room.parameters[name];
       if (said === undefined) fault(`the ${place} parameter ${name} has no words`);
       const isRequired = place === "path" || required.includes(name);
-      return parameter(place, name, { text: "", ...said, schema: { ...found, ...said?.schema }, required: isRequired });
+      const whole = { ...booleanOr(found), ...said?.schema };
+      return parameter(place, name, { text: "", ...said, schema: whole, required: isRequired });
     });
   };
   const inPath = own("path", jsonSchemaOf(route.params));
@@ -152,6 +153,10 @@ function parametersOf(
     ...(entry.headers ?? []).map(componentParameter),
   ];
 }
+
+/** A route reads `true` or `false` as texts; whoever sends them means a boolean. */
+const booleanOr = (schema: Schema): Schema =>
+  JSON.stringify(schema["enum"]) === '["true","false"]' ? { type: "boolean" } : schema;
 
 const componentParameter = (name: string): Json => ({ $ref: `#/components/parameters/${name}` });
 
@@ -173,12 +178,12 @@ function bodyOf({ route }: MountedRoute, entry: Entry, fault: (text: string) => 
   const mediaType =
     entry.body?.mediaType ??
     { json: "application/json", "json-object": "application/json", form: FORM, stream: ANY_TYPE }[body.kind];
-  const schema = entry.body?.schema ?? (body.kind === "json" ? jsonSchemaOf(body.schema) : undefined);
-  if (schema === undefined || (body.kind !== "stream" && Object.keys(schema).length === 0))
-    fault("the body has no schema");
-  const described = body.kind === "stream" ? schema : withWords(schema ?? {}, entry.body ?? {}, fault);
+  const schema = entry.body?.schema ?? (body.kind === "json" ? jsonSchemaOf(body.schema) : undefined) ?? {};
+  if (Object.keys(schema).length === 0) fault("the body has no schema");
+  const described = body.kind === "stream" ? schema : withWords(schema, entry.body ?? {}, fault);
   const limit = "maxBytes" in body ? ` At most ${body.maxBytes} bytes.` : "";
-  const isOptional = "optional" in body && body.optional;
+  // A form that needs no field need not come at all.
+  const isOptional = body.kind === "form" ? described["required"] === undefined : "optional" in body && body.optional;
   if (entry.body?.example === undefined && body.kind !== "stream") fault("the body has no example");
   return {
     description: `${entry.body?.text ?? (isOptional ? "May be left out." : "")}${limit}`.trim(),

@@ -25,12 +25,10 @@ export const map = (values: Schema, description: string): Schema => ({
   description,
 });
 
-/** The same, or null. */
-export const orNull = (schema: Schema): Schema => ({
-  ...schema,
-  type: [schema["type"], "null"],
-  ...(Array.isArray(schema["enum"]) ? { enum: [...(schema["enum"] as unknown[]), null] } : {}),
-});
+/** The same, or null. Beside the values of an `enum` a type says nothing, and generators of clients say those twice then. */
+export function orNull({ type, enum: values, ...rest }: Schema): Schema {
+  return Array.isArray(values) ? { ...rest, enum: [...values, null] } : { ...rest, type: [type, "null"] };
+}
 
 /** An object; a property whose name ends in `?` may be absent, every other one is always there. */
 export function obj(properties: Readonly<Record<string, Schema>>, description?: string): Schema {

@@ -1,5 +1,5 @@
 import type { Entry, Parameter, Room } from "../entry.ts";
-import { bool, int, list, map, obj, oneOf, orNull, ref, str, time, uri, type Schema } from "../schema.ts";
+import { bool, int, list, map, obj, oneOf, orNull, ref, str, time, uri } from "../schema.ts";
 
 /** Publish/subscribe; the same operations are mounted a second time, deprecated. */
 const TOPIC_PATH = "/topics/{topicOwnerClient}/{eventType}";
@@ -32,6 +32,7 @@ const event = {
   payload: '{"order":"4711"}',
   metadata: { schema: "order-v1" },
 };
+const newEvent = { payload: event.payload, metadata: event.metadata };
 const subscriptionFields = {
   name: str("The subscription's name, one of the calling client's on this topic."),
   pushConfig: obj(
@@ -67,15 +68,6 @@ const result = {
       "Why it failed: not 2xx, none in 15 s, no connection, 3xx, or an address that is not called; null: it did not.",
     ),
   ),
-};
-const newEvent: Schema = {
-  type: "object",
-  required: ["payload"],
-  properties: {
-    payload: str("The event's text, at most 256 KiB of UTF-8."),
-    metadata: map({ type: "string" }, "Names and texts beside the payload, at most 16 KiB."),
-    tenant: str("The tenant that the event is about; the token's where absent.", { pattern: "^[a-z][a-z0-9]{2,15}$" }),
-  },
 };
 
 const TOPIC = "Topics";
@@ -162,6 +154,16 @@ export const events: Room = {
         newestEventAt: 1_763_000_090_000,
         lag: 3,
       },
+    },
+    NewEvent: {
+      schema: obj({
+        payload: str("The event's text, at most 256 KiB of UTF-8."),
+        "metadata?": map({ type: "string" }, "Names and texts beside the payload, at most 16 KiB."),
+        "tenant?": str("The tenant that the event is about; the token's where absent.", {
+          pattern: "^[a-z][a-z0-9]{2,15}$",
+        }),
+      }),
+      example: newEvent,
     },
     Event: {
       schema: obj({
@@ -276,8 +278,10 @@ export const events: Room = {
         "By the topic's owner: one event, or an array of 1 to 1000. Events of one request that fall on one shard are stored all or none. With `Idempotency-Key` a repeat within 24 h answers the same ids and stores nothing more.",
       headers: ["Idempotency-Key"],
       body: {
-        schema: { oneOf: [newEvent, { type: "array", items: newEvent, minItems: 1, maxItems: 1000 }] },
-        example: { payload: event.payload, metadata: event.metadata },
+        schema: {
+          oneOf: [ref("NewEvent"), { type: "array", items: ref("NewEvent"), minItems: 1, maxItems: 1000 }],
+        },
+        example: newEvent,
       },
       answers: { 201: { text: "All are stored.", json: ref("PublishedIds") } },
       errors: { 404: "", 409: "`idempotency_key_used`: the key came with other events before." },

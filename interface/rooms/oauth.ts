@@ -60,7 +60,7 @@ const authorization: Readonly<Record<string, Parameter>> = {
   prompt: {
     text: "`none`: ask nobody anything. `login`: let the user sign in anew. `consent`, `select_account`: no effect.",
   },
-  max_age: { text: "The user signed in at most so many seconds ago.", schema: { type: "string", pattern: "^[0-9]+$" } },
+  max_age: { text: "The user signed in at most so many seconds ago.", schema: { type: "integer", minimum: 0 } },
   login_hint: { text: "Whom the client expects: an e-mail." },
   id_token_hint: { text: "An ID token of this client and of the expected user." },
   ui_locales: { text: "Languages of the page, the preferred one first (BCP 47)." },
@@ -333,7 +333,7 @@ export const oauth: Room = {
         access_token: { text: "The token.", required: true, example: TOKEN },
         details: {
           text: "`true`: the services that packages brought to its tenant, too.",
-          schema: { type: "string", enum: ["true", "false"] },
+          schema: { type: "boolean" },
         },
       },
       answers: { 200: { text: "The token is valid now.", json: ref("TokenInfo"), headers: ["Cache-Control"] } },

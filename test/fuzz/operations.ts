@@ -1,4 +1,5 @@
 import document from "../../docs/openapi.json";
+import { inFull } from "../support/documented.ts";
 
 /** The operations of docs/openapi.json as the fuzz reads them: what a request may have, each part with its schema. */
 export type Json = Record<string, any>;
@@ -55,7 +56,7 @@ export const operations: readonly Operation[] = Object.entries(paths as Json).fl
               : {
                   mediaType: content[0],
                   required: stated["requestBody"].required === true,
-                  schema: content[1]["schema"] as Json,
+                  schema: inFull(content[1]["schema"]) as Json,
                   example: content[1]["example"] as unknown,
                 },
           deprecated: stated["deprecated"] === true,

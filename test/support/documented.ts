@@ -36,6 +36,15 @@ function closed(node: unknown): unknown {
   return isOpen ? entries : { ...entries, additionalProperties: false };
 }
 
+/** With the schemas that it names in their places. */
+export function inFull(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(inFull);
+  if (typeof node !== "object" || node === null) return node;
+  const { $ref } = node as Json;
+  if (typeof $ref === "string") return inFull(components["schemas"][$ref.replace("#/components/schemas/", "")]);
+  return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, inFull(value)]));
+}
+
 dereference({ $id: `${BASE}all`, $defs: closed(components["schemas"]) }, lookup);
 
 const paths: readonly Path[] = Object.entries((document as Json)["paths"] as Json)
@@ -46,7 +55,7 @@ const paths: readonly Path[] = Object.entries((document as Json)["paths"] as Jso
       Object.entries(item)
         .filter(([method]) => method !== "servers")
         .map(([method, { responses, requestBody }]) => {
-          const body: unknown = requestBody?.content["application/json"]?.schema;
+          const body = inFull(requestBody?.content["application/json"]?.schema);
           return [method, { name: `${method.toUpperCase()} ${template}`, responses, body }] as const;
         }),
     ),
