@@ -313,7 +313,7 @@ export type Client = {
     /** Where sign-outs may end. */
     postLogoutRedirectUris: string[];
     /** How it may get tokens. */
-    grantTypes: string[];
+    grantTypes: ("client_credentials" | "authorization_code" | "refresh_token" | "implicit" | "password")[];
     /** What it may ask for; a `*` at the end stands for any ending. */
     scopes: string[];
     /** Codes need PKCE. */
@@ -339,7 +339,7 @@ export type WrittenClient = {
     /** Where sign-outs may end. */
     postLogoutRedirectUris: string[];
     /** How it may get tokens. */
-    grantTypes: string[];
+    grantTypes: ("client_credentials" | "authorization_code" | "refresh_token" | "implicit" | "password")[];
     /** What it may ask for; a `*` at the end stands for any ending. */
     scopes: string[];
     /** Codes need PKCE. */
@@ -579,7 +579,7 @@ export type ComparisonReport = {
             etag: string | null;
         } | null;
         /** What its repair did; null: nothing yet. */
-        outcome: "repaired" | "obsolete" | null;
+        outcome: ("repaired" | "obsolete" | null) | ("repaired" | "obsolete" | null);
     }[];
 };
 export type AuditRow = {
@@ -637,16 +637,6 @@ export type TopicStatus = {
     newestEventAt: number | null;
     /** How many of them the calling client has not committed. */
     lag: number;
-};
-export type NewEvent = {
-    /** The event's text, at most 256 KiB of UTF-8. */
-    payload: string;
-    /** Names and texts beside the payload, at most 16 KiB. */
-    metadata?: {
-        [key: string]: string;
-    };
-    /** The tenant that the event is about; the token's where absent. */
-    tenant?: string;
 };
 export type PublishedIds = {
     /** The ids of the events, in the order of the request. */
@@ -760,7 +750,7 @@ export type Delivery = {
         /** The status of its answer; null: none came. */
         status: number | null;
         /** Why it failed: not 2xx, none in 15 s, no connection, 3xx, or an address that is not called; null: it did not. */
-        error: "status" | "timeout" | "unreachable" | "redirect" | "refused" | null;
+        error: ("status" | "timeout" | "unreachable" | "redirect" | "refused" | null) | ("status" | "timeout" | "unreachable" | "redirect" | "refused" | null);
     }[];
 };
 export type TestDelivery = {
@@ -771,7 +761,7 @@ export type TestDelivery = {
     /** The status of its answer; null: none came. */
     status: number | null;
     /** Why it failed: not 2xx, none in 15 s, no connection, 3xx, or an address that is not called; null: it did not. */
-    error: "status" | "timeout" | "unreachable" | "redirect" | "refused" | null;
+    error: ("status" | "timeout" | "unreachable" | "redirect" | "refused" | null) | ("status" | "timeout" | "unreachable" | "redirect" | "refused" | null);
 };
 export type NewFile = {
     /** The file's id: 24 hex digits. */
@@ -1075,7 +1065,7 @@ export function getToken(body: {
  * What an access token is good for
  */
 export function getTokenInfo(accessToken: string, { details }: {
-    details?: boolean;
+    details?: "true" | "false";
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
@@ -1269,7 +1259,7 @@ export function getUserInfo(opts?: Oazapfts.RequestOpts) {
 /**
  * The user that an access token was issued for
  */
-export function postUserInfo(body?: {}, opts?: Oazapfts.RequestOpts) {
+export function postUserInfo(body: {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: UserInfo;
@@ -1422,7 +1412,7 @@ export function authorize(responseType: "code" | "token" | "id_token token" | "t
     codeChallenge?: string;
     codeChallengeMethod?: "S256" | "plain";
     prompt?: string;
-    maxAge?: number;
+    maxAge?: string;
     loginHint?: string;
     idTokenHint?: string;
     uiLocales?: string;
@@ -1481,7 +1471,7 @@ export function postAuthorize(body: {
     /** `none`: ask nobody anything. `login`: let the user sign in anew. `consent`, `select_account`: no effect. */
     prompt?: string;
     /** The user signed in at most so many seconds ago. */
-    max_age?: number;
+    max_age?: string;
     /** Whom the client expects: an e-mail. */
     login_hint?: string;
     /** An ID token of this client and of the expected user. */
@@ -1568,7 +1558,7 @@ export function endSession({ clientId, idTokenHint, postLogoutRedirectUri, state
 /**
  * Sign the browser out, with the parameters in a form
  */
-export function postEndSession(body?: {
+export function postEndSession(body: {
     /** The client; needed without an `id_token_hint`. */
     client_id?: string;
     /** An ID token of the client, an expired one too. */
@@ -3907,8 +3897,8 @@ export function listAudit({ requestId, subject, actor, action, outcome, since, u
     actor?: string;
     action?: string;
     outcome?: "done" | "refused";
-    since?: string;
-    until?: string;
+    since?: number;
+    until?: number;
     pageNumber?: number;
     pageSize?: number;
     cursor?: string;
@@ -4255,7 +4245,25 @@ export function deprecatedDeleteTopic(topicOwnerClient: string, eventType: strin
 /**
  * Publish an event or an array of events
  */
-export function publishEvents(topicOwnerClient: string, eventType: string, body: NewEvent | NewEvent[], { idempotencyKey }: {
+export function publishEvents(topicOwnerClient: string, eventType: string, body: {
+    /** The event's text, at most 256 KiB of UTF-8. */
+    payload: string;
+    /** Names and texts beside the payload, at most 16 KiB. */
+    metadata?: {
+        [key: string]: string;
+    };
+    /** The tenant that the event is about; the token's where absent. */
+    tenant?: string;
+} | {
+    /** The event's text, at most 256 KiB of UTF-8. */
+    payload: string;
+    /** Names and texts beside the payload, at most 16 KiB. */
+    metadata?: {
+        [key: string]: string;
+    };
+    /** The tenant that the event is about; the token's where absent. */
+    tenant?: string;
+}[], { idempotencyKey }: {
     idempotencyKey?: string;
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -4306,7 +4314,25 @@ export function publishEvents(topicOwnerClient: string, eventType: string, body:
 /**
  * Publish an event or an array of events
  */
-export function deprecatedPublishEvents(topicOwnerClient: string, eventType: string, body: NewEvent | NewEvent[], { idempotencyKey }: {
+export function deprecatedPublishEvents(topicOwnerClient: string, eventType: string, body: {
+    /** The event's text, at most 256 KiB of UTF-8. */
+    payload: string;
+    /** Names and texts beside the payload, at most 16 KiB. */
+    metadata?: {
+        [key: string]: string;
+    };
+    /** The tenant that the event is about; the token's where absent. */
+    tenant?: string;
+} | {
+    /** The event's text, at most 256 KiB of UTF-8. */
+    payload: string;
+    /** Names and texts beside the payload, at most 16 KiB. */
+    metadata?: {
+        [key: string]: string;
+    };
+    /** The tenant that the event is about; the token's where absent. */
+    tenant?: string;
+}[], { idempotencyKey }: {
     idempotencyKey?: string;
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -5720,7 +5746,7 @@ export function listPrivateFiles(tenant: string, { q, contentType, sort, pageNum
  */
 export function deletePrivateFiles(tenant: string, { q, dryRun }: {
     q?: string;
-    dryRun?: boolean;
+    dryRun?: "true" | "false";
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
@@ -5863,7 +5889,7 @@ export function listPublicFiles(tenant: string, { q, contentType, sort, pageNumb
  */
 export function deletePublicFiles(tenant: string, { q, dryRun }: {
     q?: string;
-    dryRun?: boolean;
+    dryRun?: "true" | "false";
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
@@ -6044,7 +6070,7 @@ export function deletePrivateFile(fileId: string, opts?: Oazapfts.RequestOpts) {
 export function getPrivateFile(fileId: string, { clip, crop, fallback, tenant, ifNoneMatch }: {
     clip?: string;
     crop?: string;
-    fallback?: boolean;
+    fallback?: "true" | "false";
     tenant?: string;
     ifNoneMatch?: string;
 } = {}, opts?: Oazapfts.RequestOpts) {
@@ -6127,7 +6153,7 @@ export function deletePublicFile(fileId: string, opts?: Oazapfts.RequestOpts) {
 export function getPublicFile(fileId: string, { clip, crop, fallback, tenant, ifNoneMatch }: {
     clip?: string;
     crop?: string;
-    fallback?: boolean;
+    fallback?: "true" | "false";
     tenant?: string;
     ifNoneMatch?: string;
 } = {}, opts?: Oazapfts.RequestOpts) {
@@ -6568,7 +6594,7 @@ export function bulkCreatePrivateVariants(tenant: string, { clip, crop, q, conte
     crop?: string;
     q?: string;
     contentType?: string;
-    dryRun?: boolean;
+    dryRun?: "true" | "false";
     pageNumber?: number;
     pageSize?: number;
     cursor?: string;
@@ -6626,7 +6652,7 @@ export function bulkDeletePrivateVariants(tenant: string, { clip, crop, q, conte
     crop?: string;
     q?: string;
     contentType?: string;
-    dryRun?: boolean;
+    dryRun?: "true" | "false";
     pageNumber?: number;
     pageSize?: number;
     cursor?: string;
@@ -6680,7 +6706,7 @@ export function bulkCreatePublicVariants(tenant: string, { clip, crop, q, conten
     crop?: string;
     q?: string;
     contentType?: string;
-    dryRun?: boolean;
+    dryRun?: "true" | "false";
     pageNumber?: number;
     pageSize?: number;
     cursor?: string;
@@ -6738,7 +6764,7 @@ export function bulkDeletePublicVariants(tenant: string, { clip, crop, q, conten
     crop?: string;
     q?: string;
     contentType?: string;
-    dryRun?: boolean;
+    dryRun?: "true" | "false";
     pageNumber?: number;
     pageSize?: number;
     cursor?: string;

@@ -94,7 +94,10 @@ const clientFields = {
   "service?": str("The registered service that it is the client of."),
   redirectUris: texts("Where sign-ins may end."),
   postLogoutRedirectUris: texts("Where sign-outs may end."),
-  grantTypes: texts("How it may get tokens."),
+  grantTypes: list(
+    { type: "string", enum: ["client_credentials", "authorization_code", "refresh_token", "implicit", "password"] },
+    "How it may get tokens.",
+  ),
   scopes: texts("What it may ask for; a `*` at the end stands for any ending."),
   requirePkce: bool("Codes need PKCE."),
   disabled: bool("It gets no tokens."),

@@ -43,6 +43,8 @@ const run = {
   repairedAt: null,
   repaired: counts(REPAIRABLE),
 };
+/** In a query, which is digits to the route. */
+const TIME: Schema = { type: "integer", minimum: 0, maximum: 999_999_999_999_999 };
 const place = (description: string): Schema =>
   orNull(obj({ size: orNull(int("In bytes.")), etag: orNull(str("Identifies the bytes.")) }, description));
 
@@ -298,8 +300,8 @@ export const admin: Room = {
         actor: { text: "Of this actor alone.", example: "plat.operator" },
         action: { text: "Of this action alone.", example: "put" },
         outcome: { text: "With this outcome alone." },
-        since: { text: "From this time on, in ms since 1970." },
-        until: { text: "Up to this time, in ms since 1970." },
+        since: { text: "From this time on, in ms since 1970.", schema: TIME },
+        until: { text: "Up to this time, in ms since 1970.", schema: TIME },
       },
       answers: { 200: { text: "A page of rows.", json: list(ref("AuditRow")), headers: ["Link"] } },
     },

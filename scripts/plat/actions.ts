@@ -1,7 +1,9 @@
-import type { Body } from "./body.ts";
+import { ok } from "@oazapfts/runtime";
+import * as api from "../../client/plinth.ts";
+import { rowsOf } from "./admin-client.ts";
 import type { Command } from "./command.ts";
 import { LIST_OPTIONS, printRows, readBounds } from "./listing.ts";
-import { segmentOf } from "./resource.ts";
+import type { Column } from "./resource.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "./say.ts";
 import { clean, formatBytes, formatTime } from "./values.ts";
 
@@ -23,7 +25,7 @@ const unlock: Command = {
   examples: ["user unlock ada@acme.example"],
   changes: true,
   async run({ args: { email = "" }, io, client }) {
-    await (await client()).call("POST", `/users/${segmentOf(email)}/unlock`);
+    await api.unlockUser(email, (await client()).opts);
     sayDone(io, `The user ${clean(email)} may sign in again.`);
   },
 };
@@ -48,11 +50,11 @@ const newSecret: Command = {
     const { args, io, options } = invocation;
     const id = args["client"] ?? "";
     const client = await invocation.client();
-    const { body } = await client.call<Body>("POST", `/clients/${segmentOf(id)}/secret`);
-    const until = formatTime(Number(body["previousExpiresAt"]));
+    const made = await ok(api.makeClientSecret(id, client.opts));
+    const until = formatTime(made.previousExpiresAt);
     sayDone(io, `The client ${clean(id)} has a new secret, shown this once. The one before works until ${until}.`);
-    if (options.has("json")) await printRecord(invocation, body);
-    else await io.out(`${String(body["clientSecret"])}\n`);
+    if (options.has("json")) await printRecord(invocation, made);
+    else await io.out(`${made.clientSecret}\n`);
   },
 };
 
@@ -64,13 +66,12 @@ const usage: Command = {
   examples: ["tenant usage acmeshop", "tenant usage acmeshop --json"],
   async run(invocation) {
     const { args, io, options, client } = invocation;
-    const id = segmentOf(args["tenant"] ?? "");
-    const { body } = await (await client()).call<Usage>("GET", `/tenants/${id}/usage`);
-    if (options.has("json")) return printRecord(invocation, { ...body });
-    const { files, bytes, quota } = body;
+    const stored = await ok(api.getTenantUsage(args["tenant"] ?? "", (await client()).opts));
+    if (options.has("json")) return printRecord(invocation, stored);
+    const { files, bytes, quota } = stored;
     const count = (value: number): string => value.toLocaleString("en");
-    const share = (stored: number, limit: number | undefined, show: (value: number) => string): string =>
-      limit === undefined ? "no limit" : `${percent(stored, limit)} of ${show(limit)}`;
+    const share = (part: number, limit: number | undefined, show: (value: number) => string): string =>
+      limit === undefined ? "no limit" : `${percent(part, limit)} of ${show(limit)}`;
     await io.out(`files  ${count(files)}, ${share(files, quota.files, count)}\n`);
     await io.out(`bytes  ${formatBytes(bytes)}, ${share(bytes, quota.bytes, formatBytes)}\n`);
   },
@@ -78,46 +79,39 @@ const usage: Command = {
 
 const percent = (part: number, whole: number): string => `${(whole === 0 ? 100 : (part / whole) * 100).toFixed(1)} %`;
 
-interface Usage {
-  readonly tenant: string;
-  readonly files: number;
-  readonly bytes: number;
-  readonly quota: { readonly files?: number; readonly bytes?: number };
-}
-
 const REVOCATIONS = [
   {
     word: "client",
     arg: { name: "client", help: "its id" },
-    path: "/clients/",
+    operation: api.revokeClient,
     ends: "every access token and refresh token that the client has",
     id: "acme.shop",
   },
   {
     word: "user",
     arg: { name: "email", help: "the e-mail address" },
-    path: "/users/",
+    operation: api.revokeUser,
     ends: "the user's sessions, refresh tokens and access tokens",
     id: "ada@acme.example",
   },
   {
     word: "tenant",
     arg: { name: "tenant", help: "the tenant" },
-    path: "/tenants/",
+    operation: api.revokeTenant,
     ends: "every token of the tenant, of all its clients and users",
     id: "acmeshop",
   },
   {
     word: "session",
     arg: { name: "session", help: "its id, as tokens carry it (sid) and services send it in the session id header" },
-    path: "/sessions/",
+    operation: api.revokeSession,
     ends: "the session, with the tokens that were issued in it",
     id: "2f1c…",
   },
 ] as const;
 
 /** The four ways to end what was issued until now, without taking away the right to get more. */
-const revoke = ({ word, arg, path, ends, id }: (typeof REVOCATIONS)[number]): Command => ({
+const revoke = ({ word, arg, operation, ends, id }: (typeof REVOCATIONS)[number]): Command => ({
   words: [word, "revoke"],
   summary: `End ${ends}, everywhere within seconds.`,
   args: [arg],
@@ -132,19 +126,19 @@ const revoke = ({ word, arg, path, ends, id }: (typeof REVOCATIONS)[number]): Co
   async run(invocation) {
     const key = invocation.args[arg.name] ?? "";
     await confirm(invocation, `End ${ends} (${clean(key)})?`);
-    await (await invocation.client()).call("POST", `${path}${segmentOf(key)}/revoke`);
+    await operation(key, (await invocation.client()).opts);
     sayDone(invocation.io, `Ended: ${ends} (${clean(key)}).`);
   },
 });
 
-const KEY_COLUMNS = [
+const KEY_COLUMNS: readonly Column<api.SigningKey>[] = [
   { field: "kid", title: "KEY" },
   { field: "alg", title: "ALGORITHM" },
   { field: "state", title: "STATE" },
   { field: "createdAt", title: "CREATED", kind: "time" },
   { field: "signsFrom", title: "SIGNS FROM", kind: "time" },
   { field: "publishedUntil", title: "PUBLISHED UNTIL", kind: "time" },
-] as const;
+];
 
 const listKeys: Command = {
   words: ["signing-key", "list"],
@@ -155,8 +149,9 @@ const listKeys: Command = {
   examples: ["signing-key list"],
   async run({ options, io, client }) {
     const { limit, pageSize } = readBounds(options);
-    const rows = (await client()).list<Body>(`/signing-keys?pageSize=${pageSize}`);
-    await printRows(rows, { io, asJson: options.has("json"), columns: KEY_COLUMNS, limit, nouns: "signing keys" });
+    const { opts } = await client();
+    const keys = rowsOf((page) => api.listSigningKeys(page, opts), { pageSize });
+    await printRows(keys, { io, asJson: options.has("json"), columns: KEY_COLUMNS, limit, nouns: "signing keys" });
   },
 };
 
@@ -169,11 +164,8 @@ const rotateKeys: Command = {
   examples: ["signing-key rotate"],
   changes: true,
   async run({ options, io, client }) {
-    const { body } = await (await client()).call<Body[]>("POST", "/signing-keys");
+    const keys = await ok(api.rotateSigningKeys((await client()).opts));
     sayDone(io, "New keys sign from now on.");
-    const rows = (async function* () {
-      yield* body;
-    })();
-    await printRows(rows, { io, asJson: options.has("json"), columns: KEY_COLUMNS, limit: Infinity, nouns: "keys" });
+    await printRows(keys, { io, asJson: options.has("json"), columns: KEY_COLUMNS, limit: Infinity, nouns: "keys" });
   },
 };

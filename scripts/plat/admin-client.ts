@@ -1,37 +1,32 @@
+import {
+  ok,
+  SUCCESS_CODES,
+  type ApiResponse,
+  type RequestOpts,
+  type SuccessResponse,
+  type WithHeaders,
+} from "@oazapfts/runtime";
+import { getToken, type OAuthError, type TokenResponse } from "../../client/plinth.ts";
 import { UserError } from "../lib/user-error.ts";
-import { send, Unreachable, type Reply } from "./send.ts";
+import { UsageError } from "./command.ts";
+import { asFetch, hasJson, send, Unreachable } from "./send.ts";
 
 /**
- * The operator service (`/admin/v1`) as the command line speaks to it.
+ * The operator service as the command line speaks to it: by the functions of `client/plinth.ts`, which take these `opts`,
+ * as in `ok(getTenant("acme", client.opts))`. They answer with what was asked for. A refusal is an `AdminRefusal`, no
+ * answer an `Unreachable`.
  *
  * A call that leaves the same state however often it arrives (GET, PUT, DELETE) is repeated after a lost connection,
  * after an answer that did not come in time, and after 429, 502, 503 and 504. A POST is sent once: what became of one whose
  * answer was lost is for the person to look up. A token that ended is replaced and the call sent again, whatever it is:
- * with a 401 nothing was done.
+ * with a 401 nothing was done. A DELETE whose repetition finds nothing any more is done.
  */
 export interface AdminClient {
   /** The platform's address with its path prefix, without a slash at the end. */
   readonly base: string;
   /** The platform's own prefix, `plat`: of scopes and headers. */
   readonly platform: string;
-  /**
-   * One call of `path` (`/tenants/acme`, below `/admin/v1`). A refusal is an `AdminRefusal`, no answer an `Unreachable`.
-   * `body` is sent as JSON; an answer without one has `undefined`. The status of a DELETE whose repetition found
-   * nothing any more is 204.
-   */
-  call<T = unknown>(method: Method, path: string, body?: unknown): Promise<AdminAnswer<T>>;
-  /** GET of what may not be there: undefined. */
-  find<T = unknown>(path: string): Promise<T | undefined>;
-  /** Every row of a collection, page after page by its Link header. A page is asked for when its first row is. */
-  list<T = unknown>(path: string): AsyncIterable<T>;
-}
-
-export type Method = "GET" | "PUT" | "POST" | "DELETE";
-
-export interface AdminAnswer<T> {
-  readonly status: number;
-  readonly body: T;
-  readonly headers: Headers;
+  readonly opts: RequestOpts;
 }
 
 export interface RefusalDetail {
@@ -80,6 +75,7 @@ const TIMEOUT_MS = 30_000;
 /** Before its end a token is not good for a call that is under way for long. */
 const RENEW_BEFORE_MS = 60_000;
 const PASSING: readonly number[] = [429, 502, 503, 504];
+const SUCCESSES: readonly number[] = SUCCESS_CODES;
 
 interface Token {
   readonly value: string;
@@ -98,19 +94,19 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
   /** One request, repeated while that can help. `repeated` says that an earlier attempt may have been carried out. */
   async function attempt(
     url: string,
-    request: () => Promise<RequestInit>,
+    request: RequestInit,
     isSafe: boolean,
-  ): Promise<Reply & { repeated: boolean }> {
+  ): Promise<{ response: Response; repeated: boolean }> {
     for (let count = 1, repeated = false; ; count++) {
       let pauseMs = FIRST_PAUSE_MS * 2 ** (count - 1) * (0.75 + Math.random() / 2);
       try {
-        const reply = await send(url, await request(), timeoutMs);
+        const response = await send(url, request, timeoutMs);
         hasAnswered = true;
-        if (!PASSING.includes(reply.status) || !isSafe || count >= ATTEMPTS) return { ...reply, repeated };
-        const askedMs = Number(reply.headers.get("retry-after") ?? "0") * 1000;
-        if (!(askedMs <= LONGEST_PAUSE_MS)) return { ...reply, repeated };
+        if (!PASSING.includes(response.status) || !isSafe || count >= ATTEMPTS) return { response, repeated };
+        const askedMs = Number(response.headers.get("retry-after") ?? "0") * 1000;
+        if (!(askedMs <= LONGEST_PAUSE_MS)) return { response, repeated };
         pauseMs = Math.max(pauseMs, askedMs);
-        options.onRepeat?.(`answered ${reply.status}; asking again in ${(pauseMs / 1000).toFixed(1)} s`);
+        options.onRepeat?.(`answered ${response.status}; asking again in ${(pauseMs / 1000).toFixed(1)} s`);
       } catch (error) {
         if (!(error instanceof Unreachable)) throw error;
         // Where nothing ever answered nothing is started by waiting for it.
@@ -126,32 +122,31 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
   async function fetchToken(): Promise<Token> {
     const startedMs = performance.now();
     const credentials = [`${platform}.operator`, secret].map(encodeURIComponent).join(":");
-    const reply = await attempt(
-      `${base}/oauth2/v1/token`,
-      async () => ({
-        method: "POST",
-        headers: { authorization: `Basic ${btoa(credentials)}`, "content-type": "application/x-www-form-urlencoded" },
-        body: `grant_type=client_credentials&scope=${platform}.admin`,
-      }),
-      // Unlike other POSTs: a token more does no harm.
-      true,
+    const { status, data } = await getToken(
+      { grant_type: "client_credentials", scope: `${platform}.admin` },
+      {},
+      {
+        baseUrl: base,
+        headers: { authorization: `Basic ${btoa(credentials)}` },
+        // Unlike other POSTs: a token more does no harm.
+        fetch: asFetch(async (url, request) => (await attempt(url, request, true)).response),
+      },
     );
-    const answer = reply.json as
-      | { access_token?: unknown; expires_in?: unknown; error_description?: unknown }
-      | undefined;
-    if (reply.status === 401)
+    if (status === 401)
       throw new AdminRefusal(
         401,
         "invalid_client",
         `${base} does not take this secret of ${platform}.operator: OPERATOR_CLIENT_SECRET must be the one that it was ` +
           "started with, and PLATFORM too.",
       );
-    if (reply.status !== 200 || typeof answer?.access_token !== "string") {
+    // Whatever listens there may answer with anything.
+    const answer = data as Partial<TokenResponse & OAuthError> | undefined;
+    if (status !== 200 || typeof answer?.access_token !== "string") {
       const said = answer?.error_description;
       const why = typeof said === "string" ? said : "is this the address of a platform, with its path prefix?";
-      throw new AdminRefusal(reply.status, "", `No token from ${base}: it answered ${reply.status}; ${why}`);
+      throw new AdminRefusal(status, "", `No token from ${base}: it answered ${status}; ${why}`);
     }
-    const livesMs = Number(answer.expires_in ?? 3600) * 1000;
+    const livesMs = (answer.expires_in ?? 3600) * 1000;
     return { value: answer.access_token, goodUntilMs: startedMs + livesMs - Math.min(RENEW_BEFORE_MS, livesMs / 2) };
   }
 
@@ -163,74 +158,101 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
     return token.value;
   }
 
-  async function call<T>(method: Method, path: string, body?: unknown): Promise<AdminAnswer<T>> {
-    const url = `${base}/admin/v1${path}`;
-    let bearer = await currentToken();
-    const request = async (): Promise<RequestInit> => ({
-      method,
-      headers: {
-        authorization: `Bearer ${bearer}`,
-        accept: "application/json",
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const isSafe = method !== "POST";
-    let reply = await attempt(url, request, isSafe);
-    let { repeated } = reply;
-    if (reply.status === 401) {
-      bearer = await currentToken(bearer);
-      reply = await attempt(url, request, isSafe);
-      repeated ||= reply.repeated;
+  /** What the generated functions call for `fetch`. */
+  async function fetchAnswer(url: string, request: RequestInit): Promise<Response> {
+    checkPath(url.slice(base.length));
+    const { method = "GET", headers } = request;
+    const attemptBy = (bearer: string) => {
+      const authorized = new Headers(headers);
+      authorized.set("authorization", `Bearer ${bearer}`);
+      return attempt(url, { ...request, headers: authorized }, method !== "POST");
+    };
+    const bearer = await currentToken();
+    let { response, repeated } = await attemptBy(bearer);
+    if (response.status === 401) {
+      const second = await attemptBy(await currentToken(bearer));
+      response = second.response;
+      repeated ||= second.repeated;
     }
-    const { status, headers, json } = reply;
-    if (status === 404 && method === "DELETE" && repeated) return { status: 204, body: undefined as T, headers };
+    const { status } = response;
+    if (status === 404 && method === "DELETE" && repeated) return new Response(null, { status: 204 });
     // Something in between answered: the platform's own answers are JSON or 204.
-    const isStrange = json === undefined && status !== 204;
-    if (status < 200 || status > 299 || isStrange) throw refusalOf(reply, platform, url);
-    return { status, headers, body: json as T };
+    const isStrange = status !== 204 && !hasJson(response);
+    if (!SUCCESSES.includes(status) || isStrange) throw await refusalOf(response, platform, url);
+    return response;
   }
 
-  return {
-    base,
-    platform,
-    call,
-    async find<T>(path: string) {
-      try {
-        return (await call<T>("GET", path)).body;
-      } catch (error) {
-        if (error instanceof AdminRefusal && error.status === 404 && error.type !== "") return undefined;
-        throw error;
-      }
-    },
-    async *list<T>(path: string) {
-      for (let next: string | undefined = path; next !== undefined;) {
-        const { body, headers }: AdminAnswer<readonly T[]> = await call("GET", next);
-        yield* body;
-        next = nextPage(next, headers);
-      }
-    },
-  };
+  return { base, platform, opts: { baseUrl: base, fetch: asFetch(fetchAnswer) } };
 }
 
-/** The same path with the query of the `next` link: its origin is PUBLIC_URL's, which need not be the one asked. */
-export function nextPage(path: string, headers: Headers): string | undefined {
+/** Dots alone would lead out of the resource that is meant, however they are written. */
+function checkPath(pathAndQuery: string): void {
+  const [path = ""] = pathAndQuery.split("?");
+  const name = path
+    .slice(1)
+    .split("/")
+    .find((segment) => /^\.*$/.test(segment));
+  if (name !== undefined) throw new UsageError(`${name === "" ? "An empty text" : name} is the name of nothing.`);
+}
+
+/** The answer about what may not be there: undefined. */
+export async function find<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof AdminRefusal && error.status === 404 && error.type !== "") return undefined;
+    throw error;
+  }
+}
+
+/** What operations that answer in pages take. */
+export interface Page {
+  readonly pageNumber?: number;
+  readonly pageSize?: number;
+  readonly cursor?: string;
+}
+type Answer = WithHeaders<ApiResponse>;
+
+/** Page after page by the Link header, from that of `first` on. A page is asked for when it is wanted. */
+export async function* pagesOf<T extends Answer, Query extends Page>(
+  ask: (query: Query) => Promise<T>,
+  first: Query,
+): AsyncGenerator<SuccessResponse<T>> {
+  for (let query: Query | undefined = first; query !== undefined;) {
+    const answer: Promise<T> = ask(query);
+    yield await ok(answer);
+    query = nextQuery((await answer).headers) as Query | undefined;
+  }
+}
+
+/** Every row of a collection, page after page. */
+export async function* rowsOf<T extends Answer, Query extends Page>(
+  ask: (query: Query) => Promise<T>,
+  first: Query,
+): AsyncGenerator<RowOf<T>> {
+  for await (const page of pagesOf(ask, first)) yield* page as RowOf<T>[];
+}
+type RowOf<T extends Answer> = SuccessResponse<T> extends readonly (infer Row)[] ? Row : never;
+
+/** The query of the `next` link, whose origin and path are PUBLIC_URL's and need not be those that were asked. */
+function nextQuery(headers: Headers): Page | undefined {
   const [, target] = /<([^>]*)>\s*;[^,]*\brel="?next"?/.exec(headers.get("link") ?? "") ?? [];
-  return target === undefined ? undefined : `${path.split("?")[0]}${new URL(target, "http://any").search}`;
+  return target === undefined ? undefined : Object.fromEntries(new URL(target, "http://any").searchParams);
 }
 
-function refusalOf({ status, headers, json }: Reply, platform: string, url: string): AdminRefusal {
-  const error = json as { type?: unknown; message?: unknown; details?: unknown } | undefined;
-  if (typeof error?.type !== "string") {
+async function refusalOf(response: Response, platform: string, url: string): Promise<AdminRefusal> {
+  const { status, headers } = response;
+  const error = hasJson(response) ? ((await response.json()) as Partial<Record<string, unknown>> | null) : null;
+  if (typeof error?.["type"] !== "string") {
     const target = headers.get("location");
     const where = target === null ? "" : ` and points to ${target}`;
     return new AdminRefusal(status, "", `${url} answered ${status}${where}, and not as a platform does: is it one?`);
   }
-  const details = Array.isArray(error.details) ? (error.details as Partial<RefusalDetail>[]) : [];
+  const details = Array.isArray(error["details"]) ? (error["details"] as Partial<RefusalDetail>[]) : [];
   return new AdminRefusal(
     status,
-    error.type,
-    textOf(error.message),
+    error["type"],
+    textOf(error["message"]),
     details.map((one) => ({ type: textOf(one.type), field: textOf(one.field), message: textOf(one.message) })),
     headers.get(`${platform}-request-id`) ?? "",
   );

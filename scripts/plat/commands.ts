@@ -25,7 +25,11 @@ export function allCommands(): readonly Command[] {
 
 /** What the first words stand for. */
 export const SUMMARIES: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(RESOURCES.toReversed().map(({ word, summary }) => [word, summary])),
+  ...Object.fromEntries(
+    Object.values(RESOURCES)
+      .toReversed()
+      .map(({ word, summary }) => [word, summary]),
+  ),
   tenant: "whose data stays apart: clients act in a tenant, users are its members",
   organization: "companies: tenants and packages belong to one",
   session: "what began with one sign-in, or with one call of a service",

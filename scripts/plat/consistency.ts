@@ -1,20 +1,20 @@
-import { nextPage, type AdminClient } from "./admin-client.ts";
+import { ok, type RequestOpts } from "@oazapfts/runtime";
+import * as api from "../../client/plinth.ts";
+import { pagesOf, rowsOf, type AdminClient } from "./admin-client.ts";
 import type { Body } from "./body.ts";
 import type { Command, Invocation, Option } from "./command.ts";
 import { LIST_OPTIONS, printRows, readBounds } from "./listing.ts";
-import { segmentOf, type Column } from "./resource.ts";
+import type { Column } from "./resource.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "./say.ts";
 import { createTable, recordLines } from "./table.ts";
 import { toJson } from "./values.ts";
 
-/** Comparisons of the bucket with the database, in the media service. */
-const PATH = "/media/consistency";
 const FIRST_POLL_MS = 200;
 const LONGEST_POLL_MS = 5_000;
 const WAIT: Option = { flag: "wait", help: "until it is done, then show its report" };
 const ID = { name: "id", help: "of the comparison" };
 
-const RUN_COLUMNS: readonly Column[] = [
+const RUN_COLUMNS: readonly Column<api.Comparison>[] = [
   { field: "id", title: "ID" },
   { field: "state", title: "STATE" },
   { field: "startedAt", title: "STARTED", kind: "time" },
@@ -22,7 +22,8 @@ const RUN_COLUMNS: readonly Column[] = [
   { field: "checked.files", title: "FILES" },
   { field: "keptFindings", title: "FINDINGS" },
 ];
-const FINDING_COLUMNS: readonly Column[] = [
+type Finding = api.ComparisonReport["findings"][number];
+const FINDING_COLUMNS: readonly Column<Finding>[] = [
   { field: "kind", title: "KIND" },
   { field: "key", title: "KEY" },
   { field: "tenant", title: "TENANT" },
@@ -32,6 +33,7 @@ const FINDING_COLUMNS: readonly Column[] = [
   { field: "outcome", title: "OUTCOME" },
 ];
 
+/** Comparisons of the bucket with the database, in the media service. */
 export const consistencyCommands = (): Command[] => [
   {
     words: ["media-consistency", "list"],
@@ -41,8 +43,9 @@ export const consistencyCommands = (): Command[] => [
     examples: ["media-consistency list"],
     async run({ options, io, client }) {
       const { limit, pageSize } = readBounds(options);
-      const rows = (await client()).list<Body>(`${PATH}?pageSize=${pageSize}`);
-      await printRows(rows, { io, asJson: options.has("json"), columns: RUN_COLUMNS, limit, nouns: "comparisons" });
+      const { opts } = await client();
+      const runs = rowsOf((page) => api.listComparisons(page, opts), { pageSize });
+      await printRows(runs, { io, asJson: options.has("json"), columns: RUN_COLUMNS, limit, nouns: "comparisons" });
     },
   },
   {
@@ -52,7 +55,7 @@ export const consistencyCommands = (): Command[] => [
     options: [WAIT],
     examples: ["media-consistency start --wait"],
     changes: true,
-    run: (invocation) => begin(invocation, PATH, "A comparison runs"),
+    run: (invocation) => begin(invocation, (opts) => ok(api.startComparison(opts)), "A comparison runs"),
   },
   {
     words: ["media-consistency", "show"],
@@ -73,19 +76,23 @@ export const consistencyCommands = (): Command[] => [
     async run(invocation) {
       const id = invocation.args["id"] ?? "";
       await confirm(invocation, `Remove what the comparison ${id} found to be without its other half?`);
-      return begin(invocation, `${PATH}/${segmentOf(id)}/repair`, "A repair runs");
+      return begin(invocation, (opts) => ok(api.repairComparison(id, opts)), "A repair runs");
     },
   },
 ];
 
-async function begin(invocation: Invocation, path: string, said: string): Promise<void> {
+async function begin(
+  invocation: Invocation,
+  start: (opts: RequestOpts) => Promise<api.Comparison>,
+  said: string,
+): Promise<void> {
   const { io, options } = invocation;
   const client = await invocation.client();
-  const { body } = await client.call<Body>("POST", path);
-  const id = String(body["id"]);
+  const run = await start(client.opts);
+  const { id } = run;
   if (!options.has("wait")) {
     sayDone(io, `${said}: media-consistency show ${id}`);
-    return printRecord(invocation, body);
+    return printRecord(invocation, run);
   }
   await waitFor(client, id, invocation);
   return show(invocation, id);
@@ -93,8 +100,8 @@ async function begin(invocation: Invocation, path: string, said: string): Promis
 
 async function waitFor(client: AdminClient, id: string, { io }: Invocation): Promise<void> {
   for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(LONGEST_POLL_MS, pauseMs * 1.5)) {
-    const { body } = await client.call<Body>("GET", `${PATH}/${segmentOf(id)}?pageSize=1`);
-    if (body["state"] !== "running" && body["state"] !== "repairing") return;
+    const { state } = await ok(api.getComparison(id, { pageSize: 1 }, client.opts));
+    if (state !== "running" && state !== "repairing") return;
     await io.wait(pauseMs);
   }
 }
@@ -103,18 +110,14 @@ async function waitFor(client: AdminClient, id: string, { io }: Invocation): Pro
 async function show(invocation: Invocation, id: string): Promise<void> {
   const { io, options } = invocation;
   const { limit, pageSize } = options.has("wait") ? { limit: Infinity, pageSize: 200 } : readBounds(options);
-  const client = await invocation.client();
+  const { opts } = await invocation.client();
   let report: Body = {};
-  const findings: Body[] = [];
-  let isCut = false;
-  for (let next: string | undefined = `${PATH}/${segmentOf(id)}?pageSize=${pageSize}`; next !== undefined;) {
-    const answer = await client.call<Body & { findings: Body[] }>("GET", next);
-    const { findings: page, ...rest } = answer.body;
+  const findings: Finding[] = [];
+  const answers = pagesOf((query) => api.getComparison(id, query, opts), { pageSize });
+  for await (const { findings: page, ...rest } of answers) {
     report = rest;
     findings.push(...page);
-    next = nextPage(next, answer.headers);
-    isCut = findings.length > limit;
-    if (isCut) break;
+    if (findings.length > limit) break;
   }
   const shown = findings.slice(0, limit);
   if (options.has("json")) await io.out(`${toJson({ ...report, findings: shown }, 2)}\n`);
@@ -123,5 +126,5 @@ async function show(invocation: Invocation, id: string): Promise<void> {
       shown.length === 0 ? [] : ["", ...createTable(FINDING_COLUMNS, io.columns, io.paint.bold).lines(shown)];
     await io.out(`${[...recordLines(report, io.paint.dim), ...table].join("\n")}\n`);
   }
-  if (isCut) io.err(`There are more findings: --limit ${limit} ended the list here.\n`);
+  if (findings.length > limit) io.err(`There are more findings: --limit ${limit} ended the list here.\n`);
 }

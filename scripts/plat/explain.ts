@@ -1,25 +1,13 @@
+import { ok } from "@oazapfts/runtime";
+import * as api from "../../client/plinth.ts";
 import type { Paint } from "../lib/terminal.ts";
 import { UsageError, type Command, type Option } from "./command.ts";
 import { clean, toJson } from "./values.ts";
 
-interface Explanation {
-  readonly granted: boolean;
-  readonly reason: string;
-  readonly checks: readonly Check[];
-  /** What a token would have. */
-  readonly effective?: readonly string[];
-}
-
-interface Check {
-  readonly check: string;
-  /** Where it is about one scope alone. */
-  readonly scope?: string;
-  readonly passed: boolean;
-  readonly detail?: string;
-}
+type Question = NonNullable<Parameters<typeof api.explain>[0]>;
 
 /** Asked by the parameters that have their names. */
-const OPTIONS: readonly Option[] = [
+const OPTIONS: readonly (Option & { readonly flag: keyof Question })[] = [
   { flag: "client", value: "<client>", help: "who would ask for the token; without it the user, by password" },
   { flag: "user", value: "<email>", help: "who would be signed in; without it the client acts for itself" },
   { flag: "tenant", value: "<tenant>", help: "where; without it the one that a request without a tenant is for" },
@@ -45,23 +33,23 @@ export const explainCommand: Command = {
     "explain --client acme.web --tenant acmeshop --user ada@acme.example --scope catalog.view",
   ],
   async run({ options, io, client }) {
-    const query = new URLSearchParams();
-    for (const { flag } of OPTIONS) if (options.has(flag)) query.set(flag, options.values(flag).join(" "));
-    if (!query.has("client") && !query.has("user"))
+    const given = OPTIONS.filter(({ flag }) => options.has(flag));
+    const question: Question = Object.fromEntries(given.map(({ flag }) => [flag, options.values(flag).join(" ")]));
+    if (question.client === undefined && question.user === undefined)
       throw new UsageError("explain needs --client <client> or --user <email>, or both.");
-    const { body } = await (await client()).call<Explanation>("GET", `/explain?${query.toString()}`);
-    await io.out(options.has("json") ? `${toJson(body, 2)}\n` : `${explanationLines(body, io.paint).join("\n")}\n`);
-    return body.granted ? 0 : 1;
+    const answer = await ok(api.explain(question, (await client()).opts));
+    await io.out(options.has("json") ? `${toJson(answer, 2)}\n` : `${explanationLines(answer, io.paint).join("\n")}\n`);
+    return answer.granted ? 0 : 1;
   },
 };
 
-function explanationLines({ granted, reason, checks, effective = [] }: Explanation, paint: Paint): string[] {
+function explanationLines({ granted, reason, checks, effective }: api.Explanation, paint: Paint): string[] {
   const mark = (passed: boolean): string => (passed ? paint.green("✓") : paint.red("✗"));
   const names = checks.map(({ check, scope }) => clean(scope === undefined ? check : `${scope} (${check})`));
   const width = Math.max(0, ...names.map((name) => name.length));
   return [
     `${mark(granted)} ${paint.bold(granted ? "granted" : "not granted")}: ${clean(reason.replace(/^granted: /, ""))}`,
-    ...checks.map(({ passed, detail = "" }, index) =>
+    ...checks.map(({ passed, detail }, index) =>
       `  ${mark(passed)} ${(names[index] ?? "").padEnd(width)}  ${paint.dim(clean(detail))}`.trimEnd(),
     ),
     ...(effective.length === 0 ? [] : [`  a token would have: ${effective.map(clean).join(" ")}`]),

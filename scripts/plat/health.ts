@@ -1,8 +1,8 @@
+import { getHealth } from "../../client/plinth.ts";
 import { UserError } from "../lib/user-error.ts";
-import type { Body } from "./body.ts";
 import type { Command } from "./command.ts";
 import { printRecord } from "./say.ts";
-import { send } from "./send.ts";
+import { asFetch, send } from "./send.ts";
 
 const TIMEOUT_MS = 10_000;
 
@@ -17,11 +17,14 @@ export const healthCommand: Command = {
   async run(invocation) {
     const base = await invocation.base();
     const startedMs = performance.now();
-    const { status, json } = await send(`${base}/health`, { method: "GET" }, TIMEOUT_MS);
+    const { status, data } = await getHealth({
+      baseUrl: base,
+      fetch: asFetch((url, request) => send(url, request, TIMEOUT_MS)),
+    });
     const tookMs = Math.round(performance.now() - startedMs);
-    if (typeof json !== "object" || json === null)
+    if (typeof data !== "object" || data === null)
       throw new UserError(`${base}/health answered ${status}, and not as a platform does: is it one?`);
-    await printRecord(invocation, { url: base, tookMs, ...(json as Body) });
+    await printRecord(invocation, { url: base, tookMs, ...data });
     return status === 200 ? 0 : 1;
   },
 };

@@ -31,22 +31,22 @@ export function readBounds(options: Given, usualLimit = Infinity): Bounds {
   return { limit: rows, pageSize };
 }
 
-export interface Listing {
+export interface Listing<Row> {
   readonly io: Io;
   readonly asJson: boolean;
-  readonly columns: readonly Column[];
+  readonly columns: readonly Column<Row>[];
   readonly limit: number;
   /** What is said where there is none: `tenants`. */
   readonly nouns: string;
 }
 
 /** Prints rows as they come: a table for people, or one JSON array. */
-export async function printRows(
-  rows: AsyncIterable<Body>,
-  { io, asJson, columns, limit, nouns }: Listing,
+export async function printRows<Row extends Body>(
+  rows: Iterable<Row> | AsyncIterable<Row>,
+  { io, asJson, columns, limit, nouns }: Listing<Row>,
 ): Promise<void> {
   const table = createTable(columns, io.columns, io.paint.bold);
-  let waiting: Body[] = [];
+  let waiting: Row[] = [];
   let count = 0;
   let isCut = false;
   const flush = async (): Promise<void> => {

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { buildBody, changedFields, fieldOptions, missingFlags, readBodyFile, type Body } from "./body.ts";
+import { find } from "./admin-client.ts";
+import { buildBody, changedFields, fieldOptions, missingFlags, readBodyFile } from "./body.ts";
 import { UsageError, type Command, type Invocation, type Option } from "./command.ts";
 import { LIST_OPTIONS, printRows, readBounds } from "./listing.ts";
-import { collectionOf, pathOf, type Resource } from "./resource.ts";
+import type { Resource } from "./resource.ts";
 import { RESOURCES } from "./resources.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "./say.ts";
 import { readSecrets } from "./secret-input.ts";
@@ -10,7 +11,7 @@ import { clean } from "./values.ts";
 
 /** list, show, set and delete of every resource of the table. */
 export const resourceCommands = (): Command[] =>
-  RESOURCES.flatMap((resource) => [
+  Object.values(RESOURCES).flatMap((resource) => [
     listCommand(resource),
     showCommand(resource),
     setCommand(resource),
@@ -48,8 +49,7 @@ const listCommand = (resource: Resource): Command => {
     async run(invocation) {
       const { options, io } = invocation;
       const { limit, pageSize } = readBounds(options);
-      const path = collectionOf(resource, keysOf(resource, invocation).slice(0, -1));
-      const rows = (await invocation.client()).list<Body>(`${path}?pageSize=${pageSize}`);
+      const rows = resource.list(await invocation.client(), keysOf(resource, invocation).slice(0, -1), pageSize);
       await printRows(rows, {
         io,
         asJson: options.has("json"),
@@ -68,9 +68,7 @@ const showCommand = (resource: Resource): Command => ({
   options: [],
   examples: [lineOf(resource, "show"), `${lineOf(resource, "show")} --json`],
   async run(invocation) {
-    const client = await invocation.client();
-    const { body } = await client.call<Body>("GET", pathOf(resource, keysOf(resource, invocation)));
-    await printRecord(invocation, body);
+    await printRecord(invocation, await resource.show(await invocation.client(), keysOf(resource, invocation)));
   },
 });
 
@@ -110,8 +108,8 @@ async function set(resource: Resource, invocation: Invocation): Promise<void> {
   const file = source === undefined ? {} : readBodyFile(await input.read(source, "--file"), called, resource);
   const secrets: Record<string, unknown> = { ...(await readSecrets(fields, options, input, io.env)) };
   const client = await invocation.client();
-  const path = pathOf(resource, keysOf(resource, invocation));
-  const found = await client.find<Body>(path);
+  const keys = keysOf(resource, invocation);
+  const found = await find(resource.show(client, keys));
   const base = options.has("replace") ? undefined : found;
   const body = buildBody(resource, base, file, options, secrets);
 
@@ -129,8 +127,8 @@ async function set(resource: Resource, invocation: Invocation): Promise<void> {
   const made =
     noun === "client" && found?.["confidential"] !== true && body["confidential"] === true && !("clientSecret" in body);
   if (made) secrets["clientSecret"] = randomBytes(32).toString("base64url");
-  const answer = await client.call<Body>("PUT", path, { ...body, ...secrets });
-  const shown = made ? { ...answer.body, clientSecret: secrets["clientSecret"] } : answer.body;
+  const answer = await resource.set(client, keys, { ...body, ...secrets });
+  const shown = made ? { ...answer, clientSecret: secrets["clientSecret"] } : answer;
   sayDone(
     io,
     found === undefined
@@ -152,7 +150,7 @@ const removeCommand = (resource: Resource): Command => ({
   async run(invocation) {
     const name = nameOf(resource, invocation);
     await confirm(invocation, `Remove the ${name}? ${resource.removal}`);
-    await (await invocation.client()).call("DELETE", pathOf(resource, keysOf(resource, invocation)));
+    await resource.remove(await invocation.client(), keysOf(resource, invocation));
     sayDone(invocation.io, `The ${name} was removed.`);
   },
 });

@@ -1,13 +1,5 @@
 import { UserError } from "../lib/user-error.ts";
 
-/** One HTTP exchange of the command line, read to its end. */
-export interface Reply {
-  readonly status: number;
-  readonly headers: Headers;
-  /** undefined: no body, or one that is not JSON. */
-  readonly json: unknown;
-}
-
 /**
  * No answer came. `refused`: nothing listens there, so nothing was done. `lost`: the connection ended, or the answer
  * did not come in time; the request may have been carried out. `wrong`: the address cannot be reached at all.
@@ -27,23 +19,41 @@ export class Unreachable extends UserError {
 const LOST =
   /^(ECONNRESET|EPIPE|ETIMEDOUT|EAI_AGAIN|UND_ERR_(SOCKET|CONNECT_TIMEOUT|HEADERS_TIMEOUT|BODY_TIMEOUT|INFO))$/;
 
-/** Redirects are not followed: they would take the token along. */
-export async function send(url: string, request: RequestInit, timeoutMs: number): Promise<Reply> {
+/**
+ * One exchange of the command line, read to its end: what is lost on the way is told here, not by who reads the answer. Its
+ * content type says JSON where it is JSON, whatever something in between says. Redirects are not followed: they would
+ * take the token along.
+ */
+export async function send(url: string, request: RequestInit, timeoutMs: number): Promise<Response> {
   try {
     const signal = AbortSignal.timeout(timeoutMs);
     const response = await fetch(url, { ...request, redirect: "manual", signal });
     const text = await response.text();
-    return { status: response.status, headers: response.headers, json: parse(text) };
+    const headers = new Headers(response.headers);
+    headers.set("content-type", isJson(text) ? JSON_TYPE : "text/plain");
+    return new Response(text === "" ? null : text, { status: response.status, headers });
   } catch (error) {
     throw toUnreachable(error, url, timeoutMs);
   }
 }
 
-function parse(text: string): unknown {
+/** What the functions of the client take for `fetch`: they call it with an address in text. */
+export const asFetch =
+  (answer: (url: string, request: RequestInit) => Promise<Response>): typeof fetch =>
+  (url, request) =>
+    answer(url as string, { ...request });
+
+const JSON_TYPE = "application/json";
+
+/** Of what `send` answered: whether it can be the platform's, which speaks JSON. */
+export const hasJson = ({ headers }: Response): boolean => headers.get("content-type") === JSON_TYPE;
+
+function isJson(text: string): boolean {
   try {
-    return JSON.parse(text);
+    JSON.parse(text);
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
 }
 

@@ -3,7 +3,9 @@ import type { AddressInfo } from "node:net";
 import { text as readAll } from "node:stream/consumers";
 import { afterEach, describe, expect, test } from "vitest";
 import { readSettings } from "../../scripts/lib/settings.ts";
-import { AdminRefusal, createAdminClient, type AdminClient } from "../../scripts/plat/admin-client.ts";
+import { ok, type RequestOpts } from "@oazapfts/runtime";
+import * as api from "../../client/plinth.ts";
+import { AdminRefusal, createAdminClient, find, rowsOf } from "../../scripts/plat/admin-client.ts";
 import { allCommands } from "../../scripts/plat/commands.ts";
 import { distanceOf, nearest } from "../../scripts/plat/nearest.ts";
 import { findCommand, GLOBAL_OPTIONS, parse } from "../../scripts/plat/parse.ts";
@@ -17,7 +19,7 @@ import { plat } from "./support/plat-command.ts";
 type Script = { status: number; body?: unknown; headers?: Record<string, string> } | "lost" | "cut" | "silent";
 
 interface Played {
-  readonly client: AdminClient;
+  readonly opts: RequestOpts;
   readonly base: string;
   /** `GET /tenants`, in their order, without the requests of tokens. */
   readonly seen: string[];
@@ -65,29 +67,37 @@ async function play(script: readonly Script[], { expiresIn = 3600, timeoutMs = 2
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/prefix`;
   const waits: number[] = [];
   const wait = async (ms: number): Promise<void> => void waits.push(ms);
-  const client = createAdminClient({ base, platform: "plat", secret: "a:secret%", timeoutMs, wait });
+  const { opts } = createAdminClient({ base, platform: "plat", secret: "a:secret%", timeoutMs, wait });
   const close = async (): Promise<void> => {
     server.closeAllConnections();
     await new Promise((done) => server.close(done));
   };
-  const played = { client, base, seen, bodies, waits, tokens: () => tokens, close };
+  const played = { opts, base, seen, bodies, waits, tokens: () => tokens, close };
   servers.push(played);
   return played;
 }
 
 const callOf = (text: string): string => text.replace(/ Bearer .*/, "");
 
+/** An operation of each method, as the client has it. */
+const TENANT = { organization: "acme", name: "Acme" };
+const CALLS = {
+  GET: async (opts: RequestOpts): Promise<unknown> => ok(api.getTenant("acme", opts)),
+  PUT: async (opts: RequestOpts): Promise<unknown> => ok(api.putTenant("acme", TENANT, opts)),
+  POST: async (opts: RequestOpts): Promise<unknown> => ok(api.rotateSigningKeys(opts)),
+  DELETE: async (opts: RequestOpts): Promise<unknown> => ok(api.deleteTenant("acme", opts)),
+};
+
 describe("calls of the operator service", () => {
   test.each(["GET", "PUT", "DELETE"] as const)(
     "%s is repeated after a lost connection, and after 503",
     async (method) => {
-      const { client, seen, waits } = await play([
+      const { opts, seen, waits } = await play([
         "lost",
         { status: 503, headers: { "retry-after": "7" } },
         { status: 200, body: { ok: 1 } },
       ]);
-      const answer = await client.call(method, "/tenants/acme", method === "PUT" ? { name: "a" } : undefined);
-      expect(answer.body).toEqual({ ok: 1 });
+      expect(await CALLS[method](opts)).toEqual({ ok: 1 });
       expect(seen.map(callOf)).toEqual(Array(3).fill(`${method} /tenants/acme`));
       expect(waits[0]).toBeLessThan(500);
       expect(waits[1]).toBe(7_000);
@@ -124,8 +134,8 @@ describe("calls of the operator service", () => {
   test.each(["GET", "PUT", "POST", "DELETE"] as const)(
     "a page that is no answer of a platform is told as that: %s",
     async (method) => {
-      const { client } = await play([{ status: 200 }]);
-      await expect(client.call(method, "/tenants/a")).rejects.toThrow("answered 200, and not as a platform does");
+      const { opts } = await play([{ status: 200 }]);
+      await expect(CALLS[method](opts)).rejects.toThrow("answered 200, and not as a platform does");
     },
   );
 
@@ -144,15 +154,15 @@ describe("calls of the operator service", () => {
 
   test("a POST is sent once, whatever became of it", async () => {
     for (const lost of ["lost", { status: 503 }] as const) {
-      const { client, seen } = await play([lost]);
-      await expect(client.call("POST", "/signing-keys")).rejects.toThrow(lost === "lost" ? "connection was lost" : "");
+      const { opts, seen } = await play([lost]);
+      await expect(CALLS.POST(opts)).rejects.toThrow(lost === "lost" ? "connection was lost" : "");
       expect(seen).toHaveLength(1);
     }
   });
 
   test("it is given up after four attempts, and at once where the wait would be long", async () => {
     const lost = await play(Array<Script>(9).fill("lost"));
-    await expect(lost.client.call("GET", "/tenants")).rejects.toBeInstanceOf(Unreachable);
+    await expect(CALLS.GET(lost.opts)).rejects.toBeInstanceOf(Unreachable);
     expect(lost.seen).toHaveLength(4);
     const long = await play([
       {
@@ -161,59 +171,55 @@ describe("calls of the operator service", () => {
         body: { type: "insufficient_resources", message: "So many." },
       },
     ]);
-    await expect(long.client.call("GET", "/tenants")).rejects.toThrow("So many.");
+    await expect(CALLS.GET(long.opts)).rejects.toThrow("So many.");
     expect(long.seen).toHaveLength(1);
   });
 
   test("an answer that does not come in time is as good as lost", async () => {
-    const { client, seen } = await play(["silent", { status: 200, body: [] }], { timeoutMs: 100 });
-    expect((await client.call("GET", "/tenants")).body).toEqual([]);
+    const { opts, seen } = await play(["silent", { status: 200, body: {} }], { timeoutMs: 100 });
+    expect(await CALLS.GET(opts)).toEqual({});
     expect(seen).toHaveLength(2);
-    const { client: other } = await play(["silent"], { timeoutMs: 100 });
-    await expect(other.call("POST", "/signing-keys")).rejects.toThrow("nothing came within 0.1 s");
+    const other = await play(["silent"], { timeoutMs: 100 });
+    await expect(CALLS.POST(other.opts)).rejects.toThrow("nothing came within 0.1 s");
   });
 
   test("a DELETE that finds nothing on its repetition is done; one that finds nothing at first is refused", async () => {
     const gone = { status: 404, body: { type: "element_resource_non_existing", message: "There is no such role." } };
     const repeated = await play(["lost", gone]);
-    expect((await repeated.client.call("DELETE", "/roles/a")).status).toBe(204);
+    expect((await api.deleteRole("a", repeated.opts)).status).toBe(204);
     const first = await play([gone]);
-    await expect(first.client.call("DELETE", "/roles/a")).rejects.toMatchObject({ status: 404 });
+    await expect(api.deleteRole("a", first.opts)).rejects.toMatchObject({ status: 404 });
   });
 
   test("a token serves many calls, is renewed before its end, and once after a 401", async () => {
-    const { client, seen, tokens } = await play([
-      { status: 200, body: {} },
-      { status: 401 },
-      { status: 200, body: {} },
-    ]);
-    await Promise.all([client.call("GET", "/a"), client.find("/b")]);
-    expect((await client.call("POST", "/c")).status).toBe(200);
+    const { opts, seen, tokens } = await play([{ status: 200, body: {} }, { status: 401 }, { status: 200, body: {} }]);
+    await Promise.all([CALLS.GET(opts), find(CALLS.GET(opts))]);
+    expect(await CALLS.POST(opts)).toEqual({});
     expect(seen.map((line) => line.replace(/.* /, ""))).toEqual(["token-1", "token-1", "token-2", "token-2"]);
     expect(tokens()).toBe(2);
     const refused = await play([
       { status: 401 },
       { status: 401, body: { type: "insufficient_credentials", message: "No." } },
     ]);
-    await expect(refused.client.call("GET", "/a")).rejects.toMatchObject({
+    await expect(CALLS.GET(refused.opts)).rejects.toMatchObject({
       status: 401,
       type: "insufficient_credentials",
     });
     expect(refused.tokens()).toBe(2);
     const brief = await play([], { expiresIn: 0 });
-    await brief.client.call("GET", "/a");
-    await brief.client.call("GET", "/a");
+    await CALLS.GET(brief.opts);
+    await CALLS.GET(brief.opts);
     expect(brief.tokens()).toBe(2);
   });
 
   test("a refusal has its details, and what is not there is undefined", async () => {
     const details = [{ type: "invalid_field", field: "name", message: "name is long." }];
-    const { client } = await play([
+    const { opts } = await play([
       { status: 400, body: { type: "validation_violation", message: "Wrong.", details } },
       { status: 404, body: { type: "element_resource_non_existing", message: "Nothing." } },
       { status: 404, body: "<html>" },
     ]);
-    const refusal: unknown = await client.call("PUT", "/tenants/a", {}).catch((error: unknown) => error);
+    const refusal: unknown = await CALLS.PUT(opts).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(AdminRefusal);
     expect(refusal).toMatchObject({
       status: 400,
@@ -222,39 +228,37 @@ describe("calls of the operator service", () => {
       details,
       requestId: "a-request",
     });
-    expect(await client.find("/tenants/a")).toBeUndefined();
+    expect(await find(CALLS.GET(opts))).toBeUndefined();
     // Another server's 404 does not say that the tenant is not there.
-    await expect(client.find("/tenants/a")).rejects.toThrow("not as a platform does");
+    await expect(find(CALLS.GET(opts))).rejects.toThrow("not as a platform does");
   });
 
   test("pages are followed by their links, at this address whatever origin they name; redirects are not", async () => {
     const link = (cursor: string) => ({
       link: `<https://public.example/x/admin/v1/t?pageNumber=2&cursor=${cursor}>; rel="next"`,
     });
-    const { client, seen } = await play([
+    const { opts, seen } = await play([
       { status: 200, body: [1, 2], headers: link("one") },
       { status: 200, body: [3], headers: link("two") },
       { status: 200, body: [4], headers: { link: '<https://public.example/x>; rel="prev"' } },
     ]);
-    const rows: unknown[] = [];
-    for await (const row of client.list("/t?pageSize=2")) rows.push(row);
-    expect(rows).toEqual([1, 2, 3, 4]);
+    const found: unknown[] = [];
+    for await (const row of rowsOf((page) => api.listTenants(page, opts), { pageSize: 2 })) found.push(row);
+    expect(found).toEqual([1, 2, 3, 4]);
     expect(seen.map(callOf)).toEqual([
-      "GET /t?pageSize=2",
-      "GET /t?pageNumber=2&cursor=one",
-      "GET /t?pageNumber=2&cursor=two",
+      "GET /tenants?pageSize=2",
+      "GET /tenants?pageNumber=2&cursor=one",
+      "GET /tenants?pageNumber=2&cursor=two",
     ]);
     const moved = await play([{ status: 301, headers: { location: "https://elsewhere.example/" } }]);
-    await expect(moved.client.call("GET", "/t")).rejects.toThrow(
-      "answered 301 and points to https://elsewhere.example/",
-    );
+    await expect(CALLS.GET(moved.opts)).rejects.toThrow("answered 301 and points to https://elsewhere.example/");
   });
 
   test("a platform that stops and starts again meanwhile is waited for", async () => {
-    const { client, close, waits } = await play([]);
-    await client.call("GET", "/a");
+    const { opts, close, waits } = await play([]);
+    await CALLS.GET(opts);
     await close();
-    await expect(client.call("GET", "/a")).rejects.toMatchObject({ kind: "refused" });
+    await expect(CALLS.GET(opts)).rejects.toMatchObject({ kind: "refused" });
     expect(waits).toHaveLength(3);
   });
 });

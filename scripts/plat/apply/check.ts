@@ -146,7 +146,7 @@ export async function check(root: Mapping, rules: Rules): Promise<Description> {
     const { fields, faults } = await rules.body(kind, owner, id ?? "any", plain);
     for (const { field, message } of faults) refuse(at(field), `${message}${quoted(nodeAt(tree, field), message)}`);
     if (fields === undefined || id === undefined || mistakes.length > before) return;
-    const item = { kind, owner, id, fields: normalize(kind, withDefaults(kind, id, fields)) };
+    const item = { kind, owner, id, fields: normalize(withDefaults(kind, id, fields)) };
     wanted.push({ ...item, place, at, ...(secretFrom !== undefined && { secretFrom }) });
   }
 

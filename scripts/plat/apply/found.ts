@@ -1,6 +1,8 @@
-import type { AdminClient } from "../admin-client.ts";
+import { find, type AdminClient } from "../admin-client.ts";
+import type { Body } from "../body.ts";
+import { RESOURCES } from "../resources.ts";
 import { collectionOf, type Description } from "./check.ts";
-import { keyOf, KIND, KINDS, normalize, pathOf, referred, type Item, type KindName } from "./kinds.ts";
+import { keyOf, KIND, KINDS, normalize, referred, type Item, type KindName } from "./kinds.ts";
 import type { Rules } from "./rules.ts";
 
 /** One of a kind, as the platform shows it. */
@@ -13,9 +15,6 @@ export interface FoundItem extends Item {
 
 /** By kind and key. Whole collections where the file describes them, else what the file refers to. */
 export type Found = ReadonlyMap<KindName, ReadonlyMap<string, FoundItem>>;
-
-type Rows = AsyncIterable<Row>;
-type Row = Readonly<Record<string, unknown>>;
 
 /** Calls under way at once. The platform answers them from one database, so more of them gain nothing. */
 export const CALLS_AT_ONCE = 8;
@@ -32,14 +31,13 @@ export async function readFound(
   prune: boolean,
 ): Promise<Found> {
   const found = new Map<KindName, Map<string, FoundItem>>(KINDS.map((kind) => [kind, new Map<string, FoundItem>()]));
-  const take = (kind: KindName, owner: string, row: Row): void => {
+  const take = (kind: KindName, owner: string, row: Body): void => {
     const item = toItem(kind, owner, row, rules);
     found.get(kind)?.set(keyOf(item), item);
   };
   const list = async (kind: KindName, owner: string): Promise<void> => {
-    const collection = pathOf({ kind, owner, id: "" }).slice(0, -1);
-    const rows: Rows = client.list<Row>(`${collection}?pageSize=${PAGE_SIZE}`);
-    for await (const row of rows) take(kind, owner, row);
+    const owners = owner === "" ? [] : [owner];
+    for await (const row of RESOURCES[kind].list(client, owners, PAGE_SIZE)) take(kind, owner, row);
   };
 
   const listed = KINDS.filter(
@@ -52,9 +50,8 @@ export async function readFound(
     for (const { from, to } of KIND[item.kind].references) {
       if (from === "owner" || listed.includes(to)) continue;
       for (const { id } of referred(item, from)) {
-        const path = pathOf({ kind: to, owner: "", id });
-        single.set(path, async () => {
-          const row = await client.find<Row>(path);
+        single.set(`${to} ${id}`, async () => {
+          const row = await find(RESOURCES[to].show(client, [id]));
           if (row !== undefined) take(to, "", row);
         });
       }
@@ -76,7 +73,7 @@ export async function readFound(
 
 export const isOnItsOwn = (kind: KindName): boolean => KIND[kind].references.every(({ from }) => from !== "owner");
 
-function toItem(kind: KindName, owner: string, row: Row, rules: Rules): FoundItem {
+function toItem(kind: KindName, owner: string, row: Body, rules: Rules): FoundItem {
   const { idField, secret } = KIND[kind];
   const id = String(row[idField]);
   const shown = Object.keys(rules.shape(kind)).filter((name) => name !== secret);
@@ -84,7 +81,7 @@ function toItem(kind: KindName, owner: string, row: Row, rules: Rules): FoundIte
     kind,
     owner,
     id,
-    fields: normalize(kind, Object.fromEntries(shown.map((name) => [name, row[name]]))),
+    fields: normalize(Object.fromEntries(shown.map((name) => [name, row[name]]))),
     builtIn: rules.isBuiltIn(kind, id),
     ...(kind === "users" && { hasPassword: row["hasPassword"] === true }),
   };

@@ -23,14 +23,12 @@ export type KindName = (typeof KINDS)[number];
 export interface Kind {
   /** One of it, for people. */
   readonly noun: string;
-  /** `/tenants/{}/members/{}`: the owner's id, if there is an owner, and its own. */
-  readonly path: string;
+  /** `tenants/{}/members/{}`: the owner's id, if there is an owner, and its own. As the audit log names it, and people. */
+  readonly label: string;
   /** Field of an answer that holds the id. */
   readonly idField: string;
   /** Whose id a part of it is: `owner` and `id` of the item itself, or a field; each element of a list. */
   readonly references: readonly { readonly from: string; readonly to: KindName }[];
-  /** Lists whose order means nothing, and where a value may stand twice without a meaning. */
-  readonly unordered: readonly string[];
   /** A field whose value no other of the kind may have. */
   readonly unique?: string;
   /** A field that is sent and never shown. */
@@ -38,64 +36,58 @@ export interface Kind {
 }
 
 export const KIND: Readonly<Record<KindName, Kind>> = {
-  organizations: { noun: "organization", path: "/organizations/{}", idField: "id", references: [], unordered: [] },
+  organizations: { noun: "organization", label: "organizations/{}", idField: "id", references: [] },
   tenants: {
     noun: "tenant",
-    path: "/tenants/{}",
+    label: "tenants/{}",
     idField: "id",
     references: [{ from: "organization", to: "organizations" }],
-    unordered: [],
   },
   services: {
     noun: "service",
-    path: "/services/{}",
+    label: "services/{}",
     idField: "name",
     references: [{ from: "tenant", to: "tenants" }],
-    unordered: ["scopes"],
     unique: "proxyPath",
   },
   packages: {
     noun: "package",
-    path: "/packages/{}",
+    label: "packages/{}",
     idField: "id",
     references: [
       { from: "organization", to: "organizations" },
       { from: "services", to: "services" },
     ],
-    unordered: ["services"],
   },
   subscriptions: {
     noun: "subscription",
-    path: "/tenants/{}/subscriptions/{}",
+    label: "tenants/{}/subscriptions/{}",
     idField: "package",
     references: [
       { from: "owner", to: "tenants" },
       { from: "id", to: "packages" },
     ],
-    unordered: [],
   },
-  roles: { noun: "role", path: "/roles/{}", idField: "name", references: [], unordered: ["scopes"] },
-  users: { noun: "user", path: "/users/{}", idField: "email", references: [], unordered: [], secret: "password" },
+  roles: { noun: "role", label: "roles/{}", idField: "name", references: [] },
+  users: { noun: "user", label: "users/{}", idField: "email", references: [], secret: "password" },
   organizationMembers: memberOf("organizations"),
   tenantMembers: memberOf("tenants"),
   clients: {
     noun: "client",
-    path: "/clients/{}",
+    label: "clients/{}",
     idField: "clientId",
     references: [
       { from: "tenant", to: "tenants" },
       { from: "service", to: "services" },
     ],
-    unordered: ["redirectUris", "postLogoutRedirectUris", "grantTypes", "scopes"],
     unique: "name",
     secret: "clientSecret",
   },
   identityProviders: {
     noun: "identity provider",
-    path: "/identity-providers/{}",
+    label: "identity-providers/{}",
     idField: "id",
     references: [],
-    unordered: ["scopes"],
     secret: "clientSecret",
   },
 };
@@ -103,14 +95,13 @@ export const KIND: Readonly<Record<KindName, Kind>> = {
 function memberOf(owners: "organizations" | "tenants"): Kind {
   return {
     noun: "member",
-    path: `/${owners}/{}/members/{}`,
+    label: `${owners}/{}/members/{}`,
     idField: "email",
     references: [
       { from: "owner", to: owners },
       { from: "id", to: "users" },
       { from: "roles", to: "roles" },
     ],
-    unordered: ["roles"],
   };
 }
 
@@ -138,16 +129,13 @@ export interface Wanted extends Item {
 /** What tells one of a kind from the others. */
 export const keyOf = ({ owner, id }: Pick<Item, "owner" | "id">): string => (owner === "" ? id : `${owner}/${id}`);
 
-export const pathOf = ({ kind, owner, id }: Pick<Item, "kind" | "owner" | "id">): string =>
-  fill(KIND[kind].path, owner, id, encodeURIComponent);
+/** What the resource's operations name it by. */
+export const valuesOf = ({ owner, id }: Pick<Item, "owner" | "id">): string[] => (owner === "" ? [id] : [owner, id]);
 
-/** `tenants/acme/members/ada@acme.example`: for people, and the subject of the audit log's rows. */
-export const labelOf = ({ kind, owner, id }: Pick<Item, "kind" | "owner" | "id">): string =>
-  clean(fill(KIND[kind].path, owner, id, (text) => text).slice(1));
-
-function fill(path: string, owner: string, id: string, write: (text: string) => string): string {
-  const parts = owner === "" ? [id] : [owner, id];
-  return path.replaceAll("{}", () => write(parts.shift() ?? ""));
+/** `tenants/acme/members/ada@acme.example` */
+export function labelOf(item: Pick<Item, "kind" | "owner" | "id">): string {
+  const values = valuesOf(item);
+  return clean(KIND[item.kind].label.replaceAll("{}", () => values.shift() ?? ""));
 }
 
 /** The keys that a reference of the item names, each with the field that it stands in. */
@@ -158,13 +146,13 @@ export function referred(item: Item, from: string): { readonly id: string; reado
   return typeof value === "string" ? [{ id: value, field: from }] : [];
 }
 
-/** Two that mean the same are equal afterwards: defaults written out by the caller, lists without an order in one order. */
-export function normalize(kind: KindName, fields: Fields): Fields {
+/**
+ * Two that mean the same are equal afterwards: defaults written out by the caller, lists in one order. In none of them does
+ * the order mean anything, nor that a value stands there twice.
+ */
+export function normalize(fields: Fields): Fields {
   const known = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(
-    known.map(([name, value]) => [
-      name,
-      KIND[kind].unordered.includes(name) && Array.isArray(value) ? [...new Set(value as string[])].sort() : value,
-    ]),
+    known.map(([name, value]) => [name, Array.isArray(value) ? [...new Set(value as string[])].sort() : value]),
   );
 }

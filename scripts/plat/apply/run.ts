@@ -1,7 +1,8 @@
-import { AdminRefusal, type AdminClient } from "../admin-client.ts";
+import { find, type AdminClient } from "../admin-client.ts";
+import { RESOURCES } from "../resources.ts";
 import type { Step } from "./difference.ts";
 import { inParallel } from "./found.ts";
-import { KIND, pathOf } from "./kinds.ts";
+import { KIND, valuesOf } from "./kinds.ts";
 
 /** What became of the steps. Whatever it was, the same run again goes on from there. */
 export interface Outcome {
@@ -49,21 +50,13 @@ export async function run(
 }
 
 async function send(client: AdminClient, step: Step, options: RunOptions): Promise<void> {
-  const path = pathOf(step);
-  if (step.action === "remove") return remove(client, path);
+  const resource = RESOURCES[step.kind];
+  // Gone already is gone: with its owner, or by another's hand.
+  if (step.action === "remove") return find(resource.remove(client, valuesOf(step)));
   const name = KIND[step.kind].secret;
   const secret = options.secretOf(step);
   const body = { ...step.wanted?.fields, ...(name !== undefined && secret !== undefined && { [name]: secret }) };
-  const answer = await client.call<Readonly<Record<string, unknown>> | undefined>("PUT", path, body);
-  const made = step.kind === "clients" && secret === undefined ? answer.body?.["clientSecret"] : undefined;
+  const answer = await resource.set(client, valuesOf(step), body);
+  const made = step.kind === "clients" && secret === undefined ? answer["clientSecret"] : undefined;
   if (typeof made === "string") options.surprised(step, made);
-}
-
-/** Gone already is gone: with its owner, or by another's hand. */
-async function remove(client: AdminClient, path: string): Promise<void> {
-  try {
-    await client.call("DELETE", path);
-  } catch (error) {
-    if (!(error instanceof AdminRefusal && error.status === 404 && error.type !== "")) throw error;
-  }
 }

@@ -1,92 +1,91 @@
-import { CREATED, NAME, scopesField, STANDARD_VERBS, type Resource } from "../resource.ts";
+import * as api from "../../../client/plinth.ts";
+import { CREATED, NAME, scopesField, resource, STANDARD_VERBS } from "../resource.ts";
 
-const members = (owner: "tenant" | "organization"): Resource => ({
-  noun: `${owner} member`,
-  word: owner,
-  path: `/${owner}s/{${owner}}/members/{email}`,
-  keys: [
-    { name: owner, help: `the ${owner}` },
-    { name: "email", help: "the user's e-mail address" },
-  ],
-  summary: `who may act in the ${owner}, and in which roles`,
-  fields: [
-    {
-      name: "roles",
-      flag: "role",
-      type: "list",
-      value: "<role>",
-      help: "a role that the member has there",
-      required: true,
-    },
-  ],
-  columns: [
-    { field: "email", title: "EMAIL" },
-    { field: "roles", title: "ROLES", kind: "list" },
-    { ...CREATED, title: "SINCE" },
-  ],
-  verbs: { list: "members", show: "show-member", set: "set-member", remove: "remove-member" },
-  readOnly: [owner, "email", "createdAt"],
-  removal: `What the user got by being a member is void within seconds.`,
-  examples: {
-    list: [`${owner} members acme`],
-    set: [
-      `${owner} set-member acme ada@acme.example --role editor`,
-      `${owner} set-member acme ada@acme.example --add-role viewer`,
+const membersOf = (owner: "tenant" | "organization") =>
+  ({
+    noun: `${owner} member`,
+    word: owner,
+    keys: [
+      { name: owner, help: `the ${owner}` },
+      { name: "email", help: "the user's e-mail address" },
     ],
-    remove: [`${owner} remove-member acme ada@acme.example`],
-  },
-});
+    summary: `who may act in the ${owner}, and in which roles`,
+    fields: {
+      roles: { flag: "role", type: "list", value: "<role>", help: "a role that the member has there", required: true },
+    },
+    columns: [
+      { field: "email", title: "EMAIL" },
+      { field: "roles", title: "ROLES", kind: "list" },
+      { ...CREATED, title: "SINCE" },
+    ],
+    verbs: { list: "members", show: "show-member", set: "set-member", remove: "remove-member" },
+    removal: "What the user got by being a member is void within seconds.",
+    examples: {
+      list: [`${owner} members acme`],
+      set: [
+        `${owner} set-member acme ada@acme.example --role editor`,
+        `${owner} set-member acme ada@acme.example --add-role viewer`,
+      ],
+      remove: [`${owner} remove-member acme ada@acme.example`],
+    },
+  }) as const;
 
 /** Whose the platform is: organizations, tenants and what these have, people and their roles. */
-export const PEOPLE: readonly Resource[] = [
-  {
+export const PEOPLE = {
+  organizations: resource({
     noun: "organization",
     word: "organization",
-    path: "/organizations/{organization}",
+    operations: [api.listOrganizations, api.getOrganization, api.putOrganization, api.deleteOrganization],
     keys: [{ name: "organization", help: "its id: letters, digits, . _ - (64 at most)" }],
     summary: "companies: tenants and packages belong to one",
-    fields: [{ ...NAME, required: true }],
+    fields: { name: { ...NAME, required: true } },
     columns: [{ field: "id", title: "ID" }, { field: "name", title: "NAME" }, CREATED],
     verbs: STANDARD_VERBS,
     readOnly: ["id", "createdAt"],
     removal: "Its memberships go with it. One with tenants or packages stays.",
     examples: { set: ['organization set acme --name "Acme"'] },
-  },
-  members("organization"),
-  {
+  }),
+  organizationMembers: resource({
+    ...membersOf("organization"),
+    operations: [
+      api.listOrganizationMembers,
+      api.getOrganizationMember,
+      api.putOrganizationMember,
+      api.deleteOrganizationMember,
+    ],
+    readOnly: ["organization", "email", "createdAt"],
+  }),
+  tenants: resource({
     noun: "tenant",
     word: "tenant",
-    path: "/tenants/{tenant}",
+    operations: [api.listTenants, api.getTenant, api.putTenant, api.deleteTenant],
     keys: [{ name: "tenant", help: "its id: 3 to 16 small letters and digits, a letter first" }],
     summary: "whose data stays apart: clients act in a tenant, users are its members",
-    fields: [
-      {
-        name: "organization",
+    fields: {
+      organization: {
         flag: "organization",
         type: "text",
         value: "<id>",
         help: "the one that it belongs to",
         required: true,
       },
-      { ...NAME, required: true },
-      { name: "disabled", flag: "disabled", type: "boolean", help: "nobody gets a token for it; those there are end" },
-      {
-        name: "quota.files",
+      name: { ...NAME, required: true },
+      disabled: { flag: "disabled", type: "boolean", help: "nobody gets a token for it; those there are end" },
+      "quota.files": {
         flag: "quota-files",
         type: "count",
         value: "<count>",
         help: "files that it may store",
         optional: true,
       },
-      {
-        name: "quota.bytes",
+      "quota.bytes": {
         flag: "quota-bytes",
         type: "count",
         value: "<bytes>",
         help: "bytes that it may store, 5000000 or 5MB, 5GiB",
         optional: true,
       },
-    ],
+    },
     columns: [
       { field: "id", title: "ID" },
       { field: "name", title: "NAME" },
@@ -104,18 +103,22 @@ export const PEOPLE: readonly Resource[] = [
         "tenant set acmeshop --disabled",
       ],
     },
-  },
-  members("tenant"),
-  {
+  }),
+  tenantMembers: resource({
+    ...membersOf("tenant"),
+    operations: [api.listTenantMembers, api.getTenantMember, api.putTenantMember, api.deleteTenantMember],
+    readOnly: ["tenant", "email", "createdAt"],
+  }),
+  subscriptions: resource({
     noun: "subscription",
     word: "tenant",
-    path: "/tenants/{tenant}/subscriptions/{package}",
+    operations: [api.listSubscriptions, api.getSubscription, api.putSubscription, api.deleteSubscription],
     keys: [
       { name: "tenant", help: "the tenant" },
       { name: "package", help: "the package" },
     ],
     summary: "which packages a tenant has",
-    fields: [],
+    fields: {},
     columns: [
       { field: "package", title: "PACKAGE" },
       { field: "id", title: "SUBSCRIPTION" },
@@ -129,14 +132,14 @@ export const PEOPLE: readonly Resource[] = [
       set: ["tenant subscribe acmeshop platform"],
       remove: ["tenant unsubscribe acmeshop platform"],
     },
-  },
-  {
+  }),
+  roles: resource({
     noun: "role",
     word: "role",
-    path: "/roles/{role}",
+    operations: [api.listRoles, api.getRole, api.putRole, api.deleteRole],
     keys: [{ name: "role", help: "its name" }],
     summary: "scopes that members have together",
-    fields: [scopesField("a scope that it gives")],
+    fields: { scopes: scopesField("a scope that it gives") },
     columns: [{ field: "name", title: "NAME" }, { field: "scopes", title: "SCOPES", kind: "list" }, CREATED],
     verbs: STANDARD_VERBS,
     readOnly: ["name", "createdAt"],
@@ -147,23 +150,18 @@ export const PEOPLE: readonly Resource[] = [
         "role set editor --add-scope catalog.view",
       ],
     },
-  },
-  {
+  }),
+  users: resource({
     noun: "user",
     word: "user",
-    path: "/users/{email}",
+    operations: [api.listUsers, api.getUser, api.putUser, api.deleteUser],
     keys: [{ name: "email", help: "the e-mail address" }],
     summary: "people who sign in",
-    fields: [
-      { ...NAME, help: "the person's name; the address where none is given" },
-      {
-        name: "password",
-        flag: "password",
-        type: "secret",
-        help: "8 to 256 characters; another one signs the user out",
-      },
-      { name: "disabled", flag: "disabled", type: "boolean", help: "cannot sign in, and is signed out" },
-    ],
+    fields: {
+      name: { ...NAME, help: "the person's name; the address where none is given" },
+      password: { flag: "password", type: "secret", help: "8 to 256 characters; another one signs the user out" },
+      disabled: { flag: "disabled", type: "boolean", help: "cannot sign in, and is signed out" },
+    },
     columns: [
       { field: "email", title: "EMAIL" },
       { field: "name", title: "NAME" },
@@ -180,5 +178,5 @@ export const PEOPLE: readonly Resource[] = [
         "ADA=… npm run -s plat -- user set ada@acme.example --password-env ADA",
       ],
     },
-  },
-];
+  }),
+};

@@ -1,81 +1,63 @@
-import { CREATED, scopesField, STANDARD_VERBS, type Resource } from "../resource.ts";
+import * as api from "../../../client/plinth.ts";
+import { CREATED, scopesField, resource, STANDARD_VERBS } from "../resource.ts";
 
 /** What acts and what is offered: clients, services, packages, and other providers that vouch for people. */
-export const SOFTWARE: readonly Resource[] = [
-  {
+export const SOFTWARE = {
+  clients: resource({
     noun: "client",
     word: "client",
-    path: "/clients/{client}",
+    operations: [api.listClients, api.getClient, api.putClient, api.deleteClient],
     keys: [{ name: "client", help: "its id" }],
     summary: "applications: who asks for tokens",
-    fields: [
-      {
-        name: "name",
+    fields: {
+      name: {
         flag: "name",
         type: "text",
         value: "<project>.<app>",
         help: "the owner of its topics and files; the id where none is given",
       },
-      {
-        name: "tenant",
-        flag: "tenant",
-        type: "text",
-        value: "<tenant>",
-        help: "the one that it belongs to",
-        required: true,
-      },
-      {
-        name: "confidential",
+      tenant: { flag: "tenant", type: "text", value: "<tenant>", help: "the one that it belongs to", required: true },
+      confidential: {
         flag: "confidential",
         type: "boolean",
         help: "whether it can keep a secret; browser and phone applications cannot",
         required: true,
       },
-      {
-        name: "service",
+      service: {
         flag: "service",
         type: "text",
         value: "<service>",
         help: "the registered service that it is the client of",
         optional: true,
       },
-      {
-        name: "redirectUris",
+      redirectUris: {
         flag: "redirect-uri",
         type: "list",
         value: "<uri>",
         help: "where sign-ins may return to: https, http on a loopback host, or a private-use scheme",
       },
-      {
-        name: "postLogoutRedirectUris",
+      postLogoutRedirectUris: {
         flag: "post-logout-redirect-uri",
         type: "list",
         value: "<uri>",
         help: "where sign-outs may return to",
       },
-      {
-        name: "grantTypes",
+      grantTypes: {
         flag: "grant-type",
         type: "list",
         value: "<grant>",
         help: "client_credentials, authorization_code, refresh_token, implicit or password",
         required: true,
       },
-      scopesField("a scope that it may ask for; a * at the end matches any ending"),
-      {
-        name: "requirePkce",
-        flag: "require-pkce",
-        type: "boolean",
-        help: "codes need PKCE; always so without a secret",
-      },
-      {
-        name: "clientSecret",
+      scopes: scopesField("a scope that it may ask for; a * at the end matches any ending"),
+      requirePkce: { flag: "require-pkce", type: "boolean", help: "codes need PKCE; always so without a secret" },
+      clientSecret: {
         flag: "client-secret",
         type: "secret",
         help: "32 characters or more; the one before ends at once, with what it got",
       },
-      { name: "disabled", flag: "disabled", type: "boolean", help: "gets no token; those it has end within seconds" },
-    ],
+      disabled: { flag: "disabled", type: "boolean", help: "gets no token; those it has end within seconds" },
+    },
     columns: [
       { field: "clientId", title: "ID" },
       { field: "tenant", title: "TENANT" },
@@ -99,49 +81,39 @@ export const SOFTWARE: readonly Resource[] = [
         "client set acme.shop --file shop.json",
       ],
     },
-  },
-  {
+  }),
+  services: resource({
     noun: "service",
     word: "service",
-    path: "/services/{service}",
+    operations: [api.listServices, api.getService, api.putService, api.deleteService],
     keys: [{ name: "service", help: "its name" }],
     summary: "what the gateway forwards to, with the scopes that it knows",
-    fields: [
-      {
-        name: "sourceUrl",
+    fields: {
+      sourceUrl: {
         flag: "source-url",
         type: "text",
         value: "<url>",
         help: "where it runs; not seen outside",
         required: true,
       },
-      {
-        name: "proxyPath",
+      proxyPath: {
         flag: "proxy-path",
         type: "text",
         value: "<path>",
         help: "where the gateway offers it, as /catalog/v1",
         required: true,
       },
-      scopesField("a scope of this service"),
-      {
-        name: "tenant",
-        flag: "tenant",
-        type: "text",
-        value: "<tenant>",
-        help: "the one that owns it",
-        required: true,
-      },
-      {
-        name: "access",
+      scopes: scopesField("a scope of this service"),
+      tenant: { flag: "tenant", type: "text", value: "<tenant>", help: "the one that owns it", required: true },
+      access: {
         flag: "access",
         type: "text",
         value: "<token|public>",
         help: "token: who calls it needs one",
         required: true,
       },
-      { name: "essential", flag: "essential", type: "boolean", help: "every tenant has it, without a package" },
-    ],
+      essential: { flag: "essential", type: "boolean", help: "every tenant has it, without a package" },
+    },
     columns: [
       { field: "name", title: "NAME" },
       { field: "proxyPath", title: "PATH" },
@@ -161,32 +133,24 @@ export const SOFTWARE: readonly Resource[] = [
         "service set catalog --source-url https://catalog2.example",
       ],
     },
-  },
-  {
+  }),
+  packages: resource({
     noun: "package",
     word: "package",
-    path: "/packages/{package}",
+    operations: [api.listPackages, api.getPackage, api.putPackage, api.deletePackage],
     keys: [{ name: "package", help: "its id" }],
     summary: "services that tenants subscribe to together",
-    fields: [
-      { name: "version", flag: "version", type: "text", value: "<version>", help: "its version", required: true },
-      {
-        name: "organization",
+    fields: {
+      version: { flag: "version", type: "text", value: "<version>", help: "its version", required: true },
+      organization: {
         flag: "organization",
         type: "text",
         value: "<id>",
         help: "the one that offers it",
         required: true,
       },
-      {
-        name: "services",
-        flag: "service",
-        type: "list",
-        value: "<service>",
-        help: "a service that is in it",
-        required: true,
-      },
-    ],
+      services: { flag: "service", type: "list", value: "<service>", help: "a service that is in it", required: true },
+    },
     columns: [
       { field: "id", title: "ID" },
       { field: "version", title: "VERSION" },
@@ -198,38 +162,40 @@ export const SOFTWARE: readonly Resource[] = [
     readOnly: ["id", "createdAt", "builtIn"],
     removal: "One that a tenant subscribes to stays.",
     examples: { set: ["package set catalog --version 1 --organization acme --service catalog"] },
-  },
-  {
+  }),
+  identityProviders: resource({
     noun: "identity provider",
     word: "identity-provider",
-    path: "/identity-providers/{provider}",
+    operations: [
+      api.listIdentityProviders,
+      api.getIdentityProvider,
+      api.putIdentityProvider,
+      api.deleteIdentityProvider,
+    ],
     keys: [{ name: "provider", help: "its id, sent as the parameter id_provider" }],
     summary: "OpenID providers that vouch for users",
-    fields: [
-      {
-        name: "issuer",
+    fields: {
+      issuer: {
         flag: "issuer",
         type: "text",
         value: "<url>",
         help: "its issuer, where its discovery document lies",
         required: true,
       },
-      {
-        name: "clientId",
+      clientId: {
         flag: "client-id",
         type: "text",
         value: "<id>",
         help: "what it knows this platform by",
         required: true,
       },
-      {
-        name: "clientSecret",
+      clientSecret: {
         flag: "client-secret",
         type: "secret",
         help: "the secret that it gave this platform; another issuer needs another one",
       },
-      { name: "scopes", flag: "scope", type: "list", value: "<scope>", help: "asked for there; openid is needed" },
-    ],
+      scopes: { flag: "scope", type: "list", value: "<scope>", help: "asked for there; openid is needed" },
+    },
     columns: [
       { field: "id", title: "ID" },
       { field: "issuer", title: "ISSUER" },
@@ -245,5 +211,5 @@ export const SOFTWARE: readonly Resource[] = [
         "identity-provider set corp --issuer https://login.acme.example --client-id plinth --client-secret-file corp.secret",
       ],
     },
-  },
-];
+  }),
+};

@@ -1,4 +1,5 @@
-import { AdminRefusal, type AdminAnswer, type AdminClient } from "../../../scripts/plat/admin-client.ts";
+import { AdminRefusal, type AdminClient } from "../../../scripts/plat/admin-client.ts";
+import { asFetch } from "../../../scripts/plat/send.ts";
 
 /**
  * The operator service as a model: what it holds, what it refuses (contract section 5), as far as `plat apply` can meet it.
@@ -108,38 +109,31 @@ export function createModel(world: World, pause: () => Promise<void> = async () 
       }
   };
 
-  async function call(method: string, path: string, body?: unknown): Promise<AdminAnswer<any>> {
+  async function answer(url: string, { method = "GET", body }: RequestInit): Promise<Response> {
+    const path = new URL(url).pathname.replace("/admin/v1", "");
     const { kind, owner, id } = parse(path);
+    if (method === "GET" && id === "") {
+      const keys = Object.keys(table(kind)).map((key) => (NESTED.includes(kind) ? key.split("/") : ["", key]));
+      const own = keys.filter(([of]) => of === owner).map(([, one = ""]) => one);
+      return Response.json(own.map((one) => show(kind, owner, one)));
+    }
     if (method === "GET") {
-      const fields = table(kind)[owner === "" ? id : `${owner}/${id}`];
-      if (fields === undefined) throw refusal(404, "element_resource_non_existing", "There is none.");
-      return { status: 200, body: toRow(kind, owner, id, fields, secrets), headers: new Headers() };
+      if (find(kind, owner, id) === undefined) throw refusal(404, "element_resource_non_existing", "There is none.");
+      return Response.json(show(kind, owner, id));
     }
     await pause();
     writes.push(`${method} ${decodeURIComponent(path)}`);
-    if (method === "PUT") put(kind, owner, id, structuredClone(body));
+    if (method === "PUT") put(kind, owner, id, JSON.parse(body as string));
     else remove(kind, owner, id);
-    return { status: method === "PUT" ? 200 : 204, body: undefined, headers: new Headers() };
+    return method === "PUT" ? Response.json({}) : new Response(null, { status: 204 });
   }
+  const find = (kind: string, owner: string, id: string): any => table(kind)[owner === "" ? id : `${owner}/${id}`];
+  const show = (kind: string, owner: string, id: string): object =>
+    toRow(kind, owner, id, find(kind, owner, id), secrets);
   const client: AdminClient = {
     base: "http://model",
     platform: "plat",
-    call,
-    async find<T>(path: string) {
-      try {
-        return (await call("GET", path)).body as T;
-      } catch (error) {
-        if (error instanceof AdminRefusal && error.status === 404) return undefined;
-        throw error;
-      }
-    },
-    async *list<T>(path: string) {
-      const { kind, owner } = parse(path.split("?")[0] ?? "");
-      for (const [key, fields] of Object.entries(table(kind))) {
-        const [of, id] = NESTED.includes(kind) ? key.split("/") : ["", key];
-        if (of === owner) yield toRow(kind, owner, id ?? "", fields, secrets) as T;
-      }
-    },
+    opts: { baseUrl: "http://model", fetch: asFetch(answer) },
   };
   return { client, world, secrets, writes };
 }
