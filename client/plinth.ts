@@ -579,7 +579,7 @@ export type ComparisonReport = {
             etag: string | null;
         } | null;
         /** What its repair did; null: nothing yet. */
-        outcome: ("repaired" | "obsolete" | null) | ("repaired" | "obsolete" | null);
+        outcome: "repaired" | "obsolete" | null;
     }[];
 };
 export type AuditRow = {
@@ -637,6 +637,16 @@ export type TopicStatus = {
     newestEventAt: number | null;
     /** How many of them the calling client has not committed. */
     lag: number;
+};
+export type NewEvent = {
+    /** The event's text, at most 256 KiB of UTF-8. */
+    payload: string;
+    /** Names and texts beside the payload, at most 16 KiB. */
+    metadata?: {
+        [key: string]: string;
+    };
+    /** The tenant that the event is about; the token's where absent. */
+    tenant?: string;
 };
 export type PublishedIds = {
     /** The ids of the events, in the order of the request. */
@@ -750,7 +760,7 @@ export type Delivery = {
         /** The status of its answer; null: none came. */
         status: number | null;
         /** Why it failed: not 2xx, none in 15 s, no connection, 3xx, or an address that is not called; null: it did not. */
-        error: ("status" | "timeout" | "unreachable" | "redirect" | "refused" | null) | ("status" | "timeout" | "unreachable" | "redirect" | "refused" | null);
+        error: "status" | "timeout" | "unreachable" | "redirect" | "refused" | null;
     }[];
 };
 export type TestDelivery = {
@@ -761,7 +771,7 @@ export type TestDelivery = {
     /** The status of its answer; null: none came. */
     status: number | null;
     /** Why it failed: not 2xx, none in 15 s, no connection, 3xx, or an address that is not called; null: it did not. */
-    error: ("status" | "timeout" | "unreachable" | "redirect" | "refused" | null) | ("status" | "timeout" | "unreachable" | "redirect" | "refused" | null);
+    error: "status" | "timeout" | "unreachable" | "redirect" | "refused" | null;
 };
 export type NewFile = {
     /** The file's id: 24 hex digits. */
@@ -1065,7 +1075,7 @@ export function getToken(body: {
  * What an access token is good for
  */
 export function getTokenInfo(accessToken: string, { details }: {
-    details?: "true" | "false";
+    details?: boolean;
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
@@ -1259,7 +1269,7 @@ export function getUserInfo(opts?: Oazapfts.RequestOpts) {
 /**
  * The user that an access token was issued for
  */
-export function postUserInfo(body: {}, opts?: Oazapfts.RequestOpts) {
+export function postUserInfo(body?: {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: UserInfo;
@@ -1412,7 +1422,7 @@ export function authorize(responseType: "code" | "token" | "id_token token" | "t
     codeChallenge?: string;
     codeChallengeMethod?: "S256" | "plain";
     prompt?: string;
-    maxAge?: string;
+    maxAge?: number;
     loginHint?: string;
     idTokenHint?: string;
     uiLocales?: string;
@@ -1471,7 +1481,7 @@ export function postAuthorize(body: {
     /** `none`: ask nobody anything. `login`: let the user sign in anew. `consent`, `select_account`: no effect. */
     prompt?: string;
     /** The user signed in at most so many seconds ago. */
-    max_age?: string;
+    max_age?: number;
     /** Whom the client expects: an e-mail. */
     login_hint?: string;
     /** An ID token of this client and of the expected user. */
@@ -1558,7 +1568,7 @@ export function endSession({ clientId, idTokenHint, postLogoutRedirectUri, state
 /**
  * Sign the browser out, with the parameters in a form
  */
-export function postEndSession(body: {
+export function postEndSession(body?: {
     /** The client; needed without an `id_token_hint`. */
     client_id?: string;
     /** An ID token of the client, an expired one too. */
@@ -1571,6 +1581,117 @@ export function postEndSession(body: {
     ui_locales?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchText("/oauth2/v1/end_session", oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * The page of a person who signs in
+ */
+export function getAccount({ uiLocales, platIdProvider }: {
+    uiLocales?: string;
+    platIdProvider?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText(`/account${QS.query(QS.explode({
+        ui_locales: uiLocales,
+        plat_id_provider: platIdProvider
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Sign in for the page
+ */
+export function signInToAccount(body?: {
+    /** Binds the form to the browser. */
+    csrf?: string;
+    /** Who signs in. */
+    email?: string;
+    /** The password. */
+    password?: string;
+}, { uiLocales }: {
+    uiLocales?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText(`/account/sign-in${QS.query(QS.explode({
+        ui_locales: uiLocales
+    }))}`, oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Sign this browser out
+ */
+export function signOutOfAccount(body?: {
+    /** Binds the form to the browser's session. */
+    csrf?: string;
+}, { uiLocales }: {
+    uiLocales?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText(`/account/sign-out${QS.query(QS.explode({
+        ui_locales: uiLocales
+    }))}`, oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Take an application's lasting access away
+ */
+export function removeAccess(body?: {
+    /** The application's client. */
+    client_id?: string;
+    /** Binds the form to the browser's session. */
+    csrf?: string;
+}, { uiLocales }: {
+    uiLocales?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText(`/account/remove-access${QS.query(QS.explode({
+        ui_locales: uiLocales
+    }))}`, oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Change the password
+ */
+export function changePassword(body?: {
+    /** The old password. */
+    password?: string;
+    /** The new one, 8 to 256 characters. */
+    new_password?: string;
+    /** The new one again. */
+    repeated_password?: string;
+    /** Binds the form to the browser's session. */
+    csrf?: string;
+}, { uiLocales }: {
+    uiLocales?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText(`/account/password${QS.query(QS.explode({
+        ui_locales: uiLocales
+    }))}`, oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * End every session, grant and token of the user
+ */
+export function endAllOfAccount(body?: {
+    /** Binds the form to the browser's session. */
+    csrf?: string;
+}, { uiLocales }: {
+    uiLocales?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText(`/account/end-all${QS.query(QS.explode({
+        ui_locales: uiLocales
+    }))}`, oazapfts.form({
         ...opts,
         method: "POST",
         body
@@ -4245,25 +4366,7 @@ export function deprecatedDeleteTopic(topicOwnerClient: string, eventType: strin
 /**
  * Publish an event or an array of events
  */
-export function publishEvents(topicOwnerClient: string, eventType: string, body: {
-    /** The event's text, at most 256 KiB of UTF-8. */
-    payload: string;
-    /** Names and texts beside the payload, at most 16 KiB. */
-    metadata?: {
-        [key: string]: string;
-    };
-    /** The tenant that the event is about; the token's where absent. */
-    tenant?: string;
-} | {
-    /** The event's text, at most 256 KiB of UTF-8. */
-    payload: string;
-    /** Names and texts beside the payload, at most 16 KiB. */
-    metadata?: {
-        [key: string]: string;
-    };
-    /** The tenant that the event is about; the token's where absent. */
-    tenant?: string;
-}[], { idempotencyKey }: {
+export function publishEvents(topicOwnerClient: string, eventType: string, body: NewEvent | NewEvent[], { idempotencyKey }: {
     idempotencyKey?: string;
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -4314,25 +4417,7 @@ export function publishEvents(topicOwnerClient: string, eventType: string, body:
 /**
  * Publish an event or an array of events
  */
-export function deprecatedPublishEvents(topicOwnerClient: string, eventType: string, body: {
-    /** The event's text, at most 256 KiB of UTF-8. */
-    payload: string;
-    /** Names and texts beside the payload, at most 16 KiB. */
-    metadata?: {
-        [key: string]: string;
-    };
-    /** The tenant that the event is about; the token's where absent. */
-    tenant?: string;
-} | {
-    /** The event's text, at most 256 KiB of UTF-8. */
-    payload: string;
-    /** Names and texts beside the payload, at most 16 KiB. */
-    metadata?: {
-        [key: string]: string;
-    };
-    /** The tenant that the event is about; the token's where absent. */
-    tenant?: string;
-}[], { idempotencyKey }: {
+export function deprecatedPublishEvents(topicOwnerClient: string, eventType: string, body: NewEvent | NewEvent[], { idempotencyKey }: {
     idempotencyKey?: string;
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -5746,7 +5831,7 @@ export function listPrivateFiles(tenant: string, { q, contentType, sort, pageNum
  */
 export function deletePrivateFiles(tenant: string, { q, dryRun }: {
     q?: string;
-    dryRun?: "true" | "false";
+    dryRun?: boolean;
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
@@ -5889,7 +5974,7 @@ export function listPublicFiles(tenant: string, { q, contentType, sort, pageNumb
  */
 export function deletePublicFiles(tenant: string, { q, dryRun }: {
     q?: string;
-    dryRun?: "true" | "false";
+    dryRun?: boolean;
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
@@ -6070,7 +6155,7 @@ export function deletePrivateFile(fileId: string, opts?: Oazapfts.RequestOpts) {
 export function getPrivateFile(fileId: string, { clip, crop, fallback, tenant, ifNoneMatch }: {
     clip?: string;
     crop?: string;
-    fallback?: "true" | "false";
+    fallback?: boolean;
     tenant?: string;
     ifNoneMatch?: string;
 } = {}, opts?: Oazapfts.RequestOpts) {
@@ -6153,7 +6238,7 @@ export function deletePublicFile(fileId: string, opts?: Oazapfts.RequestOpts) {
 export function getPublicFile(fileId: string, { clip, crop, fallback, tenant, ifNoneMatch }: {
     clip?: string;
     crop?: string;
-    fallback?: "true" | "false";
+    fallback?: boolean;
     tenant?: string;
     ifNoneMatch?: string;
 } = {}, opts?: Oazapfts.RequestOpts) {
@@ -6594,7 +6679,7 @@ export function bulkCreatePrivateVariants(tenant: string, { clip, crop, q, conte
     crop?: string;
     q?: string;
     contentType?: string;
-    dryRun?: "true" | "false";
+    dryRun?: boolean;
     pageNumber?: number;
     pageSize?: number;
     cursor?: string;
@@ -6652,7 +6737,7 @@ export function bulkDeletePrivateVariants(tenant: string, { clip, crop, q, conte
     crop?: string;
     q?: string;
     contentType?: string;
-    dryRun?: "true" | "false";
+    dryRun?: boolean;
     pageNumber?: number;
     pageSize?: number;
     cursor?: string;
@@ -6706,7 +6791,7 @@ export function bulkCreatePublicVariants(tenant: string, { clip, crop, q, conten
     crop?: string;
     q?: string;
     contentType?: string;
-    dryRun?: "true" | "false";
+    dryRun?: boolean;
     pageNumber?: number;
     pageSize?: number;
     cursor?: string;
@@ -6764,7 +6849,7 @@ export function bulkDeletePublicVariants(tenant: string, { clip, crop, q, conten
     crop?: string;
     q?: string;
     contentType?: string;
-    dryRun?: "true" | "false";
+    dryRun?: boolean;
     pageNumber?: number;
     pageSize?: number;
     cursor?: string;

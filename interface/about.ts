@@ -35,7 +35,7 @@ The names here are those of a deployment whose platform is called \`plat\`; anot
 } as const;
 
 export const TAG_GROUPS = [
-  { name: "Authorization", tags: ["Tokens", "Sign-in", "Users' grants"] },
+  { name: "Authorization", tags: ["Tokens", "Sign-in", "Account", "Users' grants"] },
   { name: "Publish/subscribe", tags: ["Topics", "Consuming", "Push subscriptions", "Events (deprecated)"] },
   { name: "Media", tags: ["Private files", "Public files", "Uploads and content", "Deletions"] },
   {

@@ -146,6 +146,8 @@ export function createDeps(env: Env): Deps {
     voidStatement: oauth.voidStatement,
     sealProviderSecret: oauth.sealProviderSecret,
     forget: oauth.forget,
+    endAll: oauth.endAll,
+    signOutStatement: oauth.signOutStatement,
     voidMembersStatement: oauth.voidMembersStatement,
     unlock: oauth.unlock,
     explain: oauth.explain,

@@ -1,4 +1,5 @@
 import type { Route } from "../http/route.ts";
+import type { AuditRecord } from "../platform/audit.ts";
 import type { BuiltIn } from "../platform/built-in.ts";
 import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
@@ -58,6 +59,18 @@ export interface AdminDeps extends ResourceDeps {
     readonly mostRows: number;
     readonly exceeds: D1PreparedStatement;
   };
+  /**
+   * Port to the OAuth room: ends all that it got until now, with a row of the audit log if given. `more`: all of it is void,
+   * and there are more grants than one request removes.
+   */
+  endAll(
+    kind: "client" | "tenant" | "user" | "session",
+    id: string,
+    nowMs: number,
+    record: AuditRecord | undefined,
+  ): Promise<"ended" | "more">;
+  /** Port to the OAuth room: ends every sign-in of a user until now, as a part of the same transaction. */
+  signOutStatement(email: string, nowMs: number): D1PreparedStatement;
   /** Port to the OAuth room: forgets the failed sign-ins of an account and ends its block. */
   unlock(email: string): Promise<void>;
   readonly explain: Explain;

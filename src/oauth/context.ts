@@ -13,9 +13,11 @@ import type { AuditTrail } from "../platform/audit.ts";
 import type { Pages } from "./ports.ts";
 import type { CodeStore } from "./store/code-store.ts";
 import type { Accounts } from "./sign-in/accounts.ts";
+import type { EndAll } from "./store/end-all-store.ts";
 import type { GrantListStore } from "./store/grant-list-store.ts";
 import type { RefreshStore } from "./store/refresh-store.ts";
 import type { SessionStore } from "./store/session-store.ts";
+import type { TrustStore } from "./store/trust-store.ts";
 import type { UserStore } from "./store/user-store.ts";
 import type { Issuer, StrictVerifier } from "./tokens/access-token.ts";
 import type { Trust } from "./tokens/trust.ts";
@@ -48,6 +50,8 @@ export interface OAuthContext {
   readonly codes: CodeStore;
   readonly refreshGrants: RefreshStore;
   readonly grantLists: GrantListStore;
+  /** Ends what a user, say, got until now. */
+  readonly endings: Pick<EndAll, "endAll" | "forgetSignedOut"> & Pick<TrustStore, "voidStatement">;
   readonly audit: AuditTrail;
   readonly pages: Pages;
   /** Tags of the languages that the pages speak. */

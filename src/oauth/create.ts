@@ -6,6 +6,7 @@
  *   grants          codes.ts (the life of a code), refresh-rotation.ts (of a refresh token), end-grants.ts
  *   metadata        discovery.ts
  *   who is who      directory.ts (30 s copy of what the operator registered)
+ *   the own page    account/routes.ts (`/account`: what people see of it, end and change)
  *   who signs in    sign-in/accounts.ts → login-attempts.do.ts (the attempts of one account, by the rules of attempts.ts)
  *   what is valid   tokens/trust.ts (5 s copy of keys and revocations), tokens/own-token.ts (how a token is read)
  *   why a scope is granted or not, for the operator   explain/explain.ts
@@ -42,6 +43,7 @@ import { createCodeStore } from "./store/code-store.ts";
 import { createAccounts } from "./sign-in/accounts.ts";
 import { createDirectoryStore } from "./store/directory-store.ts";
 import { createExplainStore } from "./store/explain-store.ts";
+import { createEndAll, type EndAll } from "./store/end-all-store.ts";
 import { createForget, type Forget } from "./store/forget-store.ts";
 import { createKeyStore } from "./store/key-store.ts";
 import { createGrantListStore } from "./store/grant-list-store.ts";
@@ -76,7 +78,7 @@ export interface OAuthDeps {
   readonly uiLocales: readonly string[];
 }
 
-export interface OAuth {
+export interface OAuth extends EndAll {
   readonly services: readonly Service[];
   readonly verifier: TokenVerifier;
   readonly access: ClientAccess;
@@ -126,6 +128,8 @@ export function createOAuth(deps: OAuthDeps): OAuth {
   const codes = createCodeStore(deps.db);
   const refreshGrants = createRefreshStore(deps.db);
   const federation = createFederation(deps);
+  const forgetAll = createForget(deps.db);
+  const endings = createEndAll(deps.db, trustStore, forgetAll, audit);
   const accounts = createAccounts({ users, attempts: deps.loginAttempts, audit, log, random });
 
   const noteRefusal: OAuthContext["noteRefusal"] = (call, action, { error, reason: exactly, actor }) => {
@@ -152,6 +156,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     codes,
     refreshGrants,
     grantLists: createGrantListStore(deps.db),
+    endings: { ...endings, voidStatement: trustStore.voidStatement },
     audit,
     pages: deps.pages,
     uiLocales: deps.uiLocales,
@@ -179,7 +184,8 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     },
     voidStatement: (kind, key, nowMs, when) => trustStore.voidStatement(kind, key, allExpiredSec(nowMs), when),
     voidMembersStatement: (organization, nowMs) => trustStore.voidMembersStatement(organization, allExpiredSec(nowMs)),
-    forget: createForget(deps.db),
+    forget: forgetAll,
+    ...endings,
     sealProviderSecret: federation.providers.sealSecret,
     unlock: accounts.unlock,
     explain: (question, nowMs) =>

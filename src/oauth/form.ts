@@ -17,6 +17,8 @@ const SINGLE: ReadonlySet<string> = new Set([
   "refresh_token",
   "username",
   "password",
+  "new_password",
+  "repeated_password",
   "token",
   "token_type_hint",
   "request",

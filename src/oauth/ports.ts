@@ -23,6 +23,8 @@ export interface SignInView extends PageContext {
   readonly tenant: string;
   readonly layout: "page" | "popup";
   readonly fault: SignInFault | undefined;
+  /** What was done before. */
+  readonly notice?: AccountNotice | undefined;
   /**
    * Addresses at which the browser may end after the form, such as the redirect URI as it was asked for. Browsers hold
    * redirects after a form to the page's `form-action`, which is made of these; they are parsed, never copied.
@@ -30,8 +32,8 @@ export interface SignInView extends PageContext {
   readonly formTargets: readonly string[];
 }
 
-/** `stale`: the form was not made for this browser. */
-export type SignInFault = "wrong" | "blocked" | "stale";
+/** `stale`: the form was not made for this browser. `provider`: another one vouched for nobody who may sign in here. */
+export type SignInFault = "wrong" | "blocked" | "stale" | "provider";
 
 export interface TenantChooserView extends PageContext {
   readonly action: string;
@@ -45,6 +47,47 @@ export interface TenantChooserView extends PageContext {
   readonly formTargets: readonly string[];
 }
 
+/** The page `/account` of a user who is signed in. */
+export interface AccountView extends PageContext {
+  readonly status: 200 | 400;
+  /** Where each form goes. */
+  readonly actions: Readonly<Record<"signOut" | "endAll" | "removeAccess" | "password", string>>;
+  /** Fields that go with each form unseen. */
+  readonly hidden: Readonly<Record<string, string>>;
+  readonly user: { readonly email: string; readonly name: string };
+  readonly signedInAtMs: number;
+  /** The identity provider that vouched; undefined where it was the platform's own directory. */
+  readonly provider: string | undefined;
+  readonly applications: readonly AccountApplication[];
+  /** There are more than these. */
+  readonly hasMore: boolean;
+  /** Whether the user can sign in by a password, and so can change it. */
+  readonly hasPassword: boolean;
+  readonly notice: AccountNotice | undefined;
+  readonly fault: AccountFault | undefined;
+}
+
+/** A client that holds refresh tokens of the user. */
+export interface AccountApplication {
+  readonly clientId: string;
+  readonly name: string;
+  /** `place`: the name of a tenant or an organization; empty outside of any. */
+  readonly access: readonly { readonly place: string; readonly scopes: readonly string[] }[];
+  readonly sinceMs: number;
+  /** Undefined: not since it was given. */
+  readonly lastUsedMs: number | undefined;
+}
+
+/** What was done. `notChanged`: something else changed the account at the same moment. */
+export const ACCOUNT_NOTICES = ["removed", "changed", "notChanged", "signedOut", "ended"] as const;
+export type AccountNotice = (typeof ACCOUNT_NOTICES)[number];
+
+/**
+ * Why nothing was done. `stale`: the form was made for another sign-in. `wrong`, `blocked`: the old password. The others are
+ * about the new one: its length, that it was not repeated alike, that it is the old one.
+ */
+export type AccountFault = "stale" | "wrong" | "blocked" | "length" | "repeated" | "same";
+
 export interface ErrorView extends PageContext {
   readonly status: number;
   /** `over`: nobody's fault, the person signs in again. */
@@ -57,6 +100,7 @@ export interface ErrorView extends PageContext {
 export interface Pages {
   signIn(view: SignInView): Response;
   chooseTenant(view: TenantChooserView): Response;
+  account(view: AccountView): Response;
   error(view: ErrorView): Response;
   signedOut(view: PageContext): Response;
 }

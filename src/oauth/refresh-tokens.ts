@@ -5,7 +5,7 @@ import { invalidCursor, pageLinks, toPage } from "../http/paging.ts";
 import { anyToken, defineRoute, empty, json, type Answer, type Call, type Route } from "../http/route.ts";
 import { scopeText } from "./authorization.ts";
 import type { OAuthContext } from "./context.ts";
-import { endGrants } from "./end-grants.ts";
+import { byUser, endGrants, endGrantsOfUser } from "./end-grants.ts";
 import type { ListedGrant } from "./store/grant-list-store.ts";
 import { withoutUser } from "./without-user.ts";
 
@@ -16,8 +16,6 @@ import { withoutUser } from "./without-user.ts";
  */
 const query = z.object({ clientId: z.optional(z.string()) });
 const ACCESS = anyToken("a user's own refresh tokens, whatever the token was issued for");
-/** Grants that are ended in one transaction, and such steps of one request. */
-const REMOVAL = { grants: 500, steps: 20 } as const;
 
 export const refreshTokenRoutes = (context: OAuthContext): readonly Route[] => [
   defineRoute({
@@ -84,11 +82,7 @@ const toJson = ({ authorization, ...grant }: ListedGrant, { names }: OAuthContex
 
 async function removeAll(call: UserCall<unknown, Query>, email: string, context: OAuthContext): Promise<Answer> {
   const { clientId } = call.query;
-  for (let step = 0; step < REMOVAL.steps; step++) {
-    const ids = await context.grantLists.idsOf(email, clientId, REMOVAL.grants);
-    if (ids.length > 0) await end(ids, `users/${email}/grants`, call, email, context);
-    if (ids.length < REMOVAL.grants) return empty(204);
-  }
+  if (await endGrantsOfUser({ email, clientId, by: byToken(call) }, call, context)) return empty(204);
   return problem("service_temporarily_unavailable", "There are more than one request deletes. Send it again.", {
     headers: { "retry-after": "1" },
   });
@@ -101,17 +95,9 @@ async function removeOne(
 ): Promise<Answer> {
   const { id } = call.params;
   if (!(await context.grantLists.isOf(email, id))) return notFound("refresh token");
-  await end([id], `grants/${id}`, call, email, context);
+  await endGrants([id], byUser(email, `grants/${id}`, `1 ${byToken(call)}`), call, context);
   return empty(204);
 }
 
-const end = (
-  ids: readonly string[],
-  subject: string,
-  call: Pick<UserCall<unknown, unknown>, "nowMs" | "requestId" | "principal">,
-  email: string,
-  context: OAuthContext,
-): Promise<void> => {
-  const reason = `${ids.length} by a token of client ${call.principal.clientId}`;
-  return endGrants(ids, { actor: `user ${email}`, action: "delete refresh tokens", subject, reason }, call, context);
-};
+const byToken = ({ principal }: Pick<UserCall<unknown, unknown>, "principal">): string =>
+  `by a token of client ${principal.clientId}`;

@@ -5,6 +5,8 @@ import { serverMetadata } from "./discovery.ts";
 import { renderOAuthProblem } from "./failure.ts";
 import { introspect } from "./introspect.ts";
 import { renderProblemPage } from "./page.ts";
+import { ACCOUNT_BASE } from "./account/notice.ts";
+import { createAccountRoutes } from "./account/routes.ts";
 import { createPageRoutes } from "./page-routes.ts";
 import { refreshTokenRoutes } from "./refresh-tokens.ts";
 import { revoke } from "./revoke.ts";
@@ -103,6 +105,12 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
     {
       base: OAUTH_BASE,
       routes: createPageRoutes(context),
+      renderProblem: renderProblemPage(context.pages),
+      crossOrigin: false,
+    },
+    {
+      base: ACCOUNT_BASE,
+      routes: createAccountRoutes(context),
       renderProblem: renderProblemPage(context.pages),
       crossOrigin: false,
     },

@@ -7,6 +7,9 @@ import type { Random } from "./random.ts";
  * isolate's own thread whichever way it is asked, so the plain function is the honest one: nothing else runs meanwhile.
  */
 
+/** Of a new password. NIST SP 800-63B 3.1.1: length counts, rules of composition do not; the upper end bounds the work of hashing. */
+export const PASSWORD_CHARS = { min: 8, max: 256 } as const;
+
 /** Cost of one password check (contract 2.6): about 75 ms and 32 MiB. Stored with each hash, so it can rise. */
 const COST = { log2N: 15, r: 8, p: 1 } as const;
 const SALT_BYTES = 16;

@@ -7,8 +7,8 @@ export interface Document {
   /** Of the words, as a BCP 47 tag. */
   readonly lang: string;
   readonly title: string;
-  /** `popup`: fills a small window. `wide`: a text to read. */
-  readonly layout: "page" | "popup" | "wide";
+  /** `popup`: fills a small window. `wide`: a text to read. `account`: sections, one below the other. */
+  readonly layout: "page" | "popup" | "wide" | "account";
   /** Where this is, so that people see to whom they give a password. */
   readonly publicBase: string;
   readonly main: Markup;

@@ -1,14 +1,15 @@
 /**
- * The pages that people see while they sign in and out. Where to look:
+ * The pages that people see while they sign in and out, and of their account. Where to look:
  *
  *   what they say        texts/ (a language is a file), texts/languages.ts chooses
  *   how they look        stylesheet.ts, one for all pages
- *   what stands on them  sign-in-page.ts, choose-tenant-page.ts, error-page.ts; around them layout.ts
+ *   what stands on them  sign-in-page.ts, choose-tenant-page.ts, account-page.ts, error-page.ts; around them layout.ts
  *   where forms may go   form-action.ts
  *
  * They hold no state and run no script. `markup.ts` escapes whatever is put into them.
  */
 import type { PageContext, Pages } from "../oauth/ports.ts";
+import { accountPage } from "./account-page.ts";
 import { chooseTenantPage } from "./choose-tenant-page.ts";
 import { errorPage } from "./error-page.ts";
 import { documentResponse } from "./layout.ts";
@@ -33,6 +34,12 @@ export function createPages(pathPrefix: string): Pages {
         { status: 200, lang, layout: "page", publicBase, formTargets, ...chooseTenantPage(view, texts) },
         pathPrefix,
       );
+    },
+    account(view) {
+      const { lang, texts } = languageOf(view);
+      const { status, publicBase } = view;
+      const page = accountPage(view, texts, lang);
+      return documentResponse({ status, lang, layout: "account", publicBase, formTargets: [], ...page }, pathPrefix);
     },
     error(view) {
       const { lang, texts } = languageOf(view);

@@ -1,15 +1,20 @@
 import type { SignInView } from "../oauth/ports.ts";
 import { fill, given, hiddenFields, html, type Markup } from "./markup.ts";
+import { alert, notice } from "./message.ts";
 import type { Texts } from "./texts/texts.ts";
 
 /** One form with e-mail and password. After a fault the cursor stands where the user goes on, or on the fault itself. */
-export function signInPage(view: SignInView, { signIn }: Texts): { readonly title: string; readonly main: Markup } {
+export function signInPage(
+  view: SignInView,
+  { signIn, account }: Texts,
+): { readonly title: string; readonly main: Markup } {
   const { action, hidden, email, fault } = view;
   const inFields = fault === "wrong" ? FIELDS_ARE_WRONG : undefined;
-  const focus = fault !== undefined && inFields === undefined ? "fault" : email === "" ? "email" : "password";
+  const focus = focusOf(view);
   const focusOn = (id: typeof focus) => (id === focus ? AUTOFOCUS : undefined);
   const main = html`<h1>${signIn.title}</h1>
-    ${leadOf(view, signIn)} ${fault === undefined ? undefined : alert(signIn.faults[fault], focusOn("fault"))}
+    ${leadOf(view, signIn)} ${view.notice === undefined ? undefined : notice(account.notices[view.notice])}
+    ${fault === undefined ? undefined : alert(signIn.faults[fault], focus === "fault")}
     <form method="post" action="${action}">
       ${hiddenFields(hidden)}
       <label for="email">${signIn.email}</label>
@@ -41,6 +46,12 @@ export function signInPage(view: SignInView, { signIn }: Texts): { readonly titl
   return { title: fault === undefined ? signIn.title : `${signIn.failed}: ${signIn.title}`, main };
 }
 
+function focusOf({ notice: done, fault, email }: SignInView): "notice" | "fault" | "email" | "password" {
+  if (done !== undefined) return "notice";
+  if (fault !== undefined && fault !== "wrong") return "fault";
+  return email === "" ? "email" : "password";
+}
+
 const FIELDS_ARE_WRONG = html`aria-invalid="true" aria-describedby="fault"`;
 const AUTOFOCUS = html`autofocus`;
 
@@ -49,11 +60,3 @@ function leadOf({ clientName, tenant }: SignInView, signIn: Texts["signIn"]): Ma
   const text = tenant === "" ? signIn.lead : signIn.leadInTenant;
   return html`<p>${fill(text, { client: given(clientName), tenant: given(tenant) })}</p>`;
 }
-
-const alert = (text: string, focus: Markup | undefined): Markup =>
-  html`<div class="alert" id="fault" role="alert" tabindex="-1" ${focus}>
-    <svg viewBox="0 0 20 20" aria-hidden="true">
-      <path d="M10 1a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM9 5h2v6.5H9zm0 8h2v2H9z" />
-    </svg>
-    <p>${text}</p>
-  </div>`;

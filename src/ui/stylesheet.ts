@@ -91,7 +91,7 @@ button { border: 1px solid transparent; cursor: pointer; }
 .submit { margin-top: 1.75rem; padding: 0.5rem 1rem; background: var(--accent); color: var(--on-accent); font-weight: 600; }
 .submit:hover { background: var(--accent-strong); }
 
-.alert {
+.alert, .notice {
   display: flex;
   gap: 0.75rem;
   margin-top: 1.5rem;
@@ -102,10 +102,13 @@ button { border: 1px solid transparent; cursor: pointer; }
   color: var(--alert);
   font-size: 0.9375rem;
 }
-.alert:focus-visible { outline: 2px solid var(--alert); outline-offset: -2px; }
+.notice { border-color: var(--accent); background: var(--page); color: var(--text); }
+.alert:focus-visible, .notice:focus-visible { outline-width: 2px; outline-offset: -2px; }
+.alert:focus-visible { outline-color: var(--alert); }
 .alert + form { margin-top: 0.25rem; }
-.alert svg { flex: none; width: 1.25rem; height: 1.25rem; margin-top: 0.125rem; fill: currentColor; }
-.alert p { margin: 0; }
+.alert svg, .notice svg { flex: none; width: 1.25rem; height: 1.25rem; margin-top: 0.125rem; fill: currentColor; }
+.notice svg { color: var(--accent); }
+.alert p, .notice p { margin: 0; }
 
 .choices { display: grid; gap: 0.625rem; margin: 0; padding: 0; list-style: none; }
 .choices button {
@@ -138,6 +141,22 @@ button { border: 1px solid transparent; cursor: pointer; }
 .popup .frame { max-width: 32rem; margin-top: 0; }
 .popup main { padding: 0; border: 0; box-shadow: none; }
 .popup form, .popup .submit { margin-top: 1.25rem; }
+
+.account .frame { max-width: 40rem; margin-top: 0; }
+.account section { margin-top: 2rem; padding-top: 1.5rem; border-top: 1px solid var(--line); }
+.account h2 { margin: 0; font-size: 1.125rem; }
+.account section p { margin: 0.375rem 0 0; color: var(--muted); }
+.account form { margin-top: 1rem; }
+.account .alert p { margin: 0; color: inherit; }
+.account button:not(.submit) { border-color: var(--field-line); background: var(--surface); color: inherit; font-weight: 500; }
+.account button:not(.submit):hover { border-color: var(--accent); background: var(--page); }
+.account button.danger { border-color: var(--alert); color: var(--alert); }
+.account button.danger:hover { border-color: var(--alert); background: var(--alert-surface); }
+.account time { white-space: nowrap; }
+.cards { display: grid; gap: 0.75rem; margin: 1rem 0 0; padding: 0; list-style: none; }
+.cards li { padding: 1rem; border: 1px solid var(--line); border-radius: 0.5rem; }
+.cards h3 { margin: 0; font-size: 1rem; font-weight: 600; }
+.cards p { font-size: 0.9375rem; }
 
 .wide .frame { max-width: 48rem; margin-top: 0; }
 .wide h2 { margin-top: 2.25rem; font-size: 1.125rem; }
@@ -176,6 +195,9 @@ dd { margin: 0.25rem 0 0; }
   .frame { margin-top: 0; }
   main { padding: 0.5rem 0 0; border: 0; box-shadow: none; }
   footer { padding-top: 2rem; }
+}
+@media (min-width: 30.0625rem) {
+  .account button:not(.submit) { width: auto; padding-inline: 1.25rem; }
 }
 @media (prefers-reduced-motion: no-preference) {
   input, button { transition: background-color 0.15s, border-color 0.15s; }

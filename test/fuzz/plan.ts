@@ -210,7 +210,7 @@ const BYTES = "application/octet-stream";
 const NEEDED: readonly (readonly [name: RegExp, query: readonly string[], fields: readonly string[]])[] = [
   [/^uploadFile$/, ["type", "expires", "signature"], []],
   [/^getContent$/, ["expires", "signature"], []],
-  [/^signIn$/, [], ["csrf"]],
+  [/^signIn|OfAccount$|^(removeAccess|changePassword)$/, [], ["csrf"]],
   [/^endSession$/, ["client_id"], []],
   [/^explain$/, ["client"], []],
   [/Variants$/, ["clip"], []],

@@ -3,7 +3,7 @@ import { expect, vi } from "vitest";
 import { codeFor, makeFlow, signIn } from "../oauth/user-flow.ts";
 import { answerAt } from "../support/outside.ts";
 import { Browser } from "../support/browser.ts";
-import { ALL_SCOPES, call, expectJson, makeClient, OPERATOR, tokenFor } from "../support/platform.ts";
+import { ALL_SCOPES, call, expectJson, makeClient, OPERATOR, ORIGIN, tokenFor } from "../support/platform.ts";
 import { makeApp, visit } from "../support/sign-in.ts";
 import { cheapHash, makeUser } from "../support/users.ts";
 import { AdminPool } from "./admin-pool.ts";
@@ -76,6 +76,7 @@ export class Sandbox {
       this.#world.fresh = method === "DELETE" ? await this.#world.pool.victim(template) : {};
     else if (template.startsWith("/media/")) await this.#prepareMedia(id);
     else if (template.startsWith("/oauth2/")) await this.#prepareOauth(id);
+    else if (template.startsWith("/account")) await this.#prepareAccount(id);
     else await this.#prepareTopic(id);
   }
 
@@ -176,19 +177,38 @@ export class Sandbox {
       const tokens = await signIn(flow);
       this.#world.fresh = { code: await codeFor(flow), refresh_token: tokens.refresh_token };
     }
-    if (id === "getToken" || id === "signIn") {
-      await env.DB.prepare("UPDATE user SET password_hash = ?1 WHERE email = ?2")
-        .bind(cheapHash(this.#world.user.password), this.#world.user.email)
-        .run();
-      const unlock = `/admin/v1/users/${this.#world.user.email}/unlock`;
-      await call(unlock, { method: "POST", token: this.#world.tokens.operator });
-    }
+    if (id === "getToken" || id === "signIn") await this.#restoreUser();
     if (id !== "signIn") return;
     const browser = new Browser();
     const page = await visit(browser, this.#world.app);
     const { request = "", csrf = "" } = page.forms[0]?.fields ?? {};
     this.#world.fresh = { request, csrf };
-    this.#cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    this.#keep(browser);
+  }
+
+  /** A browser before the page, signed in but for the form that signs in. */
+  async #prepareAccount(id: string): Promise<void> {
+    await this.#restoreUser();
+    const browser = new Browser();
+    let page = await browser.get(`${ORIGIN}/account`);
+    if (id !== "signInToAccount") {
+      const { email, password } = this.#world.user;
+      await browser.submit(page, { email, password });
+      page = await browser.get(`${ORIGIN}/account`);
+    }
+    this.#world.fresh = { csrf: page.forms[0]?.fields["csrf"] ?? "" };
+    this.#keep(browser);
+  }
+
+  /** With the password and without a block. */
+  async #restoreUser(): Promise<void> {
+    const { email, password } = this.#world.user;
+    await env.DB.prepare("UPDATE user SET password_hash = ?1 WHERE email = ?2").bind(cheapHash(password), email).run();
+    await call(`/admin/v1/users/${email}/unlock`, { method: "POST", token: this.#world.tokens.operator });
+  }
+
+  #keep({ cookies }: Browser): void {
+    this.#cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   }
 
   /** The value of `Authorization`, undefined where there is none. */
@@ -221,8 +241,8 @@ export class Sandbox {
   }
 
   /** Of a page that was shown before. */
-  cookie({ id }: Operation): string {
-    return id === "signIn" ? this.#cookie : "";
+  cookie({ id, template }: Operation): string {
+    return id === "signIn" || template.startsWith("/account") ? this.#cookie : "";
   }
 
   /** What a request says for a `Known`. */

@@ -18,6 +18,7 @@ import {
 import { closedRoutes, everyRoute, fill, named, platformRoutes } from "../support/route-table.ts";
 import { makeApp, visit, type TestApp } from "../support/sign-in.ts";
 import { makeUser, type TestUser } from "../support/users.ts";
+import type { CookieKind } from "../../src/oauth/sign-in/browser.ts";
 import { stylesheetHref } from "../../src/ui/stylesheet.ts";
 
 /**
@@ -76,7 +77,7 @@ function expectPage(answer: Answered): void {
 const cookiesOf = ({ headers }: Answered): string[] => headers.getSetCookie();
 /** Of https; `oauth/sign-in` looks at those of plain http. */
 const COOKIE =
-  /^__Host-plat_(browser|session)=(?:[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure|; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=0)$/;
+  /^__Host-plat_(browser|session|notice)=(?:(?:(?<!notice=)[\w-]{43}|(?<=notice=)[a-zA-Z]+); Path=\/; HttpOnly; SameSite=Lax; Secure|; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=0)$/;
 
 const addresses = [...platformRoutes, ...everyRoute];
 
@@ -103,7 +104,7 @@ describe("every route, whatever it is asked", () => {
       if (admitted.includes(token) && route.access.kind !== "public")
         expect(["no-store", "no-cache, private"]).toContain(answer.headers.get("cache-control"));
       for (const cookie of cookiesOf(answer)) {
-        expect(path).toMatch(/^\/oauth2\/v1\/(authorize|end_session)$/);
+        expect(path).toMatch(/^\/(oauth2\/v1\/(authorize|end_session)|account|account\/sign-in)$/);
         expect(cookie).toMatch(COOKIE);
       }
       if (!isOpen && (answer.headers.get("content-type") ?? "").startsWith("text/html")) expectPage(answer);
@@ -210,7 +211,7 @@ interface Row {
   /** Closed ones: a page, a redirection of a browser, or neither. */
   readonly closed?: "page" | "redirect" | "other";
   /** Kinds of cookies that it sets, or drops. */
-  readonly cookies?: readonly ("browser" | "session")[];
+  readonly cookies?: readonly CookieKind[];
 }
 
 const PUBLIC = "public, max-age=300";
@@ -218,10 +219,21 @@ const OWN = "no-cache, private";
 const SECRET = "no-store";
 const LINK = "private, no-store";
 
-const browse = (address: string): Promise<Visit> => new Browser().get(`${ORIGIN}${address}`);
+const browse = (address: string, browser = new Browser()): Promise<Visit> => browser.get(`${ORIGIN}${address}`);
 async function signIn({ app, user }: World, password = user.password): Promise<Visit> {
   const browser = new Browser();
   return browser.submit(await visit(browser, app), { email: user.email, password });
+}
+/** A user of its own signs in to the account. */
+async function atAccount({ app }: World) {
+  const [browser, { email, password }] = [new Browser(), await makeUser({ tenant: app.tenant })];
+  return { browser, password, answer: await browser.submit(await browse("/account", browser), { email, password }) };
+}
+async function changeAccount(name: string, given: World): Promise<Visit> {
+  const { browser, password } = await atAccount(given);
+  const { csrf = "" } = (await browse("/account", browser)).forms[0]?.fields ?? {};
+  const next = { new_password: "another password", repeated_password: "another password" };
+  return browser.post(`${ORIGIN}/account/${name}`, { csrf, client_id: given.app.clientId, password, ...next });
 }
 const subscription = (name: string) => ({
   name,
@@ -360,6 +372,46 @@ const ROWS: readonly Row[] = [
     closed: "page",
     cookies: ["session"],
   },
+
+  {
+    name: "GET /account, a sign-in form",
+    ask: () => browse("/account"),
+    status: 200,
+    cache: SECRET,
+    closed: "page",
+    cookies: ["browser"],
+  },
+  {
+    name: "GET /account",
+    ask: async (given) => browse("/account", (await atAccount(given)).browser),
+    status: 200,
+    cache: SECRET,
+    closed: "page",
+  },
+  {
+    name: "POST /account/sign-in",
+    ask: async (given) => (await atAccount(given)).answer,
+    status: 303,
+    cache: SECRET,
+    closed: "redirect",
+    cookies: ["session"],
+  },
+  {
+    name: "POST /account/remove-access",
+    ask: (given) => changeAccount("remove-access", given),
+    status: 303,
+    cache: SECRET,
+    closed: "redirect",
+    cookies: ["notice"],
+  },
+  ...["sign-out", "password", "end-all"].map((name): Row => ({
+    name: `POST /account/${name}`,
+    ask: (given) => changeAccount(name, given),
+    status: 303,
+    cache: SECRET,
+    closed: "redirect",
+    cookies: ["notice", "session"],
+  })),
 
   {
     name: "POST /admin/v1/clients/{clientId}/secret",

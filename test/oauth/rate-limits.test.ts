@@ -28,7 +28,7 @@ const clientToken = (client: { clientId: string; clientSecret: string }): Reques
 });
 
 describe("by address", () => {
-  const oauthRoutes = everyRoute.filter(({ base }) => base.startsWith(OAUTH) || base.startsWith("/.well-known"));
+  const oauthRoutes = everyRoute.filter(({ base }) => /^\/(oauth2\/v1|\.well-known|account)/.test(base));
 
   it.each(named(oauthRoutes))("refuses %s before anything else", async (_, base, route) => {
     const { env: counted, tally } = counting(env);

@@ -4,7 +4,7 @@
  * shaped like one. Runs in the Workers runtime and in Node.
  */
 const FIELDS =
-  /^(password|client_?secret|signing_?secret|access_token|refresh_token|id_token|id_token_hint|code|code_verifier|token|signature|csrf|X-Amz-Signature)$/i;
+  /^((?:new_|repeated_)?password|client_?secret|signing_?secret|access_token|refresh_token|id_token|id_token_hint|code|code_verifier|token|signature|csrf|X-Amz-Signature)$/i;
 /** What is shorter is no secret of a careful test, and stands in other words by chance. */
 const SHORTEST = 12;
 /** What an index entry is found by. */

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ErrorView, SignInView, TenantChooserView } from "../../src/oauth/ports.ts";
+import type { AccountView, ErrorView, SignInView, TenantChooserView } from "../../src/oauth/ports.ts";
 import { formAction } from "../../src/ui/form-action.ts";
 import { createPages } from "../../src/ui/pages.ts";
 import { LANGUAGES, type Language } from "../../src/ui/texts/languages.ts";
@@ -37,6 +37,32 @@ const chooser: TenantChooserView = {
   ],
   formTargets: ["com.example.app:/callback"],
 };
+const account: AccountView = {
+  ...context,
+  status: 200,
+  actions: { signOut: "/base/account/sign-out", endAll: "/e", removeAccess: "/r", password: "/p" },
+  hidden: { csrf: "token", more: "of it" },
+  user: { email: "ada@shop.example", name: "Ada" },
+  signedInAtMs: 1_763_000_000_000,
+  provider: "corporate",
+  applications: [
+    {
+      clientId: "acme.shop",
+      name: "Web shop",
+      access: [
+        { place: "Acme", scopes: ["media_view", "media_manage"] },
+        { place: "Globex", scopes: [] },
+      ],
+      sinceMs: 1_763_000_000_000,
+      lastUsedMs: 1_763_000_000_001,
+    },
+    { clientId: "acme.app", name: "App", access: [], sinceMs: 0, lastUsedMs: undefined },
+  ],
+  hasMore: true,
+  hasPassword: true,
+  notice: "removed",
+  fault: undefined,
+};
 const error: ErrorView = { ...context, status: 400, kind: "request", detail: "client_id is missing." };
 
 /** Every kind of page, each made of a view whose text fields a test may replace. */
@@ -48,6 +74,20 @@ const kinds = {
     show: pages.signIn,
   },
   "tenant chooser": { view: chooser, show: pages.chooseTenant },
+  "sign-in after a sign-out": { view: { ...signIn, fault: undefined, notice: "signedOut" }, show: pages.signIn },
+  account: { view: account, show: pages.account },
+  "account with nothing": {
+    view: { ...account, applications: [], hasMore: false, hasPassword: false, provider: undefined, notice: undefined },
+    show: pages.account,
+  },
+  "account after a wrong password": {
+    view: { ...account, status: 400, notice: undefined, fault: "wrong" },
+    show: pages.account,
+  },
+  "account of a form that was stale": {
+    view: { ...account, status: 400, notice: undefined, fault: "stale" },
+    show: pages.account,
+  },
   error: { view: error, show: pages.error },
   "signed out": { view: context, show: pages.signedOut },
 } as unknown as Record<string, { view: Record<string, unknown>; show: (view: unknown) => Response }>;
@@ -110,7 +150,8 @@ describe("every page", () => {
     expect(policy.get("frame-ancestors")).toBe("'none'");
     expect(policy.get("base-uri")).toBe("'none'");
     const targets = view["formTargets"] as readonly string[] | undefined;
-    expect(policy.get("form-action")).toBe(targets === undefined ? "'none'" : formAction(targets));
+    const own = show === pages.account ? "'self'" : "'none'";
+    expect(policy.get("form-action")).toBe(targets === undefined ? own : formAction(targets));
   });
 
   it.each(Object.keys(LANGUAGES) as Language[])("speaks %s, and says so", async (language) => {
@@ -131,8 +172,12 @@ describe("every page", () => {
       expect(await show(pages.error({ ...error, ...inLanguage, kind }))).toContain(texts.errors[kind].text);
     const bye = await show(pages.signedOut({ ...context, ...inLanguage }));
     expect(bye).toContain(texts.signedOut.title);
+    const own = await show(pages.account({ ...account, ...inLanguage, status: 400, notice: undefined, fault: "same" }));
+    expect(own).toContain(`<title>${texts.signIn.failed}: ${texts.account.title}</title>`);
+    for (const said of [texts.account.removeAccess, texts.account.endAllLead, texts.account.faults.same])
+      expect(own).toContain(said);
     // No placeholder is left where a value belongs.
-    for (const page of [form, bye]) expect(page).not.toMatch(/[{}]/);
+    for (const page of [form, bye, own]) expect(page).not.toMatch(/[{}]/);
   });
 });
 
@@ -149,7 +194,7 @@ describe("what others may write into a page", () => {
     "__proto__",
     "javascript:alert(1)",
   ];
-  const FIXED = new Set(["publicBase", "layout", "fault", "kind", "uiLocales", "acceptLanguage"]);
+  const FIXED = new Set(["publicBase", "layout", "fault", "notice", "kind", "uiLocales", "acceptLanguage"]);
 
   /** Copies of the value in which one text is another: every leaf in turn, names of hidden fields too. */
   function variants(value: unknown, payload: string): readonly unknown[] {

@@ -1,13 +1,12 @@
 import * as z from "zod/mini";
-import { hashPassword, verifyPassword } from "../../platform/password-hash.ts";
+import { hashPassword, PASSWORD_CHARS, verifyPassword } from "../../platform/password-hash.ts";
 import type { Random } from "../../platform/random.ts";
-import { endAll, endManyFirst, signOutStatement } from "./end-all.ts";
+import { endManyFirst } from "./end-all.ts";
 import { displayName, email, flag } from "../fields.ts";
 import { toFlag, type Resource } from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";
 
-/** NIST SP 800-63B 3.1.1: length counts, rules of composition do not; the upper end bounds the work of hashing. */
-const password = z.string().check(z.minLength(8), z.maxLength(256));
+const password = z.string().check(z.minLength(PASSWORD_CHARS.min), z.maxLength(PASSWORD_CHARS.max));
 const body = z.object({ name: z.optional(displayName), password: z.optional(password), disabled: flag });
 
 const STORED_HASH = `SELECT password_hash FROM user WHERE email = ?1`;
@@ -28,7 +27,7 @@ const DELETE = `DELETE FROM user WHERE email = ?1`;
  * refresh tokens, access tokens. The password that is stored already changes nothing.
  */
 export const users = (deps: AdminDeps): Resource<z.output<typeof body>> => {
-  const { db, random, voidStatement, forget } = deps;
+  const { db, random, voidStatement, forget, signOutStatement } = deps;
   return {
     noun: "user",
     collection: "/users",
@@ -41,14 +40,14 @@ export const users = (deps: AdminDeps): Resource<z.output<typeof body>> => {
       const hash = newHash(user.password, stored?.password_hash ?? "", random);
       const write = db.prepare(UPSERT).bind(address, user.name ?? address, hash, Number(user.disabled), nowMs);
       if (hash === null && !user.disabled) return { writes: [write] };
-      const signOut = signOutStatement(db, address, nowMs);
+      const signOut = signOutStatement(address, nowMs);
       const voided = voidStatement("user", address, nowMs, "if changed");
       const { statements, mostRows } = forget("user", address, nowMs);
       return {
         writes: [signOut, voided, ...statements, write],
         // What is left over is dead since the first transaction, so the answer may be 200 whatever becomes of it.
         goOn: async (changes) => {
-          if (changes.some((rows) => rows >= mostRows)) await endAll("user", address, nowMs, undefined, deps);
+          if (changes.some((rows) => rows >= mostRows)) await deps.endAll("user", address, nowMs, undefined);
         },
       };
     },

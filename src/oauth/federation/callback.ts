@@ -1,4 +1,5 @@
 import { err, ok, type Result } from "../../platform/result.ts";
+import { accountSignInFailed, enterAccount } from "../account/sign-in.ts";
 import { promptsOf } from "../authorize/request.ts";
 import { goOnSignedIn, signInFailed } from "../authorize/signed-in.ts";
 import type { AnyCall, OAuthContext } from "../context.ts";
@@ -8,7 +9,7 @@ import { readCookie } from "../sign-in/browser.ts";
 import { askedFor } from "./begin.ts";
 import { denied, faulty, quoted, SILENT_FAILURES, unreachable, type FederationFailure } from "./failure.ts";
 import type { ProviderMetadata } from "./metadata.ts";
-import type { PendingSignIn } from "./pending.ts";
+import { FOR_ACCOUNT, type PendingSignIn } from "./pending.ts";
 import { vouch } from "./vouch.ts";
 
 /** `GET /callback/{providerId}`: the browser comes back from a provider (OIDC Core 3.1.2.5 and 3.1.2.6, RFC 9207). */
@@ -24,9 +25,14 @@ export async function federationCallback(call: AnyCall, providerId: string, cont
 
   const { request, provider } = pending.value;
   const email = await readAnswer(parameters.value, providerId, pending.value, call, context);
-  if (email.ok) return goOnSignedIn(call, { email: email.value, provider, request }, context);
+  const forAccount = request === FOR_ACCOUNT;
+  if (email.ok)
+    return forAccount
+      ? enterAccount(call, { email: email.value, provider }, context)
+      : goOnSignedIn(call, { email: email.value, provider, request }, context);
   const { error, reason } = email.error;
   const failure = { error, reason: `identity provider ${provider}: ${reason}` };
+  if (forAccount) return accountSignInFailed(call, failure, context);
   return signInFailed(call, { request, failure }, context);
 }
 

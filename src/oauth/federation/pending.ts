@@ -12,7 +12,7 @@ export interface PendingSignIn {
   readonly nonce: string;
   /** Of PKCE (RFC 7636). */
   readonly verifier: string;
-  /** The authorization request that the user signs in for, form-encoded. */
+  /** The authorization request that the user signs in for, form-encoded, or `FOR_ACCOUNT`. */
   readonly request: string;
   readonly begunAtMs: number;
 }
@@ -23,6 +23,9 @@ export interface PendingSignIns {
   /** The sign-in of this state, once; the error says why there is none for this browser. */
   take(state: string, browserKey: string | undefined, nowMs: number): Promise<Result<PendingSignIn, string>>;
 }
+
+/** In place of a request, which is never empty: the user signs in for the platform's own page. */
+export const FOR_ACCOUNT = "";
 
 /** Issue 3: as long as people may take at a provider. */
 const LIFETIME_MS = 600_000;

@@ -15,9 +15,12 @@ export type SignIn =
   | { readonly kind: "wrong" }
   | { readonly kind: "blocked" };
 
+/** `hash`: the stored one that the password was held against. */
+export type Confirmation = { readonly kind: "ok"; readonly hash: string } | { readonly kind: "wrong" | "blocked" };
+
 /**
- * Users who show who they are by address and password: at the sign-in page and at the token endpoint, with one count of
- * failures for both (contract 2.6).
+ * Users who show who they are by address and password: at the sign-in page, at the token endpoint and before they change
+ * the password, with one count of failures for all (contract 2.6).
  *
  * Unknown, disabled and password-less users answer as a wrong password does and cost the same: one read, one turn of the
  * account's object, one scrypt. So does text that is no address, but for the read: it can be nobody's.
@@ -27,6 +30,8 @@ export type SignIn =
  */
 export interface Accounts {
   signIn(address: string, password: string, call: AnyCall): Promise<SignIn>;
+  /** Whether the password of a signed-in user is this one. `action`: what it is asked for, for the audit log. */
+  confirm(email: string, password: string, action: string, call: AnyCall): Promise<Confirmation>;
   /** Forgets failures and ends a block, for the operator. */
   unlock(email: string): Promise<void>;
 }
@@ -56,30 +61,47 @@ export function createAccounts({ users, attempts, audit, log, random }: Accounts
   const upgrade = async (email: string, from: string, password: string): Promise<void> =>
     users.upgradeHash(email, from, hashPassword(password, random));
 
+  /** `actor`: who is known already; `email` is undefined for text that is no address. */
+  async function attempt(
+    {
+      email,
+      name,
+      actor,
+      action,
+    }: { readonly email: string | undefined; readonly name: string } & Pick<AuditRecord, "actor" | "action">,
+    password: string,
+    call: AnyCall,
+  ): Promise<Confirmation> {
+    const credential = email === undefined ? undefined : await users.credential(email);
+    const hash = credential?.disabled === false ? credential.passwordHash : undefined;
+    const outcome = await onAccount(name, async (account): Promise<AttemptOutcome> => account.attempt(hash, password));
+    if (outcome.kind === "ok" && hash !== undefined) return { kind: "ok", hash };
+    const { requestId, nowMs: atMs } = call;
+    const reason = reasonOf(outcome, email, credential);
+    log.info(`${action} refused`, { requestId, user: email, reason });
+    // Text that is no address is not kept: it may be a password in the wrong field.
+    const subject = email === undefined ? "" : `users/${email}`;
+    const row: AuditRecord = { atMs, requestId, actor, action, subject, outcome: "refused", reason };
+    // Fifteen verifications stand behind a block, so its row needs no other bound and is never merely counted.
+    const begins = outcome.kind === "wrong" && outcome.blockedFromNow;
+    call.after(begins ? audit.statement("always", row).run() : audit.note(row));
+    return { kind: outcome.kind === "blocked" ? "blocked" : "wrong" };
+  }
+
   return {
     async signIn(address, password, call) {
       const email = normalizeEmail(address);
-      const credential = email === undefined ? undefined : await users.credential(email);
-      const hash = credential?.disabled === false ? credential.passwordHash : undefined;
-      const outcome = await onAccount(email ?? nameOfNoAddress(address), async (account): Promise<AttemptOutcome> =>
-        account.attempt(hash, password),
-      );
-      const { requestId, nowMs: atMs } = call;
-      if (outcome.kind === "ok" && email !== undefined && hash !== undefined) {
-        log.info("signed in", { requestId, user: email });
-        if (isOutdated(hash)) call.after(upgrade(email, hash, password));
-        return { kind: "ok", email };
-      }
-      const reason = reasonOf(outcome, email, credential);
-      log.info("sign in refused", { requestId, user: email, reason });
-      // Text that is no address is not kept: it may be a password in the wrong field.
-      const subject = email === undefined ? "" : `users/${email}`;
-      const row: AuditRecord = { atMs, requestId, actor: "", action: "sign in", subject, outcome: "refused", reason };
-      // Fifteen verifications stand behind a block, so its row needs no other bound and is never merely counted.
-      const begins = outcome.kind === "wrong" && outcome.blockedFromNow;
-      call.after(begins ? audit.statement("always", row).run() : audit.note(row));
-      return { kind: outcome.kind === "blocked" ? "blocked" : "wrong" };
+      const who = { email, name: email ?? nameOfNoAddress(address), actor: "", action: "sign in" };
+      const confirmed = await attempt(who, password, call);
+      if (confirmed.kind !== "ok" || email === undefined)
+        return { kind: confirmed.kind === "blocked" ? "blocked" : "wrong" };
+      log.info("signed in", { requestId: call.requestId, user: email });
+      if (isOutdated(confirmed.hash)) call.after(upgrade(email, confirmed.hash, password));
+      return { kind: "ok", email };
     },
+
+    confirm: (email, password, action, call) =>
+      attempt({ email, name: email, actor: `user ${email}`, action }, password, call),
 
     unlock: (email) => onAccount(email, async (account) => account.unlock()),
   };

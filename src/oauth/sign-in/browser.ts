@@ -4,25 +4,30 @@ import { randomSecret } from "../../platform/random.ts";
 import type { AnyCall, OAuthContext } from "../context.ts";
 
 /**
- * What a browser keeps for us: two cookies of 256 random bits each (contract 2.4).
+ * What a browser keeps for us: two cookies of 256 random bits each (contract 2.4), and a word.
  *
  *   browser   knows the browser again before anybody signed in. A form carries a token made of it (HMAC), so no other
  *             site and no other browser can send the form, and nobody is signed in as somebody else behind their back.
  *   session   stands for the sign-in; made anew by each one (session fixation), stored as its hash.
+ *   notice    what the form before did, for the page that follows it (account/notice.ts).
  *
  * `__Host-` lets neither another host of the domain nor plain http set them. On plain-http loopback the names have no
  * such prefix, since browsers would refuse it there.
  */
-export type CookieKind = "browser" | "session";
+export type CookieKind = "browser" | "session" | "notice";
 
-export function readCookie(call: AnyCall, kind: CookieKind, names: Names): string | undefined {
+/** What a cookie of ours can hold; undefined for anything else. */
+export function readCookie(call: AnyCall, kind: Exclude<CookieKind, "notice">, names: Names): string | undefined {
+  const value = cookieText(call, kind, names);
+  return fromBase64Url(value ?? "")?.length === 32 ? value : undefined;
+}
+
+/** Whatever stands there. */
+export function cookieText(call: AnyCall, kind: CookieKind, names: Names): string | undefined {
   const name = cookieName(call, kind, names);
   for (const pair of (call.request.headers.get("cookie") ?? "").split(";")) {
     const equals = pair.indexOf("=");
-    if (equals !== -1 && pair.slice(0, equals).trim() === name) {
-      const value = pair.slice(equals + 1).trim();
-      return fromBase64Url(value)?.length === 32 ? value : undefined;
-    }
+    if (equals !== -1 && pair.slice(0, equals).trim() === name) return pair.slice(equals + 1).trim();
   }
   return undefined;
 }
@@ -57,27 +62,39 @@ export function knowBrowser(call: AnyCall, { names, random }: Pick<OAuthContext,
 
 const CSRF = "csrf";
 
-export async function csrfToken(browserKey: string, { sealer }: Pick<OAuthContext, "sealer">): Promise<string> {
-  const [key] = await sealer.macKeys(CSRF);
-  if (key === undefined) throw new Error("a sealer has a key");
-  return toBase64Url(new Uint8Array(await crypto.subtle.sign("HMAC", key, utf8(browserKey))));
+/** `key`: a secret of the browser that is shown the form. */
+export async function csrfToken(key: string, { sealer }: Pick<OAuthContext, "sealer">): Promise<string> {
+  const [macKey] = await sealer.macKeys(CSRF);
+  if (macKey === undefined) throw new Error("a sealer has a key");
+  return toBase64Url(new Uint8Array(await crypto.subtle.sign("HMAC", macKey, utf8(key))));
 }
 
-/** Whether the form was made for this very browser. */
+/** Whether the form was made for this very browser, or session. */
 export async function isOwnForm(
-  browserKey: string | undefined,
+  key: string | undefined,
   token: string | undefined,
   { sealer }: Pick<OAuthContext, "sealer">,
 ): Promise<boolean> {
   const mac = token === undefined ? undefined : fromBase64Url(token);
-  if (browserKey === undefined || mac === undefined) return false;
-  for (const key of await sealer.macKeys(CSRF))
-    if (await crypto.subtle.verify("HMAC", key, mac, utf8(browserKey))) return true;
+  if (key === undefined || mac === undefined) return false;
+  for (const macKey of await sealer.macKeys(CSRF))
+    if (await crypto.subtle.verify("HMAC", macKey, mac, utf8(key))) return true;
   return false;
 }
 
 /** Whose page sent the request (Fetch Metadata); undefined where the browser does not say. */
 export const siteOf = (request: Request): string | undefined => request.headers.get("sec-fetch-site") ?? undefined;
+
+/**
+ * Whether a form came from a page of somebody else. Browsers that do not say by Fetch Metadata still send `Origin` with a
+ * form; our pages let them send none but `null` (`Referrer-Policy`). The host decides: a proxy may have taken TLS away.
+ */
+export function isFromElsewhere({ request, url }: Pick<AnyCall, "request" | "url">): boolean {
+  const site = siteOf(request);
+  if (site !== undefined) return site !== "same-origin" && site !== "none";
+  const origin = request.headers.get("origin") ?? "null";
+  return origin !== "null" && URL.parse(origin)?.host !== url.host;
+}
 
 const isSecure = (call: AnyCall): boolean => call.url.protocol === "https:";
 

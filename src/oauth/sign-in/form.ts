@@ -5,7 +5,9 @@ import { enter } from "../authorize/signed-in.ts";
 import type { AnyCall, OAuthContext } from "../context.ts";
 import { readParameters } from "../form.ts";
 import { refusedPage } from "../page.ts";
-import { isOwnForm, readCookie, siteOf } from "./browser.ts";
+import { isFromElsewhere, isOwnForm, readCookie } from "./browser.ts";
+
+export const FROM_ELSEWHERE = "The form was sent from another site.";
 
 /**
  * `POST /sign-in`: the form of the sign-in page, with the authorization request that it was shown for.
@@ -22,8 +24,7 @@ export async function signIn(
 ): Promise<Response> {
   const refusePage = (detail: string, reason = detail): Response =>
     refusedPage(call, "sign in", { detail, reason, clientId: "" }, context);
-  if (!["same-origin", "none", undefined].includes(siteOf(call.request)))
-    return refusePage("The form was sent from another site.");
+  if (isFromElsewhere(call)) return refusePage(FROM_ELSEWHERE);
   const form = readParameters(call.body, context.names);
   if (!form.ok) return refusePage(form.error.description, form.error.reason);
   const text = form.value.get("request");

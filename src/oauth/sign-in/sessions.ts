@@ -7,8 +7,8 @@ import { dropCookie, readCookie, setCookie } from "./browser.ts";
 /**
  * Sessions of browsers (contract 2.4).
  *
- *   none ──sign-in──▶ signed in ──12 h · /end_session · another sign-in in this browser──▶ over
- *                         └── the user was disabled, or has another password: counts no more
+ *   none ──sign-in──▶ signed in ──12 h · /end_session · /account · another sign-in in this browser──▶ over
+ *                         └── the user was disabled, has another password or ended everything: counts no more
  *
  * A sign-in always makes a new session with a new cookie and ends the one that the browser had. Tokens that a browser
  * got live on by their own rules.
@@ -31,6 +31,13 @@ export async function findSession(call: AnyCall, context: OAuthContext): Promise
   return found !== undefined && found.authenticatedAtMs > found.user.signedOutAtMs ? found : undefined;
 }
 
+export interface NewSignIn {
+  readonly email: string;
+  readonly provider: string;
+  /** The call's time where absent. */
+  readonly authenticatedAtMs?: number;
+}
+
 export interface NewSession {
   readonly sid: string;
   readonly cookie: string;
@@ -39,7 +46,7 @@ export interface NewSession {
 /** Undefined: the user was disabled, signed out or removed while signing in. */
 export async function startSession(
   call: AnyCall,
-  { email, provider }: { readonly email: string; readonly provider: string },
+  { email, provider, authenticatedAtMs = call.nowMs }: NewSignIn,
   context: OAuthContext,
 ): Promise<NewSession | undefined> {
   const { names, random } = context;
@@ -52,7 +59,7 @@ export async function startSession(
       email,
       sid,
       provider,
-      authenticatedAtMs: call.nowMs,
+      authenticatedAtMs,
       expiresAtMs: call.nowMs + SESSION_LIFETIME_MS,
     },
     replaced === undefined ? undefined : await sha256Hex(replaced),

@@ -11,6 +11,18 @@ export interface ListedGrant {
   readonly lastUsedAtMs: number;
 }
 
+/** What a user lets a client do for as long as its grants live. */
+export interface Application {
+  readonly clientId: string;
+  readonly clientName: string;
+  /** What its grants are good for, each once. */
+  readonly access: readonly Pick<Authorization, "tenant" | "org" | "openid" | "scopes">[];
+  /** Of the oldest grant. */
+  readonly createdAtMs: number;
+  /** Of any of them; as `createdAtMs` until one is used. */
+  readonly lastUsedAtMs: number;
+}
+
 /** Comes behind `(createdAtMs, id)`, newest first. */
 export interface GrantPlace {
   readonly createdAtMs: number;
@@ -25,6 +37,8 @@ export interface GrantListStore {
     after: GrantPlace | undefined,
     paging: Pick<Paging, "pageSize" | "skip">,
   ): Promise<readonly ListedGrant[]>;
+  /** The clients that hold grants of the user, at most `limit`, the one that was used last first. */
+  applications(email: string, limit: number): Promise<readonly Application[]>;
   /** At most `limit` ids. */
   idsOf(email: string, clientId: string | undefined, limit: number): Promise<readonly string[]>;
   isOf(email: string, grantId: string): Promise<boolean>;
@@ -39,6 +53,14 @@ const PAGE = `
     AND (refresh_grant.created_at, refresh_grant.id) < (?3, ?4)
     AND refresh_grant.authorization ->> 'authenticatedAtMs' > user.signed_out_at
   ORDER BY refresh_grant.created_at DESC, refresh_grant.id DESC LIMIT ?5 OFFSET ?6`;
+const APPLICATIONS = `
+  SELECT refresh_grant.client, client.name AS client_name, min(refresh_grant.created_at) AS created_at,
+    max(refresh_grant.last_used_at) AS last_used_at,
+    json_group_array(DISTINCT json_remove(refresh_grant.authorization,
+      '$.sessionId', '$.authenticatedAtMs', '$.tenantExplicit') || '') AS access
+  FROM refresh_grant JOIN client ON client.id = refresh_grant.client JOIN user ON user.email = refresh_grant.email
+  WHERE refresh_grant.email = ?1 AND refresh_grant.authorization ->> 'authenticatedAtMs' > user.signed_out_at
+  GROUP BY refresh_grant.client ORDER BY max(refresh_grant.last_used_at) DESC, refresh_grant.client LIMIT ?2`;
 const IDS = `SELECT id FROM refresh_grant WHERE email = ?1 AND (?2 IS NULL OR client = ?2) LIMIT ?3`;
 const IS_OF = `SELECT 1 FROM refresh_grant WHERE id = ?2 AND email = ?1`;
 /** Before every other in this order. */
@@ -54,6 +76,10 @@ export function createGrantListStore(db: D1Database): GrantListStore {
         .bind(email, clientId ?? null, after.createdAtMs, after.id, pageSize + 1, skip)
         .all<Row>();
       return results.map(toListedGrant);
+    },
+    async applications(email, limit) {
+      const { results } = await db.prepare(APPLICATIONS).bind(email, limit).all<Row>();
+      return results.map(toApplication);
     },
     async idsOf(email, clientId, limit) {
       const { results } = await db
@@ -71,6 +97,17 @@ const toListedGrant = (row: Row): ListedGrant => ({
   clientId: String(row["client"]),
   clientName: String(row["client_name"]),
   authorization: JSON.parse(String(row["authorization"])) as Authorization,
+  createdAtMs: Number(row["created_at"]),
+  lastUsedAtMs: Number(row["last_used_at"]),
+});
+
+const toApplication = (row: Row): Application => ({
+  clientId: String(row["client"]),
+  clientName: String(row["client_name"]),
+  // Each one is a text by itself, by which SQLite tells them apart.
+  access: (JSON.parse(String(row["access"])) as string[]).map(
+    (text) => JSON.parse(text) as Application["access"][number],
+  ),
   createdAtMs: Number(row["created_at"]),
   lastUsedAtMs: Number(row["last_used_at"]),
 });

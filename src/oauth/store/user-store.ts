@@ -1,8 +1,9 @@
 import type { ServiceRecord } from "../../platform/built-in.ts";
 import { DATABASE_NOW_MS } from "../../platform/database.ts";
 import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
+import { signedOutAt } from "./end-all-store.ts";
 
-/** Reads users and where they belong. Asked each time: a user's rights are never older than the token that they get. */
+/** Users and where they belong. Asked each time: a user's rights are never older than the token that they get. */
 export interface UserRecord {
   readonly email: string;
   readonly name: string;
@@ -54,6 +55,15 @@ export interface UserStore {
   signedIn(sessionHash: string, nowMs: number): Promise<SignedIn | undefined>;
   /** Undefined for an unknown user. */
   credential(email: string): Promise<Credential | undefined>;
+  /**
+   * Stores another password's hash unless the one that was proven is the user's no more, and signs the user out: everything
+   * of this moment or before counts no more. That moment; undefined where nothing was changed. `beside`: statements of the
+   * same transaction, the first of which sees by `changes()` whether it was.
+   */
+  changePassword(
+    change: { readonly email: string; readonly from: string; readonly to: string; readonly nowMs: number },
+    beside: readonly D1PreparedStatement[],
+  ): Promise<number | undefined>;
   /** Stores a hash made with today's cost, unless the password changed meanwhile. */
   upgradeHash(email: string, from: string, to: string): Promise<void>;
 }
@@ -94,6 +104,9 @@ const organizations = (who: string) => `
   WHERE member.email = ${who} ORDER BY organization.id`;
 const RECORDS = [user, tenants, organizations] as const;
 const CREDENTIAL = `SELECT password_hash, disabled FROM user WHERE email = ?1`;
+const CHANGE_PASSWORD = `
+  UPDATE user SET password_hash = ?3, signed_out_at = ${signedOutAt("?4")}
+  WHERE email = ?1 AND password_hash = ?2 AND disabled = 0 RETURNING signed_out_at`;
 const UPGRADE_HASH = `UPDATE user SET password_hash = ?3 WHERE email = ?1 AND password_hash = ?2`;
 
 type Row = Record<string, string | number | null>;
@@ -125,6 +138,11 @@ export function createUserStore(db: D1Database): UserStore {
     async credential(email) {
       const row = await db.prepare(CREDENTIAL).bind(email).first<{ password_hash: string | null; disabled: number }>();
       return row === null ? undefined : { passwordHash: row.password_hash ?? undefined, disabled: row.disabled === 1 };
+    },
+    async changePassword({ email, from, to, nowMs }, beside) {
+      const change = db.prepare(CHANGE_PASSWORD).bind(email, from, to, nowMs);
+      const [changed] = await db.batch<{ signed_out_at: number }>([change, ...beside]);
+      return changed?.results[0]?.signed_out_at;
     },
     async upgradeHash(email, from, to) {
       await db.prepare(UPGRADE_HASH).bind(email, from, to).run();

@@ -14,12 +14,54 @@ export const de: Texts = {
       blocked: "Es gab zu viele erfolglose Anmeldeversuche. Versuchen Sie es später noch einmal.",
       stale:
         "Diese Seite war zu lange geöffnet, oder Ihr Browser nimmt keine Cookies an. Bitte melden Sie sich noch einmal an.",
+      provider: "Der andere Dienst hat nicht bestätigt, wer Sie sind, oder Ihre Adresse ist hier nicht bekannt.",
     },
   },
   chooseTenant: {
     title: "Arbeitsbereich auswählen",
     lead: "{client} öffnet den Bereich, den Sie auswählen.",
     user: "Angemeldet als {user}",
+  },
+  account: {
+    title: "Ihr Konto",
+    user: "Angemeldet",
+    since: "Seit {time}",
+    sinceByProvider: "Seit {time}, über {provider}",
+    signOut: "In diesem Browser abmelden",
+    applications: "Anwendungen mit Zugriff",
+    applicationsLead:
+      "Hier haben Sie sich angemeldet. Diese Anwendungen können für Sie handeln, auch wenn Sie nicht da sind, bis Sie ihnen den Zugriff entziehen.",
+    noApplications: "Keine Anwendung hat dauerhaft Zugriff auf Ihr Konto.",
+    more: "Es gibt noch mehr. Sie erscheinen hier, wenn Sie anderen den Zugriff entziehen.",
+    inPlace: "Im Bereich {place}: {scopes}",
+    nowhere: "In keinem Arbeitsbereich: {scopes}",
+    given: "Zugriff seit {time}",
+    lastUsed: "zuletzt benutzt {time}",
+    removeAccess: "Zugriff entziehen",
+    changePassword: "Passwort ändern",
+    changePasswordLead:
+      "Wer mit dem alten Passwort angemeldet ist, wird abgemeldet, und Anwendungen verlieren ihren Zugriff. Hier bleiben Sie angemeldet.",
+    oldPassword: "Altes Passwort",
+    newPassword: "Neues Passwort, 8 bis 256 Zeichen",
+    repeated: "Neues Passwort noch einmal",
+    endAll: "Überall abmelden",
+    endAllLead: "Beendet jede Anmeldung in jedem Browser, auch in diesem, und den Zugriff aller Anwendungen.",
+    notices: {
+      removed: "Die Anwendung hat keinen Zugriff mehr.",
+      changed: "Ihr Passwort ist geändert. Alle anderen sind abgemeldet.",
+      notChanged:
+        "Es wurde nichts geändert: Ihr Konto wurde im selben Moment anderswo geändert. Bitte versuchen Sie es noch einmal.",
+      signedOut: "Sie sind in diesem Browser abgemeldet.",
+      ended: "Sie sind überall abgemeldet, und keine Anwendung hat mehr Zugriff.",
+    },
+    faults: {
+      stale: "Diese Seite war veraltet, darum wurde nichts getan. Bitte versuchen Sie es noch einmal.",
+      wrong: "Das alte Passwort ist falsch.",
+      blocked: "Es gab zu viele erfolglose Anmeldeversuche. Versuchen Sie es später noch einmal.",
+      length: "Das neue Passwort muss 8 bis 256 Zeichen haben.",
+      repeated: "Das neue Passwort wurde beim zweiten Mal anders eingegeben.",
+      same: "Das neue Passwort ist das alte.",
+    },
   },
   errors: {
     request: {

@@ -14,12 +14,54 @@ export const fr: Texts = {
       blocked: "Trop de tentatives de connexion ont échoué. Veuillez réessayer plus tard.",
       stale:
         "Cette page est restée ouverte trop longtemps ou votre navigateur refuse les cookies. Veuillez vous connecter à nouveau.",
+      provider: "L’autre service n’a pas confirmé votre identité, ou votre adresse n’est pas connue ici.",
     },
   },
   chooseTenant: {
     title: "Choisir un espace de travail",
     lead: "{client} ouvrira l’espace choisi.",
     user: "Compte\u00a0: {user}",
+  },
+  account: {
+    title: "Votre compte",
+    user: "Session ouverte",
+    since: "Depuis le {time}",
+    sinceByProvider: "Depuis le {time}, par {provider}",
+    signOut: "Se déconnecter de ce navigateur",
+    applications: "Applications autorisées",
+    applicationsLead:
+      "Vous vous y êtes connecté. Elles peuvent agir en votre nom, même en votre absence, jusqu’à ce que vous leur retiriez l’accès.",
+    noApplications: "Aucune application n’a d’accès durable à votre compte.",
+    more: "Il y en a d’autres. Elles apparaissent ici à mesure que vous en retirez.",
+    inPlace: "Dans {place}\u00a0: {scopes}",
+    nowhere: "Dans aucun espace de travail\u00a0: {scopes}",
+    given: "Accès depuis le {time}",
+    lastUsed: "dernière utilisation le {time}",
+    removeAccess: "Retirer l’accès",
+    changePassword: "Changer de mot de passe",
+    changePasswordLead:
+      "Toutes les sessions ouvertes avec l’ancien mot de passe se terminent et les applications perdent leur accès. Vous restez connecté ici.",
+    oldPassword: "Ancien mot de passe",
+    newPassword: "Nouveau mot de passe, de 8 à 256 caractères",
+    repeated: "Nouveau mot de passe, à nouveau",
+    endAll: "Se déconnecter partout",
+    endAllLead:
+      "Termine toutes les sessions dans tous les navigateurs, celui-ci compris, et l’accès de toutes les applications.",
+    notices: {
+      removed: "L’application n’a plus accès.",
+      changed: "Votre mot de passe est changé. Toutes les autres sessions sont terminées.",
+      notChanged: "Rien n’a été modifié\u00a0: votre compte a été modifié ailleurs au même moment. Veuillez réessayer.",
+      signedOut: "Vous êtes déconnecté de ce navigateur.",
+      ended: "Vous êtes déconnecté partout et plus aucune application n’a accès.",
+    },
+    faults: {
+      stale: "Cette page n’était plus à jour\u00a0; rien n’a été fait. Veuillez réessayer.",
+      wrong: "L’ancien mot de passe est incorrect.",
+      blocked: "Trop de tentatives de connexion ont échoué. Veuillez réessayer plus tard.",
+      length: "Le nouveau mot de passe doit compter de 8 à 256 caractères.",
+      repeated: "Le nouveau mot de passe a été saisi différemment la seconde fois.",
+      same: "Le nouveau mot de passe est l’ancien.",
+    },
   },
   errors: {
     request: {

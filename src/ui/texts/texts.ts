@@ -1,4 +1,4 @@
-import type { ErrorView, SignInFault } from "../../oauth/ports.ts";
+import type { AccountFault, AccountNotice, ErrorView, SignInFault } from "../../oauth/ports.ts";
 
 /**
  * All that the pages say. A language is a file of this shape and a line in languages.ts. Names in braces stand for
@@ -24,6 +24,38 @@ export interface Texts {
     readonly lead: string;
     /** `{user}` */
     readonly user: string;
+  };
+  readonly account: {
+    readonly title: string;
+    readonly user: string;
+    /** `{time}` */
+    readonly since: string;
+    /** `{time}`, `{provider}` */
+    readonly sinceByProvider: string;
+    readonly signOut: string;
+    readonly applications: string;
+    readonly applicationsLead: string;
+    readonly noApplications: string;
+    /** Behind the list, where it is cut. */
+    readonly more: string;
+    /** `{place}`: a tenant or an organization; `{scopes}`. */
+    readonly inPlace: string;
+    /** `{scopes}` where access is for neither. */
+    readonly nowhere: string;
+    /** `{time}` */
+    readonly given: string;
+    /** `{time}`, behind a comma. */
+    readonly lastUsed: string;
+    readonly removeAccess: string;
+    readonly changePassword: string;
+    readonly changePasswordLead: string;
+    readonly oldPassword: string;
+    readonly newPassword: string;
+    readonly repeated: string;
+    readonly endAll: string;
+    readonly endAllLead: string;
+    readonly notices: Readonly<Record<AccountNotice, string>>;
+    readonly faults: Readonly<Record<AccountFault, string>>;
   };
   readonly errors: Readonly<Record<ErrorView["kind"], { readonly title: string; readonly text: string }>>;
   readonly forDevelopers: string;

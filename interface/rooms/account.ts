@@ -1,0 +1,86 @@
+import { page, type AnswerEntry, type Entry, type Parameter, type Room } from "../entry.ts";
+import { obj, str, type Schema } from "../schema.ts";
+
+/** The page of a person who signs in, and its forms. */
+const ACCOUNT = "Account";
+
+const UI_LOCALES: Parameter = { text: "Languages of the page, the preferred one first (BCP 47)." };
+const CSRF = { "csrf?": str("Binds the form to the browser's session.") };
+const TO_PAGE: AnswerEntry = {
+  text: "To the page, which says what was done; or where one signs in, if nobody is signed in any more.",
+  headers: ["Location"],
+};
+const AGAIN = "A page: nothing was done.";
+
+const form = (
+  id: string,
+  more: { readonly about?: string; readonly schema?: Schema; readonly example?: unknown; readonly again?: string } = {},
+): Entry => ({
+  id,
+  tag: ACCOUNT,
+  ...(more.about === undefined ? {} : { about: more.about }),
+  parameters: { ui_locales: UI_LOCALES },
+  body: { schema: more.schema ?? obj(CSRF), example: more.example ?? { csrf: "…" } },
+  answers: { 303: TO_PAGE },
+  errors: { 400: more.again ?? AGAIN },
+});
+
+export const account: Room = {
+  base: "/account",
+  tags: [
+    {
+      name: ACCOUNT,
+      description:
+        "Where people see which applications have access to their account, take it away, change their password and sign out. Pages and redirects for browsers.",
+    },
+  ],
+  parameters: {},
+  schemas: {},
+  entries: {
+    // The room's own address: nothing behind the base.
+    "GET ": {
+      id: "getAccount",
+      tag: ACCOUNT,
+      parameters: {
+        ui_locales: UI_LOCALES,
+        plat_id_provider: {
+          text: "Who knows the user, where nobody is signed in: `default_idp`, `legacy_idp` (one directory), or a provider that an operator registered.",
+        },
+      },
+      answers: {
+        200: { text: "The page, or the sign-in form.", mediaTypes: page! },
+        302: { text: "To another identity provider, to sign in there.", headers: ["Location"] },
+      },
+      errors: { 400: "A page: the identity provider cannot be used." },
+    },
+    "POST /sign-in": form("signInToAccount", {
+      about: "For the page alone: its form holds a token that is bound to the browser.",
+      schema: obj({
+        "csrf?": str("Binds the form to the browser."),
+        "email?": str("Who signs in."),
+        "password?": str("The password.", { format: "password" }),
+      }),
+      example: { email: "ada@demo.example", password: "…" },
+      again: "The page again: wrong e-mail or password, blocked, or a form that is too old.",
+    }),
+    "POST /sign-out": form("signOutOfAccount", { about: "Tokens live on." }),
+    "POST /remove-access": form("removeAccess", {
+      about: "As `DELETE /refreshtokens` with a `clientId`. What is not there counts as removed.",
+      schema: obj({ "client_id?": str("The application's client."), ...CSRF }),
+      example: { client_id: "demo.shop" },
+    }),
+    "POST /password": form("changePassword", {
+      about:
+        "The old password counts as an attempt to sign in. Every other session ends, and every token and grant of the user; this browser stays signed in.",
+      schema: obj({
+        "password?": str("The old password.", { format: "password" }),
+        "new_password?": str("The new one, 8 to 256 characters.", { format: "password" }),
+        "repeated_password?": str("The new one again.", { format: "password" }),
+        ...CSRF,
+      }),
+      example: { password: "…", new_password: "a new password", repeated_password: "a new password" },
+      again: "The page again: the old password is wrong, the account is blocked, or the new one does not do.",
+    }),
+    "POST /end-all": form("endAllOfAccount", { about: "As the operator's `POST /users/{email}/revoke`." }),
+  },
+};

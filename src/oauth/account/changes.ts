@@ -1,0 +1,87 @@
+import { err, ok, type Result } from "../../platform/result.ts";
+import type { AnyCall, OAuthContext } from "../context.ts";
+import { endGrantsOfUser } from "../end-grants.ts";
+import { readParameters, type Parameters } from "../form.ts";
+import { refusedPage } from "../page.ts";
+import { isFromElsewhere, isOwnForm, withCookie } from "../sign-in/browser.ts";
+import { FROM_ELSEWHERE } from "../sign-in/form.ts";
+import { dropSession, findSession, type Session } from "../sign-in/sessions.ts";
+import { backToAccount } from "./notice.ts";
+import { accountPage, formKey } from "./page.ts";
+
+export type FormCall = AnyCall & { readonly body: URLSearchParams };
+
+export interface Admitted {
+  readonly session: Session;
+  readonly form: Parameters;
+}
+
+/**
+ * Who sent a form of the page, or the answer to one that does nothing.
+ *
+ *   from another site, or a field twice ──▶ 400 page, nothing is looked at
+ *   nobody is signed in any more ──▶ 303 to the page, where one signs in
+ *   the form is another sign-in's or none ──▶ 400, the page again
+ */
+export async function admit(
+  call: FormCall,
+  action: string,
+  context: OAuthContext,
+): Promise<Result<Admitted, Response>> {
+  const refusePage = (detail: string, reason = detail): Result<never, Response> =>
+    err(refusedPage(call, action, { detail, reason, clientId: "" }, context));
+  if (isFromElsewhere(call)) return refusePage(FROM_ELSEWHERE);
+  const form = readParameters(call.body, context.names);
+  if (!form.ok) return refusePage(form.error.description, form.error.reason);
+  const session = await findSession(call, context);
+  if (session === undefined) return err(backToAccount(call, undefined, context));
+  if (await isOwnForm(formKey(call, context), form.value.get("csrf"), context))
+    return ok({ session, form: form.value });
+  const actor = `user ${session.user.email}`;
+  const reason = "the form was not made for this session";
+  context.noteRefusal(call, action, { error: "invalid_request", reason, actor });
+  return err(await accountPage(call, session, "stale", context));
+}
+
+/** `POST /account/remove-access`: ends all grants of one client, as `DELETE /refreshtokens` does. What is gone stays gone. */
+export async function removeAccess(call: FormCall, context: OAuthContext): Promise<Response> {
+  const admitted = await admit(call, "remove access", context);
+  if (!admitted.ok) return admitted.error;
+  const { session, form } = admitted.value;
+  const clientId = form.get("client_id");
+  if (clientId === undefined) {
+    const detail = "client_id is missing.";
+    return refusedPage(call, "remove access", { detail, reason: detail, clientId: "" }, context);
+  }
+  const { email } = session.user;
+  // What is left over of very many is shown, and can be taken away by another press.
+  await endGrantsOfUser({ email, clientId, by: `of client ${clientId} at the account page` }, call, context);
+  return backToAccount(call, "removed", context);
+}
+
+/** `POST /account/sign-out`: ends this browser's session. Tokens live on by their own rules. */
+export async function signOut(call: FormCall, context: OAuthContext): Promise<Response> {
+  const admitted = await admit(call, "sign out", context);
+  if (!admitted.ok) return admitted.error;
+  const cookie = await dropSession(call, context);
+  context.log.info("session ended", { requestId: call.requestId, user: admitted.value.session.user.email });
+  return withCookie(backToAccount(call, "signedOut", context), cookie);
+}
+
+/** `POST /account/end-all`: ends every session, grant and token of the user, as an operator's `POST users/{email}/revoke`. */
+export async function endAll(call: FormCall, context: OAuthContext): Promise<Response> {
+  const admitted = await admit(call, "end all", context);
+  if (!admitted.ok) return admitted.error;
+  const { email } = admitted.value.session.user;
+  const { nowMs, requestId } = call;
+  const by = { atMs: nowMs, requestId, actor: `user ${email}`, subject: `users/${email}` };
+  try {
+    // What is left over of very many grants counts no more either.
+    await context.endings.endAll("user", email, nowMs, { ...by, action: "revoke", outcome: "done", reason: "" });
+  } finally {
+    // Whatever became of the answer: it may have been written.
+    context.trust.changedBeside();
+  }
+  context.log.info("everything of a user ended", { requestId, user: email });
+  return withCookie(backToAccount(call, "ended", context), await dropSession(call, context));
+}

@@ -1,0 +1,41 @@
+import type { AnyCall, OAuthContext } from "../context.ts";
+import { ACCOUNT_NOTICES, type AccountNotice } from "../ports.ts";
+import { redirect, withParameters } from "../redirect.ts";
+import { cookieText, dropCookie, setCookie, withCookie } from "../sign-in/browser.ts";
+
+export const ACCOUNT_BASE = "/account";
+
+/** An address of the page or of one of its forms, in the language that the address at hand asks for. */
+export function accountAddress(call: Pick<AnyCall, "publicBase" | "url">, path = ""): string {
+  const wish = uiLocalesOf(call);
+  return withParameters(
+    `${call.publicBase}${ACCOUNT_BASE}${path}`,
+    wish === undefined ? {} : { query: { ui_locales: wish } },
+  );
+}
+
+export const uiLocalesOf = ({ url }: Pick<AnyCall, "url">): string | undefined =>
+  url.searchParams.get("ui_locales") ?? undefined;
+
+/**
+ * Back to the page after a form, so that reloading it repeats nothing. What was done is told once: a cookie holds the word,
+ * since an address with it could be anybody's link.
+ */
+export function backToAccount(
+  call: AnyCall,
+  notice: AccountNotice | undefined,
+  { names }: Pick<OAuthContext, "names">,
+): Response {
+  const cookie = notice === undefined ? undefined : setCookie(call, "notice", notice, names);
+  return withCookie(redirect(303, accountAddress(call)), cookie);
+}
+
+/** What the form before did, and the cookie that makes the browser forget it. */
+export function readNotice(
+  call: AnyCall,
+  { names }: Pick<OAuthContext, "names">,
+): { readonly notice: AccountNotice | undefined; readonly cookie: string | undefined } {
+  const text = cookieText(call, "notice", names);
+  const cookie = text === undefined ? undefined : dropCookie(call, "notice", names);
+  return { notice: ACCOUNT_NOTICES.find((known) => known === text), cookie };
+}

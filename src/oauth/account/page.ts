@@ -1,0 +1,88 @@
+import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
+import type { AnyCall, OAuthContext } from "../context.ts";
+import { readParameters } from "../form.ts";
+import { pageContext, refusedPage } from "../page.ts";
+import type { AccountApplication, AccountFault } from "../ports.ts";
+import { csrfToken, readCookie, withCookie } from "../sign-in/browser.ts";
+import { findSession, type Session } from "../sign-in/sessions.ts";
+import type { Application } from "../store/grant-list-store.ts";
+import type { Membership, UserRecord } from "../store/user-store.ts";
+import { accountAddress, readNotice, uiLocalesOf } from "./notice.ts";
+import { accountSignInPage, signInAtProvider } from "./sign-in.ts";
+
+/** More than people give access to, and what a page can show. */
+const MOST_APPLICATIONS = 100;
+const LOCAL: readonly string[] = [DEFAULT_PROVIDER, LEGACY_PROVIDER];
+
+/** `GET /account`: the page, or the way to sign in for it. */
+export async function account(call: AnyCall, context: OAuthContext): Promise<Response> {
+  const session = await findSession(call, context);
+  if (session !== undefined) return accountPage(call, session, undefined, context);
+  const parameters = readParameters(call.url.searchParams, context.names);
+  if (!parameters.ok) {
+    const { description: detail, reason } = parameters.error;
+    return refusedPage(call, "account", { detail, reason, clientId: "" }, context);
+  }
+  const provider = parameters.value.get(context.names.parameter("id_provider")) ?? DEFAULT_PROVIDER;
+  return LOCAL.includes(provider)
+    ? accountSignInPage(call, { email: "", fault: undefined }, context)
+    : signInAtProvider(call, provider, context);
+}
+
+/** What is there now, with what was wrong with the last form, if anything was. */
+export async function accountPage(
+  call: AnyCall,
+  { user, provider, authenticatedAtMs }: Session,
+  fault: AccountFault | undefined,
+  context: OAuthContext,
+): Promise<Response> {
+  const [applications, credential] = await Promise.all([
+    context.grantLists.applications(user.email, MOST_APPLICATIONS + 1),
+    context.users.credential(user.email),
+  ]);
+  const { notice, cookie } = readNotice(call, context);
+  const page = context.pages.account({
+    ...pageContext(call, uiLocalesOf(call)),
+    status: fault === undefined ? 200 : 400,
+    actions: {
+      signOut: accountAddress(call, "/sign-out"),
+      endAll: accountAddress(call, "/end-all"),
+      removeAccess: accountAddress(call, "/remove-access"),
+      password: accountAddress(call, "/password"),
+    },
+    hidden: { csrf: await csrfToken(formKey(call, context), context) },
+    user: { email: user.email, name: user.name },
+    signedInAtMs: authenticatedAtMs,
+    provider: LOCAL.includes(provider) ? undefined : provider,
+    applications: applications.slice(0, MOST_APPLICATIONS).map((one) => toView(one, user)),
+    hasMore: applications.length > MOST_APPLICATIONS,
+    hasPassword: credential?.passwordHash !== undefined,
+    notice: fault === undefined ? notice : undefined,
+    fault,
+  });
+  return withCookie(page, cookie);
+}
+
+/** What the forms are bound to: this very sign-in. A form of the sign-in page is bound to the browser, by another text. */
+export const formKey = (call: AnyCall, { names }: Pick<OAuthContext, "names">): string =>
+  `session ${readCookie(call, "session", names) ?? ""}`;
+
+function toView({ clientId, clientName, access, createdAtMs, lastUsedAtMs }: Application, user: UserRecord) {
+  const scopes = new Map<string, Set<string>>();
+  for (const { tenant, org, openid, scopes: named } of access) {
+    const place = tenant === "" ? nameOf(org, user.organizations) : nameOf(tenant, user.tenants);
+    const known = scopes.get(place) ?? new Set();
+    for (const scope of [...(openid ? ["openid"] : []), ...named]) known.add(scope);
+    scopes.set(place, known);
+  }
+  return {
+    clientId,
+    name: clientName,
+    access: [...scopes].map(([place, known]) => ({ place, scopes: [...known].sort() })),
+    sinceMs: createdAtMs,
+    lastUsedMs: lastUsedAtMs > createdAtMs ? lastUsedAtMs : undefined,
+  } satisfies AccountApplication;
+}
+
+/** A place that the user belongs to no more has no name here. */
+const nameOf = (id: string, places: readonly Membership[]): string => places.find((one) => one.id === id)?.name ?? id;

@@ -1,0 +1,67 @@
+import { DEFAULT_PROVIDER } from "../../platform/names.ts";
+import { hashPassword, PASSWORD_CHARS } from "../../platform/password-hash.ts";
+import type { OAuthContext } from "../context.ts";
+import type { Parameters } from "../form.ts";
+import type { AccountFault } from "../ports.ts";
+import { withCookie } from "../sign-in/browser.ts";
+import { startSession } from "../sign-in/sessions.ts";
+import { allExpiredSec } from "../tokens/access-token.ts";
+import { admit, type FormCall } from "./changes.ts";
+import { backToAccount } from "./notice.ts";
+import { accountPage } from "./page.ts";
+
+const ACTION = "change password";
+
+/**
+ * `POST /account/password`.
+ *
+ *   the new one does not do ──▶ 400, the page again; the old one is not looked at
+ *   the old one is wrong, the account is blocked ──▶ 400, the page again; counted with all other attempts
+ *   another password, or disabled, in between ──▶ 303, nothing changed
+ *   changed ──▶ every session, grant and token of the user ends; this browser gets a new session; 303
+ */
+export async function changePassword(call: FormCall, context: OAuthContext): Promise<Response> {
+  const admitted = await admit(call, ACTION, context);
+  if (!admitted.ok) return admitted.error;
+  const { session, form } = admitted.value;
+  const { email } = session.user;
+  const [old, next] = [form.get("password") ?? "", form.get("new_password") ?? ""];
+  const fault = faultOf(old, next, form);
+  if (fault !== undefined) return accountPage(call, session, fault, context);
+  const confirmed = await context.accounts.confirm(email, old, ACTION, call);
+  if (confirmed.kind !== "ok") return accountPage(call, session, confirmed.kind, context);
+  const signedOutAtMs = await write(call, { email, from: confirmed.hash, next }, context);
+  if (signedOutAtMs === undefined) return backToAccount(call, "notChanged", context);
+  context.log.info("password changed", { requestId: call.requestId, user: email });
+  await context.endings.forgetSignedOut(email, call.nowMs);
+  const renewed = { email, provider: DEFAULT_PROVIDER, authenticatedAtMs: signedOutAtMs + 1 };
+  // Undefined: disabled in this very moment. The browser is signed out then, like every other.
+  const started = await startSession(call, renewed, context);
+  return withCookie(backToAccount(call, "changed", context), started?.cookie);
+}
+
+/** The rules of the operator service; passwords are compared in one Unicode form, as they are hashed. */
+function faultOf(old: string, next: string, form: Parameters): AccountFault | undefined {
+  if (next.length < PASSWORD_CHARS.min || next.length > PASSWORD_CHARS.max) return "length";
+  if (next !== form.get("repeated_password")) return "repeated";
+  return next.normalize("NFKC") === old.normalize("NFKC") ? "same" : undefined;
+}
+
+/** One transaction: the new password, the sign-out of everybody by the old one, their tokens void, and the audit row. */
+async function write(
+  { nowMs, requestId }: FormCall,
+  { email, from, next }: { readonly email: string; readonly from: string; readonly next: string },
+  context: OAuthContext,
+): Promise<number | undefined> {
+  const to = hashPassword(next, context.random);
+  const about = { atMs: nowMs, requestId, actor: `user ${email}`, action: ACTION, subject: `users/${email}` };
+  try {
+    return await context.users.changePassword({ email, from, to, nowMs }, [
+      context.endings.voidStatement("user", email, allExpiredSec(nowMs), "if changed"),
+      context.audit.statement("if changed", { ...about, outcome: "done", reason: "" }),
+    ]);
+  } finally {
+    // Whatever became of the answer: it may have been written.
+    context.trust.changedBeside();
+  }
+}

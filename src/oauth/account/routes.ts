@@ -1,0 +1,54 @@
+/**
+ * `/account`: the page of a person who signs in (contract 1.1). Who is signed in, which applications have lasting access,
+ * and what can be ended or changed of it.
+ *
+ *   nobody ──form, or another provider──▶ signed in ──sign out · end everything · 12 h──▶ nobody
+ *                                            └── take access away · change the password: signed in still
+ *
+ * A signed-in browser alone sees and changes anything, and only what is its user's. The forms carry a token that is bound
+ * to the session, so that no other site sends them; each is answered by a redirect to the page, or by the page with what
+ * was wrong (changes.ts, password.ts). Sessions are those of `/authorize` (sign-in/sessions.ts).
+ */
+import { defineRoute, formBody, open, type Route } from "../../http/route.ts";
+import type { OAuthContext } from "../context.ts";
+import { endAll, removeAccess, signOut, type FormCall } from "./changes.ts";
+import { account } from "./page.ts";
+import { changePassword } from "./password.ts";
+import { accountSignIn } from "./sign-in.ts";
+
+/** Three passwords in the longest spelling of a form. */
+const FORM_BYTES = 16 * 1024;
+
+export function createAccountRoutes(context: OAuthContext): readonly Route[] {
+  const form = (
+    path: string,
+    summary: string,
+    why: string,
+    handle: (call: FormCall, context: OAuthContext) => Promise<Response>,
+  ): Route =>
+    defineRoute({
+      method: "POST",
+      path,
+      summary,
+      access: open(why),
+      body: formBody(FORM_BYTES),
+      produces: "any",
+      handle: (call) => handle(call, context),
+    });
+  const ofSession = "the browser's session is the user's, and the form is bound to it";
+  return [
+    defineRoute({
+      method: "GET",
+      path: "",
+      summary: "The page of a person who signs in",
+      access: open("whoever is not signed in sees the sign-in form"),
+      produces: "any",
+      handle: (call) => account(call, context),
+    }),
+    form("/sign-in", "Sign in for the page", "the form carries the user's password", accountSignIn),
+    form("/sign-out", "Sign this browser out", ofSession, signOut),
+    form("/remove-access", "Take an application's lasting access away", ofSession, removeAccess),
+    form("/password", "Change the password", ofSession, changePassword),
+    form("/end-all", "End every session, grant and token of the user", ofSession, endAll),
+  ];
+}

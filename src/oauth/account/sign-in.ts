@@ -1,0 +1,101 @@
+import { EMAIL_MAX_CHARS } from "../../platform/email.ts";
+import { DEFAULT_PROVIDER } from "../../platform/names.ts";
+import type { AnyCall, OAuthContext } from "../context.ts";
+import { beginFederation } from "../federation/begin.ts";
+import { FOR_ACCOUNT } from "../federation/pending.ts";
+import { readParameters } from "../form.ts";
+import { pageContext, refusedPage } from "../page.ts";
+import type { SignInFault } from "../ports.ts";
+import { redirect, statusOf } from "../redirect.ts";
+import { csrfToken, isFromElsewhere, isOwnForm, knowBrowser, readCookie, withCookie } from "../sign-in/browser.ts";
+import { FROM_ELSEWHERE } from "../sign-in/form.ts";
+import { startSession } from "../sign-in/sessions.ts";
+import { accountAddress, readNotice, uiLocalesOf } from "./notice.ts";
+
+const ACTION = "sign in to the account";
+
+/** The form for somebody who is not signed in. It leads back to the page and nowhere else. */
+export async function accountSignInPage(
+  call: AnyCall,
+  shown: { readonly email: string; readonly fault: SignInFault | undefined },
+  context: OAuthContext,
+): Promise<Response> {
+  const browser = knowBrowser(call, context);
+  const { notice, cookie } = readNotice(call, context);
+  const page = context.pages.signIn({
+    ...pageContext(call, uiLocalesOf(call)),
+    status: shown.fault === undefined ? 200 : 400,
+    action: accountAddress(call, "/sign-in"),
+    hidden: { csrf: await csrfToken(browser.key, context) },
+    email: shown.email.slice(0, EMAIL_MAX_CHARS),
+    clientName: "",
+    tenant: "",
+    layout: "page",
+    fault: shown.fault,
+    notice: shown.fault === undefined ? notice : undefined,
+    formTargets: [],
+  });
+  return withCookie(withCookie(page, browser.cookie), cookie);
+}
+
+/** `POST /account/sign-in`: as the form of the sign-in page (sign-in/form.ts), with no client behind it. */
+export async function accountSignIn(
+  call: AnyCall & { readonly body: URLSearchParams },
+  context: OAuthContext,
+): Promise<Response> {
+  const refusePage = (detail: string, reason = detail): Response =>
+    refusedPage(call, ACTION, { detail, reason, clientId: "" }, context);
+  if (isFromElsewhere(call)) return refusePage(FROM_ELSEWHERE);
+  const form = readParameters(call.body, context.names);
+  if (!form.ok) return refusePage(form.error.description, form.error.reason);
+  const email = form.value.get("email") ?? "";
+  if (!(await isOwnForm(readCookie(call, "browser", context.names), form.value.get("csrf"), context))) {
+    const reason = "the form was not made for this browser";
+    context.noteRefusal(call, ACTION, { error: "invalid_request", reason, actor: "" });
+    return accountSignInPage(call, { email, fault: "stale" }, context);
+  }
+  const signedIn = await context.accounts.signIn(email, form.value.get("password") ?? "", call);
+  if (signedIn.kind !== "ok") return accountSignInPage(call, { email, fault: signedIn.kind }, context);
+  return (
+    (await enter(call, { email: signedIn.email, provider: DEFAULT_PROVIDER }, context)) ??
+    accountSignInPage(call, { email, fault: "wrong" }, context)
+  );
+}
+
+/** Sends the browser to sign in at another identity provider. */
+export async function signInAtProvider(call: AnyCall, provider: string, context: OAuthContext): Promise<Response> {
+  const browser = knowBrowser(call, context);
+  const address = await beginFederation(provider, { request: FOR_ACCOUNT, browserKey: browser.key }, call, context);
+  if (!address.ok) return accountSignInFailed(call, address.error, context);
+  return withCookie(redirect(302, address.value.href), browser.cookie);
+}
+
+/** A provider vouched for the user. */
+export async function enterAccount(
+  call: AnyCall,
+  who: { readonly email: string; readonly provider: string },
+  context: OAuthContext,
+): Promise<Response> {
+  const failure = { error: "access_denied", reason: `user ${who.email} is unknown or disabled` };
+  return (await enter(call, who, context)) ?? accountSignInFailed(call, failure, context);
+}
+
+/** A provider vouched for nobody, or could not be asked. */
+export function accountSignInFailed(
+  call: AnyCall,
+  { error, reason }: { readonly error: string; readonly reason: string },
+  context: OAuthContext,
+): Promise<Response> {
+  context.noteRefusal(call, ACTION, { error, reason, actor: "" });
+  return accountSignInPage(call, { email: "", fault: "provider" }, context);
+}
+
+/** Undefined: there is no such user, or none who may sign in. */
+async function enter(
+  call: AnyCall,
+  who: { readonly email: string; readonly provider: string },
+  context: OAuthContext,
+): Promise<Response | undefined> {
+  const session = await startSession(call, who, context);
+  return session && withCookie(redirect(statusOf(call), accountAddress(call)), session.cookie);
+}

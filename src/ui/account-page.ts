@@ -1,0 +1,138 @@
+import type { AccountApplication, AccountFault, AccountView } from "../oauth/ports.ts";
+import { alert, notice } from "./message.ts";
+import { fill, given, hiddenFields, html, type Child, type Markup } from "./markup.ts";
+import type { Texts } from "./texts/texts.ts";
+
+/** Which field a fault is about; others are told at the top. */
+const FIELD_OF: Partial<Record<AccountFault, FieldId>> = {
+  wrong: "password",
+  length: "new-password",
+  same: "new-password",
+  repeated: "repeated-password",
+};
+type FieldId = "password" | "new-password" | "repeated-password";
+
+/** One section for each thing that can be seen or changed, each change a form of its own. */
+export function accountPage(
+  view: AccountView,
+  texts: Texts,
+  lang: string,
+): { readonly title: string; readonly main: Markup } {
+  const { actions, hidden, user, fault, hasPassword } = view;
+  const { account } = texts;
+  const inPassword = hasPassword && fault !== undefined && fault !== "stale";
+  const field = inPassword ? FIELD_OF[fault] : undefined;
+  const message = fault === undefined ? undefined : alert(account.faults[fault], field === undefined);
+  const form = (action: string, content: Child) =>
+    html`<form method="post" action="${action}">${hiddenFields(hidden)} ${content}</form>`;
+  const main = html`<h1>${account.title}</h1>
+    ${view.notice === undefined ? undefined : notice(account.notices[view.notice])} ${inPassword ? undefined : message}
+    <section aria-labelledby="user">
+      <h2 id="user">${account.user}</h2>
+      <p>${given(user.name)}${user.name === user.email ? undefined : html`<br /><bdi>${user.email}</bdi>`}</p>
+      <p>${signedIn(view, account, lang)}</p>
+      ${form(actions.signOut, html`<button type="submit">${account.signOut}</button>`)}
+    </section>
+    <section aria-labelledby="applications">
+      <h2 id="applications">${account.applications}</h2>
+      <p>${view.applications.length === 0 ? account.noApplications : account.applicationsLead}</p>
+      ${
+        view.applications.length === 0
+          ? undefined
+          : html`<ul class="cards" role="list">
+              ${view.applications.map(
+                (one, at) =>
+                  html`<li>
+                    ${application(one, `application-${at}`, account, lang)}
+                    ${form(
+                      actions.removeAccess,
+                      html`<input type="hidden" name="client_id" value="${one.clientId}" />
+                        <button type="submit" aria-describedby="application-${at}">${account.removeAccess}</button>`,
+                    )}
+                  </li>`,
+              )}
+            </ul>`
+      }
+      ${view.hasMore ? html`<p>${account.more}</p>` : undefined}
+    </section>
+    ${
+      hasPassword
+        ? html`<section aria-labelledby="change-password">
+            <h2 id="change-password">${account.changePassword}</h2>
+            <p>${account.changePasswordLead}</p>
+            ${inPassword ? message : undefined}
+            ${form(
+              actions.password,
+              html`${passwordField("password", "password", account.oldPassword, "current-password", field)}
+                ${passwordField("new-password", "new_password", account.newPassword, "new-password", field)}
+                ${passwordField("repeated-password", "repeated_password", account.repeated, "new-password", field)}
+                <button class="submit" type="submit">${account.changePassword}</button>`,
+            )}
+          </section>`
+        : undefined
+    }
+    <section aria-labelledby="end-all">
+      <h2 id="end-all">${account.endAll}</h2>
+      <p>${account.endAllLead}</p>
+      ${form(actions.endAll, html`<button class="danger" type="submit">${account.endAll}</button>`)}
+    </section>`;
+  return { title: fault === undefined ? account.title : `${texts.signIn.failed}: ${account.title}`, main };
+}
+
+function signedIn({ provider, signedInAtMs }: AccountView, account: Texts["account"], lang: string): readonly Child[] {
+  const time = moment(signedInAtMs, lang);
+  return provider === undefined
+    ? fill(account.since, { time })
+    : fill(account.sinceByProvider, { time, provider: given(provider) });
+}
+
+function application(
+  { clientId, name, access, sinceMs, lastUsedMs }: AccountApplication,
+  id: string,
+  account: Texts["account"],
+  lang: string,
+): Markup {
+  return html`<h3 id="${id}"><bdi>${name}</bdi></h3>
+    ${name === clientId ? undefined : html`<p><code>${clientId}</code></p>`}
+    ${access.map(
+      ({ place, scopes }) =>
+        html`<p>
+          ${fill(place === "" ? account.nowhere : account.inPlace, { place: given(place), scopes: list(scopes) })}
+        </p>`,
+    )}
+    <p>
+      ${fill(account.given, { time: moment(sinceMs, lang) })}${
+        lastUsedMs === undefined ? undefined : html`, ${fill(account.lastUsed, { time: moment(lastUsedMs, lang) })}`
+      }
+    </p>`;
+}
+
+const list = (scopes: readonly string[]): Markup =>
+  scopes.length === 0
+    ? html`–`
+    : html`${scopes.map((scope, at) => html`${at === 0 ? undefined : ", "}<code>${scope}</code>`)}`;
+
+function passwordField(
+  id: FieldId,
+  name: string,
+  label: string,
+  autocomplete: string,
+  faulty: FieldId | undefined,
+): Markup {
+  return html`<label for="${id}">${label}</label>
+    <input
+      id="${id}"
+      name="${name}"
+      type="password"
+      autocomplete="${autocomplete}"
+      required
+      ${faulty === id ? html`aria-invalid="true" aria-describedby="fault" autofocus` : undefined}
+    />`;
+}
+
+/** Where the person is nobody knows here, so the clock is named. */
+function moment(ms: number, lang: string): Markup {
+  const date = new Date(ms);
+  const format = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" });
+  return html`<time datetime="${date.toISOString()}">${format.format(date)} UTC</time>`;
+}
