@@ -133,7 +133,8 @@ function parametersOf(
       const said = entry.parameters?.[name] ?? room.parameters[name];
       if (said === undefined) fault(`the ${place} parameter ${name} has no words`);
       const isRequired = place === "path" || required.includes(name);
-      const whole = { ...booleanOr(found), ...said?.schema };
+      // One with a type says what the text in the address stands for.
+      const whole = said?.schema?.["type"] === undefined ? { ...booleanOr(found), ...said?.schema } : said.schema;
       return parameter(place, name, { text: "", ...said, schema: whole, required: isRequired });
     });
   };
