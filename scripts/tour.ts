@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { getHealth } from "../client/plinth.ts";
 import { readSettings } from "./lib/settings.ts";
 import { paint } from "./lib/terminal.ts";
 import { tellEvents } from "./tour/events.ts";
@@ -11,8 +12,9 @@ import { createSession } from "./tour/session.ts";
 import { failWith } from "./lib/user-error.ts";
 
 /**
- * `npm run tour`: the platform's story, told against a running one by HTTP alone. Every request is shown with its status and its
- * time, every comparison with what was compared; the first thing that is not as it should be ends it with exit code 1.
+ * `npm run tour`: the platform's story, told against a running one by HTTP alone, its operations by the typed client. Every
+ * request is shown with its status and its time, every comparison with what was compared; the first thing that is not as
+ * it should be ends it with exit code 1.
  *
  * The platform is the one of `npm start` (PORT, PATH_PREFIX, PLATFORM as there), or `-- --url <origin>`, with
  * OPERATOR_CLIENT_SECRET from the environment or `.dev.vars`.
@@ -25,7 +27,7 @@ async function tour(): Promise<void> {
   const session = createSession(origin, config.pathPrefix, config.platform, values.url === undefined);
 
   console.log(`A tour of ${session.base}`);
-  await session.call(200, "GET", "/health");
+  await session.expect(200, getHealth);
   const cast = await setUp(session, config.operatorSecret);
   await tellEvents(session, cast);
   await tellPush(session, cast, values.url === undefined && config.allowLoopback);
@@ -38,6 +40,7 @@ async function tour(): Promise<void> {
   console.log(
     `\n${paint.green("Everything is as it should be")}: ${requests} requests, ${checks} checks, ${seconds} s`,
   );
+  console.log(`Every operation: ${session.base}/docs`);
 }
 
 try {

@@ -2,9 +2,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ROOT } from "../lib/root.ts";
+import * as api from "../../client/plinth.ts";
+import type { Answer } from "../tour/exchange.ts";
 import { jpegSize } from "../tour/jpeg.ts";
 import { signIn } from "../tour/people.ts";
-import type { Answer, Session } from "../tour/session.ts";
+import type { Session } from "../tour/session.ts";
 import { CATALOG } from "./described-platform.ts";
 
 export interface Walk {
@@ -15,6 +17,13 @@ export interface Walk {
   /** Of a client. */
   secretOf(clientId: string): string;
   readonly operatorSecret: string;
+}
+
+/** As the catalog shows it. */
+interface Product {
+  readonly href: string;
+  /** Addresses; none where it has no picture. */
+  readonly picture?: { readonly original: string; readonly thumbnail: string };
 }
 
 const PRODUCTS = `${CATALOG.proxyPath}/products`;
@@ -58,7 +67,8 @@ async function addProducts(walk: Walk, token: string, ids: readonly string[]): P
     if (at > 0) continue;
     session.note(added.bytes.toString("utf8"));
     session.holds("its Location is public", isPublic(walk, added.header("location")), added.header("location"));
-    session.holds("so is the link to itself", isPublic(walk, added.json().href), added.json().href);
+    const { href } = added.json() as Product;
+    session.holds("so is the link to itself", isPublic(walk, href), href);
     expectNoPrivateAddress(walk, added);
   }
 }
@@ -67,7 +77,7 @@ async function followLinks(walk: Walk, token: string): Promise<void> {
   const { session } = walk;
   const page = await session.call(200, "GET", `${PRODUCTS}?pageSize=2`, { token });
   session.note(`Link: ${page.header("link")}`);
-  session.same("a page of two", page.json().length, 2);
+  session.same("a page of two", (page.json() as Product[]).length, 2);
   expectNoPrivateAddress(walk, page);
   const [, next = ""] = /<([^>]*)>; rel="next"/.exec(page.header("link")) ?? [];
   session.holds("its link to the next page is public", isPublic(walk, next), next);
@@ -75,8 +85,8 @@ async function followLinks(walk: Walk, token: string): Promise<void> {
 }
 
 async function showRefusals({ session, direct }: Walk, shop: string, other: string, id: string): Promise<void> {
-  const say = ({ message }: { message: string }): void => session.note(message);
-  say((await session.call(401, "GET", PRODUCTS, { note: "no token" })).json());
+  const say = (refused: Answer): void => session.note((refused.json() as api.Error).message);
+  say(await session.call(401, "GET", PRODUCTS, { note: "no token" }));
   const foreign = { [`${session.platform}-tenant`]: CATALOG.tenant };
   await session.call(404, "GET", `${PRODUCTS}/${id}`, {
     token: other,
@@ -92,26 +102,24 @@ async function showRefusals({ session, direct }: Walk, shop: string, other: stri
   const [head, claims = "", signature] = shop.split(".");
   const edited = { ...JSON.parse(Buffer.from(claims, "base64url").toString()), tenant: "globexshop" };
   const forged = [head, Buffer.from(JSON.stringify(edited)).toString("base64url"), signature].join(".");
-  say(
-    (
-      await direct.call(401, "GET", "/products", { token: forged, note: "an edited token, at the service itself" })
-    ).json(),
-  );
+  say(await direct.call(401, "GET", "/products", { token: forged, note: "an edited token, at the service itself" }));
 }
 
 /** Reads on until there is an event for each of the products. */
 async function readEvents(session: Session, token: string, type: string, ids: readonly string[]): Promise<void> {
   const missing = new Set(ids);
-  const address = `/pubsub/v1/topics/${CATALOG.client}/${type}/read`;
+  const next = { numEvents: 100, autoCommit: true };
   for (const deadline = Date.now() + PATIENCE_MS; missing.size > 0 && Date.now() < deadline;) {
-    const answer = await session.ask("POST", address, { token, json: { numEvents: 100, autoCommit: true } });
+    const answer = await session.expect([200, 204, 404], (to) => api.readEvents(CATALOG.client, type, next, {}, to), {
+      token,
+    });
     if (answer.status !== 200) {
       // Published a moment after the shop's answer.
       await sleep(200);
       continue;
     }
-    for (const { tenant, payload } of answer.json().events) {
-      const { id } = JSON.parse(payload as string).product;
+    for (const { tenant, payload } of answer.data.events) {
+      const { id } = (JSON.parse(payload) as { product: { id: string } }).product;
       if (tenant === CATALOG.tenant && missing.delete(id)) session.note(`${type} of ${tenant}: ${payload}`);
     }
   }
@@ -127,7 +135,7 @@ async function showPicture(walk: Walk, shop: string, product: string): Promise<v
     note: `${PHOTO.length} bytes`,
   });
   expectNoPrivateAddress(walk, stored);
-  const { original, thumbnail } = stored.json().picture;
+  const { original, thumbnail } = session.given("a picture", (stored.json() as Product).picture);
   const content = await session.call(302, "GET", original, { note: "no token: a shop's pictures are public" });
   const fetched = await session.call(200, "GET", content.header("location"));
   session.holds("the very same bytes", fetched.bytes.equals(PHOTO), fetched.bytes.length);
@@ -144,11 +152,11 @@ async function showPicture(walk: Walk, shop: string, product: string): Promise<v
 async function cancel({ session, operatorSecret }: Walk, shop: string): Promise<void> {
   const operator = { id: `${session.platform}.operator`, secret: operatorSecret };
   const token = await signIn(session, operator, undefined, "operator");
-  const subscription = `/admin/v1/tenants/${CATALOG.tenant}/subscriptions/${CATALOG.package}`;
-  await session.call(204, "DELETE", subscription, { token });
+  const { tenant, package: id } = CATALOG;
+  await session.expect(204, (to) => api.deleteSubscription(tenant, id, to), { token });
   const refused = await until(session, shop, 403);
-  session.note(refused.json().message);
-  await session.call(201, "PUT", subscription, { token, json: {}, note: "and comes back" });
+  session.note((refused.json() as api.Error).message);
+  await session.expect(201, (to) => api.putSubscription(tenant, id, {}, to), { token, note: "and comes back" });
   await until(session, shop, 200);
 }
 

@@ -1,4 +1,5 @@
 import { randomBytes, randomInt } from "node:crypto";
+import * as api from "../../client/plinth.ts";
 import type { Session } from "./session.ts";
 
 export interface Client {
@@ -28,55 +29,58 @@ export async function setUp(session: Session, operatorSecret: string): Promise<C
   const operator = await signIn(session, { id: `${platform}.operator`, secret: operatorSecret }, undefined, "operator");
 
   const tenant = `tour${Date.now().toString(36)}${randomInt(36).toString(36)}`;
-  const put = async (path: string, json: unknown, note?: string): Promise<any> =>
-    (await session.call(201, "PUT", `/admin/v1/${path}`, { token: operator, json, note })).json();
-  await put(`organizations/${tenant}`, { name: "Tour organization" });
-  await put(`tenants/${tenant}`, { organization: tenant, name: "Tour" });
-  await put(`tenants/${tenant}/subscriptions/platform`, {}, "publish/subscribe and media");
+  const byOperator = { token: operator };
+  await session.expect(201, (to) => api.putOrganization(tenant, { name: "Tour organization" }, to), byOperator);
+  await session.expect(201, (to) => api.putTenant(tenant, { organization: tenant, name: "Tour" }, to), byOperator);
+  await session.expect(201, (to) => api.putSubscription(tenant, "platform", {}, to), {
+    ...byOperator,
+    note: "publish/subscribe and media",
+  });
 
-  const client = async (name: string, scopes: readonly string[]): Promise<Client> => {
+  const service = async (name: string, scopes: readonly string[]): Promise<Client> => {
     const id = `${tenant}.${name}`;
-    const made = await put(`clients/${id}`, {
+    const client = {
       tenant,
       confidential: true,
-      redirectUris: [],
-      postLogoutRedirectUris: [],
-      grantTypes: ["client_credentials"],
+      grantTypes: ["client_credentials" as const],
       scopes: scopes.map((scope) => `${platform}.${scope}`),
-    });
-    session.holds(`client ${id} has a secret, shown once`, /^.{32,}$/.test(made.clientSecret));
-    return { id, secret: made.clientSecret as string };
+    };
+    const { data } = await session.expect(201, (to) => api.putClient(id, client, to), byOperator);
+    const secret = session.given("a secret", data.clientSecret);
+    session.holds(`client ${id} has a secret, shown once`, secret.length >= 32);
+    return { id, secret };
   };
-  const shop = await client("shop", ["pubsub_publish", "media_view", "media_manage"]);
-  const billing = await client("billing", [`pubsub.topic=${tenant}.shop.*`]);
+  const shop = await service("shop", ["pubsub_publish", "media_view", "media_manage"]);
+  const billing = await service("billing", [`pubsub.topic=${tenant}.shop.*`]);
 
   const web = `${tenant}.web`;
   const scopes = [`${platform}.media_view`];
-  await put(`clients/${web}`, {
+  const application = {
     tenant,
     confidential: false,
     redirectUris: ["http://127.0.0.1/callback"],
-    postLogoutRedirectUris: [],
-    grantTypes: ["authorization_code", "refresh_token"],
+    grantTypes: ["authorization_code" as const, "refresh_token" as const],
     scopes,
-  });
+  };
+  await session.expect(201, (to) => api.putClient(web, application, to), byOperator);
   const person = { email: `${tenant}@tour.example`, password: randomBytes(12).toString("base64url") };
-  await put(`roles/${tenant}`, { scopes });
-  await put(`users/${person.email}`, { name: "Tour guest", password: person.password });
-  await put(`tenants/${tenant}/members/${person.email}`, { roles: [tenant] });
+  const { email, password } = person;
+  await session.expect(201, (to) => api.putRole(tenant, { scopes }, to), byOperator);
+  await session.expect(201, (to) => api.putUser(email, { name: "Tour guest", password }, to), byOperator);
+  await session.expect(201, (to) => api.putTenantMember(tenant, email, { roles: [tenant] }, to), byOperator);
   return { tenant, shop, billing, web, person };
 }
 
 /** A token by client credentials. */
 export async function signIn(session: Session, client: Client, scope?: string, who = client.id): Promise<string> {
-  const answer = await session.call(200, "POST", "/oauth2/v1/token", {
-    headers: { authorization: basic(client) },
-    form: { grant_type: "client_credentials", ...(scope === undefined ? {} : { scope }) },
-    note: `as ${who}`,
-  });
-  const { access_token: token, token_type: type, expires_in: seconds } = answer.json();
+  const { data } = await session.expect(
+    200,
+    (to) => api.getToken({ grant_type: "client_credentials", scope }, {}, to),
+    { headers: { authorization: basic(client) }, note: `as ${who}` },
+  );
+  const { access_token: token, token_type: type, expires_in: seconds } = data;
   session.same("a bearer token for an hour", { type, seconds }, { type: "Bearer", seconds: 3600 });
-  return token as string;
+  return token;
 }
 
 export const basic = ({ id, secret }: Client): string =>

@@ -1,32 +1,33 @@
 import { isDeepStrictEqual } from "node:util";
+import type { ApiResponse, RequestOpts, WithHeaders } from "@oazapfts/runtime";
 import { paint } from "../lib/terminal.ts";
-import { UserError } from "../lib/user-error.ts";
+import { exchange, show, TourError, type Answer, type Request } from "./exchange.ts";
 
-/** Something is not as it should be; the message says what was expected and what came. */
-export class TourError extends UserError {
-  override name = "TourError";
-}
-
-export interface Call {
+/** What goes with a request, whoever makes it. */
+export interface With {
   readonly token?: string;
   readonly headers?: Record<string, string>;
-  readonly json?: unknown;
-  readonly form?: Record<string, string>;
-  readonly bytes?: Uint8Array;
   /** Said behind the row. */
   readonly note?: string;
   /** Does not print a row: one of many alike. */
   readonly quiet?: boolean;
 }
 
-export interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly bytes: Buffer;
-  /** The body as JSON; a body that is none fails the tour. */
-  json(): any;
-  header(name: string): string;
+export interface Call extends With {
+  readonly json?: unknown;
+  readonly form?: Record<string, string>;
+  readonly bytes?: Uint8Array;
 }
+
+/** What a function of the typed client answers: one of the answers that the interface document has, told by its status. */
+type Answered = WithHeaders<ApiResponse>;
+
+/** Those with one of the statuses. Of pages and redirects the client knows none, so those are all alike. */
+type OfStatus<R extends Answered, S> = R extends unknown
+  ? number extends R["status"]
+    ? R
+    : Extract<R, { status: S }>
+  : never;
 
 export interface Session {
   /** The platform's address with its path prefix. */
@@ -35,18 +36,28 @@ export interface Session {
   chapter(title: string): void;
   /** Says something that is neither a request nor a comparison. */
   note(text: string): void;
-  /** One request that must be answered with `status`. Redirects are not followed. */
+  /**
+   * An operation of the platform, by the typed client, that must be answered with the status, or one of them. What comes
+   * has the type that the interface document gives to it: `expect(200, (to) => api.getTenant("demo", to), { token })`.
+   */
+  expect<R extends Answered, const S extends R["status"]>(
+    status: S | readonly S[],
+    operation: (to: RequestOpts) => Promise<R>,
+    more?: With,
+  ): Promise<OfStatus<R, S> & Pick<Answer, "header">>;
+  /** A request that is no operation of the document, as where a link leads, that must be answered with `status`. */
   call(status: number, method: string, address: string, call?: Call): Promise<Answer>;
-  /** One request whose status the caller judges. */
+  /** The same, where the caller judges the status. */
   ask(method: string, address: string, call?: Call): Promise<Answer>;
   row(method: string, address: string, status: number | string, tookMs: number, note?: string): void;
   /** A comparison that was made: said when it held, the end of the tour when it did not. */
   same(what: string, actual: unknown, expected: unknown): void;
   holds(what: string, condition: boolean, detail?: unknown): void;
+  /** What an answer may have, and this one must. */
+  given<T>(what: string, value: T | null | undefined): T;
   readonly counts: { requests: number; checks: number };
 }
 
-const REQUEST_TIMEOUT_MS = 30_000;
 /** Of the column of addresses, in characters. */
 const WIDTH = 66;
 
@@ -64,99 +75,86 @@ export function createSession(origin: string, pathPrefix: string, platform: stri
     const url = new URL(address);
     return stayHome && !url.searchParams.has("X-Amz-Signature") ? new URL(`${url.pathname}${url.search}`, origin) : url;
   };
+  const placeOf = (address: string): string => harmless(address.replace(base, "") || "/").replaceAll("%40", "@");
+  const unexpected = (method: string, address: string, statuses: readonly number[], { status, bytes }: Answer) =>
+    new TourError(
+      `${method} ${placeOf(address)} answers ${statuses.join(" or ")}`,
+      `${status} ${bytes.toString("utf8")}`.trimEnd(),
+    );
   const row: Session["row"] = (method, address, status, tookMs, note = "") => {
-    const place = shorten(address.replace(base, "") || "/");
+    const place = shorten(placeOf(address));
     const ok = typeof status === "number" && status < 400;
     const shown = (ok ? paint.green : paint.yellow)(String(status).padEnd(5));
     const time = paint.dim(`${tookMs.toFixed(tookMs < 10 ? 1 : 0)} ms`.padStart(8));
     console.log(`  ${method.padEnd(6)} ${place.padEnd(WIDTH)} ${shown} ${time}  ${paint.dim(note)}`.trimEnd());
   };
-  const ask: Session["ask"] = async (method, address, call = {}) => {
-    const url = locate(address);
+  const tell = async (url: URL, request: Request, { quiet, note }: With): Promise<Answer> => {
     const startedMs = performance.now();
-    const answer = await send(method, url, call);
+    const answer = await exchange(url, request);
     counts.requests++;
-    if (call.quiet !== true) row(method, url.href, answer.status, performance.now() - startedMs, call.note);
+    if (quiet !== true) row(request.method, url.href, answer.status, performance.now() - startedMs, note);
     return answer;
   };
   const holds: Session["holds"] = (what, condition, detail) => {
-    if (!condition)
-      throw new TourError(`expected: ${what}${detail === undefined ? "" : `\n     got: ${show(detail)}`}`);
+    if (!condition) throw new TourError(what, detail);
     counts.checks++;
     console.log(`  ${paint.green("✓")} ${what}`);
   };
-
-  return {
+  const session: Session = {
     base,
     platform,
     counts,
     row,
-    ask,
     holds,
     chapter: (title) => console.log(`\n${paint.bold(`${++chapters}. ${title}`)}`),
     note: (text) => console.log(`  ${paint.dim(text)}`),
+    async expect(status, operation, more = {}) {
+      const statuses: readonly number[] = [status].flat();
+      let header: Answer["header"] | undefined;
+      // Judged here, where what came is at hand as it came: the client's own words for a body that is no JSON are poor.
+      const told: typeof fetch = async (address, { method = "GET", headers, body } = {}) => {
+        const url = new URL(address as string);
+        const request = { method, headers: new Headers(headers), body: body as Request["body"] };
+        const answer = await tell(url, request, more);
+        if (!statuses.includes(answer.status)) throw unexpected(method, url.href, statuses, answer);
+        if (answer.headers.get("content-type")?.includes("json")) answer.json();
+        ({ header } = answer);
+        return new Response(answer.bytes.length === 0 ? null : answer.bytes, answer);
+      };
+      const answered = await operation({ baseUrl: base, headers: headersOf(more), fetch: told });
+      return { ...answered, header } as never;
+    },
+    ask: (method, address, call = {}) =>
+      tell(locate(address), { method, headers: headersOf(call), body: bodyOf(call) }, call),
     async call(status, method, address, call) {
-      const answer = await ask(method, address, call);
-      if (answer.status === status) return answer;
-      throw new TourError(
-        `expected: ${method} ${address} answers ${status}\n     got: ${answer.status} ${answer.bytes.toString("utf8").slice(0, 1_000)}`,
-      );
+      const answer = await session.ask(method, address, call);
+      if (answer.status !== status) throw unexpected(method, address, [status], answer);
+      return answer;
     },
     same(what, actual, expected) {
-      if (!isDeepStrictEqual(actual, expected))
-        throw new TourError(`expected: ${what}: ${show(expected)}\n     got: ${show(actual)}`);
+      if (!isDeepStrictEqual(actual, expected)) throw new TourError(`${what}: ${show(expected)}`, show(actual));
       holds(what, true);
     },
-  };
-}
-
-async function send(method: string, url: URL, call: Call): Promise<Answer> {
-  const headers = new Headers(call.headers);
-  if (call.token !== undefined) headers.set("authorization", `Bearer ${call.token}`);
-  if (call.json !== undefined) headers.set("content-type", "application/json");
-  const body = call.json === undefined ? (call.bytes ?? formOf(call)) : JSON.stringify(call.json);
-  const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
-  let response: Response;
-  let bytes: Buffer;
-  try {
-    response = await fetch(url, { method, headers, body, redirect: "manual", signal });
-    bytes = Buffer.from(await response.arrayBuffer());
-  } catch (error) {
-    const { cause } = error as { cause?: { code?: string } };
-    const why =
-      cause?.code === "ECONNREFUSED" ? "nothing listens there. Start it first: npm start" : String(cause ?? error);
-    throw new TourError(`expected: an answer of ${url.origin}\n     got: ${why}`);
-  }
-  const text = (): string => bytes.toString("utf8");
-  return {
-    status: response.status,
-    headers: response.headers,
-    bytes,
-    json() {
-      try {
-        return JSON.parse(text());
-      } catch {
-        throw new TourError(`expected: ${method} ${url.pathname} answers JSON\n     got: ${text().slice(0, 300)}`);
-      }
-    },
-    header(name) {
-      const value = response.headers.get(name);
-      if (value === null) throw new TourError(`expected: ${method} ${url.pathname} answers a header ${name}`);
+    given(what, value) {
+      if (value === null || value === undefined) throw new TourError(what, "nothing");
       return value;
     },
   };
+  return session;
 }
 
-const formOf = (call: Call): URLSearchParams | undefined =>
-  call.form === undefined ? undefined : new URLSearchParams(call.form);
+function headersOf({ token, headers, json }: Call): Headers {
+  const all = new Headers(headers);
+  if (token !== undefined) all.set("authorization", `Bearer ${token}`);
+  if (json !== undefined) all.set("content-type", "application/json");
+  return all;
+}
+
+const bodyOf = ({ json, form, bytes }: Call): Request["body"] =>
+  json === undefined ? (bytes ?? (form && new URLSearchParams(form))) : JSON.stringify(json);
 
 /** Tokens and signatures are not for a terminal that someone may share. */
-const shorten = (address: string): string => {
-  const plain = address.replace(/\b(access_token|token|sig|signature)=[^&]*/g, "$1=…");
-  return plain.length <= WIDTH ? plain : `${plain.slice(0, WIDTH - 25)}…${plain.slice(-24)}`;
-};
+const harmless = (address: string): string => address.replace(/\b(access_token|token|sig|signature)=[^&]*/g, "$1=…");
 
-function show(value: unknown): string {
-  const text = typeof value === "string" ? value : JSON.stringify(value);
-  return text === undefined ? "nothing" : text.length > 1_000 ? `${text.slice(0, 1_000)}…` : text;
-}
+const shorten = (place: string): string =>
+  place.length <= WIDTH ? place : `${place.slice(0, WIDTH - 25)}…${place.slice(-24)}`;

@@ -1,6 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
+import type { RequestOpts } from "@oazapfts/runtime";
+import * as api from "../../client/plinth.ts";
+import type { Answer } from "./exchange.ts";
 import type { Cast } from "./people.ts";
-import type { Answer, Session } from "./session.ts";
+import type { Session } from "./session.ts";
 
 const REDIRECT_URI = "http://127.0.0.1/callback";
 
@@ -9,20 +12,25 @@ export async function tellSignIn(session: Session, { tenant, web, person }: Cast
   session.chapter("A person signs in");
   const verifier = randomBytes(32).toString("base64url");
   const state = randomBytes(8).toString("hex");
-  const parameters = new URLSearchParams({
-    response_type: "code",
-    client_id: web,
-    redirect_uri: REDIRECT_URI,
-    scope: `openid ${session.platform}.tenant=${tenant} ${session.platform}.media_view`,
-    state,
-    nonce: randomBytes(8).toString("hex"),
-    code_challenge: createHash("sha256").update(verifier).digest("base64url"),
-    code_challenge_method: "S256",
-  });
-  const authorize = `/oauth2/v1/authorize?${parameters.toString()}`;
-  const page = await session.call(200, "GET", authorize, { note: "a page asks for e-mail and password" });
+  const nonce = randomBytes(8).toString("hex");
+  const scope = `openid ${session.platform}.tenant=${tenant} ${session.platform}.media_view`;
+  const authorize = (to: RequestOpts) =>
+    api.authorize(
+      "code",
+      web,
+      {
+        redirectUri: REDIRECT_URI,
+        scope,
+        state,
+        nonce,
+        codeChallenge: createHash("sha256").update(verifier).digest("base64url"),
+        codeChallengeMethod: "S256",
+      },
+      to,
+    );
+  const page = await session.expect(200, authorize, { note: "a page asks for e-mail and password" });
   const jar = cookiesOf(page);
-  const { action, fields } = formOf(page.bytes.toString("utf8"));
+  const { action, fields } = formOf(page.data ?? "");
   const signedIn = await session.call(303, "POST", action, {
     headers: { cookie: jar },
     form: { ...fields, email: person.email, password: person.password },
@@ -32,38 +40,48 @@ export async function tellSignIn(session: Session, { tenant, web, person }: Cast
   session.same("the browser goes back to the application", landed.origin + landed.pathname, REDIRECT_URI);
   session.same("with the application's state", landed.searchParams.get("state"), state);
 
-  const redeem = { grant_type: "authorization_code", redirect_uri: REDIRECT_URI, client_id: web };
-  const code = landed.searchParams.get("code") ?? "";
-  const tokens = (
-    await session.call(200, "POST", "/oauth2/v1/token", { form: { ...redeem, code, code_verifier: verifier } })
-  ).json();
-  const claims = JSON.parse(Buffer.from(String(tokens.id_token).split(".")[1] ?? "", "base64url").toString());
+  const { data: tokens } = await session.expect(200, (to) =>
+    api.getToken(
+      {
+        grant_type: "authorization_code",
+        redirect_uri: REDIRECT_URI,
+        client_id: web,
+        code: landed.searchParams.get("code") ?? "",
+        code_verifier: verifier,
+      },
+      {},
+      to,
+    ),
+  );
+  const claims = claimsOf(session.given("an ID token", tokens.id_token));
   session.same("an ID token for the person and the application", [claims.email, claims.aud], [person.email, web]);
-  const user = await session.call(200, "GET", "/oauth2/v1/userinfo", { token: tokens.access_token });
-  session.same("who it is", user.json(), { sub: person.email });
+  session.same("with the nonce of this sign-in", claims.nonce, nonce);
+  const user = await session.expect(200, api.getUserInfo, { token: tokens.access_token });
+  session.same("whom the access token was issued for", user.data, { sub: person.email });
 
-  const cookie = `${jar}; ${cookiesOf(signedIn)}`;
-  await session.call(302, "GET", authorize, { headers: { cookie }, note: "the same browser is not asked again" });
+  const browser = { headers: { cookie: `${jar}; ${cookiesOf(signedIn)}` } };
+  await session.expect(302, authorize, { ...browser, note: "the same browser is not asked again" });
 
-  const refresh = { grant_type: "refresh_token", client_id: web };
-  const fresh = await session.call(200, "POST", "/oauth2/v1/token", {
-    form: { ...refresh, refresh_token: tokens.refresh_token },
+  const refresh = (token: string | undefined) => (to: RequestOpts) =>
+    api.getToken({ grant_type: "refresh_token", client_id: web, refresh_token: token }, {}, to);
+  const { data: fresh } = await session.expect(200, refresh(tokens.refresh_token), {
     note: "a new access token, and a new refresh token",
   });
-  const list = await session.call(200, "GET", "/oauth2/v1/refreshtokens", { token: fresh.json().access_token });
+  const token = fresh.access_token;
+  const { data: grants } = await session.expect(200, (to) => api.listRefreshTokens({}, to), { token });
   session.same(
     "the person sees which applications have access",
-    list.json().map((grant: { clientId: string }) => grant.clientId),
+    grants.map(({ clientId }) => clientId),
     [web],
   );
-  await session.call(204, "DELETE", `/oauth2/v1/refreshtokens?clientId=${web}`, { token: fresh.json().access_token });
-  await session.call(400, "POST", "/oauth2/v1/token", {
-    form: { ...refresh, refresh_token: fresh.json().refresh_token },
-    note: "and it has none any more",
-  });
-  await session.call(200, "GET", `/oauth2/v1/end_session?client_id=${web}`, { headers: { cookie } });
-  await session.call(200, "GET", authorize, { headers: { cookie }, note: "signed out: the page asks again" });
+  await session.expect(204, (to) => api.deleteRefreshTokens({ clientId: web }, to), { token });
+  await session.expect(400, refresh(fresh.refresh_token), { note: "and it has none any more" });
+  await session.expect(200, (to) => api.endSession({ clientId: web }, to), browser);
+  await session.expect(200, authorize, { ...browser, note: "signed out: the page asks again" });
 }
+
+const claimsOf = (idToken: string): { email?: string; aud?: string; nonce?: string } =>
+  JSON.parse(Buffer.from(idToken.split(".")[1] ?? "", "base64url").toString());
 
 /** What a browser would send back. */
 export const cookiesOf = ({ headers }: Pick<Answer, "headers">): string =>
