@@ -1,5 +1,6 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/support/longest-first.ts";
 import { outsideWorld } from "./test/support/outside-world.ts";
 
 /**
@@ -9,6 +10,7 @@ import { outsideWorld } from "./test/support/outside-world.ts";
  */
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         plugins: [
@@ -37,10 +39,13 @@ export default defineConfig({
         test: {
           name: "worker",
           // Passwords are hashed for real, on a machine that may be busy.
-          testTimeout: 20_000,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          // A runtime runs file after file; what one leaves behind, fresh-start.ts takes away.
+          isolate: false,
           include: ["test/**/*.test.ts"],
           exclude: ["test/acceptance/**", "test/browser/**"],
-          setupFiles: ["test/support/migrate.ts", "test/support/log-watch.ts"],
+          setupFiles: ["test/support/fresh-start.ts", "test/support/log-watch.ts"],
         },
       },
       {

@@ -35,8 +35,7 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
   dependencies: () => command(process.execPath, "scripts/dependencies.ts", "--check"),
   audit,
   bundle,
-  // Vitest's own process hands each test file its modules and is what there is to wait for, so each core has one.
-  worker: () => inShards(availableParallelism(), (shard) => vitest("worker", shard, { TMPDIR: quickDir() })),
+  worker: () => vitest("worker", [`--maxWorkers=${availableParallelism()}`], { TMPDIR: quickDir() }),
   // A file waits for the platforms that it starts more than it works.
   acceptance: () => vitest("acceptance", [`--maxWorkers=${availableParallelism() + 1}`]),
 };
@@ -68,15 +67,6 @@ async function test(wanted: readonly string[]): Promise<boolean> {
 async function command(name: string, ...args: string[]): Promise<Outcome> {
   const { code, output } = await run(name, args, { env: environment, timeoutMs: STAGE_TIMEOUT_MS });
   return code === 0 ? { passed: 1, failed: 0, output } : { passed: 0, failed: 1, output };
-}
-
-/** The files of a stage, split among so many runs at once. */
-async function inShards(count: number, start: (args: readonly string[]) => Promise<Outcome>): Promise<Outcome> {
-  const shards = Array.from({ length: count }, (_, at) => start([`--shard=${at + 1}/${count}`, "--maxWorkers=1"]));
-  const outcomes = await Promise.all(shards);
-  const sum = (of: (outcome: Outcome) => number): number => outcomes.reduce((total, outcome) => total + of(outcome), 0);
-  const output = outcomes.map((outcome) => outcome.output).join("\n");
-  return { passed: sum(({ passed }) => passed), failed: sum(({ failed }) => failed), output };
 }
 
 async function vitest(project: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Outcome> {

@@ -10,6 +10,9 @@ const LEVELS = ["debug", "log", "info", "warn", "error"] as const;
 type Level = (typeof LEVELS)[number];
 
 let lines: string[] = [];
+/** As a file finds them and leaves them to the next one. */
+const before = LEVELS.map((level) => [level, console[level]] as const);
+const spyOn = vi.spyOn;
 
 /** Puts an ear before whatever is called now. */
 function listen(level: Level): void {
@@ -29,7 +32,6 @@ for (const level of ["info", "warn"] as const) {
 }
 for (const level of LEVELS) listen(level);
 
-const spyOn = vi.spyOn;
 vi.spyOn = ((object: object, key: never) => {
   const spy = spyOn(object as never, key);
   if (object === console && LEVELS.includes(key)) listen(key);
@@ -54,4 +56,9 @@ function expectNone(): void {
 }
 
 afterEach(expectNone);
-afterAll(expectNone);
+afterAll(() => {
+  vi.restoreAllMocks();
+  vi.spyOn = spyOn;
+  for (const [level, method] of before) console[level] = method;
+  expectNone();
+});

@@ -1,0 +1,65 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it, vi } from "vitest";
+import { startFresh } from "../support/fresh-start.ts";
+import { call, expectJson, makeClient, tokenFor } from "../support/platform.ts";
+
+/** That a file of these tests finds nothing of the one before it. */
+describe("a fresh start", () => {
+  it("empties the tables, which are there", async () => {
+    await makeClient();
+    await startFresh();
+    const { results } = await env.DB.prepare("SELECT count(*) AS rows FROM client").all();
+    expect(results).toEqual([{ rows: 0 }]);
+  });
+
+  it("empties the bucket", async () => {
+    await env.MEDIA.put("left-behind", "bytes");
+    expect((await env.MEDIA.list()).objects).toHaveLength(1);
+    await startFresh();
+    expect((await env.MEDIA.list()).objects).toEqual([]);
+    expect(await env.MEDIA.get("left-behind")).toBeNull();
+  });
+
+  it("ends every object, with its storage and its alarm", async () => {
+    const object = () => env.LOGIN_ATTEMPTS.getByName("left-behind");
+    await runInDurableObject(object(), async (_, { storage }) => {
+      await storage.put("left", "behind");
+      await storage.setAlarm(Date.now() + 60_000);
+    });
+    await startFresh();
+    await runInDurableObject(object(), async (_, { storage }) => {
+      expect(await storage.get("left")).toBeUndefined();
+      expect(await storage.getAlarm()).toBeNull();
+    });
+  });
+
+  it("empties the cache at the edge", async () => {
+    const url = "https://edge.test/left-behind";
+    await caches.default.put(url, new Response("bytes", { headers: { "cache-control": "max-age=60" } }));
+    expect(await caches.default.match(url)).toBeDefined();
+    await startFresh();
+    expect(await caches.default.match(url)).toBeUndefined();
+  });
+
+  it("makes the Worker forget: a token of its former keys is nobody's", async () => {
+    const token = await tokenFor(await makeClient());
+    const info = () => call(`/oauth2/v1/tokeninfo?access_token=${token}`);
+    await expectJson(await info(), 200);
+    await startFresh();
+    expect((await info()).status).not.toBe(200);
+  });
+
+  it("loads modules anew", async () => {
+    const before = await import("../../src/worker.ts");
+    await startFresh();
+    expect(await import("../../src/worker.ts")).not.toBe(before);
+  });
+
+  it("lets the clock run", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: 0 });
+    expect(Date.now()).toBe(0);
+    await startFresh();
+    expect(Date.now()).toBeGreaterThan(1_700_000_000_000);
+  });
+});

@@ -1,0 +1,28 @@
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** What takes longest, longest first, so that none of it is left to the end, when the other cores have nothing to do. */
+const LONG = [
+  "acceptance/bench",
+  "acceptance/start",
+  "acceptance/soak",
+  "acceptance/events-crash",
+  "acceptance/plat-apply",
+  "acceptance/readme",
+  "acceptance/scripts",
+  "events/model",
+  "media/erasure-faults",
+  "events/push-object",
+  "oauth/federation/provider-answers",
+  "fuzz/fuzz",
+];
+
+/** The order of the test files; where several run at once, the next one starts when one has ended. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification): number => {
+      const at = LONG.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
+      return at === -1 ? LONG.length : at;
+    };
+    return (await super.sort(files)).toSorted((one, other) => place(one) - place(other));
+  }
+}
