@@ -14,6 +14,11 @@ const sources = (import.meta as unknown as Glob).glob("../src/**/*.ts", {
   eager: true,
 });
 const files = Object.entries(sources).map(([path, text]) => ({ path: path.replace("../src/", ""), text }));
+const programs = (import.meta as unknown as Glob).glob("../scripts/{plat,tour}/**/*.ts", {
+  query: "?raw",
+  import: "default",
+  eager: true,
+});
 const code = (text: string): string => text.replaceAll(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, "");
 
 describe("the source", () => {
@@ -35,6 +40,19 @@ describe("the source", () => {
   it("has no file that is too long to be one concept", () => {
     const long = files.filter(({ text }) => text.split("\n").length > 300);
     expect(long.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe("the typed client", () => {
+  const pathsOf = (what: RegExp): string[] =>
+    Object.keys(programs).filter((path) => what.test(code(programs[path] ?? "")));
+
+  it("is how the command line and the tour speak to the platform: one file of each sends what it was asked for", () => {
+    expect(pathsOf(/\bfetch\(/)).toEqual(["../scripts/plat/send.ts", "../scripts/tour/exchange.ts"]);
+  });
+
+  it("knows the addresses; the command line names none of them", () => {
+    expect(pathsOf(/\/(oauth2|pubsub|events|media|admin)\/v\d/).filter((path) => path.includes("/plat/"))).toEqual([]);
   });
 });
 
