@@ -1,3 +1,4 @@
+import { accountPageSuite } from "./browser/account-page.ts";
 import { defencesSuite } from "./browser/defences.ts";
 import { implicitSuite } from "./browser/implicit.ts";
 import { looksSuite } from "./browser/looks.ts";
@@ -9,6 +10,7 @@ import { useStage } from "./browser/stage.ts";
 const stage = useStage();
 
 signInPageSuite(stage);
+accountPageSuite(stage);
 looksSuite(stage);
 defencesSuite(stage);
 oidcClientSuite(stage);

@@ -13,11 +13,15 @@ export function looksSuite(stage: () => Stage): void {
     ["Sign in", (page) => page.goto(hostedLink())],
     ["Sign in", (page) => signIn(page, { ...ADA, password: "another" })],
     ["Choose a workspace", (page) => signIn(page, BOB)],
+    ["Your account", (page) => page.goto(account())],
+    ["Your account", changeToNothing],
     ["This request cannot be completed", (page) => page.goto(`${stage().world.issuer}/authorize?client_id=nobody`)],
     ["You are signed out", (page) => page.goto(`${stage().world.issuer}/end_session?client_id=${stage().client.id}`)],
+    ["Sign in", (page) => page.goto(account())],
     ["Errors of this platform", (page) => page.goto(`${stage().world.url}/docs/errors`)],
     ["Plinth", (page) => page.goto(`${stage().world.url}/docs#readEvents`)],
   ];
+  const account = () => `${stage().world.url}/account`;
   const hostedLink = () => stage().link({ response_type: "token", client_id: stage().hosted.id });
 
   describe("every page fits, can be read, and says what it is to those who do not see it", () => {
@@ -34,6 +38,13 @@ export function looksSuite(stage: () => Stage): void {
       }
     });
   });
+}
+
+/** Too short a password, so that the account page says so. */
+async function changeToNothing(page: Page): Promise<void> {
+  for (const field of await page.locator("input[type=password]").all()) await field.fill("x");
+  await page.getByRole("button", { name: "Change password" }).click();
+  await page.getByRole("alert").waitFor();
 }
 
 /** Runs in the page: what is wrong with it. */

@@ -1,0 +1,101 @@
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { TENANT, type User } from "../support/world.ts";
+import { landed, signIn, VERIFIER, type Stage } from "./stage.ts";
+
+/** `/account` as a person meets it. */
+export function accountPageSuite(stage: () => Stage): void {
+  const address = (): string => `${stage().world.base}/account`;
+  const isShown = (page: Page, heading: string): Promise<void> =>
+    page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor();
+  const told = async (page: Page, role: "alert" | "status"): Promise<string | undefined> =>
+    (await page.getByRole(role).textContent())?.trim();
+
+  async function makeUser(name: string): Promise<User> {
+    const user = { email: `${name}@acme.example`, password: `the first password of ${name}` };
+    await stage().world.put(`users/${user.email}`, { name, password: user.password });
+    await stage().world.put(`tenants/${TENANT}/members/${user.email}`, { roles: ["everything"] });
+    return user;
+  }
+
+  /** The application signs the user in and keeps a refresh token. */
+  async function giveAccess(page: Page, user: User): Promise<void> {
+    await page.goto(stage().link());
+    await signIn(page, user);
+    const { query } = await landed(page);
+    const body = new URLSearchParams({
+      grant_type: "authorization_code",
+      client_id: stage().client.id,
+      redirect_uri: `${stage().app.origin}/landed`,
+      code: query.get("code") ?? "",
+      code_verifier: VERIFIER,
+    });
+    expect((await fetch(`${stage().world.issuer}/token`, { method: "POST", body })).status).toBe(200);
+  }
+
+  describe("the account page", () => {
+    test("by keyboard alone and without JavaScript: access taken away, password changed, signed out", async () => {
+      const user = await makeUser("grace");
+      const page = await stage().open({ javaScriptEnabled: false });
+      await giveAccess(page, user);
+      await page.goto(address());
+      await isShown(page, "Your account");
+      expect(await page.getByRole("listitem").allInnerTexts()).toEqual([expect.stringContaining(stage().client.id)]);
+      await tabTo(page, "Remove access");
+      await page.keyboard.press("Enter");
+      await page.getByText("No application has lasting access").waitFor();
+      expect(await told(page, "status")).toBe("The application has no access any more.");
+      expect(page.url()).toBe(address());
+      await page.reload();
+      expect(await page.getByRole("status").count()).toBe(0);
+
+      const next = "the second password of grace";
+      const change = async (old: string): Promise<void> => {
+        await page.getByLabel("Old password").fill(old);
+        await page.getByLabel("New password, 8 to 256 characters").fill(next);
+        await page.getByLabel("New password again").fill(next);
+        await page.keyboard.press("Enter");
+      };
+      await change("another");
+      await page.getByRole("alert").waitFor();
+      expect(await told(page, "alert")).toBe("The old password is wrong.");
+      await page.locator("#password:focus").waitFor();
+      await change(user.password);
+      await page.getByRole("status").waitFor();
+      expect(await told(page, "status")).toBe("Your password is changed. Everybody else is signed out.");
+
+      await tabTo(page, "Sign out of this browser");
+      await page.keyboard.press("Enter");
+      await isShown(page, "Sign in");
+      expect(await told(page, "status")).toBe("You are signed out of this browser.");
+      expect((await page.context().cookies()).map(({ name }) => name)).toEqual(["plat_browser"]);
+      await signIn(page, { ...user, password: next });
+      await isShown(page, "Your account");
+    });
+
+    test("signing out everywhere ends other browsers too, and a tab that is open still leads to the sign-in form", async () => {
+      const user = await makeUser("joan");
+      const [here, there] = [await stage().open(), await stage().open()];
+      for (const page of [here, there]) {
+        await page.goto(address());
+        await signIn(page, user);
+        await isShown(page, "Your account");
+      }
+      await here.getByRole("button", { name: "Sign out everywhere" }).click();
+      await isShown(here, "Sign in");
+      await there.getByRole("button", { name: "Sign out of this browser" }).click();
+      await isShown(there, "Sign in");
+      expect(await there.getByRole("status").count()).toBe(0);
+    });
+  });
+}
+
+/** Presses Tab until the button has the cursor. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  const focused = page.locator("button:focus");
+  for (let n = 0; n < 12; n++) {
+    await page.keyboard.press("Tab");
+    if ((await focused.count()) === 1 && (await focused.textContent())?.trim() === name) return;
+  }
+  throw new Error(`no way by keyboard to ${name}`);
+}
