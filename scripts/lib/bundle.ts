@@ -20,11 +20,16 @@ export interface Bundle {
 
 /**
  * Bundles the Worker as `wrangler deploy` would, offline. A source that does not bundle throws with wrangler's words.
- * `config`: of another Worker, whose main file is named `worker.ts` too; relative to the checkout.
+ * `config`: of another Worker. `main`: another file than the config's. Both are relative to the checkout, and the main
+ * file is named `worker.ts` in any case.
  */
-export async function bundleWorker(outDir: string, options: { minify: boolean; config?: string }): Promise<Bundle> {
-  const { minify, config = "wrangler.toml" } = options;
-  await wrangler(["deploy", "--dry-run", "--outdir", outDir, `--minify=${minify}`, "--config", config]);
+export async function bundleWorker(
+  outDir: string,
+  options: { readonly minify: boolean; readonly config?: string; readonly main?: string | undefined },
+): Promise<Bundle> {
+  const { minify, config = "wrangler.toml", main } = options;
+  const script = main === undefined ? [] : [main];
+  await wrangler(["deploy", ...script, "--dry-run", "--outdir", outDir, `--minify=${minify}`, "--config", config]);
   const path = join(outDir, "worker.js");
   const bytes = readFileSync(path);
   const packages = packagesOf(JSON.parse(readFileSync(`${path}.map`, "utf8")) as { sources: string[] });

@@ -12,11 +12,21 @@ import { UserError } from "./user-error.ts";
 const WORKER = "plinth";
 const MINUTE_MS = 60_000;
 
+/** A Worker that takes the place of the platform's, with all that wrangler.toml binds, and variables of its own. */
+export interface OtherWorker {
+  /** Its main file, named `worker.ts` too; relative to the checkout. */
+  readonly main: string;
+  readonly vars: Readonly<Record<string, string>>;
+}
+
 /** The platform in the Workers runtime, on its own port, with its state on disk. */
-export async function serve({ vars, config, ...place }: Place & Pick<Settings, "vars" | "config">): Promise<Miniflare> {
-  const bundle = await bundleWorker(join(place.stateDir, "bundle"), { minify: false });
+export async function serve(
+  { vars, config, ...place }: Place & Pick<Settings, "vars" | "config">,
+  other?: OtherWorker,
+): Promise<Miniflare> {
+  const bundle = await bundleWorker(join(place.stateDir, "bundle"), { minify: false, main: other?.main });
   const { workerOptions } = readWorkerOptions(join(ROOT, "wrangler.toml"));
-  const worker = { ...workerOptions, name: WORKER, bindings: { ...vars } };
+  const worker = { ...workerOptions, name: WORKER, bindings: { ...vars, ...other?.vars } };
   return startRuntime(config.s3 === undefined ? worker : withS3Credentials(worker, config.s3), bundle, place);
 }
 
@@ -60,6 +70,12 @@ export async function startRuntime(
   return server;
 }
 
+/** Calls the Worker as the clock does. */
+export async function runCron(server: Miniflare, cron: string): Promise<void> {
+  const worker = await server.getWorker(WORKER);
+  await worker.scheduled({ cron, scheduledTime: new Date() });
+}
+
 /** Runs the crons of wrangler.toml while the server is up, and once at once: what a kill left undone goes on. */
 export function runCrons(server: Miniflare, crons: readonly string[], stopping: AbortSignal): void {
   for (const cron of crons) {
@@ -67,8 +83,7 @@ export function runCrons(server: Miniflare, crons: readonly string[], stopping: 
     if (minutes === undefined) throw new UserError(`npm start knows crons of the form "*/5 * * * *", not "${cron}"`);
     const tick = async (): Promise<void> => {
       try {
-        const worker = await server.getWorker(WORKER);
-        await worker.scheduled({ cron, scheduledTime: new Date() });
+        await runCron(server, cron);
       } catch (error) {
         // Ctrl-C ends the runtime too, and may reach it first.
         await sleep(500);

@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Miniflare } from "miniflare";
+import { DEMO, loadDemo } from "./demo.ts";
+import { applyMigrations, forgetLostMessages } from "./database.ts";
+import { runCrons, serve, type OtherWorker } from "./server.ts";
+import { readSettings, type Settings } from "./settings.ts";
+import { lockState, requireFreePort, requireKnownSealKeys } from "./state.ts";
+import { paint } from "./terminal.ts";
+import { failWith } from "./user-error.ts";
+
+const STOP_MS = 2_000;
+const stopping = new AbortController();
+
+/**
+ * The whole platform on this machine, with its state in STATE_DIR, for the life of this process; gives its runtime.
+ * `other`: in the place of the platform's own Worker.
+ *
+ * settings → lock and port → bundle and runtime → migrations → demo → "ready <url>". Ends with Ctrl-C, SIGTERM, SIGHUP,
+ * or when the process that started it is gone. A stop needs no farewell: what was acknowledged is on disk.
+ */
+export async function runPlatform(other?: OtherWorker): Promise<Miniflare> {
+  // Wrangler's own notices are not for the person who starts this.
+  process.env["WRANGLER_LOG"] ??= "warn";
+  stopOnSignal();
+  try {
+    return await start(other);
+  } catch (error) {
+    failWith(error);
+  }
+}
+
+async function start(other: OtherWorker | undefined): Promise<Miniflare> {
+  const startedMs = performance.now();
+  const settings = readSettings(process.env);
+  await lockState(settings.stateDir);
+  await requireFreePort(settings.host, settings.port);
+  if (settings.s3Port !== undefined) await requireFreePort(settings.host, settings.s3Port);
+  requireKnownSealKeys(settings.stateDir, settings.config.sealKeys);
+
+  const server = await serve(settings, other);
+  stopOnSignal(server);
+  const db = await server.getD1Database("DB");
+  await applyMigrations(db);
+  await forgetLostMessages(db, Date.now());
+  const url = `http://${settings.host}:${settings.port}`;
+  await loadDemo(url, settings);
+  runCrons(server, settings.crons, stopping.signal);
+  console.log(summary(url, settings, performance.now() - startedMs));
+  console.log(`ready ${url}`);
+  return server;
+}
+
+/**
+ * Ends all of it at a signal, or when the parent is gone. Miniflare's own handlers would leave the runtime's process
+ * unwaited-for, so they are replaced once there is a server.
+ */
+function stopOnSignal(server?: Miniflare): void {
+  const stop = async (): Promise<void> => {
+    if (stopping.signal.aborted) return;
+    stopping.abort();
+    console.log("\nstopped");
+    await Promise.race([server?.dispose(), sleep(STOP_MS)]);
+    process.exit(0);
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.removeAllListeners(signal);
+    process.on(signal, () => void stop());
+  }
+  if (server !== undefined) {
+    const parent = process.ppid;
+    setInterval(() => process.ppid !== parent && void stop(), 250).unref();
+  }
+}
+
+function summary(url: string, settings: Settings, tookMs: number): string {
+  const { config, demoUserPassword, demoClientSecret, stateDir } = settings;
+  const base = `${url}${config.pathPrefix}`;
+  const rows = [
+    ["OAuth 2.0", `${base}/oauth2/v1`],
+    ["Publish/subscribe", `${base}/pubsub/v1`],
+    ["Media", `${base}/media/v2`],
+    ["Operator", `${base}/admin/v1`],
+    ...(config.s3 === undefined ? [] : [["uploads go to", `${config.s3.endpoint}/${config.s3.bucket}`]]),
+    [],
+    ["demo tenant", DEMO.tenant],
+    ["demo user", DEMO.user, `password ${demoUserPassword}`],
+    ["demo client", DEMO.client, `secret ${demoClientSecret}`],
+    ["demo application", DEMO.web, `no secret; redirects to ${DEMO.redirectUri}, any port`],
+    ["operator client", `${config.platform}.operator`, "secret in .dev.vars"],
+    ["state", stateDir],
+  ];
+  const lines = rows.map(([label = "", value = "", note = ""]) =>
+    `  ${paint.dim(label.padEnd(18))}${value}${note === "" ? "" : paint.dim(`  ${note}`)}`.trimEnd(),
+  );
+  const head = `  ${paint.bold("Plinth")} is up ${paint.dim(`(${(tookMs / 1000).toFixed(1)} s)`)}`;
+  return ["", head, "", ...lines, "", `  See its story: ${paint.bold("npm run tour")}   Stop: Ctrl-C`, ""].join("\n");
+}
