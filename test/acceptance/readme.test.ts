@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { readDevVars } from "../../scripts/lib/dev-vars.ts";
 import { freePort } from "../../scripts/lib/free-port.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { newStateDir, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
@@ -45,4 +46,14 @@ test.skipIf(!hasCurl)("the commands of README.md work as they stand", async () =
   expect(stdout).toMatch(/"state":"done"/);
   expect(stdout).toMatch(/^example +The example shop +example/m);
   expect(stdout).toMatch(/^✓ granted: plat\.tenant=example plat\.media_view$/m);
+
+  const [, example = ""] = /^```ts\n(.*?)^```$/ms.exec(readme) ?? [];
+  const program = example.replace("http://127.0.0.1:8787", platform.url).replace("./plinth.ts", "./client/plinth.ts");
+  const published = spawnSync(process.execPath, ["--input-type=module-typescript", "--eval", program], {
+    cwd: ROOT,
+    encoding: "utf8",
+    env: { ...process.env, ...readDevVars(join(ROOT, ".dev.vars")) },
+    timeout: 30_000,
+  });
+  expect(published.stdout, published.stderr).toMatch(/^published: \w+/);
 });
