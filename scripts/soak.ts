@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { HELP, readOptions } from "./soak/options.ts";
-import { latencyTable } from "./soak/table.ts";
+import { faultTable, latencyTable, totalsLine } from "./soak/table.ts";
 import { plot } from "./soak/plot.ts";
 import { soak } from "./soak/run.ts";
 import { paint } from "./lib/terminal.ts";
@@ -21,14 +21,17 @@ async function main(): Promise<void> {
   if (options === undefined) return console.log(HELP);
   const { seconds, rate, seed, out } = options;
   console.log(`${seconds} s at ${rate} requests a second, --seed ${seed}`);
-  const { latencies, kills, trouble, summary } = await soak(options, stopping.signal);
+  const { latencies, kills, faults, trouble, summary } = await soak(options, stopping.signal);
 
   const rows = latencies.rows();
-  console.log(`\n${latencyTable(rows)}\n\n${summary}`);
+  const totals = latencies.totals(seconds);
+  console.log(`\n${latencyTable(rows)}\n\n${faultTable(faults.rows())}\n`);
+  console.log(`${totalsLine(totals, rate)}\n${summary}`);
   const title = `Plinth, npm run soak: ${seconds} s, ${rate} requests a second, seed ${seed}, kills: ${kills.length}`;
   mkdirSync(out, { recursive: true });
   writeFileSync(join(out, "soak.svg"), plot({ title, seconds, rows, measured: latencies.measured, kills }));
-  const report = { seed, seconds, rate, kills, latenciesMs: rows, broken: trouble.lines(1_000) };
+  const happened = { faults: faults.rows(), kills };
+  const report = { seed, seconds, rate, ...totals, ...happened, latenciesMs: rows, broken: trouble.lines(1_000) };
   writeFileSync(join(out, "soak.json"), `${JSON.stringify(report, null, 2)}\n`);
   console.log(`The plot: ${join(out, "soak.svg")}`);
   if (trouble.count === 0) return console.log(paint.green("Every invariant held."));

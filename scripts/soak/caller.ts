@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Latencies } from "./latencies.ts";
+import type { FaultsLedger } from "./ledgers/faults.ts";
 import type { Random } from "./random.ts";
 import type { Trouble } from "./trouble.ts";
 
@@ -41,6 +42,7 @@ export interface CallerDeps {
   readonly base: string;
   readonly trouble: Trouble;
   readonly latencies: Latencies;
+  readonly faults: FaultsLedger;
   /** Share of requests whose connection is cut. */
   readonly cuts: number;
 }
@@ -72,22 +74,24 @@ export class Caller {
   async once(ask: Ask, random: Random, isRepeat = false): Promise<Reply | undefined> {
     const dueMs = ask.dueMs ?? performance.now();
     const cut = this.cutting && !isRepeat && random.chance(this.#deps.cuts) ? cutOf(random) : undefined;
+    if (cut !== undefined) this.#deps.faults.happened("connection cut", `in the ${cut}`);
     for (const endMs = performance.now() + PATIENCE_MS; ;) {
       const sentMs = performance.now();
       try {
         const { status, headers, bytes } = await this.#send(ask, cut);
         const answeredMs = performance.now();
-        this.#deps.latencies.add(ask.kind, dueMs, answeredMs - dueMs);
+        this.#deps.latencies.add({ kind: ask.kind, dueMs, answeredMs, status });
         if (status === 500) this.#note500(ask, headers, bytes);
-        if (status === 503 && ask.takes503 !== true) {
-          this.#deps.latencies.lost(ask.kind);
-          return undefined;
+        if (status === 503) {
+          const saysWhen = headers["retry-after"] !== undefined;
+          this.#deps.trouble.expect("a 503 says when to come again", saysWhen, () => `${ask.method} ${ask.path}`);
+          if (ask.takes503 !== true) return undefined;
         }
         return { status, headers, bytes, sentMs, answeredMs, isRepeat, body: parse(bytes) };
       } catch (error) {
         const isRefused = (error as { code?: string }).code === "ECONNREFUSED";
         if (!isRefused || performance.now() > endMs) {
-          this.#deps.latencies.lost(ask.kind);
+          this.#deps.latencies.unanswered(ask.kind);
           return undefined;
         }
         await this.#listening();

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Operation } from "./load/operation.ts";
+import type { Choice } from "./choice.ts";
+import type { FaultsLedger } from "./ledgers/faults.ts";
 import type { OwnPlatform } from "./platform.ts";
 import type { Random } from "./random.ts";
 
@@ -7,16 +8,16 @@ export interface Drive {
   readonly seconds: number;
   /** Arrivals a second. */
   readonly rate: number;
-  readonly operations: readonly Operation[];
+  readonly choice: Choice;
   readonly random: Random;
   readonly stopping: AbortSignal;
 }
 
 /**
- * The open loop: arrivals come by the clock (Poisson), however long the answers take; an operation that has nothing to
- * work on gives its place to another one. Returns when all that arrived has ended.
+ * The open loop: arrivals come by the clock (Poisson), however long the answers take. Returns when all that arrived has
+ * ended.
  */
-export async function drive({ seconds, rate, operations, random, stopping }: Drive): Promise<void> {
+export async function drive({ seconds, rate, choice, random, stopping }: Drive): Promise<void> {
   const startedMs = performance.now();
   const work: Promise<void>[] = [];
   const failures: unknown[] = [];
@@ -26,7 +27,8 @@ export async function drive({ seconds, rate, operations, random, stopping }: Dri
     const waitMs = dueMs - performance.now();
     if (waitMs > 0) await sleep(waitMs);
     work.push(
-      choose(operations, own)
+      choice
+        .next(own)
         .run({ dueMs, random: own })
         .catch((error: unknown) => void failures.push(error)),
     );
@@ -36,10 +38,23 @@ export async function drive({ seconds, rate, operations, random, stopping }: Dri
   if (failures.length > 0) throw failures[0];
 }
 
-function choose(operations: readonly Operation[], random: Random): Operation {
-  const able = operations.filter((operation) => operation.isReady?.() ?? true);
-  let left = random.share() * able.reduce((sum, { weight }) => sum + weight, 0);
-  return able.find(({ weight }) => (left -= weight) < 0) ?? able[0]!;
+const LATE_MS = 8_000;
+const LATE_PAUSE_MS = 20;
+
+/**
+ * Goes on, one operation after the other, until each was done and nothing else is lacking, for some seconds: a short run
+ * on a busy machine is over before all of it had its chance.
+ */
+export async function complete(
+  { choice, random, stopping }: Pick<Drive, "choice" | "random" | "stopping">,
+  isLacking: () => boolean,
+): Promise<void> {
+  const endMs = performance.now() + LATE_MS;
+  while ((!choice.isComplete || isLacking()) && performance.now() < endMs && !stopping.aborted) {
+    const own = random.fork();
+    await choice.next(own).run({ dueMs: performance.now(), random: own });
+    await sleep(LATE_PAUSE_MS);
+  }
 }
 
 export interface Kill {
@@ -51,7 +66,16 @@ export interface Kill {
 /** Kills the platform so often, each time somewhere in its share of the run, and starts it again. */
 export async function killAtTimes(
   platform: OwnPlatform,
-  { kills, seconds, random, stopping }: Pick<Drive, "seconds" | "random" | "stopping"> & { readonly kills: number },
+  {
+    kills,
+    seconds,
+    random,
+    stopping,
+    faults,
+  }: Pick<Drive, "seconds" | "random" | "stopping"> & {
+    readonly kills: number;
+    readonly faults: FaultsLedger;
+  },
 ): Promise<Kill[]> {
   const startedMs = performance.now();
   const shareMs = (seconds * 1_000) / kills;
@@ -65,6 +89,7 @@ export async function killAtTimes(
     if (stopping.aborted || performance.now() > startedMs + seconds * 1_000) break;
     const killedMs = performance.now() - startedMs;
     await platform.kill();
+    faults.happened("platform killed");
     await platform.start();
     done.push({ atMs: killedMs, readyMs: performance.now() - startedMs });
   }

@@ -7,12 +7,13 @@ export interface Measured {
   readonly atMs: number;
   /** From when it was due to its whole answer. */
   readonly tookMs: number;
+  readonly status: number;
 }
 
 export interface Row {
   readonly kind: string;
   readonly answered: number;
-  /** Attempts whose answer never came: cut, killed, or 503. */
+  /** Attempts that decided nothing: no answer came (cut, killed), or 503. */
   readonly lost: number;
   readonly p50: number;
   readonly p90: number;
@@ -20,10 +21,18 @@ export interface Row {
   readonly max: number;
 }
 
+/** What came of all requests together. */
+export interface Totals {
+  /** Answers a second, of those that came while the load did. */
+  readonly answeredPerSecond: number;
+  /** Class of status (`2xx`), or `none` where no answer came → share of the attempts. */
+  readonly shares: Readonly<Record<string, number>>;
+}
+
 /** How long answers took, from the moment at which they were due: who waits in front of a dead platform waits. */
 export class Latencies {
   readonly measured: Measured[] = [];
-  readonly #lost = new Map<string, number>();
+  readonly #unanswered = new Map<string, number>();
   #startedMs = performance.now();
   #isOn = false;
 
@@ -36,27 +45,37 @@ export class Latencies {
     this.#isOn = false;
   }
 
-  add(kind: string, dueMs: number, tookMs: number): void {
-    if (this.#isOn) this.measured.push({ kind, atMs: dueMs - this.#startedMs, tookMs });
+  /** Times by `performance.now()`. */
+  add({ kind, dueMs, answeredMs, status }: { kind: string; dueMs: number; answeredMs: number; status: number }): void {
+    if (this.#isOn) this.measured.push({ kind, atMs: dueMs - this.#startedMs, tookMs: answeredMs - dueMs, status });
   }
 
-  lost(kind: string): void {
-    if (this.#isOn) this.#lost.set(kind, (this.#lost.get(kind) ?? 0) + 1);
-  }
-
-  /** ms since the load began. */
-  get nowMs(): number {
-    return performance.now() - this.#startedMs;
+  unanswered(kind: string): void {
+    if (this.#isOn) this.#unanswered.set(kind, (this.#unanswered.get(kind) ?? 0) + 1);
   }
 
   rows(): Row[] {
-    const kinds = [...new Set([...this.measured.map(({ kind }) => kind), ...this.#lost.keys()])].toSorted();
+    const kinds = [...new Set([...this.measured.map(({ kind }) => kind), ...this.#unanswered.keys()])].toSorted();
     return kinds.map((kind) => {
-      const took = this.measured.filter((one) => one.kind === kind).map(({ tookMs }) => tookMs);
-      const sorted = Float64Array.from(took).sort();
+      const own = this.measured.filter((one) => one.kind === kind);
+      const sorted = Float64Array.from(own, ({ tookMs }) => tookMs).sort();
       const at = (share: number): number => percentile(sorted, share);
-      const lost = this.#lost.get(kind) ?? 0;
-      return { kind, answered: took.length, lost, p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1) };
+      const lost = own.filter(({ status }) => status === 503).length + (this.#unanswered.get(kind) ?? 0);
+      return { kind, answered: own.length, lost, p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1) };
     });
+  }
+
+  totals(seconds: number): Totals {
+    const inTime = this.measured.filter(({ atMs, tookMs }) => atMs + tookMs <= seconds * 1_000).length;
+    const counts = new Map<string, number>();
+    for (const { status } of this.measured) {
+      const name = `${Math.floor(status / 100)}xx`;
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+    const none = [...this.#unanswered.values()].reduce((sum, count) => sum + count, 0);
+    const sorted = [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1));
+    const all = this.measured.length + none;
+    const shares = Object.fromEntries([...sorted, ["none", none] as const].map(([name, n]) => [name, n / all]));
+    return { answeredPerSecond: inTime / seconds, shares };
   }
 }

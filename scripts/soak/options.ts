@@ -15,14 +15,15 @@ export const HELP = `npm run soak -- [options]    a mixed load of all services w
   --seed <n>      of the load and its faults (default: a new one, which is printed)
   --kills <n>     how often the platform is killed (kill -9) and started again (default: one for each 15 s)
   --calm          no faults
-  --url <address> a platform that runs already, with its prefix: not killed; its operator secret in OPERATOR_CLIENT_SECRET.
-                  It must reach this machine by its loopback address, so it is one that npm start runs.
-                  What the run made stays there, under names of its own
+  --url <address> a platform that runs already, with its prefix: not killed, and nothing goes wrong inside it; its operator
+                  secret in OPERATOR_CLIENT_SECRET. It must reach this machine by its loopback address, so it is one that
+                  npm start runs. What the run made stays there, under names of its own
   --out <dir>     where soak.svg and soak.json are written (default bench/out)
   --damage <what> ${DAMAGES.join(", ")}: spoils one entry of what the checks look at, so the run must fail
 
 Without --url a platform is started for the run, with a state and a port of its own, and removed afterwards (PORT and
-STATE_DIR name others; STATE_DIR must not be there yet). A seed decides what is asked and what goes wrong; what happens at
+STATE_DIR name others; STATE_DIR must not be there yet). Unless --calm, its Worker is wrapped in another one
+(scripts/soak/faulty), in which objects are aborted, messages of the queue come again and crons run twice. A seed decides what is asked and what goes wrong; what happens at
 the same time is the machine's affair, so a seed makes the same story, not the same run.
 
 Ends with 0 when every invariant held, with 1 and the broken ones when not.

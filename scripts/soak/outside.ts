@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { startReceiver } from "../tour/receiver.ts";
 import type { EventsLedger } from "./ledgers/events.ts";
+import type { Fault, FaultsLedger } from "./ledgers/faults.ts";
 import type { Random } from "./random.ts";
 
 /** The world outside the platform: who receives pushed events, and a service behind the gateway. Both fail at times. */
@@ -23,18 +24,37 @@ const RECEIVER_FAULTS = 0.05;
 const SERVICE_FAULTS = 0.03;
 /** What hangs breaks off after so long. */
 const HANG_MS = 3_000;
+const ANSWERS = "answered 502";
+const HANGS = "hung and broke off";
+type Way = typeof ANSWERS | typeof HANGS;
 
-export async function startOutside(random: Random, events: EventsLedger, faults: boolean): Promise<Outside> {
-  const state = { isFailing: faults, hungMs: Number.NEGATIVE_INFINITY };
+export interface OutsideDeps {
+  readonly random: Random;
+  readonly events: EventsLedger;
+  readonly faults: FaultsLedger;
+  readonly isFailing: boolean;
+}
+
+export async function startOutside({ random, events, faults, isFailing }: OutsideDeps): Promise<Outside> {
+  const state = { isFailing, hungMs: Number.NEGATIVE_INFINITY };
   const refused = new Set<string>();
   const draws = { receiver: random.fork(), service: random.fork() };
+
+  const fail = (response: ServerResponse, fault: Fault, draw: Random): Way => {
+    const way = draw.chance(0.5) ? ANSWERS : HANGS;
+    faults.happened(fault, way);
+    if (way === ANSWERS) response.writeHead(502).end();
+    else setTimeout(() => response.destroy(), HANG_MS);
+    return way;
+  };
 
   const receiver = await startReceiver(({ headers }, response) => {
     const id = headers["webhook-id"] ?? "";
     // Once for each event, so that the run's drain need not wait for the later of the platform's attempts.
     if (state.isFailing && !refused.has(id) && draws.receiver.chance(RECEIVER_FAULTS)) {
       refused.add(id);
-      return fail(response, draws.receiver);
+      fail(response, "receiver failed", draws.receiver);
+      return;
     }
     // Who called may be dead by now, and has to come again.
     if (!response.destroyed) events.pushed.add(id);
@@ -47,9 +67,8 @@ export async function startOutside(random: Random, events: EventsLedger, faults:
     const path = request.url ?? "";
     if (state.isFailing && draws.service.chance(SERVICE_FAULTS)) {
       failed.add(path);
-      if (draws.service.chance(0.5)) return void response.writeHead(502).end();
-      state.hungMs = performance.now();
-      return hang(response);
+      if (fail(response, "service failed", draws.service) === HANGS) state.hungMs = performance.now();
+      return;
     }
     const self = `${sourceUrl}${path.slice("/v1".length)}`;
     const identity = Object.entries(request.headers).filter(([name]) => /-(tenant|client)$/.test(name));
@@ -77,8 +96,3 @@ export async function startOutside(random: Random, events: EventsLedger, faults:
     },
   };
 }
-
-const fail = (response: ServerResponse, random: Random): void =>
-  random.chance(0.5) ? void response.writeHead(502).end() : hang(response);
-
-const hang = (response: ServerResponse): void => void setTimeout(() => response.destroy(), HANG_MS);

@@ -7,10 +7,13 @@ import { paint } from "../lib/terminal.ts";
 import { UserError } from "../lib/user-error.ts";
 import { Caller } from "./caller.ts";
 import { checkAll } from "./check.ts";
-import { drive, killAtTimes, type Kill } from "./drive.ts";
+import { Choice } from "./choice.ts";
+import { damage } from "./damage.ts";
+import { complete, drive, killAtTimes, type Kill } from "./drive.ts";
 import { Latencies } from "./latencies.ts";
 import { ChangesLedger } from "./ledgers/changes.ts";
 import { EventsLedger } from "./ledgers/events.ts";
+import { FaultsLedger } from "./ledgers/faults.ts";
 import { FilesLedger } from "./ledgers/files.ts";
 import { TokensLedger } from "./ledgers/tokens.ts";
 import { eventsLoad } from "./load/events.ts";
@@ -19,9 +22,9 @@ import { gatewayLoad } from "./load/gateway.ts";
 import { oauthLoad } from "./load/oauth.ts";
 import { operatorLoad } from "./load/operator.ts";
 import type { Stage } from "./load/operation.ts";
-import type { Damage, Options } from "./options.ts";
+import type { Options } from "./options.ts";
 import { startOutside, type Outside } from "./outside.ts";
-import { OwnPlatform } from "./platform.ts";
+import { OwnPlatform, type OwnPlatformDeps } from "./platform.ts";
 import { createRandom } from "./random.ts";
 import { Trouble } from "./trouble.ts";
 import { makeWorld } from "./world.ts";
@@ -29,6 +32,7 @@ import { makeWorld } from "./world.ts";
 export interface Outcome {
   readonly latencies: Latencies;
   readonly kills: readonly Kill[];
+  readonly faults: FaultsLedger;
   readonly trouble: Trouble;
   /** What the run made, for people. */
   readonly summary: string;
@@ -36,19 +40,23 @@ export interface Outcome {
 
 /** Share of requests whose connection is cut. */
 const CUTS = 0.02;
+/** Of what goes wrong inside a platform of our own: the shares of chance.ts. */
+const INSIDE = { aborts: 0.02, batches: 0.2 };
 const HOST = "127.0.0.1";
 
 /** The whole run; whatever it started or stored is gone when it returns or throws. */
 export async function soak(options: Options, stopping: AbortSignal): Promise<Outcome> {
-  const { faults, seed, url } = options;
+  const { seed, url } = options;
   const random = createRandom(seed);
   const trouble = new Trouble();
   const events = new EventsLedger(trouble);
-  const outside = await startOutside(random.fork(), events, faults);
-  const own = url === undefined ? await prepare() : undefined;
+  const faults = new FaultsLedger(!options.faults ? "nowhere" : url === undefined ? "inside" : "outside");
+  const outside = await startOutside({ random: random.fork(), events, faults, isFailing: options.faults });
+  const inside = { faults, shares: options.faults ? INSIDE : undefined, random: random.fork() };
+  const own = url === undefined ? await prepare(inside) : undefined;
   const whole = async (): Promise<Outcome> => {
     await own?.platform.start();
-    return run({ options, stopping, random, trouble, events, outside }, own);
+    return run({ options, stopping, random, trouble, events, faults, outside }, own);
   };
   const stopped = Promise.withResolvers<never>();
   stopping.addEventListener("abort", () => stopped.reject(stopping.reason));
@@ -68,7 +76,7 @@ interface Own {
 }
 
 /** A platform for the run alone; not started yet. */
-async function prepare(): Promise<Own> {
+async function prepare(inside: Omit<OwnPlatformDeps, "env">): Promise<Own> {
   const given = process.env["STATE_DIR"];
   if (given !== undefined && existsSync(given))
     throw new UserError(`${given} is there already: name another STATE_DIR.`);
@@ -78,7 +86,7 @@ async function prepare(): Promise<Own> {
   const temporary = join(stateDir, "tmp");
   mkdirSync(temporary, { recursive: true });
   const place = { PORT: port, STATE_DIR: stateDir, TMPDIR: temporary, PUBLIC_URL: "", CONTENT_URL: "" };
-  const platform = new OwnPlatform({ ...process.env, ...place });
+  const platform = new OwnPlatform({ ...inside, env: { ...process.env, ...place } });
   const { config } = readSettings({ ...process.env, ...place });
   return { platform, stateDir, base: `http://${HOST}:${port}${config.pathPrefix}` };
 }
@@ -89,11 +97,12 @@ interface Run {
   readonly random: ReturnType<typeof createRandom>;
   readonly trouble: Trouble;
   readonly events: EventsLedger;
+  readonly faults: FaultsLedger;
   readonly outside: Outside;
 }
 
 async function run(
-  { options, stopping, random, trouble, events, outside }: Run,
+  { options, stopping, random, trouble, events, faults, outside }: Run,
   own: Own | undefined,
 ): Promise<Outcome> {
   const { config } = readSettings(process.env);
@@ -102,12 +111,13 @@ async function run(
   const { platform, operatorSecret } = config;
   const world = await makeWorld({ base, platform, operatorSecret, sourceUrl, receiverOrigin });
   const latencies = new Latencies();
-  const caller = new Caller({ base, trouble, latencies, cuts: options.faults ? CUTS : 0 });
+  const caller = new Caller({ base, trouble, latencies, faults, cuts: options.faults ? CUTS : 0 });
   const stage: Stage = {
     world,
     caller,
     outside,
     trouble,
+    faults,
     events,
     files: new FilesLedger(),
     tokens: new TokensLedger(),
@@ -116,52 +126,41 @@ async function run(
     repeats: options.faults,
   };
   const loads = { events: eventsLoad(stage), gateway: gatewayLoad(stage) };
-  const operations = [
+  const choice = new Choice([
     ...loads.events.operations,
     ...loads.gateway.operations,
     ...oauthLoad(stage),
     ...filesLoad(stage),
     ...operatorLoad(stage),
-  ];
+  ]);
   const { seconds, rate, kills } = options;
   const over = { seconds, stopping };
   try {
+    await own?.platform.setFailing(true);
     latencies.start();
     const [done] = await Promise.all([
-      own === undefined || kills === 0 ? [] : killAtTimes(own.platform, { ...over, kills, random: random.fork() }),
-      drive({ ...over, rate, operations, random: random.fork() }),
+      own === undefined || kills === 0
+        ? []
+        : killAtTimes(own.platform, { ...over, kills, faults, random: random.fork() }),
+      drive({ ...over, rate, choice, random: random.fork() }),
     ]);
     latencies.stop();
+    await complete({ choice, random, stopping }, () => faults.isInsideMissing);
     stopping.throwIfAborted();
     console.log(paint.dim("The load is over. Draining and checking…"));
     outside.recover();
+    await own?.platform.setFailing(false);
     caller.cutting = false;
     await loads.events.drain({ dueMs: performance.now(), random });
     await loads.gateway.drain({ dueMs: performance.now(), random });
     await checkAll(stage, random, () => options.damage !== undefined && damage(stage, options.damage));
-    return { latencies, kills: done, trouble, summary: summarize(stage) };
+    return { latencies, kills: done, faults, trouble, summary: summarize(stage) };
   } catch (error) {
     if (trouble.count > 0 && !stopping.aborted) console.error(trouble.lines().join("\n"));
     throw error;
   } finally {
     caller.close();
   }
-}
-
-/** Spoils what the checks look at, each as a fault of the platform would look. */
-function damage({ events, files, changes }: Stage, what: Damage): void {
-  const [pushed] = events.pushed;
-  const [committed] = events.committed.keys();
-  const [file] = files.of("committed");
-  /** Whether there was something to spoil. */
-  const spoil: Readonly<Record<Damage, () => boolean>> = {
-    // The receiver forgets.
-    push: () => events.pushed.delete(pushed ?? ""),
-    events: () => events.committed.delete(committed ?? ""),
-    media: () => file?.bytes.writeUInt8(file.bytes.readUInt8(0) ^ 1, 0) !== undefined,
-    audit: () => changes.done.set("a-request-that-left-no-row", "roles/none").size > 0,
-  };
-  if (!spoil[what]()) throw new UserError(`There is nothing for --damage ${what} to spoil: ask more or longer.`);
 }
 
 function summarize({ events, files, tokens, changes }: Stage): string {

@@ -16,14 +16,29 @@ afterAll(() => rmSync(out, { recursive: true, force: true }));
 describe("npm run soak", () => {
   const world = useWorld();
 
-  test("a load with a kill holds every invariant but the one that is broken on purpose", async () => {
-    const args = ["--seconds", "4", "--rate", "20", "--seed", "7", "--damage", "push", "--out", out];
+  test("a load with faults of all kinds holds every invariant but the one that is broken on purpose", async () => {
+    const args = ["--seconds", "3", "--rate", "25", "--seed", "7", "--damage", "push", "--out", out];
     const soak = npm("soak", {}, ["--", ...args]);
     expect(await soak.ended, soak.output()).toBe(1);
     expect(soak.output()).toMatch(/1 broken, with --seed 7:\nwhat was acknowledged is pushed \(1 ×\)\n {2}event \S+\n/);
     expect(soak.output()).toMatch(/ms from when it was due +answered +lost +p50 +p90 +p99 +max\n/);
     const report = JSON.parse(readFileSync(join(out, "soak.json"), "utf8"));
     expect(report).toMatchObject({ seed: 7, kills: [{}], broken: [expect.any(String), expect.any(String)] });
+    const happened = report.faults.filter(({ times }: { times: number }) => times > 0);
+    expect(happened.map(({ fault }: { fault: string }) => fault)).toEqual(
+      expect.arrayContaining([
+        "platform killed",
+        "TopicLog aborted",
+        "TopicConsumer aborted",
+        "PushSubscription aborted",
+        "LoginAttempts aborted",
+        "queue message repeated",
+        "crons run twice at once",
+      ]),
+    );
+    expect(soak.output()).toMatch(/faults +times\n {2}platform killed +1\n {2}TopicLog aborted +\d+ {2}before 1/);
+    expect(soak.output()).toMatch(/ answers a second for 25 arrivals; 2xx [\d.]+ %, .*, no answer [\d.]+ %\n/);
+    expect(report.shares["2xx"]).toBeGreaterThan(0);
     const svg = readFileSync(join(out, "soak.svg"), "utf8");
     expect(svg).toContain("prefers-color-scheme: dark");
     expect(svg.match(/class="kill"/g)).toHaveLength(1);
@@ -35,6 +50,8 @@ describe("npm run soak", () => {
     const soak = npm("soak", { OPERATOR_CLIENT_SECRET: OPERATOR_SECRET }, ["--", ...args]);
     expect(await soak.ended, soak.output()).toBe(0);
     expect(soak.output()).toContain("Every invariant held.");
+    // It is somebody else's: nothing goes wrong inside it.
+    expect(soak.output()).not.toMatch(/killed|aborted|queue message|crons/);
     expect((await fetch(`${world().url}/health`)).status).toBe(200);
   });
 });

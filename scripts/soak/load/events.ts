@@ -1,5 +1,5 @@
 import type { NewEvent, ReadEvent } from "../ledgers/events.ts";
-import { expectStatus, REPEATED, type Operation, type Stage, type Turn } from "./operation.ts";
+import { expectStatus, isSentAgain, type Operation, type Stage, type Turn } from "./operation.ts";
 
 /** Of a lock: some live through a restart, some do not. */
 const TTL_MS = 3_000;
@@ -34,7 +34,8 @@ export function eventsLoad(stage: Stage): EventsLoad {
     json,
   });
 
-  const publish = async ({ dueMs, random }: Turn, size: number, kind: string): Promise<void> => {
+  const publish = async (turn: Turn, size: number, kind: string): Promise<void> => {
+    const { dueMs, random } = turn;
     const tenant = random.pick(world.tenants);
     const batch = Array.from({ length: size }, (): NewEvent => ({ payload: `${world.run}-${made++}`, tenant }));
     const key = random.chance(0.5) ? `publish-${made}` : undefined;
@@ -43,7 +44,7 @@ export function eventsLoad(stage: Stage): EventsLoad {
     if (reply === undefined) return events.unknown(batch);
     if (!expectStatus(stage, "publish", reply, [201])) return;
     events.acknowledged(batch, reply.body.ids, reply.sentMs, reply.answeredMs);
-    if (key === undefined || !stage.repeats || !random.chance(REPEATED)) return;
+    if (key === undefined || !isSentAgain(stage, turn)) return;
     const again = await caller.once({ ...ask, dueMs: performance.now() }, random);
     const isSame = again === undefined || again.body?.ids?.join() === reply.body.ids.join();
     stage.trouble.expect("a publish that is repeated answers the same ids", isSame, () => `key ${key}`);
@@ -65,7 +66,8 @@ export function eventsLoad(stage: Stage): EventsLoad {
   };
 
   /** Ends the oldest batch in hand, all of it or up to `through`. */
-  const end = async ({ dueMs, random }: Turn, verb: "commit" | "release", isWhole = true): Promise<void> => {
+  const end = async (turn: Turn, verb: "commit" | "release", isWhole = true): Promise<void> => {
+    const { dueMs, random } = turn;
     const batch = held.shift();
     if (batch === undefined) return;
     const done = isWhole ? batch.events : batch.events.slice(0, 1 + random.below(batch.events.length));
@@ -81,7 +83,7 @@ export function eventsLoad(stage: Stage): EventsLoad {
     if (why === "unknown_token") return events.undecided(batch.events);
     if (why !== "already_committed") return;
     events.commit(batch.token, done, reply.answeredMs);
-    if (!stage.repeats || !random.chance(REPEATED)) return;
+    if (!isSentAgain(stage, turn)) return;
     const again = await caller.once({ ...ask, dueMs: performance.now() }, random);
     const isKnown = again === undefined || again.body?.details?.[0]?.type === "already_committed";
     stage.trouble.expect("a repeated commit is told that it was done", isKnown, () => JSON.stringify(again?.body));

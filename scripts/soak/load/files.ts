@@ -4,7 +4,7 @@ import { ROOT } from "../../lib/root.ts";
 import type { Ask, Reply } from "../caller.ts";
 import type { SoakFile } from "../ledgers/files.ts";
 import type { Random } from "../random.ts";
-import { expectStatus, REPEATED, type Operation, type Stage, type Turn } from "./operation.ts";
+import { expectStatus, isSentAgain, type Operation, type Stage, type Turn } from "./operation.ts";
 
 const PHOTO = readFileSync(join(ROOT, "scripts", "data", "photo.jpg"));
 /** Of the files; the others are bytes at random. */
@@ -18,7 +18,8 @@ export function filesLoad(stage: Stage): Operation[] {
   const asShop = async () => ({ authorization: await world.authorization("shop") });
 
   const create = async ({ dueMs, random }: Turn): Promise<void> => {
-    const isPhoto = random.chance(PHOTOS);
+    // The first one is, so that there is work for the queue.
+    const isPhoto = files.all.length === 0 || random.chance(PHOTOS);
     const type = isPhoto ? "image/jpeg" : "application/octet-stream";
     const path = `/media/v2/files${isPhoto ? `?crop=${random.pick(SIZES)}` : ""}`;
     const headers = await asShop();
@@ -26,7 +27,7 @@ export function filesLoad(stage: Stage): Operation[] {
     const reply = await caller.once(ask, random);
     if (reply === undefined || !expectStatus(stage, "create", reply, [200])) return;
     const { id, uploadLink, commitLink } = reply.body;
-    const bytes = isPhoto ? PHOTO : noise(random);
+    const bytes = isPhoto ? Buffer.from(PHOTO) : noise(random);
     const tenant = random.pick(world.tenants);
     files.all.push({ id, uploadLink, commitLink, bytes, type, tenant, mark: `m${id}`, state: "created", busy: false });
   };
@@ -55,21 +56,20 @@ export function filesLoad(stage: Stage): Operation[] {
       file.state = "uploaded";
     };
 
-  const commit =
-    ({ dueMs, random }: Turn) =>
-    async (file: SoakFile) => {
-      const link = new URL(file.commitLink);
-      link.searchParams.set("tenant", file.tenant);
-      const json = { mark: file.mark, place: files.all.length };
-      const ask: Ask = { kind: "media: commit", method: "POST", path: link.href, headers: await asShop(), json, dueMs };
-      const reply = await caller.insist(ask, random);
-      if (reply === undefined || !expectStatus(stage, "commit", reply, [202])) return;
-      if (stage.repeats && random.chance(REPEATED)) {
-        const again = await caller.once({ ...ask, dueMs: performance.now() }, random);
-        if (again !== undefined) expectStatus(stage, "a repeated commit", again, [202]);
-      }
-      file.state = "committed";
-    };
+  const commit = (turn: Turn) => async (file: SoakFile) => {
+    const { dueMs, random } = turn;
+    const link = new URL(file.commitLink);
+    link.searchParams.set("tenant", file.tenant);
+    const json = { mark: file.mark, place: files.all.length };
+    const ask: Ask = { kind: "media: commit", method: "POST", path: link.href, headers: await asShop(), json, dueMs };
+    const reply = await caller.insist(ask, random);
+    if (reply === undefined || !expectStatus(stage, "commit", reply, [202])) return;
+    if (isSentAgain(stage, turn)) {
+      const again = await caller.once({ ...ask, dueMs: performance.now() }, random);
+      if (again !== undefined) expectStatus(stage, "a repeated commit", again, [202]);
+    }
+    file.state = "committed";
+  };
 
   const remove =
     ({ dueMs, random }: Turn) =>
@@ -127,7 +127,12 @@ export function filesLoad(stage: Stage): Operation[] {
     { weight: 5, run: create },
     { weight: 5, isReady: some("created"), run: (turn) => step(turn, "created", upload(turn)) },
     { weight: 5, isReady: some("uploaded"), run: (turn) => step(turn, "uploaded", commit(turn)) },
-    { weight: 1, isReady: some("committed"), run: (turn) => step(turn, "committed", remove(turn)) },
+    // One is left for those that look at files.
+    {
+      weight: 1,
+      isReady: () => files.free("committed").length > 1,
+      run: (turn) => step(turn, "committed", remove(turn)),
+    },
     { weight: 7, isReady: isAny, run: fetchFile },
     { weight: 4, isReady: isAny, run: list },
     { weight: 1, isReady: () => photos().length > 0, run: vary },

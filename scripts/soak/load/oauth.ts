@@ -1,10 +1,13 @@
+import { GuessesLedger } from "../ledgers/guesses.ts";
 import type { SoakToken } from "../ledgers/tokens.ts";
 import { expectStatus, type Operation, type Stage, type Turn } from "./operation.ts";
 
 /** Of these the load asks; older ones only the check at the end. */
 const LATELY = 200;
+/** As long one account is guessed at: less than a count or a block lasts. */
+const GUESSED_MS = 10 * 60_000;
 
-/** Tokens by three grants, what the platform says of them, and their end. */
+/** Tokens by three grants, what the platform says of them, and their end; and somebody who guesses passwords. */
 export function oauthLoad(stage: Stage): Operation[] {
   const { world, caller, tokens, trouble } = stage;
   const post = (kind: string, path: string, owner: SoakToken["owner"], form: Record<string, string>) => ({
@@ -49,12 +52,30 @@ export function oauthLoad(stage: Stage): Operation[] {
   };
 
   const { email: username, password } = world.user;
-  const signIn = { username, password, [`${world.platform}_id_provider`]: "legacy_idp" };
+  const own = { [`${world.platform}_id_provider`]: "legacy_idp" };
+  const signIn = { username, password, ...own };
+
+  const guesses = new Map<string, GuessesLedger>();
+  /** At an account that is nobody's, which is counted as any other. */
+  const guess = async ({ dueMs, random }: Turn): Promise<void> => {
+    const account = `${world.run}-${Math.floor(performance.now() / GUESSED_MS)}@soak.example`;
+    const ledger = guesses.get(account) ?? new GuessesLedger(trouble);
+    guesses.set(account, ledger);
+    const form = { grant_type: "password", username: account, password: "a guess", ...own };
+    const sentMs = performance.now();
+    ledger.sent(sentMs);
+    const reply = await caller.once({ ...post("wrong password", "token", "app", form), dueMs }, random);
+    if (reply === undefined || !expectStatus(stage, "a wrong password", reply, [400])) return;
+    if (/too many/.test(reply.body.error_description)) ledger.blocked(reply.answeredMs);
+    else ledger.wrong(sentMs);
+  };
+
   return [
     { weight: 8, run: (turn) => get(turn, "shop", "client_credentials", {}) },
     { weight: 3, run: (turn) => get(turn, "app", "refresh_token", { refresh_token: world.refreshToken }) },
     // A password costs what it must: some 100 ms of the processor.
     { weight: 0.5, run: (turn) => get(turn, "app", "password", signIn) },
+    { weight: 1, run: guess },
     { weight: 12, isReady: () => tokens.all.length > 0, run: look },
     { weight: 3, isReady: () => tokens.valid().length > 0, run: revoke },
   ];

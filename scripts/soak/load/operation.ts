@@ -1,6 +1,7 @@
 import type { Caller, Reply } from "../caller.ts";
 import type { ChangesLedger } from "../ledgers/changes.ts";
 import type { EventsLedger } from "../ledgers/events.ts";
+import type { FaultsLedger } from "../ledgers/faults.ts";
 import type { FilesLedger } from "../ledgers/files.ts";
 import type { TokensLedger } from "../ledgers/tokens.ts";
 import type { Outside } from "../outside.ts";
@@ -14,6 +15,7 @@ export interface Stage {
   readonly caller: Caller;
   readonly outside: Outside;
   readonly trouble: Trouble;
+  readonly faults: FaultsLedger;
   readonly events: EventsLedger;
   readonly files: FilesLedger;
   readonly tokens: TokensLedger;
@@ -39,7 +41,14 @@ export interface Operation {
 }
 
 /** Of what may be repeated, and of what is answered, this share is sent again. */
-export const REPEATED = 0.03;
+const REPEATED = 0.1;
+
+/** Whether what was answered is sent again. */
+export function isSentAgain({ repeats, faults }: Stage, { random }: Turn): boolean {
+  const isAgain = repeats && random.chance(REPEATED);
+  if (isAgain) faults.happened("request repeated");
+  return isAgain;
+}
 
 /** Notes an answer that is none of those that can be. */
 export function expectStatus(stage: Stage, what: string, reply: Reply, statuses: readonly number[]): boolean {

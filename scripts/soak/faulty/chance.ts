@@ -1,0 +1,51 @@
+import { createRandom, type Random } from "../random.ts";
+import type { Fault } from "../ledgers/faults.ts";
+import { faultLine } from "./fault-line.ts";
+
+/** How often things go wrong, and from which numbers; the soak's own variable SOAK_FAULTS, as JSON. */
+export interface FaultPlan extends FaultShares {
+  readonly seed: number;
+  /** How often the platform was started before. */
+  readonly starts: number;
+}
+
+export interface FaultShares {
+  /** Share of the calls of an object, its alarms among them, that its end is drawn for. */
+  readonly aborts: number;
+  /** Share of the queue's batches that come again, of a part or all of them. */
+  readonly batches: number;
+}
+
+/** Draws what goes wrong in an isolate, while faults are on, and tells the log. */
+export class Chance {
+  #plan: FaultPlan | undefined;
+  #random: Random = createRandom(0);
+  readonly #draws = new Map<string, number>();
+
+  /** Faults begin; undefined: they end. */
+  set(plan: FaultPlan | undefined): void {
+    this.#plan = plan;
+    if (plan !== undefined) this.#random = createRandom(plan.seed);
+  }
+
+  /**
+   * In which way this fault happens now, if it does. The first time that it can it does, and its ways take turns, each
+   * start beginning with another one: so a short run has every fault, and a long one each way of it.
+   */
+  draw<Way>(fault: Fault, of: keyof FaultShares, ways: readonly Way[]): Way | undefined {
+    if (this.#plan === undefined) return undefined;
+    const earlier = this.#draws.get(fault);
+    if (earlier !== undefined && !this.#random.chance(this.#plan[of])) return undefined;
+    const draw = earlier === undefined ? this.#plan.starts : earlier + 1;
+    this.#draws.set(fault, draw);
+    return ways[draw % ways.length];
+  }
+
+  get random(): Random {
+    return this.#random;
+  }
+
+  happened(fault: Fault, way: string): void {
+    console.log(faultLine({ fault, way }));
+  }
+}

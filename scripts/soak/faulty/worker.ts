@@ -1,0 +1,33 @@
+import type { Env } from "../../../src/env.ts";
+import platform, * as objects from "../../../src/worker.ts";
+import { Chance, type FaultPlan } from "./chance.ts";
+import { FAULTS_OFF, FAULTS_ON } from "./crons.ts";
+import { aborting } from "./objects.ts";
+import { repeating } from "./messages.ts";
+
+/**
+ * The platform's Worker with faults inside, for `npm run soak` alone: its objects end at random, its queue's messages
+ * come again. Faults are off until the clock says otherwise, by a cron that only the process that owns the runtime can
+ * send; no request reaches them.
+ */
+const chance = new Chance();
+
+export const TopicLog = aborting("TopicLog aborted", objects.TopicLog, chance);
+export const TopicConsumer = aborting("TopicConsumer aborted", objects.TopicConsumer, chance);
+export const PushSubscription = aborting("PushSubscription aborted", objects.PushSubscription, chance);
+export const LoginAttempts = aborting("LoginAttempts aborted", objects.LoginAttempts, chance);
+
+interface FaultyEnv extends Env {
+  /** A `FaultPlan` as JSON. */
+  readonly SOAK_FAULTS: string;
+}
+
+export default {
+  fetch: platform.fetch,
+  queue: repeating(platform.queue, chance),
+  async scheduled(controller, env) {
+    if (controller.cron === FAULTS_ON) chance.set(JSON.parse(env.SOAK_FAULTS) as FaultPlan);
+    else if (controller.cron === FAULTS_OFF) chance.set(undefined);
+    else await platform.scheduled(controller, env);
+  },
+} satisfies ExportedHandler<FaultyEnv>;
