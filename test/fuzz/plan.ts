@@ -24,7 +24,7 @@ export interface Plan {
   readonly headers: readonly (readonly [name: string, value: Part])[];
   /** Undefined: none is sent. */
   readonly body: PlannedBody | undefined;
-  /** Undefined: none is sent, but what the runtime makes of the body. */
+  /** Undefined: none is sent. */
   readonly contentType: string | undefined;
 }
 export type PlannedBody =
@@ -59,25 +59,34 @@ interface Mood {
   readonly caller: boolean;
 }
 const fine: Mood = { path: false, query: false, headers: false, body: false, caller: false };
-const mood: fc.Arbitrary<Mood> = fc.oneof(
-  { weight: 4, arbitrary: fc.constant(fine) },
-  {
-    weight: 6,
-    arbitrary: fc
-      .constantFrom<keyof Mood>("path", "query", "query", "headers", "body", "body", "body", "caller")
-      .map((one) => ({ ...fine, [one]: true })),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      path: fc.boolean(),
-      query: fc.boolean(),
-      headers: fc.boolean(),
-      body: fc.boolean(),
-      caller: fc.boolean(),
-    }),
-  },
-);
+/** Only what the operation has can be wrong: a GET sends no body. */
+const moodFor = (hasPath: boolean, hasBody: boolean): fc.Arbitrary<Mood> =>
+  fc.oneof(
+    { weight: 4, arbitrary: fc.constant(fine) },
+    {
+      weight: 6,
+      arbitrary: fc
+        .constantFrom<keyof Mood>(
+          "query",
+          "query",
+          "headers",
+          "caller",
+          ...(hasPath ? (["path"] as const) : []),
+          ...(hasBody ? (["body", "body", "body"] as const) : []),
+        )
+        .map((one) => ({ ...fine, [one]: true })),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        path: fc.boolean(),
+        query: fc.boolean(),
+        headers: fc.boolean(),
+        body: fc.boolean(),
+        caller: fc.boolean(),
+      }),
+    },
+  );
 
 const CALLERS: Caller[] = ["operator", "client", "user", "foreign", "weak", "nobody", "broken"];
 const EVERY_HEADER =
@@ -91,7 +100,7 @@ export function planOf(operation: Operation): fc.Arbitrary<Plan> {
   const [, needed] = neededOf(operation);
   const inQuery = of("query").map((one) => ({ ...one, required: one.required || needed.includes(one.name) }));
   const [inPath, inHeader] = [of("path"), of("header")];
-  return mood.chain((is) =>
+  return moodFor(inPath.length > 0, operation.method !== "GET").chain((is) =>
     fc.record<Plan>({
       caller: is.caller ? fc.constantFrom(...CALLERS) : fc.constant<Caller>("right"),
       path: fc.record(
@@ -100,7 +109,13 @@ export function planOf(operation: Operation): fc.Arbitrary<Plan> {
       query: queryOf(inQuery, is.query),
       headers: headersOf(inHeader, is.headers),
       body: bodyOf(operation, is.body),
-      contentType: is.body ? fc.option(contentType, { nil: typeOf(operation) }) : fc.constant(typeOf(operation)),
+      contentType: is.body
+        ? fc.oneof(
+            { weight: 1, arbitrary: fc.constant(undefined) },
+            { weight: 4, arbitrary: contentType },
+            { weight: 4, arbitrary: fc.constant(typeOf(operation)) },
+          )
+        : fc.constant(typeOf(operation)),
     }),
   );
 }

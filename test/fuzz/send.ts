@@ -35,7 +35,9 @@ export async function send(operation: Operation, plan: Plan, sandbox: Sandbox): 
   const body = plan.body === undefined || operation.method === "GET" ? undefined : write(plan.body, isForm, resolve);
   const headers = headersOf(operation, plan, sandbox, text, typeof body === "string" && body.includes("client_id="));
   if (headers === undefined) return undefined;
-  const request = new Request(url, { method: operation.method, headers, body, redirect: "manual" });
+  // The runtime labels a text by itself, and bytes not.
+  const bytes = typeof body === "string" && plan.contentType === undefined ? new TextEncoder().encode(body) : body;
+  const request = new Request(url, { method: operation.method, headers, body: bytes, redirect: "manual" });
   const response = await within(exports.default.fetch(request), `${operation.method} ${url.href.slice(0, 200)}`);
   const words = `${decode(url.href)} ${[...headers.values()].join(" ")} ${typeof body === "string" ? body : ""}`;
   return { url, response, words, json: isForm || typeof body !== "string" ? undefined : parsed(body) };
