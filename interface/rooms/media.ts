@@ -209,7 +209,7 @@ const content = (id: string): Entry => ({
     206: {
       text: "The part asked for; several as `multipart/byteranges`.",
       mediaTypes: anyBytes,
-      headers: [...CONTENT_HEADERS, "Content-Disposition", "Content-Range"],
+      headers: [...CONTENT_HEADERS, "Content-Disposition", "Accept-Ranges", "Content-Range"],
     },
     304: { text: "The caller has these bytes.", headers: CONTENT_HEADERS },
   },

@@ -2,8 +2,8 @@ import { dereference, validate, type Schema } from "@cfworker/json-schema";
 import document from "../../docs/openapi.json";
 
 /**
- * Holds answers against docs/openapi.json: whatever a test gets, its status, content type and JSON body have to be ones
- * that the document has for the operation. A field that the document does not know is a fault too, though clients are told
+ * Holds answers against docs/openapi.json: whatever a test gets, its status, content type, headers and JSON body have to be
+ * ones that the document has for the operation. A field that the document does not know is a fault too, though clients are told
  * to ignore such.
  */
 type Json = Record<string, any>;
@@ -13,6 +13,8 @@ interface Operation {
   readonly responses: Json;
   /** Of the JSON body; undefined where there is none. */
   readonly body: unknown;
+  /** Every answer at the former address says so, and where the operation is now. */
+  readonly deprecated: boolean;
 }
 
 interface Path {
@@ -54,9 +56,9 @@ const paths: readonly Path[] = Object.entries((document as Json)["paths"] as Jso
     operations: new Map(
       Object.entries(item)
         .filter(([method]) => method !== "servers")
-        .map(([method, { responses, requestBody }]) => {
+        .map(([method, { responses, requestBody, deprecated = false }]) => {
           const body = inFull(requestBody?.content["application/json"]?.schema);
-          return [method, { name: `${method.toUpperCase()} ${template}`, responses, body }] as const;
+          return [method, { name: `${method.toUpperCase()} ${template}`, responses, body, deprecated }] as const;
         }),
     ),
   }))
@@ -95,6 +97,8 @@ async function faultOf(operation: Operation, method: string, response: Response)
   const status = String(response.status);
   const stated = resolve(operation.responses[status]);
   if (stated === undefined) return `it has no answer ${status}: ${await response.clone().text()}`;
+  const untold = [...response.headers.keys()].filter((name) => TOLD.has(name) && !isStated(name, stated, operation));
+  if (untold.length > 0) return `${status} has the headers ${untold.join(", ")}`;
   const content: Json = stated["content"] ?? {};
   const type = response.headers.get("content-type")?.split(";")[0]?.trim();
   if (!/^[0-9a-f]{32}$/.test(response.headers.get("plat-request-id") ?? "")) return `${status} has no request id`;
@@ -117,6 +121,23 @@ async function faultOf(operation: Operation, method: string, response: Response)
   const { valid, errors } = validate(value, schemaOf(operation, status, media.schema), "2020-12", lookup, false);
   return valid ? undefined : `${status} is not as described: ${errors.map(wordsOf).join("; ")}`;
 }
+
+/** Headers that answers have for clients, beside those of every answer. */
+const TOLD = new Set(
+  [
+    ...Object.values(components["responses"] as Json),
+    ...Object.values((document as Json)["paths"] as Json)
+      .flatMap((item: Json) => Object.values(item))
+      .flatMap((operation: Json) => Object.values(operation["responses"] ?? {})),
+  ]
+    .flatMap((stated: Json) => Object.keys(stated["headers"] ?? {}))
+    .map((name) => name.toLowerCase())
+    .filter((name) => !["plat-request-id", "cache-control"].includes(name)),
+);
+
+const isStated = (name: string, stated: Json, { deprecated }: Operation): boolean =>
+  Object.keys(stated["headers"] ?? {}).some((known) => known.toLowerCase() === name) ||
+  (deprecated && (name === "deprecation" || name === "link"));
 
 function faultOfBody(operation: Operation, response: Response, sent: unknown): string | undefined {
   if (!response.ok || sent === undefined || operation.body === undefined) return undefined;

@@ -122,6 +122,7 @@ describe("what every test's answers are held against", () => {
     ["another value", "/health", answer(200, { status: "well" }), "status"],
     ["another type", TOPIC, answer(404, { ...problem, status: "404" }), "status"],
     ["another form", "/health", answer(200, "ok", { "content-type": "text/plain" }), "text/plain"],
+    ["a header", "/health", answer(200, { status: "ok" }, { location: "/" }), "location"],
     ["no request id", "/health", answer(200, { status: "ok" }, { "plat-request-id": "" }), "request id"],
     ["a field of one in a list", "/pubsub/v1/topics", answer(200, [{ eventType: "x" }]), "not as described"],
   ])("finds %s", async (_, path, given, says) => {
