@@ -7,9 +7,9 @@ import { auditRoute } from "../../src/admin/resources/audit.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { harmless } from "../../src/platform/text.ts";
 import type { AuditRecord } from "../../src/platform/audit.ts";
+import { heardLog } from "../support/heard-log.ts";
 import { call, expectJson, makeClient, OPERATOR, put, tokenFor, unique, type CallInit } from "../support/platform.ts";
 
-const quiet = { info: () => {}, warn: () => {}, error: () => {} };
 const record = (changes: Partial<AuditRecord> = {}): AuditRecord => ({
   atMs: 1_800_000_000_000,
   requestId: "r1",
@@ -52,7 +52,12 @@ beforeEach(clear);
 
 describe("a row beside an answer", () => {
   it("holds what happened, and nothing that steers what shows it", async () => {
-    const audit = createAuditLog({ db: env.DB, log: quiet, operatorClientId: OPERATOR.clientId, wait: async () => {} });
+    const audit = createAuditLog({
+      db: env.DB,
+      log: heardLog,
+      operatorClientId: OPERATOR.clientId,
+      wait: async () => {},
+    });
     const strange = `a\u0000b\r\n\u001B[31m\u202Eevil\uD800 "quoted" 'x' é 日本`;
     await audit.note(record({ actor: strange, reason: strange }));
     const [entry] = await entries("");
@@ -62,7 +67,12 @@ describe("a row beside an answer", () => {
   });
 
   it("cuts each text to its limit", async () => {
-    const audit = createAuditLog({ db: env.DB, log: quiet, operatorClientId: OPERATOR.clientId, wait: async () => {} });
+    const audit = createAuditLog({
+      db: env.DB,
+      log: heardLog,
+      operatorClientId: OPERATOR.clientId,
+      wait: async () => {},
+    });
     const long = "😀".repeat(50_000);
     await audit.note(record({ requestId: long, actor: long, action: long, subject: long, reason: long }));
     const [row] = await rows("SELECT * FROM audit");
@@ -86,7 +96,7 @@ describe("a row beside an answer", () => {
   it("never fails the request: a database that is away costs the row alone", async () => {
     const errors: string[] = [];
     const db = { prepare: () => ({ bind: () => ({ run: () => Promise.reject(new Error("away")) }) }) };
-    const log = { ...quiet, error: (event: string) => void errors.push(event) };
+    const log = { ...heardLog, error: (event: string) => void errors.push(event) };
     await createAuditLog({
       db: db as unknown as D1Database,
       log,
@@ -105,7 +115,7 @@ describe("many rows beside answers", () => {
       waited.push(ms);
       return over.promise;
     };
-    const audit = createAuditLog({ db: env.DB, log: quiet, operatorClientId: OPERATOR.clientId, wait });
+    const audit = createAuditLog({ db: env.DB, log: heardLog, operatorClientId: OPERATOR.clientId, wait });
     const all = Array.from({ length: NOTES.rows + 50 }, () => audit.note(record()));
     await Promise.all(all.slice(0, NOTES.rows));
     expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: NOTES.rows }]);
@@ -173,7 +183,12 @@ describe("harmless", () => {
 describe("200", () => {
   const at = 1_800_000_000_000;
   beforeEach(async () => {
-    const audit = createAuditLog({ db: env.DB, log: quiet, operatorClientId: OPERATOR.clientId, wait: async () => {} });
+    const audit = createAuditLog({
+      db: env.DB,
+      log: heardLog,
+      operatorClientId: OPERATOR.clientId,
+      wait: async () => {},
+    });
     const records: Partial<AuditRecord>[] = [
       { actor: "plat.operator", action: "put", subject: "users/ada@a.example", outcome: "done" },
       { actor: "plat.operator", action: "delete", subject: "users/bob@a.example", outcome: "done" },
@@ -224,9 +239,12 @@ describe("200", () => {
       next = /\?([^>]*)>; rel="next"/.exec(response.headers.get("link") ?? "")?.[1];
       seen.push(...(await expectJson<Entry[]>(response, 200)).map((entry) => entry.requestId));
       // Somebody writes meanwhile.
-      await createAuditLog({ db: env.DB, log: quiet, operatorClientId: OPERATOR.clientId, wait: async () => {} }).note(
-        record({ atMs: at + 9000, requestId: "late", subject: "users/x" }),
-      );
+      await createAuditLog({
+        db: env.DB,
+        log: heardLog,
+        operatorClientId: OPERATOR.clientId,
+        wait: async () => {},
+      }).note(record({ atMs: at + 9000, requestId: "late", subject: "users/x" }));
     }
     expect(seen).toEqual(whole);
     const jumped = await ids(`${filter}pageSize=1&pageNumber=2&until=${at + 8000}`);
@@ -313,7 +331,7 @@ describe("with 100,000 rows", () => {
   it("the sweep lets go what is 90 days old and what newer rows of its kind have no place for", async () => {
     const kept = { ageMs: 90 * 86_400_000, byOperator: 0, done: 1_000, refused: 3_000 };
     const audit = createAuditLog(
-      { db: env.DB, log: quiet, operatorClientId: OPERATOR.clientId, wait: async () => {} },
+      { db: env.DB, log: heardLog, operatorClientId: OPERATOR.clientId, wait: async () => {} },
       kept,
     );
     // The last row is of 1_700_099_999_000: the first 40,000 are too old.
@@ -336,7 +354,12 @@ describe("with 100,000 rows", () => {
 it("refusals push no change out of the log, and a run of the sweep is bounded", async () => {
   await put(`organizations/${unique("org")}`, { name: "x" });
   await fill(90_000, Date.now(), `'x', 'token', '', 'refused'`);
-  const audit = createAuditLog({ db: env.DB, log: quiet, operatorClientId: OPERATOR.clientId, wait: async () => {} });
+  const audit = createAuditLog({
+    db: env.DB,
+    log: heardLog,
+    operatorClientId: OPERATOR.clientId,
+    wait: async () => {},
+  });
   await audit.sweep(Date.now());
   const counted = await rows("SELECT outcome, count(*) AS n FROM audit GROUP BY outcome ORDER BY outcome");
   expect(counted).toEqual([
@@ -352,7 +375,7 @@ it("what clients and users end pushes no change by the operator out of the log",
   const id = unique("org");
   await put(`organizations/${id}`, { name: "x" });
   await fill(12_000, Date.now() + 1_000, `'user a@b.example', 'revoke', '', 'done'`);
-  await createAuditLog({ db: env.DB, log: quiet, operatorClientId: OPERATOR.clientId, wait: async () => {} }).sweep(
+  await createAuditLog({ db: env.DB, log: heardLog, operatorClientId: OPERATOR.clientId, wait: async () => {} }).sweep(
     Date.now(),
   );
   const counted = await rows("SELECT action, count(*) AS n FROM audit GROUP BY action ORDER BY action");

@@ -12,11 +12,13 @@ import type { Principal } from "../../src/http/auth.ts";
 import { mountServices } from "../../src/http/mount.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../src/platform/encoding.ts";
-import { createLog } from "../../src/platform/log.ts";
+import { createLog, type Log } from "../../src/platform/log.ts";
 import { createNames } from "../../src/platform/names.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { createSealer } from "../../src/platform/seal.ts";
+import { heardLog } from "../support/heard-log.ts";
 import { unique } from "../support/platform.ts";
+import { noteRequest } from "../support/secrets.ts";
 
 /**
  * The events room alone, on the real database and the real Durable Objects, behind the real HTTP layer. Only the ports
@@ -42,6 +44,9 @@ export interface EventsCall {
 
 export const ORIGIN = "https://events.test";
 
+/** Faults are shown; the rest is heard alone. */
+const LOG: Log = { ...heardLog, error: createLog("error").error };
+
 /** As the deployment's variables say unless they are set. */
 export const KEPT: Retention = { ageMs: 7 * 86_400_000, maxBytes: 8_000_000_000 };
 
@@ -56,7 +61,7 @@ export function eventsApp(
   const { routes, sweep, publish } = createEvents({
     push: {
       names,
-      log: createLog("error"),
+      log: LOG,
       random: systemRandom,
       sealer: createSealer([{ id: "t1", bytes: new Uint8Array(32).fill(7) }], systemRandom),
       store: createPushStore(bindings.DB),
@@ -89,7 +94,7 @@ export function eventsApp(
       publicUrl: "",
       clock: systemClock,
       random: systemRandom,
-      log: createLog("error"),
+      log: LOG,
       verifier: {
         verify: async (token) => {
           const text = fromUtf8(fromBase64Url(token) ?? utf8(""));
@@ -112,6 +117,7 @@ export function eventsApp(
         body = JSON.stringify(init.json);
       }
       const method = init.method ?? (body === undefined ? "GET" : "POST");
+      noteRequest(path, headers, body);
       const waits: Promise<unknown>[] = [];
       const context = { waitUntil: (work: Promise<unknown>) => void waits.push(work) } as unknown as ExecutionContext;
       const response = await app.fetch(new Request(new URL(path, ORIGIN), { method, headers, body }), env, context);

@@ -9,6 +9,7 @@ import { createClaimStore } from "../../src/media/store/claims.ts";
 import { createConsistencyStore, type KeptFinding } from "../../src/media/store/consistency.ts";
 import { createAuditLog } from "../../src/admin/audit.ts";
 import { systemRandom } from "../../src/platform/random.ts";
+import { heardLog } from "../support/heard-log.ts";
 
 /** A run of the consistency report, step by step, over rows and objects that the test makes. */
 export interface Runner {
@@ -20,8 +21,6 @@ export interface Runner {
 /** Long after everything that a test writes, so that nothing is young. */
 export const laterMs = (): number => Date.now() + 60 * 60_000;
 export const BY = { actor: "plat.operator", requestId: "r1" };
-
-const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
 
 export function runner(
   given: {
@@ -35,13 +34,13 @@ export function runner(
   const db = given.db ?? env.DB;
   const messages: MediaJob[] = [];
   const context: ConsistencyContext = {
-    log: SILENT,
+    log: heardLog,
     random: systemRandom,
     blobs: createBlobStore(given.bucket ?? env.MEDIA, systemRandom),
     queue: createJobQueue((given.queue ?? keeping)(messages)),
     claims: createClaimStore(db),
     runs: createConsistencyStore(db),
-    audit: createAuditLog({ db, log: SILENT, operatorClientId: BY.actor, wait: async () => {} }),
+    audit: createAuditLog({ db, log: heardLog, operatorClientId: BY.actor, wait: async () => {} }),
     limits: { ...LIMITS.consistency, ...given.limits },
   };
   return { consistency: createConsistency(given.wrap?.(context) ?? context), messages };

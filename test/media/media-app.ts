@@ -8,11 +8,12 @@ import { mountServices } from "../../src/http/mount.ts";
 import { createMedia, type Media, type MediaDeps } from "../../src/media/routes.ts";
 import type { LongJob, MediaJob, VariantJob } from "../../src/media/job.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../src/platform/encoding.ts";
-import type { Log } from "../../src/platform/log.ts";
 import { createNames } from "../../src/platform/names.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { createSealer } from "../../src/platform/seal.ts";
+import { heardLog } from "../support/heard-log.ts";
 import { unique } from "../support/platform.ts";
+import { noteRequest } from "../support/secrets.ts";
 
 /**
  * The media room alone, on the real database, bucket and Images binding, behind the real HTTP layer. Played are: the
@@ -60,11 +61,11 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
   const sealKeys = [{ id: "t1", bytes: new Uint8Array(32).fill(7) }];
   const media = createMedia({
     names,
-    log: SILENT,
+    log: heardLog,
     clock: { nowMs: () => clock.nowMs },
     random: systemRandom,
     sealer: createSealer(sealKeys, systemRandom),
-    audit: createAuditLog({ db: env.DB, log: SILENT, operatorClientId: "plat.operator", wait: async () => {} }),
+    audit: createAuditLog({ db: env.DB, log: heardLog, operatorClientId: "plat.operator", wait: async () => {} }),
     db: env.DB,
     bucket: env.MEDIA,
     images: env.IMAGES,
@@ -90,7 +91,7 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
     publicUrl: "",
     clock: { nowMs: () => clock.nowMs },
     random: systemRandom,
-    log: SILENT,
+    log: heardLog,
     verifier: { verify: async (token) => ({ ok: true, value: principalOf(token) }) },
   });
   const pending = new Set<Promise<unknown>>();
@@ -113,7 +114,9 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
         pending.add(Promise.resolve(work).finally(() => pending.delete(work)));
       };
       const method = init.method ?? (body === undefined ? "GET" : "POST");
-      return app.fetch(new Request(new URL(path, ORIGIN), { method, headers, body }), env, context);
+      const url = new URL(path, ORIGIN);
+      noteRequest(url.href, headers, undefined);
+      return app.fetch(new Request(url, { method, headers, body }), env, context);
     },
     async settle() {
       await Promise.all(pending);
@@ -136,9 +139,6 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
     },
   };
 }
-
-/** Faults are injected on purpose. */
-const SILENT: Log = { info: () => {}, warn: () => {}, error: () => {} };
 
 const keepingQueue = (jobs: VariantJob[], longJobs: LongJob[]): Queue<MediaJob> =>
   ({

@@ -8,6 +8,7 @@ import { createBuiltIn } from "../../src/platform/built-in.ts";
 import { createNames } from "../../src/platform/names.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { isolate } from "../support/isolate.ts";
+import { heardLog } from "../support/heard-log.ts";
 import {
   call,
   expectJson,
@@ -353,7 +354,6 @@ describe("a subscription", () => {
 });
 
 const names = createNames("plat");
-const quietLog = { info: () => {}, warn: () => {}, error: () => {} };
 const real = createDeps(env);
 
 /** An outbox with a clock of its own, whose bindings may be played with. */
@@ -367,7 +367,7 @@ function outboxAt(
     db,
     clock: { nowMs: () => clock.ms },
     random: systemRandom,
-    log: quietLog,
+    log: heardLog,
     publisher,
     deprecatedEvents,
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { createLog } from "../../src/platform/log.ts";
+import { heardLog } from "../support/heard-log.ts";
 import { isolate } from "../support/isolate.ts";
 import { takeSecretsInLog } from "../support/log-watch.ts";
 import { basic, call, expectJson, makeClient, tokenFor, unique } from "../support/platform.ts";
@@ -50,6 +51,14 @@ describe("a secret in the log is found", () => {
       log.info("a mistake", { reason: `before ${said} after` });
       expect(takeSecretsInLog(), said).toHaveLength(1);
     }
+  });
+
+  it("in the log of a room that a test makes, which shows nothing", () => {
+    const shown = vi.spyOn(console, "error");
+    heardLog.error("a mistake", { reason: `PUT /bucket/x?X-Amz-Signature=${"0".repeat(64)}` });
+    expect(takeSecretsInLog()).toEqual([expect.stringContaining('a signed link in {"level":"error"')]);
+    expect(shown).not.toHaveBeenCalled();
+    vi.restoreAllMocks();
   });
 
   it("whoever silences the console, and after that", () => {
