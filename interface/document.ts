@@ -92,7 +92,7 @@ function operationOf(
     tags: [isDeprecated ? "Events (deprecated)" : entry.tag],
     operationId: isDeprecated ? `deprecated${entry.id[0]!.toUpperCase()}${entry.id.slice(1)}` : entry.id,
     summary: route.summary,
-    description: [entry.about, accessText(mounted, entry)].filter((text) => text !== undefined).join("\n\n"),
+    ...descriptionOf([entry.about, accessText(mounted, entry)]),
     ...(isDeprecated ? { deprecated: true, "x-successor": entry.id } : {}),
     security: securityOf(mounted, entry, tables),
     ...withAny("parameters", parametersOf(mounted, entry, room, fault)),
@@ -101,11 +101,19 @@ function operationOf(
   };
 }
 
+/** Some operations need no more words than their summary. */
+function descriptionOf(parts: readonly (string | undefined)[]): Json {
+  const description = parts.filter((text) => text !== undefined).join("\n\n");
+  return description === "" ? {} : { description };
+}
+
 const withAny = (name: string, values: readonly unknown[]): Json => (values.length === 0 ? {} : { [name]: values });
 
 function accessText({ route }: MountedRoute, { security }: Entry): string | undefined {
   const { access } = route;
   if (access.kind === "scope" || security !== undefined) return undefined;
+  // Where scopes do, the entry says which.
+  if (access.kind === "token" && access.scopes.length > 0) return undefined;
   return access.kind === "token" ? `Any valid access token: ${access.why}.` : `No access token: ${access.why}.`;
 }
 
@@ -113,7 +121,9 @@ function securityOf({ route }: MountedRoute, { security }: Entry, { names }: Tab
   // Without HTTP Basic the client names itself in the form.
   if (security === "client") return [{ client: [] }, {}];
   const { access } = route;
-  if (security === "token" || access.kind === "token") return [{ token: [] }];
+  if (access.kind === "token")
+    return [...access.scopes.map((scope) => ({ token: [names.scope(scope)] })), { token: [] }];
+  if (security === "token") return [{ token: [] }];
   if (access.kind === "public") return [];
   return [access.scope, ...access.others].map((scope) => ({ token: [names.scope(scope)] }));
 }

@@ -226,7 +226,10 @@ export const admin: Room = {
       answers: {
         201: { text: "The new secret, shown this once.", json: ref("NewClientSecret"), headers: ["Cache-Control"] },
       },
-      errors: { 404: "", 409: "`not_confidential`: make it so by PUT, which shows the first secret." },
+      errors: {
+        404: "",
+        409: "`not_confidential`: make it so by PUT, which shows the first secret. `built_in`: a client of the platform's own.",
+      },
     },
     "POST /clients/{clientId}/revoke": revoke("revokeClient", "the client", true),
     "POST /users/{email}/revoke": revoke("revokeUser", "the user", true),

@@ -284,7 +284,12 @@ export const events: Room = {
         example: newEvent,
       },
       answers: { 201: { text: "All are stored.", json: ref("PublishedIds") } },
-      errors: { 404: "", 409: "`idempotency_key_used`: the key came with other events before." },
+      errors: {
+        403: "The token lacks the scope, or `tenant_refused`: its client may not act for an event's tenant.",
+        404: "",
+        409: "`idempotency_key_used`: the key came with other events before.",
+        413: "The request, a payload or the metadata of an event is larger than its limit; `details` names it.",
+      },
     },
     [`POST ${TOPIC_PATH}/read`]: {
       id: "readEvents",

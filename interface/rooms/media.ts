@@ -99,8 +99,10 @@ function files(visibility: Visibility): Readonly<Record<string, Entry>> {
     [`POST ${P}/{fileId}/commit`]: {
       id: named("commit", "File"),
       tag,
-      about:
-        "Pins what was uploaded: from now on the file never changes. The same commit again answers the same. `tenant` is the token's where it is absent.",
+      about: "Pins what was uploaded: from now on the file never changes. The same commit again answers the same.",
+      parameters: {
+        tenant: { text: "The tenant that the file belongs to from now on; the token's where absent.", example: "demo" },
+      },
       body: { schema: metadata, example: metadataExample, text: "The file's metadata; none where left out." },
       answers: { 202: commitAnswer },
       errors: {
@@ -156,7 +158,8 @@ function files(visibility: Visibility): Readonly<Record<string, Entry>> {
     [`POST ${P}/{fileId}/variants`]: {
       id: named("create", "Variants"),
       tag,
-      about: "Those that are there or under way stay, failed ones are made anew. Variants are never enlarged.",
+      about:
+        "One size at least. Those that are there or under way stay, failed ones are made anew. Variants are never enlarged.",
       answers: { 200: { text: "All its variants, the new ones `pending`.", json: list(ref("Variant")) } },
       errors: { ...reading, 400: VARIANTS_400 },
     },
@@ -170,7 +173,7 @@ function files(visibility: Visibility): Readonly<Record<string, Entry>> {
     [`POST ${B}`]: {
       id: named("bulkCreate", "Variants"),
       tag,
-      about: "A page of images a call, at most 100 variants; `Link` leads to the next page.",
+      about: "One size at least. A page of images a call, at most 100 variants; `Link` leads to the next page.",
       answers: {
         200: { text: "`dryRun`: what it would be.", json: ref("BulkCount"), headers: ["Link"] },
         202: { text: "They will be made.", json: ref("BulkCount"), headers: ["Link"] },
@@ -180,7 +183,7 @@ function files(visibility: Visibility): Readonly<Record<string, Entry>> {
     [`DELETE ${B}`]: {
       id: named("bulkDelete", "Variants"),
       tag,
-      about: "A page of images a call, at most 100 variants; `Link` leads to the next page.",
+      about: "One size at least. A page of images a call, at most 100 variants; `Link` leads to the next page.",
       answers: {
         200: { text: "`dryRun`: what it would be.", json: ref("BulkCount"), headers: ["Link"] },
         204: { text: "Deleted.", headers: ["Link"] },

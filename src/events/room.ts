@@ -42,7 +42,10 @@ export const topicParams = z.object({
   eventType: matching(PATTERNS.eventType),
 });
 
-export const byTopic = anyToken("the topic's owner needs no scope; everybody else needs one that names the topic");
+export const byTopic = anyToken(
+  "the topic's owner needs no scope; everybody else needs one that names the topic",
+  "pubsub.topic=*",
+);
 
 interface TopicCall {
   readonly principal: Principal;

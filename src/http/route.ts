@@ -26,8 +26,8 @@ export interface Route {
 export type Access =
   /** A token with this scope, or one of the others that do as well; written without the platform's prefix. */
   | { readonly kind: "scope"; readonly scope: string; readonly others: readonly string[] }
-  /** Any valid token; the operation decides by the resource. */
-  | { readonly kind: "token"; readonly why: string }
+  /** Any valid token; the operation decides by the resource, and by the scopes that are named here. */
+  | { readonly kind: "token"; readonly why: string; readonly scopes: readonly string[] }
   /** No token. The operation may authenticate a client or a signed link itself. */
   | { readonly kind: "public"; readonly why: string };
 
@@ -62,7 +62,7 @@ export interface Call<P, Q, B, W> {
 export type Answer = Response | Problem;
 
 export const scoped = (scope: string, ...others: readonly string[]) => ({ kind: "scope", scope, others }) as const;
-export const anyToken = (why: string) => ({ kind: "token", why }) as const;
+export const anyToken = (why: string, ...scopes: readonly string[]) => ({ kind: "token", why, scopes }) as const;
 export const open = (why: string) => ({ kind: "public", why }) as const;
 
 /** Default limit of a JSON body. */

@@ -120,7 +120,8 @@ function accessOf({ security }: Operation): Child {
     return html`<b>Access</b> for clients, by their secret where they have one.`;
   const scopes = security.flatMap((one) => one["token"] ?? []);
   if (scopes.length === 0) return html`<b>Access</b> with an access token.`;
-  return html`<b>Scope</b> ${scopes.map((scope, at) => html`${at === 0 ? "" : " or "}<code>${scope}</code>`)}`;
+  const orNone = security.some((one) => one["token"]?.length === 0) ? " or none, as said above" : "";
+  return html`<b>Scope</b> ${scopes.map((scope, at) => html`${at === 0 ? "" : " or "}<code>${scope}</code>`)}${orNone}`;
 }
 
 const parameterOf = ({ name, in: place, description = "", required, schema }: ParameterObject): Markup =>

@@ -26,6 +26,22 @@ describe("/openapi.json", () => {
     expect(served.info.description).toContain(`(${ORIGIN}/docs/errors)`);
   });
 
+  it("names the scopes of each operation, as its route has them, and says what each is for", async () => {
+    const { paths, components } = await expectJson(await call("/openapi.json"), 200);
+    const known = Object.keys(components.securitySchemes.token.flows.clientCredentials.scopes);
+    for (const { base, route } of everyRoute) {
+      const { access } = route;
+      const { security } = paths[`${base}${route.path}`][route.method.toLowerCase()];
+      const stated: string[] = security.flatMap((one: Record<string, string[]>) => one["token"] ?? []);
+      const wanted = access.kind === "scope" ? [access.scope, ...access.others] : [];
+      const decides = access.kind === "token" ? access.scopes : [];
+      expect(stated, `${route.method} ${route.path}`).toEqual([...wanted, ...decides].map((scope) => `plat.${scope}`));
+      expect(known).toEqual(expect.arrayContaining(stated));
+    }
+    const { security } = paths["/pubsub/v1/topics/{topicOwnerClient}/{eventType}/read"].post;
+    expect(security).toEqual([{ token: ["plat.pubsub.topic=*"] }, { token: [] }]);
+  });
+
   it("is for any origin, kept for a while, and not sent twice", async () => {
     const first = await call("/openapi.json");
     expect(first.headers.get("cache-control")).toBe("public, max-age=300");
