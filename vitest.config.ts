@@ -54,7 +54,8 @@ export default defineConfig({
           include: ["test/acceptance/**/*.test.ts"],
           setupFiles: ["test/acceptance/support/log-watch.ts"],
           testTimeout: 120_000,
-          hookTimeout: 20_000,
+          // Some start a platform, on a machine that may be busy.
+          hookTimeout: 60_000,
         },
       },
     ],

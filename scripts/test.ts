@@ -36,8 +36,11 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
   audit,
   bundle,
   worker: () => vitest("worker", [`--maxWorkers=${availableParallelism()}`], { TMPDIR: quickDir() }),
-  // A file waits for the platforms that it starts more than it works.
-  acceptance: () => vitest("acceptance", [`--maxWorkers=${availableParallelism() + 1}`]),
+  // A file waits for the platforms that it starts more than it works. Their scripts are compiled once for all of them.
+  acceptance: () =>
+    vitest("acceptance", [`--maxWorkers=${availableParallelism() + 2}`], {
+      NODE_COMPILE_CACHE: join(scratch, "compiled"),
+    }),
 };
 
 async function test(wanted: readonly string[]): Promise<boolean> {

@@ -2,13 +2,17 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** What takes longest, longest first, so that none of it is left to the end, when the other cores have nothing to do. */
 const LONG = [
-  "acceptance/bench",
   "acceptance/start",
+  "acceptance/plat-apply",
   "acceptance/soak",
   "acceptance/events-crash",
-  "acceptance/plat-apply",
   "acceptance/readme",
   "acceptance/scripts",
+  "acceptance/bench-media",
+  "acceptance/gateway-stream",
+  "acceptance/bench-events",
+  "acceptance/bench-gateway",
+  "acceptance/bench-oauth",
   "events/model",
   "media/erasure-faults",
   "events/push-object",

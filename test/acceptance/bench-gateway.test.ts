@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { runBench } from "./support/bench-run.ts";
+
+/** What it measures decides nothing here. */
+test("npm run bench -- gateway: Plinth beside the bare Worker, bodies rewritten beside untouched ones, memory", async () => {
+  const little = ["--seconds", "0.02", "--rounds", "1", "--only", "open-by-16,token-by-1,sparse,gigabyte"];
+  const { report, markdown } = await runBench("gateway", little);
+
+  expect(report.ratios.map(({ operation, of, to, mark: asked }) => [operation, of, to, asked?.atLeast])).toEqual([
+    ["open-by-16", "plinth", "bare", 0.7],
+    ["token-by-1", "plinth", "bare", 0.7],
+    ["sparse", "plinth", "untouched", 0.5],
+  ]);
+  expect(report.results).toHaveLength(6);
+  const [memory] = report.findings;
+  expect([memory?.id, memory?.marks.length]).toEqual(["gigabyte", 1]);
+  for (const cell of memory?.tables[0]?.rows[0]?.slice(1) ?? []) expect(Number(cell)).toBeGreaterThan(0);
+  expect(markdown).toContain(`### ${memory?.label}`);
+});
