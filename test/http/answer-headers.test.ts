@@ -534,6 +534,31 @@ describe("what an address answers when it does its work", () => {
   });
 });
 
+describe("an address that belongs to no route", () => {
+  it.each([
+    ["GET", "/nothing/here", 404],
+    ["HEAD", "/nothing/here", 404],
+    ["POST", "/nothing/here", 404],
+    ["OPTIONS", "/nothing/here", 404],
+    ["GET", "/oauth2/v1/nothing", 404],
+    ["GET", "/media/v2/content", 404],
+    ["GET", `/nothing?${"x".repeat(20_000)}`, 414],
+  ])("%s %.20s: %s, which anybody may read and nobody keeps", async (method, path, status) => {
+    const answer = await call(path, { method, headers: FOREIGN });
+    expect(answer.status).toBe(status);
+    expectSafe(answer, true);
+    expect(isStored(answer)).toBe(false);
+    expect(cookiesOf(answer)).toEqual([]);
+  });
+
+  it("is a page's, where the address is too long for one", async () => {
+    const answer = await call(`/oauth2/v1/authorize?state=${"x".repeat(20_000)}`, { headers: FOREIGN });
+    expect(answer.status).toBe(414);
+    expectSafe(answer, false);
+    expectPage(answer);
+  });
+});
+
 describe("what a service behind the gateway answers", () => {
   it("is the caller's alone and open to any origin; a refusal and a preflight are the platform's", async () => {
     const { service, token } = world;
