@@ -340,6 +340,8 @@ describe("services", () => {
     ["proxyPath", { proxyPath: "/media/v3" }],
     ["proxyPath", { proxyPath: "/oauth2" }],
     ["proxyPath", { proxyPath: "/health/x" }],
+    ["proxyPath", { proxyPath: "/account" }],
+    ["proxyPath", { proxyPath: "/account/x" }],
     ["proxyPath", { proxyPath: "/x/../media" }],
     ["sourceUrl", { sourceUrl: "ftp://s.example" }],
     ["sourceUrl", { sourceUrl: "https://u:p@s.example" }],

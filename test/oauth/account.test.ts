@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
 import { Browser, toInit, type Visit } from "../support/browser.ts";
+import { counting } from "../support/counting.ts";
 import { isolate } from "../support/isolate.ts";
 import { call, expectJson, makeTenant, OPERATOR, ORIGIN, put, tokenFor, unique } from "../support/platform.ts";
 import {
@@ -165,12 +166,12 @@ describe("GET /account", () => {
   });
 
   it("says who is signed in since when, and which applications have access to what; never a token", async () => {
-    const nowMs = Date.UTC(2031, 4, 6, 7, 8);
-    vi.useFakeTimers({ toFake: ["Date"] });
-    vi.setSystemTime(nowMs);
     const other = await makeTenant();
     await join(user.email, other);
     const second = await makeFlowClient(user.tenant, { name: `${unique("shop")}.web` });
+    const nowMs = Date.UTC(2031, 4, 6, 7, 8);
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(nowMs);
     const tokens = await give();
     vi.setSystemTime(nowMs + 60_000);
     await givenIn(other, nowMs + 60_000);
@@ -247,9 +248,9 @@ describe("GET /account", () => {
     await signedIn(user, disabled);
     await put(`users/${user.email}`, { disabled: true });
     expect(await isSignedIn(disabled)).toBe(false);
-    vi.useFakeTimers({ toFake: ["Date"] });
     const another = await makeUser({ tenant: user.tenant });
     const old = await signedIn(another);
+    vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(Date.now() + 12 * 3_600_000 + 1);
     expect(await isSignedIn(old)).toBe(false);
   });
@@ -698,6 +699,27 @@ describe("POST /account/password", () => {
     if (kind === "operator") expect(await signsIn("the operator's choice")).toBe(true);
     else expect(await hashOf()).toBe(before);
     expect((await auditOf(`user ${user.email}`)).filter(({ outcome }) => outcome === "done")).toEqual([]);
+  });
+});
+
+describe("what it costs", () => {
+  it("in round trips: 3 the page, two of them side by side; 3 to take access away; 5 to change the password", async () => {
+    const { env: counted, tally, reset } = counting(env);
+    const own = isolate(counted);
+    const browser = await signedIn(
+      user,
+      new Browser({ send: (address, init) => own.fetch(address.slice(ORIGIN.length), toInit(init)) }),
+    );
+    await give();
+    reset();
+    const page = await browser.get(ACCOUNT);
+    expect([tally.d1RoundTrips, tally.objectCalls]).toEqual([3, {}]);
+    reset();
+    await send(browser, "remove-access", { client_id: client.clientId }, page);
+    expect([tally.d1RoundTrips, tally.objectCalls]).toEqual([3, {}]);
+    reset();
+    await send(browser, "password", passwords(), page);
+    expect([tally.d1RoundTrips, tally.objectCalls]).toEqual([5, { "LOGIN_ATTEMPTS.attempt": 1 }]);
   });
 });
 
