@@ -14,6 +14,8 @@ export interface Manifest {
 }
 
 export interface Locked {
+  /** Where the place has another one. */
+  readonly name?: string;
   readonly version?: string;
   readonly license?: string;
   readonly integrity?: string;
@@ -101,11 +103,13 @@ function* faultsOfPackage(place: string, { integrity, resolved, link }: Locked):
 export function packagesOf(manifest: Manifest, lock: Lockfile): Package[] {
   const direct = new Set(Object.keys({ ...manifest.devDependencies, ...manifest.optionalDependencies }));
   const found = new Map<string, Package>();
-  for (const [place, { version = "", license, dev, optional, devOptional }] of Object.entries(lock.packages)) {
+  for (const [place, { name = nameOf(place), version = "", license, dev, optional, devOptional }] of Object.entries(
+    lock.packages,
+  )) {
     if (place === "") continue;
-    const name = nameOf(place);
     const isRuntime = dev !== true && optional !== true && devOptional !== true;
-    const use = isRuntime ? "runtime" : place === `node_modules/${name}` && direct.has(name) ? "direct" : "indirect";
+    const isDirect = direct.has(place.replace(/^node_modules\//, ""));
+    const use = isRuntime ? "runtime" : isDirect ? "direct" : "indirect";
     found.set(`${name}@${version} ${use}`, { name, version, licence: license ?? SAID_ELSEWHERE[name] ?? "", use });
   }
   return [...found.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1));

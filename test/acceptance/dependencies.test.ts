@@ -56,6 +56,12 @@ test("what is listed as part of the Worker is what its bundle consists of", asyn
   expect(packages.toSorted()).toEqual(listed.map(({ name }) => name).toSorted());
 });
 
+test("a package is listed by its own name, whatever it is called here", () => {
+  const names = Object.entries(lock.packages).flatMap(([place, { name }]) => (place === "" ? [] : (name ?? [])));
+  expect(names).not.toEqual([]);
+  expect(packagesOf(manifest, lock).map(({ name }) => name)).toEqual(expect.arrayContaining(names));
+});
+
 /** npm's own registry as far as an audit asks it: what it holds against a package, or 405 as mirrors answer. */
 async function startRegistry(against: string | undefined) {
   const registry = createServer((request, response) => {
