@@ -73,7 +73,7 @@ export function asOwner(room: EventsRoom, call: TopicCall, run: Operation): Prom
   });
 }
 
-/** Runs what calls objects. One that is restarting or overloaded is no bug: the caller is asked to come again. */
+/** Runs what calls objects. One that is away for a moment is no bug: the caller is asked to come again. */
 export async function reaching(
   room: EventsRoom,
   run: () => Promise<Result<Answer, Failure | Problem>>,
@@ -83,12 +83,26 @@ export async function reaching(
     if (outcome.ok) return outcome.value;
     return isProblem(outcome.error) ? outcome.error : toProblem(outcome.error, room.names);
   } catch (thrown) {
-    const fault = thrown as { retryable?: boolean; overloaded?: boolean; durableObjectReset?: boolean } | undefined;
-    if (fault?.retryable !== true && fault?.overloaded !== true && fault?.durableObjectReset !== true) throw thrown;
-    room.log.warn("topic object unavailable", { overloaded: fault.overloaded === true });
+    const fault = thrown as ObjectFault | undefined;
+    if (!isAway(fault)) throw thrown;
+    room.log.warn("topic object unavailable", { overloaded: fault?.overloaded === true });
     return unreachable();
   }
 }
+
+interface ObjectFault {
+  readonly message?: string;
+  readonly retryable?: boolean;
+  readonly overloaded?: boolean;
+  readonly durableObjectReset?: boolean;
+}
+
+/** Restarting, overloaded, or begun anew while its life before, which ended just now, still holds its storage. */
+const isAway = (fault: ObjectFault | undefined): boolean =>
+  fault?.retryable === true ||
+  fault?.overloaded === true ||
+  fault?.durableObjectReset === true ||
+  /\bSQLITE_BUSY\b/.test(fault?.message ?? "");
 
 const topicOf = (call: TopicCall): TopicId => ({
   owner: call.params.topicOwnerClient,

@@ -716,8 +716,12 @@ describe("what survives", () => {
     expect(payloads(await topic.read({ numEvents: 10 }))).toEqual(["p2", "p3"]);
   });
 
-  it("503, with Retry-After, when the object went away under the request", async () => {
-    const gone = Object.assign(new Error("restarting"), { retryable: true });
+  it.each([
+    ["went away under the request", Object.assign(new Error("restarting"), { retryable: true })],
+    ["is reset", Object.assign(new Error("aborted"), { durableObjectReset: true })],
+    // As workerd says it after an abort, of the object's next life.
+    ["finds its storage still held", new Error("database is locked: SQLITE_BUSY")],
+  ])("503, with Retry-After, when the object %s", async (_, gone) => {
     const consumers = { getByName: () => ({ read: () => Promise.reject(gone), commit: () => Promise.reject(gone) }) };
     const topic = await makeTopic(app);
     const broken = eventsApp({ ...env, TOPIC_CONSUMER: consumers as unknown as typeof env.TOPIC_CONSUMER });
