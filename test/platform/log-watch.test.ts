@@ -45,6 +45,7 @@ describe("a secret in the log is found", () => {
       token.split(".")[2],
       other,
       encodeURIComponent(other),
+      encodeURIComponent(other).replaceAll("%20", "+"),
       "a-token-in-a-query",
       "a-cookie-of-a-browser",
     ]) {

@@ -33,7 +33,8 @@ export function noteSecret(what: string, value: string): void {
   noted.add(value);
   // Of a token the signature alone would do, and the rest of it begins as all the others do.
   const own = /^eyJ[\w-]*\.[\w-]+\.([\w-]{20,})$/.exec(value)?.[1] ?? value;
-  for (const spelling of new Set([own, encodeURIComponent(own), JSON.stringify(own).slice(1, -1)])) {
+  const inForm = new URLSearchParams({ x: own }).toString().slice(2);
+  for (const spelling of new Set([own, encodeURIComponent(own), inForm, JSON.stringify(own).slice(1, -1)])) {
     const key = spelling.slice(0, KEY_CHARS);
     byKey.set(key, [...(byKey.get(key) ?? []), { what, spelling }]);
   }
