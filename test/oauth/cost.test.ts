@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
-import { counting } from "../support/counting.ts";
+import { counting, emptyTally } from "../support/counting.ts";
 import { basic, call, makeClient, ORIGIN, tokenFor, type TestClient } from "../support/platform.ts";
 import { makeFlow, signIn } from "./user-flow.ts";
 
@@ -21,7 +21,7 @@ function freshIsolate() {
 }
 
 /** No I/O at all. */
-const NOTHING = { d1RowsRead: 0, d1Statements: 0, d1RoundTrips: 0, auditRows: 0, objectCalls: {}, r2Operations: {} };
+const NOTHING = emptyTally();
 
 const tokenRequest = (client: TestClient): RequestInit => ({
   method: "POST",
@@ -36,6 +36,27 @@ beforeEach(async () => {
   // The first token makes the key that signs it, the first look at the public keys the other one: once in a platform's life.
   await tokenFor(client);
   await call("/oauth2/v1/jwks");
+});
+
+describe("the tally", () => {
+  it("has the rows that D1 bills, those of indexes too, whichever way it is asked", async () => {
+    await env.DB.exec(
+      "CREATE TABLE counted (n INTEGER PRIMARY KEY, m INTEGER); CREATE INDEX counted_m ON counted (m);",
+    );
+    const { env: bindings, tally, reset } = counting(env);
+    const insert = (n: number) => bindings.DB.prepare("INSERT INTO counted VALUES (?1, ?1)").bind(n);
+    await bindings.DB.batch([insert(1), insert(2)]);
+    await insert(3).run();
+    expect(tally).toMatchObject({ d1Statements: 3, d1RoundTrips: 2, d1RowsWritten: 6 });
+    const read = bindings.DB.prepare("SELECT n FROM counted WHERE n > ?1").bind(1);
+    for (const ask of [() => read.all(), () => read.first(), () => read.first("n")]) {
+      reset();
+      await ask();
+      expect(tally.d1RowsRead).toBe(2);
+    }
+    expect([await read.first(), await read.first("n")]).toEqual([{ n: 2 }, 2]);
+    expect(await read.bind(9).first()).toBeNull();
+  });
 });
 
 describe("what a request costs in D1 (architecture, Cost of an operation)", () => {

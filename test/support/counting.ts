@@ -7,8 +7,9 @@ import type { Env } from "../../src/env.ts";
 export interface Tally {
   d1Statements: number;
   d1RoundTrips: number;
-  /** As D1 bills them; without those of `first`, which does not say. */
+  /** As D1 bills them, those of audit rows included. */
   d1RowsRead: number;
+  d1RowsWritten: number;
   /** Audit rows written beside an answer, which waits for none of them; not among the other two. */
   auditRows: number;
   /** By binding and method: `TOPIC_LOG.read`. */
@@ -32,10 +33,11 @@ export function counting(env: Env): { env: Env; tally: Tally; reset: () => void 
   return { env: { ...env, ...bindings } as Env, tally, reset: () => void Object.assign(tally, emptyTally()) };
 }
 
-const emptyTally = (): Tally => ({
+export const emptyTally = (): Tally => ({
   d1Statements: 0,
   d1RoundTrips: 0,
   d1RowsRead: 0,
+  d1RowsWritten: 0,
   auditRows: 0,
   objectCalls: {},
   r2Operations: {},
@@ -55,7 +57,10 @@ function countDatabase(db: D1Database, tally: Tally): D1Database {
     tally.d1RoundTrips += 1;
   };
   const countRows = <T>(results: readonly D1Result<T>[]) => {
-    for (const { meta } of results) tally.d1RowsRead += meta.rows_read;
+    for (const { meta } of results) {
+      tally.d1RowsRead += meta.rows_read;
+      tally.d1RowsWritten += meta.rows_written;
+    }
   };
   const statement = (real: D1PreparedStatement, sql: string): D1PreparedStatement =>
     new Proxy(real, {
@@ -71,6 +76,13 @@ function countDatabase(db: D1Database, tally: Tally): D1Database {
             return target[name]().then((result) => {
               countRows([result]);
               return result;
+            });
+          // `first` does not say what it read; the runtime asks the same of the database for both.
+          if (name === "first")
+            return target.all().then((result) => {
+              countRows([result]);
+              const [row] = result.results;
+              return row === undefined ? null : args[0] === undefined ? row : row[args[0] as string];
             });
           return value.apply(target, args) as unknown;
         };
@@ -99,29 +111,43 @@ function countDatabase(db: D1Database, tally: Tally): D1Database {
   });
 }
 
-function countNamespace<T extends object>(namespace: T, counted: (method: string) => void): T {
+const countNamespace = <T extends object>(namespace: T, counted: (method: string) => void): T =>
+  aroundObjects(namespace, (method, call) => {
+    counted(method);
+    return call();
+  });
+
+const countMethods = <T extends object>(real: T, counted: (method: string) => void): T =>
+  aroundMethods(real, (method, call) => {
+    counted(method);
+    return call();
+  });
+
+/** What is to be done about a call; it makes it. */
+export type Around = (method: string, call: () => unknown) => unknown;
+
+/** The namespace, with something around each call of a method of its objects. */
+export function aroundObjects<T extends object>(namespace: T, around: Around): T {
   return new Proxy(namespace, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== "function") return value;
       return (...args: unknown[]) => {
         const made: unknown = value.apply(target, args);
-        return name === "get" || name === "getByName" ? countMethods(made as object, counted) : made;
+        return name === "get" || name === "getByName" ? aroundMethods(made as object, around) : made;
       };
     },
   });
 }
 
-function countMethods<T extends object>(real: T, counted: (method: string) => void): T {
+export function aroundMethods<T extends object>(real: T, around: Around): T {
   return new Proxy(real, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== "function") return value;
-      return (...args: unknown[]) => {
-        counted(String(name));
+      return (...args: unknown[]) =>
         // Called on the object itself: a method of a stub is made anew at each look and knows no `apply`.
-        return (target as Record<PropertyKey, (...given: unknown[]) => unknown>)[name]!(...args);
-      };
+        around(String(name), () => (target as Record<PropertyKey, (...given: unknown[]) => unknown>)[name]!(...args));
     },
   });
 }
