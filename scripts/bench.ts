@@ -7,6 +7,7 @@ import { chooseCores } from "../bench/lib/processor.ts";
 import { makeReport } from "../bench/lib/report.ts";
 import { renderMarkdown, renderText } from "../bench/lib/report-text.ts";
 import { runBench } from "../bench/lib/run.ts";
+import { costBench } from "../bench/cost/bench.ts";
 import { eventsBench } from "../bench/events/bench.ts";
 import { gatewayBench } from "../bench/gateway/bench.ts";
 import { mediaBench } from "../bench/media/bench.ts";
@@ -20,6 +21,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   events: eventsBench,
   media: mediaBench,
   gateway: gatewayBench,
+  cost: costBench,
 };
 
 const HELP = `npm run bench -- <bench> [options]    what the platform costs, next to others, on this machine

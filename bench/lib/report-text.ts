@@ -14,7 +14,7 @@ export function renderText(report: Report, bench: Bench): string {
   const verdict = ({ text, reached }: Line): string =>
     `  ${text}${reached === undefined ? "" : (reached ? paint.green : paint.red)(verdictOf(reached))}`;
   return [
-    paint.bold(headline(report)),
+    paint.bold(headline(report, bench)),
     "",
     ...sections(report, bench).flatMap(({ heading, tables, lines }) => [
       ...(heading === undefined ? [] : [paint.bold(heading), ""]),
@@ -38,7 +38,7 @@ export function renderMarkdown(report: Report, bench: Bench): string {
   const verdict = ({ text, reached }: Line): string => `- ${text}${reached === undefined ? "" : verdictOf(reached)}`;
   return (
     [
-      `${headline(report)}.`,
+      `${headline(report, bench)}.`,
       "",
       ...sections(report, bench).flatMap(({ heading, tables, lines }) => [
         ...(heading === undefined ? [] : [`### ${heading}`, ""]),
@@ -52,12 +52,14 @@ export function renderMarkdown(report: Report, bench: Bench): string {
   );
 }
 
-function headline({ machine, seconds, rounds, connections, fileSystems }: Report): string {
+function headline({ machine, seconds, rounds, connections, fileSystems }: Report, { operations }: Bench): string {
   const { processor, cores, memoryGiB, system, node, bound } = machine;
   const where = bound === undefined ? "not bound to cores" : "servers on one core, load generator on another";
+  const how = `${connections} connections unless told, ${rounds} × ${seconds} s, median (lowest to highest)`;
+  const load = operations.length === 0 ? "" : `; ${how}`;
   return (
-    `${processor}, ${cores} cores, ${memoryGiB} GiB, ${system}, Node ${node}; ${where}; disk: ${fileSystems.disk}; ` +
-    `${connections} connections unless told, ${rounds} × ${seconds} s, median (lowest to highest)`
+    `${processor}, ${cores} cores, ${memoryGiB} GiB, ${system}, Node ${node}; ${where}; disk: ${fileSystems.disk}` +
+    load
   );
 }
 

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
+import { costBench } from "../../bench/cost/bench.ts";
 import { eventsBench } from "../../bench/events/bench.ts";
 import { exchange, repeated } from "../../bench/lib/exchange.ts";
 import { load, type Answered } from "../../bench/lib/load.ts";
@@ -62,6 +63,7 @@ describe("npm run bench", () => {
     expect(bench.output()).toContain(`events          ${eventsBench.summary}`);
     expect(bench.output()).toContain(`media           ${mediaBench.summary}`);
     expect(bench.output()).toContain(`gateway         ${gatewayBench.summary}`);
+    expect(bench.output()).toContain(`cost            ${costBench.summary}`);
   });
 
   test("says what it does not know", async () => {

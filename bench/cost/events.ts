@@ -1,0 +1,112 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { BATCH, batchOf, PAYLOAD } from "../events/payload.ts";
+import { BrokenAnswer } from "../lib/broken-answer.ts";
+import { call } from "./caller.ts";
+import type { Meter } from "./meter.ts";
+import { bearer, type Client, type Platform } from "./platform.ts";
+import type { Row } from "./tables.ts";
+
+/** An event that takes so long will not come. */
+const PATIENCE_MS = 15_000;
+const POLL_MS = 5;
+
+/** Payloads of 512 bytes on topics of one shard. */
+export async function publishRows(platform: Platform, meter: Meter, repetitions: number): Promise<Row[]> {
+  const owner = await platform.makeClient("owner", ["pubsub_publish"]);
+  const topicOf = await topics(platform, owner);
+  const orders = await topicOf("published");
+  const rows: Row[] = [];
+  for (const events of [1, BATCH]) {
+    const step = await publishing(orders, owner, events);
+    rows.push(await meter.measure({ label: `publish ${events}`, repetitions, step }));
+  }
+  return rows;
+}
+
+export async function consumeRows(platform: Platform, meter: Meter, repetitions: number): Promise<Row[]> {
+  const owner = await platform.makeClient("owner", ["pubsub_publish"]);
+  const reader = await platform.makeClient("reader", ["pubsub.topic=*"]);
+  const topicOf = await topics(platform, owner);
+  const rows: Row[] = [];
+  for (const events of [1, BATCH]) {
+    const topic = await topicOf(`consumed-${events}`);
+    const fill = await publishing(topic, owner, BATCH);
+    for (let there = 0; there <= repetitions * events; there += BATCH) await fill();
+    const headers = bearer(await reader.token());
+    const step = async (): Promise<void> => {
+      const read = await call("POST", `${topic}/read`, { headers, json: { numEvents: events } });
+      await call("POST", `${topic}/commit`, { headers, json: { token: read.json().token } });
+    };
+    rows.push(await meter.measure({ label: `read and commit ${events}`, repetitions, step }));
+  }
+  return rows;
+}
+
+/** One subscription, whose endpoint answers at once. A publish is done when all of it arrived. */
+export async function pushRows(platform: Platform, meter: Meter, repetitions: number): Promise<Row[]> {
+  const owner = await platform.makeClient("owner", ["pubsub_publish"]);
+  const topic = await (await topics(platform, owner))("pushed");
+  const endpoint = await receive();
+  const rows: Row[] = [];
+  try {
+    const pushConfig = { endpoint: endpoint.url, basicAuth: { username: "bench", password: "a password" } };
+    const headers = bearer(await owner.token());
+    await call("POST", `${topic}/subscriptions`, { status: 201, headers, json: { name: "endpoint", pushConfig } });
+    for (const events of [1, BATCH]) {
+      const publish = await publishing(topic, owner, events);
+      const step = async (): Promise<void> => {
+        const before = endpoint.received();
+        await publish();
+        await endpoint.receive(before + events);
+      };
+      const label = `publish ${events}, pushed to one endpoint`;
+      rows.push(await meter.measure({ label, repetitions: Math.ceil(repetitions / 5), step }));
+    }
+  } finally {
+    endpoint.close();
+  }
+  return rows;
+}
+
+/** Makes topics; gives their addresses. */
+export async function topics({ base }: Platform, owner: Client): Promise<(eventType: string) => Promise<string>> {
+  const headers = bearer(await owner.token());
+  return async (eventType) => {
+    await call("POST", `${base}/pubsub/v1/topics`, { status: 201, headers, json: { eventType } });
+    return `${base}/pubsub/v1/topics/${owner.id}/${eventType}`;
+  };
+}
+
+export async function publishing(topic: string, owner: Client, events: number): Promise<() => Promise<unknown>> {
+  const headers = bearer(await owner.token());
+  const json = events === 1 ? { payload: PAYLOAD } : batchOf(events, { payload: PAYLOAD });
+  return () => call("POST", `${topic}/publish`, { status: 201, headers, json });
+}
+
+/** An endpoint that takes everything. */
+async function receive() {
+  const ids = new Set<string>();
+  const server = createServer((request, response) => {
+    ids.add(String(request.headers["webhook-id"]));
+    request.resume().on("end", () => response.writeHead(204).end());
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    received: () => ids.size,
+    async receive(events: number): Promise<void> {
+      const startedMs = performance.now();
+      while (ids.size < events) {
+        if (performance.now() - startedMs > PATIENCE_MS) throw new BrokenAnswer("an event is not delivered");
+        await sleep(POLL_MS);
+      }
+    },
+    close(): void {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
