@@ -38,7 +38,7 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
   worker: () => vitest("worker", [`--maxWorkers=${availableParallelism()}`], { TMPDIR: quickDir() }),
   // A file waits for the platforms that it starts more than it works. Their scripts are compiled once for all of them.
   acceptance: () =>
-    vitest("acceptance", [`--maxWorkers=${availableParallelism() + 2}`], {
+    vitest("acceptance", [`--maxWorkers=${availableParallelism() + 1}`], {
       NODE_COMPILE_CACHE: join(scratch, "compiled"),
     }),
 };

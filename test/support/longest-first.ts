@@ -2,14 +2,16 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** What takes longest, longest first, so that none of it is left to the end, when the other cores have nothing to do. */
 const LONG = [
-  "acceptance/start",
   "acceptance/plat-apply",
+  "acceptance/start",
   "acceptance/soak",
+  "acceptance/example",
   "acceptance/events-crash",
-  "acceptance/readme",
-  "acceptance/scripts",
+  "acceptance/browser",
+  "acceptance/negative",
   "acceptance/bench-media",
-  "acceptance/gateway-stream",
+  "acceptance/readme",
+  "acceptance/bench-cost",
   "acceptance/bench-events",
   "acceptance/bench-gateway",
   "acceptance/bench-oauth",
