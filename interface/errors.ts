@@ -21,6 +21,8 @@ const TITLES: Readonly<Record<number, readonly [component: string, text: string]
   503: ["Unavailable", "This cannot be done at the moment; `Retry-After` says when to try again."],
 };
 const HEADERS: Readonly<Record<number, readonly string[]>> = {
+  // Of a token that is sent twice (RFC 6750 3.1).
+  400: ["WWW-Authenticate"],
   401: ["WWW-Authenticate"],
   403: ["WWW-Authenticate"],
   404: ["Retry-After"],
@@ -84,8 +86,9 @@ const REQUEST_ID = "3f2a9c0d51b84e7f9a6c2d8e1f405b67";
 /** `components.responses`: those that are used. */
 export function errorResponse(style: Style, status: number): Schema {
   const [, description] = TITLES[status]!;
+  const own = status === 400 && style !== "platform" ? [] : (HEADERS[status] ?? []);
   const headers = Object.fromEntries(
-    ["Request-Id", ...(HEADERS[status] ?? [])].map((name) => [
+    ["Request-Id", ...own].map((name) => [
       name === "Request-Id" ? "plat-request-id" : name,
       { $ref: `#/components/headers/${name}` },
     ]),
