@@ -1,6 +1,6 @@
-import { within } from "../platform/within.ts";
 import { pump, type PumpWatch } from "./pump.ts";
 import type { Scan } from "./rewrite-scan.ts";
+import { watchdog, type Watchdog } from "./watchdog.ts";
 
 export interface AnswerBody {
   /** How long the service may take between two pieces. */
@@ -24,23 +24,23 @@ export function carryAnswer(
 ): ReadableStream<Uint8Array> {
   const { readable, writable } =
     lengthBytes === undefined ? new IdentityTransformStream() : new FixedLengthStream(lengthBytes);
-  let idle: ReturnType<typeof setTimeout> | undefined;
+  const idle = watchdog(idleMs, () => carried.stop(new Error(`nothing for ${idleMs} ms`)));
   let gotBytes = 0;
   const watch: PumpWatch = {
     // A caller that takes its time costs the service nothing of its own.
-    reading: () => void (idle = setTimeout(() => carried.stop(new Error(`nothing for ${idleMs} ms`)), idleMs)),
+    reading: () => idle.begin(),
     got(sizeBytes) {
-      clearTimeout(idle);
+      idle.end();
       gotBytes += sizeBytes;
       // The runtime takes the answer for sent when it has as many bytes.
       return gotBytes === lengthBytes ? beforeEnd?.() : undefined;
     },
     ended() {
-      clearTimeout(idle);
+      idle.end();
       return beforeEnd?.();
     },
     async broke(thrown) {
-      clearTimeout(idle);
+      idle.end();
       brokeOff(thrown);
       await beforeEnd?.();
       return mayBeEmpty && gotBytes === 0 && lengthBytes === undefined ? "end" : undefined;
@@ -58,23 +58,19 @@ export const WHOLE_BYTES = 16 * 1024;
  * all of it: to hear of each piece (a reader in the place of `arrayBuffer`) took a third of the requests a second.
  */
 export async function takeWhole(
-  body: ReadableStream<Uint8Array>,
-  {
-    idleMs,
-    lengthBytes,
-    scan,
-    brokeOff,
-  }: Omit<AnswerBody, "beforeEnd" | "mayBeEmpty"> & { readonly lengthBytes: number },
+  response: Response,
+  lengthBytes: number,
+  { patience, scan, brokeOff }: Pick<AnswerBody, "scan" | "brokeOff"> & { readonly patience: Watchdog },
 ): Promise<Uint8Array | undefined> {
+  patience.begin();
   try {
-    const bytes = new Uint8Array(await within(idleMs, new Response(body).arrayBuffer()));
+    const bytes = new Uint8Array(await response.arrayBuffer());
     if (bytes.length !== lengthBytes) throw new Error(`${bytes.length} of ${lengthBytes} bytes`);
-    if (scan === undefined) return bytes;
-    const buffer = new Uint8Array(scan.room + bytes.length);
-    buffer.set(bytes, scan.room);
-    return scan.next(buffer, buffer.length, true);
+    return scan === undefined ? bytes : scan.whole(bytes);
   } catch (thrown) {
     brokeOff(thrown);
     return undefined;
+  } finally {
+    patience.end();
   }
 }

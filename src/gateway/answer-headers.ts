@@ -1,5 +1,6 @@
 import type { Names } from "../platform/names.ts";
-import { hopByHop, isPlatformCookie, isPlatforms } from "./header-rules.ts";
+import { hopByHop, isPlatforms } from "./header-rules.ts";
+import { noHeaders, type GivenHeaders, type MadeHeaders } from "./read-headers.ts";
 
 /**
  * What a service cannot say for the platform's whole host: where else it answers, that only https will do, that a browser
@@ -26,7 +27,7 @@ export interface AnswerPlan {
 }
 
 /** True of the very bytes that the service sent, and of no others. */
-export const OF_THE_BYTES: readonly string[] = [
+export const OF_THE_BYTES: ReadonlySet<string> = new Set([
   "content-length",
   "content-encoding",
   "content-md5",
@@ -35,32 +36,27 @@ export const OF_THE_BYTES: readonly string[] = [
   "repr-digest",
   "accept-ranges",
   "content-range",
-];
+]);
 
-/** What a caller gets of a service's headers. */
-export function answerHeaders(given: Headers, plan: AnswerPlan, names: Names): Headers {
+/** What a caller gets of a service's headers; cookies are another matter. */
+export function answerHeaders(given: GivenHeaders, plan: AnswerPlan, names: Names): MadeHeaders {
   const endsHere = hopByHop(given);
-  const headers = new Headers();
+  const headers = noHeaders();
   for (const [name, value] of given) {
     if (endsHere(name) || OF_THE_HOST.has(name) || isPlatforms(name, names) || name === "set-cookie") continue;
-    headers.append(name, value);
+    if (plan.isChanged && OF_THE_BYTES.has(name)) continue;
+    headers[name] = name === "link" || name === "location" ? plan.text(value) : value;
   }
-  for (const cookie of given.getSetCookie()) if (!isPlatformCookie(cookie, names)) headers.append("set-cookie", cookie);
-  for (const name of ["link", "location"]) {
-    const value = headers.get(name);
-    if (value !== null) headers.set(name, plan.text(value));
-  }
-  if (plan.isChanged) for (const name of OF_THE_BYTES) headers.delete(name);
-  const etag = headers.get("etag");
-  if (plan.isWeakened && etag?.startsWith(`"`) === true) headers.set("etag", `W/${etag}`);
+  const etag = headers["etag"];
+  if (plan.isWeakened && etag?.startsWith(`"`) === true) headers["etag"] = `W/${etag}`;
   openToAll(headers);
   return headers;
 }
 
 /** Cross-origin rules are the service's where it has some, else those of the platform: any origin, no credentials. */
-function openToAll(headers: Headers): void {
-  if (headers.has("access-control-allow-origin")) return;
-  headers.set("access-control-allow-origin", "*");
-  headers.delete("access-control-allow-credentials");
-  if (!headers.has("access-control-expose-headers")) headers.set("access-control-expose-headers", "*");
+function openToAll(headers: MadeHeaders): void {
+  if (headers["access-control-allow-origin"] !== undefined) return;
+  headers["access-control-allow-origin"] = "*";
+  delete headers["access-control-allow-credentials"];
+  headers["access-control-expose-headers"] ??= "*";
 }

@@ -1,13 +1,39 @@
 import { answerHeaders, OF_THE_BYTES } from "./answer-headers.ts";
 import { carryAnswer, takeWhole, WHOLE_BYTES } from "./answer-body.ts";
+import { isPlatformCookie } from "./header-rules.ts";
+import { lengthOf, type GivenHeaders } from "./read-headers.ts";
 import { accepts } from "./request-headers.ts";
 import { isRewritten, type Rewriter } from "./rewrite.ts";
+import type { Watchdog } from "./watchdog.ts";
 import type { Names } from "../platform/names.ts";
 
 export interface Asked {
   readonly method: string;
-  readonly headers: Headers;
-  readonly body: ReadableStream | null;
+  readonly headers: GivenHeaders;
+  readonly hasBody: boolean;
+}
+
+/** What a service answered. */
+export interface Answered {
+  readonly response: Response;
+  /** Breaks the call off where the service is waited for too long. */
+  readonly patience: Watchdog;
+  readonly headers: GivenHeaders;
+  /** Of its body; undefined where that is what it is. */
+  readonly coding: string | undefined;
+  /** Its body is of a type that is rewritten. */
+  readonly rewrites: boolean;
+}
+
+export function readAnswer(response: Response, patience: Watchdog, headers: GivenHeaders): Answered {
+  const coding = (headers.get("content-encoding") ?? "").trim();
+  return {
+    response,
+    patience,
+    headers,
+    coding: coding === "" || coding.toLowerCase() === "identity" ? undefined : coding,
+    rewrites: isRewritten(headers.get("content-type")),
+  };
 }
 
 /** What the runtime decodes while a body is read, by these very names. */
@@ -17,17 +43,16 @@ const DECODED: readonly string[] = ["gzip", "br"];
  * Whether an answer cannot be passed on: it has a status that there is not, or a body that would have to be rewritten in
  * a coding that nobody asked for and nobody here can read.
  */
-export function isUnreadable({ status, headers, webSocket }: Response): boolean {
+export function isUnreadable({ response: { status, webSocket }, coding, rewrites }: Answered): boolean {
   if ((status < 200 && webSocket === null) || status > 599) return true;
-  const coding = codingOf(headers);
-  return isRewritten(headers.get("content-type")) && coding !== undefined && !DECODED.includes(coding);
+  return rewrites && coding !== undefined && !DECODED.includes(coding);
 }
 
 /** Whether the answer is a part, or several, of a body that may have to be rewritten, which takes the whole of it. */
 export function isPartOfRewritten({ status, headers }: Response): boolean {
   if (status !== 206) return false;
-  const type = headers.get("content-type");
-  return isRewritten(type) || /^\s*multipart\/byteranges/i.test(type ?? "");
+  const type = headers.get("content-type") ?? "";
+  return isRewritten(type) || /^\s*multipart\/byteranges/i.test(type);
 }
 
 export interface AnswerDeps {
@@ -41,67 +66,56 @@ export interface AnswerDeps {
 
 /** A service's answer as the caller gets it (contract section 6); undefined where a small one did not come whole. */
 export async function toAnswer(
-  response: Response,
+  { response, patience, headers: given, coding, rewrites }: Answered,
   asked: Asked,
   { names, rewriter, idleMs, beforeEnd, brokeOff }: AnswerDeps,
 ): Promise<Response | undefined> {
-  const { status, headers: given } = response;
-  const coding = codingOf(given);
-  const rewrites = isRewritten(given.get("content-type"));
+  const { status, webSocket } = response;
   const isDecoded =
     coding !== undefined && DECODED.includes(coding) && !accepts(asked.headers.get("accept-encoding"), coding);
   const isChanged = rewrites || isDecoded;
-  const headers = answerHeaders(
-    given,
-    {
-      text: rewriter.text,
-      isChanged,
-      isWeakened: isChanged || (status === 304 && isKnownAsWeak(given, asked.headers)),
-    },
-    names,
-  );
+  const isWeakened = isChanged || (status === 304 && isKnownAsWeak(given, asked.headers));
+  const headers = answerHeaders(given, { text: rewriter.text, isChanged, isWeakened }, names);
+  const answer = (body: BodyInit | null): Response => {
+    const made = new Response(body, { status, headers, webSocket });
+    if (given.has("set-cookie"))
+      for (const cookie of response.headers.getSetCookie())
+        if (!isPlatformCookie(cookie, names)) made.headers.append("set-cookie", cookie);
+    return made;
+  };
+  if (webSocket !== null) return answer(null);
+  const givenBytes = lengthOf(given);
   // An empty body that is labelled as coded is no mistake worth a broken answer, as decoding it would be.
-  const hasNoBody = response.body === null || asked.method === "HEAD" || lengthOf(given) === 0;
-  if (response.webSocket !== null) return new Response(null, { status, headers, webSocket: response.webSocket });
+  const hasNoBody = asked.method === "HEAD" || WITHOUT_BODY.has(status) || givenBytes === 0;
+  // A service that refuses a body and closes the connection under it: the runtime loses what the answer says, but not that.
+  const mayBeEmpty = asked.hasBody && status >= 300;
+  const scan = rewrites ? rewriter.scan() : undefined;
+  if (!hasNoBody && coding === undefined && givenBytes !== undefined && givenBytes <= WHOLE_BYTES) {
+    const whole = await takeWhole(response, givenBytes, { patience, scan, brokeOff });
+    await beforeEnd?.();
+    if (whole !== undefined) return answer(whole);
+    if (!mayBeEmpty) return undefined;
+    for (const name of OF_THE_BYTES) delete headers[name];
+    return answer(null);
+  }
   if (hasNoBody || response.body === null) {
     await beforeEnd?.();
-    return new Response(null, { status, headers });
+    return answer(null);
   }
   // As it is, coded: read by us it would be decoded, and coded again for the caller.
   if (coding !== undefined && DECODED.includes(coding) && !isChanged) {
     await beforeEnd?.();
-    return new Response(response.body, { status, headers });
+    return answer(response.body);
   }
-  // A service that refuses a body and closes the connection under it: the runtime loses what the answer says, but not that.
-  const mayBeEmpty = asked.body !== null && status >= 300;
-  const scan = rewrites ? rewriter.scan() : undefined;
-  const givenBytes = coding === undefined ? lengthOf(given) : undefined;
-  if (givenBytes !== undefined && givenBytes <= WHOLE_BYTES) {
-    const whole = await takeWhole(response.body, { idleMs, lengthBytes: givenBytes, scan, brokeOff });
-    await beforeEnd?.();
-    if (whole !== undefined) return new Response(whole, { status, headers });
-    if (!mayBeEmpty) return undefined;
-    for (const name of OF_THE_BYTES) headers.delete(name);
-    return new Response(null, { status, headers });
-  }
-  const lengthBytes = isChanged ? undefined : lengthOf(given);
-  const carried = carryAnswer(response.body, { idleMs, lengthBytes, scan, beforeEnd, mayBeEmpty, brokeOff });
-  return new Response(carried, { status, headers });
+  const lengthBytes = isChanged ? undefined : givenBytes;
+  return answer(carryAnswer(response.body, { idleMs, lengthBytes, scan, beforeEnd, mayBeEmpty, brokeOff }));
 }
 
-function codingOf(headers: Headers): string | undefined {
-  const coding = (headers.get("content-encoding") ?? "").trim();
-  return coding === "" || coding.toLowerCase() === "identity" ? undefined : coding;
-}
+const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 
 /** The tag of a 304 is as the caller knows it: weak where it named it so and in no other way. */
-function isKnownAsWeak(given: Headers, asked: Headers): boolean {
+function isKnownAsWeak(given: GivenHeaders, asked: GivenHeaders): boolean {
   const tag = given.get("etag");
   const known = (asked.get("if-none-match") ?? "").split(",").map((item) => item.trim());
-  return tag !== null && known.includes(`W/${tag}`) && !known.includes(tag);
-}
-
-export function lengthOf(headers: Headers): number | undefined {
-  const length = headers.get("content-length");
-  return length !== null && /^\d{1,15}$/.test(length) ? Number(length) : undefined;
+  return tag !== undefined && known.includes(`W/${tag}`) && !known.includes(tag);
 }

@@ -1,11 +1,13 @@
 import { carryBody, type BodyFault } from "./request-body.ts";
 import { LIMITS } from "./limits.ts";
+import type { MadeHeaders } from "./read-headers.ts";
+import { watchdog, type Watchdog } from "./watchdog.ts";
 
 /** One call of a service. */
 export interface Forwarding {
-  readonly target: URL;
+  readonly target: string;
   readonly method: string;
-  readonly headers: Headers;
+  readonly headers: MadeHeaders;
   readonly body: ReadableStream<Uint8Array> | null;
   /** Of the body as declared; undefined for one that comes in chunks. */
   readonly lengthBytes: number | undefined;
@@ -17,7 +19,12 @@ export type Forwarded = {
   /** To be awaited before the answer ends, where the service had not taken the whole body (request-body.ts). */
   readonly rest?: (() => Promise<void>) | undefined;
 } & (
-  | { readonly kind: "answered"; readonly response: Response }
+  | {
+      readonly kind: "answered";
+      readonly response: Response;
+      /** Breaks the call off where the service is waited for too long. */
+      readonly patience: Watchdog;
+    }
   | { readonly kind: "failed"; readonly why: string }
   /** The connection was lost under the body. The service may have answered; the runtime keeps that to itself. */
   | { readonly kind: "cut short"; readonly why: string }
@@ -36,20 +43,20 @@ const UNREACHED: ReadonlySet<number> = new Set([520, 521, 522, 523, 525, 526, 53
  */
 export async function forward(sent: Forwarding): Promise<Forwarded> {
   const controller = new AbortController();
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  const patience = watchdog(sent.timeoutMs, () => controller.abort(new Error(`nothing for ${sent.timeoutMs} ms`)));
   let isOver = false;
-  const waitsFor = (whom: "service" | "caller"): void => {
-    clearTimeout(timer);
-    if (whom === "service" && !isOver) timer = setTimeout(() => controller.abort(), sent.timeoutMs);
-  };
-  waitsFor("service");
+  patience.begin();
   const carried =
     sent.body === null
       ? undefined
       : carryBody(sent.body, sent.lengthBytes, {
           maxBytes: LIMITS.requestBodyBytes,
           callerIdleMs: LIMITS.callerIdleMs,
-          waitsFor,
+          waitsFor(whom) {
+            if (isOver) return;
+            if (whom === "service") patience.begin();
+            else patience.end();
+          },
           abort: () => controller.abort(),
         });
   try {
@@ -63,7 +70,7 @@ export async function forward(sent: Forwarding): Promise<Forwarded> {
       cf: { cacheTtl: -1 },
     });
     if (!UNREACHED.has(response.status))
-      return { kind: "answered", response, rest: carried?.isTaken() === false ? carried.rest : undefined };
+      return { kind: "answered", response, patience, rest: carried?.isTaken() === false ? carried.rest : undefined };
     response.body?.cancel().catch(() => undefined);
     carried?.giveUp();
     return { kind: "failed", why: `status ${response.status} in the service's place`, rest: carried?.rest };
@@ -76,6 +83,6 @@ export async function forward(sent: Forwarding): Promise<Forwarded> {
     return { kind: carried?.isTaken() === false ? "cut short" : "failed", why: String(thrown), rest };
   } finally {
     isOver = true;
-    clearTimeout(timer);
+    patience.end();
   }
 }

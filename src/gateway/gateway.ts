@@ -21,11 +21,12 @@ import type { Log } from "../platform/log.ts";
 import type { Names } from "../platform/names.ts";
 import { randomId, type Random } from "../platform/random.ts";
 import { err, ok, type Result } from "../platform/result.ts";
-import { isPartOfRewritten, isUnreadable, lengthOf, toAnswer } from "./answer.ts";
+import { isPartOfRewritten, isUnreadable, readAnswer, toAnswer } from "./answer.ts";
 import { createBreakers, type Breakers, type Outcome } from "./breaker.ts";
 import { forward, type Forwarded } from "./forward.ts";
-import { headerBytes, LIMITS } from "./limits.ts";
+import { LIMITS } from "./limits.ts";
 import { answerPreflight, isPreflight } from "./preflight.ts";
+import { lengthOf, readHeaders, type GivenHeaders, type MadeHeaders } from "./read-headers.ts";
 import { createRegistry, type Registered } from "./registry.ts";
 import { hopsOf, requestHeaders } from "./request-headers.ts";
 import { createRegistryStore } from "./store/registry-store.ts";
@@ -68,51 +69,59 @@ interface Context extends GatewayDeps {
   readonly breakers: Breakers;
 }
 
+/** A request on its way to a service. */
+interface Passing {
+  readonly call: FallbackCall;
+  readonly service: Registered;
+  readonly method: string;
+  readonly given: GivenHeaders;
+}
+
 async function pass(call: FallbackCall, service: Registered, context: Context): Promise<Response | Problem> {
-  const refused = refuseRequest(call, context);
+  const given = readHeaders(call.request.headers, LIMITS.requestHeaderBytes);
+  if (given === undefined)
+    return invalid("invalid_header", "", `The headers are larger than ${LIMITS.requestHeaderBytes} bytes.`);
+  const passing: Passing = { call, service, method: call.request.method, given };
+  const refused = refuseRequest(passing, context);
   if (refused !== undefined) return refused;
-  const caller = await admitCaller(call, service, context);
+  const caller = await admitCaller(passing, context);
   if (!caller.ok) return caller.error;
-  const sessionId = readSessionId(call.request, context);
+  const sessionId = readSessionId(given, context);
   if (!sessionId.ok) return sessionId.error;
   const target = findTarget(call, service);
   if (!target.ok) return target.error;
 
   const publicPath = `${context.pathPrefix}${service.proxyPath}`;
-  const { request, url, requestId } = call;
+  const { url, requestId } = call;
   // The runtime would make a GET of anything.
-  const isUpgrade = request.method === "GET" && request.headers.get("upgrade")?.toLowerCase() === "websocket";
-  const { headers: given } = request;
+  const isUpgrade = passing.method === "GET" && given.get("upgrade")?.toLowerCase() === "websocket";
   const facts = { headers: given, url, publicPath, principal: caller.value, requestId, isUpgrade };
   const headers = requestHeaders({ ...facts, sessionId: sessionId.value }, context.names);
-  return exchange(call, service, target.value, headers, context);
+  return exchange(passing, target.value, headers, context);
 }
 
 /** What no service is asked for. */
-function refuseRequest({ request }: FallbackCall, { names }: Context): Problem | undefined {
+function refuseRequest({ method, given }: Passing, { names }: Context): Problem | undefined {
   // Its answer would be the request itself, with the headers that are no business of the caller's.
-  if (request.method === "TRACE")
+  if (method === "TRACE")
     return problem("unsupported_method", "TRACE is not passed on.", {
       headers: { allow: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS" },
     });
-  if (headerBytes(request.headers) > LIMITS.requestHeaderBytes)
-    return invalid("invalid_header", "", `The headers are larger than ${LIMITS.requestHeaderBytes} bytes.`);
-  if ((lengthOf(request.headers) ?? 0) > LIMITS.requestBodyBytes) return tooLarge();
-  if (hopsOf(request.headers, names) >= LIMITS.hops)
+  if ((lengthOf(given) ?? 0) > LIMITS.requestBodyBytes) return tooLarge();
+  if (hopsOf(given, names) >= LIMITS.hops)
     return unavailable("The request goes in circles: its service's source leads back to the gateway.", 60, "loop");
   return undefined;
 }
 
 async function admitCaller(
-  call: FallbackCall,
-  service: Registered,
+  { call, service, given }: Passing,
   { names, verifier, access }: Context,
 ): Promise<Result<Principal | undefined, Problem>> {
-  const { request, nowMs } = call;
-  const isBearer = /^bearer\b/i.test(request.headers.get("authorization") ?? "");
+  const { nowMs } = call;
+  const authorization = given.get("authorization");
   // Another scheme is between the caller and a public service.
-  if (service.access === "public" && !isBearer) return ok(undefined);
-  const caller = await authenticate(request, verifier, names, nowMs);
+  if (service.access === "public" && !/^bearer\b/i.test(authorization ?? "")) return ok(undefined);
+  const caller = await authenticate(authorization, verifier, names, nowMs);
   if (!caller.ok) return caller;
   call.identified(caller.value);
   const { tenant } = caller.value;
@@ -129,39 +138,38 @@ async function admitCaller(
 const SESSION_ID = /^[A-Za-z0-9._~-]{1,128}$/;
 
 /** The caller's own, else one that is made for this request. */
-function readSessionId({ headers }: Request, { names, random }: Context): Result<string, Problem> {
+function readSessionId(given: GivenHeaders, { names, random }: Context): Result<string, Problem> {
   const name = names.header("session-id");
-  const given = headers.get(name);
-  if (given === null || given === "") return ok(randomId(random));
-  return SESSION_ID.test(given)
-    ? ok(given)
+  const sessionId = given.get(name) ?? "";
+  if (sessionId === "") return ok(randomId(random));
+  return SESSION_ID.test(sessionId)
+    ? ok(sessionId)
     : err(invalid("invalid_header", name, `${name} must match ${SESSION_ID.source}.`));
 }
 
-function findTarget(call: FallbackCall, { name, address, proxyPath }: Registered): Result<URL, Problem> {
+function findTarget(call: FallbackCall, { name, address, proxyPath }: Registered): Result<string, Problem> {
   if (!address.ok) return err(unanswered(name, 60, `sourceUrl ${address.error}`));
   const target = targetOf(address.value, call.path.slice(proxyPath.length), call.url.search);
   return target.ok ? target : err(invalid("invalid_uri_parameter", "path", target.error));
 }
 
 async function exchange(
-  call: FallbackCall,
-  service: Registered,
-  target: URL,
-  headers: Headers,
+  passing: Passing,
+  target: string,
+  headers: MadeHeaders,
   context: Context,
 ): Promise<Response | Problem> {
-  const { request, requestId } = call;
+  const { call, service, method, given } = passing;
   const { breakers, clock, log, timeoutMs } = context;
   const key = `${service.name} ${service.sourceUrl}`;
   const admission = breakers.admit(key, clock.nowMs());
   if (!admission.admitted)
     return unanswered(service.name, Math.ceil(admission.retryAfterMs / 1000), "the breaker is open");
 
-  const isSafe = request.method === "GET" || request.method === "HEAD";
+  const isSafe = method === "GET" || method === "HEAD";
   // A request to read has no body that means anything (RFC 9110 section 9.3.1).
-  const body = isSafe ? null : request.body;
-  const sent = { target, method: request.method, headers, body, lengthBytes: lengthOf(request.headers), timeoutMs };
+  const body = isSafe ? null : call.request.body;
+  const sent = { target, method, headers, body, lengthBytes: lengthOf(given), timeoutMs };
   let forwarded = await forward(sent);
   if (forwarded.kind === "answered" && isSafe && isPartOfRewritten(forwarded.response)) {
     forwarded.response.body?.cancel().catch(() => undefined);
@@ -169,7 +177,8 @@ async function exchange(
   }
   const { changed } = breakers.settle(key, admission.ticket, OUTCOMES[forwarded.kind], clock.nowMs());
   const why = "why" in forwarded ? forwarded.why : undefined;
-  if (changed !== undefined) log.warn(`breaker ${changed}`, { service: service.name, requestId, reason: why });
+  if (changed !== undefined)
+    log.warn(`breaker ${changed}`, { service: service.name, requestId: call.requestId, reason: why });
 
   if (forwarded.kind !== "answered") await forwarded.rest?.();
   switch (forwarded.kind) {
@@ -186,7 +195,7 @@ async function exchange(
         ? tooLarge()
         : problem("bad_payload_syntax", "The body did not arrive whole.", { reason: "the caller broke off" });
     case "answered":
-      return takeAnswer(forwarded, call, service, context);
+      return takeAnswer(forwarded, { ...passing, hasBody: body !== null }, context);
   }
 }
 
@@ -198,36 +207,40 @@ const OUTCOMES: Record<Forwarded["kind"], Outcome> = {
 };
 
 async function takeAnswer(
-  { response, rest }: Extract<Forwarded, { kind: "answered" }>,
-  { request, publicBase, requestId }: FallbackCall,
-  service: Registered,
+  { response, patience, rest }: Extract<Forwarded, { kind: "answered" }>,
+  { call, service, method, given, hasBody }: Passing & { readonly hasBody: boolean },
   { names, log, timeoutMs }: Context,
 ): Promise<Response | Problem> {
   const { name } = service;
-  const tooMuch = headerBytes(response.headers) > LIMITS.answerHeaderBytes;
-  if (tooMuch || isUnreadable(response)) {
+  const headers = readHeaders(response.headers, LIMITS.answerHeaderBytes);
+  const answered = headers === undefined ? undefined : readAnswer(response, patience, headers);
+  if (answered === undefined || isUnreadable(answered)) {
     response.body?.cancel().catch(() => undefined);
     await rest?.();
-    const reason = tooMuch
-      ? `headers over ${LIMITS.answerHeaderBytes} bytes`
-      : "its status, or a coding that was not asked for";
+    const reason =
+      answered === undefined
+        ? `headers over ${LIMITS.answerHeaderBytes} bytes`
+        : "its status, or a coding that was not asked for";
     return unavailable(`The service ${name} gave an answer that cannot be passed on.`, RETRY_AFTER_SEC, reason);
   }
-  const answer = await toAnswer(response, request, {
-    names,
-    rewriter: service.rewriterTo(`${publicBase}${service.proxyPath}`),
-    idleMs: timeoutMs,
-    beforeEnd: rest,
-    brokeOff: (thrown) => log.warn("answer broke off", { service: name, requestId, reason: String(thrown) }),
-  });
+  const answer = await toAnswer(
+    answered,
+    { method, headers: given, hasBody },
+    {
+      names,
+      rewriter: service.rewriterTo(`${call.publicBase}${service.proxyPath}`),
+      idleMs: timeoutMs,
+      beforeEnd: rest,
+      brokeOff: (thrown) =>
+        log.warn("answer broke off", { service: name, requestId: call.requestId, reason: String(thrown) }),
+    },
+  );
   // Whether it did what it was asked nobody can tell.
   return answer ?? unavailable(`The service ${name} broke off its answer.`, RETRY_AFTER_SEC, "half an answer");
 }
 
-function withoutRange(headers: Headers): Headers {
-  const whole = new Headers(headers);
-  whole.delete("range");
-  whole.delete("if-range");
+function withoutRange(headers: MadeHeaders): MadeHeaders {
+  const { range: _, "if-range": __, ...whole } = headers;
   return whole;
 }
 

@@ -1,4 +1,5 @@
 import type { Names } from "../platform/names.ts";
+import type { GivenHeaders } from "./read-headers.ts";
 
 /** Of one connection, never passed on (RFC 9110 section 7.6.1), in both directions. */
 const HOP_BY_HOP = new Set([
@@ -15,14 +16,12 @@ const HOP_BY_HOP = new Set([
 ]);
 
 /** Headers that end here: those of the connection and those that its `Connection` header names. */
-export function hopByHop(headers: Headers): (name: string) => boolean {
-  const named = new Set(
-    (headers.get("connection") ?? "")
-      .toLowerCase()
-      .split(",")
-      .map((name) => name.trim()),
-  );
-  return (name) => HOP_BY_HOP.has(name) || named.has(name);
+export function hopByHop(headers: GivenHeaders): (name: string) => boolean {
+  const named = (headers.get("connection") ?? "")
+    .toLowerCase()
+    .split(",")
+    .map((name) => name.trim());
+  return (name) => HOP_BY_HOP.has(name) || named.includes(name);
 }
 
 /** Some servers take `_`, `.` and the like in names for `-`, so a header counts by what it may become. */

@@ -11,10 +11,3 @@ export const LIMITS = {
   /** How often a request may come by here before it is taken for one that goes in circles. */
   hops: 5,
 } as const;
-
-/** Bytes of headers as HTTP/1.1 writes them. */
-export function headerBytes(headers: Headers): number {
-  let sizeBytes = 0;
-  for (const [name, value] of headers) sizeBytes += name.length + value.length + ": \r\n".length;
-  return sizeBytes;
-}

@@ -1,6 +1,6 @@
 import { FreshCache } from "../platform/fresh-cache.ts";
 import { readOutsideAddress } from "../platform/outside-address.ts";
-import type { Result } from "../platform/result.ts";
+import { ok, type Result } from "../platform/result.ts";
 import { createRewriter, type Rewriter } from "./rewrite.ts";
 import type { RegistryStore, ServiceRow } from "./store/registry-store.ts";
 
@@ -8,8 +8,8 @@ import type { RegistryStore, ServiceRow } from "./store/registry-store.ts";
 export interface Registered extends Omit<ServiceRow, "sourceUrl"> {
   /** As it was registered, without a slash at the end. */
   readonly sourceUrl: string;
-  /** The same, or why it must not be called. */
-  readonly address: Result<URL, string>;
+  /** The same as it is called, or why it must not be called. */
+  readonly address: Result<string, string>;
   /** From its own address to this public one. */
   rewriterTo(publicUrl: string): Rewriter;
 }
@@ -47,11 +47,12 @@ export function createRegistry(store: RegistryStore, allowLoopback: boolean): Re
 /** What does not change from one request to the next is made once. */
 function toRegistered(row: ServiceRow, allowLoopback: boolean): Registered {
   const sourceUrl = row.sourceUrl.replace(/\/+$/, "");
+  const address = readOutsideAddress(sourceUrl, allowLoopback);
   let last: { readonly publicUrl: string; readonly rewriter: Rewriter } | undefined;
   return {
     ...row,
     sourceUrl,
-    address: readOutsideAddress(sourceUrl, allowLoopback),
+    address: address.ok ? ok(`${address.value.origin}${address.value.pathname.replace(/\/+$/, "")}`) : address,
     rewriterTo(publicUrl) {
       // Another one only where the platform is reached by several names.
       if (last?.publicUrl !== publicUrl) last = { publicUrl, rewriter: createRewriter(sourceUrl, publicUrl) };

@@ -1,5 +1,6 @@
 import { discard } from "../http/body.ts";
 import { within } from "../platform/within.ts";
+import { watchdog } from "./watchdog.ts";
 
 /** A caller's body on its way to a service, and what became of it. */
 export interface CarriedBody {
@@ -64,12 +65,13 @@ export function carryBody(
     return isEnd ? undefined : value;
   };
 
+  const idle = watchdog(callerIdleMs, () => {
+    fault ??= "broken off";
+    reader.cancel().catch(() => undefined);
+  });
   const next = async (): Promise<Uint8Array | undefined> => {
     waitsFor("caller");
-    const idle = setTimeout(() => {
-      fault ??= "broken off";
-      reader.cancel().catch(() => undefined);
-    }, callerIdleMs);
+    idle.begin();
     try {
       const piece = await read();
       if (sizeBytes > maxBytes) fault ??= "too large";
@@ -79,7 +81,7 @@ export function carryBody(
       fault ??= "broken off";
       throw thrown;
     } finally {
-      clearTimeout(idle);
+      idle.end();
       waitsFor("service");
     }
   };

@@ -1,9 +1,10 @@
 import type { Principal } from "../http/auth.ts";
 import type { Names } from "../platform/names.ts";
 import { hopByHop, isPlatforms, spelled, withoutPlatformCookies } from "./header-rules.ts";
+import { noHeaders, type GivenHeaders, type MadeHeaders } from "./read-headers.ts";
 
 export interface RequestFacts {
-  readonly headers: Headers;
+  readonly headers: GivenHeaders;
   /** The public address. */
   readonly url: URL;
   /** Path of the public address up to where the service's own begins. */
@@ -31,29 +32,28 @@ const HANDSHAKE = new Set([
 ]);
 
 /** What a service gets of a caller's headers, and what it learns from the platform besides (contract section 6). */
-export function requestHeaders(facts: RequestFacts, names: Names): Headers {
+export function requestHeaders(facts: RequestFacts, names: Names): MadeHeaders {
   const given = facts.headers;
   const endsHere = hopByHop(given);
-  const headers = new Headers();
-  for (const [name, value] of given)
-    if (!endsHere(name) && !isRefused(spelled(name), names)) headers.append(name, value);
+  const headers = noHeaders();
+  for (const [name, value] of given) if (!endsHere(name) && !isRefused(spelled(name), names)) headers[name] = value;
 
   const cookies = withoutPlatformCookies(given.get("cookie") ?? "", names);
-  if (cookies !== "") headers.set("cookie", cookies);
-  headers.set("accept-encoding", decodableOf(given.get("accept-encoding")));
+  if (cookies !== "") headers["cookie"] = cookies;
+  headers["accept-encoding"] = decodableOf(given.get("accept-encoding"));
   const ifMatch = given.get("if-match");
-  if (ifMatch !== null) headers.set("if-match", unweakened(ifMatch));
-  headers.set("via", [given.get("via"), `1.1 ${pseudonym(names)}`].filter(Boolean).join(", "));
-  if (facts.isUpgrade) headers.set("upgrade", "websocket");
+  if (ifMatch !== undefined) headers["if-match"] = unweakened(ifMatch);
+  headers["via"] = [given.get("via"), `1.1 ${pseudonym(names)}`].filter(Boolean).join(", ");
+  if (facts.isUpgrade) headers["upgrade"] = "websocket";
 
   const address = given.get("cf-connecting-ip");
-  if (address !== null) headers.set("x-forwarded-for", address);
-  headers.set("x-forwarded-proto", facts.url.protocol.slice(0, -1));
-  headers.set("x-forwarded-host", facts.url.host);
-  headers.set("x-forwarded-prefix", facts.publicPath);
+  if (address !== undefined) headers["x-forwarded-for"] = address;
+  headers["x-forwarded-proto"] = facts.url.protocol.slice(0, -1);
+  headers["x-forwarded-host"] = facts.url.host;
+  headers["x-forwarded-prefix"] = facts.publicPath;
 
-  headers.set(names.header("request-id"), facts.requestId);
-  headers.set(names.header("session-id"), facts.sessionId);
+  headers[names.header("request-id")] = facts.requestId;
+  headers[names.header("session-id")] = facts.sessionId;
   const { principal } = facts;
   if (principal === undefined) return headers;
   const identity = {
@@ -63,7 +63,7 @@ export function requestHeaders(facts: RequestFacts, names: Names): Headers {
     scopes: principal.scopes.join(" "),
   };
   for (const [suffix, value] of Object.entries(identity))
-    if (value !== "") headers.set(names.header(suffix), asciiOf(value));
+    if (value !== "") headers[names.header(suffix)] = asciiOf(value);
   return headers;
 }
 
@@ -78,7 +78,7 @@ const isRefused = (name: string, names: Names): boolean =>
 const pseudonym = (names: Names): string => `${names.platform}-gateway`;
 
 /** How often a request came by here already. */
-export const hopsOf = (headers: Headers, names: Names): number =>
+export const hopsOf = (headers: GivenHeaders, names: Names): number =>
   (headers.get("via") ?? "").split(",").filter((hop) => hop.trim().split(/\s+/)[1] === pseudonym(names)).length;
 
 /** Header values are ASCII: what is more, and `%` itself, is percent-encoded UTF-8. */
@@ -87,15 +87,16 @@ const asciiOf = (value: string): string => value.replaceAll(/%|[^\x20-\x7e]+/g, 
 /** What the caller takes of what can be decoded here, should the body have to be rewritten. */
 const DECODABLE: readonly string[] = ["gzip", "br"];
 
-export function decodableOf(accepted: string | null): string {
+export function decodableOf(accepted: string | undefined): string {
   const taken = DECODABLE.filter((coding) => accepts(accepted, coding));
   return taken.length === 0 ? "identity" : taken.join(", ");
 }
 
 /** Whether an `Accept-Encoding` allows a coding. Without one nothing is sent that has to be decoded. */
-export function accepts(accepted: string | null, coding: string): boolean {
+export function accepts(accepted: string | undefined, coding: string): boolean {
+  if (accepted === undefined) return false;
   const weights = new Map<string, boolean>();
-  for (const item of (accepted ?? "").toLowerCase().split(",")) {
+  for (const item of accepted.toLowerCase().split(",")) {
     const [name = "", ...parameters] = item.split(";").map((part) => part.trim());
     weights.set(name, !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter)));
   }

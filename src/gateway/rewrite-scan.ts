@@ -50,6 +50,13 @@ export class Scan {
     return matches.length === 0 ? data.subarray(from, kept) : this.#replace(data, from, kept, matches);
   }
 
+  /** What becomes of a text that is there as a whole, for one that has had no chunk. */
+  whole(data: Uint8Array): Uint8Array {
+    const matches: number[] = [];
+    this.#findAll(data, 0, true, matches);
+    return matches.length === 0 ? data : this.#replace(data, 0, data.length, matches);
+  }
+
   /** Where the bytes begin that cannot be passed on yet. */
   #findAll(data: Uint8Array, from: number, isLast: boolean, matches: number[]): number {
     const address = this.#address;

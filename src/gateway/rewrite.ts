@@ -31,13 +31,7 @@ export function createRewriter(source: string, target: string): Rewriter {
   return {
     scan,
     text(value) {
-      const whole = scan();
-      const bytes = encoder.encode(value);
-      const buffer = new Uint8Array(whole.room + bytes.length);
-      buffer.set(bytes, whole.room);
-      return new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(
-        whole.next(buffer, buffer.length, true),
-      );
+      return new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(scan().whole(encoder.encode(value)));
     },
   };
 }
@@ -50,7 +44,7 @@ const WIDE_CHARSET = /^(utf-?(7|16|32)|ucs-?[24]|iso-10646|unicode$)/;
  * Whether bodies of a content type are scanned: JSON, plain text and HTML, whatever their parameters, in a charset in
  * which ASCII is ASCII.
  */
-export function isRewritten(contentType: string | null): boolean {
+export function isRewritten(contentType: string | undefined): boolean {
   const [essence = "", ...parameters] = (contentType ?? "").toLowerCase().split(";");
   if (!SCANNED.has(essence.trim())) return false;
   const charset = parameters.map((parameter) => /^\s*charset\s*=\s*"?\s*([^\s"]*)/.exec(parameter)?.[1]);

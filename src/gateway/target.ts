@@ -3,13 +3,13 @@ import { err, ok, type Result } from "../platform/result.ts";
 /**
  * The address behind a public one: the source with the rest of the path and the query, both as they were sent. Nothing
  * that a caller writes leads to another host or above the source's own path; the error says why an address is refused.
+ * `source` is without a slash at the end; path and query are of an address that was parsed, so that together they are one.
  */
-export function targetOf(base: URL, rest: string, search: string): Result<URL, string> {
+export function targetOf(source: string, rest: string, search: string): Result<string, string> {
   if (climbs(rest)) return err("The path leads above the service with encoded slashes or dots.");
-  const target = URL.parse(`${base.origin}${base.pathname.replace(/\/+$/, "")}${rest}${search}`);
-  // By construction it cannot be otherwise.
-  if (target === null || target.origin !== base.origin) return err("The path is no path.");
-  return ok(target);
+  // Else it would go on with the host. By construction it cannot be otherwise.
+  if (rest !== "" && !rest.startsWith("/")) return err("The path is no path.");
+  return ok(`${source}${rest}${search}`);
 }
 
 /** How often somebody behind us may decode what they get. */

@@ -49,17 +49,16 @@ export interface ClientAccess {
 /** Longer tokens are neither issued nor read: what carries requests to us takes headers of some 16 KiB. */
 export const MAX_TOKEN_CHARS = 8192;
 
-/** The principal of the `Authorization` header, else the 401 or 503 (RFC 6750 section 3). */
+/** The principal of an `Authorization` header, else the 401 or 503 (RFC 6750 section 3). */
 export async function authenticate(
-  request: Request,
+  header: string | null | undefined,
   verifier: TokenVerifier,
   names: Names,
   nowMs: number,
 ): Promise<Result<Principal, Problem>> {
-  const header = request.headers.get("authorization");
-  const token = header === null ? undefined : /^bearer +([^ ]+) *$/i.exec(header)?.[1];
+  const token = /^bearer +([^ ]+) *$/i.exec(header ?? "")?.[1];
   const realm = `Bearer realm="${names.platform}"`;
-  if (header === null || !/^bearer\b/i.test(header)) {
+  if (token === undefined && !/^bearer\b/i.test(header ?? "")) {
     const headers = { "www-authenticate": realm };
     return err(problem("insufficient_credentials", "The request carries no access token.", { headers }));
   }

@@ -230,7 +230,12 @@ function allowedMethods(routes: readonly Route[]): string[] {
 async function admit(incoming: Incoming, route: Route): Promise<Result<Principal | undefined, Problem>> {
   if (route.access.kind === "public") return ok(undefined);
   const { deps, nowMs } = incoming;
-  const caller = await authenticate(incoming.context.req.raw, deps.verifier, deps.names, nowMs);
+  const caller = await authenticate(
+    incoming.context.req.raw.headers.get("authorization"),
+    deps.verifier,
+    deps.names,
+    nowMs,
+  );
   if (!caller.ok || route.access.kind === "token") return caller;
   const { scope, others } = route.access;
   if (others.some((other) => caller.value.scopes.includes(deps.names.scope(other)))) return caller;

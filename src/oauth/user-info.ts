@@ -35,7 +35,7 @@ async function userInfo(
   // A token in the body is never taken; beside one in the header it is a mistake that is told (RFC 6750 2, contract 1.2).
   if (request.headers.has("authorization") && form?.has("access_token") === true)
     return twoTokens(names.platform, `${publicBase}/docs/errors`);
-  const caller = await authenticate(request, strict(verifier), names, nowMs);
+  const caller = await authenticate(request.headers.get("authorization"), strict(verifier), names, nowMs);
   if (!caller.ok) return caller.error;
   const { user } = caller.value;
   return user === "" ? withoutUser(names.platform) : json(200, { sub: user }, { "cache-control": "no-store" });

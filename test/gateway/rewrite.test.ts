@@ -241,7 +241,7 @@ describe("which bodies are scanned", () => {
     'text/plain; charset="utf-8"',
   ])("%s", (type) => expect(isRewritten(type)).toBe(true));
   it.each([
-    null,
+    undefined,
     "",
     "application/octet-stream",
     "application/hal+json",
