@@ -145,6 +145,7 @@ export function createTrust(
     },
 
     isRevoked(token) {
+      if (revoked.size === 0) return false;
       const { recordsAsOfMs, userAsOfMs } = token;
       const about = [
         ["token", token.tokenId, recordsAsOfMs],

@@ -1,4 +1,3 @@
-import { fromBase64Url, fromUtf8 } from "../../platform/encoding.ts";
 import { equalDigests } from "../../platform/hash.ts";
 import type { IssuedToken } from "./trust.ts";
 
@@ -18,42 +17,25 @@ export const MAX_VERIFIED_TOKENS = 1_000;
  * Tokens that this isolate verified lately: a client sends the same one with each request for an hour, and checking a
  * signature costs as much as everything else of a small request.
  *
- * They are known by `jti`, and only the very text that was verified is found (contract 2.1: libraries accept variants of
- * one token). Signatures are compared in constant time, or one could be guessed piece by piece. What ends a token before
- * its time is not known here: who finds one asks whether its key is still ours, and whether it is revoked.
+ * They are known by what is signed, and only the very text that was verified is found (contract 2.1: libraries accept
+ * variants of one token). Signatures are compared in constant time, or one could be guessed piece by piece. What ends a
+ * token before its time is not known here: who finds one asks whether its key is still ours, and whether it is revoked.
  */
 export class VerifiedTokens {
   readonly #tokens = new Map<string, VerifiedToken>();
 
   /** Undefined for a token that is not known or is over: reading it in full says what is wrong with it. */
   find(token: string, nowMs: number): VerifiedToken | undefined {
-    const known = this.#tokens.get(idOf(token) ?? "");
+    const signatureAt = token.lastIndexOf(".");
+    const known = this.#tokens.get(token.slice(0, signatureAt));
     if (known === undefined || known.issued.expiresAtSec * 1000 <= nowMs) return undefined;
-    const signatureAt = known.token.lastIndexOf(".");
-    const isSame =
-      token.slice(0, signatureAt) === known.token.slice(0, signatureAt) &&
-      equalDigests(token.slice(signatureAt), known.token.slice(signatureAt));
-    return isSame ? known : undefined;
+    return equalDigests(token.slice(signatureAt), known.token.slice(signatureAt)) ? known : undefined;
   }
 
   remember(verified: VerifiedToken): void {
-    this.#tokens.set(verified.issued.tokenId, verified);
+    this.#tokens.set(verified.token.slice(0, verified.token.lastIndexOf(".")), verified);
     if (this.#tokens.size <= MAX_VERIFIED_TOKENS) return;
     const [oldest] = this.#tokens.keys();
     this.#tokens.delete(oldest!);
   }
-}
-
-/** Base64url of `{"jti":"`, an id of 32 characters, and a quote. */
-const ID_CHARS = 56;
-
-/**
- * What the token says its id is: nobody has verified it yet. Our tokens begin with it, and reading more than that would
- * cost a tenth of a small request.
- */
-function idOf(token: string): string | undefined {
-  const start = token.indexOf(".") + 1;
-  const beginning = fromBase64Url(token.slice(start, start + ID_CHARS));
-  const text = beginning === undefined ? undefined : fromUtf8(beginning);
-  return text === undefined ? undefined : /^\{"jti":"([\w-]+)"/.exec(text)?.[1];
 }
