@@ -488,7 +488,9 @@ describe("what a refused sign-in costs", () => {
         error_description: WRONG,
       });
       const verified = compare.mock.calls.filter(([key]) => key.byteLength === 32).length;
-      costs.push({ ...structuredClone(tally), verified });
+      // The same read finds a row less where there is none.
+      const { d1RowsRead: _, ...cost } = structuredClone(tally);
+      costs.push({ ...cost, verified });
     }
     compare.mockRestore();
     const [, first, ...others] = costs;
