@@ -35,6 +35,7 @@ export async function issueAccessToken(token: NewToken, from: Issuer, trust: Tru
   const signer = await trust.signingKey(nowMs, ACCESS_TOKEN_ALG);
   const issuedAtSec = toSec(nowMs);
   const claims = {
+    // First, so that a token that is known is found by its beginning (verified-tokens.ts).
     jti: token.tokenId,
     iss: from.issuer,
     aud: from.audience,
