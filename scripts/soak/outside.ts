@@ -24,6 +24,7 @@ const RECEIVER_FAULTS = 0.05;
 const SERVICE_FAULTS = 0.03;
 /** What hangs breaks off after so long. */
 const HANG_MS = 3_000;
+const KEEP_ALIVE_MS = 600_000;
 const ANSWERS = "answered 502";
 const HANGS = "hung and broke off";
 type Way = typeof ANSWERS | typeof HANGS;
@@ -75,6 +76,8 @@ export async function startOutside({ random, events, faults, isFailing }: Outsid
     const body = JSON.stringify({ self, identity: Object.fromEntries(identity) });
     response.writeHead(200, { "content-type": "application/json", link: `<${self}>; rel="self"` }).end(body);
   });
+  // One that ends a kept connection in the moment of its next request looks as if it had failed.
+  service.keepAliveTimeout = KEEP_ALIVE_MS;
   service.listen(0, "127.0.0.1");
   await once(service, "listening");
   const sourceUrl = `http://127.0.0.1:${(service.address() as AddressInfo).port}/v1`;

@@ -13,6 +13,7 @@ import type { Random } from "./random.ts";
 const START_MS = 60_000;
 /** What is kept of what it printed, for a message. */
 const KEPT_LINES = 200;
+const KEPT_ERRORS = 10_000;
 
 export interface OwnPlatformDeps {
   readonly env: NodeJS.ProcessEnv;
@@ -27,6 +28,8 @@ export class OwnPlatform {
   readonly #deps: OwnPlatformDeps;
   #child: ChildProcess | undefined;
   readonly #lines: string[] = [];
+  /** Of its log. */
+  readonly errors: string[] = [];
   #starts = 0;
   #isFailing = false;
   #isOver = false;
@@ -99,6 +102,7 @@ export class OwnPlatform {
         isReady ||= line.startsWith("ready ");
         const happened = readFaultLine(line);
         if (happened !== undefined) return this.#deps.faults.happened(happened.fault, happened.way);
+        if (line.startsWith('{"level":"error"') && this.errors.length < KEPT_ERRORS) this.errors.push(line);
         this.#lines.push(line);
         if (this.#lines.length > KEPT_LINES) this.#lines.shift();
       });

@@ -34,6 +34,8 @@ export interface Outcome {
   readonly kills: readonly Kill[];
   readonly faults: FaultsLedger;
   readonly trouble: Trouble;
+  /** Lines of the platform's log, as far as the run has it. */
+  readonly errors: readonly string[];
   /** What the run made, for people. */
   readonly summary: string;
 }
@@ -41,7 +43,7 @@ export interface Outcome {
 /** Share of requests whose connection is cut. */
 const CUTS = 0.02;
 /** Of what goes wrong inside a platform of our own: the shares of chance.ts. */
-const INSIDE = { aborts: 0.02, batches: 0.2 };
+const INSIDE = { aborts: 0.05, batches: 0.3 };
 const HOST = "127.0.0.1";
 
 /** The whole run; whatever it started or stored is gone when it returns or throws. */
@@ -154,7 +156,7 @@ async function run(
     await loads.events.drain({ dueMs: performance.now(), random });
     await loads.gateway.drain({ dueMs: performance.now(), random });
     await checkAll(stage, random, () => options.damage !== undefined && damage(stage, options.damage));
-    return { latencies, kills: done, faults, trouble, summary: summarize(stage) };
+    return { latencies, kills: done, faults, trouble, errors: own?.platform.errors ?? [], summary: summarize(stage) };
   } catch (error) {
     if (trouble.count > 0 && !stopping.aborted) console.error(trouble.lines().join("\n"));
     throw error;
