@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
-import { Browser, toInit, type Visit } from "../support/browser.ts";
+import { authorizeAddress, Browser, landed, toInit, type Visit } from "../support/browser.ts";
 import { counting } from "../support/counting.ts";
 import { isolate } from "../support/isolate.ts";
 import { call, expectJson, makeTenant, OPERATOR, ORIGIN, put, tokenFor, unique } from "../support/platform.ts";
@@ -21,6 +21,7 @@ import {
   errorOf,
   isLiving,
   makeFlowClient,
+  REDIRECT,
   redeem,
   refresh,
   refreshed,
@@ -199,10 +200,26 @@ describe("GET /account", () => {
   it("shows nobody else's applications, none that count no more, and says so when there are none", async () => {
     await give(client, await makeUser({ tenant: user.tenant }));
     await give();
-    await revoke();
+    // As after a password that another isolate changed, before what it ended is removed.
+    await env.DB.prepare(
+      `UPDATE user SET signed_out_at =
+         (SELECT authorization ->> 'authenticatedAtMs' FROM refresh_grant WHERE refresh_grant.email = user.email)
+       WHERE email = ?1`,
+    )
+      .bind(user.email)
+      .run();
     const page = await (await signedIn()).get(ACCOUNT);
     expect(said(page)).toContain("No application has lasting access to your account.");
     expect(page.html).not.toContain(client.clientId);
+  });
+
+  it("names each place by itself, though another has the same name", async () => {
+    const other = await makeTenant();
+    await join(user.email, other);
+    await env.DB.prepare("UPDATE tenant SET name = 'Acme' WHERE id IN (?1, ?2)").bind(user.tenant, other).run();
+    await give();
+    await givenIn(other, Date.now());
+    expect(said(await (await signedIn()).get(ACCOUNT)).match(/In Acme :/g)?.length).toBe(2);
   });
 
   it("shows names as they were written", async () => {
@@ -500,6 +517,24 @@ describe.each(["sign-out", "remove-access", "password", "end-all"])("POST /accou
 });
 
 describe("POST /account/remove-access", () => {
+  it("does not say that it is done before it is, where there are more grants than one request ends", async () => {
+    await give();
+    await env.DB.prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+       INSERT INTO refresh_grant SELECT id || '-' || i, client, email, authorization, created_at, last_used_at
+       FROM n JOIN refresh_grant WHERE email = ?1`,
+    )
+      .bind(user.email)
+      .run();
+    const browser = await signedIn();
+    await send(browser, "remove-access", { client_id: client.clientId });
+    const page = await browser.get(ACCOUNT);
+    expect(page.html).not.toContain('role="status"');
+    expect(page.html).toContain(client.clientId);
+    const again = await send(browser, "remove-access", { client_id: client.clientId }, page);
+    expect((await expectDone(again, browser, /no access any more/)).html).not.toContain(client.clientId);
+  });
+
   it("ends all grants of the application with their tokens, and nobody else's", async () => {
     const other = await makeFlowClient(user.tenant);
     const another = await makeUser({ tenant: user.tenant });
@@ -543,6 +578,31 @@ describe("POST /account/remove-access", () => {
       new Set([`1 of client ${client.clientId} at the account page`]),
     );
     expect((await browser.post(`${ACCOUNT}/remove-access`, { csrf: fields["csrf"]! })).status).toBe(400);
+  });
+});
+
+describe("a session", () => {
+  const asked = async (browser: Browser, more: Record<string, string> = {}): Promise<string> => {
+    const request = { response_type: "code", client_id: client.clientId, redirect_uri: REDIRECT, state: "s", ...more };
+    const { query } = landed(await browser.get(authorizeAddress({ prompt: "none", ...request })));
+    return query.get("error") ?? (query.has("code") ? "a code" : "nothing");
+  };
+
+  it("is that of /authorize: begun, renewed and ended here, it is there", async () => {
+    const browser = await signedIn();
+    expect(await asked(browser)).toBe("a code");
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(Date.now() + 60_000);
+    expect(await asked(browser, { max_age: "30" })).toBe("login_required");
+    // Who shows the old password has just signed in.
+    await send(browser, "password", passwords());
+    expect(await asked(browser, { max_age: "30" })).toBe("a code");
+    vi.setSystemTime(Date.now() + 60_000);
+    const other = await signedIn({ ...user, password: NEW });
+    await send(browser, "sign-out");
+    expect([await asked(browser), await asked(other)]).toEqual(["login_required", "a code"]);
+    await send(await signedIn({ ...user, password: NEW }), "end-all");
+    expect(await asked(other)).toBe("login_required");
   });
 });
 
@@ -685,6 +745,7 @@ describe("POST /account/password", () => {
       "operator",
     ],
     ["the user is disabled", () => put(`users/${user.email}`, { disabled: true }), "disabled"],
+    ["the user is signed out everywhere", revoke, "revoked"],
   ])("changes nothing when %s in between", async (_, meddle, kind) => {
     const { browser, state } = meddled(meddle);
     await signedIn(user, browser);
@@ -698,7 +759,46 @@ describe("POST /account/password", () => {
     expect(await signsIn(NEW)).toBe(false);
     if (kind === "operator") expect(await signsIn("the operator's choice")).toBe(true);
     else expect(await hashOf()).toBe(before);
-    expect((await auditOf(`user ${user.email}`)).filter(({ outcome }) => outcome === "done")).toEqual([]);
+    expect(await auditOf(`user ${user.email}`)).toEqual([
+      {
+        action: "change password",
+        subject: "",
+        outcome: "refused",
+        reason: "the password was changed, or the user signed out or disabled, meanwhile",
+      },
+    ]);
+  });
+
+  it("says that it is changed though the database goes away behind it: one signs in by the new one", async () => {
+    const tokens = await give();
+    let writes = 0;
+    const { browser, state } = meddled(async () => {
+      writes += 1;
+      if (writes > 1) throw new Error("no database");
+    });
+    await signedIn(user, browser);
+    const page = await browser.get(ACCOUNT);
+    state.armed = true;
+    const answer = await send(browser, "password", passwords(), page);
+    state.armed = false;
+    expect(writes).toBe(2);
+    expect(isSignInForm(await expectDone(answer, browser, /Your password is changed/))).toBe(true);
+    expect([await works(tokens), await isLiving(tokens.access_token)]).toEqual([false, false]);
+    expect([await signsIn(user.password), await signsIn(NEW)]).toEqual([false, true]);
+  });
+
+  it("sent again, since its answer was lost: done once, and one signs in by the new one", async () => {
+    const browser = await signedIn();
+    const page = await browser.get(ACCOUNT);
+    const before = new Map(browser.cookies);
+    await send(browser, "password", passwords(), page);
+    browser.cookies.clear();
+    for (const [name, value] of before) browser.cookies.set(name, value);
+    const answer = await send(browser, "password", passwords(), page);
+    expect([answer.status, answer.location, answer.headers.getSetCookie()]).toEqual([303, ACCOUNT, []]);
+    expect(await isSignedIn(browser)).toBe(false);
+    expect(await signsIn(NEW)).toBe(true);
+    expect((await auditOf(`user ${user.email}`)).map(({ outcome }) => outcome)).toEqual(["done"]);
   });
 });
 

@@ -54,9 +54,13 @@ export async function removeAccess(call: FormCall, context: OAuthContext): Promi
     return refusedPage(call, "remove access", { detail, reason: detail, clientId: "" }, context);
   }
   const { email } = session.user;
+  const ended = await endGrantsOfUser(
+    { email, clientId, by: `of client ${clientId} at the account page` },
+    call,
+    context,
+  );
   // What is left over of very many is shown, and can be taken away by another press.
-  await endGrantsOfUser({ email, clientId, by: `of client ${clientId} at the account page` }, call, context);
-  return backToAccount(call, "removed", context);
+  return backToAccount(call, ended ? "removed" : undefined, context);
 }
 
 /** `POST /account/sign-out`: ends this browser's session. Tokens live on by their own rules. */

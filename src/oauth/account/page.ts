@@ -68,17 +68,19 @@ export const formKey = (call: AnyCall, { names }: Pick<OAuthContext, "names">): 
   `session ${readCookie(call, "session", names) ?? ""}`;
 
 function toView({ clientId, clientName, access, createdAtMs, lastUsedAtMs }: Application, user: UserRecord) {
-  const scopes = new Map<string, Set<string>>();
-  for (const { tenant, org, openid, scopes: named } of access) {
+  // By id: two places may bear one name.
+  const places = new Map<string, { readonly place: string; readonly scopes: Set<string> }>();
+  for (const { tenant, org, openid, scopes } of access) {
+    const key = tenant === "" ? `org ${org}` : `tenant ${tenant}`;
     const place = tenant === "" ? nameOf(org, user.organizations) : nameOf(tenant, user.tenants);
-    const known = scopes.get(place) ?? new Set();
-    for (const scope of [...(openid ? ["openid"] : []), ...named]) known.add(scope);
-    scopes.set(place, known);
+    const known = places.get(key) ?? { place, scopes: new Set<string>() };
+    for (const scope of [...(openid ? ["openid"] : []), ...scopes]) known.scopes.add(scope);
+    places.set(key, known);
   }
   return {
     clientId,
     name: clientName,
-    access: [...scopes].map(([place, known]) => ({ place, scopes: [...known].sort() })),
+    access: [...places.values()].map(({ place, scopes }) => ({ place, scopes: [...scopes].sort() })),
     sinceMs: createdAtMs,
     lastUsedMs: lastUsedAtMs > createdAtMs ? lastUsedAtMs : undefined,
   } satisfies AccountApplication;

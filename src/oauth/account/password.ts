@@ -1,4 +1,5 @@
 import { DEFAULT_PROVIDER } from "../../platform/names.ts";
+import { describeError } from "../../platform/log.ts";
 import { hashPassword, PASSWORD_CHARS } from "../../platform/password-hash.ts";
 import type { OAuthContext } from "../context.ts";
 import type { Parameters } from "../form.ts";
@@ -17,27 +18,28 @@ const ACTION = "change password";
  *
  *   the new one does not do ──▶ 400, the page again; the old one is not looked at
  *   the old one is wrong, the account is blocked ──▶ 400, the page again; counted with all other attempts
- *   another password, or disabled, in between ──▶ 303, nothing changed
+ *   another password, disabled or signed out everywhere in between ──▶ 303, nothing changed
  *   changed ──▶ every session, grant and token of the user ends; this browser gets a new session; 303
  */
 export async function changePassword(call: FormCall, context: OAuthContext): Promise<Response> {
   const admitted = await admit(call, ACTION, context);
   if (!admitted.ok) return admitted.error;
   const { session, form } = admitted.value;
+  const { authenticatedAtMs } = session;
   const { email } = session.user;
   const [old, next] = [form.get("password") ?? "", form.get("new_password") ?? ""];
   const fault = faultOf(old, next, form);
   if (fault !== undefined) return accountPage(call, session, fault, context);
   const confirmed = await context.accounts.confirm(email, old, ACTION, call);
   if (confirmed.kind !== "ok") return accountPage(call, session, confirmed.kind, context);
-  const signedOutAtMs = await write(call, { email, from: confirmed.hash, next }, context);
-  if (signedOutAtMs === undefined) return backToAccount(call, "notChanged", context);
+  const signedOutAtMs = await write(call, { email, authenticatedAtMs, from: confirmed.hash, next }, context);
+  if (signedOutAtMs === undefined) {
+    const reason = "the password was changed, or the user signed out or disabled, meanwhile";
+    context.noteRefusal(call, ACTION, { error: "invalid_request", reason, actor: `user ${email}` });
+    return backToAccount(call, "notChanged", context);
+  }
   context.log.info("password changed", { requestId: call.requestId, user: email });
-  await context.endings.forgetSignedOut(email, call.nowMs);
-  const renewed = { email, provider: DEFAULT_PROVIDER, authenticatedAtMs: signedOutAtMs + 1 };
-  // Undefined: disabled in this very moment. The browser is signed out then, like every other.
-  const started = await startSession(call, renewed, context);
-  return withCookie(backToAccount(call, "changed", context), started?.cookie);
+  return withCookie(backToAccount(call, "changed", context), await goOn(call, { email, signedOutAtMs }, context));
 }
 
 /** The rules of the operator service; passwords are compared in one Unicode form, as they are hashed. */
@@ -47,16 +49,43 @@ function faultOf(old: string, next: string, form: Parameters): AccountFault | un
   return next.normalize("NFKC") === old.normalize("NFKC") ? "same" : undefined;
 }
 
+/**
+ * Removes what ended, and begins the new session; its cookie. Undefined: disabled in this very moment, or this failed. The
+ * browser is signed out then, like every other, and still hears that the password is another one now.
+ */
+async function goOn(
+  call: FormCall,
+  { email, signedOutAtMs }: { readonly email: string; readonly signedOutAtMs: number },
+  context: OAuthContext,
+): Promise<string | undefined> {
+  const renewed = { email, provider: DEFAULT_PROVIDER, authenticatedAtMs: signedOutAtMs + 1 };
+  try {
+    await context.endings.forgetSignedOut(email, call.nowMs);
+    return (await startSession(call, renewed, context))?.cookie;
+  } catch (thrown) {
+    const { requestId } = call;
+    context.log.error("no new session after the password", { requestId, user: email, error: describeError(thrown) });
+    return undefined;
+  }
+}
+
 /** One transaction: the new password, the sign-out of everybody by the old one, their tokens void, and the audit row. */
 async function write(
   { nowMs, requestId }: FormCall,
-  { email, from, next }: { readonly email: string; readonly from: string; readonly next: string },
+  change: {
+    readonly email: string;
+    readonly authenticatedAtMs: number;
+    readonly from: string;
+    readonly next: string;
+  },
   context: OAuthContext,
 ): Promise<number | undefined> {
+  const { next, ...proven } = change;
+  const { email } = proven;
   const to = hashPassword(next, context.random);
   const about = { atMs: nowMs, requestId, actor: `user ${email}`, action: ACTION, subject: `users/${email}` };
   try {
-    return await context.users.changePassword({ email, from, to, nowMs }, [
+    return await context.users.changePassword({ ...proven, to, nowMs }, [
       context.endings.voidStatement("user", email, allExpiredSec(nowMs), "if changed"),
       context.audit.statement("if changed", { ...about, outcome: "done", reason: "" }),
     ]);

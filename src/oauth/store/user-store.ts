@@ -56,12 +56,18 @@ export interface UserStore {
   /** Undefined for an unknown user. */
   credential(email: string): Promise<Credential | undefined>;
   /**
-   * Stores another password's hash unless the one that was proven is the user's no more, and signs the user out: everything
-   * of this moment or before counts no more. That moment; undefined where nothing was changed. `beside`: statements of the
-   * same transaction, the first of which sees by `changes()` whether it was.
+   * Stores another password's hash unless the one that was proven is the user's no more, or the sign-in of who asks counts
+   * no more, and signs the user out: everything of this moment or before counts no more. That moment; undefined where
+   * nothing was changed. `beside`: statements of the same transaction, the first of which sees by `changes()` whether it was.
    */
   changePassword(
-    change: { readonly email: string; readonly from: string; readonly to: string; readonly nowMs: number },
+    change: {
+      readonly email: string;
+      readonly authenticatedAtMs: number;
+      readonly from: string;
+      readonly to: string;
+      readonly nowMs: number;
+    },
     beside: readonly D1PreparedStatement[],
   ): Promise<number | undefined>;
   /** Stores a hash made with today's cost, unless the password changed meanwhile. */
@@ -106,7 +112,7 @@ const RECORDS = [user, tenants, organizations] as const;
 const CREDENTIAL = `SELECT password_hash, disabled FROM user WHERE email = ?1`;
 const CHANGE_PASSWORD = `
   UPDATE user SET password_hash = ?3, signed_out_at = ${signedOutAt("?4")}
-  WHERE email = ?1 AND password_hash = ?2 AND disabled = 0 RETURNING signed_out_at`;
+  WHERE email = ?1 AND password_hash = ?2 AND disabled = 0 AND signed_out_at < ?5 RETURNING signed_out_at`;
 const UPGRADE_HASH = `UPDATE user SET password_hash = ?3 WHERE email = ?1 AND password_hash = ?2`;
 
 type Row = Record<string, string | number | null>;
@@ -139,8 +145,8 @@ export function createUserStore(db: D1Database): UserStore {
       const row = await db.prepare(CREDENTIAL).bind(email).first<{ password_hash: string | null; disabled: number }>();
       return row === null ? undefined : { passwordHash: row.password_hash ?? undefined, disabled: row.disabled === 1 };
     },
-    async changePassword({ email, from, to, nowMs }, beside) {
-      const change = db.prepare(CHANGE_PASSWORD).bind(email, from, to, nowMs);
+    async changePassword({ email, authenticatedAtMs, from, to, nowMs }, beside) {
+      const change = db.prepare(CHANGE_PASSWORD).bind(email, from, to, nowMs, authenticatedAtMs);
       const [changed] = await db.batch<{ signed_out_at: number }>([change, ...beside]);
       return changed?.results[0]?.signed_out_at;
     },
