@@ -22,8 +22,10 @@ export interface Target {
   /** The same for callers who need not say who they are. */
   readonly openPath: string;
   readonly openBase: string;
-  /** Of a request; they go out of date. */
+  /** Headers of a request by somebody with a token; they go out of date. */
   authorize(): Promise<Record<string, string>>;
+  /** … and by somebody without one. */
+  readonly anyone: Record<string, string>;
 }
 
 /** Of the same service, for callers without a token. */
@@ -62,6 +64,7 @@ async function open(server: Server): Promise<Target> {
     source,
     openPath: `${prefix}${OPEN_PATH}`,
     openBase: `${base}${OPEN_PATH}`,
+    anyone: {},
     async authorize() {
       const { access_token: token } = await ask(server.origin, {
         method: "POST",
@@ -75,9 +78,12 @@ async function open(server: Server): Promise<Target> {
   };
 }
 
-/** It fetches from whom a header names, and changes nothing. */
-export async function openBare(server: Server): Promise<Target> {
+/** It fetches from whom a header names; below `path` as a gateway, else it changes nothing. */
+export async function openBare(server: Server, path: "" | "/gateway/v1"): Promise<Target> {
   const source: string = await server.ask({});
-  const anyone = { openPath: "", openBase: source };
-  return { server, path: "", base: source, source, ...anyone, authorize: async () => ({ "bench-service": source }) };
+  const base = path === "" ? source : `${server.origin}${path}`;
+  const anyone = { "bench-service": source };
+  // As long as one of the platform's; nobody reads it.
+  const authorize = async () => (path === "" ? anyone : { ...anyone, authorization: `Bearer ${"x".repeat(800)}` });
+  return { server, path, base, source, openPath: path, openBase: base, authorize, anyone };
 }
