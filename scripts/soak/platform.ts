@@ -40,8 +40,8 @@ export class OwnPlatform {
 
   async start(): Promise<void> {
     if (this.#isOver) throw new UserError("The run is over.");
-    const { env, shares, random } = this.#deps;
-    const plan = shares && ({ ...shares, seed: random.below(2 ** 32), starts: this.#starts++ } satisfies FaultPlan);
+    const { env, shares } = this.#deps;
+    const plan = shares && this.#plan(shares);
     const program = plan === undefined ? "start.ts" : "soak/faulty/start.ts";
     const child = spawn(process.execPath, [...process.execArgv, join(ROOT, "scripts", program)], {
       cwd: ROOT,
@@ -84,6 +84,10 @@ export class OwnPlatform {
       // Nobody is left of the group.
     }
     await gone;
+  }
+
+  #plan(shares: FaultShares): FaultPlan {
+    return { ...shares, seed: this.#deps.random.below(2 ** 32), starts: this.#starts++, isOn: this.#isFailing };
   }
 
   async #tell(isFailing: boolean): Promise<void> {

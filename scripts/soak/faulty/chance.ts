@@ -5,6 +5,8 @@ import { faultLine } from "./fault-line.ts";
 /** How often things go wrong, and from which numbers; the soak's own variable SOAK_FAULTS, as JSON. */
 export interface FaultPlan extends FaultShares {
   readonly seed: number;
+  /** From the first moment: who waited for a dead platform comes at once when it listens again. */
+  readonly isOn: boolean;
   /** How often the platform was started before. */
   readonly starts: number;
 }
@@ -18,14 +20,15 @@ export interface FaultShares {
 
 /** Draws what goes wrong in an isolate, while faults are on, and tells the log. */
 export class Chance {
-  #plan: FaultPlan | undefined;
-  #random: Random = createRandom(0);
+  readonly random: Random;
+  readonly #plan: FaultPlan;
   readonly #draws = new Map<string, number>();
+  isOn: boolean;
 
-  /** Faults begin; undefined: they end. */
-  set(plan: FaultPlan | undefined): void {
+  constructor(plan: FaultPlan) {
     this.#plan = plan;
-    if (plan !== undefined) this.#random = createRandom(plan.seed);
+    this.random = createRandom(plan.seed);
+    this.isOn = plan.isOn;
   }
 
   /**
@@ -33,16 +36,12 @@ export class Chance {
    * start beginning with another one: so a short run has every fault, and a long one each way of it.
    */
   draw<Way>(fault: Fault, of: keyof FaultShares, ways: readonly Way[]): Way | undefined {
-    if (this.#plan === undefined) return undefined;
+    if (!this.isOn) return undefined;
     const earlier = this.#draws.get(fault);
-    if (earlier !== undefined && !this.#random.chance(this.#plan[of])) return undefined;
+    if (earlier !== undefined && !this.random.chance(this.#plan[of])) return undefined;
     const draw = earlier === undefined ? this.#plan.starts : earlier + 1;
     this.#draws.set(fault, draw);
     return ways[draw % ways.length];
-  }
-
-  get random(): Random {
-    return this.#random;
   }
 
   happened(fault: Fault, way: string): void {

@@ -1,3 +1,4 @@
+import { env } from "cloudflare:workers";
 import type { Env } from "../../../src/env.ts";
 import platform, * as objects from "../../../src/worker.ts";
 import { Chance, type FaultPlan } from "./chance.ts";
@@ -7,10 +8,9 @@ import { repeating } from "./messages.ts";
 
 /**
  * The platform's Worker with faults inside, for `npm run soak` alone: its objects end at random, its queue's messages
- * come again. Faults are off until the clock says otherwise, by a cron that only the process that owns the runtime can
- * send; no request reaches them.
+ * come again. They begin and end by a cron that only the process that owns the runtime can send; no request reaches them.
  */
-const chance = new Chance();
+const chance = new Chance(JSON.parse((env as unknown as FaultyEnv).SOAK_FAULTS) as FaultPlan);
 
 export const TopicLog = aborting("TopicLog aborted", objects.TopicLog, chance);
 export const TopicConsumer = aborting("TopicConsumer aborted", objects.TopicConsumer, chance);
@@ -25,9 +25,9 @@ interface FaultyEnv extends Env {
 export default {
   fetch: platform.fetch,
   queue: repeating(platform.queue, chance),
-  async scheduled(controller, env) {
-    if (controller.cron === FAULTS_ON) chance.set(JSON.parse(env.SOAK_FAULTS) as FaultPlan);
-    else if (controller.cron === FAULTS_OFF) chance.set(undefined);
-    else await platform.scheduled(controller, env);
+  async scheduled(controller, bindings) {
+    const { cron } = controller;
+    if (cron === FAULTS_ON || cron === FAULTS_OFF) chance.isOn = cron === FAULTS_ON;
+    else await platform.scheduled(controller, bindings);
   },
-} satisfies ExportedHandler<FaultyEnv>;
+} satisfies ExportedHandler<Env>;
