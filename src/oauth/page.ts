@@ -20,34 +20,38 @@ export interface PageRefusal {
   readonly clientId: string;
   /** The request's own wish, where it came by a form; that of the address where absent. */
   readonly uiLocales?: string | null;
+  readonly account?: ErrorView["account"];
 }
 
 /** 400 to the person at the browser: there is no client that it would be safe to tell. */
 export function refusedPage(
   call: AnyCall,
   action: string,
-  { kind = "request", detail, reason, clientId, uiLocales }: PageRefusal,
+  { kind = "request", detail, reason, clientId, uiLocales, account }: PageRefusal,
   context: OAuthContext,
 ): Response {
   context.noteRefusal(call, action, { error: "invalid_request", reason, actor: clientId });
   const wish = uiLocales ?? call.url.searchParams.get("ui_locales") ?? undefined;
-  return context.pages.error({ ...pageContext(call, wish), status: 400, kind, detail });
+  return context.pages.error({ ...pageContext(call, wish), status: 400, kind, detail, account });
 }
 
-/** What `http/` refuses before a page is made, and what failed inside, as a page. */
+/** What `http/` refuses before a page is made, and what failed inside, as a page. `accountOf`: for the account's own forms. */
 export const renderProblemPage =
-  (pages: Pages): ProblemRenderer =>
+  (pages: Pages, accountOf?: (asked: Pick<AnyCall, "publicBase" | "url">) => string): ProblemRenderer =>
   (given, _docsUrl, requestId, { request, publicBase }) => {
     const { status } = PROBLEM_TYPES[given.type];
-    const uiLocales = new URL(request.url).searchParams.get("ui_locales") ?? undefined;
-    const page = pageContext({ request, publicBase, requestId }, uiLocales);
-    return pages.error({ ...page, status, kind: kindOf(status), detail: given.message });
+    const url = new URL(request.url);
+    const page = pageContext({ request, publicBase, requestId }, url.searchParams.get("ui_locales") ?? undefined);
+    const account = accountOf?.({ publicBase, url });
+    const kind = failureOf(status) ?? (account === undefined ? refusalOf(status) : "account");
+    return pages.error({ ...page, status, kind, detail: given.message, account });
   };
 
-function kindOf(status: number): ErrorView["kind"] {
-  // Who opens the address of a form again, by going back or from the history, asks for it with GET.
-  if (status === 405) return "over";
+function failureOf(status: number): ErrorView["kind"] | undefined {
   if (status === 429) return "busy";
   if (status === 503) return "unavailable";
-  return status >= 500 ? "internal" : "request";
+  return status >= 500 ? "internal" : undefined;
 }
+
+/** Who opens the address of a form again, by going back or from the history, asks for it with GET. */
+const refusalOf = (status: number): ErrorView["kind"] => (status === 405 ? "over" : "request");

@@ -90,10 +90,12 @@ export type AccountFault = "stale" | "wrong" | "blocked" | "length" | "repeated"
 
 export interface ErrorView extends PageContext {
   readonly status: number;
-  /** `over`: nobody's fault, the person signs in again. */
-  readonly kind: "request" | "over" | "busy" | "unavailable" | "internal";
+  /** `over`: nobody's fault, the person signs in again. `account`: a form of that page, which no application sent. */
+  readonly kind: "request" | "over" | "account" | "busy" | "unavailable" | "internal";
   /** For the developer of the client, in English: which parameter is wrong and how. May be empty. */
   readonly detail: string;
+  /** The address of the account's page, for who came from there. */
+  readonly account?: string | undefined;
 }
 
 /** The pages that people see; made in `ui/`, each a whole answer with its security headers. */

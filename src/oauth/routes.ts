@@ -5,7 +5,7 @@ import { serverMetadata } from "./discovery.ts";
 import { renderOAuthProblem } from "./failure.ts";
 import { introspect } from "./introspect.ts";
 import { renderProblemPage } from "./page.ts";
-import { ACCOUNT_BASE } from "./account/notice.ts";
+import { ACCOUNT_BASE, accountAddress } from "./account/notice.ts";
 import { createAccountRoutes } from "./account/routes.ts";
 import { createPageRoutes } from "./page-routes.ts";
 import { refreshTokenRoutes } from "./refresh-tokens.ts";
@@ -111,7 +111,7 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
     {
       base: ACCOUNT_BASE,
       routes: createAccountRoutes(context),
-      renderProblem: renderProblemPage(context.pages),
+      renderProblem: renderProblemPage(context.pages, accountAddress),
       crossOrigin: false,
     },
     {

@@ -4,7 +4,7 @@ import type { Texts } from "./texts/texts.ts";
 
 /** Words for the person, the exact fault for those who build the application, the request id for support. */
 export function errorPage(
-  { kind, detail, requestId }: ErrorView,
+  { kind, detail, requestId, account }: ErrorView,
   texts: Texts,
 ): { readonly title: string; readonly main: Markup; readonly footer: Markup } {
   const { title, text } = texts.errors[kind];
@@ -12,6 +12,7 @@ export function errorPage(
     title,
     main: html`<h1>${title}</h1>
       <p>${text}</p>
+      ${account === undefined ? undefined : html`<p><a href="${account}">${texts.account.title}</a></p>`}
       ${
         detail === ""
           ? undefined

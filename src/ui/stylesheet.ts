@@ -161,7 +161,7 @@ button { border: 1px solid transparent; cursor: pointer; }
 .wide .frame { max-width: 48rem; margin-top: 0; }
 .wide h2 { margin-top: 2.25rem; font-size: 1.125rem; }
 .wide h3 { margin: 1.25rem 0 0; font-size: 0.9375rem; }
-.wide a { color: var(--accent); }
+main a, .wide a { color: var(--accent); }
 .wide nav { margin-top: 1.5rem; padding: 0.5rem 0; border-block: 1px solid var(--line); }
 .wide nav a { display: inline-flex; align-items: center; min-width: 2.75rem; min-height: 2.75rem; margin-inline: 0.5rem; }
 .wide section > p { margin: 0.375rem 0 0; color: var(--muted); }

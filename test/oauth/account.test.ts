@@ -388,7 +388,8 @@ describe("POST /account/sign-in", () => {
   it("takes no form that is too large, and no field twice", async () => {
     const browser = new Browser();
     const page = await browser.get(ACCOUNT);
-    expect((await browser.submit(page, { email: user.email, password: "x".repeat(17_000) })).status).toBe(413);
+    const large = await browser.submit(page, { email: user.email, password: "x".repeat(17_000) });
+    expect([large.status, large.html.includes(`<a href="${ACCOUNT}">`)]).toEqual([413, true]);
     const twice = new URLSearchParams({ ...page.forms[0]?.fields, email: user.email, password: user.password });
     twice.append("email", "eve@example.org");
     expect((await browser.post(`${ACCOUNT}/sign-in`, twice)).status).toBe(400);
@@ -501,9 +502,18 @@ describe.each(["sign-out", "remove-access", "password", "end-all"])("POST /accou
   it("with a field twice: 400; too large: 413; by GET: 405", async () => {
     const twice = new URLSearchParams(fields);
     twice.append("csrf", fields["csrf"]!);
-    expect((await browser.post(`${ACCOUNT}/${name}`, twice)).status).toBe(400);
-    expect((await post({ x: "x".repeat(17_000) })).status).toBe(413);
-    expect((await browser.get(`${ACCOUNT}/${name}`)).status).toBe(405);
+    for (const [answer, status] of [
+      [await browser.post(`${ACCOUNT}/${name}`, twice), 400],
+      [await post({ x: "x".repeat(17_000) }), 413],
+      [await browser.get(`${ACCOUNT}/${name}`), 405],
+    ] as const) {
+      expect(answer.status).toBe(status);
+      expect(said(answer)).toContain("Nothing was done. Please open your account and try again. Your account");
+      expect(answer.html).toContain(`<a href="${ACCOUNT}">`);
+    }
+    const german = await browser.get(`${ACCOUNT}/${name}?ui_locales=de`);
+    expect(said(german)).toContain("Es wurde nichts getan.");
+    expect(german.html).toContain(`<a href="${ACCOUNT}?ui_locales=de">`);
     await expectNothing();
   });
 
@@ -778,9 +788,12 @@ describe("POST /account/password", () => {
     });
     await signedIn(user, browser);
     const page = await browser.get(ACCOUNT);
+    const errors = vi.spyOn(console, "error").mockImplementation(() => {});
     state.armed = true;
     const answer = await send(browser, "password", passwords(), page);
     state.armed = false;
+    expect(errors.mock.calls.flat().join()).toContain("no new session after the password");
+    errors.mockRestore();
     expect(writes).toBe(2);
     expect(isSignInForm(await expectDone(answer, browser, /Your password is changed/))).toBe(true);
     expect([await works(tokens), await isLiving(tokens.access_token)]).toEqual([false, false]);

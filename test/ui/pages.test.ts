@@ -89,6 +89,10 @@ const kinds = {
     show: pages.account,
   },
   error: { view: error, show: pages.error },
+  "error at the account": {
+    view: { ...error, kind: "account", account: "https://accounts.example:8443/base/account" },
+    show: pages.error,
+  },
   "signed out": { view: context, show: pages.signedOut },
 } as unknown as Record<string, { view: Record<string, unknown>; show: (view: unknown) => Response }>;
 const everyKind = Object.entries(kinds).map(([name, { view, show }]) => ({ name, view, show }));
@@ -124,9 +128,9 @@ describe("every page", () => {
 
   it.each(everyKind)("$name: runs nothing and loads nothing but the stylesheet", async ({ view, show }) => {
     const { tags } = await parseHtml(show(view));
-    const loading = tags.flatMap(({ attributes }) =>
-      [...attributes].filter(([name]) => /^(src|href|srcset)$/.test(name)),
-    );
+    const loading = tags
+      .filter(({ name }) => name !== "a")
+      .flatMap(({ attributes }) => [...attributes].filter(([name]) => /^(src|href|srcset)$/.test(name)));
     expect(loading).toEqual([["href", expect.stringMatching(/^\/base\/docs\/assets\/pages-[0-9a-f]{16}\.css$/)]]);
     const names = new Set(tags.map(({ name }) => name));
     for (const name of ["script", "style", "iframe", "img", "object", "base"]) expect(names).not.toContain(name);
@@ -168,7 +172,7 @@ describe("every page", () => {
     for (const said of [texts.signIn.email, texts.signIn.password, texts.signIn.submit, texts.signIn.faults.wrong])
       expect(form).toContain(said);
     expect(await show(pages.chooseTenant({ ...chooser, ...inLanguage }))).toContain(texts.chooseTenant.title);
-    for (const kind of ["request", "busy", "unavailable", "internal"] as const)
+    for (const kind of ["request", "over", "account", "busy", "unavailable", "internal"] as const)
       expect(await show(pages.error({ ...error, ...inLanguage, kind }))).toContain(texts.errors[kind].text);
     const bye = await show(pages.signedOut({ ...context, ...inLanguage }));
     expect(bye).toContain(texts.signedOut.title);
@@ -179,6 +183,24 @@ describe("every page", () => {
     // No placeholder is left where a value belongs.
     for (const page of [form, bye, own]) expect(page).not.toMatch(/[{}]/);
   });
+});
+
+describe("every language", () => {
+  /** `account.since: {time}` */
+  const marks = (texts: object, path = ""): string[] =>
+    Object.entries(texts).flatMap(([name, text]: [string, unknown]) =>
+      typeof text === "string"
+        ? [`${path}${name}: ${(text.match(/\{\w+\}/g) ?? []).toSorted().join(" ")}`]
+        : marks(text as object, `${path}${name}.`),
+    );
+
+  it.each(Object.keys(LANGUAGES) as Language[])(
+    "%s marks the same places for values, and leaves no text out",
+    (language) => {
+      expect(marks(LANGUAGES[language])).toEqual(marks(LANGUAGES.en));
+      expect(JSON.stringify(LANGUAGES[language])).not.toContain('""');
+    },
+  );
 });
 
 describe("what others may write into a page", () => {

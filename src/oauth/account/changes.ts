@@ -2,11 +2,10 @@ import { err, ok, type Result } from "../../platform/result.ts";
 import type { AnyCall, OAuthContext } from "../context.ts";
 import { endGrantsOfUser } from "../end-grants.ts";
 import { readParameters, type Parameters } from "../form.ts";
-import { refusedPage } from "../page.ts";
 import { isFromElsewhere, isOwnForm, withCookie } from "../sign-in/browser.ts";
 import { FROM_ELSEWHERE } from "../sign-in/form.ts";
 import { dropSession, findSession, type Session } from "../sign-in/sessions.ts";
-import { backToAccount } from "./notice.ts";
+import { backToAccount, refusedAtAccount } from "./notice.ts";
 import { accountPage, formKey } from "./page.ts";
 
 export type FormCall = AnyCall & { readonly body: URLSearchParams };
@@ -29,7 +28,7 @@ export async function admit(
   context: OAuthContext,
 ): Promise<Result<Admitted, Response>> {
   const refusePage = (detail: string, reason = detail): Result<never, Response> =>
-    err(refusedPage(call, action, { detail, reason, clientId: "" }, context));
+    err(refusedAtAccount(call, action, { detail, reason }, context));
   if (isFromElsewhere(call)) return refusePage(FROM_ELSEWHERE);
   const form = readParameters(call.body, context.names);
   if (!form.ok) return refusePage(form.error.description, form.error.reason);
@@ -49,10 +48,8 @@ export async function removeAccess(call: FormCall, context: OAuthContext): Promi
   if (!admitted.ok) return admitted.error;
   const { session, form } = admitted.value;
   const clientId = form.get("client_id");
-  if (clientId === undefined) {
-    const detail = "client_id is missing.";
-    return refusedPage(call, "remove access", { detail, reason: detail, clientId: "" }, context);
-  }
+  if (clientId === undefined)
+    return refusedAtAccount(call, "remove access", { detail: "client_id is missing." }, context);
   const { email } = session.user;
   const ended = await endGrantsOfUser(
     { email, clientId, by: `of client ${clientId} at the account page` },

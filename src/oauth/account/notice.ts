@@ -1,4 +1,5 @@
 import type { AnyCall, OAuthContext } from "../context.ts";
+import { refusedPage } from "../page.ts";
 import { ACCOUNT_NOTICES, type AccountNotice } from "../ports.ts";
 import { redirect, withParameters } from "../redirect.ts";
 import { cookieText, dropCookie, setCookie, withCookie } from "../sign-in/browser.ts";
@@ -16,6 +17,15 @@ export function accountAddress(call: Pick<AnyCall, "publicBase" | "url">, path =
 
 export const uiLocalesOf = ({ url }: Pick<AnyCall, "url">): string | undefined =>
   url.searchParams.get("ui_locales") ?? undefined;
+
+/** 400 to somebody who can only go back to the page. */
+export const refusedAtAccount = (
+  call: AnyCall,
+  action: string,
+  { detail, reason = detail }: { readonly detail: string; readonly reason?: string },
+  context: OAuthContext,
+): Response =>
+  refusedPage(call, action, { kind: "account", detail, reason, clientId: "", account: accountAddress(call) }, context);
 
 /**
  * Back to the page after a form, so that reloading it repeats nothing. What was done is told once: a cookie holds the word,

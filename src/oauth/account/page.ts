@@ -1,13 +1,13 @@
 import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
 import type { AnyCall, OAuthContext } from "../context.ts";
 import { readParameters } from "../form.ts";
-import { pageContext, refusedPage } from "../page.ts";
+import { pageContext } from "../page.ts";
 import type { AccountApplication, AccountFault } from "../ports.ts";
 import { csrfToken, readCookie, withCookie } from "../sign-in/browser.ts";
 import { findSession, type Session } from "../sign-in/sessions.ts";
 import type { Application } from "../store/grant-list-store.ts";
 import type { Membership, UserRecord } from "../store/user-store.ts";
-import { accountAddress, readNotice, uiLocalesOf } from "./notice.ts";
+import { accountAddress, readNotice, refusedAtAccount, uiLocalesOf } from "./notice.ts";
 import { accountSignInPage, signInAtProvider } from "./sign-in.ts";
 
 /** More than people give access to, and what a page can show. */
@@ -21,7 +21,7 @@ export async function account(call: AnyCall, context: OAuthContext): Promise<Res
   const parameters = readParameters(call.url.searchParams, context.names);
   if (!parameters.ok) {
     const { description: detail, reason } = parameters.error;
-    return refusedPage(call, "account", { detail, reason, clientId: "" }, context);
+    return refusedAtAccount(call, "account", { detail, reason }, context);
   }
   const provider = parameters.value.get(context.names.parameter("id_provider")) ?? DEFAULT_PROVIDER;
   return LOCAL.includes(provider)

@@ -4,13 +4,13 @@ import type { AnyCall, OAuthContext } from "../context.ts";
 import { beginFederation } from "../federation/begin.ts";
 import { FOR_ACCOUNT } from "../federation/pending.ts";
 import { readParameters } from "../form.ts";
-import { pageContext, refusedPage } from "../page.ts";
+import { pageContext } from "../page.ts";
 import type { SignInFault } from "../ports.ts";
 import { redirect, statusOf } from "../redirect.ts";
 import { csrfToken, isFromElsewhere, isOwnForm, knowBrowser, readCookie, withCookie } from "../sign-in/browser.ts";
 import { FROM_ELSEWHERE } from "../sign-in/form.ts";
 import { startSession } from "../sign-in/sessions.ts";
-import { accountAddress, readNotice, uiLocalesOf } from "./notice.ts";
+import { accountAddress, readNotice, refusedAtAccount, uiLocalesOf } from "./notice.ts";
 
 const ACTION = "sign in to the account";
 
@@ -43,11 +43,12 @@ export async function accountSignIn(
   call: AnyCall & { readonly body: URLSearchParams },
   context: OAuthContext,
 ): Promise<Response> {
-  const refusePage = (detail: string, reason = detail): Response =>
-    refusedPage(call, ACTION, { detail, reason, clientId: "" }, context);
-  if (isFromElsewhere(call)) return refusePage(FROM_ELSEWHERE);
+  if (isFromElsewhere(call)) return refusedAtAccount(call, ACTION, { detail: FROM_ELSEWHERE }, context);
   const form = readParameters(call.body, context.names);
-  if (!form.ok) return refusePage(form.error.description, form.error.reason);
+  if (!form.ok) {
+    const { description: detail, reason } = form.error;
+    return refusedAtAccount(call, ACTION, { detail, reason }, context);
+  }
   const email = form.value.get("email") ?? "";
   if (!(await isOwnForm(readCookie(call, "browser", context.names), form.value.get("csrf"), context))) {
     const reason = "the form was not made for this browser";

@@ -72,6 +72,10 @@ export const de: Texts = {
       title: "Diese Anmeldung ist beendet",
       text: "Sie hat zu lange gedauert, ist schon abgeschlossen oder wurde in einem anderen Browser begonnen. Gehen Sie zur Anwendung zurück und melden Sie sich dort noch einmal an.",
     },
+    account: {
+      title: "Das hat nicht geklappt",
+      text: "Es wurde nichts getan. Bitte öffnen Sie Ihr Konto und versuchen Sie es noch einmal.",
+    },
     busy: {
       title: "Zu viele Anfragen",
       text: "In kurzer Zeit kamen zu viele Anfragen. Warten Sie eine Minute und versuchen Sie es dann noch einmal.",

@@ -70,6 +70,10 @@ export const en: Texts = {
       title: "This sign-in is over",
       text: "It took too long, was completed already, or was begun in another browser. Go back to the application and sign in again.",
     },
+    account: {
+      title: "This did not work",
+      text: "Nothing was done. Please open your account and try again.",
+    },
     busy: {
       title: "Too many requests",
       text: "There were too many requests in a short time. Wait a minute, then try again.",

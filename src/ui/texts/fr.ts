@@ -72,6 +72,10 @@ export const fr: Texts = {
       title: "Cette connexion a pris fin",
       text: "Elle a pris trop de temps, a déjà abouti ou a été commencée dans un autre navigateur. Retournez dans l’application et connectez-vous à nouveau.",
     },
+    account: {
+      title: "Cela n’a pas abouti",
+      text: "Rien n’a été fait. Veuillez ouvrir votre compte et réessayer.",
+    },
     busy: {
       title: "Trop de demandes",
       text: "Trop de demandes ont été envoyées en peu de temps. Patientez une minute, puis réessayez.",
