@@ -130,6 +130,9 @@ const hashOf = (email = user.email): Promise<string | null> =>
 const revoke = async (): Promise<Response> =>
   call(`/admin/v1/users/${user.email}/revoke`, { method: "POST", token: await tokenFor(OPERATOR) });
 
+const set = (assignment: string): Promise<unknown> =>
+  env.DB.prepare(`UPDATE user SET ${assignment} WHERE email = ?`).bind(user.email).run();
+
 /** A browser before an isolate whose database lets something happen first, once it is armed. */
 function meddled(meddle: () => Promise<unknown>, on: "batch" | "prepare" = "batch") {
   const state = { armed: false };
@@ -250,7 +253,7 @@ describe("GET /account", () => {
 
   it("has no password to change for a user who has none", async () => {
     const browser = await signedIn();
-    await env.DB.prepare("UPDATE user SET password_hash = NULL WHERE email = ?").bind(user.email).run();
+    await set("password_hash = NULL");
     const page = await browser.get(ACCOUNT);
     expect(page.forms.map(({ action }) => action.split("/").at(-1))).toEqual(["sign-out", "end-all"]);
     const { fields } = formOf(page, "end-all");
@@ -754,8 +757,10 @@ describe("POST /account/password", () => {
       () => put(`users/${user.email}`, { password: "the operator's choice" }),
       "operator",
     ],
-    ["the user is disabled", () => put(`users/${user.email}`, { disabled: true }), "disabled"],
+    // Each by itself: an operator who does one of these signs the user out as well.
+    ["the user is disabled", () => set("disabled = 1"), "disabled"],
     ["the user is signed out everywhere", revoke, "revoked"],
+    ["the stored hash is another", () => set("password_hash = 'x'"), "hash"],
   ])("changes nothing when %s in between", async (_, meddle, kind) => {
     const { browser, state } = meddled(meddle);
     await signedIn(user, browser);
@@ -765,9 +770,10 @@ describe("POST /account/password", () => {
     const answer = await send(browser, "password", passwords(), page);
     state.armed = false;
     const after = await expectDone(answer, browser, /Nothing was changed/);
-    expect(isSignInForm(after)).toBe(true);
+    expect(isSignInForm(after)).toBe(kind !== "hash");
     expect(await signsIn(NEW)).toBe(false);
-    if (kind === "operator") expect(await signsIn("the operator's choice")).toBe(true);
+    if (kind === "hash") expect(await hashOf()).toBe("x");
+    else if (kind === "operator") expect(await signsIn("the operator's choice")).toBe(true);
     else expect(await hashOf()).toBe(before);
     expect(await auditOf(`user ${user.email}`)).toEqual([
       {
