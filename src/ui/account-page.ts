@@ -63,7 +63,8 @@ export function accountPage(
             ${inPassword ? message : undefined}
             ${form(
               actions.password,
-              html`${passwordField("password", "password", account.oldPassword, "current-password", field)}
+              html`${whose(user.email)}
+                ${passwordField("password", "password", account.oldPassword, "current-password", field)}
                 ${passwordField("new-password", "new_password", account.newPassword, "new-password", field)}
                 ${passwordField("repeated-password", "repeated_password", account.repeated, "new-password", field)}
                 <button class="submit" type="submit">${account.changePassword}</button>`,
@@ -111,6 +112,10 @@ const list = (scopes: readonly string[]): Markup =>
   scopes.length === 0
     ? html`–`
     : html`${scopes.map((scope, at) => html`${at === 0 ? undefined : ", "}<code>${scope}</code>`)}`;
+
+/** Tells a password manager whose password this is; not sent. */
+const whose = (email: string): Markup =>
+  html`<input type="text" autocomplete="username" value="${email}" readonly hidden />`;
 
 function passwordField(
   id: FieldId,

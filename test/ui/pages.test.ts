@@ -120,7 +120,8 @@ describe("every page", () => {
         const id = attribute(tag, reference);
         if (id !== undefined) expect(byId(tags, id), `${reference}=${id}`).toHaveLength(1);
       }
-    for (const input of named(tags, "input").filter((tag) => attribute(tag, "type") !== "hidden"))
+    const unseen = (tag: Tag) => attribute(tag, "type") === "hidden" || tag.attributes.has("hidden");
+    for (const input of named(tags, "input").filter((tag) => !unseen(tag)))
       expect(named(tags, "label").some((label) => attribute(label, "for") === attribute(input, "id"))).toBe(true);
     expect(tags.filter((tag) => tag.attributes.has("autofocus")).length).toBeLessThanOrEqual(1);
     expect(text).toContain("accounts.example:8443");
@@ -321,6 +322,28 @@ describe("form-action", () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+});
+
+describe("the account page", () => {
+  it("tells password managers whose password is changed, and sends no more than the page needs", async () => {
+    const { tags } = await parseHtml(pages.account({ ...account, applications: [] }));
+    const fields = named(tags, "input").map((tag) =>
+      ["type", "name", "value", "autocomplete"].map((name) => attribute(tag, name)),
+    );
+    const hidden = [
+      ["hidden", "csrf", "token", undefined],
+      ["hidden", "more", "of it", undefined],
+    ];
+    expect(fields).toEqual([
+      ...hidden,
+      ...hidden,
+      ["text", undefined, "ada@shop.example", "username"],
+      ["password", "password", undefined, "current-password"],
+      ["password", "new_password", undefined, "new-password"],
+      ["password", "repeated_password", undefined, "new-password"],
+      ...hidden,
+    ]);
   });
 });
 
