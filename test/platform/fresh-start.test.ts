@@ -1,4 +1,4 @@
-import { runInDurableObject } from "cloudflare:test";
+import { evictAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { startFresh } from "../support/fresh-start.ts";
@@ -32,6 +32,22 @@ describe("a fresh start", () => {
       expect(await storage.get("left")).toBeUndefined();
       expect(await storage.getAlarm()).toBeNull();
     });
+  });
+
+  it("ends what slept, too", async () => {
+    const object = () => env.LOGIN_ATTEMPTS.getByName("asleep");
+    const url = "https://edge.test/asleep";
+    await makeClient();
+    await env.MEDIA.put("asleep", "bytes");
+    await caches.default.put(url, new Response("bytes", { headers: { "cache-control": "max-age=60" } }));
+    await runInDurableObject(object(), (_, { storage }) => storage.put("a", "sleep"));
+    await evictAllDurableObjects();
+    await startFresh();
+    const { results } = await env.DB.prepare("SELECT count(*) AS rows FROM client").all();
+    expect(results).toEqual([{ rows: 0 }]);
+    expect(await env.MEDIA.get("asleep")).toBeNull();
+    expect(await caches.default.match(url)).toBeUndefined();
+    expect(await runInDurableObject(object(), (_, { storage }) => storage.get("a"))).toBeUndefined();
   });
 
   it("empties the cache at the edge", async () => {
