@@ -125,6 +125,9 @@ const signsIn = async (password: string, email = user.email): Promise<boolean> =
 };
 const works = async (tokens: Tokens, by = client): Promise<boolean> =>
   (await refresh(by, tokens.refresh_token)).status === 200;
+/** Whether a resource takes the token, by what this isolate knows: it asks again after 5 s at the latest. */
+const isTaken = async ({ access_token: token }: Tokens): Promise<boolean> =>
+  (await call("/oauth2/v1/refreshtokens", { token })).status === 200;
 const hashOf = (email = user.email): Promise<string | null> =>
   env.DB.prepare("SELECT password_hash FROM user WHERE email = ?").bind(email).first<string>("password_hash");
 const revoke = async (): Promise<Response> =>
@@ -424,6 +427,21 @@ describe("signing in at another identity provider", () => {
     expect((await comeBack(provider, browser, sent)).status).toBe(400);
   });
 
+  it("changes the password by the old one alone; from then on it is a sign-in by that", async () => {
+    const provider = await makeProvider();
+    const browser = new Browser();
+    const sent = await sendOff(provider, browser);
+    await answerToken(provider, await sign(claimsFor(application(user.email), provider, sent), provider.signer));
+    await comeBack(provider, browser, sent);
+    const before = browser.cookie("session");
+    expectAgain(await send(browser, "password", passwords("a guess")), /old password is wrong/);
+    expect(browser.cookie("session")).toBe(before);
+    const page = await expectDone(await send(browser, "password", passwords()), browser, /Your password is changed/);
+    expect(said(page)).toContain(`${user.email} Since `);
+    expect(said(page)).not.toContain(provider.id);
+    expect(await signsIn(NEW)).toBe(true);
+  });
+
   it("is told when nobody here has the address that is vouched for, or nobody vouches: 400, and nobody is signed in", async () => {
     const provider = await makeProvider();
     for (const idToken of ["unknown user", "no token"]) {
@@ -554,7 +572,9 @@ describe("POST /account/remove-access", () => {
     const [first, second, kept] = [await give(), await give(), await give(other)];
     const theirs = await give(client, another);
     const browser = await signedIn();
+    expect(await isTaken(first)).toBe(true);
     const answer = await send(browser, "remove-access", { client_id: client.clientId });
+    expect(await isTaken(first)).toBe(false);
     const page = await expectDone(answer, browser, /application has no access any more/);
     expect(page.html).not.toContain(client.clientId);
     for (const tokens of [first, second]) {
@@ -644,7 +664,9 @@ describe("POST /account/end-all", () => {
     const theirs = await give(client, another);
     const [browser, other, stranger] = [await signedIn(), await signedIn(), await signedIn(another)];
     const page = await browser.get(ACCOUNT);
+    expect(await isTaken(tokens)).toBe(true);
     const answer = await send(browser, "end-all", {}, page);
+    expect(await isTaken(tokens)).toBe(false);
     expect(browser.cookie("session")).toBeUndefined();
     expect(isSignInForm(await expectDone(answer, browser, /signed out everywhere/))).toBe(true);
     expect([await isSignedIn(other), await isSignedIn(stranger)]).toEqual([false, true]);
@@ -666,7 +688,9 @@ describe("POST /account/password", () => {
     const code = await codeFor(flowOf(client));
     const [browser, other] = [await signedIn(), await signedIn()];
     const before = browser.cookie("session");
+    expect(await isTaken(tokens)).toBe(true);
     const answer = await send(browser, "password", passwords());
+    expect(await isTaken(tokens)).toBe(false);
     expect(browser.cookie("session")).toMatch(/^[\w-]{43}$/);
     expect(browser.cookie("session")).not.toBe(before);
     const page = await expectDone(answer, browser, /Your password is changed/);
