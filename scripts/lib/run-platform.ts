@@ -80,6 +80,8 @@ function summary(url: string, settings: Settings, tookMs: number): string {
     ["Publish/subscribe", `${base}/pubsub/v1`],
     ["Media", `${base}/media/v2`],
     ["Operator", `${base}/admin/v1`],
+    ["Reference", `${base}/docs`],
+    ["account page", `${base}/account`],
     ...(config.s3 === undefined ? [] : [["uploads go to", `${config.s3.endpoint}/${config.s3.bucket}`]]),
     [],
     ["demo tenant", DEMO.tenant],

@@ -45,6 +45,8 @@ describe("npm start", () => {
     platform = await startPlatform({ STATE_DIR: stateDir });
     expect(platform.readyMs).toBeLessThan(20_000);
     expect(platform.url).toBe(`http://127.0.0.1:${platform.port}`);
+    const pages = [...platform.output().matchAll(/http:\S+\/(docs|account)$/gm)].map(([address]) => fetch(address));
+    expect((await Promise.all(pages)).map(({ status }) => status)).toEqual([200, 200]);
     expect(platform.output()).toContain(localSecret("DEMO_CLIENT_SECRET"));
     expect(platform.output()).toContain(localSecret("DEMO_USER_PASSWORD"));
     expect(platform.output()).not.toContain(localSecret("OPERATOR_CLIENT_SECRET"));
