@@ -30,7 +30,7 @@ export const de: Texts = {
     signOut: "In diesem Browser abmelden",
     applications: "Anwendungen mit Zugriff",
     applicationsLead:
-      "Hier haben Sie sich angemeldet. Diese Anwendungen können für Sie handeln, auch wenn Sie nicht da sind, bis Sie ihnen den Zugriff entziehen.",
+      "Hier haben Sie sich angemeldet. Diese Anwendungen können für Sie handeln, auch wenn Sie nicht da sind, bis Sie ihnen den Zugriff entziehen. Wer sich dort wieder anmeldet, gibt ihn zurück.",
     noApplications: "Keine Anwendung hat dauerhaft Zugriff auf Ihr Konto.",
     more: "Es gibt noch mehr. Sie erscheinen hier, wenn Sie anderen den Zugriff entziehen.",
     inPlace: "Im Bereich {place}: {scopes}",

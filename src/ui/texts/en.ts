@@ -29,7 +29,7 @@ export const en: Texts = {
     signOut: "Sign out of this browser",
     applications: "Applications with access",
     applicationsLead:
-      "You signed in to these. They can act for you, also while you are away, until you remove their access.",
+      "You signed in to these. They can act for you, also while you are away, until you remove their access. Signing in to one again gives it back.",
     noApplications: "No application has lasting access to your account.",
     more: "There are more. They appear here as you remove others.",
     inPlace: "In {place}: {scopes}",

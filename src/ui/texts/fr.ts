@@ -30,7 +30,7 @@ export const fr: Texts = {
     signOut: "Se déconnecter de ce navigateur",
     applications: "Applications autorisées",
     applicationsLead:
-      "Vous vous y êtes connecté. Elles peuvent agir en votre nom, même en votre absence, jusqu’à ce que vous leur retiriez l’accès.",
+      "Vous vous y êtes connecté. Elles peuvent agir en votre nom, même en votre absence, jusqu’à ce que vous leur retiriez l’accès. Vous y reconnecter le leur rend.",
     noApplications: "Aucune application n’a d’accès durable à votre compte.",
     more: "Il y en a d’autres. Elles apparaissent ici à mesure que vous en retirez.",
     inPlace: "Dans {place}\u00a0: {scopes}",
