@@ -1,6 +1,6 @@
-import { applyD1Migrations, listDurableObjectIds, reset, runInDurableObject, type D1Migration } from "cloudflare:test";
+import { applyD1Migrations, reset, type D1Migration } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterAll, vi } from "vitest";
+import { vi } from "vitest";
 
 const given = env as typeof env & { readonly TEST_MIGRATIONS: D1Migration[]; readonly EMPTY_DB: D1Database };
 
@@ -10,43 +10,23 @@ const given = env as typeof env & { readonly TEST_MIGRATIONS: D1Migration[]; rea
  * made anew), no object lives and nothing is stored but empty tables.
  */
 export async function startFresh(): Promise<void> {
-  await leaveNothing();
-  await begin();
-}
-
-async function begin(): Promise<void> {
+  vi.useRealTimers();
   vi.resetModules();
-  // Of what still ran when the last file ended.
+  await wakeWhatAllShare();
   await reset();
   await applyD1Migrations(env.DB, given.TEST_MIGRATIONS);
 }
 
-/** At a file's end, while its modules are there: an object that is called without them breaks, and takes its time. */
-async function leaveNothing(): Promise<void> {
-  vi.useRealTimers();
-  await wakeAll();
-  await reset();
-}
-
 /**
  * `reset` empties the objects that live, those that databases, buckets and caches are made of among them. One that nobody
- * has called for ten seconds sleeps, and would keep what it has.
+ * has called for ten seconds sleeps, and would keep what it has. The Worker's own objects that sleep are left alone: each
+ * file has names of its own, and what was emptied is still listed, so to wake all takes longer with each file.
  */
-async function wakeAll(): Promise<void> {
-  const objects = [env.TOPIC_LOG, env.TOPIC_CONSUMER, env.PUSH_SUBSCRIPTION, env.LOGIN_ATTEMPTS].map(
-    async (namespace: DurableObjectNamespace) => {
-      for (const id of await listDurableObjectIds(namespace))
-        // One that a test has broken lives no less.
-        await runInDurableObject(namespace.get(id), () => undefined).catch(() => undefined);
-    },
-  );
-  await Promise.all([
-    ...objects,
+const wakeWhatAllShare = (): Promise<unknown> =>
+  Promise.all([
     ...[env.DB, given.EMPTY_DB].map((database) => database.prepare("SELECT 1").run()),
     env.MEDIA.head("any"),
     caches.default.match("https://any.example/"),
   ]);
-}
 
-afterAll(leaveNothing);
-await begin();
+await startFresh();
