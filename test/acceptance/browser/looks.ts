@@ -68,14 +68,15 @@ const LOOK = `(() => {
   demand(all("svg").every((picture) => picture.getAttribute("aria-hidden") === "true"), "a picture that is read aloud");
   demand(all("script, iframe, [style]").length === 0 && all("link, img").length === 1, "what does not belong here");
 
-  for (const field of all("input:not([type=hidden])")) {
+  demand(all("[hidden]").every((element) => element.getClientRects().length === 0), "hidden, and shown");
+  for (const field of all("input:not([type=hidden], [hidden])")) {
     demand(field.labels.length === 1, "a field without a label");
     demand(field.autocomplete !== "", "a field that nothing fills in");
     if (field.getAttribute("aria-invalid") === "true")
       demand(document.getElementById(field.getAttribute("aria-describedby")).role === "alert", "a fault that is not said");
   }
   // Links in running text are excepted (2.5.8).
-  for (const target of all("button, input:not([type=hidden]), summary, a:not(:is(p, dt, dd) a)")) {
+  for (const target of all("button, input:not([type=hidden], [hidden]), summary, a:not(:is(p, dt, dd) a)")) {
     const { width, height } = target.getBoundingClientRect();
     demand(width >= 44 && height >= 44, "too small to touch: " + target.outerHTML);
     demand(target.tagName !== "BUTTON" || target.textContent.trim() !== "", "a button without a name");
