@@ -44,7 +44,7 @@ export default defineConfig({
           // A runtime runs file after file; what one leaves behind, fresh-start.ts takes away.
           isolate: false,
           include: ["test/**/*.test.ts"],
-          exclude: ["test/acceptance/**", "test/browser/**"],
+          exclude: ["test/acceptance/**"],
           setupFiles: ["test/support/fresh-start.ts", "test/support/log-watch.ts"],
         },
       },

@@ -41,7 +41,7 @@ test.skipIf(!hasCurl)("the commands of README.md work as they stand", async () =
   expect(stdout).toContain('"transformations":2');
   expect(stdout).toMatch(/"type":"crop","size":"64x64"[^}]*"state":"ready"/);
   expect(stdout).toContain("asked: /v1/products/1?lang=de for demo by demo.shop");
-  expect(stdout).toContain(`{"self":"${platform.url}/catalog/v1/products/1?lang=de"}`);
+  expect(stdout).toContain(`{"self":"${platform.url}/hello/v1/products/1?lang=de"}`);
   expect(stdout).toMatch(/"kind":"all"[^}]*"state":"deleted"/);
   expect(stdout).toMatch(/"state":"done"/);
   expect(stdout).toMatch(/^example +The example shop +example/m);
