@@ -76,6 +76,8 @@ describe("configuration", () => {
     ["EVENT_LOG_MAX_BYTES", "all"],
     ["MAX_UPLOAD_BYTES", "much"],
     ["MEDIA_QUERY_ROW_BUDGET", "9999"],
+    ["GATEWAY_TIMEOUT_MS", "99"],
+    ["GATEWAY_TIMEOUT_MS", "100001"],
     ["OPERATOR_CLIENT_SECRET", "short"],
     ["SEAL_KEYS", "none"],
   ])("refuses %s=%s by its name", (name, value) => {
