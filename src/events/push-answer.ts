@@ -1,3 +1,4 @@
+import { parseHttpDate } from "../platform/http-date.ts";
 import { DELIVERY } from "./limits.ts";
 import type { AttemptError } from "./push-subscription.ts";
 
@@ -45,15 +46,7 @@ export function errorOf(answer: Answer): AttemptError | undefined {
 /** `Retry-After` (RFC 9110 10.2.3) in milliseconds from now, clamped; undefined when it says neither seconds nor a date. */
 export function readRetryAfter(text: string | null, nowMs: number): number | undefined {
   const value = text?.trim() ?? "";
-  const waitMs = /^\d+$/.test(value) ? Number(value) * 1000 : readDate(value) - nowMs;
-  if (Number.isNaN(waitMs)) return undefined;
-  return Math.min(Math.max(waitMs, DELIVERY.minRetryAfterMs), DELIVERY.maxRetryAfterMs);
+  const atMs = /^\d+$/.test(value) ? nowMs + Number(value) * 1000 : parseHttpDate(value, nowMs);
+  if (atMs === undefined) return undefined;
+  return Math.min(Math.max(atMs - nowMs, DELIVERY.minRetryAfterMs), DELIVERY.maxRetryAfterMs);
 }
-
-/** NaN when it is none. */
-const readDate = (value: string): number =>
-  HTTP_DATE.test(value) ? Date.parse(value.endsWith("GMT") ? value : `${value} GMT`) : NaN;
-
-/** The three forms that a recipient has to take (RFC 9110 5.6.7); the language itself would take far more. */
-const HTTP_DATE =
-  /^(?:[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT|[A-Z][a-z]{5,8}, \d\d-[A-Z][a-z]{2}-\d\d \d\d:\d\d:\d\d GMT|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})$/;

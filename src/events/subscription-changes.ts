@@ -1,9 +1,10 @@
 import { err, ok, type Result } from "../platform/result.ts";
+import { twice } from "../platform/twice.ts";
 import { within } from "../platform/within.ts";
 import type { Failure } from "./failure.ts";
 import { SUBSCRIPTION } from "./limits.ts";
 import { changePassword, credentialsOpen } from "./push-credentials.ts";
-import type { PushRecord, PushStore } from "./store/push-store.ts";
+import type { PushRecord } from "./store/push-store.ts";
 import { PASSWORD_PLACEHOLDER, type SubscriptionUpdate } from "./subscription-body.ts";
 import type { Beside, FoundSubscription, SubscriptionPorts } from "./subscriptions.ts";
 import { pushOf } from "./topic.ts";
@@ -53,24 +54,16 @@ export async function deleteSubscription(
   { topic, record }: FoundSubscription,
   beside: Beside,
 ): Promise<Result<void, Failure>> {
-  if (!(await removeTwice(push.store, record.id))) return err({ kind: "no_subscription" });
+  // After a lost answer nobody knows who removed it: then it was this call.
+  const wasThere = await twice(async (isRepeat) => (await push.store.remove(record.id)) || isRepeat);
+  if (!wasThere) return err({ kind: "no_subscription" });
   await tell(() => pushOf(pushSubscriptions, topic, record.id).destroy(), beside);
   return ok(undefined);
 }
 
-/** Gives whether it was there. After a lost answer nobody knows who removed it: then it was this call. */
-async function removeTwice(store: PushStore, id: string): Promise<boolean> {
-  try {
-    return await store.remove(id);
-  } catch {
-    await store.remove(id);
-    return true;
-  }
-}
-
 /** Waits for the object, but not long: what it is told, twice where the first call fails, goes on beside the answer. */
 async function tell(call: () => Promise<void>, beside: Beside): Promise<void> {
-  const work = call().catch(call);
+  const work = twice(call);
   beside(work);
   await within(SUBSCRIPTION.objectWaitMs, work).catch(() => undefined);
 }

@@ -2,6 +2,7 @@ import type { Principal } from "../http/auth.ts";
 import { describeError } from "../platform/log.ts";
 import { randomId } from "../platform/random.ts";
 import { err, ok, type Result } from "../platform/result.ts";
+import { twice } from "../platform/twice.ts";
 import { within } from "../platform/within.ts";
 import { owns } from "./access.ts";
 import type { Failure } from "./failure.ts";
@@ -9,7 +10,7 @@ import { SUBSCRIPTION } from "./limits.ts";
 import { makeCredentials } from "./push-credentials.ts";
 import type { PushSubscriptionObject } from "./push-subscription.do.ts";
 import type { OpenOutcome, PushPorts, PushStatus } from "./push-subscription.ts";
-import type { Admission, PushRecord, PushStore } from "./store/push-store.ts";
+import type { Admission, PushRecord } from "./store/push-store.ts";
 import type { NewSubscription } from "./subscription-body.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
 import { addressOf, nameOf, pushOf, type Topic, type TopicId } from "./topic.ts";
@@ -93,19 +94,10 @@ async function createOn(
   const object = pushOf(ports.pushSubscriptions, topic, id);
   const opened: OpenOutcome = await object.open({ id, topic: addressOf(topic) });
   if (opened.kind === "gone") return undefined;
-  const inserted = await insertTwice(store, record);
+  const inserted = await twice(() => store.insert(record, SUBSCRIPTION));
   if (inserted === "inserted") return ok({ record, signingSecret });
   beside(object.destroy());
   return refusal(inserted);
-}
-
-/** A write whose answer was lost may be tried again: it inserts nothing then and tells what is there. */
-async function insertTwice(store: PushStore, record: PushRecord): Promise<Exclude<Admission, "free">> {
-  try {
-    return await store.insert(record, SUBSCRIPTION);
-  } catch {
-    return await store.insert(record, SUBSCRIPTION);
-  }
 }
 
 function refusal(standing: Exclude<Admission, "free">): Result<never, Failure> | undefined {

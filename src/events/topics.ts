@@ -4,6 +4,7 @@ import { matching } from "../http/validate.ts";
 import { PATTERNS } from "../platform/names.ts";
 import { randomId, type Random } from "../platform/random.ts";
 import { err, ok, type Result } from "../platform/result.ts";
+import { twice } from "../platform/twice.ts";
 import type { Failure } from "./failure.ts";
 import { TOPIC } from "./limits.ts";
 import type { TopicStore } from "./store/topic-store.ts";
@@ -76,7 +77,7 @@ export async function makeTopic(
 ): Promise<{ readonly topic: Topic; readonly isOurs: boolean }> {
   const topic: Topic = { ...wanted, incarnation: randomId(ports.random), state: "active", createdAtMs: nowMs };
   await Promise.all(shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard).init(shard, ports.retention)));
-  const stored = await insertTwice(ports.store, topic);
+  const stored = await twice(() => ports.store.insert(topic));
   if (stored.incarnation === topic.incarnation) return { topic, isOurs: true };
   await Promise.all(shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard).destroy()));
   return { topic: stored, isOurs: false };
@@ -127,15 +128,6 @@ function statusOf(logs: readonly LogStats[], position: readonly number[] | undef
 
 /** Of a topic that is being deleted. */
 const NOTHING_STORED: TopicStatus = { storedEvents: 0, oldestEventAt: null, newestEventAt: null, lag: 0 };
-
-/** A write whose answer was lost may be tried again: it inserts nothing then and tells who is there. */
-async function insertTwice(store: TopicStore, topic: Topic): Promise<Topic> {
-  try {
-    return await store.insert(topic);
-  } catch {
-    return await store.insert(topic);
-  }
-}
 
 const alreadyThere = (topic: Topic): Failure =>
   topic.state === "deleting" ? { kind: "topic_deleting" } : { kind: "topic_exists" };

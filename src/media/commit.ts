@@ -6,13 +6,13 @@ import { sha256Hex } from "../platform/hash.ts";
 import { describeError } from "../platform/log.ts";
 import { PATTERNS } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
+import { twice } from "../platform/twice.ts";
 import { attributesOf, hasTooManyPairs } from "./attributes.ts";
 import { asFileCaller, reachesTenant, type MediaContext } from "./context.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
 import { LIMITS } from "./limits.ts";
 import { filePath, type Visibility } from "./links.ts";
 import type { FileCaller, OwnedFile } from "./store/files.ts";
-import { twice } from "./twice.ts";
 import type { PendingFile, PinnedUpload } from "./uploads.ts";
 
 /** `POST P/{fileId}/commit`: pins what was uploaded and gives the file its tenant. */

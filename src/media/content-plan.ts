@@ -1,10 +1,10 @@
 import { empty, type Answer } from "../http/route.ts";
+import { httpDate } from "../platform/http-date.ts";
 import { contentRange, parseRanges, type ByteRange } from "./byte-range.ts";
 import { evaluateConditions, rangeApplies } from "./conditional.ts";
 import { formatDisposition } from "./content-disposition.ts";
 import { dispositionOf } from "./content-type.ts";
 import { toProblem } from "./failure.ts";
-import { httpDate } from "./http-date.ts";
 
 /** What there is to know about content before its bytes are read. */
 export interface Content {

@@ -1,12 +1,12 @@
 import * as z from "zod/mini";
 import { defineRoute, empty, scoped, type Route } from "../http/route.ts";
 import { err, ok } from "../platform/result.ts";
+import { twice } from "../platform/twice.ts";
 import { asFileCaller, type MediaContext } from "./context.ts";
 import { startErasing } from "./erase.ts";
 import { toProblem } from "./failure.ts";
 import { newFileId } from "./file-id.ts";
 import { filePath, type Visibility } from "./links.ts";
-import { twice } from "./twice.ts";
 
 /**
  * `DELETE P/{fileId}`: unreadable from the answer on, because every read asks the row. The bytes follow; `Location` is

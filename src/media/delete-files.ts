@@ -4,6 +4,7 @@ import { defineRoute, empty, json, scoped, type Route } from "../http/route.ts";
 import { booleanText, matching } from "../http/validate.ts";
 import { PATTERNS } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
+import { twice } from "../platform/twice.ts";
 import { metadataCondition } from "./attributes.ts";
 import { ownerName, reachesTenant, type MediaContext } from "./context.ts";
 import { startErasing } from "./erase.ts";
@@ -14,7 +15,6 @@ import { filePath, type Visibility } from "./links.ts";
 import type { Term } from "./metadata-query.ts";
 import type { Erasure, FileCount, NewErasure, SelectedFiles } from "./store/erasures.ts";
 import type { FileCaller } from "./store/files.ts";
-import { twice } from "./twice.ts";
 
 /** What is part of a listing alone. Left out of account, it would delete more than the caller meant. */
 const OF_LISTINGS = ["content-type", "sort", "pageSize", "pageNumber", "cursor"] as const;

@@ -1,9 +1,9 @@
 import { utf8 } from "../platform/encoding.ts";
 import { describeError } from "../platform/log.ts";
+import { twice } from "../platform/twice.ts";
 import type { MediaContext } from "./context.ts";
 import { LIMITS } from "./limits.ts";
 import type { ListedFile } from "./store/listing.ts";
-import { twice } from "./twice.ts";
 
 type ToText = (file: ListedFile, metadata: string) => string;
 

@@ -1,4 +1,4 @@
-/** Dates of HTTP (RFC 9110 section 5.6.7). Pure. */
+/** Dates of HTTP (RFC 9110 section 5.6.7). */
 export const httpDate = (ms: number): string => new Date(ms).toUTCString();
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -10,7 +10,7 @@ const FORMS = [
   new RegExp(String.raw`^[A-Z][a-z]{2} (?<month>[A-Z][a-z]{2}) (?<day>[ \d]\d) ${TIME} (?<year>\d{4})$`),
 ];
 
-/** In ms. Any other text, and a day that there is not, is no date: its condition is ignored (section 13.1.3). */
+/** In ms. Any other text, and a day that there is not, is no date: who asked for it goes on as if there were none. */
 export function parseHttpDate(text: string | null, nowMs: number): number | undefined {
   const found = FORMS.map((form) => form.exec(text?.trim() ?? "")?.groups).find((groups) => groups !== undefined);
   if (found === undefined) return undefined;
