@@ -47,7 +47,7 @@ function mainOf(document: InterfaceDocument, publicBase: string): Markup {
     <nav aria-label="Contents">
       ${groups.map(
         ({ name, tags: own }) =>
-          html`<div><b>${name}</b> ${own.map((tag) => html` <a href="#${anchor(tag.name)}">${tag.name}</a>`)}</div>`,
+          html`<div><b>${name}</b> ${own.map((tag) => html`<a href="#${anchor(tag.name)}">${tag.name}</a>`)}</div>`,
       )}
       <div><b>Shapes</b> <a href="#shapes">of answers and bodies</a></div>
     </nav>
@@ -91,7 +91,7 @@ const anchor = (name: string): string => name.toLowerCase().replaceAll(/[^a-z]+/
 
 function operationOf({ method, path, operation }: Listed, document: InterfaceDocument): Markup {
   const successor = operation["x-successor"];
-  const line = html`<code><b>${method}</b> ${path}</code>`;
+  const line = html`<code><b>${method}</b> ${breakable(path)}</code>`;
   if (successor !== undefined) return html`<p>${line} <a href="#${successor}">${operation.summary}</a></p>`;
   const { parameters = [], requestBody } = operation;
   return html`<details>
@@ -113,6 +113,10 @@ function operationOf({ method, path, operation }: Listed, document: InterfaceDoc
     </div>
   </details>`;
 }
+
+/** A path too long for its line goes on after a slash, not within a word. */
+const breakable = (path: string): readonly Child[] =>
+  path.split(/(?<=.\/)/).map((part, at) => (at === 0 ? part : html`<wbr />${part}`));
 
 function accessOf({ security }: Operation): Child {
   if (security.length === 0) return html`<b>Access</b> for everybody.`;
@@ -160,9 +164,22 @@ const contentOf = (content: Content, isBody: boolean): Child =>
   Object.entries(content).map(
     ([type, { schema, example }]) =>
       html`${isBody ? html`<p><code>${type}</code></p>` : undefined}
-      ${schema === undefined ? undefined : schemaFields(schema)}
-      ${example === undefined ? undefined : html`<pre tabindex="0">${JSON.stringify(example, null, 2)}</pre>`}`,
+      ${schema === undefined ? undefined : schemaFields(schema)} ${exampleOf(type, example)}`,
   );
+
+function exampleOf(type: string, example: unknown): Markup | undefined {
+  const text = example === undefined ? "" : asSent(type, example);
+  return text === "" ? undefined : html`<pre tabindex="0">${text}</pre>`;
+}
+
+const asSent = (type: string, example: unknown): string =>
+  type === "application/x-www-form-urlencoded"
+    ? asForm(example as Readonly<Record<string, string>>)
+    : JSON.stringify(example, null, 2);
+
+/** `…` stands for what the reader fills in, so it is left as it is. */
+const asForm = (fields: Readonly<Record<string, string>>): string =>
+  new URLSearchParams(fields).toString().replaceAll(encodeURIComponent("…"), "…");
 
 function resolve<T extends object>(given: T | Reference, all: Readonly<Record<string, T>>): T {
   if (!("$ref" in given)) return given;

@@ -163,11 +163,14 @@ button { border: 1px solid transparent; cursor: pointer; }
 .wide h3 { margin: 1.25rem 0 0; font-size: 0.9375rem; }
 main a, .wide a { color: var(--accent); }
 .wide nav { margin-top: 1.5rem; padding: 0.5rem 0; border-block: 1px solid var(--line); }
-.wide nav a { display: inline-flex; align-items: center; min-width: 2.75rem; min-height: 2.75rem; margin-inline: 0.5rem; }
+.wide nav div { display: flex; flex-wrap: wrap; align-items: center; column-gap: 1rem; }
+.wide nav a { display: inline-flex; align-items: center; min-width: 2.75rem; min-height: 2.75rem; }
+.wide nav + .prose { padding-top: 0.625rem; }
 .wide section > p { margin: 0.375rem 0 0; color: var(--muted); }
 details { border-top: 1px solid var(--line); }
-summary { padding: 0.75rem 0; cursor: pointer; }
-summary span { display: block; margin-inline-start: 1.125rem; color: var(--muted); }
+.wide section > :not(details) + details { margin-top: 0.75rem; }
+summary { padding: 0.75rem 0; padding-inline-start: 1.125rem; text-indent: -1.125rem; cursor: pointer; }
+summary span { display: block; color: var(--muted); text-indent: 0; }
 .prose { padding-bottom: 1rem; }
 .prose p { margin: 0.625rem 0 0; }
 details > .prose { padding-inline-start: 1.125rem; scroll-margin-top: 4.5rem; }
@@ -178,6 +181,7 @@ pre {
   margin: 0.625rem 0 0;
   padding: 0.75rem;
   overflow: auto;
+  white-space: pre-wrap;
   border: 1px solid var(--line);
   border-radius: 0.5rem;
   background: var(--page);

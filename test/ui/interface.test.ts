@@ -84,7 +84,7 @@ describe("/docs", () => {
     for (const [path, item] of Object.entries(written.paths as Record<string, Record<string, any>>))
       for (const [method, { operationId, deprecated }] of Object.entries(item)) {
         if (method === "servers") continue;
-        expect(page).toContain(`<b>${method.toUpperCase()}</b> ${path}</code>`);
+        expect(page.replaceAll("<wbr />", "")).toContain(`<b>${method.toUpperCase()}</b> ${path}</code>`);
         if (deprecated !== true) expect(ids).toContain(operationId);
       }
     const links = Array.from(page.matchAll(/\bhref="([^"]*)"/g), ([, href]) => href ?? "");
@@ -93,6 +93,33 @@ describe("/docs", () => {
       expect(new URL(other, ORIGIN).origin).toBe(ORIGIN);
       expect((await call(other)).status).toBe(200);
     }
+  });
+});
+
+describe("a form's example in /docs", () => {
+  const FORM = "application/x-www-form-urlencoded";
+  const examples = Object.values(written.paths as Record<string, Record<string, any>>)
+    .flatMap((item) => METHODS.map((method) => item[method]?.requestBody?.content[FORM]?.example))
+    .filter((example) => Object.keys(example ?? {}).length > 0);
+  const shown = async (): Promise<string[]> =>
+    (await (await call("/docs")).text())
+      .split(`<code>${FORM}</code>`)
+      .slice(1)
+      .flatMap((body) => /<pre[^>]*>([^<]*)<\/pre>/.exec(body.split("<h3>Answers")[0]!)?.[1] ?? [])
+      .map((text) => text.replaceAll("&amp;", "&"));
+
+  it("has the document's fields, as a form has them", async () => {
+    const fields = (await shown()).map((form) => Object.fromEntries(new URLSearchParams(form)));
+    expect(examples.length).toBeGreaterThan(10);
+    expect(fields).toHaveLength(examples.length);
+    expect(fields).toEqual(expect.arrayContaining(examples));
+  });
+
+  it("is what /token takes: it only misses who asks", async () => {
+    const ask = (body: string) => call("/oauth2/v1/token", { method: "POST", body, headers: { "content-type": FORM } });
+    const [example] = (await shown()).filter((form) => form.startsWith("grant_type="));
+    expect((await ask(example ?? "")).status).toBe(401);
+    expect((await ask(JSON.stringify({ grant_type: "client_credentials" }))).status).toBe(400);
   });
 });
 

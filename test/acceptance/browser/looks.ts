@@ -82,6 +82,22 @@ const LOOK = `(() => {
     demand(target.tagName !== "BUTTON" || target.textContent.trim() !== "", "a button without a name");
   }
 
+  const paths = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  while (paths.nextNode()) {
+    const { currentNode } = paths;
+    if (currentNode.parentElement.closest("summary code") === null) continue;
+    for (const { 0: word, index } of currentNode.data.matchAll(/[{}A-Za-z0-9]+/g)) {
+      const range = document.createRange();
+      range.setStart(currentNode, index);
+      range.setEnd(currentNode, index + word.length);
+      demand(range.getClientRects().length <= 1, "broken within a word: " + currentNode.data);
+    }
+  }
+  for (const folded of all("section > p + details, section > h2 + details")) {
+    const above = folded.previousElementSibling.getBoundingClientRect().bottom;
+    demand(folded.getBoundingClientRect().top - above >= 8, "words touch the line below them: " + folded.textContent);
+  }
+
   const channels = (colour) => colour.match(/[0-9.]+/g).map(Number);
   const luminance = (colour) => {
     const [r, g, b] = channels(colour).slice(0, 3).map((value) => {
