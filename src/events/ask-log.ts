@@ -1,28 +1,23 @@
 import { createLog, describeError } from "../platform/log.ts";
+import { within } from "../platform/within.ts";
 import { READ } from "./limits.ts";
 import type { TopicLog } from "./topic-log.do.ts";
 import { logOf, type TopicAddress } from "./topic.ts";
 
 type Logs = DurableObjectNamespace<TopicLog>;
 
-/** One shard's answer, or undefined when it failed or took too long. What comes later is not looked at. */
+/** One shard's answer, or undefined, and a line in the log, when it failed or took too long. What comes later is not looked at. */
 export async function askLog<T>(
   logs: Logs,
   topic: TopicAddress,
   shard: number,
   question: (log: DurableObjectStub<TopicLog>) => Promise<T>,
 ): Promise<T | undefined> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const tooLate = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), READ.logWaitMs);
-  });
   try {
-    return await Promise.race([question(logOf(logs, topic, shard)), tooLate]);
+    return await within(READ.logWaitMs, question(logOf(logs, topic, shard)));
   } catch (thrown) {
     createLog("warn").warn("topic log failed", { eventType: topic.eventType, shard, error: describeError(thrown) });
     return undefined;
-  } finally {
-    clearTimeout(timer);
   }
 }
 

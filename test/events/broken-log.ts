@@ -65,17 +65,26 @@ export function noWaiting(): void {
     ms === READ.logWaitMs ? waits.push(run) : real(run, ms)) as unknown as typeof setTimeout);
 }
 
-const timeIsUp = (): void => waits.at(-1)!();
+/** The time that is given to the call that is being made: it begins to run as soon as the call is made. */
+function ownTime(): { isUp(): Promise<void> } {
+  const own = waits.length;
+  return {
+    async isUp() {
+      await until(() => waits.length > own);
+      waits[own]!();
+    },
+  };
+}
 
 export const failing: Fault = () => Promise.reject(new Error("the log is out of reach"));
 /** Does not answer within the time that a log is given. */
-export const hanging: Fault = () => {
-  timeIsUp();
+export const hanging: Fault = async () => {
+  await ownTime().isUp();
   return new Promise(() => {});
 };
 /** Answers when its time is up. */
 export const late: Fault = async (real) => {
-  timeIsUp();
+  await ownTime().isUp();
   await scheduler.wait(1);
   return real();
 };

@@ -310,12 +310,12 @@ describe("an answer is lost on its way to the client", () => {
   });
 });
 
-/** What a log may do to those who ask it. */
-const FAULTS: readonly (readonly [string, Fault])[] = [
-  ["fails", failing],
-  ["does not answer within 5 s", hanging],
-  ["does it, and the answer is lost", answerLost],
-  ["answers after 5 s", late],
+/** What a log may do to those who ask it, and what stands of it in theirs. */
+const FAULTS: readonly (readonly [string, Fault, said: string])[] = [
+  ["fails", failing, "the log is out of reach"],
+  ["does not answer within 5 s", hanging, "no answer within 5000 ms"],
+  ["does it, and the answer is lost", answerLost, "the answer was lost"],
+  ["answers after 5 s", late, "no answer within 5000 ms"],
 ];
 
 /** Which calls of logs an operation makes, and what its client is told when the one of a shard goes wrong. */
@@ -332,14 +332,19 @@ const ASKED: readonly (readonly [Scene["name"], LogCall, shard: number, told: "m
   ["a first seek", "addConsumer", 0, "503"],
 ];
 
-describe.each(FAULTS)("a log that %s", (_, fault) => {
+describe.each(FAULTS)("a log that %s", (_, fault, said) => {
   it.each(ASKED)("in %s: %s of shard %i", async (name, call, shard, told) => {
     const scene = SCENES.find((one) => one.name === name)!;
     const topic = await fourEvents();
     const held = await scene.before?.(topic);
     const { consumer } = await objectsOf(topic);
     const mend = await breakLogs(consumer, (asked, of) => (asked === call && of === shard ? fault : undefined));
+    const warn = vi.spyOn(console, "warn").mockReturnValue();
     const response = await scene.run(topic, held);
+    const lines = warn.mock.calls.map(([line]) => JSON.parse(String(line)) as { event: string });
+    expect(lines).toContainEqual(
+      expect.objectContaining({ event: "topic log failed", shard, error: expect.stringContaining(said) }),
+    );
     if (told === "503") await expectProblem(response, 503, "service_temporarily_unavailable");
     else if (told === "more") {
       expect(response.status).toBe(204);
