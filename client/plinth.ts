@@ -1,6 +1,7 @@
+// @ts-nocheck
 /**
  * Plinth
- * 1.0.0
+ * 0.1.0
  * DO NOT MODIFY - This file has been generated using oazapfts.
  * See https://www.npmjs.com/package/oazapfts
  */

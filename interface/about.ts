@@ -1,11 +1,13 @@
+import manifest from "../package.json" with { type: "json" };
+
 /** What the document says of the platform as a whole. */
 export const ABOUT = {
   title: "Plinth",
-  version: "1.0.0",
+  version: manifest.version,
   summary: "Authorization, events and media for services of many tenants, and the operator service.",
-  license: { name: "MIT", identifier: "MIT" },
-  description: `One platform in four services: OAuth 2.0 and OpenID Connect (\`/oauth2/v1\`), publish/subscribe
-(\`/pubsub/v1\`, and \`/events/v1\`, deprecated), media (\`/media/v2\`) and the operator's (\`/admin/v1\`).
+  license: { name: manifest.license, identifier: manifest.license },
+  description: `Three services: OAuth 2.0 and OpenID Connect (\`/oauth2/v1\`), publish/subscribe (\`/pubsub/v1\`, and
+\`/events/v1\`, deprecated) and media (\`/media/v2\`); with them an operator service (\`/admin/v1\`) and a gateway.
 
 **Tokens.** Get one at \`/oauth2/v1/token\` and send it as \`Authorization: Bearer\`. Each operation says which scope it
 needs. A token is for one tenant (\`plat.tenant=…\`), for an organization, or for none.
