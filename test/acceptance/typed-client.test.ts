@@ -86,7 +86,7 @@ describe("under the settings of tsc --init", () => {
       `export const { id } = await ok(client.publishEvents("demo.shop", "orderPlaced", { payload: "" }));`,
       `export const status: 418 = (await client.health()).status;`,
     ];
-    const imports = `import { ok } from "@oazapfts/runtime"; import * as client from "./plinth.ts";`;
+    const imports = "import { ok } from '@oazapfts/runtime'; import * as client from './plinth.ts';";
     writeFileSync(join(project, "wrong.ts"), [imports, ...wrong].join("\n"));
     const { faults } = tsc("--noEmit");
     rmSync(join(project, "wrong.ts"));
