@@ -1,4 +1,6 @@
+import { describeError, type Log } from "../platform/log.ts";
 import { err, ok, type Result } from "../platform/result.ts";
+import { within } from "../platform/within.ts";
 import type { Failure } from "./failure.ts";
 import { DELETE } from "./limits.ts";
 import type { PushSubscriptionObject } from "./push-subscription.do.ts";
@@ -7,7 +9,7 @@ import type { TopicStore } from "./store/topic-store.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
 import type { TopicLog } from "./topic-log.do.ts";
-import { consumerOf, logOf, shardsOf, type Topic, type TopicId } from "./topic.ts";
+import { consumerOf, logOf, nameOf, shardsOf, type Topic, type TopicId } from "./topic.ts";
 
 export interface DeletePorts {
   readonly store: TopicStore;
@@ -55,10 +57,15 @@ interface Calls {
 }
 const newCalls = (): Calls => ({ left: DELETE.calls });
 
-type Log = DurableObjectStub<TopicLog>;
+type TopicLogStub = DurableObjectStub<TopicLog>;
 
 /** Removes some of the consumers; gives whether there were any. The first log keeps all of their names. */
-async function clearConsumers(ports: DeletePorts, topic: Topic, register: Log, calls: Calls): Promise<boolean> {
+async function clearConsumers(
+  ports: DeletePorts,
+  topic: Topic,
+  register: TopicLogStub,
+  calls: Calls,
+): Promise<boolean> {
   const clientIds: readonly string[] = await register.consumers(DELETE.consumersAStep);
   calls.left -= clientIds.length + 2;
   await someAtOnce(clientIds, (clientId) => consumerOf(ports.consumers, topic, clientId).destroy());
@@ -70,7 +77,7 @@ async function clearConsumers(ports: DeletePorts, topic: Topic, register: Log, c
  * Removes some of the push subscriptions; gives whether there were any. Each log keeps their names: one that was never
  * finished may be known to some of the logs alone.
  */
-async function clearSubscribers(ports: DeletePorts, logs: readonly Log[], calls: Calls): Promise<boolean> {
+async function clearSubscribers(ports: DeletePorts, logs: readonly TopicLogStub[], calls: Calls): Promise<boolean> {
   for (const log of logs) {
     const names: readonly string[] = await log.subscribers(DELETE.subscribersAStep);
     calls.left -= names.length + 2;
@@ -88,19 +95,17 @@ async function someAtOnce(names: readonly string[], remove: (name: string) => Pr
 }
 
 /**
- * Goes on with topics whose deletion was begun and not finished, one after the other, as many as one invocation can; one
- * that fails does not keep the others waiting.
+ * Goes on with topics whose deletion was begun and not finished, one after the other, as many as one invocation can. One
+ * that fails, or takes too long, stands in the log and does not keep the others waiting.
  */
-export async function sweepTopics(ports: DeletePorts): Promise<void> {
+export async function sweepTopics(ports: DeletePorts & { readonly log: Log }): Promise<void> {
   const calls = newCalls();
-  const failures: unknown[] = [];
   for (const topic of await ports.store.listDeleting(DELETE.topicsASweep)) {
     if (calls.left <= 0) break;
     try {
-      await clearTopic(ports, topic, calls);
+      await within(DELETE.topicWaitMs, clearTopic(ports, topic, calls));
     } catch (thrown) {
-      failures.push(thrown);
+      ports.log.error("topic not cleared away", { topic: nameOf(topic), error: describeError(thrown) });
     }
   }
-  if (failures.length > 0) throw failures[0];
 }

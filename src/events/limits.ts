@@ -107,6 +107,8 @@ export const LOOK = {
 /** Our choice: bounds of the work that one request or one sweep does to clear topics away; the next sweep goes on. */
 export const DELETE = {
   topicsASweep: 20,
+  /** So long the sweep waits for one of them: what can be cleared in one invocation takes some seconds. */
+  topicWaitMs: 60_000,
   consumersAStep: 50,
   subscribersAStep: 50,
   /** Objects that are removed at the same time. */

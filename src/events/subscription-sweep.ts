@@ -1,3 +1,4 @@
+import { describeError, type Log } from "../platform/log.ts";
 import { randomId } from "../platform/random.ts";
 import { within } from "../platform/within.ts";
 import { SUBSCRIPTION } from "./limits.ts";
@@ -16,13 +17,9 @@ export async function wakeSubscriptions({ push, pushSubscriptions }: Subscriptio
   // Once around: what lies close to the beginning would seldom be met otherwise.
   const missing = SUBSCRIPTION.wokenASweep - records.length;
   if (missing > 0) records.push(...(await push.store.activeAfter("", missing)).filter(({ id }) => id <= from));
-  const outcomes = await Promise.allSettled(
-    records.map((record) =>
-      within(SUBSCRIPTION.objectWaitMs, pushOf(pushSubscriptions, topicOf(record), record.id).wake()),
-    ),
+  await forEach(records, push.log, "push subscription not woken", (record) =>
+    within(SUBSCRIPTION.objectWaitMs, pushOf(pushSubscriptions, topicOf(record), record.id).wake()),
   );
-  const failed = outcomes.find((outcome) => outcome.status === "rejected");
-  if (failed !== undefined) throw failed.reason;
 }
 
 /**
@@ -33,15 +30,32 @@ export async function resealSubscriptions({ push }: SubscriptionPorts): Promise<
   const { sealer, store, log } = push;
   const records = await store.sealedOtherwise(sealer.keyId, SUBSCRIPTION.resealedASweep);
   if (records.length === 0) return;
-  const outcomes = await Promise.allSettled(
+  const failed = await forEach(records, log, "push credentials not sealed anew", async (record) => {
+    const { credentials, sealKey } = await changePassword(sealer, record);
+    await store.reseal(record, credentials, sealKey);
+  });
+  log.info("push credentials sealed anew", { count: records.length - failed, failed });
+}
+
+/** Does the same for all at once. Each that fails stands in the log, as `failure`; gives how many they were. */
+async function forEach(
+  records: readonly PushRecord[],
+  log: Log,
+  failure: string,
+  run: (record: PushRecord) => Promise<unknown>,
+): Promise<number> {
+  let failed = 0;
+  await Promise.all(
     records.map(async (record) => {
-      const { credentials, sealKey } = await changePassword(sealer, record);
-      await store.reseal(record, credentials, sealKey);
+      try {
+        await run(record);
+      } catch (thrown) {
+        failed += 1;
+        log.error(failure, { push: record.id, error: describeError(thrown) });
+      }
     }),
   );
-  const failed = outcomes.filter((outcome) => outcome.status === "rejected");
-  log.info("push credentials sealed anew", { count: records.length - failed.length, failed: failed.length });
-  if (failed[0] !== undefined) throw failed[0].reason;
+  return failed;
 }
 
 const topicOf = ({ topic, incarnation }: PushRecord) => ({ ...topicNamed(topic), incarnation });

@@ -205,7 +205,7 @@ describe("a topic that is deleted", () => {
   });
 
   it("is not gone before its subscriptions are: an object that fails is tried again", async () => {
-    vi.spyOn(console, "error").mockReturnValue();
+    const said = vi.spyOn(console, "error").mockReturnValue();
     let fails = true;
     const played = playedObjects({ destroy: () => (fails ? Promise.reject(new Error("out of reach")) : undefined) });
     const own = playedApp(played);
@@ -213,7 +213,9 @@ describe("a topic that is deleted", () => {
     await there.logs[0]!.addSubscriber(there.object);
     expect((await removeTopic(own, there)).status).toBe(202);
     expect((await createTopicStore(env.DB).find(there.record))?.state).toBe("deleting");
-    await expect(own.sweep()).rejects.toThrow("out of reach");
+    said.mockClear();
+    await own.sweep();
+    expect(said.mock.calls.join()).toContain("out of reach");
     expect(await there.logs[0]!.subscribers(10)).toEqual([there.object]);
     fails = false;
     await own.sweep();

@@ -11,7 +11,7 @@ export interface TopicStore {
   list(ranges: readonly NameRange[], paging: Paging): Promise<Page<Topic>>;
   /** Marks the topic as being deleted; gives it as it is then. */
   markDeleting(id: TopicId): Promise<Topic | undefined>;
-  /** Some of the topics that are being deleted, the oldest first. */
+  /** Some of the topics that are being deleted, others each time: in any order. */
   listDeleting(limit: number): Promise<readonly Topic[]>;
   /** Some topics of an owner, as rows `{kind, id}`. */
   ownedBy(owner: string, limit: number): D1PreparedStatement;
@@ -22,18 +22,19 @@ export interface TopicStore {
 /** Names from `from` up to, not including, `to`. */
 export type NameRange = readonly [from: string, to: string];
 
+const COLUMNS = "owner, event_type, description, shards, incarnation, state, created_at";
+
 export const TOPIC_SQL = {
-  find: `SELECT owner, event_type, description, shards, incarnation, state, created_at FROM topic WHERE name = ?`,
-  insert: `INSERT INTO topic (name, owner, event_type, description, shards, incarnation, state, created_at)
+  find: `SELECT ${COLUMNS} FROM topic WHERE name = ?`,
+  insert: `INSERT INTO topic (name, ${COLUMNS})
     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO NOTHING`,
   // CROSS JOIN keeps the order: each range is one search in the primary key, whatever SQLite guesses of their number.
-  list: `SELECT owner, event_type, description, shards, incarnation, state, created_at
-    FROM json_each(?1) AS range CROSS JOIN topic
+  list: `SELECT ${COLUMNS} FROM json_each(?1) AS range CROSS JOIN topic
     WHERE name >= range.value ->> 0 AND name < range.value ->> 1
     ORDER BY name LIMIT ?2 OFFSET ?3`,
   markDeleting: `UPDATE topic SET state = 'deleting' WHERE name = ? AND state = 'active'`,
-  listDeleting: `SELECT owner, event_type, description, shards, incarnation, state, created_at FROM topic
-    WHERE state = 'deleting' ORDER BY created_at LIMIT ?`,
+  // Neither which come nor which come first is fixed, or some that cannot be cleared away would keep the others from it for ever.
+  listDeleting: `SELECT ${COLUMNS} FROM topic WHERE state = 'deleting' ORDER BY random() LIMIT ?`,
   // "/" follows "." in ASCII: every name that starts with the owner and a dot.
   ownedBy: `SELECT 'topic' AS kind, name AS id FROM topic WHERE name >= ?1 || '.' AND name < ?1 || '/' LIMIT ?2`,
   remove: `DELETE FROM topic WHERE name = ? AND incarnation = ? AND state = 'deleting'`,
