@@ -28,11 +28,6 @@ export class LogRetention {
     this.#rule = rule;
   }
 
-  /** For a Worker of the release before, which sends the age alone while this one is rolled out; may go with the next. */
-  ruleOf(sent: Retention | number): Retention {
-    return typeof sent === "number" ? { ...this.#rule, ageMs: sent } : sent;
-  }
-
   get maxBytes(): number {
     return this.#rule.maxBytes;
   }

@@ -62,9 +62,7 @@ export class LookAhead {
     this.#failures = answers.includes(undefined) ? this.#failures + 1 : 0;
     for (const [shard, answer] of answers.entries())
       if (answer?.kind === "segments") {
-        // A log of the release before does not say its end while this one is rolled out; this may go with the next.
-        const endSeq = (answer.endSeq as number | undefined) ?? answer.segments.at(-1)?.lastSeq;
-        this.ahead.append(shard, answer.segments, endSeq ?? this.ahead.endOf(shard));
+        this.ahead.append(shard, answer.segments, answer.endSeq);
         this.#complete &&= answer.atEnd;
       }
     return "looked";

@@ -54,9 +54,8 @@ export class TopicLog extends DurableObject<LogEnv> {
   });
 
   /** Opens the log; one that is open stays as it is. */
-  init(shard: number, sent: Retention): void {
+  init(shard: number, retention: Retention): void {
     if (this.#exists()) return;
-    const retention = this.#retention.ruleOf(sent);
     createLogTables(this.ctx.storage, shard, retention);
     this.#retention.load(retention);
     this.#tail = { shard, seq: 0, createdAtMs: 0 };
@@ -64,12 +63,11 @@ export class TopicLog extends DurableObject<LogEnv> {
 
   /**
    * Stores all of the events or none. With `once`, a repeat of the same request gives the ids that it gave first.
-   * `sent` is the deployment's retention as it is now.
+   * `retention` is the deployment's as it is now.
    */
-  publish(events: readonly NewEvent[], once: Once | undefined, sent: Retention): PublishOutcome {
+  publish(events: readonly NewEvent[], once: Once | undefined, retention: Retention): PublishOutcome {
     const tail = this.#tail;
     if (tail === undefined) return GONE;
-    const retention = this.#retention.ruleOf(sent);
     const nowMs = systemClock.nowMs();
     const earlier = once === undefined ? undefined : this.#keys.find(once, nowMs);
     if (earlier !== undefined)

@@ -4,8 +4,7 @@ import { afterEach, expect, it, vi } from "vitest";
 import type { TopicLog } from "../../src/events/topic-log.do.ts";
 import { logOf } from "../../src/events/topic.ts";
 import { unique } from "../support/platform.ts";
-import type { Retention } from "../../src/events/topic-log.ts";
-import { eventsApp, KEPT, makeTopic, objectsOf, payloads } from "./events-app.ts";
+import { KEPT } from "./events-app.ts";
 
 afterEach(() => void vi.useRealTimers());
 
@@ -104,43 +103,4 @@ it("an old log that was closed stays so, and still tells whom to remove", async 
   expect(await log.publish([event], undefined, KEPT)).toEqual({ kind: "gone" });
   expect(await log.consumers(10)).toEqual(["reader"]);
   expect(await log.subscribers(10)).toEqual([]);
-});
-
-it("a log understands a Worker that sends the age of events alone, and keeps its maximum", async () => {
-  const log = logOf(env.TOPIC_LOG, { owner: "proj.app", eventType: unique("old"), incarnation: "i", shards: 1 }, 0);
-  const ageAlone = (ageMs: number) => ageMs as unknown as Retention;
-  const rule = () =>
-    runInDurableObject(log, (_: TopicLog, { storage }) =>
-      storage.sql.exec(`SELECT retention_ms, max_bytes FROM log`).one(),
-    );
-  await log.init(0, ageAlone(5_000));
-  expect(await rule()).toEqual({ retention_ms: 5_000, max_bytes: KEPT.maxBytes });
-  await log.publish([event], undefined, { ageMs: 5_000, maxBytes: 2_000_000 });
-  expect(await log.publish([event], { key: "k", digest: "d", expiresAtMs: undefined }, ageAlone(6_000))).toMatchObject({
-    kind: "stored",
-  });
-  expect(await rule()).toEqual({ retention_ms: 6_000, max_bytes: 2_000_000 });
-});
-
-it("a consumer reads a log that does not say up to where it was seen", async () => {
-  const topic = await makeTopic(eventsApp());
-  const { consumer } = await objectsOf(topic);
-  await runInDurableObject(consumer, (instance) => {
-    const getByName = (name: string) => {
-      const real = env.TOPIC_LOG.getByName(name);
-      const read = async (...given: Parameters<TopicLog["read"]>) => {
-        const { endSeq: _, ...answer } = (await real.read(...given)) as { endSeq: number };
-        return answer;
-      };
-      return { read, addConsumer: (clientId: string) => real.addConsumer(clientId) };
-    };
-    const own = instance as unknown as { env: object };
-    own.env = { ...own.env, TOPIC_LOG: { getByName } };
-  });
-  expect((await topic.read()).status).toBe(204);
-  await topic.put([{ payload: "a" }, { payload: "b" }]);
-  expect(payloads(await topic.read({ autoCommit: true }))).toEqual(["a"]);
-  await topic.put({ payload: "c" });
-  expect(payloads(await topic.read({ numEvents: 10, autoCommit: true }))).toEqual(["b", "c"]);
-  expect((await topic.read()).status).toBe(204);
 });

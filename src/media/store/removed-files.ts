@@ -47,15 +47,13 @@ const SQL = {
     id IN (SELECT id FROM file WHERE due_at <= ?1 AND state = 'pending' ORDER BY due_at LIMIT ?2)`,
   due: `SELECT ${REMOVED_COLUMNS} FROM file WHERE due_at <= ?1 AND state = 'removed' ORDER BY due_at LIMIT ?2`,
   makingsOf: `SELECT file_id AS fileId, nonce FROM variant WHERE file_id ${LISTED}`,
-  // More than `files`: the release before may commit to a retired owner. The report's times are then those of the last.
   countPurged: `UPDATE erasure SET deleted_files = deleted_files + page.files, deleted_bytes = deleted_bytes + page.bytes,
     deleted_at = CASE WHEN deleted_files + page.files >= erasure.files THEN ?2 END
     FROM (SELECT file.erasure_id, count(*) AS files, sum(coalesce(file.size_bytes, 0)) AS bytes
       FROM ${EACH_LISTED} WHERE ${NOT_PURGED} AND file.erasure_id IS NOT NULL GROUP BY file.erasure_id) AS page
     WHERE erasure.id = page.erasure_id`,
   forgetVariants: `DELETE FROM variant WHERE file_id IN (SELECT file.id FROM ${EACH_LISTED} WHERE ${NOT_PURGED})`,
-  // The release before, which may still run somewhere, removes without `removed_at`.
-  purged: `UPDATE file SET purged_at = ?2, due_at = max(created_at + ?3, coalesce(removed_at, ?2) + ?4), file_name = NULL,
+  purged: `UPDATE file SET purged_at = ?2, due_at = max(created_at + ?3, removed_at + ?4), file_name = NULL,
     commit_digest = NULL, metadata = NULL, attributes = NULL WHERE id ${LISTED} AND ${NOT_PURGED}`,
   // The union of what is known and what was found, so that no key counts twice.
   recordLate: `UPDATE file SET late_keys = (SELECT json_group_array(value) FROM (
