@@ -1,3 +1,4 @@
+import { hasTable } from "../platform/has-table.ts";
 import { forgetCommitted, type Handouts } from "./handouts.ts";
 import { unread, type ConsumerState } from "./lock.ts";
 
@@ -29,7 +30,7 @@ export class ConsumerRow {
   }
 
   load(): ConsumerRecord | undefined {
-    if (!this.#exists()) return undefined;
+    if (!hasTable(this.#sql, "consumer")) return undefined;
     const row = this.#sql.exec<{ record: string }>(`SELECT record FROM consumer WHERE id = 1`).toArray()[0];
     return row === undefined ? undefined : (JSON.parse(row.record) as ConsumerRecord);
   }
@@ -43,11 +44,6 @@ export class ConsumerRow {
       JSON.stringify(record),
     );
     return record;
-  }
-
-  #exists(): boolean {
-    const name = this.#sql.exec(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'consumer'`);
-    return name.toArray().length > 0;
   }
 }
 

@@ -1,3 +1,4 @@
+import { hasTable } from "../platform/has-table.ts";
 import { wellOf, type Health } from "./push-health.ts";
 import { SCHEMA, SCHEMA_VERSION, upgradeFrom } from "./push-schema.ts";
 import type { PushOpening } from "./push-subscription.ts";
@@ -26,8 +27,7 @@ export class PushState {
   /** Undefined when nothing was stored here. An older version is brought to this one. */
   static load(storage: DurableObjectStorage): PushState | undefined {
     const { sql } = storage;
-    const exists = sql.exec(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'subscription'`).toArray();
-    if (exists.length === 0) return undefined;
+    if (!hasTable(sql, "subscription")) return undefined;
     const { schema_version: version } = sql
       .exec<{ schema_version: number }>(`SELECT schema_version FROM subscription WHERE id = 1`)
       .one();

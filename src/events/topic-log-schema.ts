@@ -1,3 +1,4 @@
+import { hasTable } from "../platform/has-table.ts";
 import { LOG } from "./limits.ts";
 import type { Retention } from "./topic-log.ts";
 
@@ -55,8 +56,7 @@ const SCHEMA = [
   ...SINCE_3,
 ];
 
-export const logExists = (sql: SqlStorage): boolean =>
-  sql.exec(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'log'`).toArray().length > 0;
+export const logExists = (sql: SqlStorage): boolean => hasTable(sql, "log");
 
 /** Makes the tables of a log that does not exist. */
 export function createLogTables(storage: DurableObjectStorage, shard: number, retention: Retention): void {

@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { systemClock } from "../platform/clock.ts";
+import { hasTable } from "../platform/has-table.ts";
 import { NO_PASSWORD_HASH, verifyPassword } from "../platform/password-hash.ts";
 import { afterFailure, ATTEMPTS, isBlocked, type Attempts } from "./attempts.ts";
 
@@ -53,8 +54,7 @@ export class LoginAttempts extends DurableObject {
   }
 
   #load(): Attempts | undefined {
-    const exists = this.#sql.exec(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'attempts'`).toArray();
-    if (exists.length === 0) return undefined;
+    if (!hasTable(this.#sql, "attempts")) return undefined;
     const row = this.#sql
       .exec<{ failures: number; until_at: number }>(`SELECT failures, until_at FROM attempts`)
       .toArray()[0];
