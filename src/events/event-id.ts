@@ -1,5 +1,6 @@
 import { toHex } from "../platform/encoding.ts";
 import type { Random } from "../platform/random.ts";
+import { TOPIC } from "./limits.ts";
 
 /**
  * Event ids: 64 random bits in hex, which make them unique and hard to guess, then "-" and shard and position in base 36,
@@ -44,5 +45,5 @@ export interface Position {
 
 const RANDOM_BYTES = 8;
 const RANDOM_CHARS = 2 * RANDOM_BYTES;
-/** The largest number of shards (contract 3.2). */
-const SHARD_FACTOR = 16;
+/** How many shards an id can tell apart. */
+const SHARD_FACTOR = TOPIC.maxShards;

@@ -3,6 +3,7 @@
 /** Contract 3.2. */
 export const TOPIC = {
   minShards: 1,
+  /** Is in every event id that was ever handed out (event-id.ts), so it stays as it is. */
   maxShards: 16,
   defaultShards: 1,
   /** Our choice: a paragraph. */
@@ -28,8 +29,9 @@ export const IDEMPOTENCY_KEY = {
   maxChars: 255,
 } as const;
 
-/** Architecture, "Cost of an operation". */
+/** How a log stores. */
 export const LOG = {
+  /** Our choice: a hundred small events are one row written, and whoever wants one of them reads no more than this. */
   segmentChars: 64 * 1024,
   /** Our choice: expired idempotency keys that a publish clears away on its way, twice what it can add. */
   keysClearedAPublish: 2,
@@ -83,10 +85,10 @@ export const READ = {
   maxPayloadBytes: 5 * 1024 * 1024,
   /** Our choice: a payload of escapes grows sixfold as JSON, and an answer of an object may have 32 MiB. */
   maxAnswerChars: 8 * 1024 * 1024,
-  /** Architecture: what a consumer keeps in memory between two reads. */
+  /** Our choice: what a consumer keeps in memory between two reads; many of them share the 128 MB of an isolate. */
   aheadChars: 1024 * 1024,
   /** Our choice: what it takes at first behind a new place, a segment; each look that goes on from there takes more. */
-  firstAheadChars: 64 * 1024,
+  firstAheadChars: LOG.segmentChars,
   aheadGrowth: 4,
   /** Our choice: a shard that takes longer counts as one that could not be looked at. */
   logWaitMs: 5_000,

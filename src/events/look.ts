@@ -4,7 +4,7 @@ import { err, ok, type Result } from "../platform/result.ts";
 import { positionOf, type Position } from "./event-id.ts";
 import type { Failure } from "./failure.ts";
 import { LOOK, READ } from "./limits.ts";
-import { unpackSegment, type LogEvent } from "./segments.ts";
+import { idOf, unpackSegment, type LogEvent } from "./segments.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
 import type { TopicLog } from "./topic-log.do.ts";
 import type { LookOutcome } from "./topic-log.ts";
@@ -121,7 +121,7 @@ function viewOf(answers: readonly Seen[], limit: number): View {
   const more = shown.length < events.length || horizon !== undefined;
   return {
     events: shown.map((event) => event.text).join(","),
-    next: more && last !== undefined ? (JSON.parse(last.text) as { id: string }).id : null,
+    next: more && last !== undefined ? idOf(last.text) : null,
   };
 }
 

@@ -24,24 +24,21 @@ export interface PublishedEvent extends NamedEvent {
 }
 
 /** The body of a publish request: one event, or an array of them (contract 3.2). */
-export function readEvents(
-  body: unknown,
-  principal: Principal,
-): Result<readonly PublishedEvent[], { problem: Problem } | { failure: Failure }> {
+export function readEvents(body: unknown, principal: Principal): Result<readonly PublishedEvent[], Failure | Problem> {
   const many = Array.isArray(body);
   // Before the elements are looked at: a body may hold millions of them.
   if (many && (body.length === 0 || body.length > PUBLISH.maxEvents))
-    return err({ failure: { kind: "too_many_events", maxEvents: PUBLISH.maxEvents } });
+    return err({ kind: "too_many_events", maxEvents: PUBLISH.maxEvents });
   const parsed = many ? validate("body", eventArray, body) : validate("body", eventObject, body);
-  if (!parsed.ok) return err({ problem: parsed.error });
+  if (!parsed.ok) return parsed;
   const given = Array.isArray(parsed.value) ? parsed.value : [parsed.value];
   const events: PublishedEvent[] = [];
   for (const [index, { payload, metadata, tenant }] of given.entries()) {
     const at = many ? `[${index}].` : "";
     const failure = tooLarge(payload, metadata, at);
-    if (failure !== undefined) return err({ failure });
+    if (failure !== undefined) return err(failure);
     const named = tenant ?? principal.tenant;
-    if (named === "") return err({ failure: { kind: "tenant_missing", field: `${at}tenant` } });
+    if (named === "") return err({ kind: "tenant_missing", field: `${at}tenant` });
     events.push({ payload, metadata, tenant: named, at });
   }
   return ok(events);

@@ -42,7 +42,7 @@ export async function publish(
   const refusedHeader = refusedKey(key);
   if (refusedHeader !== undefined) return err(refusedHeader);
   const events = readEvents(request.body, principal);
-  if (!events.ok) return err("problem" in events.error ? events.error.problem : events.error.failure);
+  if (!events.ok) return events;
   const refused = await refusedTenant(ports.clients, principal, events.value, nowMs);
   if (refused !== undefined) return err(refused);
   return storeEvents(ports, id, events.value, key, nowMs);

@@ -233,7 +233,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
     const { topic, id } = life.state;
     // A log that does not hear of it wakes this object once more, and is told.
     await askLogs(this.env.TOPIC_LOG, topic, shardsOf(topic), async (log) =>
-      log.removeSubscriber(pushObjectName(topic, id)),
+      log.removeSubscribers([pushObjectName(topic, id)]),
     );
   }
 

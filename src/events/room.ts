@@ -3,7 +3,7 @@ import type { ClientAccess, Principal } from "../http/auth.ts";
 import { isProblem, type Problem } from "../http/errors.ts";
 import { anyToken, type Answer } from "../http/route.ts";
 import { matching } from "../http/validate.ts";
-import type { Log } from "../platform/log.ts";
+import { describeError, type Log } from "../platform/log.ts";
 import { PATTERNS, type Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
 import type { Result } from "../platform/result.ts";
@@ -85,7 +85,7 @@ export async function reaching(
   } catch (thrown) {
     const fault = thrown as ObjectFault | undefined;
     if (!isAway(fault)) throw thrown;
-    room.log.warn("topic object unavailable", { overloaded: fault?.overloaded === true });
+    room.log.warn("topic object unavailable", { overloaded: fault?.overloaded === true, error: describeError(thrown) });
     return unreachable();
   }
 }

@@ -194,10 +194,6 @@ export class TopicLog extends DurableObject<LogEnv> {
     return this.#tail.seq;
   }
 
-  removeSubscriber(name: string): void {
-    if (this.#exists()) this.#subscribers.remove(name);
-  }
-
   removeSubscribers(names: readonly string[]): void {
     if (this.#exists()) for (const name of names) this.#subscribers.remove(name);
   }

@@ -6,7 +6,7 @@ import { isolate } from "../support/isolate.ts";
 import { makeClient, makeTenant, put, unique } from "../support/platform.ts";
 import { eventsApp, makeTopic, objectsOf } from "./events-app.ts";
 
-/** Architecture, "Cost of an operation": what one request does in the steady state. */
+/** ARCHITECTURE.md, "What an operation may cost": what one request does in the steady state. */
 it("read, commit and publish ask D1 nothing and call one object; a read with nothing ahead calls two", async () => {
   const counted = counting(env);
   const app = eventsApp(counted.env);

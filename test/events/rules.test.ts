@@ -70,6 +70,8 @@ describe("event ids", () => {
       [3, 1_000_000_007],
     ] as const)
       expect(positionOf(newEventIds(1, shard, seq, systemRandom)[0]!)).toEqual({ shard, seq });
+    // One that was handed out long ago: what it says never changes.
+    expect(positionOf("0123456789abcdef-2t")).toEqual({ shard: 5, seq: 6 });
     const odd = [
       "",
       "x",

@@ -97,7 +97,7 @@ describe("a publish", () => {
     await runDurableObjectAlarm(log);
     expect(woken).toEqual([]);
     expect(await subscribers(log)).toEqual([["late", 1]]);
-    await log.removeSubscriber("late");
+    await log.removeSubscribers(["late"]);
     await publish(log);
     expect(await alarmOf(log)).toBe(Date.now() + KEPT.ageMs);
   });
@@ -573,7 +573,7 @@ describe("the end", () => {
     await evictDurableObject(log);
     expect(await log.subscribers(10)).toEqual(["a"]);
     expect(await log.addSubscriber("b")).toBe("gone");
-    await log.removeSubscriber("a");
+    await log.removeSubscribers(["a"]);
     expect(await log.subscribers(10)).toEqual([]);
   });
 
