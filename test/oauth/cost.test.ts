@@ -59,7 +59,7 @@ describe("the tally", () => {
   });
 });
 
-describe("what a request costs in D1 (architecture, Cost of an operation)", () => {
+describe("what a request costs in D1 (architecture, What an operation may cost)", () => {
   it("client_credentials: nothing while the client's record is fresh, else one round trip, and never a write", async () => {
     const isolate = freshIsolate();
     expect((await isolate.fetch("/oauth2/v1/token", tokenRequest(client))).status).toBe(200);
