@@ -144,12 +144,14 @@ __proto__: {}
       'f:3:11: there is no field "nam" here. Did you mean name?',
       "f:4:3: id must match /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.",
       "f:5:3: The organization plat is built in and cannot be changed.",
+      'f:8:19: there is no organization "acmee", neither in the file nor on the platform. Did you mean acme?',
       'f:10:14: there is no field "filez" here. Did you mean files?',
       "f:10:31: quota.bytes must be at least 0.",
       'f:11:30: a subscription must be the id of a package, not a number. 1.0 is a number to YAML: write "1.0" for a text.',
       'f:11:35: "reviews" is here for the second time.',
       'f:11:44: there is no package "nowhere", neither in the file nor on the platform.',
       'f:14:7: "ada@acme.example" is here for the second time.',
+      'f:15:26: there is no role "writer", neither in the file nor on the platform.',
       'f:15:34: roles[1] must be a string. 2 is a number to YAML: write "2" for a text.',
       "f:16:9: later must be a mapping of its fields, not nothing: {} stands for none.",
       "f:18:43: sourceUrl must not name an IP address of a private or special range.",
@@ -161,6 +163,7 @@ __proto__: {}
       "f:20:3: The service pubsub is built in and cannot be changed.",
       "f:22:71: proxyPath /one is that of services/one in line 21 too.",
       'f:23:33: version must be a string. 1.0 is a number to YAML: write "1.0" for a text.',
+      'f:23:78: there is no service "reviewz", neither in the file nor on the platform. Did you mean reviews?',
       "f:24:29: scopes[0] must match /^[A-Za-z0-9._=*-]{1,256}$/.",
       'f:24:36: scopes[1] must be a string. 7 is a number to YAML: write "7" for a text.',
       "f:26:33: a secret is not written here: put it into a variable of the environment and write password: { env: NAME }.",
@@ -169,11 +172,49 @@ __proto__: {}
       "f:30:69: A client that is not confidential has no secret.",
       "f:30:99: grantTypes[0] must be one of client_credentials, authorization_code, refresh_token, implicit, password.",
       expect.stringMatching(/^f:30:\d+: redirectUris\[0\] must be https/),
+      'f:31:62: the service "pubsub" is built in: a client\'s own service is a registered one.',
       "f:31:94: plat.admin is the operator client's alone.",
       "f:33:19: issuer must start with https://.",
       "f:33:67: scopes must include openid.",
       'f:34:1: "organisations" is nothing that can be described. Did you mean organizations?',
       'f:35:1: "__proto__" is nothing that can be described.',
+    ]);
+  });
+
+  test("tells what an entry refers to and takes besides what is wrong in it, and where it stands in its list", async () => {
+    const text = `
+tenants: { yzz: { organization: nope, name: x, colour: red } }
+packages: { pz: { version: 1, organization: yorg, services: [nosvc, another] } }
+services:
+  one: { tenant: yzz, sourceUrl: "https://a.example", proxyPath: /one, scopes: [], access: nobody }
+  two: { tenant: yzz, sourceUrl: "https://a.example", proxyPath: /one, scopes: [], access: token }
+clients:
+  bad id: { tenant: gone, confidential: false, grantTypes: [], scopes: [] }
+`;
+    expect(await mistakesOf(text)).toEqual([
+      'f:2:33: there is no organization "nope", neither in the file nor on the platform.',
+      expect.stringMatching(/^f:2:48: there is no field "colour" here/),
+      'f:3:28: version must be a string. 1 is a number to YAML: write "1" for a text.',
+      'f:3:45: there is no organization "yorg", neither in the file nor on the platform.',
+      'f:3:62: there is no service "nosvc", neither in the file nor on the platform.',
+      'f:3:69: there is no service "another", neither in the file nor on the platform.',
+      "f:5:92: access must be one of token, public.",
+      "f:6:66: proxyPath /one is that of services/one in line 5 too.",
+      "f:8:3: clientId must match /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.",
+      'f:8:21: there is no tenant "gone", neither in the file nor on the platform.',
+    ]);
+  });
+
+  test("has one reason against what is built in", async () => {
+    const file = {
+      tenants: { acme: { organization: "acme", name: "Acme" } },
+      organizations: { acme: { name: "Acme" } },
+      clients: { "plat.operator": { tenant: "acme", confidential: true, grantTypes: [], scopes: [] } },
+      services: { media: service("acme", "/mine") },
+    };
+    expect((await mistakesOf(JSON.stringify(file))).map((line) => line.replace(/^f:1:\d+: /, ""))).toEqual([
+      "The client plat.operator is built in and cannot be changed.",
+      "The service media is built in and cannot be changed.",
     ]);
   });
 

@@ -1,18 +1,30 @@
 import { keyOf, KIND, normalize, type Fields, type KindName, type Wanted } from "./kinds.ts";
 import { didYouMean } from "../nearest.ts";
 import type { Mistake, Place } from "./mistake.ts";
-import type { Rules, Shape } from "./rules.ts";
+import type { Fault, Rules, Shape } from "./rules.ts";
 import { nameOf, nodeAt, toPlain, type Entry, type Mapping, type Tree } from "./tree.ts";
 
 /** What the file says, as far as it can be said without the platform's rows. */
 export interface Description {
   /** Without those that hold a mistake. */
   readonly wanted: readonly Wanted[];
+  /** Those that hold one. Of their fields the one that no other of the kind may have, where that one is right. */
+  readonly flawed: readonly Wanted[];
+  /** What all of them refer to, flawed ones too: so one run tells every mistake. */
+  readonly references: readonly Reference[];
   /** Every key of a kind that the file names, right or wrong: a reference to it is no second mistake. */
   readonly named: ReadonlyMap<KindName, ReadonlySet<string>>;
   /** Collections that the file describes, by `kind` or `kind owner`: what they hold besides is what `--prune` removes. */
   readonly described: ReadonlyMap<string, Place>;
   readonly mistakes: readonly Mistake[];
+}
+
+export interface Reference {
+  /** Who refers. */
+  readonly by: KindName;
+  readonly to: KindName;
+  readonly id: string;
+  readonly place: Place;
 }
 
 /** Sections of the file and the kinds that they hold. Some have members or subscriptions inside. */
@@ -38,6 +50,8 @@ export const collectionOf = (kind: KindName, owner: string): string => (owner ==
 
 export async function check(root: Mapping, rules: Rules): Promise<Description> {
   const wanted: Wanted[] = [];
+  const flawed: Wanted[] = [];
+  const references: Reference[] = [];
   const named = new Map<KindName, Set<string>>();
   const described = new Map<string, Place>();
   const mistakes: Mistake[] = [];
@@ -56,7 +70,7 @@ export async function check(root: Mapping, rules: Rules): Promise<Description> {
     described.set(section.kind, keyPlace);
     for (const entry of value.entries.values()) await checkEntry(section.kind, entry, section.inside);
   }
-  return { wanted, named, described, mistakes };
+  return { wanted, flawed, references, named, described, mistakes };
 
   async function checkEntry(kind: KindName, entry: Entry, inside: Readonly<Record<string, KindName>>): Promise<void> {
     const { value, keyPlace } = entry;
@@ -143,11 +157,28 @@ export async function check(root: Mapping, rules: Rules): Promise<Description> {
       const node = nodeAt(tree, field);
       return field === "owner" || field === "id" || node === tree ? place : node.place;
     };
-    const { fields, faults } = await rules.body(kind, owner, id ?? "any", plain);
+    const { fields, faults } = await rules.body(kind, owner, id, plain);
     for (const { field, message } of faults) refuse(at(field), `${message}${quoted(nodeAt(tree, field), message)}`);
-    if (fields === undefined || id === undefined || mistakes.length > before) return;
-    const item = { kind, owner, id, fields: normalize(withDefaults(kind, id, fields)) };
-    wanted.push({ ...item, place, at, ...(secretFrom !== undefined && { secretFrom }) });
+    takeReferences(kind, id, plain, at);
+    if (id === undefined) return;
+    const item = { kind, owner, id, place, at, ...(secretFrom !== undefined && { secretFrom }) };
+    if (fields !== undefined && mistakes.length === before)
+      wanted.push({ ...item, fields: normalize(withDefaults(kind, id, fields)) });
+    else flawed.push({ ...item, fields: uniqueOf(kind, id, plain, faults) });
+  }
+
+  /** What is no id at all is a mistake of its field, and is told as that. */
+  function takeReferences(kind: KindName, id: string | undefined, fields: Fields, at: Wanted["at"]): void {
+    for (const { from, to } of KIND[kind].references) {
+      if (from === "owner") continue;
+      const value = from === "id" ? id : fields[from];
+      const values = Array.isArray(value)
+        ? value.map((one: unknown, index) => [one, `${from}[${index}]`] as const)
+        : [[value, from] as const];
+      for (const [one, field] of values)
+        if (typeof one === "string" && rules.isId(to, one))
+          references.push({ by: kind, to, id: one, place: at(field) });
+    }
   }
 
   function refuseUnknown(tree: Mapping, shape: Shape, inside: readonly string[]): void {
@@ -189,6 +220,14 @@ function quoted(node: Tree, message = "must be a string"): string {
   if (typeof value === "string" || !message.includes("must be a string")) return "";
   if (value === null) return " Nothing is written here.";
   return ` ${source} is a ${typeof value === "boolean" ? "flag" : "number"} to YAML: write "${source}" for a text.`;
+}
+
+/** The field that no other of the kind may have, where nothing is wrong with it. */
+function uniqueOf(kind: KindName, id: string, fields: Fields, faults: readonly Fault[]): Fields {
+  const { unique } = KIND[kind];
+  if (unique === undefined || faults.some(({ field }) => field === unique)) return {};
+  const value = withDefaults(kind, id, fields)[unique];
+  return typeof value === "string" ? { [unique]: value } : {};
 }
 
 /** Defaults that the service takes from the id. */

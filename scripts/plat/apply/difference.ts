@@ -40,7 +40,7 @@ export interface DifferenceOptions {
  * name) is let go of in an earlier wave than it is taken; clients, whom nobody refers to, are removed before any is made.
  */
 export function difference(
-  { wanted, named, described }: Omit<Description, "mistakes">,
+  { wanted, named, described }: Pick<Description, "wanted" | "named" | "described">,
   found: Found,
   options: DifferenceOptions,
 ): readonly (readonly Step[])[] {
@@ -83,7 +83,7 @@ export function toRemove(
 }
 
 /** What the described collections hold besides, where it is left. */
-export const leftAlone = (found: Found, { named, described }: Omit<Description, "mistakes" | "wanted">): number =>
+export const leftAlone = (found: Found, { named, described }: Pick<Description, "named" | "described">): number =>
   toRemove(found, named, described).filter(
     ({ kind, owner }) => isOnItsOwn(kind) || described.has(collectionOf(kind, owner)),
   ).length;

@@ -2,7 +2,7 @@ import { find, type AdminClient } from "../admin-client.ts";
 import type { Body } from "../body.ts";
 import { RESOURCES } from "../resources.ts";
 import { collectionOf, type Description } from "./check.ts";
-import { keyOf, KIND, KINDS, normalize, referred, type Item, type KindName } from "./kinds.ts";
+import { keyOf, KIND, KINDS, normalize, type Item, type KindName } from "./kinds.ts";
 import type { Rules } from "./rules.ts";
 
 /** One of a kind, as the platform shows it. */
@@ -26,7 +26,7 @@ const DEPENDENTS: readonly KindName[] = ["tenants", "services", "packages", "cli
 /** Reads what the file is compared with; sends nothing else. */
 export async function readFound(
   client: AdminClient,
-  { wanted, named, described }: Description,
+  { references, named, described }: Description,
   rules: Rules,
   prune: boolean,
 ): Promise<Found> {
@@ -46,16 +46,12 @@ export async function readFound(
   await inParallel(listed, (kind) => list(kind, ""));
 
   const single = new Map<string, () => Promise<void>>();
-  for (const item of wanted) {
-    for (const { from, to } of KIND[item.kind].references) {
-      if (from === "owner" || listed.includes(to)) continue;
-      for (const { id } of referred(item, from)) {
-        single.set(`${to} ${id}`, async () => {
-          const row = await find(RESOURCES[to].show(client, [id]));
-          if (row !== undefined) take(to, "", row);
-        });
-      }
-    }
+  for (const { to, id } of references) {
+    if (listed.includes(to)) continue;
+    single.set(`${to} ${id}`, async () => {
+      const row = await find(RESOURCES[to].show(client, [id]));
+      if (row !== undefined) take(to, "", row);
+    });
   }
   await inParallel([...single.values()], (read) => read());
 

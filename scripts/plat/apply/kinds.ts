@@ -138,12 +138,12 @@ export function labelOf(item: Pick<Item, "kind" | "owner" | "id">): string {
   return clean(KIND[item.kind].label.replaceAll("{}", () => values.shift() ?? ""));
 }
 
-/** The keys that a reference of the item names, each with the field that it stands in. */
-export function referred(item: Item, from: string): { readonly id: string; readonly field: string }[] {
-  if (from === "owner" || from === "id") return [{ id: item[from], field: from }];
+/** The ids that a reference of the item names. */
+export function referred(item: Item, from: string): string[] {
+  if (from === "owner" || from === "id") return [item[from]];
   const value = item.fields[from];
-  if (Array.isArray(value)) return value.map((id: unknown, index) => ({ id: String(id), field: `${from}[${index}]` }));
-  return typeof value === "string" ? [{ id: value, field: from }] : [];
+  if (Array.isArray(value)) return value.map(String);
+  return typeof value === "string" ? [value] : [];
 }
 
 /**

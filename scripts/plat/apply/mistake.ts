@@ -18,8 +18,12 @@ export const START: Place = { line: 1, column: 1 };
 /** A reason repeats what the file has there, and that may be anything. */
 const REASON_CHARS = 1_000;
 
+/** As the file has them. */
+export const inOrder = (one: { readonly place: Place }, other: { readonly place: Place }): number =>
+  one.place.line - other.place.line || one.place.column - other.place.column;
+
 /** `platform.yaml:12:5: reason`, a line for each, in the order of the file. */
 export const showMistakes = (file: string, mistakes: readonly Mistake[]): string[] =>
   [...mistakes]
-    .sort((a, b) => a.place.line - b.place.line || a.place.column - b.place.column)
+    .sort(inOrder)
     .map(({ place, reason }) => `${file}:${place.line}:${place.column}: ${harmless(reason, REASON_CHARS)}`);

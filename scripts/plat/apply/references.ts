@@ -1,54 +1,49 @@
-import { collectionOf, type Description } from "./check.ts";
+import { collectionOf, type Description, type Reference } from "./check.ts";
 import { toRemove, turnOf, whoWaits } from "./difference.ts";
 import type { Found } from "./found.ts";
 import { keyOf, KIND, KINDS, labelOf, referred, type KindName, type Wanted } from "./kinds.ts";
 import { didYouMean } from "../nearest.ts";
-import { START, type Mistake } from "./mistake.ts";
+import { inOrder, START, type Mistake } from "./mistake.ts";
 
 /** Names that a wrong one is compared with. */
 const MAX_COMPARED = 1000;
 
 /** What is wrong with the file as a whole, and beside what the platform holds: the service would refuse it half-way. */
 export function checkReferences(description: Description, found: Found, prune: boolean): Mistake[] {
-  const unknown = description.wanted.flatMap((item) => unknownReferences(item, description, found, prune));
+  const unknown = description.references.flatMap((reference): Mistake[] => {
+    const reason = whyUnknown(reference, description, found, prune);
+    return reason === undefined ? [] : [{ place: reference.place, reason }];
+  });
   const taken = KINDS.flatMap((kind) => takenValues(kind, description, found, prune));
   return [...unknown, ...taken, ...(prune ? neededRemovals(description, found) : [])];
 }
 
-function unknownReferences(item: Wanted, { named, described }: Description, found: Found, prune: boolean): Mistake[] {
-  const mistakes: Mistake[] = [];
-  for (const { from, to } of KIND[item.kind].references) {
-    if (from === "owner") continue;
-    const inFile = named.get(to) ?? new Set<string>();
-    for (const { id, field } of referred(item, from)) {
-      const there = found.get(to)?.get(id);
-      const { noun } = KIND[to];
-      const goes = prune && described.has(to) && there?.builtIn !== true;
-      const place = item.at(field);
-      // The platform's own services have no clients of their own.
-      if (item.kind === "clients" && there?.builtIn === true)
-        mistakes.push({
-          place,
-          reason: `the service "${id}" is built in: a client's own service is a registered one.`,
-        });
-      else if (inFile.has(id) || (there !== undefined && !goes)) continue;
-      else if (there !== undefined)
-        mistakes.push({ place, reason: `the ${noun} "${id}" is not in the file, so --prune would remove it.` });
-      else {
-        const known = [...inFile, ...(found.get(to)?.keys() ?? [])];
-        const reason = `there is no ${noun} "${id}", neither in the file nor on the platform.${didYouMean(id, known.slice(0, MAX_COMPARED))}`;
-        mistakes.push({ place, reason });
-      }
-    }
-  }
-  return mistakes;
+function whyUnknown(
+  { by, to, id }: Reference,
+  { named, described }: Description,
+  found: Found,
+  prune: boolean,
+): string | undefined {
+  const inFile = named.get(to) ?? new Set<string>();
+  const there = found.get(to)?.get(id);
+  const { noun } = KIND[to];
+  // The platform's own services have no clients of their own.
+  if (by === "clients" && there?.builtIn === true)
+    return `the service "${id}" is built in: a client's own service is a registered one.`;
+  const goes = prune && described.has(to) && there?.builtIn !== true;
+  if (inFile.has(id) || (there !== undefined && !goes)) return undefined;
+  if (there !== undefined) return `the ${noun} "${id}" is not in the file, so --prune would remove it.`;
+  const known = [...inFile, ...(found.get(to)?.keys() ?? [])];
+  return `there is no ${noun} "${id}", neither in the file nor on the platform.${didYouMean(id, known.slice(0, MAX_COMPARED))}`;
 }
 
 /** Paths of services, names of clients. */
 function takenValues(kind: KindName, description: Description, found: Found, prune: boolean): Mistake[] {
   const { unique } = KIND[kind];
   if (unique === undefined) return [];
-  const items = description.wanted.filter((item) => item.kind === kind);
+  const items = [...description.wanted, ...description.flawed]
+    .filter((item) => item.kind === kind && item.fields[unique] !== undefined)
+    .sort(inOrder);
   const mistakes: Mistake[] = [];
   const first = new Map<unknown, Wanted>();
   for (const item of items) {
@@ -89,7 +84,7 @@ function neededRemovals({ named, described }: Description, found: Found): Mistak
   for (const item of KINDS.flatMap((kind) => [...(found.get(kind)?.values() ?? [])])) {
     if (going.has(item) || item.builtIn || named.get(item.kind)?.has(keyOf(item)) === true) continue;
     for (const { from, to } of KIND[item.kind].references) {
-      for (const { id } of referred(item, from)) {
+      for (const id of referred(item, from)) {
         const target = found.get(to)?.get(id);
         if (target === undefined || !going.has(target)) continue;
         const place = described.get(collectionOf(to, "")) ?? START;

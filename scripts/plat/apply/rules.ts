@@ -28,11 +28,16 @@ export interface Rules {
   shape(kind: KindName): Shape;
   /** The id as the platform spells it, or why it is none. */
   id(kind: KindName, text: string): { readonly ok: true; readonly id: string } | { readonly ok: false; reason: string };
-  /** The body with its defaults, and everything that is wrong with it; `field` is in bean notation. */
+  /** Whether it is spelled as ids of the kind are. */
+  isId(kind: KindName, text: string): boolean;
+  /**
+   * The body with its defaults, and everything that is wrong with it; `field` is in bean notation. Without an id, nothing is
+   * said that one would decide.
+   */
   body(
     kind: KindName,
     owner: string,
-    id: string,
+    id: string | undefined,
     body: unknown,
   ): Promise<{ readonly fields?: Record<string, unknown>; readonly faults: readonly Fault[] }>;
   /** Those that the platform brings itself. */
@@ -78,6 +83,9 @@ const HARMLESS: Partial<Record<KindName, Readonly<Record<string, unknown>>>> = {
   identityProviders: { issuer: "https://a.example", clientId: "any", scopes: ["openid"] },
 };
 
+/** In the form that a client's id has to have if it is to be its name too. */
+const HARMLESS_ID = "any.id";
+
 /** `origin`: the platform's own, as it is asked at. */
 export function createRules(platform: string, allowLoopback: boolean, origin: string): Rules {
   const names = createNames(platform);
@@ -112,10 +120,10 @@ export function createRules(platform: string, allowLoopback: boolean, origin: st
     owner === undefined ? { [key]: id } : { id: ownerId, [key]: id };
 
   /** Against the rules that stand in the code of its writing. */
-  async function faultsOf(kind: KindName, owner: string, id: string, fields: unknown): Promise<Fault[]> {
+  async function faultsOf(kind: KindName, owner: string, id: string | undefined, fields: unknown): Promise<Fault[]> {
     const harmless = HARMLESS[kind];
     if (harmless === undefined) return [];
-    const params = paramsOf(resources[kind], owner, id);
+    const params = paramsOf(resources[kind], owner, id ?? HARMLESS_ID);
     const faults: Fault[] = [];
     for (let tried = fields as Record<string, unknown>; ;) {
       const plan = await resources[kind].put({ params, body: tried, nowMs: 0, origin });
@@ -129,11 +137,17 @@ export function createRules(platform: string, allowLoopback: boolean, origin: st
     }
   }
 
+  const readId = (kind: KindName, text: string) => {
+    const resource = resources[kind];
+    return validate("path", resource.params, paramsOf(resource, "any", text));
+  };
+
   return {
     shape: (kind) => shapeOf(resources[kind].body) ?? {},
+    isId: (kind, text) => readId(kind, text).ok,
     id(kind, text) {
       const resource = resources[kind];
-      const read = validate("path", resource.params, paramsOf(resource, "any", text));
+      const read = readId(kind, text);
       if (!read.ok) return { ok: false, reason: read.error.message };
       const id = read.value[resource.key] ?? text;
       const refused = resource.builtIn?.({ [resource.key]: id });
