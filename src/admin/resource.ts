@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { AuditRecord, AuditTrail } from "../platform/audit.ts";
 import type { Principal } from "../http/auth.ts";
 import { notFound, problem, type Problem } from "../http/errors.ts";
-import { invalidCursor, pageLinks, toPage } from "../http/paging.ts";
+import { invalidCursor, lookBefore, pageLinks, toPage } from "../http/paging.ts";
 import {
   defineRoute,
   empty,
@@ -48,7 +48,7 @@ export interface Resource<B> {
   faults?(change: Change<B>): D1PreparedStatement;
   /** At most one row. */
   select(params: Params): D1PreparedStatement;
-  /** `pageSize + 1` rows ordered by `page_key`, after `after` or behind `skip`. */
+  /** `limit` rows ordered by `page_key`, after `after` or behind `skip`. */
   page(params: Params, page: PageRequest): D1PreparedStatement;
   toJson(row: Row): object;
   /** Work beside the answer, after a change or what may have been one. */
@@ -164,8 +164,11 @@ async function list<B>(call: AdminCall<unknown>, resource: Resource<B>): Promise
   if (typeof after !== "string" || (cursor?.length ?? 1) !== 1) return invalidCursor();
   const { owner } = resource;
   if (owner !== undefined && (await owner.exists(call.params).first()) === null) return notFound(owner.noun);
-  const { results } = await resource.page(call.params, { after, limit: pageSize + 1, skip }).all<Row>();
-  const page = toPage(results, call.paging, (row) => [row["page_key"] ?? null]);
+  const read = async (range: PageRequest): Promise<readonly Row[]> =>
+    (await resource.page(call.params, range).all<Row>()).results;
+  const rows = await read({ after, limit: pageSize + 1, skip });
+  const found = toPage(rows, call.paging, (row) => [row["page_key"] ?? null]);
+  const page = await lookBefore(found, call.paging, (range) => read({ after: "", ...range }));
   return json(200, page.items.map(resource.toJson), { link: pageLinks(call.url, call.paging, page) });
 }
 

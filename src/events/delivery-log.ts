@@ -1,5 +1,5 @@
 import type { CursorPart, Page, Paging } from "../http/paging.ts";
-import { invalidCursor } from "../http/paging.ts";
+import { invalidCursor, lookBefore } from "../http/paging.ts";
 import type { Problem } from "../http/errors.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { positionOf } from "./event-id.ts";
@@ -25,8 +25,15 @@ export async function listDeliveries(
 ): Promise<Result<Page<Delivery>, Problem>> {
   const after = paging.cursor === undefined ? undefined : placeOf(paging.cursor);
   if (paging.cursor !== undefined && after === undefined) return err(invalidCursor());
-  const page: DeliveryPage = await objectOf(ports, found).deliveries(state, after, paging.skip, paging.pageSize);
-  return ok({ items: page.items, next: page.next === undefined ? undefined : [page.next] });
+  const deliveries = objectOf(ports, found);
+  const { items, next }: DeliveryPage = await deliveries.deliveries(state, after, paging.skip, paging.pageSize);
+  const page = { items, next: next === undefined ? undefined : [next] };
+  return ok(
+    await lookBefore(page, paging, async ({ skip, limit }) => {
+      const before: DeliveryPage = await deliveries.deliveries(state, undefined, skip, limit);
+      return before.items;
+    }),
+  );
 }
 
 /** Delivers an event again, as if it had never been tried. */

@@ -28,7 +28,7 @@ export async function parse(
   if (!params.ok) return params;
   const query = route.query === undefined ? ok({}) : readQuery(route.query, url.searchParams);
   if (!query.ok) return query;
-  const paging = route.paged ? readPaging(url.searchParams) : NO_PAGING;
+  const paging = route.paged ? readPaging(url.searchParams, namesOf(route.query)) : NO_PAGING;
   if (!paging.ok) return paging;
   const body = await readBody(route, request);
   if (!body.ok) return body;
@@ -36,17 +36,20 @@ export async function parse(
 }
 
 function readQuery(schema: NonNullable<Route["query"]>, given: URLSearchParams): Result<unknown, Problem> {
+  const names = namesOf(schema);
   const values: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const [name, value] of given) {
     // Of two values one would win by accident; a caller who sends two is told.
-    if (name in values && name in shapeOf(schema))
+    if (name in values && names.includes(name))
       return err(invalid("invalid_query_parameter", name, `${name} is given more than once.`));
     values[name] = value;
   }
   return validate("query", schema, { ...values });
 }
 
-const shapeOf = (schema: NonNullable<Route["query"]>): object => (schema as unknown as { shape?: object }).shape ?? {};
+/** The parameters that a route knows; others are ignored. */
+const namesOf = (schema: Route["query"]): readonly string[] =>
+  Object.keys((schema as { shape?: object } | undefined)?.shape ?? {});
 
 async function readBody(route: Route, request: Request): Promise<Result<unknown, Problem>> {
   switch (route.body.kind) {

@@ -29,7 +29,8 @@ export function validate<T>(source: InputSource, schema: Schema<T>, value: unkno
 
 function detailOf(source: InputSource, issue: z.core.$ZodIssue, value: unknown): ProblemDetail {
   const absent = issue.path.length > 0 && valueAt(value, issue.path) === undefined;
-  const missing = absent && (issue.code === "invalid_type" || issue.code === "invalid_union");
+  // A rule of our own may be about a field beside others, which may be left out.
+  const missing = absent && issue.code !== "custom";
   const field = issue.path.reduce<string>(
     (path, key) => (typeof key === "number" ? `${path}[${key}]` : path === "" ? String(key) : `${path}.${String(key)}`),
     "",

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { Principal } from "../http/auth.ts";
 import { notFound, problem } from "../http/errors.ts";
-import { invalidCursor, pageLinks, toPage } from "../http/paging.ts";
+import { invalidCursor, lookBefore, pageLinks, toPage } from "../http/paging.ts";
 import { anyToken, defineRoute, empty, json, type Answer, type Call, type Route } from "../http/route.ts";
 import { scopeText } from "./authorization.ts";
 import type { OAuthContext } from "./context.ts";
@@ -64,8 +64,12 @@ async function list(call: UserCall<unknown, Query>, email: string, context: OAut
   if (paging.cursor !== undefined && (typeof createdAtMs !== "number" || typeof id !== "string"))
     return invalidCursor();
   const after = typeof createdAtMs === "number" && typeof id === "string" ? { createdAtMs, id } : undefined;
-  const rows = await context.grantLists.page(email, call.query.clientId, after, paging);
-  const page = toPage(rows, paging, (row) => [row.createdAtMs, row.id]);
+  const { clientId } = call.query;
+  const rows = await context.grantLists.page(email, clientId, after, paging);
+  const asked = toPage(rows, paging, (row) => [row.createdAtMs, row.id]);
+  const page = await lookBefore(asked, paging, ({ skip, limit }) =>
+    context.grantLists.page(email, clientId, undefined, { skip, pageSize: limit }),
+  );
   const body = page.items.map((grant) => toJson(grant, context));
   return json(200, body, { link: pageLinks(call.url, paging, page), "cache-control": "no-store" });
 }

@@ -76,6 +76,11 @@ describe("media/consistency", () => {
     expect((await expectJson(page.clone(), 200)).findings).toHaveLength(1);
     const next = /<([^>]+)>; rel="next"/.exec(page.headers.get("link")!)![1]!;
     expect((await expectJson(await get(next), 200)).findings).toMatchObject([{ kind: "missingVariant" }]);
+    for (const path of [`${COLLECTION}/${id}`, COLLECTION]) {
+      const linkOf = async (query: string) => (await get(`${path}?${query}`)).headers.get("link");
+      expect(await linkOf("pageSize=100&pageNumber=2")).toMatch(/pageNumber=1&pageSize=100>; rel="prev"$/);
+      expect(await linkOf("pageSize=100&pageNumber=3")).toMatch(/rel="self"$/);
+    }
 
     const repairing = await post(`${COLLECTION}/${id}/repair`);
     expect(repairing.headers.get("location")).toBe(`${ORIGIN}${COLLECTION}/${id}`);

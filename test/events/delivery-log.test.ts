@@ -130,6 +130,9 @@ describe("GET …/subscriptions/{name}/deliveries", () => {
     expect(await (await deliveries("?pageSize=2&pageNumber=2")).json()).toMatchObject([
       { eventId: DELIVERIES[2].eventId },
     ]);
+    const linkOf = async (query: string) => (await deliveries(query)).headers.get("link");
+    expect(await linkOf("?pageSize=3&pageNumber=2")).toMatch(/pageNumber=1&pageSize=3>; rel="prev"$/);
+    expect(await linkOf("?pageSize=3&pageNumber=3")).toMatch(/rel="self"$/);
     expect(await (await deliveries("?state=dead")).json()).toEqual([]);
   });
 

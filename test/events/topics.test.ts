@@ -200,6 +200,9 @@ describe("GET /topics", () => {
     }
     expect(seen).toEqual(["a", "b", "c", "d", "e"]);
     expect(await types(await list(owner, "?pageSize=2&pageNumber=2"))).toEqual(["a4", "a5"]);
+    const linkOf = async (query: string) => (await list(owner, query)).headers.get("link");
+    expect(await linkOf("?pageSize=8&pageNumber=2")).toMatch(/pageNumber=1&pageSize=8>; rel="prev"$/);
+    expect(await linkOf("?pageSize=8&pageNumber=3")).toMatch(/rel="self"$/);
   });
 
   it("200: a cursor of odd characters finds what comes after it", async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod/mini";
 import { readBytes, readForm, readJson } from "../../src/http/body.ts";
 import { readPaging } from "../../src/http/paging.ts";
-import { validate } from "../../src/http/validate.ts";
+import { booleanText, validate } from "../../src/http/validate.ts";
 import { call, expectJson, OPERATOR, tokenFor } from "../support/platform.ts";
 
 const post = (body: BodyInit, contentType = "application/json"): Request =>
@@ -106,6 +106,7 @@ describe("validate", () => {
   const schema = z.object({
     pushConfig: z.object({ endpoint: z.string(), tries: z.array(z.int().check(z.gte(1))) }),
     n: z.optional(z.int()),
+    kind: z._default(z.enum(["a", "b"]), "a"),
   });
   const faults = (value: unknown) => {
     const checked = validate("body", schema, value);
@@ -121,6 +122,30 @@ describe("validate", () => {
     expect(faults({})).toEqual(["missing_field pushConfig"]);
     expect(faults([])).toEqual(["invalid_field "]);
     expect(faults(null)).toEqual(["invalid_field "]);
+  });
+
+  it("calls a field missing whatever its schema is", () => {
+    const each = {
+      enum: z.enum(["a", "b"]),
+      literal: z.literal("a"),
+      union: z.union([z.int(), z.literal("newest")]),
+      list: z.array(z.string()),
+      text: z.string().check(z.minLength(1)),
+      object: z.object({ inner: z.enum(["a"]) }),
+      piped: booleanText,
+    };
+    const asked = validate("body", z.object({ ...each, outer: z.object(each) }), { outer: {} });
+    const names = Object.keys(each);
+    expect(asked).toMatchObject({
+      error: {
+        details: [...names, ...names.map((name) => `outer.${name}`)].map((field) => ({
+          type: "missing_field",
+          field,
+          message: `${field} is missing.`,
+        })),
+      },
+    });
+    expect(faults({ pushConfig: { endpoint: "x", tries: [] }, kind: null })).toEqual(["invalid_field kind"]);
   });
 
   it("never throws, and says something of every fault", () => {

@@ -8,13 +8,14 @@ const paging = (pageNumber: number, pageSize: number): Paging => ({
   pageSize,
   skip: (pageNumber - 1) * pageSize,
   cursor: undefined,
+  filters: ["filter"],
 });
 const linksOf = (asked: Paging, page: Parameters<typeof pageLinks>[2]): Record<string, URL> =>
   Object.fromEntries(
     pageLinks(SELF, asked, page)
       .split(", ")
       .map((link) => /^<(.*)>; rel="(.*)"$/.exec(link)!)
-      .map(([, url, rel]) => [rel, new URL(url!)]),
+      .map(([, url, rel]) => [rel, new URL(url!, SELF)]),
   );
 
 describe("the links of a page", () => {
@@ -42,6 +43,7 @@ describe("the links of a page", () => {
     ["the first page", paging(1, 5), { items: [1], next: undefined }, ["self"]],
     ["a later page", paging(3, 5), { items: [1], next: ["x"] }, ["next", "prev", "self"]],
     ["an empty page", paging(3, 5), { items: [], next: undefined }, ["self"]],
+    ["an empty page behind one that is not", paging(3, 5), { items: [], followsRows: true }, ["prev", "self"]],
     ["a page whose previous one is as far in as a number goes", paging(4, 5), { mostSkipped: 10 }, ["prev", "self"]],
     ["a page whose previous one is too far in for a number", paging(5, 5), { mostSkipped: 10 }, ["self"]],
     ["the second page, whose previous one is the first", paging(2, 5), { mostSkipped: 0 }, ["prev", "self"]],
@@ -52,5 +54,25 @@ describe("the links of a page", () => {
   it("prev is by number, without the cursor of the page itself", () => {
     const { prev } = linksOf({ ...paging(3, 5), skip: 0, cursor: ["x"] }, { items: [1], next: undefined });
     expect(prev!.search).toBe("?filter=a+b&pageNumber=2&pageSize=5");
+  });
+
+  it("they repeat what the route knows, and nothing else that was asked with", () => {
+    const asked = new URL(`${SELF.href}&x=${"a".repeat(8_000)}&other=1`);
+    const page = { items: [1], next: ["x"] };
+    expect(pageLinks(asked, paging(3, 5), page)).toBe(pageLinks(SELF, paging(3, 5), page));
+  });
+
+  it.each([
+    ["fit", 2_600, ["self", "prev", "next"]],
+    ["do not fit with prev", 2_800, ["self", "next"]],
+    ["do not fit with a long self", 7_900, ["self", "next"]],
+  ])("that %s are those that one can go on with", (_, chars, rels) => {
+    const asked = new URL(`https://x.example/things?filter=${"a".repeat(chars)}`);
+    const link = pageLinks(asked, paging(3, 5), { items: [1], next: ["x"] });
+    expect(link.length).toBeLessThanOrEqual(8 * 1024);
+    expect(Array.from(link.matchAll(/rel="(\w+)"/g), ([, rel]) => rel)).toEqual(rels);
+    const [self, next] = ["self", "next"].map((rel) => new RegExp(`<([^<>]*)>; rel="${rel}"`).exec(link)![1]!);
+    expect(new URL(self!, asked).searchParams.get("filter")).toBe("a".repeat(chars));
+    expect(new URL(next!).searchParams.get("pageNumber")).toBe("4");
   });
 });

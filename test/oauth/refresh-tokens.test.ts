@@ -97,6 +97,9 @@ describe("GET /refreshtokens: 200", () => {
     }
     expect(seen.length).toBe(5);
     expect(new Set(seen)).toEqual(new Set(grants.map(gidOf)));
+    const linkOf = async (query: string) => (await call(PATH + query, { token })).headers.get("link");
+    expect(await linkOf("?pageSize=100&pageNumber=2")).toMatch(/pageNumber=1&pageSize=100>; rel="prev"$/);
+    expect(await linkOf("?pageSize=100&pageNumber=3")).toMatch(/rel="self"$/);
   });
 
   it("leaves out what counts no more: grants from before the user was signed out", async () => {

@@ -264,6 +264,9 @@ describe("GET and POST /signing-keys", () => {
     }
     expect(seen).toEqual(all.map((key) => key.kid));
     expect((await keys("?cursor=WzEsMl0")).status).toBe(400);
+    const linkOf = async (query: string) => (await keys(query)).headers.get("link");
+    expect(await linkOf("?pageSize=100&pageNumber=2")).toMatch(/pageNumber=1&pageSize=100>; rel="prev"$/);
+    expect(await linkOf("?pageSize=100&pageNumber=3")).toMatch(/rel="self"$/);
   });
 
   it("an isolate that does not know yet signs on with the old key for ten minutes, and everybody takes it", async () => {

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { invalidCursor, pageLinks, toPage } from "../../http/paging.ts";
+import { invalidCursor, lookBefore, pageLinks, toPage, type RowRange } from "../../http/paging.ts";
 import { defineRoute, json, scoped, type Route } from "../../http/route.ts";
 import { harmless } from "../../platform/text.ts";
 import { TEXT_CHARS } from "../audit.ts";
@@ -75,11 +75,17 @@ export const auditRoute = (db: D1Database): Route =>
         given.map(({ matches }, index) => matches(`?${index + 6}`)),
       );
       const { pageSize, skip } = call.paging;
-      const { results } = await db
-        .prepare(sql)
-        .bind(since, atMs, seq, pageSize + 1, skip, ...given.map(({ name }) => call.query[name]))
-        .all<AuditRow>();
-      const found = toPage(results, call.paging, (row) => [row.at, row.seq]);
+      const values = given.map(({ name }) => call.query[name]);
+      const read = async (before: readonly [number, number], { limit, skip: skipped }: RowRange) =>
+        (
+          await db
+            .prepare(sql)
+            .bind(since, ...before, limit, skipped, ...values)
+            .all<AuditRow>()
+        ).results;
+      const rows = await read([atMs, seq], { limit: pageSize + 1, skip });
+      const asked = toPage(rows, call.paging, (row) => [row.at, row.seq]);
+      const found = await lookBefore(asked, call.paging, (range) => read([until, Number.MAX_SAFE_INTEGER], range));
       return json(200, found.items.map(toJson), { link: pageLinks(call.url, call.paging, found) });
     },
   });

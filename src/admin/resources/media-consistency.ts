@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { notFound, problem } from "../../http/errors.ts";
-import { invalidCursor, pageLinks, toPage, type Paging } from "../../http/paging.ts";
+import { invalidCursor, lookBefore, pageLinks, toPage, type Paging } from "../../http/paging.ts";
 import { defineRoute, json, scoped, type Route } from "../../http/route.ts";
 import type { Result } from "../../platform/result.ts";
 
@@ -70,7 +70,8 @@ export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly 
       const before = readRunKey(paging);
       if (before === "invalid") return invalidCursor();
       const rows = await consistency.page(before, paging.pageSize + 1, paging.skip);
-      const found = toPage(rows, paging, ({ startedAt, id }) => [startedAt, id]);
+      const page = toPage(rows, paging, ({ startedAt, id }) => [startedAt, id]);
+      const found = await lookBefore(page, paging, ({ limit, skip }) => consistency.page(undefined, limit, skip));
       return json(200, found.items.map(toReport), { link: pageLinks(url, paging, found) });
     },
   }),
@@ -98,7 +99,8 @@ export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly 
       const run = await consistency.find(id);
       if (run === undefined) return notFound("comparison");
       const rows = await consistency.findings(id, after, paging.pageSize + 1, paging.skip);
-      const found = toPage(rows, paging, ({ seq }) => [seq]);
+      const page = toPage(rows, paging, ({ seq }) => [seq]);
+      const found = await lookBefore(page, paging, ({ limit, skip }) => consistency.findings(id, 0, limit, skip));
       const report = { ...toReport(run), findings: found.items.map(toFinding) };
       return json(200, report, { link: pageLinks(url, paging, found) });
     },

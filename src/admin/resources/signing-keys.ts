@@ -1,5 +1,5 @@
 import { problem } from "../../http/errors.ts";
-import { invalidCursor, pageLinks, toPage, type Paging } from "../../http/paging.ts";
+import { invalidCursor, lookBefore, pageLinks, toPage, type Paging } from "../../http/paging.ts";
 import { defineRoute, json, scoped, type Route } from "../../http/route.ts";
 import type { Result } from "../../platform/result.ts";
 
@@ -43,7 +43,8 @@ export const signingKeyRoutes = (keys: SigningKeys): readonly Route[] => [
       const before = readCursor(paging);
       if (before === "invalid") return invalidCursor();
       const rows = await keys.page({ before, limit: paging.pageSize + 1, skip: paging.skip }, nowMs);
-      const found = toPage(rows, paging, ({ createdAtMs, kid }) => [createdAtMs, kid]);
+      const page = toPage(rows, paging, ({ createdAtMs, kid }) => [createdAtMs, kid]);
+      const found = await lookBefore(page, paging, (range) => keys.page({ before: undefined, ...range }, nowMs));
       return json(200, found.items.map(toJson), { link: pageLinks(url, paging, found) });
     },
   }),

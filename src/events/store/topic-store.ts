@@ -1,5 +1,5 @@
 import type { CursorPart, Page, Paging } from "../../http/paging.ts";
-import { toPage } from "../../http/paging.ts";
+import { lookBefore, toPage } from "../../http/paging.ts";
 import { nameOf, type Topic, type TopicId, type TopicState } from "../topic.ts";
 
 /** D1: which topics exist. */
@@ -66,12 +66,14 @@ export function createTopicStore(db: D1Database): TopicStore {
       return toTopic(results[1]!.results[0]!);
     },
     async list(ranges, paging) {
+      const read = async (after: string, limit: number, skip: number): Promise<readonly Topic[]> => {
+        const listed = db.prepare(TOPIC_SQL.list).bind(JSON.stringify(disjoint(ranges, after)), limit, skip);
+        return (await listed.all<TopicRow>()).results.map(toTopic);
+      };
       const after = paging.cursor === undefined ? "" : namesAfter(String(paging.cursor[0]));
-      const { results } = await db
-        .prepare(TOPIC_SQL.list)
-        .bind(JSON.stringify(disjoint(ranges, after)), paging.pageSize + 1, paging.skip)
-        .all<TopicRow>();
-      return toPage(results.map(toTopic), paging, (topic): readonly CursorPart[] => [nameOf(topic)]);
+      const topics = await read(after, paging.pageSize + 1, paging.skip);
+      const page = toPage(topics, paging, (topic): readonly CursorPart[] => [nameOf(topic)]);
+      return lookBefore(page, paging, ({ limit, skip }) => read("", limit, skip));
     },
     async markDeleting(id) {
       const results = await db.batch<TopicRow>([db.prepare(TOPIC_SQL.markDeleting).bind(nameOf(id)), find(id)]);
