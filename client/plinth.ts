@@ -855,7 +855,7 @@ export type Erasure = {
     id: string;
     /** What was asked to be deleted. */
     kind: "file" | "query" | "all";
-    /** The tenant of the files; null: one that was never committed. */
+    /** The tenant of the files, of one that was never committed that of who deleted it; null: that was nobody of a tenant. */
     tenant: string | null;
     /** Of which files. */
     visibility: "private" | "public";

@@ -303,7 +303,11 @@ export const media: Room = {
       schema: obj({
         id: str("The deletion's id."),
         kind: oneOf(["file", "query", "all"], "What was asked to be deleted."),
-        tenant: orNull(str("The tenant of the files; null: one that was never committed.")),
+        tenant: orNull(
+          str(
+            "The tenant of the files, of one that was never committed that of who deleted it; null: that was nobody of a tenant.",
+          ),
+        ),
         visibility: oneOf(["private", "public"], "Of which files."),
         state: oneOf(
           ["deleting", "deleted", "verified"],

@@ -23,7 +23,7 @@ export const erasureRoutes = (media: MediaContext): readonly Route[] => [
       const client = ownerName(principal);
       if (!client.ok) return toProblem(client.error);
       const erasure = await media.erasures.find(erasureId, client.value);
-      // A file that was never committed has no tenant: it was the client's.
+      // A file that was never committed, deleted by a token without a tenant: it was the client's.
       const isReached =
         erasure !== undefined &&
         (erasure.tenant === "" || (await reachesTenant(media, principal, erasure.tenant, nowMs)));

@@ -127,7 +127,8 @@ const reportsOf = async (as: Principal): Promise<object | null> =>
   env.DB.prepare(
     `SELECT sum(verified_files) AS files, sum(deleted_bytes) AS bytes, sum(late_objects) AS late,
       sum(verified_at IS NULL OR deleted_at IS NULL OR files <> deleted_files OR files <> verified_files OR
-        bytes <> deleted_bytes) AS unverified FROM erasure WHERE client = ?`,
+        bytes <> deleted_bytes) AS unverified FROM erasure
+     WHERE requester_id = (SELECT id FROM requester WHERE client = ?)`,
   )
     .bind(as.clientName)
     .first();

@@ -201,7 +201,8 @@ function onFile(
   if (!isThere || !isOwned) return { status: 404 };
   if (call.do === "commit") return commit(world, caller, file, call);
   if (call.do === "delete") {
-    world.erasures.push(erasureOf("file", seen, [file], file, contents));
+    const owner = { ...file, tenant: file.tenant || caller.tenant };
+    world.erasures.push(erasureOf("file", seen, [file], owner, contents));
     remove(world, file, seen);
     return { status: 204 };
   }
@@ -308,11 +309,9 @@ function deleteFiles(
 
 function report(world: World, caller: Caller, id: string): Answer {
   const erasure = world.erasures.find((known) => known.id === id)!;
-  const isReached = erasure.client === caller.client && ["", ...caller.reaches].includes(erasure.tenant);
+  const isReached = erasure.client === caller.client && caller.reaches.includes(erasure.tenant);
   const { kind, visibility, tenant, files, bytes } = erasure;
-  return isReached
-    ? { status: 200, says: { kind, visibility, tenant: tenant || null, files, bytes } }
-    : { status: 404 };
+  return isReached ? { status: 200, says: { kind, visibility, tenant, files, bytes } } : { status: 404 };
 }
 
 const erasureOf = (

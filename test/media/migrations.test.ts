@@ -44,6 +44,21 @@ async function fill(): Promise<void> {
   );
 }
 
+/** Reports by the name of their client, as they were: of one that is there, of who had its name before, of nobody. */
+async function fillReports(): Promise<void> {
+  const report = `INSERT INTO erasure (id, client, tenant, visibility, kind, requested_at, files, bytes)
+    VALUES (?, ?, ?, 'public', 'file', ?, 1, 0)`;
+  await db.batch([
+    ...[
+      ["e1", "shop.app", "", 2],
+      ["e2", "shop.app", "globex", 3],
+      ["e3", "shop.app", "acme", 0],
+      ["e4", "gone.app", "acme", 4],
+    ].map((values) => db.prepare(report).bind(...values)),
+    db.prepare("INSERT INTO owner (id, client, tenant, visibility) VALUES (4, 'gone.app', '', 'public')"),
+  ]);
+}
+
 describe("a database of the release before", () => {
   it("keeps its files and variants, and counts them", async () => {
     await applyD1Migrations(
@@ -53,6 +68,11 @@ describe("a database of the release before", () => {
     await fill();
     const [files, variants] = [await rowsOf(FILES), await rowsOf(VARIANTS)];
     expect([files.length, variants.length]).toEqual([5, 20]);
+    await applyD1Migrations(
+      db,
+      all.filter(({ name }) => name < "0011"),
+    );
+    await fillReports();
     await applyD1Migrations(db, all);
     expect(await rowsOf(FILES)).toEqual(files);
     expect(await rowsOf(VARIANTS)).toEqual(variants);
@@ -64,6 +84,19 @@ describe("a database of the release before", () => {
     expect(await rowsOf("SELECT id, removed_at FROM file WHERE removed_at IS NOT NULL")).toEqual([
       { id: "f5", removed_at: 60 },
     ]);
+  });
+
+  it("gives reports to the client of their name, if it was there by then, and keeps nothing for a name of nobody", async () => {
+    expect(
+      await rowsOf(`SELECT erasure.id, client, tenant FROM erasure
+        LEFT JOIN requester ON requester.id = requester_id ORDER BY erasure.id`),
+    ).toEqual([
+      { id: "e1", client: "shop.app", tenant: "acme" },
+      { id: "e2", client: "shop.app", tenant: "globex" },
+      { id: "e3", client: null, tenant: "acme" },
+      { id: "e4", client: null, tenant: "acme" },
+    ]);
+    expect(await rowsOf("SELECT client FROM owner WHERE client = 'gone.app'")).toEqual([]);
   });
 
   it("holds the rules of this release", async () => {

@@ -256,7 +256,7 @@ export class Driver {
          WHERE file.state <> 'removed' AND owner.erasure_id IS NULL`,
       ),
       env.DB.prepare("SELECT file_id, nonce, type, size, state FROM variant WHERE state <> 'removed'"),
-      env.DB.prepare("SELECT * FROM erasure"),
+      env.DB.prepare("SELECT * FROM erasure JOIN requester ON requester.id = erasure.requester_id"),
     ]);
     const blobs = new Set((await env.MEDIA.list({ prefix: "blob/" })).objects.map(({ key }) => key));
     this.makings = new Map(

@@ -18,8 +18,9 @@ export interface ErasureStore {
   /** What the two of them would remove. */
   countMatching(selected: SelectedFiles | undefined): Promise<FileCount>;
   countAll(caller: FileCaller): Promise<FileCount>;
+  /** Of a client, by the name that it has now. */
   find(id: string, client: string): Promise<Erasure | undefined>;
-  /** Of a client and one of its tenants, the newest first. */
+  /** The same of one of its tenants, the newest first. */
   list(client: string, tenant: string, beforeId: string, maxRows: number, skip: number): Promise<readonly Erasure[]>;
   /** The next page of files to look at: those of a retired owner become removed page by page. */
   takePage(id: string, nowMs: number, maxRows: number): Promise<readonly RemovedFile[]>;
@@ -75,14 +76,20 @@ const isLive = (ownerId: string): string =>
 /** No file of the owner waits to become removed. */
 const IS_EMPTY = `NOT EXISTS (SELECT 1 FROM file WHERE file.owner_id = owner.id AND file.state = 'committed')`;
 
-const NEW_COLUMNS = "id, client, tenant, visibility, kind, requested_at, due_at, files, bytes, deleted_at, verified_at";
+/** The client of this name. Triggers on the clients' table have it follow the name, and end with the client. */
+const requester = (client: string): string => `(SELECT id FROM requester WHERE client = ${client})`;
+
+const NEW_COLUMNS =
+  "id, requester_id, tenant, visibility, kind, requested_at, due_at, files, bytes, deleted_at, verified_at";
 
 const SQL = {
+  ensureRequester: `INSERT INTO requester (client) VALUES (?1) ON CONFLICT DO NOTHING`,
   removeFile: `UPDATE file SET state = 'removed', removed_at = ?6, due_at = ?6, erasure_id = ?5
     WHERE ${OWNED} AND state <> 'removed' AND ${isNew("?5")}`,
-  // The file's own row has it looked at, so the report is due when it goes.
+  // The file's own row has it looked at, so the report is due when it goes. A pending file has no tenant: the caller's.
   recordFile: `INSERT INTO erasure (${NEW_COLUMNS})
-    SELECT ?1, owner.client, owner.tenant, owner.visibility, 'file', ?2, ?3, 1, coalesce(file.size_bytes, 0), NULL, NULL
+    SELECT ?1, ${requester("owner.client")}, iif(owner.tenant = '', ?4, owner.tenant), owner.visibility, 'file', ?2, ?3,
+      1, coalesce(file.size_bytes, 0), NULL, NULL
     FROM file JOIN owner ON owner.id = file.owner_id WHERE file.erasure_id = ?1 ON CONFLICT DO NOTHING`,
   countMatching: (selection: string) => `SELECT count(*) AS files, coalesce(sum(size_bytes), 0) AS bytes FROM file
     WHERE id IN (${selection}) AND state = 'committed' AND ${isLive("?2")}`,
@@ -95,18 +102,19 @@ const SQL = {
     WHERE id IN (${selection}) AND state = 'committed' AND ${isNew("?2")} AND ${isLive("?4")}`,
   // Where nothing was to be deleted, that is verified at once.
   recordMatching: `INSERT INTO erasure (${NEW_COLUMNS})
-    SELECT ?1, ?2, ?3, ?4, 'query', ?5, iif(count(*) = 0, ?6, ?5), count(*), coalesce(sum(size_bytes), 0),
+    SELECT ?1, ${requester("?2")}, ?3, ?4, 'query', ?5, iif(count(*) = 0, ?6, ?5), count(*), coalesce(sum(size_bytes), 0),
       iif(count(*) = 0, ?5, NULL), iif(count(*) = 0, ?5, NULL)
     FROM file WHERE erasure_id = ?1 ON CONFLICT DO NOTHING`,
   retireOwner: `UPDATE owner SET erasure_id = ?1 WHERE client = ?2 AND tenant = ?3 AND visibility = ?4
     AND erasure_id IS NULL AND ${isNew("?1")}`,
   recordAll: `INSERT INTO erasure (${NEW_COLUMNS})
-    SELECT ?1, ?2, ?3, ?4, 'all', ?5, ?5, coalesce(sum(files), 0), coalesce(sum(bytes), 0),
+    SELECT ?1, ${requester("?2")}, ?3, ?4, 'all', ?5, ?5, coalesce(sum(files), 0), coalesce(sum(bytes), 0),
       iif(coalesce(sum(files), 0) = 0, ?5, NULL), iif(coalesce(sum(files), 0) = 0, ?5, NULL)
     FROM owner WHERE erasure_id = ?1 ON CONFLICT DO NOTHING`,
   read: `SELECT ${COLUMNS} FROM erasure WHERE id = ?1`,
-  find: `SELECT ${COLUMNS} FROM erasure WHERE id = ?1 AND client = ?2`,
-  list: `SELECT ${COLUMNS} FROM erasure WHERE client = ?1 AND tenant = ?2 AND id < ?3 ORDER BY id DESC LIMIT ?4 OFFSET ?5`,
+  find: `SELECT ${COLUMNS} FROM erasure WHERE id = ?1 AND requester_id = ${requester("?2")}`,
+  list: `SELECT ${COLUMNS} FROM erasure WHERE requester_id = ${requester("?1")} AND tenant = ?2 AND id < ?3
+    ORDER BY id DESC LIMIT ?4 OFFSET ?5`,
   removePage: `UPDATE file SET state = 'removed', due_at = ?2, erasure_id = ?1,
     removed_at = (SELECT requested_at FROM erasure WHERE id = ?1)
     WHERE id IN (SELECT file.id FROM owner CROSS JOIN file ON file.owner_id = owner.id
@@ -138,16 +146,21 @@ const SQL = {
 export function createErasureStore(db: D1Database): ErasureStore {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
   /** The row that the statements leave, read by the last of them. */
-  const recorded = async (id: string, statements: readonly D1PreparedStatement[]): Promise<Erasure | undefined> => {
-    const results = await db.batch<ErasureColumns>([...statements, prepared(SQL.read, id)]);
+  const recorded = async (
+    id: string,
+    client: string,
+    statements: readonly D1PreparedStatement[],
+  ): Promise<Erasure | undefined> => {
+    const ensured = prepared(SQL.ensureRequester, client);
+    const results = await db.batch<ErasureColumns>([ensured, ...statements, prepared(SQL.read, id)]);
     const row = results.at(-1)?.results[0];
     return row === undefined ? undefined : toErasure(row);
   };
   return {
     removeFile: ({ id, requestedAt }, fileId, caller) =>
-      recorded(id, [
+      recorded(id, caller.client, [
         prepared(SQL.removeFile, ...ownedBy(fileId, caller), id, requestedAt),
-        prepared(SQL.recordFile, id, requestedAt, requestedAt + LIMITS.erasureKeptMs),
+        prepared(SQL.recordFile, id, requestedAt, requestedAt + LIMITS.erasureKeptMs, caller.tenant),
       ]),
 
     async removeMatching({ id, requestedAt }, { client, tenant, visibility }, selected) {
@@ -161,13 +174,13 @@ export function createErasureStore(db: D1Database): ErasureStore {
           files.ownerId,
         );
       const removals = selected === undefined ? [] : [removal(selected)];
-      return certain(await recorded(id, [...removals, prepared(SQL.recordMatching, ...record)]));
+      return certain(await recorded(id, client, [...removals, prepared(SQL.recordMatching, ...record)]));
     },
 
     async removeAll({ id, requestedAt }, { client, tenant, visibility }) {
       const owner = [id, client, tenant, visibility];
       const removal = [prepared(SQL.retireOwner, ...owner), prepared(SQL.recordAll, ...owner, requestedAt)];
-      return certain(await recorded(id, removal));
+      return certain(await recorded(id, client, removal));
     },
 
     async countMatching(files) {

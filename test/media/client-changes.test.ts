@@ -1,0 +1,241 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { LIMITS } from "../../src/media/limits.ts";
+import { isolate, type Isolate } from "../support/isolate.ts";
+import {
+  ALL_SCOPES,
+  call,
+  expectJson,
+  makeClient,
+  makeTenant,
+  OPERATOR,
+  put,
+  tokenFor,
+  unique,
+  type TestClient,
+} from "../support/platform.ts";
+import { keysOf, mediaApp } from "./media-app.ts";
+
+/**
+ * What a client has that is no committed file goes by its name too: uploads that wait for their commit, and reports of
+ * deletions. Both go along with a new name; nobody inherits them with the old one.
+ */
+const FILES = "/media/v2/public/files";
+const TYPE = { "content-type": "text/plain" };
+
+const body = (tenant: string, name?: string) => ({
+  tenant,
+  confidential: true,
+  grantTypes: ["client_credentials"],
+  scopes: ALL_SCOPES,
+  ...(name === undefined ? {} : { name }),
+});
+const change = ({ clientId }: TestClient, tenant: string, name?: string) =>
+  put(`clients/${clientId}`, body(tenant, name));
+const remove = async ({ clientId }: TestClient): Promise<void> => {
+  const answer = await call(`/admin/v1/clients/${clientId}`, { method: "DELETE", token: await tokenFor(OPERATOR) });
+  expect(answer.status).toBe(204);
+};
+const newName = () => `${unique("n")}.renamed`;
+
+interface Made {
+  readonly id: string;
+  readonly uploadLink: string;
+  readonly commitLink: string;
+}
+
+const create = async (client: TestClient): Promise<Made> =>
+  expectJson<Made>(await call(FILES, { token: await tokenFor(client), json: { "Content-Type": "text/plain" } }), 200);
+const upload = ({ uploadLink }: Made) => call(uploadLink, { method: "PUT", body: "x", headers: TYPE });
+
+/** A file that was uploaded and not committed. */
+async function pending(client: TestClient): Promise<Made> {
+  const file = await create(client);
+  expect((await upload(file)).status).toBe(200);
+  return file;
+}
+
+const commit = async ({ commitLink }: Made, client: TestClient): Promise<number> =>
+  (await call(commitLink, { token: await tokenFor(client), method: "POST" })).status;
+const deletion = async ({ id }: Made, client: TestClient): Promise<Response> =>
+  call(`${FILES}/${id}`, { token: await tokenFor(client), method: "DELETE" });
+
+/** What the ways of a client to lose its name or itself leave to who has the name next. */
+const CHANGES: readonly [string, (client: TestClient, tenant: string) => Promise<TestClient>][] = [
+  [
+    "renamed, and the name taken by a new client",
+    async (client, tenant) => {
+      await change(client, client.tenant, newName());
+      return makeClient({ tenant, name: client.clientId });
+    },
+  ],
+  [
+    "renamed, and the name taken by a client that was there",
+    async (client, tenant) => {
+      const other = await makeClient({ tenant });
+      await change(client, client.tenant, newName());
+      await change(other, tenant, client.clientId);
+      return other;
+    },
+  ],
+  [
+    "deleted, and made again under its id",
+    async (client, tenant) => {
+      await remove(client);
+      return makeClient({ tenant, clientId: client.clientId });
+    },
+  ],
+];
+
+describe("a file that waits for its commit", () => {
+  it.each(CHANGES)("is not the next one's: client %s", async (_, give) => {
+    for (const isForeign of [true, false]) {
+      const client = await makeClient();
+      const [file, notUploaded] = [await pending(client), await create(client)];
+      const next = await give(client, isForeign ? await makeTenant() : client.tenant);
+      for (const one of [file, notUploaded]) expect(await commit(one, next)).toBe(404);
+      expect((await deletion(file, next)).status).toBe(404);
+    }
+  });
+
+  it("is its client's under the new name, with the links that there were", async () => {
+    const client = await makeClient();
+    const [file, notUploaded] = [await pending(client), await create(client)];
+    for (const name of [client.clientId, newName(), newName()]) await change(client, client.tenant, name);
+    expect((await upload(notUploaded)).status).toBe(200);
+    for (const one of [file, notUploaded]) expect(await commit(one, client)).toBe(202);
+  });
+
+  it.each([
+    ["another tenant", async (client: TestClient) => change(client, await makeTenant())],
+    ["another tenant and name", async (client: TestClient) => change(client, await makeTenant(), newName())],
+  ])("does not follow its client to %s: 404 to the upload and to the commit", async (_, move) => {
+    const client = await makeClient();
+    const [file, notUploaded] = [await pending(client), await create(client)];
+    await move(client);
+    expect((await upload(notUploaded)).status).toBe(404);
+    for (const one of [file, notUploaded]) expect(await commit(one, client)).toBe(404);
+  });
+
+  it("ends with its client: the upload link is dead, bytes and row go when its day is over", async () => {
+    const client = await makeClient();
+    const [file, notUploaded] = [await pending(client), await create(client)];
+    await remove(client);
+    expect((await upload(notUploaded)).status).toBe(404);
+    expect(await keysOf(notUploaded.id)).toEqual([]);
+    const rows = async () =>
+      (await env.DB.prepare("SELECT state, purged_at FROM file WHERE id = ?").bind(file.id).all()).results;
+    const { media } = mediaApp();
+    const dayOverMs = Date.now() + LIMITS.uncommittedTtlMs;
+    await media.sweep(dayOverMs);
+    expect(await keysOf(file.id)).toEqual([]);
+    expect(await rows()).toEqual([{ state: "removed", purged_at: dayOverMs }]);
+    await media.sweep(dayOverMs + LIMITS.lastWriteMs);
+    expect(await rows()).toEqual([]);
+  });
+
+  it("ends with its client while bytes come: 404, and nothing of them is kept", async () => {
+    const client = await makeClient();
+    const file = await create(client);
+    const bucket = before(env.MEDIA, "put", () => remove(client));
+    const answer = await isolate({ MEDIA: bucket }).fetch(pathOf(file.uploadLink), {
+      method: "PUT",
+      body: "x",
+      headers: TYPE,
+    });
+    expect([answer.status, await keysOf(file.id)]).toEqual([404, []]);
+  });
+
+  it("a commit that meets the new name finds nothing; with a token of the new name it does", async () => {
+    const client = await makeClient();
+    const file = await pending(client);
+    const db = before(env.DB, "batch", () => change(client, client.tenant, newName()));
+    const answer = await asOf(isolate({ DB: db }), file.commitLink, "POST", await tokenFor(client));
+    expect(answer.status).toBe(404);
+    expect(await commit(file, client)).toBe(202);
+  });
+
+  it("of a token that elsewhere counts for some seconds still: it is not the next one's either", async () => {
+    const client = await makeClient();
+    const slow = isolate();
+    const token = await tokenFor(client);
+    // The isolate's copy of what is revoked is fresh now.
+    expect((await asOf(slow, FILES, "POST", token)).status).toBe(200);
+    await change(client, client.tenant, newName());
+    const file = await expectJson<Made>(await asOf(slow, FILES, "POST", token), 200);
+    const next = await makeClient({ tenant: client.tenant, name: client.clientId });
+    expect(await commit(file, next)).toBe(404);
+    const bytes = { method: "PUT", body: "x", headers: { "content-type": "binary/octet-stream" } };
+    expect((await call(file.uploadLink, bytes)).status).toBe(404);
+  });
+});
+
+describe("a report of a deletion", () => {
+  /** `Location` of the report of a file that waited for its commit. */
+  const report = async (client: TestClient): Promise<string> => {
+    const deleted = await deletion(await pending(client), client);
+    expect(deleted.status).toBe(204);
+    return deleted.headers.get("location")!;
+  };
+  const read = async (location: string, client: TestClient): Promise<Response> =>
+    call(location, { token: await tokenFor(client) });
+  const listed = async ({ tenant }: TestClient, client: TestClient): Promise<string[]> => {
+    const answer = await call(`/media/v2/erasures?tenant=${tenant}`, { token: await tokenFor(client) });
+    return (await expectJson<{ id: string }[]>(answer, 200)).map(({ id }) => id);
+  };
+  const idOf = (location: string): string => location.split("/").at(-1)!;
+
+  it("has the tenant of who deleted, committed or not, and stands in its list", async () => {
+    const client = await makeClient();
+    const location = await report(client);
+    expect(await expectJson(await read(location, client), 200)).toMatchObject({ tenant: client.tenant, kind: "file" });
+    expect(await listed(client, client)).toEqual([idOf(location)]);
+  });
+
+  it("goes along with a new name, and with the next", async () => {
+    const client = await makeClient();
+    const locations = [await report(client)];
+    for (const name of [newName(), newName(), client.clientId]) {
+      await change(client, client.tenant, name);
+      locations.push(await report(client));
+      for (const location of locations) expect((await read(location, client)).status).toBe(200);
+      expect((await listed(client, client)).toSorted()).toEqual(locations.map(idOf).toSorted());
+    }
+  });
+
+  it.each(CHANGES)("is not the next one's, in the same tenant either: client %s", async (_, give) => {
+    const client = await makeClient();
+    const location = await report(client);
+    const next = await give(client, client.tenant);
+    expect((await read(location, next)).status).toBe(404);
+    expect(await listed(client, next)).toEqual([]);
+    const own = await report(next);
+    expect(await listed(client, next)).toEqual([idOf(own)]);
+  });
+});
+
+const pathOf = (address: string): string => {
+  const { pathname, search } = new URL(address, "https://any.example");
+  return `${pathname}${search}`;
+};
+
+const asOf = (place: Isolate, address: string, method: string, token: string): Promise<Response> =>
+  place.fetch(pathOf(address), { method, headers: { authorization: `Bearer ${token}` } });
+
+/** A binding with something that happens once, in front of the first call of this method. */
+function before<T extends object>(binding: T, method: keyof T, act: () => Promise<unknown>): T {
+  let acted = false;
+  return new Proxy(binding, {
+    get(target, name) {
+      const value = Reflect.get(target, name, target) as (...args: unknown[]) => unknown;
+      if (name !== method) return value.bind(target);
+      return async (...args: unknown[]) => {
+        if (!acted) {
+          acted = true;
+          await act();
+        }
+        return value.apply(target, args);
+      };
+    },
+  });
+}
