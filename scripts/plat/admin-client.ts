@@ -29,6 +29,18 @@ export interface AdminClient {
   readonly opts: RequestOpts;
 }
 
+/** The operator, who can also call as another client, whose secret it has. */
+export interface OperatorClient extends AdminClient {
+  as(who: Identity): AdminClient;
+}
+
+/** Who calls: a client, its secret, and the scopes of its tokens. */
+export interface Identity {
+  readonly id: string;
+  readonly secret: string;
+  readonly scope: string;
+}
+
 export interface RefusalDetail {
   readonly type: string;
   readonly field: string;
@@ -83,8 +95,13 @@ interface Token {
   readonly goodUntilMs: number;
 }
 
-export function createAdminClient(options: AdminClientOptions): AdminClient {
-  const { base, platform, secret } = options;
+export function createAdminClient(options: AdminClientOptions, who?: Identity): OperatorClient {
+  const { base, platform } = options;
+  const { id, secret, scope } = who ?? {
+    id: `${platform}.operator`,
+    secret: options.secret,
+    scope: `${platform}.admin`,
+  };
   const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
   const wait = options.wait ?? ((ms: number) => new Promise<void>((done) => setTimeout(done, ms)));
   let token: Token | undefined;
@@ -121,9 +138,9 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
 
   async function fetchToken(): Promise<Token> {
     const startedMs = performance.now();
-    const credentials = [`${platform}.operator`, secret].map(encodeURIComponent).join(":");
+    const credentials = [id, secret].map(encodeURIComponent).join(":");
     const { status, data } = await getToken(
-      { grant_type: "client_credentials", scope: `${platform}.admin` },
+      { grant_type: "client_credentials", scope },
       {},
       {
         baseUrl: base,
@@ -136,8 +153,10 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
       throw new AdminRefusal(
         401,
         "invalid_client",
-        `${base} does not take this secret of ${platform}.operator: OPERATOR_CLIENT_SECRET must be the one that it was ` +
-          "started with, and PLATFORM too.",
+        who === undefined
+          ? `${base} does not take this secret of ${id}: OPERATOR_CLIENT_SECRET must be the one that it was started with, ` +
+              "and PLATFORM too."
+          : `${base} does not take this secret of ${id}.`,
       );
     // Whatever listens there may answer with anything.
     const answer = data as Partial<TokenResponse & OAuthError> | undefined;
@@ -176,13 +195,19 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
     }
     const { status } = response;
     if (status === 404 && method === "DELETE" && repeated) return new Response(null, { status: 204 });
-    // Something in between answered: the platform's own answers are JSON or 204.
-    const isStrange = status !== 204 && !hasJson(response);
+    // Something in between answered: the platform's own answers are JSON, or 202 or 204 with nothing in them.
+    const isEmpty = status === 204 || (status === 202 && response.body === null);
+    const isStrange = !isEmpty && !hasJson(response);
     if (!SUCCESSES.includes(status) || isStrange) throw await refusalOf(response, platform, url);
     return response;
   }
 
-  return { base, platform, opts: { baseUrl: base, fetch: asFetch(fetchAnswer) } };
+  return {
+    base,
+    platform,
+    opts: { baseUrl: base, fetch: asFetch(fetchAnswer) },
+    as: (other) => createAdminClient(options, other),
+  };
 }
 
 /** Dots alone would lead out of the resource that is meant, however they are written. */
@@ -231,6 +256,13 @@ export async function* rowsOf<T extends Answer, Query extends Page>(
   first: Query,
 ): AsyncGenerator<RowOf<T>> {
   for await (const page of pagesOf(ask, first)) yield* page as RowOf<T>[];
+}
+
+/** The same in one list, by pages as large as there are. */
+export async function allRows<T extends Answer>(ask: (query: Page) => Promise<T>): Promise<RowOf<T>[]> {
+  const rows: RowOf<T>[] = [];
+  for await (const row of rowsOf(ask, { pageSize: 1000 })) rows.push(row);
+  return rows;
 }
 type RowOf<T extends Answer> = SuccessResponse<T> extends readonly (infer Row)[] ? Row : never;
 

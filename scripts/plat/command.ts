@@ -1,5 +1,5 @@
 import { UserError } from "../lib/user-error.ts";
-import type { AdminClient } from "./admin-client.ts";
+import type { OperatorClient } from "./admin-client.ts";
 import type { Io } from "./io.ts";
 import type { Input } from "./secret-input.ts";
 
@@ -43,7 +43,7 @@ export interface Invocation {
   /** Of this command: the standard input is read once. */
   readonly input: Input;
   /** The platform that is meant: made at the first use, so what needs none asks for no secret. */
-  client(): Promise<AdminClient>;
+  client(): Promise<OperatorClient>;
   /** The platform's address with its path prefix. */
   base(): Promise<string>;
 }

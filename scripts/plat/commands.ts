@@ -3,6 +3,7 @@ import { applyCommand } from "./apply/command.ts";
 import { auditCommand } from "./audit.ts";
 import type { Command } from "./command.ts";
 import { consistencyCommands } from "./consistency.ts";
+import { eraseCommand } from "./erase/command.ts";
 import { explainCommand } from "./explain.ts";
 import { healthCommand } from "./health.ts";
 import { resourceCommands } from "./resource-commands.ts";
@@ -13,6 +14,7 @@ export function allCommands(): readonly Command[] {
   const commands = [
     ...resourceCommands(),
     ...actionCommands(),
+    eraseCommand,
     ...consistencyCommands(),
     auditCommand,
     explainCommand,

@@ -1,5 +1,5 @@
 import { UserError } from "../lib/user-error.ts";
-import { AdminRefusal, createAdminClient, type AdminClient } from "./admin-client.ts";
+import { AdminRefusal, createAdminClient, type OperatorClient } from "./admin-client.ts";
 import { allCommands, SUMMARIES } from "./commands.ts";
 import { UsageError, type Command, type Invocation } from "./command.ts";
 import { commandHelp, overview, PROGRAM, resourceHelp } from "./help.ts";
@@ -65,9 +65,9 @@ async function printHelp(
 function invocationOf(command: Command, rest: readonly string[], io: Io): Invocation {
   const { args, options } = parse(rest, command);
   const input = new Input(io);
-  let client: Promise<AdminClient> | undefined;
+  let client: Promise<OperatorClient> | undefined;
   const target = findTarget(options.value("url"), io.env);
-  const connect = async (): Promise<AdminClient> => {
+  const connect = async (): Promise<OperatorClient> => {
     const file = options.value("operator-secret-file");
     const given = file === undefined ? undefined : await input.readSecret(file, "--operator-secret-file");
     const onRepeat = (why: string): void => io.err(`${io.paintErr.yellow("…")} ${clean(why)}\n`);

@@ -46,6 +46,7 @@ test.skipIf(!hasCurl)("the commands of README.md work as they stand", async () =
   expect(stdout).toMatch(/"state":"done"/);
   expect(stdout).toMatch(/^example +The example shop +example/m);
   expect(stdout).toMatch(/^✓ granted: plat\.tenant=example plat\.media_view$/m);
+  expect(stderr).toContain("The tenant example is gone");
 
   const [, example = ""] = /^```ts\n(.*?)^```$/ms.exec(readme) ?? [];
   const program = example.replace("http://127.0.0.1:8787", platform.url).replace("./plinth.ts", "./client/plinth.ts");

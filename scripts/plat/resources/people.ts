@@ -95,7 +95,8 @@ export const PEOPLE = {
     ],
     verbs: STANDARD_VERBS,
     readOnly: ["id", "createdAt"],
-    removal: "Its memberships go with it. One with clients, services, subscriptions or files stays.",
+    removal:
+      "Its memberships go with it. One with clients, services, subscriptions or files stays: see `tenant erase`.",
     examples: {
       set: [
         'tenant set acmeshop --organization acme --name "Acme shop"',
