@@ -4,17 +4,18 @@ import { readSettings } from "./lib/settings.ts";
 import { paint } from "./lib/terminal.ts";
 import { tellEvents } from "./tour/events.ts";
 import { tellMedia } from "./tour/media.ts";
-import { setUp } from "./tour/people.ts";
+import { clearUp } from "./tour/clear-up.ts";
+import { newName, setUp, signInOperator } from "./tour/people.ts";
 import { tellPush } from "./tour/push.ts";
 import { tellSignIn } from "./tour/sign-in.ts";
 import { tellRevocation } from "./tour/revocation.ts";
 import { createSession } from "./tour/session.ts";
-import { failWith } from "./lib/user-error.ts";
+import { failWith, UserError } from "./lib/user-error.ts";
 
 /**
  * `npm run tour`: the platform's story, told against a running one by HTTP alone, its operations by the typed client. Every
  * request is shown with its status and its time, every comparison with what was compared; the first thing that is not as
- * it should be ends it with exit code 1.
+ * it should be ends it with exit code 1. What it made is removed in the end, whichever way it ends.
  *
  * The platform is the one of `npm start` (PORT, PATH_PREFIX, PLATFORM as there), or `-- --url <origin>`, with
  * OPERATOR_CLIENT_SECRET from the environment or `.dev.vars`.
@@ -28,12 +29,27 @@ async function tour(): Promise<void> {
 
   console.log(`A tour of ${session.base}`);
   await session.expect(200, getHealth);
-  const cast = await setUp(session, config.operatorSecret);
-  await tellEvents(session, cast);
-  await tellPush(session, cast, values.url === undefined && config.allowLoopback);
-  await tellMedia(session, cast);
-  await tellSignIn(session, cast);
-  await tellRevocation(session, cast);
+  const operator = await signInOperator(session, config.operatorSecret);
+  const name = newName();
+  // One Ctrl-C comes several times: from the terminal, from npm, from what npm started.
+  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => session.stop("It was stopped."));
+  const chapters = async (): Promise<void> => {
+    const cast = await setUp(session, operator, name);
+    await tellEvents(session, cast);
+    await tellPush(session, cast, values.url === undefined && config.allowLoopback);
+    await tellMedia(session, cast);
+    await tellSignIn(session, cast);
+    await tellRevocation(session, cast);
+  };
+  try {
+    await chapters();
+  } catch (error) {
+    // The chapter's failure is the tour's, whatever becomes of the removal.
+    for (const text of await clearUp(session, config.operatorSecret, name)) console.error(text);
+    throw error;
+  }
+  const left = await clearUp(session, config.operatorSecret, name);
+  if (left.length > 0) throw new UserError(left.join("\n"));
 
   const { requests, checks } = session.counts;
   const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1);

@@ -7,7 +7,7 @@ export interface Client {
   readonly secret: string;
 }
 
-/** Who plays in this tour: new with each run, so a tour never meets what an earlier one left. */
+/** Who plays in this tour: new with each run, and removed with it (clear-up.ts). */
 export interface Cast {
   readonly tenant: string;
   /** Publishes and stores media. */
@@ -22,13 +22,19 @@ export interface Cast {
 
 export const EVENT_TYPE = "orderPlaced";
 
-/** The operator makes a tenant with its package, two services' clients, and a person with a browser application. */
-export async function setUp(session: Session, operatorSecret: string): Promise<Cast> {
-  const { platform } = session;
-  session.chapter("The operator makes a tenant, clients and a user");
-  const operator = await signIn(session, { id: `${platform}.operator`, secret: operatorSecret }, undefined, "operator");
+/** Of the organization, the tenant and the role alike. */
+export const newName = (): string => `tour${Date.now().toString(36)}${randomInt(36).toString(36)}`;
+export const emailOf = (tenant: string): string => `${tenant}@tour.example`;
 
-  const tenant = `tour${Date.now().toString(36)}${randomInt(36).toString(36)}`;
+/** Nothing is made yet; the operator's token. */
+export async function signInOperator(session: Session, secret: string): Promise<string> {
+  session.chapter("The operator makes a tenant, clients and a user");
+  return signIn(session, { id: `${session.platform}.operator`, secret }, undefined, "operator");
+}
+
+/** The operator makes a tenant with its package, two services' clients, and a person with a browser application. */
+export async function setUp(session: Session, operator: string, tenant: string): Promise<Cast> {
+  const { platform } = session;
   const byOperator = { token: operator };
   await session.expect(201, (to) => api.putOrganization(tenant, { name: "Tour organization" }, to), byOperator);
   await session.expect(201, (to) => api.putTenant(tenant, { organization: tenant, name: "Tour" }, to), byOperator);
@@ -63,7 +69,7 @@ export async function setUp(session: Session, operatorSecret: string): Promise<C
     scopes,
   };
   await session.expect(201, (to) => api.putClient(web, application, to), byOperator);
-  const person = { email: `${tenant}@tour.example`, password: randomBytes(12).toString("base64url") };
+  const person = { email: emailOf(tenant), password: randomBytes(12).toString("base64url") };
   const { email, password } = person;
   await session.expect(201, (to) => api.putRole(tenant, { scopes }, to), byOperator);
   await session.expect(201, (to) => api.putUser(email, { name: "Tour guest", password }, to), byOperator);

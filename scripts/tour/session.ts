@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ApiResponse, RequestOpts, WithHeaders } from "@oazapfts/runtime";
 import { paint } from "../lib/terminal.ts";
+import { UserError } from "../lib/user-error.ts";
 import { exchange, show, TourError, type Answer, type Request } from "./exchange.ts";
 
 /** What goes with a request, whoever makes it. */
@@ -56,6 +57,8 @@ export interface Session {
   /** What an answer may have, and this one must. */
   given<T>(what: string, value: T | null | undefined): T;
   readonly counts: { requests: number; checks: number };
+  /** The next request is none any more: the tour ends there, and says why. */
+  stop(why: string): void;
 }
 
 /** Of the column of addresses, in characters. */
@@ -69,6 +72,7 @@ export function createSession(origin: string, pathPrefix: string, platform: stri
   const base = `${origin}${pathPrefix}`;
   const counts = { requests: 0, checks: 0 };
   let chapters = 0;
+  let stopped: string | undefined;
 
   const locate = (address: string): URL => {
     if (address.startsWith("/")) return new URL(`${base}${address}`);
@@ -89,6 +93,7 @@ export function createSession(origin: string, pathPrefix: string, platform: stri
     console.log(`  ${method.padEnd(6)} ${place.padEnd(WIDTH)} ${shown} ${time}  ${paint.dim(note)}`.trimEnd());
   };
   const tell = async (url: URL, request: Request, { quiet, note }: With): Promise<Answer> => {
+    if (stopped !== undefined) throw new UserError(stopped);
     const startedMs = performance.now();
     const answer = await exchange(url, request);
     counts.requests++;
@@ -107,6 +112,7 @@ export function createSession(origin: string, pathPrefix: string, platform: stri
     row,
     holds,
     chapter: (title) => console.log(`\n${paint.bold(`${++chapters}. ${title}`)}`),
+    stop: (why) => void (stopped = why),
     note: (text) => console.log(`  ${paint.dim(text)}`),
     async expect(status, operation, more = {}) {
       const statuses: readonly number[] = [status].flat();

@@ -11,6 +11,7 @@ import {
   stopGroup,
   type Platform,
 } from "./support/platform-process.ts";
+import { listEverything, listTopics } from "./support/platform-lists.ts";
 
 const PHOTO_PATH = join(ROOT, "scripts", "data", "photo.jpg");
 const stateDir = newStateDir();
@@ -53,11 +54,20 @@ describe("npm start", () => {
     expect(statSync(join(ROOT, ".dev.vars")).mode & 0o077).toBe(0);
   });
 
-  test("npm run tour finds everything as it should be", async () => {
+  test("npm run tour finds everything as it should be, and leaves nothing behind", async () => {
+    const listAll = async (): Promise<unknown> => ({
+      ...(await listEverything({ PORT: String(running().port) })),
+      topics: await listTopics(running().url, await demoToken()),
+    });
+    const before = await listAll();
     const tour = npm("tour", { PORT: String(running().port) });
     expect(await tour.ended, tour.output()).toBe(0);
     expect(tour.output()).toContain("Everything is as it should be");
     expect(tour.output()).not.toContain("left out");
+    expect(tour.output()).toMatch(/The tenant \S+ is gone: 3 clients, 1 topic, 2 files/);
+    const publicFiles = tour.output().match(/\/media\/v2\/public\/files\/\w{24}/g) ?? expect.fail(tour.output());
+    expect((await fetch(`${running().url}${publicFiles[0]}`, { redirect: "manual" })).status).toBe(404);
+    expect(await listAll()).toEqual(before);
   });
 
   test("npm run tour ends with 1 at the first thing that is not as expected", async () => {

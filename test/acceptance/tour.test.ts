@@ -1,0 +1,79 @@
+import { rmSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startMeddling, type Meddling } from "./support/meddling-proxy.ts";
+import { plat } from "./support/plat-command.ts";
+import { listEverything } from "./support/platform-lists.ts";
+import { newStateDir, npm, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
+
+const stateDir = newStateDir();
+let platform: Platform;
+let env: Record<string, string>;
+let before: unknown;
+
+beforeAll(async () => {
+  platform = await startPlatform({ STATE_DIR: stateDir });
+  env = { PORT: String(platform.port) };
+  before = await listEverything(env);
+});
+
+afterAll(async () => {
+  await stopGroup(platform, "SIGKILL");
+  rmSync(stateDir, { recursive: true, force: true });
+});
+
+/** A tour with this in its way; what it printed. */
+async function tourAgainst(meddle: Meddling): Promise<{ code: number | null; output: string }> {
+  const proxy = await startMeddling(platform.url, meddle);
+  const tour = npm("tour", env, ["--", "--url", proxy.url]);
+  const code = await tour.ended;
+  proxy.close();
+  return { code, output: tour.output() };
+}
+
+describe("npm run tour removes what it made", () => {
+  test("when a chapter fails, and says why it did", async () => {
+    const { code, output } = await tourAgainst((method, path) =>
+      method === "POST" && path.startsWith("/media/v2/public/files") ? "refuse" : undefined,
+    );
+    expect(code).toBe(1);
+    expect(output).toMatch(/The tenant \S+ is gone: 3 clients, 1 topic, 1 file/);
+    expect(output).toMatch(
+      /The tour ends here\.\S*\nexpected: POST \/media\/v2\/public\/files\S* answers 200\n +got: 500/,
+    );
+    expect(await listEverything(env)).toEqual(before);
+  });
+
+  test("when it is stopped", async () => {
+    const tour = npm("tour", env);
+    await expect.poll(tour.output, { timeout: 30_000 }).toContain("The shop publishes");
+    await stopGroup(tour, "SIGINT");
+    expect(tour.output()).toContain("It was stopped.");
+    expect(tour.output()).not.toContain("Everything is as it should be");
+    expect(await listEverything(env)).toEqual(before);
+  });
+
+  test("when its own beginning fails", async () => {
+    const { code } = await tourAgainst((method, path) =>
+      method === "PUT" && path.endsWith(".billing") ? "refuse" : undefined,
+    );
+    expect(code).toBe(1);
+    expect(await listEverything(env)).toEqual(before);
+  });
+
+  test("or names what is left, and what removes it", async () => {
+    const { code, output } = await tourAgainst((method, path) =>
+      method === "DELETE" && path.includes("/admin/v1/tenants/tour") && !path.includes("/subscriptions/")
+        ? "refuse"
+        : undefined,
+    );
+    expect(code).toBe(1);
+    const [, tenant = ""] = /^The tenant (\S+) is left: Refused by the test\.$/m.exec(output) ?? expect.fail(output);
+    expect(output).toContain(`The organization ${tenant} is left: `);
+    expect(output).not.toContain("Everything is as it should be");
+    for (const [, command = ""] of output.matchAll(/^ {2}npm run plat -- (.*)$/gm)) {
+      const { code: removed, err } = await plat(env, [...command.split(" "), "--yes"]);
+      expect(removed, err).toBe(0);
+    }
+    expect(await listEverything(env)).toEqual(before);
+  });
+});
