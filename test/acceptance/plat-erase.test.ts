@@ -224,6 +224,7 @@ describe("plat tenant erase", () => {
     const refused = await run("tenant erase first --yes");
     expect(refused.code).toBe(1);
     expect(refused.err).toContain("In use by: files of the client others.crm and the tenant first (1 private)");
+    expect(refused.err).toContain("Disabled again.");
     const { disabled } = (await done("tenant show first --json")).json();
     expect(disabled).toBe(true);
     expect((await done("tenant subscriptions first --json")).json()).toHaveLength(2);

@@ -45,7 +45,7 @@ export async function eraseTenant(operator: OperatorClient, plan: Plan, say: Say
       if ((await eraseAll()).files === 0) throw await ofOthers(operator, plan);
     for (const { client, own } of cut) gone = plus(gone, await removeClient(operator, own, client, tenant.id, say));
   } catch (error) {
-    if (tenant.disabled) await api.putTenant(tenant.id, bodyOf(tenant, true), opts);
+    if (tenant.disabled && cut.length > 0) await closeAgain(operator, tenant, say);
     throw error;
   }
   await removeRecords(operator, plan.tenant.id);
@@ -83,6 +83,18 @@ async function open({ opts }: AdminClient, { tenant, subscriptions }: Plan, say:
   if (!tenant.disabled) return;
   await ok(api.putTenant(tenant.id, bodyOf(tenant, false), opts));
   say.done("Enabled for so long: nobody gets a token for a disabled tenant.");
+}
+
+/** Should this fail too, why the command failed is still what there is to say. */
+async function closeAgain({ opts }: AdminClient, tenant: api.Tenant, say: Saying): Promise<void> {
+  try {
+    await ok(api.putTenant(tenant.id, bodyOf(tenant, true), opts));
+    say.done("Disabled again.");
+  } catch {
+    say.waiting(
+      `the tenant ${clean(tenant.id)} could not be disabled again: tenant set ${clean(tenant.id)} --disabled`,
+    );
+  }
 }
 
 const bodyOf = ({ organization, name, quota }: api.Tenant, disabled: boolean) => ({
