@@ -18,8 +18,8 @@ const OF_THE_HOST = new Set([
 ]);
 
 export interface AnswerPlan {
-  /** Rewrites the value of a header. */
-  text(value: string): string;
+  /** Rewrites the value of a header that holds addresses. */
+  header(value: string): string;
   /** The body is another one than the service sent: rewritten, or decoded. */
   readonly isChanged: boolean;
   /** The entity tag is handed out as a weak one. */
@@ -38,25 +38,22 @@ export const OF_THE_BYTES: ReadonlySet<string> = new Set([
   "content-range",
 ]);
 
+/** Who may read an answer is the platform's to say, as in its answer to the preflight (preflight.ts): the same for all. */
+const CROSS_ORIGIN = "access-control-";
+
 /** What a caller gets of a service's headers; cookies are another matter. */
 export function answerHeaders(given: GivenHeaders, plan: AnswerPlan, names: Names): MadeHeaders {
   const endsHere = hopByHop(given);
   const headers = noHeaders();
   for (const [name, value] of given) {
     if (endsHere(name) || OF_THE_HOST.has(name) || isPlatforms(name, names) || name === "set-cookie") continue;
-    if (plan.isChanged && OF_THE_BYTES.has(name)) continue;
-    headers[name] = name === "link" || name === "location" ? plan.text(value) : value;
+    if (name.startsWith(CROSS_ORIGIN) || (plan.isChanged && OF_THE_BYTES.has(name))) continue;
+    headers[name] = name === "link" || name === "location" ? plan.header(value) : value;
   }
   const etag = headers["etag"];
   if (plan.isWeakened && etag?.startsWith(`"`) === true) headers["etag"] = `W/${etag}`;
-  openToAll(headers);
+  headers[`${CROSS_ORIGIN}allow-origin`] = "*";
+  // Whatever a service exposes, and what the platform adds.
+  headers[`${CROSS_ORIGIN}expose-headers`] = "*";
   return headers;
-}
-
-/** Cross-origin rules are the service's where it has some, else those of the platform: any origin, no credentials. */
-function openToAll(headers: MadeHeaders): void {
-  if (headers["access-control-allow-origin"] !== undefined) return;
-  headers["access-control-allow-origin"] = "*";
-  delete headers["access-control-allow-credentials"];
-  headers["access-control-expose-headers"] ??= "*";
 }

@@ -40,12 +40,13 @@ export function readAnswer(response: Response, patience: Watchdog, headers: Give
 const DECODED: readonly string[] = ["gzip", "br"];
 
 /**
- * Whether an answer cannot be passed on: it has a status that there is not, or a body that would have to be rewritten in
- * a coding that nobody asked for and nobody here can read.
+ * Whether an answer cannot be passed on: it has a status that there is not, or a body that would have to be rewritten and
+ * is in a coding that nobody asked for and nobody here can read, or is a part that nobody asked for: rewritten, it is not
+ * the bytes that its `Content-Range` says, and no caller can tell what it is without.
  */
 export function isUnreadable({ response: { status, webSocket }, coding, rewrites }: Answered): boolean {
   if ((status < 200 && webSocket === null) || status > 599) return true;
-  return rewrites && coding !== undefined && !DECODED.includes(coding);
+  return rewrites && (status === 206 || (coding !== undefined && !DECODED.includes(coding)));
 }
 
 /** Whether the answer is a part, or several, of a body that may have to be rewritten, which takes the whole of it. */
@@ -75,7 +76,7 @@ export async function toAnswer(
     coding !== undefined && DECODED.includes(coding) && !accepts(asked.headers.get("accept-encoding"), coding);
   const isChanged = rewrites || isDecoded;
   const isWeakened = isChanged || (status === 304 && isKnownAsWeak(given, asked.headers));
-  const headers = answerHeaders(given, { text: rewriter.text, isChanged, isWeakened }, names);
+  const headers = answerHeaders(given, { header: rewriter.header, isChanged, isWeakened }, names);
   const answer = (body: BodyInit | null): Response => {
     const made = new Response(body, { status, headers, webSocket });
     if (given.has("set-cookie"))

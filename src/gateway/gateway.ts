@@ -86,8 +86,6 @@ async function pass(call: FallbackCall, service: Registered, context: Context): 
   if (refused !== undefined) return refused;
   const caller = await admitCaller(passing, context);
   if (!caller.ok) return caller.error;
-  const sessionId = readSessionId(given, context);
-  if (!sessionId.ok) return sessionId.error;
   const target = findTarget(call, service);
   if (!target.ok) return target.error;
 
@@ -96,17 +94,20 @@ async function pass(call: FallbackCall, service: Registered, context: Context): 
   // The runtime would make a GET of anything.
   const isUpgrade = passing.method === "GET" && given.get("upgrade")?.toLowerCase() === "websocket";
   const facts = { headers: given, url, publicPath, principal: caller.value, requestId, isUpgrade };
-  const headers = requestHeaders({ ...facts, sessionId: sessionId.value }, context.names);
+  const headers = requestHeaders({ ...facts, sessionId: sessionIdOf(given, context) }, context.names);
   return exchange(passing, target.value, headers, context);
 }
 
 /** What no service is asked for. */
-function refuseRequest({ method, given }: Passing, { names }: Context): Problem | undefined {
+function refuseRequest({ call, method, given }: Passing, { names }: Context): Problem | undefined {
   // Its answer would be the request itself, with the headers that are no business of the caller's.
   if (method === "TRACE")
     return problem("unsupported_method", "TRACE is not passed on.", {
       headers: { allow: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS" },
     });
+  // The runtime sends none with these, and a service that means something by it would not get it (RFC 9110 9.3.1).
+  if (isToRead(method) && call.request.body !== null && lengthOf(given) !== 0)
+    return invalid("invalid_field", "", `A ${method} is passed on without a body: send none, or another method.`);
   if ((lengthOf(given) ?? 0) > LIMITS.requestBodyBytes) return tooLarge();
   if (hopsOf(given, names) >= LIMITS.hops)
     return unavailable("The request goes in circles: its service's source leads back to the gateway.", 60, "loop");
@@ -135,16 +136,13 @@ async function admitCaller(
   );
 }
 
-const SESSION_ID = /^[A-Za-z0-9._~-]{1,128}$/;
+/** Characters that need no quotes in a header or a log; base64 is of them, in both of its spellings. */
+const SESSION_ID = /^[\w.~+/=:@%!$*-]{1,128}$/;
 
-/** The caller's own, else one that is made for this request. */
-function readSessionId(given: GivenHeaders, { names, random }: Context): Result<string, Problem> {
-  const name = names.header("session-id");
-  const sessionId = given.get(name) ?? "";
-  if (sessionId === "") return ok(randomId(random));
-  return SESSION_ID.test(sessionId)
-    ? ok(sessionId)
-    : err(invalid("invalid_header", name, `${name} must match ${SESSION_ID.source}.`));
+/** The caller's own, else one that is made for this request: it tells requests apart and decides about none. */
+function sessionIdOf(given: GivenHeaders, { names, random }: Context): string {
+  const sessionId = given.get(names.header("session-id")) ?? "";
+  return SESSION_ID.test(sessionId) ? sessionId : randomId(random);
 }
 
 function findTarget(call: FallbackCall, { name, address, proxyPath }: Registered): Result<string, Problem> {
@@ -166,12 +164,10 @@ async function exchange(
   if (!admission.admitted)
     return unanswered(service.name, Math.ceil(admission.retryAfterMs / 1000), "the breaker is open");
 
-  const isSafe = method === "GET" || method === "HEAD";
-  // A request to read has no body that means anything (RFC 9110 section 9.3.1).
-  const body = isSafe ? null : call.request.body;
+  const body = isToRead(method) ? null : call.request.body;
   const sent = { target, method, headers, body, lengthBytes: lengthOf(given), timeoutMs };
   let forwarded = await forward(sent);
-  if (forwarded.kind === "answered" && isSafe && isPartOfRewritten(forwarded.response)) {
+  if (forwarded.kind === "answered" && isToRead(method) && isPartOfRewritten(forwarded.response)) {
     forwarded.response.body?.cancel().catch(() => undefined);
     forwarded = await forward({ ...sent, headers: withoutRange(headers) });
   }
@@ -199,6 +195,8 @@ async function exchange(
   }
 }
 
+const isToRead = (method: string): boolean => method === "GET" || method === "HEAD";
+
 const OUTCOMES: Record<Forwarded["kind"], Outcome> = {
   answered: "answered",
   failed: "failed",
@@ -220,7 +218,7 @@ async function takeAnswer(
     const reason =
       answered === undefined
         ? `headers over ${LIMITS.answerHeaderBytes} bytes`
-        : "its status, or a coding that was not asked for";
+        : "its status, or a part or a coding that was not asked for";
     return unavailable(`The service ${name} gave an answer that cannot be passed on.`, RETRY_AFTER_SEC, reason);
   }
   const answer = await toAnswer(

@@ -5,7 +5,9 @@
  *
  * - Scheme, host and port compare without case, the path with it.
  * - Every slash may be written `\/`, as JSON may.
- * - Before it stands no character of a scheme, unless that ends an escape of JSON: `\n`, `\u003c`.
+ * - Before it stands no character of a scheme, and no slash, `?` or `#`, with which another address would go on, unless
+ *   that ends an escape of JSON: `\n`, `\u003c`. A `=` may be of an attribute without quotes. In a header nothing stands
+ *   before it but what cannot be in an address at all.
  * - After it stands what begins an address's next part or cannot stand in one: `ENDS`, or the same as an escape of JSON
  *   or an entity of HTML.
  */
@@ -20,7 +22,9 @@ const tableOf = (characters: RegExp): Uint8Array =>
   Uint8Array.from({ length: 256 }, (_, byte) => Number(byte < 0x80 && characters.test(String.fromCharCode(byte))));
 /** Anything else would make another host, port or path of it, or may belong to a character that would. */
 const ENDS = tableOf(/[^\w.:@~%&;=+$!*(-]/);
-const IN_SCHEME = tableOf(/[a-z0-9+.-]/i);
+const IN_ANOTHER = tableOf(/[a-z0-9+.\-/?#]/i);
+/** What `Link` has before an address: brackets, quotes of a parameter, spaces. */
+const BEFORE_IN_HEADER = tableOf(/[<"\s]/);
 /** JSON's escapes of control characters, without the backslash. */
 const ESCAPED_CONTROL = tableOf(/[bfnrt]/);
 /** Each byte, capital letters as small ones. */
@@ -45,9 +49,13 @@ export class Address {
   readonly #host: Uint8Array;
   readonly #path: Uint8Array;
   readonly #skips: SkipTable;
+  readonly #mayBegin: Beginning;
 
-  /** `source`: scheme, `://`, host with its port, and a path that does not end with a slash or no path. */
-  constructor(source: string) {
+  /**
+   * `source`: scheme, `://`, host with its port, and a path that does not end with a slash or no path. `mayBegin`: where
+   * an address may begin.
+   */
+  constructor(source: string, mayBegin: Beginning) {
     const [, scheme = "", host = "", path = ""] = /^([^:/]+):\/\/([^/]+)(.*)$/s.exec(source) ?? [];
     if (host === "") throw new Error("an address begins with a scheme, :// and a host");
     const encoder = new TextEncoder();
@@ -57,6 +65,7 @@ export class Address {
     this.#origin = inSmall(`${scheme}://${host}`);
     this.#path = encoder.encode(path);
     this.#skips = skipTable(this.#host);
+    this.#mayBegin = mayBegin;
     this.length = this.#origin.length + this.#path.length;
     this.longestOrigin = this.#origin.length + 2;
     const pathSlashes = this.#path.filter((byte) => byte === SLASH).length;
@@ -93,7 +102,7 @@ export class Address {
     if (data[--at] !== COLON) return -1;
     const scheme = this.#scheme;
     for (let index = scheme.length - 1; index >= 0; index--) if (SMALL[data[--at]!] !== scheme[index]) return -1;
-    return mayBegin(data, at) ? at : -1;
+    return this.#mayBegin(data, at) ? at : -1;
   }
 
   /** Where an address ends whose host stands at `hostAt`; `NO_MATCH`; `UNDECIDED`, unless nothing comes after the data. */
@@ -114,7 +123,7 @@ export class Address {
     let at = start;
     for (const expected of this.#origin) {
       if (expected === SLASH && data[at] === BACKSLASH) at++;
-      if (at >= data.length) return mayBegin(data, start);
+      if (at >= data.length) return this.#mayBegin(data, start);
       if (SMALL[data[at++]!] !== expected) return false;
     }
     return false;
@@ -122,13 +131,17 @@ export class Address {
 }
 
 /** Whether an address may begin at `start`, by what stands before it. */
-function mayBegin(data: Uint8Array, start: number): boolean {
+type Beginning = (data: Uint8Array, start: number) => boolean;
+
+export const mayBeginInHeader: Beginning = (data, start) => start === 0 || BEFORE_IN_HEADER[data[start - 1]!] === 1;
+
+export function mayBeginInText(data: Uint8Array, start: number): boolean {
   if (start === 0) return true;
   const last = data[start - 1]!;
-  if (IN_SCHEME[last] === 0 || (ESCAPED_CONTROL[last] === 1 && data[start - 2] === BACKSLASH)) return true;
+  if (IN_ANOTHER[last] === 0 || (ESCAPED_CONTROL[last] === 1 && data[start - 2] === BACKSLASH)) return true;
   if (data[start - 6] !== BACKSLASH || data[start - 5] !== LETTER_U) return false;
   const code = readCode(data.subarray(start - 4, start));
-  return code !== undefined && IN_SCHEME[code] !== 1;
+  return code !== undefined && IN_ANOTHER[code] !== 1;
 }
 
 /** Four hexadecimal digits. */

@@ -1,4 +1,4 @@
-import { Address } from "./rewrite-address.ts";
+import { Address, mayBeginInHeader, mayBeginInText } from "./rewrite-address.ts";
 import { type Replacement, Scan } from "./rewrite-scan.ts";
 
 /**
@@ -10,8 +10,8 @@ import { type Replacement, Scan } from "./rewrite-scan.ts";
  *         └──────────── not to be told yet ◄───────────┘
  */
 export interface Rewriter {
-  /** A text as a whole: a header's value. */
-  text(value: string): string;
+  /** The value of a header that is an address, or a list of them in angle brackets. */
+  header(value: string): string;
   /** For one body, chunk by chunk. It holds back at most some hundred bytes, and nothing that cannot become an address. */
   scan(): Scan;
 }
@@ -21,17 +21,18 @@ export interface Rewriter {
  * the source stays: rest of the path, query and fragment.
  */
 export function createRewriter(source: string, target: string): Rewriter {
-  const address = new Address(source);
+  const inBody = new Address(source, mayBeginInText);
+  const inHeader = new Address(source, mayBeginInHeader);
   const encoder = new TextEncoder();
   const replacement: Replacement = {
     plain: encoder.encode(target),
     escaped: encoder.encode(target.replaceAll("/", String.raw`\/`)),
   };
-  const scan = (): Scan => new Scan(address, replacement);
   return {
-    scan,
-    text(value) {
-      return new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(scan().whole(encoder.encode(value)));
+    scan: () => new Scan(inBody, replacement),
+    header(value) {
+      const bytes = new Scan(inHeader, replacement).whole(encoder.encode(value));
+      return new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(bytes);
     },
   };
 }

@@ -98,6 +98,21 @@ describe("a request", () => {
     expect(deleted.body.toString()).toBe("abc");
   });
 
+  test.each([
+    ["GET", { "content-length": 3 }],
+    ["GET", { "transfer-encoding": "chunked" }],
+    ["HEAD", { "content-length": 3 }],
+  ])("that reads brings no body, and does not lose one unseen: %s, %j", async (method, headers) => {
+    upstream.at("/v1/read", (_, response) => response.end());
+    const before = upstream.seen.length;
+    const heard = await through("/read", { method, body: "abc", headers });
+    expect(heard.status).toBe(400);
+    if (method === "GET")
+      expect(JSON.parse(heard.body.toString())).toMatchObject({ details: [{ type: "invalid_field", field: "" }] });
+    expect(upstream.seen.length).toBe(before);
+    expect((await through("/read", { method, headers: { "content-length": 0 } })).status).toBe(200);
+  });
+
   test("with a body over the limit is 413, declared or counted on its way", async () => {
     const arrived: Promise<unknown>[] = [];
     upstream.at("/v1/big", (request, response) => {

@@ -312,16 +312,19 @@ describe("what a service gets", () => {
     expect(headers).not.toHaveProperty("plat-user");
   });
 
-  it("is the caller's session id, else a new one each time; one that is none is 400", async () => {
+  it("is the caller's session id, else a new one each time, also in the place of one that is none", async () => {
     const service = await makeService();
-    expect((await headersAt(service, { "plat-session-id": "mine-1" }))["plat-session-id"]).toBe("mine-1");
-    const made = [await headersAt(service, {}), await headersAt(service, {})].map((each) => each["plat-session-id"]!);
-    expect(made[0]).toMatch(/^[0-9a-f]{32}$/);
-    expect(made[0]).not.toBe(made[1]);
-    const refused = await call(`${service.path}/`, { token: service.token, headers: { "plat-session-id": "a b" } });
-    expect(await expectJson(refused, 400)).toMatchObject({
-      details: [{ type: "invalid_header", field: "plat-session-id" }],
-    });
+    const idFor = async (given: string | undefined): Promise<string> => {
+      const headers: Record<string, string> = given === undefined ? {} : { "plat-session-id": given };
+      return (await headersAt(service, headers))["plat-session-id"]!;
+    };
+    const own = ["mine-1", "q83v+/8=", "00-4bf92f_~.1:2@3-4%20*!$", "x".repeat(128)];
+    for (const id of own) expect(await idFor(id)).toBe(id);
+    const unfit = ["", "a b", "a,b", "a;b", 'a"b', "a\\b", "a<b", "x".repeat(129)];
+    const made: string[] = [];
+    for (const id of [undefined, ...unfit]) made.push(await idFor(id));
+    for (const id of made) expect(id).toMatch(/^[0-9a-f]{32}$/);
+    expect(new Set(made).size).toBe(made.length);
   });
 
   it("is the caller's headers, without those of the connection and the platform's own cookies", async () => {
@@ -362,7 +365,7 @@ describe("what a caller gets", () => {
     const { source, path } = service;
     const headers = await answered(service, {
       "content-type": "application/json",
-      link: `<${source}/a?p=2>; rel="next", <${source}>; rel=self, <https://other.example/>; rel=up, </rel>; rel=x`,
+      link: `<${source}/a?p=2>; rel="next", <${source}>; rel=self, <https://other.example/?${source}>; rel=up, </rel>; rel=x`,
       location: `${source}/made/1`,
       "x-custom": `kept ${source}`,
       etag: '"strong"',
@@ -372,9 +375,11 @@ describe("what a caller gets", () => {
     });
     const shown = `${ORIGIN}${path}`;
     expect(headers.get("link")).toBe(
-      `<${shown}/a?p=2>; rel="next", <${shown}>; rel=self, <https://other.example/>; rel=up, </rel>; rel=x`,
+      `<${shown}/a?p=2>; rel="next", <${shown}>; rel=self, <https://other.example/?${source}>; rel=up, </rel>; rel=x`,
     );
     expect(headers.get("location")).toBe(`${shown}/made/1`);
+    const elsewhere = `https://else.example/login?back=${source}/x`;
+    expect((await answered(service, { location: elsewhere })).get("location")).toBe(elsewhere);
     expect(headers.get("x-custom")).toBe(`kept ${source}`);
     expect([headers.get("etag"), headers.get("content-md5"), headers.get("digest")]).toEqual([
       'W/"strong"',
@@ -410,16 +415,27 @@ describe("what a caller gets", () => {
     expect((await answered(service, {})).get("cache-control")).toBe("no-cache, private");
   });
 
-  it("is readable for any origin without credentials, unless the service has rules of its own", async () => {
+  it("is readable for any origin without credentials, whatever the service says of that", async () => {
     const service = await makeService();
-    const open = await answered(service, { "access-control-allow-credentials": "true" });
-    expect([open.get("access-control-allow-origin"), open.get("access-control-allow-credentials")]).toEqual([
-      "*",
-      null,
-    ]);
-    const own = await answered(service, { "access-control-allow-origin": "https://a.example", vary: "Origin" });
-    expect(own.get("access-control-allow-origin")).toBe("https://a.example");
-    expect(own.has("access-control-expose-headers")).toBe(false);
+    for (const headers of [
+      {},
+      { "access-control-allow-credentials": "true" },
+      {
+        "access-control-allow-origin": "https://a.example",
+        "access-control-allow-credentials": "true",
+        "access-control-expose-headers": "x-total",
+        "access-control-allow-methods": "GET",
+        "access-control-max-age": "5",
+        "x-total": "3",
+      },
+    ] as Record<string, string>[]) {
+      const got = await answered(service, headers);
+      expect([...got].filter(([name]) => name.startsWith("access-control-"))).toEqual([
+        ["access-control-allow-origin", "*"],
+        ["access-control-expose-headers", "*"],
+      ]);
+      expect(got.get("x-total")).toBe(headers["x-total"] ?? null);
+    }
   });
 
   it("is the answer to a preflight without a token; other OPTIONS are the service's", async () => {
@@ -445,7 +461,7 @@ describe("what a caller gets", () => {
     expect((await requestsTo(`${source}/`))[0]!.method).toBe("OPTIONS");
   });
 
-  it("is the whole of what is rewritten where a part was asked for, and a part of what is not", async () => {
+  it("is the whole of what is rewritten where a part was asked for, never a part; and a part of what is not", async () => {
     const { path, source, token } = await makeService();
     const range = { range: "bytes=0-3", "if-range": '"x"' };
     const part = { status: 206, headers: { "content-type": "application/json", "content-range": "bytes 0-3/60" } };
@@ -459,6 +475,17 @@ describe("what a caller gets", () => {
       ["bytes=0-3", '"x"'],
       [undefined, undefined],
     ]);
+
+    for (const [method, headers] of [
+      ["GET", range],
+      ["GET", {}],
+      ["POST", range],
+    ] as const) {
+      // A service that gives parts unasked.
+      await answerAt(`${source}/parts`, { ...part, body: `"htt` });
+      const refused = await call(`${path}/parts`, { method, token, headers });
+      expect(await expectJson(refused, 503)).toMatchObject({ type: "service_temporarily_unavailable" });
+    }
 
     const image = { "content-type": "image/png", "content-range": "bytes 0-3/60", etag: '"x"' };
     await answerAt(`${source}/image`, { status: 206, headers: image, body: "htt:" });
