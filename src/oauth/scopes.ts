@@ -12,14 +12,12 @@
 import type { BuiltIn, ServiceRecord } from "../platform/built-in.ts";
 import type { Names } from "../platform/names.ts";
 import { PATTERNS } from "../platform/names.ts";
+import { WITHOUT_EFFECT } from "../platform/oidc-scopes.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { covers } from "../platform/scope-pattern.ts";
 
 /** A scope parameter longer than this, or with more items, is refused. */
 const MAX_ITEMS = 200;
-
-/** Accepted without effect, as clients of others send them. */
-const WITHOUT_EFFECT: readonly string[] = ["profile", "email", "address", "phone", "offline_access"];
 
 export interface ScopeRequest {
   readonly tenant: string | undefined;

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { invalid } from "../../http/errors.ts";
+import { WITHOUT_EFFECT } from "../../platform/oidc-scopes.ts";
 import { readOutsideAddress } from "../../platform/outside-address.ts";
 import { meet } from "../../platform/scope-pattern.ts";
 import { flag, identifier, scopeList, tenantId } from "../fields.ts";
@@ -54,7 +55,7 @@ const DELETE = `
 export const services = ({ db, builtIn, names, allowLoopback }: AdminDeps): Resource<z.output<typeof body>> => {
   const builtInJson = JSON.stringify(builtIn.services);
   const tenancy = ["tenant=*", "org=*", "no_tenant"].map(names.scope);
-  const reserved = ["openid", ...tenancy, ...builtIn.services.flatMap((service) => service.scopes)];
+  const reserved = ["openid", ...WITHOUT_EFFECT, ...tenancy, ...builtIn.services.flatMap((service) => service.scopes)];
   const paths = [...builtIn.services.map((service) => service.proxyPath.split("/")[1] ?? ""), ...RESERVED_PATHS];
   return {
     noun: "service",
