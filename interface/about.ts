@@ -17,7 +17,8 @@ pages. [The error reference](/docs/errors) says what to do about each type. A me
 answers 405 with \`Allow\`.
 
 **Every answer** carries \`plat-request-id\`: the operator finds by it what happened. \`GET\` operations answer \`HEAD\`
-too, without a body. An answer without a body has no \`Content-Type\`.
+too, without a body, but those to which browsers are sent to change something: \`/authorize\`, \`/end_session\` and the
+callback of an identity provider. An answer without a body has no \`Content-Type\`.
 
 **Lists** come in pages (\`pageNumber\`, \`pageSize\`); \`Link\` has \`self\`, \`prev\` and \`next\`. Follow \`next\` to
 neither skip nor repeat what is there while others write.

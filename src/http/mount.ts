@@ -204,7 +204,7 @@ async function dispatch(incoming: Incoming): Promise<Response | Problem> {
       ? new Response(null, { status: 204, headers: { allow: methods.join(", ") } })
       : preflight(methods, deps.names);
   }
-  const route = routes.find((candidate) => candidate.method === (method === "HEAD" ? "GET" : method));
+  const route = routes.find((candidate) => (method === "HEAD" ? takesHead(candidate) : candidate.method === method));
   if (route === undefined) {
     const methods = allowedMethods(routes).join(", ");
     return problem("unsupported_method", `This address takes ${methods}.`, { headers: { allow: methods } });
@@ -221,9 +221,12 @@ async function dispatch(incoming: Incoming): Promise<Response | Problem> {
   return call.ok ? await route.handle(call.value) : call.error;
 }
 
+/** What a GET that changes nothing answers, without the body (RFC 9110 9.3.2). */
+const takesHead = ({ method, changes }: Route): boolean => method === "GET" && !changes;
+
 function allowedMethods(routes: readonly Route[]): string[] {
   const methods = routes.map((route) => route.method as string);
-  if (methods.includes("GET")) methods.push("HEAD");
+  if (routes.some(takesHead)) methods.push("HEAD");
   return [...new Set([...methods, "OPTIONS"])];
 }
 

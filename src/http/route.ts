@@ -19,6 +19,8 @@ export interface Route {
   readonly paged: boolean;
   /** `json`: a caller that accepts no JSON gets 406. `any`: the route answers something else, or nothing. */
   readonly produces: "json" | "any";
+  /** A GET that changes something, as where browsers are sent to: HEAD, which must not, gets 405. */
+  readonly changes: boolean;
   readonly handle: (call: Call<unknown, unknown, unknown, Principal | undefined>) => Promise<Answer>;
 }
 
@@ -107,6 +109,7 @@ export function defineRoute<
   body?: B;
   paged?: boolean;
   produces?: Route["produces"];
+  changes?: boolean;
   handle: (call: Call<P, Q, BodyValue<B>, Caller<A>>) => Promise<Answer>;
 }): Route {
   return {
@@ -119,6 +122,7 @@ export function defineRoute<
     body: route.body ?? { kind: "none" },
     paged: route.paged ?? false,
     produces: route.produces ?? "json",
+    changes: route.changes ?? route.method !== "GET",
     handle: route.handle as Route["handle"],
   };
 }

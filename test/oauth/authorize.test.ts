@@ -159,6 +159,28 @@ describe("a user who is signed in gives the client what it asks for", () => {
   });
 });
 
+describe("HEAD", () => {
+  it("changes nothing where a GET does: no code, no sign-out, no state used up", async () => {
+    const codes = async () => env.DB.prepare("SELECT count(*) AS n FROM authorization_code").first<number>("n");
+    const before = await codes();
+    const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const query = new URLSearchParams(requestFor(app)).toString();
+    for (const [path, takes] of [
+      [`authorize?${query}`, "GET, POST, OPTIONS"],
+      [`end_session?client_id=${app.clientId}`, "GET, POST, OPTIONS"],
+      ["callback/any?state=x&code=y", "GET, OPTIONS"],
+    ]) {
+      const answer = await call(`/oauth2/v1/${path}`, { method: "HEAD", headers: { cookie } });
+      expect(answer.status, path).toBe(405);
+      expect(answer.headers.get("allow"), path).toBe(takes);
+      expect(answer.headers.get("location"), path).toBeNull();
+      expect(answer.headers.getSetCookie(), path).toEqual([]);
+    }
+    expect(await codes()).toBe(before);
+    expect(landed(await visit(browser, app)).query.get("code")).not.toBeNull();
+  });
+});
+
 describe("state", () => {
   it("comes back as it was sent, whatever it holds, and stays within its header and parameter", async () => {
     const text = fc.oneof(
