@@ -1479,13 +1479,13 @@ export function postAuthorize(body: {
     code_challenge?: string;
     /** How the challenge was made of the verifier; `plain` where absent. */
     code_challenge_method?: "S256" | "plain";
-    /** `none`: ask nobody anything. `login`: let the user sign in anew. `consent`, `select_account`: no effect. */
+    /** `none`: ask nobody anything. `login`: let the user sign in anew. `select_account`: show the page to a user who is signed in and gets nothing here. `consent`: no effect. */
     prompt?: string;
     /** The user signed in at most so many seconds ago. */
     max_age?: number;
     /** Whom the client expects: an e-mail. */
     login_hint?: string;
-    /** An ID token of this client and of the expected user. */
+    /** An ID token of this client and of the expected user: nobody else gets an answer. */
     id_token_hint?: string;
     /** Languages of the page, the preferred one first (BCP 47). */
     ui_locales?: string;

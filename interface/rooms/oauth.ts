@@ -58,11 +58,11 @@ const authorization: Readonly<Record<string, Parameter>> = {
     schema: { type: "string", enum: ["S256", "plain"] },
   },
   prompt: {
-    text: "`none`: ask nobody anything. `login`: let the user sign in anew. `consent`, `select_account`: no effect.",
+    text: "`none`: ask nobody anything. `login`: let the user sign in anew. `select_account`: show the page to a user who is signed in and gets nothing here. `consent`: no effect.",
   },
   max_age: { text: "The user signed in at most so many seconds ago.", schema: { type: "integer", minimum: 0 } },
   login_hint: { text: "Whom the client expects: an e-mail." },
-  id_token_hint: { text: "An ID token of this client and of the expected user." },
+  id_token_hint: { text: "An ID token of this client and of the expected user: nobody else gets an answer." },
   ui_locales: { text: "Languages of the page, the preferred one first (BCP 47)." },
   display: { text: "`popup`: a page for a small window.", schema: { type: "string", enum: ["page", "popup"] } },
   plat_id_provider: {
@@ -282,7 +282,7 @@ export const oauth: Room = {
         prompt_values_supported: ["none", "login"],
         display_values_supported: ["page", "popup"],
         ui_locales_supported: ["en"],
-        service_documentation: "https://platform.example/docs/errors",
+        service_documentation: "https://platform.example/docs",
       },
     },
     UserInfo: { schema: obj({ sub: str("The user's e-mail.") }), example: { sub: "ada@demo.example" } },

@@ -2,12 +2,13 @@ import type { Names } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { covers } from "../platform/scope-pattern.ts";
 import type { ScopeRefusal, ScopeRequest } from "./scopes.ts";
+import { timesOf, type SignInTimes } from "./sign-in/times.ts";
 
 /**
  * What a user authorized a client to do: stored with a code and with a refresh grant, narrowed by what is asked for
  * later, and checked again against memberships, roles and subscriptions whenever a token is made of it.
  */
-export interface Authorization {
+export interface Authorization extends SignInTimes {
   /** Empty with an organization, and outside any tenant. */
   readonly tenant: string;
   /** The request named the tenant. */
@@ -17,8 +18,6 @@ export interface Authorization {
   /** Service scopes, without those that name the tenant and without `openid`. */
   readonly scopes: readonly string[];
   readonly sessionId: string;
-  /** When the user signed in, in ms. */
-  readonly authenticatedAtMs: number;
 }
 
 /** The scope that says where the tokens are for. */
@@ -32,7 +31,7 @@ export const scopeText = (authorized: Authorization, names: Names): string =>
 /** What was just granted, as what may be granted again. `scopes` are those that the answer shows. */
 export const authorizationOf = (
   { scopes, ...place }: Pick<Authorization, "tenant" | "tenantExplicit" | "org" | "scopes">,
-  { sessionId, authenticatedAtMs }: Pick<Authorization, "sessionId" | "authenticatedAtMs">,
+  { sessionId, ...times }: Pick<Authorization, "sessionId"> & SignInTimes,
   names: Names,
 ): Authorization => ({
   tenant: place.tenant,
@@ -41,7 +40,7 @@ export const authorizationOf = (
   openid: scopes.includes("openid"),
   scopes: scopes.filter((scope) => scope !== "openid" && scope !== placeScope(place, names)),
   sessionId,
-  authenticatedAtMs,
+  ...timesOf(times),
 });
 
 /**

@@ -51,6 +51,6 @@ export function serverMetadata({ issuer, publicBase, scopes, uiLocales }: Server
     prompt_values_supported: PROMPTS,
     display_values_supported: ["page", "popup"],
     ui_locales_supported: uiLocales,
-    service_documentation: `${publicBase}/docs/errors`,
+    service_documentation: `${publicBase}/docs`,
   };
 }

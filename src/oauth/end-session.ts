@@ -52,8 +52,8 @@ async function readLogout(
   const { get } = parameters.value;
 
   const token = get("id_token_hint");
-  const rules = { issuer: context.issuerOf(call).issuer, expired: "taken" } as const;
-  const hint = token === undefined ? undefined : await readIdTokenHint(token, rules, context.trust, call.nowMs);
+  const { issuer } = context.issuerOf(call);
+  const hint = token === undefined ? undefined : await readIdTokenHint(token, issuer, context.trust, call.nowMs);
   if (hint?.ok === false) return fail("id_token_hint is no ID token of this service.", hint.error);
   const named = get("client_id") ?? hint?.value.clientId;
   if (named === undefined) return fail("client_id or id_token_hint is needed.");

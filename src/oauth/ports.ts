@@ -32,8 +32,11 @@ export interface SignInView extends PageContext {
   readonly formTargets: readonly string[];
 }
 
-/** `stale`: the form was not made for this browser. `provider`: another one vouched for nobody who may sign in here. */
-export type SignInFault = "wrong" | "blocked" | "stale" | "provider";
+/**
+ * `stale`: the form was not made for this browser. `provider`: another one vouched for nobody who may sign in here.
+ * `another`: not the user whom the client means, whose address is filled in.
+ */
+export type SignInFault = "wrong" | "blocked" | "stale" | "provider" | "another";
 
 export interface TenantChooserView extends PageContext {
   readonly action: string;

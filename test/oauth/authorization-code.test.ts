@@ -146,6 +146,12 @@ describe("POST /token, authorization_code: 200", () => {
     const response = await redeem(flow.client, await codeFor(flow, { redirectUri: undefined }), { redirect_uri: "" });
     expect(response.status).toBe(200);
   });
+
+  it("names where the code was sent, though the authorization left it to the one that is registered", async () => {
+    const flow = await makeFlow();
+    const code = await codeFor(flow, { redirectUri: undefined });
+    expect((await redeem(flow.client, code, { redirect_uri: REDIRECT })).status).toBe(200);
+  });
 });
 
 describe("POST /token, authorization_code: 400 invalid_grant, and the code stays good", () => {
@@ -165,10 +171,16 @@ describe("POST /token, authorization_code: 400 invalid_grant, and the code stays
     }
   });
 
-  it("a redirect_uri where the authorization named none", async () => {
+  it("another redirect_uri than the code was sent to, where the authorization named none", async () => {
     const flow = await makeFlow();
     const code = await codeFor(flow, { redirectUri: undefined });
-    expect(await errorOf(await redeem(flow.client, code))).toBe("invalid_grant");
+    for (const other of [`${REDIRECT}/`, `${REDIRECT}?`, "https://other.example/callback", "x"])
+      expect(await errorOf(await redeem(flow.client, code, { redirect_uri: other }))).toBe("invalid_grant");
+    expect((await redeem(flow.client, code)).status).toBe(200);
+    const { client, ...of } = await makeFlow({ redirectUris: [REDIRECT, "https://other.example/callback"] });
+    const sole = await codeFor({ client, ...of }, { redirectUri: undefined });
+    // Which of two it was sent to is not known any more.
+    expect(await errorOf(await redeem(client, sole))).toBe("invalid_grant");
   });
 
   it("a verifier where no challenge was sent: somebody took it away", async () => {

@@ -92,6 +92,27 @@ describe("prompt", () => {
       else expect(landed(answer).query.get("code")).not.toBeNull();
     },
   );
+
+  it.each<[string, { tenant: "its own" | "the client's" }, Record<string, string>]>([
+    ["of another tenant", { tenant: "its own" }, {}],
+    ["without the role", { tenant: "the client's" }, { scope: "plat.media_view" }],
+  ])("select_account: the page for an account %s, and the answer once one was chosen", async (_, { tenant }, asked) => {
+    const cat = await makeUser(tenant === "its own" ? {} : { tenant: user.tenant, scopes: [] });
+    const browser = new Browser();
+    const choosing = { ...asked, prompt: "select_account" };
+    const { error } = errorOf(await signInThrough(browser, app, cat, choosing));
+    expect(["access_denied", "invalid_scope"]).toContain(error);
+    // Without the word it is an error still: nobody asked for a page.
+    expect(errorOf(await visit(browser, app, asked)).error).toBe(error);
+    const page = await visit(browser, app, choosing);
+    expect(isSignInPage(page)).toBe(true);
+    expect(page.forms[0]?.fields["email"]).toBe(cat.email);
+    const again = await browser.submit(page, { email: cat.email, password: cat.password });
+    expect(errorOf(again).error).toBe(error);
+    const other = { email: user.email, password: user.password };
+    const right = await browser.submit(await visit(browser, app, choosing), other);
+    expect(landed(right).query.get("code")).not.toBeNull();
+  });
 });
 
 describe("max_age", () => {
@@ -350,6 +371,77 @@ describe("id_token_hint", () => {
     }
   });
 
+  it.each<[string, (eve: TestUser) => Promise<string>]>([
+    [
+      "ended by another password",
+      async (eve) => {
+        const own = await idTokenOf(await signedIn(eve));
+        await put(`users/${eve.email}`, { password: "correct horse battery" });
+        return own;
+      },
+    ],
+    [
+      "expired",
+      async (eve) => {
+        const own = await idTokenOf(await signedIn(eve));
+        later(HOUR_MS);
+        return own;
+      },
+    ],
+    ["another client's", async (eve) => idTokenOf(await signedIn(eve), await makeApp({ tenant: user.tenant }))],
+  ])("%s: signs nobody in, and nobody but its user gets an answer", async (what, make) => {
+    const eve = await makeUser({ tenant: user.tenant });
+    const own = await make(eve);
+    const theirs = await signedIn(await makeUser({ tenant: user.tenant }));
+    for (const changes of [{}, { response_type: "token" }] as Record<string, string>[]) {
+      const silent = await visit(theirs, app, { ...changes, id_token_hint: own, prompt: "none" });
+      expect(errorOf(silent).error).toBe("login_required");
+      expect(silent.location).not.toMatch(/code=|access_token=/);
+    }
+    const page = await visit(theirs, app, { id_token_hint: own });
+    expect(isSignInPage(page)).toBe(true);
+    expect(page.forms[0]?.fields["email"]).toBe(eve.email);
+    // A form of another site comes again by GET, which says whom it means without the token.
+    const led = await theirs.post(`${ISSUER}/authorize`, requestFor(app, { id_token_hint: own }), "cross-site");
+    expect(led.location).not.toContain(own.slice(0, 20));
+    expect(isSignInPage(await theirs.get(led.location ?? "", "cross-site"))).toBe(true);
+    const password = what.startsWith("ended") ? "correct horse battery" : eve.password;
+    const hers = await signedIn({ ...eve, password });
+    expect(landed(await visit(hers, app, { id_token_hint: own, prompt: "none" })).query.get("code")).not.toBeNull();
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ["prompt=login", { prompt: "login" }],
+    ["max_age=0", { max_age: "0" }],
+  ])("with %s: the form lets nobody else in, and says so", async (_, changes) => {
+    const own = await idTokenOf(await signedIn(user));
+    const bob = await makeUser({ tenant: user.tenant });
+    const her = nobody();
+    const page = await visit(her, app, { id_token_hint: own, ...changes });
+    const asBob = { email: bob.email, password: bob.password };
+    const refused = await her.submit(page, asBob);
+    expect(refused.status).toBe(400);
+    expect(refused.html).toContain("The application asks for the person whose address is filled in.");
+    expect(refused.forms[0]?.fields["email"]).toBe(user.email);
+    expect(refused.html).not.toContain(bob.email);
+    expect((await her.submit(refused, asBob)).status).toBe(400);
+    const done = await her.submit(refused, { email: ` ${user.email.toUpperCase()}`, password: user.password });
+    expect(landed(done).query.get("code")).not.toBeNull();
+  });
+
+  it("that cannot be read is not whoever is signed in: the page, or login_required", async () => {
+    const theirs = await signedIn(user);
+    const silent = await visit(theirs, app, { id_token_hint: "not one", prompt: "none" });
+    expect(errorOf(silent).error).toBe("login_required");
+    const request = requestFor(app, { id_token_hint: "not one", prompt: "none" });
+    const posted = await theirs.post(`${ISSUER}/authorize`, request, "cross-site");
+    expect(errorOf(posted).error).toBe("login_required");
+    const page = await visit(theirs, app, { id_token_hint: "not one" });
+    expect(isSignInPage(page)).toBe(true);
+    const done = await theirs.submit(page, { email: user.email, password: user.password });
+    expect(landed(done).query.get("code")).not.toBeNull();
+  });
+
   it("of another issuer is none, though our own key signed it", async () => {
     const parameters = new URLSearchParams(requestFor(app, { id_token_hint: hint }));
     const elsewhere = await call(`https://other.example/oauth2/v1/authorize?${parameters.toString()}`);
@@ -527,6 +619,19 @@ describe("the chooser, implicit flow with several tenants", () => {
     expect(landed(await choose(nobody, page, both.tenant)).fragment.get("scope")).toContain(both.tenant);
   });
 
+  it("gives the tokens to nobody but whom the hint meant, who signs in meanwhile in another tab or not", async () => {
+    const hint = await idTokenOf(browser, serving, { scope: `openid plat.tenant=${second}` });
+    const tab = new Browser();
+    const asked = { response_type: "token", id_token_hint: hint, prompt: "login" };
+    const page = await signInThrough(tab, serving, both, asked);
+    const bob = await makeUser({ tenant: both.tenant });
+    await signInThrough(tab, serving, bob, { prompt: "login" });
+    const answer = await choose(tab, page, both.tenant);
+    expect(isSignInPage(answer)).toBe(true);
+    const done = await tab.submit(answer, { email: both.email, password: both.password });
+    expect(landed(done).fragment.get("scope")).toContain(both.tenant);
+  });
+
   it("is not shown with prompt=none: interaction_required", async () => {
     const answer = await visit(browser, serving, { response_type: "token", prompt: "none" });
     expect(errorOf(answer)).toEqual({ error: "interaction_required", fragment: "interaction_required", query: null });
@@ -557,13 +662,14 @@ describe("the chooser, implicit flow with several tenants", () => {
 
 describe("a POST from another site", () => {
   it("comes again by GET, so that the browser brings its cookies", async () => {
-    const parameters = requestFor(app, { state: "ä &+", id_token_hint: "not one" });
+    const foreign = await idTokenOf(shared, await makeApp({ tenant: user.tenant }));
+    const parameters = requestFor(app, { state: "ä &+", id_token_hint: foreign });
     const answer = await shared.post(`${ISSUER}/authorize`, parameters, "cross-site");
     expect(answer.status).toBe(303);
     const { id_token_hint: _hint, ...others } = parameters;
     const { at, query } = landed(answer);
     expect(at).toBe(`${ISSUER}/authorize`);
-    expect(Object.fromEntries(query)).toEqual(others);
+    expect(Object.fromEntries(query)).toEqual({ ...others, plat_expected_user: user.email });
     expect(answer.headers.getSetCookie()).toEqual([]);
     const done = await shared.get(answer.location ?? "", "cross-site");
     expect(landed(done).query.get("code")).not.toBeNull();

@@ -69,7 +69,7 @@ describe("both documents", () => {
       prompt_values_supported: ["none", "login", "consent", "select_account"],
       display_values_supported: ["page", "popup"],
       ui_locales_supported: ["en", "de", "fr"],
-      service_documentation: `${ORIGIN}/docs/errors`,
+      service_documentation: `${ORIGIN}/docs`,
     });
   });
 
@@ -90,7 +90,7 @@ describe("both documents", () => {
       expect(await expectJson(await other.fetch(path), 200)).toMatchObject({
         issuer: "https://auth.example/hybris/oauth2/v1",
         token_endpoint: "https://auth.example/hybris/oauth2/v1/token",
-        service_documentation: "https://auth.example/hybris/docs/errors",
+        service_documentation: "https://auth.example/hybris/docs",
       });
   });
 });

@@ -9,7 +9,7 @@ import type { SignInFault } from "../ports.ts";
 import { redirect, statusOf } from "../redirect.ts";
 import { csrfToken, isFromElsewhere, isOwnForm, knowBrowser, readCookie, withCookie } from "../sign-in/browser.ts";
 import { FROM_ELSEWHERE } from "../sign-in/form.ts";
-import { startSession } from "../sign-in/sessions.ts";
+import { startSession, type NewSignIn } from "../sign-in/sessions.ts";
 import { accountAddress, readNotice, refusedAtAccount, uiLocalesOf } from "./notice.ts";
 
 const ACTION = "sign in to the account";
@@ -72,11 +72,7 @@ export async function signInAtProvider(call: AnyCall, provider: string, context:
 }
 
 /** A provider vouched for the user. */
-export async function enterAccount(
-  call: AnyCall,
-  who: { readonly email: string; readonly provider: string },
-  context: OAuthContext,
-): Promise<Response> {
+export async function enterAccount(call: AnyCall, who: NewSignIn, context: OAuthContext): Promise<Response> {
   const failure = { error: "access_denied", reason: `user ${who.email} is unknown or disabled` };
   return (await enter(call, who, context)) ?? accountSignInFailed(call, failure, context);
 }
@@ -92,11 +88,7 @@ export function accountSignInFailed(
 }
 
 /** Undefined: there is no such user, or none who may sign in. */
-async function enter(
-  call: AnyCall,
-  who: { readonly email: string; readonly provider: string },
-  context: OAuthContext,
-): Promise<Response | undefined> {
+async function enter(call: AnyCall, who: NewSignIn, context: OAuthContext): Promise<Response | undefined> {
   const session = await startSession(call, who, context);
   return session && withCookie(redirect(statusOf(call), accountAddress(call)), session.cookie);
 }

@@ -4,9 +4,6 @@ import { redirect, statusOf, withParameters } from "../redirect.ts";
 import { FLOWS, type Draft, type Flow } from "./draft.ts";
 import type { AuthorizeFailure } from "./failure.ts";
 
-/** Our choice: it stands in an address up to twice. */
-export const MAX_STATE_CHARS = 4096;
-
 /** The request as far as an answer to the client needs it. */
 export type Recipient = Pick<Draft, "given" | "client" | "redirectUri" | "flow">;
 
@@ -40,9 +37,8 @@ export function refusedAnswer(
   return redirect(statusOf(call), withParameters(to.redirectUri, { ...query, fragment: parameters }));
 }
 
-/** A state that came twice is nobody's, and one that is too long does not fit an address. */
+/** A state that came twice is nobody's. */
 function addressed({ given }: Recipient, call: AnyCall, context: OAuthContext): Record<string, string> {
   const state = given.repeated.includes("state") ? undefined : given.get("state");
-  const usable = state !== undefined && state.length <= MAX_STATE_CHARS;
-  return { ...(usable ? { state } : {}), iss: context.issuerOf(call).issuer };
+  return { ...(state === undefined ? {} : { state }), iss: context.issuerOf(call).issuer };
 }

@@ -18,10 +18,13 @@ export async function askToSignIn(
   call: AnyCall,
   context: OAuthContext,
 ): Promise<Response> {
-  if (!isLocal(request.provider)) return sendToProvider(request, call, context);
-  if (request.prompt === "none")
+  const local = isLocal(request.provider);
+  // Of a hint that nobody can read, nobody can say whether the provider's answer is about its user.
+  if (request.prompt === "none" && (local || request.meant === "unknown"))
     return refusedAnswer(request, refused("login_required", "The user has to sign in.", reason), call, context);
-  return signInPage(request, { email, fault: undefined }, call, context);
+  return local
+    ? signInPage(request, { email, fault: undefined }, call, context)
+    : sendToProvider(request, call, context);
 }
 
 /** The form, empty or with what was wrong with the last one. */

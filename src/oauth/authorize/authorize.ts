@@ -16,12 +16,14 @@ import type { AnyCall, OAuthContext } from "../context.ts";
 import { refusedPage } from "../page.ts";
 import { redirect, withParameters } from "../redirect.ts";
 import { readCookie, siteOf } from "../sign-in/browser.ts";
+import { findSession } from "../sign-in/sessions.ts";
 import { refusedAnswer } from "./answer.ts";
 import { askToSignIn } from "./ask.ts";
 import { checkRequest } from "./checks.ts";
 import { conclude } from "./conclude.ts";
 import { readDraft } from "./draft.ts";
 import { readGiven } from "./given.ts";
+import { readHint } from "./hint.ts";
 import { MAX_CARRIED_CHARS, withoutHint, type AuthorizationRequest } from "./request.ts";
 import { identify } from "./who.ts";
 
@@ -29,8 +31,10 @@ import { identify } from "./who.ts";
 export async function authorize(call: AnyCall, parameters: URLSearchParams, context: OAuthContext): Promise<Response> {
   const checked = await readRequest(call, parameters, context);
   if (!checked.ok) return checked.error;
-  const request = checked.value;
-  const identity = await identify(request, call, context);
+  const session = await findSession(call, context);
+  const hint = await readHint(checked.value, session, call, context);
+  const request = { ...checked.value, meant: hint?.meant ?? checked.value.meant };
+  const identity = identify(request, { hint, session }, call.nowMs);
   if (identity.ok) return conclude(request, identity.value, call, context);
   return comeByGet(request, call, context) ?? askToSignIn(request, identity.error, call, context);
 }
@@ -54,7 +58,7 @@ export async function readRequest(
 function comeByGet(request: AuthorizationRequest, call: AnyCall, context: OAuthContext): Response | undefined {
   const bringsCookies =
     siteOf(call.request) !== "cross-site" || readCookie(call, "session", context.names) !== undefined;
-  if (call.request.method !== "POST" || bringsCookies) return undefined;
+  if (call.request.method !== "POST" || bringsCookies || request.meant === "unknown") return undefined;
   const address = withParameters(`${context.issuerOf(call).issuer}/authorize`, {
     query: withoutHint(request, context.names),
   });

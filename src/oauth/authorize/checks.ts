@@ -5,9 +5,9 @@ import { isProvider } from "../federation/begin.ts";
 import { CODE_VERIFIER, needsPkce, type CodeChallenge } from "../pkce.ts";
 import { mayActFor } from "../scopes.ts";
 import { readSessionId } from "../session-id.ts";
-import { MAX_STATE_CHARS } from "./answer.ts";
 import { FLOWS, type Draft } from "./draft.ts";
 import { refused, scopeRefused, type AuthorizeFailure } from "./failure.ts";
+import { meantParameter } from "./given.ts";
 import { challengeOf, isLocal, promptsOf, providerOf, type AuthorizationRequest } from "./request.ts";
 
 /**
@@ -64,8 +64,6 @@ function eachParameterOnce({ given }: Draft) {
 
 function stateIsSound({ given }: Draft) {
   const state = given.get("state") ?? "";
-  if (state.length > MAX_STATE_CHARS)
-    return refused("invalid_request", `state is longer than ${MAX_STATE_CHARS} characters.`);
   // What was no UTF-8 was replaced when it was read, and could not be given back.
   return state.includes("\ufffd") ? refused("invalid_request", "state must be UTF-8.") : undefined;
 }
@@ -179,6 +177,7 @@ function toRequest(
   const sessionId = readSessionId(call.request, given, names);
   if (flow === undefined || !scopes.ok || !sessionId.ok) throw new Error("a check let through what it refuses");
   const prompts = promptsOf(given);
+  const expected = given.get(meantParameter(names));
   const maxAge = given.get("max_age");
   return ok({
     given,
@@ -190,7 +189,8 @@ function toRequest(
     scopes: flow === "id_token token" ? { ...scopes.value, openid: true } : scopes.value,
     challenge: flow === "code" ? (challengeOf(given) as CodeChallenge | undefined) : undefined,
     nonce: given.get("nonce"),
-    prompt: prompts.includes("none") ? "none" : prompts.includes("login") ? "login" : undefined,
+    meant: expected === undefined ? undefined : { email: expected },
+    prompt: (["none", "login", "select_account"] as const).find((word) => prompts.includes(word)),
     maxAgeMs: maxAge === undefined ? undefined : Number(maxAge) * 1000,
     provider: providerOf(given, names),
     sessionId: sessionId.value,

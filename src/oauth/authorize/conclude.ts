@@ -4,14 +4,16 @@ import { createCode } from "../codes.ts";
 import type { AnyCall, OAuthContext } from "../context.ts";
 import type { Granted } from "../grants/granted.ts";
 import { DEFAULT_TENANT, grantForUser } from "../grants/user-grant.ts";
+import { timesOf } from "../sign-in/times.ts";
 import { ACCESS_TOKEN_LIFETIME_SEC } from "../tokens/access-token.ts";
 import { issueTokens } from "../tokens/issue.ts";
 import { grantedAnswer, refusedAnswer } from "./answer.ts";
+import { askToSignIn } from "./ask.ts";
 import { chooseTenant } from "./choose.ts";
 import { FLOWS } from "./draft.ts";
 import { refused, scopeRefused } from "./failure.ts";
 import type { AuthorizationRequest } from "./request.ts";
-import type { Identity } from "./who.ts";
+import { emailFor, type Identity } from "./who.ts";
 
 /** The user is known: where the tokens are for, which scopes they have, and the way back to the client with them. */
 export async function conclude(
@@ -26,6 +28,10 @@ export async function conclude(
   const granted = await grantForUser(asked, context, call.nowMs);
   if (granted.ok) return issue(request, granted.value, identity, call, context);
   const refusal = granted.error;
+  if (refusal.kind !== "choose" && mayBeAnother(request, identity)) {
+    const reason = "the user who is signed in gets nothing here";
+    return askToSignIn(request, { email: emailFor(request, identity.user.email), reason }, call, context);
+  }
   switch (refusal.kind) {
     case "scope":
       return refusedAnswer(request, scopeRefused(refusal.refusal), call, context);
@@ -40,17 +46,21 @@ export async function conclude(
   }
 }
 
+/** Whether the client wants the user to choose an account, and that one was not chosen now. */
+const mayBeAnother = ({ prompt, meant }: AuthorizationRequest, { from }: Identity): boolean =>
+  prompt === "select_account" && meant === undefined && from === "session";
+
 async function issue(
   request: AuthorizationRequest,
   granted: Granted,
-  { user, sid, authenticatedAtMs }: Identity,
+  { user, sid, ...times }: Identity,
   call: AnyCall,
   context: OAuthContext,
 ): Promise<Response> {
   const { client, flow, nonce, challenge } = request;
   const sessionId = request.sessionId ?? sid ?? randomId(context.random);
   if (flow === "code") {
-    const authorization = authorizationOf(granted, { sessionId, authenticatedAtMs }, context.names);
+    const authorization = authorizationOf(granted, { sessionId, ...times }, context.names);
     // As it was sent, not as it was found: at `/token` it has to be sent again, or left out again (RFC 6749 4.1.3).
     const redirectUri = request.given.get("redirect_uri");
     const code = await createCode(
@@ -66,7 +76,7 @@ async function issue(
     context.log.info("code issued", { requestId, clientId: client.id, user: user.email, tenant: granted.tenant });
     return grantedAnswer(request, { code }, call, context);
   }
-  const idToken = flow === "token" ? undefined : { authenticatedAtMs, nonce };
+  const idToken = flow === "token" ? undefined : { ...timesOf(times), nonce };
   const recordsAsOfMs = Math.min(granted.recordsAsOfMs, request.clientAsOfMs);
   const issued = await issueTokens(
     { granted: { ...granted, recordsAsOfMs }, sessionId, grantId: undefined, idToken },

@@ -4,7 +4,7 @@ import type { ClientRecord } from "../directory.ts";
 import type { PageRefusal } from "../page.ts";
 import { parseScopes, type ScopeRefusal, type ScopeRequest, type TenantRights } from "../scopes.ts";
 import type { Given } from "./given.ts";
-import { isRegistered } from "./redirect-uri.ts";
+import { isRegistered, soleOf } from "./redirect-uri.ts";
 
 /** What a client may ask for, the grant that it must be registered for, and where the answer goes. */
 export const FLOWS = {
@@ -28,6 +28,9 @@ export interface Draft {
   readonly asOfMs: number;
 }
 
+/** Our choice: it stands in an address up to twice. */
+const MAX_STATE_CHARS = 4096;
+
 /** One text for all of it: nobody learns which clients there are, and a developer sees both at once. */
 const NOT_REGISTERED =
   "No client is registered with this client_id and this redirect_uri. The second may be left out where exactly one is registered.";
@@ -48,11 +51,18 @@ export async function readDraft(
   const asked = scopes.ok ? scopes.value.tenant : undefined;
   const { client, tenant, asOfMs } = await context.directory.find(clientId, asked, call.nowMs);
   if (client === undefined) return fail(NOT_REGISTERED, `client ${clientId.slice(0, 64)} is unknown or disabled`);
-  const redirectUri = given.get("redirect_uri") ?? onlyOne(client.redirectUris);
+  const redirectUri = given.get("redirect_uri") ?? soleOf(client.redirectUris);
   if (redirectUri === undefined)
     return fail(NOT_REGISTERED, "redirect_uri is missing, and not exactly one is registered", client.id);
   if (!isRegistered(redirectUri, client.redirectUris))
     return fail(NOT_REGISTERED, `redirect_uri ${redirectUri.slice(0, 200)} is not registered`, client.id);
+  // An answer without it would be one that the client cannot match to a request (RFC 6749 4.1.2.1).
+  if ((given.get("state")?.length ?? 0) > MAX_STATE_CHARS)
+    return fail(
+      `state is longer than ${MAX_STATE_CHARS} characters, so no answer could give it back.`,
+      undefined,
+      client.id,
+    );
   const flow = flowOf(given.get("response_type"));
   return ok({ given, client, redirectUri, flow, scopes, tenant, asOfMs });
 }
@@ -62,5 +72,3 @@ function flowOf(responseType = ""): Flow | undefined {
   const flow = responseType.split(" ").sort().join(" ");
   return Object.hasOwn(FLOWS, flow) ? (flow as Flow) : undefined;
 }
-
-const onlyOne = (list: readonly string[]): string | undefined => (list.length === 1 ? list[0] : undefined);

@@ -9,6 +9,12 @@ export interface Given extends Parameters {
   entries(): readonly (readonly [name: string, value: string])[];
 }
 
+/**
+ * In place of the hint, where a request goes through the browser again: whom it meant. It opens nothing, so whoever puts
+ * one in or takes it out could as well have sent another request.
+ */
+export const meantParameter = (names: Names): string => names.parameter("expected_user");
+
 /** Every parameter that means something here. Others are ignored, however often they come. */
 const known = (names: Names): ReadonlySet<string> =>
   new Set([
@@ -32,6 +38,7 @@ const known = (names: Names): ReadonlySet<string> =>
     "registration",
     names.header("session-id"),
     names.parameter("id_provider"),
+    meantParameter(names),
   ]);
 
 /** An empty value counts as absent (RFC 6749 3.1). */

@@ -3,7 +3,13 @@ import type { ClientRecord } from "../directory.ts";
 import type { CodeChallenge } from "../pkce.ts";
 import type { ScopeRequest } from "../scopes.ts";
 import type { Flow } from "./draft.ts";
-import type { Given } from "./given.ts";
+import { meantParameter, type Given } from "./given.ts";
+
+/**
+ * Whom the client means by `id_token_hint`: nobody else gets an answer (OIDC Core 3.1.2.2). `unknown`: the hint cannot be
+ * read, so whoever happens to be signed in cannot be shown to be meant.
+ */
+export type Meant = { readonly email: string } | "unknown";
 
 /** An authorization request that passed every check of `checks.ts`; what is left to find out is who the user is. */
 export interface AuthorizationRequest {
@@ -16,8 +22,12 @@ export interface AuthorizationRequest {
   readonly scopes: ScopeRequest;
   readonly challenge: CodeChallenge | undefined;
   readonly nonce: string | undefined;
-  /** OIDC Core 3.1.2.1: show nothing; ask for the password though the user is signed in. */
-  readonly prompt: "none" | "login" | undefined;
+  readonly meant: Meant | undefined;
+  /**
+   * OIDC Core 3.1.2.1: show nothing; ask for the password though the user is signed in; let another account be chosen,
+   * where the one that is signed in gets nothing here.
+   */
+  readonly prompt: "none" | "login" | "select_account" | undefined;
   /** An older sign-in does not do. */
   readonly maxAgeMs: number | undefined;
   /** `default_idp`, `legacy_idp`, or the id of a registered identity provider. */
@@ -54,16 +64,21 @@ export function challengeOf(given: Given): { readonly value: string; readonly me
 /** The longest address that `http/mount.ts` takes, less what stands around the parameters of a request that is carried on. */
 export const MAX_CARRIED_CHARS = 15 * 1024;
 
-/** The request as it can be sent again: what came, and the session id that came with a header. */
+/** Whether this user would do: the client means nobody in particular, or them. */
+export const isMeant = ({ meant }: Pick<AuthorizationRequest, "meant">, email: string | undefined): boolean =>
+  typeof meant !== "object" || meant.email === email;
+
+/** The request as it can be sent again: what came, the session id that came with a header, and whom a hint meant. */
 export function asParameters(
-  { given, sessionId }: Pick<AuthorizationRequest, "given" | "sessionId">,
+  { given, sessionId, meant }: Pick<AuthorizationRequest, "given" | "sessionId" | "meant">,
   names: Names,
 ): Readonly<Record<string, string>> {
   const explicit = sessionId === undefined ? {} : { [names.header("session-id")]: sessionId };
-  return { ...Object.fromEntries(given.entries()), ...explicit };
+  const expected = typeof meant === "object" ? { [meantParameter(names)]: meant.email } : {};
+  return { ...Object.fromEntries(given.entries()), ...explicit, ...expected };
 }
 
-/** For a user who is to be asked: a hint that told who it is would not have led there, and is nothing to pass around. */
+/** For a user who is to be asked: whom the hint meant goes along, the token itself is nothing to pass around. */
 export function withoutHint(request: AuthorizationRequest, names: Names): Readonly<Record<string, string>> {
   const { id_token_hint: _hint, ...parameters } = asParameters(request, names);
   return parameters;

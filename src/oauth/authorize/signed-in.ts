@@ -5,25 +5,30 @@
 import type { AnyCall, OAuthContext } from "../context.ts";
 import type { FederationFailure } from "../federation/failure.ts";
 import { withCookie } from "../sign-in/browser.ts";
-import { startSession } from "../sign-in/sessions.ts";
+import { startSession, type NewSignIn } from "../sign-in/sessions.ts";
 import { refusedAnswer } from "./answer.ts";
 import { readRequest } from "./authorize.ts";
 import { conclude } from "./conclude.ts";
 import { refused } from "./failure.ts";
-import type { AuthorizationRequest } from "./request.ts";
+import { isMeant, type AuthorizationRequest } from "./request.ts";
+import type { Identity } from "./who.ts";
 
 /** A provider vouched for the user: a session begins, and the request goes on. */
 export async function goOnSignedIn(
   call: AnyCall,
-  { email, provider, request }: { readonly email: string; readonly provider: string; readonly request: string },
+  { who, request: text }: { readonly who: NewSignIn; readonly request: string },
   context: OAuthContext,
 ): Promise<Response> {
-  const reason = `user ${email} is unknown or disabled`;
-  const checked = await readRequest(call, new URLSearchParams(request), context);
+  const checked = await readRequest(call, new URLSearchParams(text), context);
   if (!checked.ok) return checked.error;
+  const request = checked.value;
+  const refuse = (error: "access_denied" | "login_required", description: string, reason: string): Response =>
+    refusedAnswer(request, refused(error, description, reason), call, context);
+  if (!isMeant(request, who.email))
+    return refuse("login_required", "Another user than the client means signed in.", `user ${who.email} signed in`);
   return (
-    (await enter(checked.value, { email, provider }, call, context)) ??
-    refusedAnswer(checked.value, refused("access_denied", "The user may not sign in here.", reason), call, context)
+    (await enter(request, who, call, context)) ??
+    refuse("access_denied", "The user may not sign in here.", `user ${who.email} is unknown or disabled`)
   );
 }
 
@@ -42,13 +47,14 @@ export async function signInFailed(
 /** Begins a session for who has just signed in. Undefined: there is no such user, or none who may sign in. */
 export async function enter(
   request: AuthorizationRequest,
-  who: { readonly email: string; readonly provider: string },
+  who: NewSignIn,
   call: AnyCall,
   context: OAuthContext,
 ): Promise<Response | undefined> {
   const session = await startSession(call, who, context);
   const user = session === undefined ? undefined : await context.users.find(who.email);
   if (session === undefined || user === undefined) return undefined;
-  const identity = { user, sid: session.sid, authenticatedAtMs: call.nowMs };
+  const { provenAtMs } = who;
+  const identity: Identity = { user, sid: session.sid, authenticatedAtMs: call.nowMs, provenAtMs, from: "sign-in" };
   return withCookie(await conclude(request, identity, call, context), session.cookie);
 }

@@ -2,7 +2,7 @@ import { toBase64Url } from "../../platform/encoding.ts";
 import { sha256 } from "../../platform/hash.ts";
 import { randomSecret } from "../../platform/random.ts";
 import { ok, type Result } from "../../platform/result.ts";
-import { readGiven, type Given } from "../authorize/given.ts";
+import { meantParameter, readGiven, type Given } from "../authorize/given.ts";
 import { promptsOf } from "../authorize/request.ts";
 import type { AnyCall, OAuthContext } from "../context.ts";
 import { faulty, quoted, type FederationFailure } from "./failure.ts";
@@ -47,6 +47,7 @@ export async function beginFederation(
     return faulty(`the identity provider ${providerId} was removed meanwhile`);
 
   const asked = askedFor(request, context);
+  const expected = asked.get(meantParameter(context.names));
   const url = new URL(metadata.value.authorizationEndpoint);
   const parameters: Record<string, string | undefined> = {
     response_type: "code",
@@ -58,6 +59,7 @@ export async function beginFederation(
     code_challenge: toBase64Url(await sha256(verifier)),
     code_challenge_method: "S256",
     ...Object.fromEntries(PASSED_ON.map((name) => [name, asked.get(name)])),
+    ...(expected === undefined ? {} : { login_hint: expected }),
     prompt: promptsOf(asked)
       .filter((prompt) => PROMPTS_PASSED_ON.includes(prompt))
       .join(" "),

@@ -10,7 +10,7 @@ import { askedFor } from "./begin.ts";
 import { denied, faulty, quoted, SILENT_FAILURES, unreachable, type FederationFailure } from "./failure.ts";
 import type { ProviderMetadata } from "./metadata.ts";
 import { FOR_ACCOUNT, type PendingSignIn } from "./pending.ts";
-import { vouch } from "./vouch.ts";
+import { vouch, type Vouched } from "./vouch.ts";
 
 /** `GET /callback/{providerId}`: the browser comes back from a provider (OIDC Core 3.1.2.5 and 3.1.2.6, RFC 9207). */
 export async function federationCallback(call: AnyCall, providerId: string, context: OAuthContext): Promise<Response> {
@@ -24,26 +24,26 @@ export async function federationCallback(call: AnyCall, providerId: string, cont
   if (!pending.ok) return refuse(pending.error);
 
   const { request, provider } = pending.value;
-  const email = await readAnswer(parameters.value, providerId, pending.value, call, context);
+  const vouched = await readAnswer(parameters.value, providerId, pending.value, call, context);
   const forAccount = request === FOR_ACCOUNT;
-  if (email.ok)
-    return forAccount
-      ? enterAccount(call, { email: email.value, provider }, context)
-      : goOnSignedIn(call, { email: email.value, provider, request }, context);
-  const { error, reason } = email.error;
+  if (vouched.ok) {
+    const who = { ...vouched.value, provider };
+    return forAccount ? enterAccount(call, who, context) : goOnSignedIn(call, { who, request }, context);
+  }
+  const { error, reason } = vouched.error;
   const failure = { error, reason: `identity provider ${provider}: ${reason}` };
   if (forAccount) return accountSignInFailed(call, failure, context);
   return signInFailed(call, { request, failure }, context);
 }
 
-/** The e-mail address of the user whom the answer vouches for. */
+/** The user whom the answer vouches for. */
 async function readAnswer(
   answer: Parameters,
   providerId: string,
   pending: PendingSignIn,
   call: AnyCall,
   context: OAuthContext,
-): Promise<Result<string, FederationFailure>> {
+): Promise<Result<Vouched, FederationFailure>> {
   // A provider that was asked about one user must not answer for another provider.
   if (providerId !== pending.provider) return denied(`the answer came to the address of ${quoted(providerId)}`);
   const provider = await context.federation.providers.find(providerId, call.nowMs);

@@ -4,6 +4,7 @@ import { toSec } from "../../platform/clock.ts";
 import { ok, type Result } from "../../platform/result.ts";
 import { promptsOf } from "../authorize/request.ts";
 import type { AnyCall } from "../context.ts";
+import type { SignInTimes } from "../sign-in/times.ts";
 import type { ProviderRow } from "../store/federation-store.ts";
 import { askedFor, callbackAddress, type FederationContext } from "./begin.ts";
 import { denied, faulty, quoted, type FederationFailure } from "./failure.ts";
@@ -19,14 +20,20 @@ interface Tokens {
   readonly accessToken: string | undefined;
 }
 
-/** The normalised e-mail address of the user whom the provider vouches for by this code. */
+/** Whom a provider vouches for. */
+export interface Vouched extends Pick<SignInTimes, "provenAtMs"> {
+  /** Normalised. */
+  readonly email: string;
+}
+
+/** The user whom the provider vouches for by this code. */
 export async function vouch(
   code: string,
   pending: PendingSignIn,
   { provider, metadata }: { readonly provider: ProviderRow; readonly metadata: ProviderMetadata },
   call: AnyCall,
   context: FederationContext,
-): Promise<Result<string, FederationFailure>> {
+): Promise<Result<Vouched, FederationFailure>> {
   const secret = await context.federation.providers.secretOf(provider);
   if (secret === undefined) return faulty("the client secret does not open: SEAL_KEYS lacks the key that sealed it");
   const redirectUri = callbackAddress(provider.id, call, context);
@@ -35,8 +42,13 @@ export async function vouch(
   const keys = { of: context.federation.keys.of, jwksUri: metadata.jwksUri };
   const claims = await verifyIdToken(tokens.value.idToken, expectedOf(pending, context), keys, call.nowMs);
   if (!claims.ok) return claims;
-  return findEmail(claims.value, tokens.value.accessToken, metadata);
+  const email = await findEmail(claims.value, tokens.value.accessToken, metadata);
+  return email.ok ? ok({ email: email.value, provenAtMs: provenAt(claims.value["auth_time"], call.nowMs) }) : email;
 }
+
+/** A provider whose clock is ahead does not make the sign-in any fresher. */
+const provenAt = (authTime: unknown, nowMs: number): number | undefined =>
+  typeof authTime === "number" ? Math.floor(Math.min(Math.max(authTime * 1000, 0), nowMs)) : undefined;
 
 /** The client's wish for a fresh sign-in holds at the provider too; whether it was heard shows in `auth_time`. */
 function expectedOf(

@@ -2,10 +2,13 @@ import { StoreUnavailable } from "../../platform/database.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import { randomId, randomSecret } from "../../platform/random.ts";
 import { err, ok } from "../../platform/result.ts";
+import { soleOf } from "../authorize/redirect-uri.ts";
 import type { Caller } from "../client-auth.ts";
+import type { ClientRecord } from "../directory.ts";
 import { endGrants } from "../end-grants.ts";
 import { failure } from "../failure.ts";
 import { needsPkce, verifies } from "../pkce.ts";
+import { timesOf } from "../sign-in/times.ts";
 import type { CodeStore, Redemption, StoredCode } from "../store/code-store.ts";
 import { grantAuthorized, invalidGrant } from "./authorized.ts";
 import { clientOf } from "./client-of.ts";
@@ -50,7 +53,7 @@ export const authorizationCodeGrant: GrantStep = async (request, context) => {
     sessionId: sessionId ?? authorization.sessionId,
     grantId: code.grantId,
     refreshToken,
-    idToken: { authenticatedAtMs: authorization.authenticatedAtMs, nonce: code.nonce },
+    idToken: { ...timesOf(authorization), nonce: code.nonce },
   });
 };
 
@@ -61,8 +64,8 @@ async function faultOf(
   { client }: Caller,
 ): Promise<string | undefined> {
   if (call.nowMs >= code.expiresAtMs) return "the code has expired";
-  // The same text, or none in both requests: RFC 6749 4.1.3.
-  if (parameters.get("redirect_uri") !== code.redirectUri) return "another redirect_uri than in the authorization";
+  if (!isSameAddress(parameters.get("redirect_uri"), code, client))
+    return "another redirect_uri than in the authorization";
   const verifier = parameters.get("code_verifier");
   const { challenge } = code;
   if (challenge === undefined) {
@@ -73,6 +76,10 @@ async function faultOf(
   if (verifier === undefined) return "the code_verifier is missing";
   return (await verifies(verifier, challenge)) ? undefined : "the code_verifier does not fit";
 }
+
+/** The same text, or none in both requests (RFC 6749 4.1.3); and where none was sent before, the one it stood for. */
+const isSameAddress = (sent: string | undefined, code: StoredCode, { redirectUris }: ClientRecord): boolean =>
+  sent === code.redirectUri || (code.redirectUri === undefined && sent === soleOf(redirectUris));
 
 /** A write whose answer was lost is tried again: under the same name it is done once, and who did it is known. */
 async function redeemTwice(

@@ -5,6 +5,7 @@ import type { OAuthContext } from "../context.ts";
 import { failure, type OAuthFailure } from "../failure.ts";
 import type { Parameters } from "../form.ts";
 import type { ScopeRefusal, ScopeRequest } from "../scopes.ts";
+import type { SignInTimes } from "../sign-in/times.ts";
 
 export type TokenCall = Call<unknown, unknown, URLSearchParams, undefined>;
 
@@ -35,7 +36,7 @@ export interface Issue {
   /** A family of tokens that can be revoked together; undefined: this token is alone. */
   readonly grantId: string | undefined;
   /** When the user signed in, and the request's nonce: an ID token is issued too, where the scopes have `openid`. */
-  readonly idToken: { readonly authenticatedAtMs: number; readonly nonce: string | undefined } | undefined;
+  readonly idToken: (SignInTimes & { readonly nonce: string | undefined }) | undefined;
 }
 
 /** Who a token is for and what it may do. */

@@ -3,6 +3,7 @@ import { err, ok } from "../../platform/result.ts";
 import { endGrants } from "../end-grants.ts";
 import { failure } from "../failure.ts";
 import { makeSuccessor, openSuccessor, standingOf } from "../refresh-rotation.ts";
+import { timesOf } from "../sign-in/times.ts";
 import { grantAuthorized, invalidGrant } from "./authorized.ts";
 import { clientOf } from "./client-of.ts";
 import type { GrantStep } from "./granted.ts";
@@ -55,6 +56,6 @@ export const refreshTokenGrant: GrantStep = async (request, context) => {
     sessionId: sessionId ?? authorization.sessionId,
     grantId: grant.id,
     refreshToken: current,
-    idToken: { authenticatedAtMs: authorization.authenticatedAtMs, nonce: undefined },
+    idToken: { ...timesOf(authorization), nonce: undefined },
   });
 };

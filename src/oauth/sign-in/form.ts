@@ -1,3 +1,4 @@
+import { normalizeEmail } from "../../platform/email.ts";
 import { signInPage } from "../authorize/ask.ts";
 import { readRequest } from "../authorize/authorize.ts";
 import { isLocal } from "../authorize/request.ts";
@@ -15,6 +16,7 @@ export const FROM_ELSEWHERE = "The form was sent from another site.";
  *   from another site ──▶ 400 page, nothing is looked at
  *   the request does not hold any more ──▶ as `/authorize` would answer
  *   the form is another browser's or none ──▶ 400, the page again
+ *   not the user whom the client means ──▶ 400, the page again; no password is looked at
  *   wrong, blocked ──▶ 400, the page again, saying no more than the specification
  *   right ──▶ a new session, 303 on with the request
  */
@@ -40,6 +42,12 @@ export async function signIn(
     const reason = "the form was not made for this browser";
     context.noteRefusal(call, "sign in", { error: "invalid_request", reason, actor: request.client.id });
     return signInPage(request, { email, fault: "stale" }, call, context);
+  }
+  const { meant } = request;
+  if (typeof meant === "object" && meant.email !== normalizeEmail(email)) {
+    const reason = `the client means ${meant.email}`;
+    context.noteRefusal(call, "sign in", { error: "login_required", reason, actor: request.client.id });
+    return signInPage(request, { email: meant.email, fault: "another" }, call, context);
   }
   const signedIn = await context.accounts.signIn(email, form.value.get("password") ?? "", call);
   if (signedIn.kind !== "ok") return signInPage(request, { email, fault: signedIn.kind }, call, context);

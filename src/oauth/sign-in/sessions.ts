@@ -2,6 +2,7 @@ import { sha256Hex } from "../../platform/hash.ts";
 import { randomId, randomSecret } from "../../platform/random.ts";
 import type { AnyCall, OAuthContext } from "../context.ts";
 import type { UserRecord } from "../store/user-store.ts";
+import type { SignInTimes } from "./times.ts";
 import { dropCookie, readCookie, setCookie } from "./browser.ts";
 
 /**
@@ -15,12 +16,11 @@ import { dropCookie, readCookie, setCookie } from "./browser.ts";
  */
 const SESSION_LIFETIME_MS = 12 * 3_600_000;
 
-export interface Session {
+export interface Session extends SignInTimes {
   readonly user: UserRecord;
   readonly sid: string;
   /** `default_idp`, `legacy_idp`, or the id of the identity provider that vouched for the user. */
   readonly provider: string;
-  readonly authenticatedAtMs: number;
 }
 
 /** The session of the browser's cookie with its user's records: one round trip, none without a cookie. */
@@ -31,11 +31,9 @@ export async function findSession(call: AnyCall, context: OAuthContext): Promise
   return found !== undefined && found.authenticatedAtMs > found.user.signedOutAtMs ? found : undefined;
 }
 
-export interface NewSignIn {
+export interface NewSignIn extends Partial<SignInTimes> {
   readonly email: string;
   readonly provider: string;
-  /** The call's time where absent. */
-  readonly authenticatedAtMs?: number;
 }
 
 export interface NewSession {
@@ -43,10 +41,12 @@ export interface NewSession {
   readonly cookie: string;
 }
 
-/** Undefined: the user was disabled, signed out or removed while signing in. */
+/**
+ * `authenticatedAtMs`: the call's time where absent. Undefined: the user was disabled, signed out or removed while signing in.
+ */
 export async function startSession(
   call: AnyCall,
-  { email, provider, authenticatedAtMs = call.nowMs }: NewSignIn,
+  { email, provider, authenticatedAtMs = call.nowMs, provenAtMs }: NewSignIn,
   context: OAuthContext,
 ): Promise<NewSession | undefined> {
   const { names, random } = context;
@@ -60,6 +60,7 @@ export async function startSession(
       sid,
       provider,
       authenticatedAtMs,
+      provenAtMs,
       expiresAtMs: call.nowMs + SESSION_LIFETIME_MS,
     },
     replaced === undefined ? undefined : await sha256Hex(replaced),

@@ -57,7 +57,7 @@ const APPLICATIONS = `
   SELECT refresh_grant.client, client.name AS client_name, min(refresh_grant.created_at) AS created_at,
     max(refresh_grant.last_used_at) AS last_used_at,
     json_group_array(DISTINCT json_remove(refresh_grant.authorization,
-      '$.sessionId', '$.authenticatedAtMs', '$.tenantExplicit') || '') AS access
+      '$.sessionId', '$.authenticatedAtMs', '$.provenAtMs', '$.tenantExplicit') || '') AS access
   FROM refresh_grant JOIN client ON client.id = refresh_grant.client JOIN user ON user.email = refresh_grant.email
   WHERE refresh_grant.email = ?1 AND refresh_grant.authorization ->> 'authenticatedAtMs' > user.signed_out_at
   GROUP BY refresh_grant.client ORDER BY max(refresh_grant.last_used_at) DESC, refresh_grant.client LIMIT ?2`;

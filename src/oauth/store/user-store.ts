@@ -1,6 +1,7 @@
 import type { ServiceRecord } from "../../platform/built-in.ts";
 import { DATABASE_NOW_MS } from "../../platform/database.ts";
 import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
+import type { SignInTimes } from "../sign-in/times.ts";
 import { signedOutAt } from "./end-all-store.ts";
 
 /** Users and where they belong. Asked each time: a user's rights are never older than the token that they get. */
@@ -41,11 +42,10 @@ export interface Credential {
 }
 
 /** A session that is not over, with the user that it belongs to. */
-export interface SignedIn {
+export interface SignedIn extends SignInTimes {
   readonly user: UserRecord;
   readonly sid: string;
   readonly provider: string;
-  readonly authenticatedAtMs: number;
 }
 
 export interface UserStore {
@@ -77,7 +77,7 @@ export interface UserStore {
 const AS_OF = `SELECT ${DATABASE_NOW_MS} AS as_of`;
 /** A session that a provider vouched for is as good as the provider. */
 const SESSION = `
-  SELECT sid, provider, authenticated_at FROM session
+  SELECT sid, provider, authenticated_at, proven_at FROM session
   WHERE id_hash = ?1 AND expires_at > ?2 AND (provider IN ('${DEFAULT_PROVIDER}', '${LEGACY_PROVIDER}') OR EXISTS
     (SELECT 1 FROM identity_provider WHERE id = session.provider AND trusted_since <= session.authenticated_at))`;
 /** Who is meant, as the statements below compare with it. */
@@ -139,6 +139,7 @@ export function createUserStore(db: D1Database): UserStore {
         sid: String(session["sid"]),
         provider: String(session["provider"]),
         authenticatedAtMs: Number(session["authenticated_at"]),
+        ...(session["proven_at"] === null ? {} : { provenAtMs: Number(session["proven_at"]) }),
       };
     },
     async credential(email) {

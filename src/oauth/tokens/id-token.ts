@@ -2,6 +2,7 @@ import { toSec } from "../../platform/clock.ts";
 import { toBase64Url } from "../../platform/encoding.ts";
 import { sha256 } from "../../platform/hash.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
+import { authTimeMs, type SignInTimes } from "../sign-in/times.ts";
 import type { Issuer } from "./access-token.ts";
 import { readOwnToken, type Kind } from "./own-token.ts";
 import { signJwt } from "./sign-jwt.ts";
@@ -11,18 +12,18 @@ import type { Trust } from "./trust.ts";
 /**
  * ID tokens (specification, ID token; contract 2.4): RS256, 3600 s, one audience. A client may hand one back as
  * `id_token_hint` to get a token without a prompt, so it is read with the same care as it is made. `auth_ms` is
- * `auth_time` to the millisecond: whether a password was changed since then is not a matter of the same second.
+ * when the user signed in here, to the millisecond: whether a password was changed since then is not a matter of the same
+ * second, nor of when another provider had asked the user, which `auth_time` says.
  */
 export const ID_TOKEN_LIFETIME_SEC = 3600;
 const TYPE = "JWT";
 const REQUIRED_CLAIMS = ["iat", "exp", "sub", "aud"];
 
-export interface NewIdToken {
+export interface NewIdToken extends SignInTimes {
   readonly clientId: string;
   readonly email: string;
   readonly tenant: string;
   readonly nonce: string | undefined;
-  readonly authenticatedAtMs: number;
   /** The token that is issued beside it. */
   readonly accessToken: string;
 }
@@ -38,7 +39,7 @@ export async function issueIdToken(token: NewIdToken, from: Issuer, trust: Trust
     exp: issuedAtSec + ID_TOKEN_LIFETIME_SEC,
     email: token.email,
     tenant: token.tenant,
-    auth_time: toSec(token.authenticatedAtMs),
+    auth_time: toSec(authTimeMs(token)),
     auth_ms: token.authenticatedAtMs,
     at_hash: toBase64Url((await sha256(token.accessToken)).slice(0, 16)),
     ...(token.nonce === undefined ? {} : { nonce: token.nonce }),
@@ -46,27 +47,25 @@ export async function issueIdToken(token: NewIdToken, from: Issuer, trust: Trust
   return signJwt({ alg: ID_TOKEN_ALG, typ: TYPE, kid: signer.kid }, claims, signer.key);
 }
 
-export interface IdTokenHint {
+export interface IdTokenHint extends SignInTimes {
   readonly clientId: string;
   readonly email: string;
-  readonly authenticatedAtMs: number;
+  readonly expired: boolean;
 }
 
-/**
- * Reads an ID token that a client hands back. `expired`: whether one past its end is taken (to sign out, contract 2.5).
- * Errors say why, for the log.
- */
+/** Reads an ID token that a client hands back, also one past its end. Errors say why, for the log. */
 export async function readIdTokenHint(
   token: string,
-  rules: { readonly issuer: string; readonly expired: "refused" | "taken" },
+  issuer: string,
   trust: Trust,
   nowMs: number,
 ): Promise<Result<IdTokenHint, string>> {
-  const { issuer, expired } = rules;
-  const kind: Kind = { alg: ID_TOKEN_ALG, typ: TYPE, requiredClaims: REQUIRED_CLAIMS, issuer, expired };
-  const read = await readOwnToken<{ auth_ms?: unknown }>(token, kind, trust, nowMs);
+  const kind: Kind = { alg: ID_TOKEN_ALG, typ: TYPE, requiredClaims: REQUIRED_CLAIMS, issuer, expired: "taken" };
+  const read = await readOwnToken<{ auth_ms?: unknown; auth_time?: unknown }>(token, kind, trust, nowMs);
   if (!read.ok) return err(read.error.reason);
-  const { aud, sub, auth_ms: authMs } = read.value;
-  if (typeof aud !== "string" || sub === undefined || typeof authMs !== "number") return err("claims are missing");
-  return ok({ clientId: aud, email: sub, authenticatedAtMs: authMs });
+  const { aud, sub, exp = 0, auth_ms: authMs, auth_time: authTime } = read.value;
+  if (typeof aud !== "string" || sub === undefined || typeof authMs !== "number" || typeof authTime !== "number")
+    return err("claims are missing");
+  const times = { authenticatedAtMs: authMs, provenAtMs: authTime === toSec(authMs) ? undefined : authTime * 1000 };
+  return ok({ clientId: aud, email: sub, expired: exp <= toSec(nowMs), ...times });
 }

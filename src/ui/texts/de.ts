@@ -14,6 +14,8 @@ export const de: Texts = {
       blocked: "Es gab zu viele erfolglose Anmeldeversuche. Versuchen Sie es später noch einmal.",
       stale:
         "Diese Seite war zu lange geöffnet, oder Ihr Browser nimmt keine Cookies an. Bitte melden Sie sich noch einmal an.",
+      another:
+        "Die Anwendung fragt nach der Person, deren Adresse eingetragen ist. Für eine andere melden Sie sich bitte zuerst dort ab.",
       provider: "Der andere Dienst hat nicht bestätigt, wer Sie sind, oder Ihre Adresse ist hier nicht bekannt.",
     },
   },

@@ -13,6 +13,8 @@ export const en: Texts = {
       wrong: "The e-mail address or the password is wrong.",
       blocked: "There were too many unsuccessful authentication attempts. Try again later.",
       stale: "This page was open for too long, or your browser does not accept cookies. Please sign in again.",
+      another:
+        "The application asks for the person whose address is filled in. To use another one, sign out there first.",
       provider: "The other service did not confirm who you are, or your address is not known here.",
     },
   },

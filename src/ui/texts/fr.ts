@@ -14,6 +14,8 @@ export const fr: Texts = {
       blocked: "Trop de tentatives de connexion ont échoué. Veuillez réessayer plus tard.",
       stale:
         "Cette page est restée ouverte trop longtemps ou votre navigateur refuse les cookies. Veuillez vous connecter à nouveau.",
+      another:
+        "L’application demande la personne dont l’adresse est déjà saisie. Pour en utiliser une autre, déconnectez-vous d’abord de l’application.",
       provider: "L’autre service n’a pas confirmé votre identité, ou votre adresse n’est pas connue ici.",
     },
   },

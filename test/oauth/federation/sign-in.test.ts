@@ -55,6 +55,15 @@ const redeem = async (code: string | undefined): Promise<any> =>
     200,
   );
 
+const refreshed = async (token: string): Promise<any> =>
+  expectJson(
+    await call("/oauth2/v1/token", {
+      form: { grant_type: "refresh_token", refresh_token: token },
+      headers: { authorization: `Basic ${btoa(`${app.clientId}:${app.clientSecret}`)}` },
+    }),
+    200,
+  );
+
 const jwtClaims = (token: string): any =>
   JSON.parse(atob(token.split(".")[1]!.replaceAll("-", "+").replaceAll("_", "/")));
 
@@ -151,6 +160,62 @@ describe("a sign-in at a provider", () => {
     const wishes = { login_hint: "ada+a&b=c@example.org", ui_locales: "de fr", max_age: "60", prompt: "login consent" };
     const sent = await sendOff(app, provider, new Browser(), wishes);
     expect(Object.fromEntries(sent.address.searchParams)).toMatchObject({ ...wishes, prompt: "login" });
+  });
+
+  it("is as old as the provider says, for auth_time and max_age; the session lasts as any other", async () => {
+    const tokensOf = async (back: Response): Promise<any> => redeem(toClient(back)["code"]);
+    const nowSec = Math.floor(Date.now() / 1000);
+    for (const [authTime, expected] of [
+      [nowSec - 1000, nowSec - 1000],
+      [nowSec + 30, expect.toSatisfy((sec: number) => sec >= nowSec && sec < nowSec + 30)],
+      [-1e300, 0],
+      [undefined, expect.toSatisfy((sec: number) => sec >= nowSec)],
+    ]) {
+      const sent = await sendOff(app, provider);
+      const claims = { ...claimsFor(app, provider, sent), auth_time: authTime };
+      await answerToken(provider, await sign(claims, provider.signer));
+      const first = await tokensOf(await comeBack(provider, sent));
+      expect(jwtClaims(first.id_token).auth_time).toEqual(expected);
+      expect(jwtClaims((await refreshed(first.refresh_token)).id_token).auth_time).toEqual(expected);
+      const again = await tokensOf(await sent.browser.get(authorizeAddress(app, provider)));
+      expect(jwtClaims(again.id_token).auth_time).toEqual(expected);
+      const hint = { id_token_hint: again.id_token, plat_id_provider: "default_idp" };
+      const byHint = await tokensOf(await new Browser().get(authorizeAddress(app, provider, hint)));
+      expect(jwtClaims(byHint.id_token).auth_time).toEqual(expected);
+    }
+    const sent = await sendOff(app, provider);
+    const claims = { ...claimsFor(app, provider, sent), auth_time: nowSec - 1000 };
+    await answerToken(provider, await sign(claims, provider.signer));
+    await comeBack(provider, sent);
+    const atAge = (maxAge: string): Promise<Response> =>
+      sent.browser.get(authorizeAddress(app, provider, { max_age: maxAge }));
+    expect(new URL((await atAge("60")).headers.get("location") ?? "").origin).toBe(provider.issuer);
+    expect(toClient(await atAge("2000"))).toHaveProperty("code");
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(Date.now() + 12 * 60 * MINUTE_MS - MINUTE_MS);
+    expect(toClient(await sent.browser.get(authorizeAddress(app, provider)))).toHaveProperty("code");
+  });
+
+  it("gives tokens to nobody but whom id_token_hint means, asking the provider for them", async () => {
+    const first = await sendOff(app, provider);
+    await vouchFor(first);
+    const { id_token: hint } = await redeem(toClient(await comeBack(provider, first))["code"]);
+    const bob = await makeApplication();
+    const asked = { id_token_hint: hint, prompt: "login", login_hint: "somebody@example.org" };
+    const sent = await sendOff(app, provider, new Browser(), asked);
+    expect(sent.address.searchParams.get("login_hint")).toBe(app.email);
+    expect(sent.address.href).not.toContain(hint.slice(0, 20));
+    await answerToken(provider, await sign(claimsFor(bob, provider, sent), provider.signer));
+    const back = await comeBack(provider, sent);
+    expect(toClient(back)).toMatchObject({ error: "login_required", state: "the client's own state" });
+    expect(back.headers.getSetCookie()).toEqual([]);
+    const again = await sendOff(app, provider, sent.browser, asked);
+    await vouchFor(again);
+    expect(toClient(await comeBack(provider, again))).toHaveProperty("code");
+    // What cannot be read means nobody whom the provider could vouch for unseen.
+    const unreadable = { id_token_hint: "x", prompt: "none" };
+    const silent = await new Browser().get(authorizeAddress(app, provider, unreadable));
+    expect(toClient(silent)).toMatchObject({ error: "login_required" });
   });
 
   it("sends id and secret in the form to a provider that takes them there alone", async () => {
