@@ -7,8 +7,10 @@ export interface GifStructure {
   readonly height: number;
   /** How often the animation is repeated, 0 for ever; undefined: it is shown once. */
   readonly repeats: number | undefined;
-  /** In their order. The last one may be cut off by the end of the file. */
+  /** In their order. The data of the last one may be cut off by the end of the file. */
   readonly frames: readonly GifFrame[];
+  /** The file ends within an extension, or between what announces a frame and its data. */
+  readonly isCut: boolean;
 }
 
 export interface GifFrame {
@@ -40,13 +42,14 @@ const NO_COLOURS = new Uint8Array(0);
 
 /**
  * Undefined where there is no frame; no more than `maxFrames` are read. Reading stops, as in browsers, at the first thing
- * that is no block.
+ * that is no block. A trailer may be missing.
  */
 export function readGifStructure(bytes: Uint8Array, maxFrames: number): GifStructure | undefined {
   if (bytes.length < 13) return undefined;
   const frames: GifFrame[] = [];
   let repeats: number | undefined;
   let control = NO_CONTROL;
+  let isCut = false;
   let at = 13;
   const shared = paletteAt(bytes, at, byteAt(bytes, 10));
   at += shared.length;
@@ -57,15 +60,19 @@ export function readGifStructure(bytes: Uint8Array, maxFrames: number): GifStruc
       if (label === EXTENSION.control) control = readControl(bytes, at + 3);
       if (label === EXTENSION.application) repeats ??= readRepeats(bytes, at + 2);
       at = behindSubBlocks(bytes, at + 2);
-    } else if (kind === BLOCK.image && at + 10 < bytes.length) {
+      isCut = at > bytes.length;
+    } else if (kind === BLOCK.image) {
+      isCut = at + 10 >= bytes.length;
+      if (isCut) break;
       const frame = readFrame(bytes, at + 1, shared, control);
       frames.push(frame);
       control = NO_CONTROL;
       at = behindSubBlocks(bytes, frame.dataAt + 1);
     } else break;
   }
+  isCut ||= at >= bytes.length && control !== NO_CONTROL;
   if (frames.length === 0) return undefined;
-  return { width: u16(bytes, 6), height: u16(bytes, 8), repeats, frames };
+  return { width: u16(bytes, 6), height: u16(bytes, 8), repeats, frames, isCut };
 }
 
 function readFrame(bytes: Uint8Array, at: number, shared: Uint8Array, control: Control): GifFrame {

@@ -48,7 +48,10 @@ async function make(
   const structure = readGifStructure(bytes, MAX_FRAMES);
   if (structure === undefined) return err({ kind: "broken_image" });
   const tooMuch = refuseWork(structure) ?? refuseMemory(structure, structure.frames, request.target);
-  return tooMuch === undefined ? transformGif(bytes, structure, request, maxResultBytes, turn) : err(tooMuch);
+  if (tooMuch !== undefined) return err(tooMuch);
+  return structure.isCut
+    ? err({ kind: "broken_image" })
+    : transformGif(bytes, structure, request, maxResultBytes, turn);
 }
 
 /** The turn ends with the stream. */
@@ -125,7 +128,7 @@ async function readAll(
   return at === sizeBytes ? bytes : undefined;
 }
 
-/** A frame that is broken ends the animation before it; a first one makes the image a broken one. */
+/** A frame that is broken makes the image a broken one: an animation that lacks its end is not the one that was sent. */
 async function transformGif(
   bytes: Uint8Array,
   structure: GifStructure,
@@ -136,12 +139,9 @@ async function transformGif(
   const screen = new GifScreen(structure);
   const resampler = createResampler(type, structure, target);
   const writer = new GifWriter(target, structure.repeats);
-  for (const [index, frame] of structure.frames.entries()) {
+  for (const frame of structure.frames) {
     const before = frame.disposal === "restore" ? screen.copy(frame) : undefined;
-    if (!screen.draw(bytes, frame)) {
-      if (index === 0) return err({ kind: "broken_image" });
-      break;
-    }
+    if (!screen.draw(bytes, frame)) return err({ kind: "broken_image" });
     await turn.spend(frame.width * frame.height);
     const pixels = resampler.resample(screen.pixels);
     await turn.spend(screen.pixels.length);

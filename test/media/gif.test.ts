@@ -214,15 +214,44 @@ describe("a gif that is broken", () => {
   };
   const still = encodeGif(40, 40, PALETTE, [frame]);
 
-  it("in its first frame, at any place: no image; in a later one: the animation ends before it", async () => {
+  const animation = (count: number) =>
+    encodeGif(
+      40,
+      40,
+      PALETTE,
+      Array.from({ length: count }, () => ({ ...frame, delay: 5 })),
+      0,
+    );
+  const BROKEN = { ok: false, error: { kind: "broken_image" } };
+
+  it("cut off in a frame, be it the first one or a later one, at any place: no image", async () => {
     for (const length of [13, 20, 25, 30, 36, 100, still.length - 30]) {
       const { result } = await transform(still.slice(0, length), "clip", "10x10");
-      expect([length, result]).toEqual([length, { ok: false, error: { kind: "broken_image" } }]);
+      expect([length, result]).toEqual([length, BROKEN]);
     }
-    // All that is missing is the end of the file.
+    const [two, three] = [2, 3].map((count) => animation(count));
+    const start = two!.length - 1;
+    // The third frame is made of a control extension (8 bytes), a descriptor (10) and data.
+    for (const length of [1, 2, 7, 8, 9, 17, 18, 19, 20, 100].map((more) => start + more)) {
+      const { result } = await transform(three!.slice(0, length), "clip", "10x10");
+      expect([length - start, result]).toEqual([length - start, BROKEN]);
+    }
+  });
+
+  it("whole frames make an image, though the end of the file is missing, or something else follows them", async () => {
     expect((await reduced(still.slice(0, -2), "clip", "40x40")).frames).toHaveLength(1);
-    const three = encodeGif(40, 40, PALETTE, [frame, frame, frame], 0);
-    expect((await reduced(three.slice(0, -100), "clip", "10x10")).frames).toHaveLength(2);
+    const three = animation(3);
+    const rest = new Uint8Array(50).fill(0x77);
+    for (const bytes of [three.slice(0, -2), three.slice(0, -1), concat(three, rest), concat(three.slice(0, -1), rest)])
+      expect((await reduced(bytes, "clip", "10x10")).frames).toHaveLength(3);
+  });
+
+  it("codes that mean nothing, in a later frame: no image", async () => {
+    const bytes = animation(2);
+    const data = animation(1).length - 1 + 8 + 10;
+    expect([bytes[data - 10], bytes[data]]).toEqual([0x2c, 2]);
+    bytes.fill(0xff, data + 2, data + 2 + bytes[data + 1]!);
+    expect((await transform(bytes, "clip", "10x10")).result).toEqual(BROKEN);
   });
 
   it("whatever its bytes are, it ends, and without an exception", async () => {
