@@ -48,9 +48,13 @@ function parseTerms(text: string): Result<readonly Term[], string> {
 
 /** `image/png, text/plain`: commas within quotation marks belong to a parameter of a type. */
 export function parseContentTypes(text: string): Result<readonly string[], string> {
-  const types = (text.match(/(?:"[^"]*"|[^,"])+/g) ?? []).map((type) => type.trim());
+  const types = (text.match(/(?:"[^"]*"|[^,"])+/g) ?? []).map((type) => withPlus(type.trim()));
   if (types.length > LIMITS.contentTypesPerRequest)
     return err(`names more than ${LIMITS.contentTypesPerRequest} types`);
   const isWhole = types.length > 0 && types.every(isContentType);
   return isWhole ? ok(types) : err("must be content types such as image/png, with commas between them");
 }
+
+/** `image/svg+xml` as one types it into an address: there `+` says space, of which a media type has none. */
+const withPlus = (type: string): string =>
+  type.replace(/^[^;]*/, (essence) => essence.replaceAll(/(?<=[^/\s]) (?=[^/\s])/g, "+"));

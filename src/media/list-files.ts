@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { invalidCursor, pageLinks, type Paging } from "../http/paging.ts";
+import { invalidCursor, lookBefore, pageLinks, type Paging } from "../http/paging.ts";
 import type { Principal } from "../http/auth.ts";
 import { defineRoute, scoped, type Page, type Route } from "../http/route.ts";
 import { matching } from "../http/validate.ts";
@@ -60,8 +60,17 @@ export async function pageOfFiles(
   const { visibility, tenant, sort, paging } = wanted;
   if (!(await reachesTenant(media, principal, tenant, nowMs))) return err({ kind: "foreign_tenant" });
   const caller = { client: client.value, visibility, tenant };
-  const listed = await media.listing.page(caller, { filter: filterOf(wanted), sort, paging });
-  if (listed.kind === "page") return ok(listed.page);
+  const filter = filterOf(wanted);
+  const listed = await media.listing.page(caller, { filter, sort, paging });
+  if (listed.kind === "page") {
+    const page = await lookBefore(listed.page, paging, async ({ skip, limit }) => {
+      const from = { skip, pageSize: limit, cursor: undefined };
+      const before = await media.listing.page(caller, { filter, sort, paging: from });
+      // What takes too many rows to be looked at is too much for a link, too.
+      return before.kind === "page" ? before.page.items : [];
+    });
+    return ok(page);
+  }
   const of = paging.skip > 0 ? "pageNumber" : sort.length > 0 ? "order" : "terms";
   return err({ kind: "query_too_broad", of });
 }

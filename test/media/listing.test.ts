@@ -215,10 +215,54 @@ describe("paging", () => {
     expect(pages.map(({ length }) => length)).toEqual([2, 2, 1]);
     const jumped = await app.call(listPath(`${query}&pageNumber=2`), { as });
     expect((await expectJson<{ id: string }[]>(jumped, 200)).map(({ id }) => id)).toEqual(pages[1]);
-    const beyond = await app.call(listPath(`${query}&pageNumber=9`), { as });
-    expect(await expectJson(beyond, 200)).toEqual([]);
-    // What is before it is not known: there is no prev to a page that may be empty too.
-    expect(Object.keys(readLinks(beyond))).toEqual(["self"]);
+  });
+
+  it.each(["", "&q=all:x", "&q=few:x", "&sort=n", "&sort=n:desc,all", "&q=few:x&sort=n", "&q=all:none"])(
+    "%s: beyond the last page, prev is there where the page before has files",
+    async (query) => {
+      const { caller, ownerId } = await makeOwner();
+      const as = principal({ clientName: caller.client });
+      const metadata = (at: number) => ({ n: at, all: "x", few: at < 10 ? "x" : "y" });
+      await addFiles(
+        ownerId,
+        plainFiles(12).map((file, at) => ({ ...file, metadata: metadata(at) })),
+      );
+      const lastPage = query.includes("none") ? 0 : 3;
+      const relsOf = async (pageNumber: number, pageSize = 4) => {
+        const answer = await app.call(listPath(`${query}&pageSize=${pageSize}&pageNumber=${pageNumber}`), { as });
+        const { length } = await expectJson<unknown[]>(answer, 200);
+        return [length > 0, ...Object.keys(readLinks(answer)).sort()];
+      };
+      expect(await relsOf(lastPage + 1)).toEqual([false, ...(lastPage > 0 ? ["prev"] : []), "self"]);
+      for (const pageNumber of [lastPage + 2, 100]) expect(await relsOf(pageNumber)).toEqual([false, "self"]);
+      expect(await relsOf(2, 12)).toEqual(lastPage > 0 ? [false, "prev", "self"] : [false, "self"]);
+    },
+  );
+
+  it("a page that has become empty: prev is there where it can be followed alone", async () => {
+    const narrow = mediaApp({ queryRowBudget: 120 });
+    const { caller, ownerId } = await makeOwner();
+    const as = principal({ clientName: caller.client });
+    const files = plainFiles(80);
+    await addFiles(ownerId, files);
+    const nextTimes = async (count: number): Promise<string> => {
+      let path = listPath("&pageSize=2");
+      for (let at = 0; at < count; at++) path = nextOf(await narrow.call(path, { as }))!;
+      return path;
+    };
+    const emptied = { early: await nextTimes(3), late: await nextTimes(39) };
+    const ids = files.map(({ id }) => id).sort();
+    const remove = (id: string) =>
+      env.DB.prepare("UPDATE file SET state = 'removed', removed_at = 0 WHERE id = ?").bind(id).run();
+    for (const id of ids.slice(78)) await remove(id);
+    const late = await narrow.call(emptied.late, { as });
+    expect(await expectJson(late, 200)).toEqual([]);
+    expect(Object.keys(readLinks(late))).toEqual(["self"]);
+    for (const id of ids.slice(6)) await remove(id);
+    const early = await narrow.call(emptied.early, { as });
+    expect(await expectJson(early, 200)).toEqual([]);
+    const prev = await narrow.call(readLinks(early)["prev"]!, { as });
+    expect((await expectJson<{ id: string }[]>(prev, 200)).map(({ id }) => id)).toEqual(ids.slice(4, 6));
   });
 
   it.each(["", "&sort=n", "&sort=n:desc", "&sort=n:desc,kind", "&q=kind:x", "&q=kind:x&sort=n", "&sort=some"])(
@@ -411,6 +455,7 @@ describe("over HTTP, together", () => {
     const text = await make("text/plain", { n: 3, of: "a b" });
     const gif = await make("image/gif", { n: 4, of: "a b" });
     await make("image/png", { n: 5, of: "c" });
+    const svg = await make("image/svg+xml", { n: 6, of: "c" });
     const ofAll = '&q=of:"a b"';
     for (const [query, expected] of [
       [`${ofAll}&content-type=image/png,text/plain&sort=n`, [pngEarly, pngLate, text]],
@@ -420,6 +465,8 @@ describe("over HTTP, together", () => {
       [`${ofAll}&sort=Content-Type:desc,n:desc`, [text, pngLate, pngEarly, gif]],
       [`${ofAll} n:3&sort=n`, [text]],
       [`${ofAll}&content-type=video/mp4`, []],
+      ["&content-type=image/svg+xml", [svg]],
+      ["&content-type=image/svg%2Bxml", [svg]],
     ] as const)
       expect([query, await idsOf(as, query)]).toEqual([query, expected]);
   });
