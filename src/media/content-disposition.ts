@@ -49,8 +49,19 @@ const encodeExtended = (text: string): string =>
 function sanitise(name: string): string {
   const last = name.toWellFormed().split(/[/\\]/).at(-1) ?? "";
   const visible = last.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "").trim();
-  const kept = truncate(visible, LIMITS.fileNameMaxBytes).trim();
+  const kept = shorten(visible, LIMITS.fileNameMaxBytes);
   return /^\.*$/.test(kept) ? "" : kept;
+}
+
+/** What a name ends with that says how to open it; what is longer is a part of a sentence. */
+const EXTENSION = /(?<=.)\.[^.\s]{1,16}$/u;
+
+/** What is too long is cut before its extension, between characters. */
+function shorten(name: string, maxBytes: number): string {
+  if (utf8(name).length <= maxBytes) return name;
+  const extension = EXTENSION.exec(name)?.[0] ?? "";
+  const stem = name.slice(0, name.length - extension.length);
+  return truncate(stem, maxBytes - utf8(extension).length).trimEnd() + extension;
 }
 
 function truncate(text: string, maxBytes: number): string {

@@ -121,6 +121,21 @@ describe("file names", () => {
     ["", undefined],
     [null, undefined],
   ])("%s", (header, name) => expect(parseFileName(header)).toBe(name));
+
+  it.each([
+    [`${"a".repeat(300)}.pdf`, `${"a".repeat(251)}.pdf`],
+    [`${"a".repeat(251)}.pdf`, `${"a".repeat(251)}.pdf`],
+    // Four bytes each, and two of UTF-16.
+    [`${"😀".repeat(100)}.jpeg`, `${"😀".repeat(62)}.jpeg`],
+    [`x${"ä".repeat(200)}.😀`, `x${"ä".repeat(124)}.😀`],
+    [`${"a".repeat(250)} b.txt`, `${"a".repeat(250)}.txt`],
+    ["a".repeat(300), "a".repeat(255)],
+    [`a.${"b".repeat(300)}`, `a.${"b".repeat(253)}`],
+    [`${"a".repeat(300)}.one. two`, "a".repeat(255)],
+    [`.${"b".repeat(16)}`, `.${"b".repeat(16)}`],
+  ])("too long, it is cut to 255 bytes before its extension: %s", (given, kept) => {
+    expect(parseFileName(formatDisposition("attachment", given))).toBe(kept);
+  });
 });
 
 describe("entity tags", () => {
