@@ -94,7 +94,11 @@ async function makeDatabase(name: string): Promise<string> {
  */
 async function ensureBucket(name: string): Promise<void> {
   if (!(await succeeds(["r2", "bucket", "info", name]))) await step(["r2", "bucket", "create", name]);
-  const allowed = { origins: ["*"], methods: ["GET", "HEAD", "PUT"], headers: ["content-type", "content-disposition"] };
+  const allowed = {
+    origins: ["*"],
+    methods: ["GET", "HEAD", "PUT"],
+    headers: ["content-type", "content-disposition", "content-md5"],
+  };
   const cors = { rules: [{ allowed, exposeHeaders: ["ETag"], maxAgeSeconds: 3600 }] };
   await withJsonFile(cors, (path) => step(["r2", "bucket", "cors", "set", name, "--file", path, "--force"]));
   const condition = { type: "Age", maxAge: 2 * DAY_SEC };

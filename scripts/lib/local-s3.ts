@@ -2,7 +2,8 @@ import type { S3Access } from "../../src/config.ts";
 
 /**
  * Uploads by presigned links on this machine: where R2_ACCESS_KEY_ID and R2_SECRET_ACCESS_KEY are set, Miniflare serves
- * the S3 API of its bucket with them. It does so at its own entry, which is not the Worker's port (server.ts).
+ * the S3 API of its bucket with them. It does so at its own entry, which is not the Worker's port (server.ts), and answers
+ * no other origin there: browsers cannot upload to it.
  */
 const PATH = "/cdn-cgi/local/r2/s3";
 /** Known before the start and the same after it: links outlive a restart. */

@@ -1,7 +1,7 @@
 /** Cross-origin rules (contract 1.4): services answer any origin, without credentials; pages answer none. */
 import type { Names } from "../platform/names.ts";
 
-/** The contract's, and what an upload with its file name and a conditional or resumed download send besides. */
+/** The contract's, and what an upload with its file name and digest and a conditional or resumed download send besides. */
 const ALLOWED_HEADERS = [
   "Authorization",
   "Content-Type",
@@ -9,18 +9,24 @@ const ALLOWED_HEADERS = [
   "Range",
   "Idempotency-Key",
   "Content-Disposition",
+  "Content-MD5",
+  "Content-Digest",
+  "Repr-Digest",
   "If-Match",
   "If-Range",
   "If-Modified-Since",
 ];
+/** The contract's, and what readers of content look at: whether parts can be asked for, and how old an edge's copy is. */
 const EXPOSED_HEADERS = [
   "Link",
   "Location",
   "ETag",
   "Retry-After",
   "WWW-Authenticate",
+  "Accept-Ranges",
   "Content-Range",
   "Content-Disposition",
+  "Age",
 ];
 /** The platform's own ones, without its prefix. */
 const EXPOSED_SUFFIXES = ["request-id", "delivery-attempt", "events-lost"];

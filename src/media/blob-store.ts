@@ -4,6 +4,7 @@ import type { ByteRange } from "./byte-range.ts";
 import { LIMITS } from "./limits.ts";
 import { inParallel } from "./parallel.ts";
 import { PartReader } from "./part-reader.ts";
+import type { UploadDigest } from "./upload-digest.ts";
 import { watchStream } from "./watched-stream.ts";
 
 /**
@@ -47,11 +48,13 @@ export interface MasterUpload {
   /** Undefined when the upload came without a length. */
   readonly lengthBytes: number | undefined;
   readonly maxBytes: number;
+  /** What the bytes have to be; undefined when the upload does not say. */
+  readonly digest: UploadDigest | undefined;
   readonly contentType: string;
   readonly fileName: string | undefined;
 }
 
-export type UploadFault = "exists" | "too_large" | "interrupted";
+export type UploadFault = "exists" | "too_large" | "interrupted" | "other_digest";
 
 export const masterKey = (fileId: string): string => `blob/${fileId}`;
 export const variantKey = (fileId: string, nonce: string): string => `variant/${fileId}/${nonce}`;
@@ -112,10 +115,29 @@ async function deleteKeys(bucket: R2Bucket, keys: readonly string[]): Promise<vo
     await bucket.delete(keys.slice(at, at + LIMITS.keysPerDelete));
 }
 
-const masterOptions = ({ contentType, fileName }: MasterUpload): R2PutOptions & { onlyIf: R2Conditional } => ({
+/** Writes the master where none is. R2 keeps nothing of bytes that are not what the upload's digest says. */
+async function putMaster(
+  bucket: R2Bucket,
+  upload: MasterUpload,
+  bytes: ReadableStream<Uint8Array> | Uint8Array,
+): Promise<Result<R2Object, UploadFault>> {
+  try {
+    const object = await bucket.put(masterKey(upload.fileId), bytes, masterOptions(upload));
+    return object === null ? err("exists") : ok(object);
+  } catch (thrown) {
+    if (isBadDigest(thrown)) return err("other_digest");
+    throw thrown;
+  }
+}
+
+/** R2 ends the text of an error with its code: https://developers.cloudflare.com/r2/api/error-codes/ */
+const isBadDigest = (thrown: unknown): boolean => thrown instanceof Error && thrown.message.endsWith("(10037)");
+
+const masterOptions = ({ contentType, fileName, digest }: MasterUpload): R2PutOptions & { onlyIf: R2Conditional } => ({
   onlyIf: { etagDoesNotMatch: "*" },
   httpMetadata: { contentType },
   ...(fileName === undefined ? {} : { customMetadata: { fileName: encodeURIComponent(fileName) } }),
+  ...(digest === undefined ? {} : { [digest.algorithm]: digest.bytes }),
 });
 
 async function putKnownLength(
@@ -132,8 +154,7 @@ async function putKnownLength(
   const source = watchStream(body);
   const piped = source.stream.pipeTo(fixed.writable, { signal: stop.signal }).catch(() => undefined);
   try {
-    const object = await bucket.put(masterKey(upload.fileId), fixed.readable, masterOptions(upload));
-    return object === null ? err("exists") : ok(object);
+    return await putMaster(bucket, upload, fixed.readable);
   } catch (thrown) {
     // A FixedLengthStream says with a TypeError that more or fewer bytes came than were announced.
     if (source.brokeOff() || thrown instanceof TypeError) return err("interrupted");
@@ -150,9 +171,7 @@ async function putBytes(
   upload: MasterUpload,
   bytes: Uint8Array,
 ): Promise<Result<R2Object, UploadFault>> {
-  if (bytes.byteLength > upload.maxBytes) return err("too_large");
-  const object = await bucket.put(masterKey(upload.fileId), bytes, masterOptions(upload));
-  return object === null ? err("exists") : ok(object);
+  return bytes.byteLength > upload.maxBytes ? err("too_large") : putMaster(bucket, upload, bytes);
 }
 
 /** R2 must know a length before it takes a stream, so a longer upload is collected first and then moved. */

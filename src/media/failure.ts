@@ -1,5 +1,6 @@
 import { invalid, notFound, problem, type Problem } from "../http/errors.ts";
 import { LIMITS } from "./limits.ts";
+import type { DigestHeader } from "./upload-digest.ts";
 
 /** Every way in which an operation of this service can fail, and what the caller is told. */
 export type MediaFailure =
@@ -19,6 +20,8 @@ export type MediaFailure =
   | { readonly kind: "content_encoding" }
   | { readonly kind: "too_large"; readonly maxBytes: number }
   | { readonly kind: "interrupted" }
+  | { readonly kind: "partial_upload" }
+  | { readonly kind: "malformed_digest" | "other_digest"; readonly header: DigestHeader }
   | { readonly kind: "storage_unavailable"; readonly reason: string }
   | { readonly kind: "quota_exceeded"; readonly tenant: string }
   | { readonly kind: "commit_unavailable"; readonly reason: string }
@@ -75,6 +78,22 @@ export function toProblem(failure: MediaFailure): Problem {
       const message = "The body is not as long as Content-Length says, or it broke off. Nothing was kept.";
       return invalid("invalid_header", "Content-Length", message);
     }
+    case "partial_upload":
+      return invalid(
+        "invalid_header",
+        "Content-Range",
+        "A file is uploaded whole: send all of it, without Content-Range.",
+      );
+    case "malformed_digest":
+      return invalid(
+        "invalid_header",
+        failure.header,
+        `${failure.header} must be like ${DIGEST_EXAMPLES[failure.header]}.`,
+      );
+    case "other_digest": {
+      const message = `The body is not what ${failure.header} says. Nothing was kept: upload again with the same link.`;
+      return invalid("invalid_header", failure.header, message);
+    }
     case "storage_unavailable":
       return problem(
         "service_temporarily_unavailable",
@@ -102,7 +121,10 @@ export function toProblem(failure: MediaFailure): Problem {
     case "file_not_uploaded":
       return conflict("file_not_uploaded", "Nothing was uploaded yet: send the file to its uploadLink first.");
     case "already_committed":
-      return conflict("already_committed", "The file was committed before, with another body or tenant.");
+      return conflict(
+        "already_committed",
+        "The file was committed before, with another body or tenant: to repeat a commit, send the very same text.",
+      );
     case "unsupported_content_type":
       return businessError(
         "unsupported_content_type",
@@ -132,6 +154,12 @@ export function toProblem(failure: MediaFailure): Problem {
       });
   }
 }
+
+const DIGEST_EXAMPLES: Readonly<Record<DigestHeader, string>> = {
+  "Content-MD5": "1B2M2Y8AsgTpgAmY7PhCfg== (16 bytes in base64)",
+  "Content-Digest": "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:",
+  "Repr-Digest": "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:",
+};
 
 /** What was asked for, and what to do about it. */
 const TOO_BROAD = {

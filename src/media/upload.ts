@@ -8,6 +8,7 @@ import { isIdentity, sameContentType } from "./content-type.ts";
 import type { MediaContext } from "./context.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
 import { quoted } from "./representation.ts";
+import { readUploadDigest, type UploadDigest } from "./upload-digest.ts";
 
 /**
  * `PUT` to the upload link: the bytes of a pending file, once. Exactly one upload wins, because R2 takes the master's
@@ -42,18 +43,24 @@ export const uploadFile = (media: MediaContext): Route =>
     },
   });
 
-/** The announced length, undefined when there is none. */
-function acceptHeaders(
-  headers: Headers,
-  contentType: string,
-  maxBytes: number,
-): Result<number | undefined, MediaFailure> {
+/** What the headers say of the body: both undefined where they say nothing. */
+interface Announced {
+  readonly lengthBytes: number | undefined;
+  readonly digest: UploadDigest | undefined;
+}
+
+function acceptHeaders(headers: Headers, contentType: string, maxBytes: number): Result<Announced, MediaFailure> {
   if (!sameContentType(headers.get("content-type") ?? "", contentType))
     return err({ kind: "wrong_content_type", expected: contentType });
   if (!isIdentity(headers.get("content-encoding"))) return err({ kind: "content_encoding" });
-  const length = headers.get("content-length");
-  if (length === null || !/^\d+$/.test(length)) return ok(undefined);
-  return Number(length) > maxBytes ? err({ kind: "too_large", maxBytes }) : ok(Number(length));
+  // RFC 9110, section 14.5: a part of a file would be stored as all of it.
+  if (headers.has("content-range")) return err({ kind: "partial_upload" });
+  const digest = readUploadDigest(headers);
+  if (!digest.ok) return err({ kind: "malformed_digest", header: digest.error });
+  const length = headers.get("content-length") ?? "";
+  const lengthBytes = /^\d+$/.test(length) ? Number(length) : undefined;
+  if (lengthBytes !== undefined && lengthBytes > maxBytes) return err({ kind: "too_large", maxBytes });
+  return ok({ lengthBytes, digest: digest.value });
 }
 
 /** The ETag of the stored master. */
@@ -62,19 +69,19 @@ async function store(
   fileId: string,
   request: Request,
   contentType: string,
-  lengthBytes: number | undefined,
+  announced: Announced,
 ): Promise<Result<string, MediaFailure>> {
   const maxBytes = media.maxUploadBytes;
   const key = masterKey(fileId);
   const fileName = parseFileName(request.headers.get("content-disposition"));
-  const upload = { fileId, body: request.body, lengthBytes, maxBytes, contentType, fileName };
+  const upload = { fileId, body: request.body, ...announced, maxBytes, contentType, fileName };
   try {
     // Asked before the body is read; the conditional write decides.
     const [isAlive, present] = await Promise.all([media.files.isAlive(fileId), media.blobs.head(key)]);
     if (!isAlive) return err({ kind: "no_file" });
     if (present !== null) return err({ kind: "already_uploaded" });
     const stored = await media.blobs.putMaster(upload);
-    if (!stored.ok) return err(toFailure(stored.error, maxBytes));
+    if (!stored.ok) return err(toFailure(stored.error, maxBytes, announced.digest));
     // The file may have been removed while its bytes were under way, and its removal found nothing to delete.
     if (await media.files.isAlive(fileId)) return ok(stored.value.etag);
     await media.blobs.delete([key]);
@@ -84,7 +91,7 @@ async function store(
   }
 }
 
-function toFailure(fault: UploadFault, maxBytes: number): MediaFailure {
+function toFailure(fault: UploadFault, maxBytes: number, digest: UploadDigest | undefined): MediaFailure {
   switch (fault) {
     case "exists":
       return { kind: "already_uploaded" };
@@ -92,5 +99,7 @@ function toFailure(fault: UploadFault, maxBytes: number): MediaFailure {
       return { kind: "too_large", maxBytes };
     case "interrupted":
       return { kind: "interrupted" };
+    case "other_digest":
+      return { kind: "other_digest", header: digest!.header };
   }
 }

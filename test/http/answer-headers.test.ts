@@ -37,8 +37,8 @@ type Answered = Pick<Response, "status" | "headers">;
 
 /** The contract's five, and what clients of the services need besides. */
 const EXPOSED =
-  "Link, Location, ETag, Retry-After, WWW-Authenticate, Content-Range, Content-Disposition, plat-request-id, " +
-  "plat-delivery-attempt, plat-events-lost";
+  "Link, Location, ETag, Retry-After, WWW-Authenticate, Accept-Ranges, Content-Range, Content-Disposition, Age, " +
+  "plat-request-id, plat-delivery-attempt, plat-events-lost";
 const FOREIGN = { origin: "https://shop.example" };
 
 /** An open answer, or a closed one. */

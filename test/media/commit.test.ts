@@ -67,6 +67,10 @@ describe("commit", () => {
       const answer = await app.call(`${file.commitLink}${query}`, { as, method: "POST", json });
       await expectProblem(answer, 409, "conflict_resource", [{ type: "already_committed" }]);
     }
+    const headers = { "content-type": "application/json" };
+    const spaced = await app.call(file.commitLink, { as, method: "POST", body: '{ "a": 1 }', headers });
+    const { message } = await expectProblem(spaced, 409, "conflict_resource", [{ type: "already_committed" }]);
+    expect(message).toContain("the very same text");
     expect(await expectJson(await app.call(`${file.path}/metadata`, { as }), 200)).toEqual({ a: 1 });
   });
 

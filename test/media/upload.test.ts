@@ -160,6 +160,87 @@ describe("400", () => {
   });
 });
 
+describe("digests", () => {
+  const [MD5, SHA256, SHA512] = ["MD5", "SHA-256", "SHA-512"].map(
+    (algorithm) => async (bytes: Uint8Array<ArrayBuffer>) =>
+      new Uint8Array(await crypto.subtle.digest(algorithm, bytes)).toBase64(),
+  );
+  const size = LIMITS.partBytes + 1000;
+  const [small, large, other] = [bytesOf(3), bytesOf(size), bytesOf(3, 1)];
+  /** Each way by which bytes come to R2. */
+  const ways = [
+    { bytes: small, body: () => small, headers: withLength(3) },
+    { bytes: small, body: () => chunked(3), headers: BINARY },
+    { bytes: large, body: () => chunked(size), headers: withLength(size) },
+    { bytes: large, body: () => chunked(size), headers: BINARY },
+  ];
+
+  it.each([
+    ["Content-MD5", (bytes) => MD5!(bytes)],
+    ["Content-Digest", async (bytes) => `sha-256=:${await SHA256!(bytes)}:`],
+    [
+      "Repr-Digest",
+      async (bytes) => `crc32c=:AAAAAA==:, sha-512=:${await SHA512!(bytes)}:;a=1, sha-256=:${await SHA256!(other)}:`,
+    ],
+  ] satisfies [string, (bytes: Uint8Array<ArrayBuffer>) => Promise<string>][])(
+    "%s: of other bytes 400, nothing is kept, the link works on; of these 200",
+    async (header, write) => {
+      for (const { bytes, body, headers } of ways) {
+        const { id, uploadLink } = await create(app);
+        const put = async (said: Uint8Array<ArrayBuffer>) =>
+          app.call(uploadLink, { method: "PUT", body: body(), headers: { ...headers, [header]: await write(said) } });
+        const { message } = await expectProblem(await put(other), 400, "validation_violation", [
+          { type: "invalid_header", field: header },
+        ]);
+        expect(message).toContain("Nothing was kept");
+        expect(await keysOf(id)).toEqual([]);
+        expect((await put(bytes)).status).toBe(200);
+        expect(equal(await storedBytes(id), bytes)).toBe(true);
+      }
+    },
+  );
+
+  it("400: none that one could hold the bytes against; before they are read", async () => {
+    const { id, uploadLink } = await create(app);
+    for (const [header, text] of [
+      ["Content-MD5", ""],
+      ["Content-MD5", "x"],
+      ["Content-MD5", "1B2M2Y8AsgTpgAmY7PhC"],
+      ["Content-MD5", await SHA256!(small)],
+      ["Content-Digest", await SHA256!(small)],
+      ["Content-Digest", `sha-256=${await SHA256!(small)}`],
+      ["Content-Digest", `sha-256=:${await MD5!(small)}:`],
+      ["Repr-Digest", `sha-256=:${await SHA256!(small)}:,`],
+      ["Repr-Digest", ""],
+    ] as const) {
+      const headers = { ...withLength(3), [header]: text };
+      const answer = await app.call(uploadLink, { method: "PUT", body: small, headers });
+      const problem = await expectProblem(answer, 400, "validation_violation", [
+        { type: "invalid_header", field: header },
+      ]);
+      expect(problem.message).toContain("must be like");
+    }
+    expect(await keysOf(id)).toEqual([]);
+    // One that nobody uses any more says nothing.
+    const headers = { ...withLength(3), "content-digest": `md5=:${await MD5!(other)}:` };
+    expect((await app.call(uploadLink, { method: "PUT", body: small, headers })).status).toBe(200);
+  });
+});
+
+describe("a part of a file", () => {
+  it("400 for Content-Range, whatever it says; nothing is kept, the link works on", async () => {
+    const { id, uploadLink } = await create(app);
+    for (const range of ["bytes 0-2/10", "bytes 0-2/3", "bytes */3", "", "x"]) {
+      const headers = { ...withLength(3), "content-range": range };
+      const answer = await app.call(uploadLink, { method: "PUT", body: bytesOf(3), headers });
+      await expectProblem(answer, 400, "validation_violation", [{ type: "invalid_header", field: "Content-Range" }]);
+      expect(await keysOf(id)).toEqual([]);
+    }
+    const whole = await app.call(uploadLink, { method: "PUT", body: bytesOf(3), headers: withLength(3) });
+    expect(whole.status).toBe(200);
+  });
+});
+
 describe("415", () => {
   it("another type, none, or an encoding", async () => {
     const { uploadLink } = await create(app, undefined, "image/png");
