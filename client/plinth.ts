@@ -849,6 +849,8 @@ export type BulkCount = {
     files: number;
     /** Variants of them. */
     transformations: number;
+    /** Those of the images that have no room for so many variants, and get none; absent: none. */
+    skipped?: number;
 };
 export type Erasure = {
     /** The deletion's id. */

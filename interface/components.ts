@@ -51,6 +51,13 @@ export function components(tables: Tables, rooms: readonly Room[], paths: object
           type: "string",
         },
       ),
+      "Content-MD5": header("Content-MD5", "The MD5 of the body in base64 (RFC 1864).", { type: "string" }),
+      "Content-Digest": header(
+        "Content-Digest",
+        "Hashes of the body (RFC 9530), `sha-256` or `sha-512`. Of several digests the strongest counts.",
+        { type: "string" },
+      ),
+      "Repr-Digest": header("Repr-Digest", "The same: the body is the whole file.", { type: "string" }),
       "Session-Id": header(
         names.header("session-id"),
         "A session that the tokens belong to; made where it is absent.",

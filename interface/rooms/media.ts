@@ -99,7 +99,7 @@ function files(visibility: Visibility): Readonly<Record<string, Entry>> {
     [`POST ${P}/{fileId}/commit`]: {
       id: named("commit", "File"),
       tag,
-      about: "Pins what was uploaded: from now on the file never changes. The same commit again answers the same.",
+      about: "Pins what was uploaded: from now on the file never changes. The same text again answers the same.",
       parameters: {
         tenant: { text: "The tenant that the file belongs to from now on; the token's where absent.", example: "demo" },
       },
@@ -109,7 +109,7 @@ function files(visibility: Visibility): Readonly<Record<string, Entry>> {
         400: "`validation_violation`, or `too_many_attributes`.",
         403: FORBIDDEN,
         404: NO_FILE,
-        409: "`file_not_uploaded`, `already_committed` with another body or tenant, or `upload_changed`.",
+        409: "`file_not_uploaded`, `already_committed` with another text or tenant, or `upload_changed`.",
         413: "The metadata has more than 64 KiB; the file is too large; or `quota_exceeded`.",
       },
     },
@@ -131,7 +131,7 @@ function files(visibility: Visibility): Readonly<Record<string, Entry>> {
         204: { text: "By query: deleted; `Location` is the report of their bytes.", headers: ["Location"] },
       },
       errors: {
-        400: "`validation_violation`; a parameter of listings is refused, not ignored; `query_too_broad`.",
+        400: "`validation_violation`; any other parameter is refused, not ignored; `query_too_broad`.",
         403: FORBIDDEN,
         404: "There is no such tenant for this token.",
       },
@@ -296,7 +296,11 @@ export const media: Room = {
       example: { files: 12, bytes: 5_785_356 },
     },
     BulkCount: {
-      schema: obj({ files: int("Images of this page."), transformations: int("Variants of them.") }),
+      schema: obj({
+        files: int("Images of this page."),
+        transformations: int("Variants of them."),
+        "skipped?": int("Those of the images that have no room for so many variants, and get none; absent: none."),
+      }),
       example: { files: 16, transformations: 32 },
     },
     Erasure: {
@@ -374,11 +378,11 @@ export const media: Room = {
       tag: UPLOADS,
       about:
         "`uploadLink` leads here, or to the bucket itself where the deployment has its credentials. It works once, and again after a failure, which keeps nothing.",
-      headers: ["Content-Disposition"],
-      body: { schema: BYTES, text: "The bytes, with the `Content-Type` that was declared, whatever it is." },
+      headers: ["Content-Disposition", "Content-MD5", "Content-Digest", "Repr-Digest"],
+      body: { schema: BYTES, text: "All the bytes, with the `Content-Type` that was declared, whatever it is." },
       answers: { 200: { text: "All are stored.", headers: ["ETag"] } },
       errors: {
-        400: "The body broke off.",
+        400: "The body broke off, is not what its digest says, or is a part of the file (`Content-Range`).",
         403: "The link is not valid, or has expired.",
         404: NO_FILE,
         409: "`already_uploaded`",

@@ -62,6 +62,7 @@ export const createBulkVariants = (media: MediaContext, visibility: Visibility):
           call.after(purgeVariants(media, replaced));
           return started.length;
         },
+        maxPerFile: LIMITS.variantsPerFile,
       }),
   });
 
@@ -87,16 +88,24 @@ export const deleteBulkVariants = (media: MediaContext, visibility: Visibility):
           call.after(purgeVariants(media, makings));
           return makings.length;
         },
+        maxPerFile: Infinity,
       }),
   });
+
+interface Doing {
+  /** Both give the number of variants; `count` changes nothing. */
+  readonly count: (work: Work) => Promise<number>;
+  readonly run: (work: Work) => Promise<number>;
+  /** A file that would have more variants is left out, and counted in the answer as `skipped`. */
+  readonly maxPerFile: number;
+}
 
 async function eachPage(
   media: MediaContext,
   visibility: Visibility,
   call: BulkCall,
   status: 202 | 204,
-  /** Both give the number of variants; `count` changes nothing. */
-  { count, run }: Readonly<Record<"count" | "run", (work: Work) => Promise<number>>>,
+  { count, run, maxPerFile }: Doing,
 ): Promise<Answer> {
   const { principal, query, paging, url } = call;
   if (!isCursor([], paging.cursor)) return invalidCursor();
@@ -111,8 +120,14 @@ async function eachPage(
     fileIds.length === 0 ? 0 : await (isDry ? count : run)({ caller, fileIds, names: names.value });
   const link = pageLinks(url, paging, page.value);
   if (status === 204 && !isDry) return empty(204, { link });
-  return json(isDry ? 200 : status, { files: fileIds.length, transformations }, { link });
+  const skipped = page.value.items.filter((file) => variantsWith(names.value, file) > maxPerFile).length;
+  const counts = { files: fileIds.length, transformations, ...(skipped > 0 ? { skipped } : {}) };
+  return json(isDry ? 200 : status, counts, { link });
 }
+
+/** How many variants the file would have with these. */
+const variantsWith = (names: readonly VariantName[], { variants }: ListedFile): number =>
+  new Set([...variants, ...names].map(({ type, size }) => `${type} ${size}`)).size;
 
 /** Specification, Bulk: "pageSize times the number of clip and crop sizes". */
 function namesWithin({ query, paging }: BulkCall): Result<readonly VariantName[], MediaFailure> {

@@ -16,8 +16,12 @@ import type { Term } from "./metadata-query.ts";
 import type { Erasure, FileCount, NewErasure, SelectedFiles } from "./store/erasures.ts";
 import type { FileCaller } from "./store/files.ts";
 
-/** What is part of a listing alone. Left out of account, it would delete more than the caller meant. */
-const OF_LISTINGS = ["content-type", "sort", "pageSize", "pageNumber", "cursor"] as const;
+/** Any other parameter is refused: a mistyped `q` or `dryRun`, left out of account, would delete all files. */
+const query = z.object({
+  tenant: matching(PATTERNS.tenant),
+  q: deletionTerms,
+  dryRun: z.optional(booleanText),
+});
 
 /**
  * `DELETE P`: all files of a tenant, or those that `q` matches; in one write either way, so nobody reads any of them from
@@ -29,17 +33,13 @@ export const deleteFiles = (media: MediaContext, visibility: Visibility): Route 
     path: filePath(visibility),
     summary: `Delete the ${visibility} files of a tenant, all or by query`,
     access: scoped("media_admin"),
-    query: z.object({
-      tenant: matching(PATTERNS.tenant),
-      q: deletionTerms,
-      dryRun: z.optional(booleanText),
-    }),
+    query,
     produces: "any",
     async handle({ principal, query: { tenant, q, dryRun }, nowMs, publicBase, url, after }) {
       const client = ownerName(principal);
       if (!client.ok) return toProblem(client.error);
-      const foreign = OF_LISTINGS.find((name) => url.searchParams.has(name));
-      if (foreign !== undefined) return invalid("invalid_query_parameter", foreign, `${foreign} ${NOT_NARROWED}`);
+      const unknown = [...url.searchParams.keys()].find((name) => !Object.hasOwn(query.shape, name));
+      if (unknown !== undefined) return invalid("invalid_query_parameter", unknown, `${unknown} ${NO_PART}`);
       if (!(await reachesTenant(media, principal, tenant, nowMs))) return toProblem({ kind: "foreign_tenant" });
       const caller = { client: client.value, visibility, tenant };
       const files = q === undefined ? ok("all" as const) : await select(media, caller, q);
@@ -53,7 +53,8 @@ export const deleteFiles = (media: MediaContext, visibility: Visibility): Route 
     },
   });
 
-const NOT_NARROWED = "is no part of a deletion: it is of all files, or of those that q matches.";
+const NO_PART =
+  "is no parameter of a deletion, which takes tenant, q and dryRun: it is of all files, or of those that q matches.";
 
 /** What is to be deleted; undefined: nothing matches. */
 type Chosen = SelectedFiles | "all" | undefined;

@@ -81,8 +81,15 @@ describe("POST bulk/variants", () => {
     await expectJson(await app.call(`${full!.path}/variants?clip=${sizes}`, { as, method: "POST" }), 200);
     await app.settle();
     app.jobs.splice(0);
-    const counts = { files: 2, transformations: 1 };
+    const counts = { files: 2, transformations: 1, skipped: 1 };
     expect(await expectJson(await post(bulk("clip=8x8&dryRun=true"), as), 200)).toEqual(counts);
+    // What it has already finds room, and a deletion needs none.
+    const there = { files: 2, transformations: 1 };
+    expect(await expectJson(await post(bulk("clip=100x1&dryRun=true"), as), 200)).toEqual(there);
+    expect(await expectJson(await remove(bulk("clip=8x8,100x1&dryRun=true"), as), 200)).toEqual({
+      ...there,
+      transformations: 2,
+    });
     expect(await expectJson(await post(bulk("clip=8x8"), as), 202)).toEqual(counts);
     await app.settle();
     expect(app.jobs.map(({ fileId }) => fileId)).toEqual([failed!.id]);

@@ -325,7 +325,7 @@ describe("delete all", () => {
 });
 
 describe("the request", () => {
-  it("400: no tenant, one that is none, what a listing would narrow by, an empty query", async () => {
+  it("400: no tenant, one that is none, any parameter but tenant, q and dryRun, an empty query", async () => {
     const as = principal();
     const file = await stored(app, PICTURE, { as });
     for (const [query, type, field] of [
@@ -337,6 +337,10 @@ describe("the request", () => {
       ["?tenant=acme&q=a:b&q=c:d", "invalid_query_parameter", "q"],
       ["?tenant=acme&content-type=image/png", "invalid_query_parameter", "content-type"],
       ["?tenant=acme&pageSize=10", "invalid_query_parameter", "pageSize"],
+      ["?tenant=acme&dryrun=true", "invalid_query_parameter", "dryrun"],
+      ["?tenant=acme&Q=a:b", "invalid_query_parameter", "Q"],
+      ["?tenant=acme&q=a:b&clip=8x8", "invalid_query_parameter", "clip"],
+      ["?tenant=acme&toString=1", "invalid_query_parameter", "toString"],
     ] as const)
       await expectProblem(
         await app.call(`${collection()}${query}`, { as, method: "DELETE" }),
