@@ -294,7 +294,7 @@ export const events: Room = {
     [`POST ${TOPIC_PATH}/read`]: {
       id: "readEvents",
       tag: CONSUMING,
-      about: `Locks the topic for the calling client until its batch is committed, released or expired. A client that never read begins at the oldest event. ${SCOPE} With \`Idempotency-Key\` a repeat gets the same batch while its lock lives.`,
+      about: `Locks the topic for the calling client until its batch is committed, released or expired. A client that never read begins at the oldest event. ${SCOPE} With \`Idempotency-Key\` a repeat gets the same batch and token while its lock lives; a read with \`autoCommit\` has no lock, so its key repeats nothing.`,
       headers: ["Idempotency-Key"],
       body: {
         fields: {
@@ -307,7 +307,7 @@ export const events: Room = {
       },
       answers: {
         200: {
-          text: "The next events, at least one, at most 5 MiB of payload.",
+          text: "The next events, at least one, at most 5 MiB of payload. A repeat gets what retention left of its batch, which may be none.",
           json: ref("Batch"),
           headers: ["Delivery-Attempt", "Events-Lost"],
         },

@@ -1,6 +1,6 @@
 import { askLogs } from "./ask-log.ts";
 import { READ } from "./limits.ts";
-import { ReadAhead } from "./read-ahead.ts";
+import { ReadAhead, type AnswerLimits } from "./read-ahead.ts";
 import { shardsOf, type TopicAddress } from "./topic.ts";
 import type { TopicLog } from "./topic-log.do.ts";
 import type { ReadOutcome } from "./topic-log.ts";
@@ -42,29 +42,36 @@ export class LookAhead {
     return kept;
   }
 
-  /** Asks every shard for what follows what is held. `arrivals`: reads that arrived so far. */
+  /**
+   * Asks every shard for what follows what is held, and those that have more once more while an answer has room for it:
+   * most of a topic may lie in one shard. Each time one of them is seen to its end, or the answer is full. No more is held
+   * meanwhile than an answer and a segment of each shard. `arrivals`: reads that arrived so far.
+   */
   async look(
     logs: DurableObjectNamespace<TopicLog>,
     topic: TopicAddress,
-    numEvents: number,
+    limits: AnswerLimits,
     arrivals: number,
   ): Promise<"looked" | "gone"> {
     const share = (chars: number): number => Math.ceil(chars / topic.shards);
-    const [aheadChars, maxChars] = [share(this.#aheadChars), share(READ.maxAnswerChars)];
-    const answers = await askLogs(logs, topic, shardsOf(topic), async (log, shard): Promise<ReadOutcome> =>
-      log.read(this.ahead.endOf(shard), numEvents, aheadChars, maxChars),
-    );
+    const first = { events: limits.maxEvents, aheadChars: share(this.#aheadChars), chars: share(limits.maxChars) };
+    let seen = await this.#ask(logs, topic, shardsOf(topic), first);
+    let failed = seen.failed;
+    for (
+      let room = this.ahead.room(limits);
+      room !== undefined && seen.unread.length > 0;
+      room = this.ahead.room(limits)
+    ) {
+      const chars = Math.ceil(room.chars / seen.unread.length);
+      seen = await this.#ask(logs, topic, seen.unread, { events: room.events, aheadChars: 0, chars });
+      failed ||= seen.failed;
+    }
     // Of a topic that is gone nothing is told to those who wait: each of them learns it.
-    if (answers.some((answer) => answer?.kind === "gone")) return "gone";
+    if (seen.gone) return "gone";
     this.#aheadChars = Math.min(this.#aheadChars * READ.aheadGrowth, READ.aheadChars);
     this.#arrivals = arrivals;
-    this.#complete = true;
-    this.#failures = answers.includes(undefined) ? this.#failures + 1 : 0;
-    for (const [shard, answer] of answers.entries())
-      if (answer?.kind === "segments") {
-        this.ahead.append(shard, answer.segments, answer.endSeq);
-        this.#complete &&= answer.atEnd;
-      }
+    this.#complete = seen.unread.length === 0;
+    this.#failures = failed ? this.#failures + 1 : 0;
     return "looked";
   }
 
@@ -72,4 +79,33 @@ export class LookAhead {
   shrink(): void {
     if (this.ahead.shrink(READ.aheadChars)) this.#complete = false;
   }
+
+  /** Adds to what is held: of each of these shards at least `events`, unless it ends before, and what `TopicLog.read` says. */
+  async #ask(
+    logs: DurableObjectNamespace<TopicLog>,
+    topic: TopicAddress,
+    shards: readonly number[],
+    { events, aheadChars, chars }: { readonly events: number; readonly aheadChars: number; readonly chars: number },
+  ): Promise<Seen> {
+    const answers = await askLogs(logs, topic, shards, async (log, shard): Promise<ReadOutcome> =>
+      log.read(this.ahead.endOf(shard), events, aheadChars, chars),
+    );
+    if (answers.some((answer) => answer?.kind === "gone")) return { gone: true, failed: false, unread: [] };
+    const unread: number[] = [];
+    for (const [index, answer] of answers.entries())
+      if (answer?.kind === "segments") {
+        this.ahead.append(shards[index]!, answer.segments, answer.endSeq);
+        if (!answer.atEnd) unread.push(shards[index]!);
+      }
+    return { gone: false, failed: answers.includes(undefined), unread };
+  }
+}
+
+interface Seen {
+  /** The topic is. */
+  readonly gone: boolean;
+  /** A shard did not answer. */
+  readonly failed: boolean;
+  /** Those that have more than they gave. */
+  readonly unread: readonly number[];
 }

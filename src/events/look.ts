@@ -7,7 +7,7 @@ import { LOOK, READ } from "./limits.ts";
 import { idOf, unpackSegment, type LogEvent } from "./segments.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
 import type { TopicLog } from "./topic-log.do.ts";
-import type { LookOutcome } from "./topic-log.ts";
+import type { LookFrom, LookOutcome } from "./topic-log.ts";
 import { logOf, shardsOf, type Topic, type TopicId } from "./topic.ts";
 
 export interface LookPorts {
@@ -44,8 +44,12 @@ export async function look(
   const view = await ports.directory.onActive(id, nowMs, async (topic) => {
     const afterMs = after === undefined ? 0 : await timeOf(ports.logs, topic, after);
     if (typeof afterMs !== "number") return afterMs === "gone" ? undefined : afterMs;
-    const answers = await askAll(ports.logs, topic, after, afterMs, limit);
-    return answers === undefined ? undefined : viewOf(answers, limit);
+    const from = (shard: number): LookFrom => {
+      if (after === undefined) return { afterSeq: 0 };
+      if (shard === after.shard) return { afterSeq: after.seq };
+      return { fromMs: shard < after.shard ? afterMs + 1 : afterMs };
+    };
+    return gather(ports.logs, topic, from, limit, nowMs);
   });
   if (view === undefined) return err({ kind: "no_topic" });
   return view === "unknown" ? err(NO_EVENT) : ok(view);
@@ -72,57 +76,68 @@ async function timeOf(
   return after.shard < topic.shards ? logOf(logs, topic, after.shard).timeOf(after.seq, after.id) : "unknown";
 }
 
-type Seen = Exclude<LookOutcome, { kind: "gone" }>;
-
-/** What each shard has behind the place; undefined when the topic is gone. */
-async function askAll(
+/**
+ * The first events of all shards together, as many as an answer may have; undefined when the topic is gone.
+ *
+ * What an answer has no room for is let go, and a shard is asked again while it may have events that belong in front of
+ * the last one of the answer: most of a topic may lie in one shard. Each time, one of those at least is seen far enough.
+ */
+async function gather(
   logs: DurableObjectNamespace<TopicLog>,
   topic: Topic,
-  after: Position | undefined,
-  afterMs: number,
+  from: (shard: number) => LookFrom,
   limit: number,
-): Promise<readonly Seen[] | undefined> {
-  const maxChars = Math.ceil(READ.maxAnswerChars / topic.shards);
-  const answers = await Promise.all(
-    shardsOf(topic).map(async (shard): Promise<LookOutcome> => {
-      const log = logOf(logs, topic, shard);
-      if (after === undefined) return log.look({ afterSeq: 0 }, limit, maxChars);
-      if (shard === after.shard) return log.look({ afterSeq: after.seq }, limit, maxChars);
-      return log.look({ fromMs: shard < after.shard ? afterMs + 1 : afterMs }, limit, maxChars);
-    }),
-  );
-  return answers.some((answer) => answer.kind === "gone")
-    ? undefined
-    : answers.filter((answer) => answer.kind !== "gone");
-}
-
-function viewOf(answers: readonly Seen[], limit: number): View {
-  const events: Placed[] = [];
-  let horizon: Placed | undefined;
-  for (const [shard, answer] of answers.entries()) {
-    const found = answer.segments
-      .flatMap((segment) => unpackSegment(segment, answer.afterSeq))
-      .map((event) => ({ ...event, shard }));
-    events.push(...found);
-    const last = found.at(-1);
-    if (!answer.atEnd && last !== undefined && (horizon === undefined || compare(last, horizon) < 0)) horizon = last;
-  }
-  events.sort(compare);
-  const shown: Placed[] = [];
-  let payloadBytes = 0;
-  for (const event of events) {
-    payloadBytes += event.payloadBytes;
-    const full = shown.length === limit || (shown.length > 0 && payloadBytes > READ.maxPayloadBytes);
-    // Behind the last event that a shard showed it may have others, which would be passed over.
-    if (full || (horizon !== undefined && compare(event, horizon) > 0)) break;
-    shown.push(event);
+  nowMs: number,
+): Promise<View | undefined> {
+  let shown: readonly Placed[] = [];
+  /** There are events behind those that are shown. */
+  let isCut = false;
+  /** Of each shard that was not seen to its end, the last event that it gave. */
+  const unread = new Map<number, Placed>();
+  let asked = shardsOf(topic).map((shard) => ({ shard, from: from(shard) }));
+  for (let isFirst = true; asked.length > 0; isFirst = false) {
+    const maxChars = Math.ceil(READ.maxAnswerChars / asked.length);
+    const answers = await Promise.all(
+      asked.map(async (ask): Promise<LookOutcome> => logOf(logs, topic, ask.shard).look(ask.from, limit, maxChars)),
+    );
+    const found: Placed[] = [];
+    for (const [index, answer] of answers.entries()) {
+      if (answer.kind === "gone") return undefined;
+      const { shard } = asked[index]!;
+      const given = answer.segments.flatMap((segment) => unpackSegment(segment, answer.afterSeq));
+      for (const event of given) found.push({ ...event, shard });
+      if (answer.atEnd) unread.delete(shard);
+      else unread.set(shard, found.at(-1)!);
+    }
+    const all = [...shown, ...found].toSorted(compare);
+    // What is published meanwhile may come to shards, too, that are not asked any more: it is for the next look.
+    const late = isFirst ? undefined : found.toSorted(compare).find((event) => event.createdAtMs > nowMs);
+    shown = fitting(late === undefined ? all : all.slice(0, all.indexOf(late)), limit);
+    isCut ||= shown.length < all.length;
+    const last = shown.at(-1);
+    const mayFollow = !isCut && shown.length < limit;
+    asked = [...unread.values()]
+      .filter((given) => mayFollow || compare(given, last!) < 0)
+      .map(({ shard, seq }) => ({ shard, from: { afterSeq: seq } }));
   }
   const last = shown.at(-1);
-  const more = shown.length < events.length || horizon !== undefined;
   return {
     events: shown.map((event) => event.text).join(","),
-    next: more && last !== undefined ? idOf(last.text) : null,
+    next: last !== undefined && (isCut || unread.size > 0) ? idOf(last.text) : null,
   };
+}
+
+/** The first ones that fit into an answer; one at least. */
+function fitting(events: readonly Placed[], limit: number): readonly Placed[] {
+  let payloadBytes = 0;
+  let chars = 0;
+  const end = events.findIndex((event, index) => {
+    payloadBytes += event.payloadBytes;
+    chars += event.text.length + 1;
+    const isTooMuch = payloadBytes > READ.maxPayloadBytes || chars > READ.maxAnswerChars;
+    return index === limit || (index > 0 && isTooMuch);
+  });
+  return end === -1 ? events : events.slice(0, end);
 }
 
 interface Placed extends LogEvent {

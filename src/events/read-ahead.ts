@@ -54,8 +54,18 @@ export class ReadAhead {
     lane.end = Math.max(lane.end, endSeq);
   }
 
+  /** How many more events, and characters of them, an answer could have; undefined when what is held makes a whole one. */
+  room(limits: AnswerLimits): { readonly events: number; readonly chars: number } | undefined {
+    const events = limits.maxEvents - this.count;
+    if (events <= 0) return undefined;
+    let payloadBytes = 0;
+    for (const lane of this.#lanes) for (const event of lane.events) payloadBytes += event.payloadBytes;
+    const chars = limits.maxChars - this.#chars - this.count;
+    return payloadBytes >= limits.maxPayloadBytes || chars <= 0 ? undefined : { events, chars };
+  }
+
   /** The next events: the oldest first, in order within a shard; within the limits, but at least one event. */
-  take(limits: { maxEvents: number; maxPayloadBytes: number; maxChars: number }): Taken | undefined {
+  take(limits: AnswerLimits): Taken | undefined {
     const taken = this.#lanes.map(() => 0);
     const texts: string[] = [];
     const batch: Run[] = [];
@@ -80,7 +90,7 @@ export class ReadAhead {
 
   /** Lets go of what is farthest ahead until at most `maxChars` are held; true when there was something to let go. */
   shrink(maxChars: number): boolean {
-    if (this.#lanes.reduce((sum, lane) => sum + lane.chars, 0) <= maxChars) return false;
+    if (this.#chars <= maxChars) return false;
     const share = maxChars / this.#lanes.length;
     for (const lane of this.#lanes)
       while (lane.chars > share) {
@@ -88,6 +98,11 @@ export class ReadAhead {
         lane.end = lane.events.at(-1)?.seq ?? lane.after;
       }
     return true;
+  }
+
+  /** Length of the texts of all events held. */
+  get #chars(): number {
+    return this.#lanes.reduce((sum, lane) => sum + lane.chars, 0);
   }
 
   /** The shard whose next event is the oldest. */
@@ -115,6 +130,13 @@ export class ReadAhead {
     }
     return lost;
   }
+}
+
+/** What one answer may have: events, bytes of their payloads, and characters as JSON. */
+export interface AnswerLimits {
+  readonly maxEvents: number;
+  readonly maxPayloadBytes: number;
+  readonly maxChars: number;
 }
 
 export interface Taken {

@@ -63,19 +63,15 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
 
   async read(request: ReadRequest): Promise<ConsumerReadOutcome> {
     const arrival = ++this.#arrivals;
-    let spent: string | undefined;
     for (;;) {
-      const outcome = await this.#turns.take(() => this.#readInTurn(request, arrival, spent));
+      const outcome = await this.#turns.take(() => this.#readInTurn(request, arrival));
       if (outcome.kind !== "repeat") return outcome;
       const { token, keyed } = outcome.lock;
       const left = await this.#readAgain(request.topic, outcome);
       if (left.kind !== "left") return left;
       // Other calls ran meanwhile: what is not held any more is no answer.
-      if (!this.#holds(token)) continue;
-      if (left.events !== "")
+      if (this.#holds(token))
         return { kind: "batch", events: left.events, token, attempt: keyed.attempt, lost: left.lost };
-      // Retention took all of the batch: there is nothing to hold back any more.
-      spent = token;
     }
   }
 
@@ -129,24 +125,19 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
     return this.#record?.state.cursor;
   }
 
-  /** `spent`: the token of a batch of which nothing is left. */
-  async #readInTurn(
-    request: ReadRequest,
-    arrival: number,
-    spent: string | undefined,
-  ): Promise<ConsumerReadOutcome | Repeat> {
+  async #readInTurn(request: ReadRequest, arrival: number): Promise<ConsumerReadOutcome | Repeat> {
     const { topic, numEvents } = request;
     const { ahead } = this.#logs;
     const limits = { maxEvents: numEvents, maxPayloadBytes: READ.maxPayloadBytes, maxChars: READ.maxAnswerChars };
     for (let looks = 0; ; looks++) {
       // Decided anew after each look: other calls ran meanwhile.
       const stored = this.#record ?? newRecord(topic.shards);
-      const inTheWay = inTheWayOf(request, stored.state, spent, systemClock.nowMs());
+      const inTheWay = inTheWayOf(request, stored.state, systemClock.nowMs());
       if (inTheWay !== undefined) return inTheWay;
       if (!this.#registered && arrival <= this.#unregisteredArrivals) return this.#cannotSay();
       const kept = this.#logs.align(stored.state.cursor);
       if (ahead.count < numEvents && !(kept && (looks > 0 || this.#logs.toldAll(arrival)))) {
-        const looked = await this.#logs.look(this.env.TOPIC_LOG, topic, numEvents, this.#arrivals);
+        const looked = await this.#logs.look(this.env.TOPIC_LOG, topic, limits, this.#arrivals);
         if (looked === "gone") return { kind: "gone" };
         continue;
       }
@@ -239,11 +230,10 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
 function inTheWayOf(
   request: ReadRequest,
   state: ConsumerState,
-  spent: string | undefined,
   nowMs: number,
 ): ConsumerReadOutcome | Repeat | undefined {
   const lockedMs = lockedForMs(state, nowMs);
-  if (lockedMs === 0 || state.lock?.token === spent) return undefined;
+  if (lockedMs === 0) return undefined;
   const lock = repeated(state, request, nowMs);
   if (lock === "other_request") return { kind: "key_used" };
   return lock === undefined

@@ -13,7 +13,17 @@ import { idOf, packSegments, unpackSegment, type NewEvent, type Segment } from "
 import { StoredSegments } from "./stored-segments.ts";
 import { createLogTables, logExists, readLog } from "./topic-log-schema.ts";
 import { TopicSubscribers } from "./topic-subscribers.ts";
-import type { Gone, LogStats, LookOutcome, Once, Place, PublishOutcome, ReadOutcome, Retention } from "./topic-log.ts";
+import type {
+  Gone,
+  LogStats,
+  LookFrom,
+  LookOutcome,
+  Once,
+  Place,
+  PublishOutcome,
+  ReadOutcome,
+  Retention,
+} from "./topic-log.ts";
 
 /**
  * The events of one shard of one topic, in the order in which they were published: append-only, in SQLite.
@@ -130,11 +140,7 @@ export class TopicLog extends DurableObject<LogEnv> {
   }
 
   /** What follows a position, or what is of a time or later; for a reader without a cursor. */
-  look(
-    from: { readonly afterSeq: number } | { readonly fromMs: number },
-    minEvents: number,
-    maxChars: number,
-  ): LookOutcome {
+  look(from: LookFrom, minEvents: number, maxChars: number): LookOutcome {
     const afterSeq = "afterSeq" in from ? from.afterSeq : this.positionBefore(from.fromMs);
     if (afterSeq === "gone") return GONE;
     const read = this.read(afterSeq, minEvents, 0, maxChars);

@@ -45,6 +45,9 @@ export type ReadOutcome =
     }
   | Gone;
 
+/** Where a look begins: behind a position, or with the first event of a time or later. */
+export type LookFrom = { readonly afterSeq: number } | { readonly fromMs: number };
+
 export type LookOutcome = (Extract<ReadOutcome, { kind: "segments" }> & { readonly afterSeq: number }) | Gone;
 
 export interface LogStats {

@@ -6,7 +6,7 @@ import type { TopicConsumer } from "../../src/events/topic-consumer.do.ts";
 import type { TopicLog } from "../../src/events/topic-log.do.ts";
 
 export type Log = DurableObjectStub<TopicLog>;
-export type LogCall = "read" | "addConsumer" | "positionBefore" | "timeOf";
+export type LogCall = "read" | "addConsumer" | "positionBefore" | "timeOf" | "look";
 
 /** What happens to a call of a log instead of `real`. */
 export type Fault = (real: () => Promise<unknown>) => Promise<unknown>;

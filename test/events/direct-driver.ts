@@ -16,7 +16,7 @@ import type { Principal } from "../../src/http/auth.ts";
 import type { Result } from "../../src/platform/result.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { failing, logsWith, type Fault } from "./broken-log.ts";
-import type { Answer, Call } from "./consumer-model.ts";
+import { enlarged, reduced, type Answer, type Call } from "./consumer-model.ts";
 import { someClient } from "./events-app.ts";
 import type { Driver } from "./schedules.ts";
 
@@ -106,7 +106,11 @@ async function callRoom(
   const id = { owner, eventType };
   switch (call.do) {
     case "publish": {
-      const events = call.events.map((event) => ({ ...event, metadata: undefined }));
+      const events = call.events.map(({ tenant, payload }) => ({
+        tenant,
+        payload: enlarged(payload),
+        metadata: undefined,
+      }));
       const stored = await storeEvents(ports, id, events, call.key ?? null, nowMs);
       return stored.ok ? { is: "stored", ids: stored.value } : refusal(stored.error);
     }
@@ -130,7 +134,13 @@ function readAnswer(seen: ReadAnswer): Answer {
   if (seen.kind === "empty") return { is: "empty", more: seen.more, lost: seen.lost };
   const events = JSON.parse(`[${seen.events}]`) as { id: string; payload: string }[];
   const { token, attempt, lost } = seen;
-  return { is: "batch", events: events.map(({ id, payload }) => ({ id, payload })), token, attempt, lost };
+  return {
+    is: "batch",
+    events: events.map(({ id, payload }) => ({ id, payload: reduced(payload) })),
+    token,
+    attempt,
+    lost,
+  };
 }
 
 const done = (outcome: Result<void, Failure>): Answer => (outcome.ok ? { is: "done" } : refusal(outcome.error));

@@ -1,5 +1,5 @@
 import { evictDurableObject } from "cloudflare:test";
-import type { Answer, Call } from "./consumer-model.ts";
+import { enlarged, reduced, type Answer, type Call } from "./consumer-model.ts";
 import { eventsApp, makeTopic, objectsOf, someClient, topicAt, type ProblemView } from "./events-app.ts";
 import type { Driver } from "./schedules.ts";
 
@@ -22,7 +22,12 @@ export async function overHttp(shards: number, run: (driver: Driver) => Promise<
       if ("key" in call && call.key !== undefined) headers["idempotency-key"] = call.key;
       switch (call.do) {
         case "publish":
-          return seenOf(await topic.publish(call.events, { headers }));
+          return seenOf(
+            await topic.publish(
+              call.events.map(({ tenant, payload }) => ({ tenant, payload: enlarged(payload) })),
+              { headers },
+            ),
+          );
         case "read": {
           const { numEvents, ttlMs, autoCommit } = call;
           return seenOf((await topic.read({ numEvents, ttlMs, autoCommit }, { as, headers })).response);
@@ -73,7 +78,10 @@ async function seenOf(response: Response): Promise<Answer> {
   switch (response.status) {
     case 200: {
       if (body === undefined) return { is: "done" };
-      const events = (body.events as { id: string; payload: string }[]).map(({ id, payload }) => ({ id, payload }));
+      const events = (body.events as { id: string; payload: string }[]).map(({ id, payload }) => ({
+        id,
+        payload: reduced(payload),
+      }));
       return { is: "batch", events, token: body.token, attempt: Number(header("plat-delivery-attempt")), lost };
     }
     case 201:

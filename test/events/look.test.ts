@@ -1,5 +1,7 @@
+import { env } from "cloudflare:workers";
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { logsWith } from "./broken-log.ts";
 import {
   eventsApp,
   expectProblem,
@@ -76,6 +78,84 @@ describe("GET …/events", () => {
     const seen = await lookAtAll(topic, 1000);
     expect(seen.length).toBe(72);
     expect(new Set(seen).size).toBe(72);
+  });
+
+  const kilobyte = "x".repeat(1024);
+  const sixfold = "\u0001".repeat(256 * 1024);
+  it.each([
+    ["a thousand of 1 KiB in one shard", [[kilobyte, 1000]], [1000]],
+    ["of 100 KiB in one", [["x".repeat(100 * 1024), 60]], [51, 9]],
+    ["8 Mi characters in one", [[sixfold, 7]], [5, 2]],
+    [
+      "old ones in one, new ones in another",
+      [
+        [kilobyte, 900],
+        [kilobyte, 900],
+      ],
+      [1000, 800],
+    ],
+    [
+      "a few in one, then many in another, then a few",
+      [
+        ["x", 5],
+        [kilobyte, 900],
+        ["x", 5],
+      ],
+      [910],
+    ],
+  ] as const)("200: as many as fit on sixteen shards: %s", async (_, spread, expected) => {
+    const topic = await makeTopic(app, { shards: 16 });
+    const published: string[] = [];
+    for (const [at, [payload, count]] of spread.entries()) {
+      const tenant = inShard(at * 3, 16, "tenant");
+      app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
+      const atOnce = Math.floor((512 * 1024) / payload.length);
+      for (let left: number = count; left > 0; left -= atOnce)
+        published.push(
+          ...(await topic.put(Array.from({ length: Math.min(left, atOnce) }, () => ({ payload, tenant })))),
+        );
+    }
+    const seen: string[] = [];
+    const sizes: number[] = [];
+    for (let after = ""; ;) {
+      const { events, next } = await look(topic, `?limit=1000${after}`);
+      seen.push(...events.map((event) => event.id));
+      sizes.push(events.length);
+      if (next === null) break;
+      after = `&after=${next}`;
+    }
+    expect(sizes).toEqual(expected);
+    expect(seen).toEqual(published);
+  });
+
+  it("200: what is published between two questions to the logs is passed over on no shard", async () => {
+    const topic = await makeTopic(app, { shards: 2 });
+    const [tenant0, tenant1] = [0, 1].map((shard) => inShard(shard, 2, "tenant"));
+    for (const tenant of [tenant0, tenant1]) app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+    const pass = () => void vi.setSystemTime(Date.now() + 1);
+    for (let at = 0; at < 4; at++) await topic.put({ payload: sixfold, tenant: tenant0 });
+    pass();
+    let asked = 0;
+    const logs = logsWith((call) => {
+      if (call !== "look" || ++asked !== 3) return undefined;
+      return async (real) => {
+        for (const [payload, tenant] of [
+          ["late", tenant1],
+          ["later", tenant0],
+        ]) {
+          pass();
+          await topic.put({ payload, tenant });
+        }
+        return real();
+      };
+    });
+    const slow = eventsApp({ ...env, TOPIC_LOG: logs });
+    const first = await slow.call(`${topic.path}/events?limit=1000`, { as: topic.owner });
+    const { events, next } = await first.json<{ events: WireEvent[]; next: string | null }>();
+    expect([events.length, asked]).toEqual([4, 3]);
+    const rest = await look(topic, `?after=${next}`);
+    expect(rest.events.map((event) => event.payload)).toEqual(["late", "later"]);
   });
 
   it("200: nothing behind the newest event, and goes on from there when there is more", async () => {

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { decorateDeprecated } from "../../src/events/deprecation.ts";
 import type { TopicConsumer } from "../../src/events/topic-consumer.do.ts";
 import type { TopicLog } from "../../src/events/topic-log.do.ts";
+import { breakLogs, failing, hanging, noWaiting } from "./broken-log.ts";
 import {
   eventsApp,
   expectProblem,
@@ -92,6 +93,81 @@ describe("POST …/read", () => {
       expect((await topic.read({ numEvents: 100, autoCommit: true })).events.length).toBe(20);
       const rest = await topic.read({ numEvents: 100, autoCommit: true });
       expect(payloads(rest).slice(1)).toEqual(names(3));
+    });
+
+    describe("a whole answer on sixteen shards, however the events are spread:", () => {
+      const kilobyte = "x".repeat(1024);
+      const sixfold = "\u0001".repeat(256 * 1024);
+      it.each([
+        ["a thousand of 1 KiB in one", 1000, [[kilobyte, 1000]], 1000],
+        ["5 MiB of 100 KiB in one", 60, [["x".repeat(100 * 1024), 60]], 51],
+        ["8 Mi characters in one", 7, [[sixfold, 7]], 5],
+        [
+          "most in two, a few in others",
+          1000,
+          [
+            [kilobyte, 400],
+            [kilobyte, 700],
+            ["x", 5],
+            ["x", 5],
+          ],
+          1000,
+        ],
+        [
+          "all that there is",
+          1000,
+          [
+            [kilobyte, 590],
+            ["x", 300],
+          ],
+          890,
+        ],
+      ] as const)("%s", async (_, numEvents, spread, expected) => {
+        const topic = await makeTopic(app, { shards: 16 });
+        for (const [at, [payload, count]] of spread.entries()) {
+          const tenant = inShard(at * 3, 16, "tenant");
+          app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
+          const atOnce = Math.floor((512 * 1024) / payload.length);
+          for (let left: number = count; left > 0; left -= atOnce)
+            await topic.put(Array.from({ length: Math.min(left, atOnce) }, () => ({ payload, tenant })));
+        }
+        expect((await topic.read({ numEvents })).events.length).toBe(expected);
+      });
+    });
+
+    it("on sixteen shards of one is asked a second time, and of none when the first look fills the answer", async () => {
+      const topic = await makeTopic(app, { shards: 16 });
+      await topic.put(Array.from({ length: 900 }, () => ({ payload: "x".repeat(1024) })));
+      const asked: number[] = [];
+      await breakLogs((await objectsOf(topic)).consumer, (call, shard) => void (call === "read" && asked.push(shard)));
+      const few = await topic.read({ numEvents: 100 });
+      expect([few.events.length, asked.length]).toEqual([100, 16]);
+      await topic.post("release", { token: few.token });
+      asked.length = 0;
+      expect((await topic.read({ numEvents: 1000 })).events.length).toBe(900);
+      expect([asked.length, new Set(asked.slice(16)).size]).toEqual([17, 1]);
+    });
+
+    it.each([
+      ["fails", failing],
+      ["hangs", hanging],
+    ])("what it has, when the shard that has more %s the second time", async (_, fault) => {
+      vi.spyOn(console, "warn").mockReturnValue();
+      noWaiting();
+      const topic = await makeTopic(app, { shards: 16 });
+      await topic.put(Array.from({ length: 900 }, (_event, at) => ({ payload: `${at}`.padEnd(1024) })));
+      let asked = 0;
+      const mend = await breakLogs((await objectsOf(topic)).consumer, (call) =>
+        call === "read" && ++asked > 16 ? fault : undefined,
+      );
+      const first = await topic.read({ numEvents: 1000 });
+      expect(first.events.length).toBeGreaterThan(400);
+      await topic.commit(first.token);
+      await mend();
+      const rest = await topic.read({ numEvents: 1000 });
+      expect([...payloads(first), ...payloads(rest)].map(Number)).toEqual(
+        Array.from({ length: 900 }, (_event, at) => at),
+      );
     });
 
     it("payloads that grow sixfold as JSON still come, some at a time", async () => {

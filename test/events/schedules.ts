@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, vi } from "vitest";
-import { answerAll, forget, newWorld, type Answer, type Call, type World } from "./consumer-model.ts";
+import { answerAll, forget, LARGE, newWorld, type Answer, type Call, type World } from "./consumer-model.ts";
 
 /** What the schedules are run against: a topic, and how it is reached. */
 export interface Driver {
@@ -28,7 +28,12 @@ const TENANTS = ["tenant1", "tenant2", "tenant3", "tenant5"];
 
 /** A call before it is known which tokens and events there are; numbers choose among them. */
 type Intent = { readonly by: number; readonly isolate: number } & (
-  | { readonly do: "publish"; readonly tenants: readonly number[]; readonly key: string | undefined }
+  | {
+      readonly do: "publish";
+      readonly tenants: readonly number[];
+      readonly key: string | undefined;
+      readonly isLarge: boolean;
+    }
   /** The same once more: the latest publish, or the latest read, whatever its reader. */
   | { readonly do: "repeat"; readonly what: "publish" | "read" }
   | {
@@ -74,7 +79,9 @@ function intent(maxTenants: number): fc.Arbitrary<Intent> {
     fc.record({ event: fc.nat(30), plusMs: fc.integer({ min: -1, max: 1 }) }),
   );
   return weighted(
-    [4, of("publish", { tenants, key })],
+    [4, of("publish", { tenants, key, isLarge: fc.constant(false) })],
+    // As many as one request may bring.
+    [1, of("publish", { tenants: tenants.map((them) => them.slice(0, 3)), key, isLarge: fc.constant(true) })],
     [2, of("repeat", { what: fc.constantFrom("publish", "read", "read") })],
     [7, of("read", { numEvents, ttlMs, autoCommit: fc.constantFrom(false, false, false, true), key })],
     [5, of("commit", { back })],
@@ -208,8 +215,9 @@ function toCall(world: World, asked: { publish?: Call; read?: Call }, given: Int
   const token = (back: number) => reader.tokens.at(-1 - back) ?? NO_TOKEN;
   switch (given.do) {
     case "publish": {
-      const { tenants, key } = given;
-      const events = tenants.map((at, index) => ({ tenant: TENANTS[at]!, payload: `${world.events.length}.${index}` }));
+      const { tenants, key, isLarge } = given;
+      const name = (index: number) => `${isLarge ? LARGE : ""}${world.events.length}.${index}`;
+      const events = tenants.map((at, index) => ({ tenant: TENANTS[at]!, payload: name(index) }));
       return { do: "publish", by, events, key };
     }
     case "repeat":
