@@ -909,26 +909,6 @@ export function getHealth(opts?: Oazapfts.RequestOpts) {
     });
 }
 /**
- * What the platform can do, for people
- */
-export function getReference(opts?: Oazapfts.RequestOpts) {
-    return oazapfts.fetchJson<{
-        status: 200;
-        data: string;
-    } | {
-        status: 414;
-        data: Error;
-    } | {
-        status: 500;
-        data: Error;
-    } | {
-        status: 503;
-        data: Error;
-    }>("/docs", {
-        ...opts
-    });
-}
-/**
  * What each error type means and what to do about it
  */
 export function getErrorReference({ request }: {
@@ -975,6 +955,26 @@ export function getStylesheet(file: string, opts?: Oazapfts.RequestOpts) {
         status: 503;
         data: Error;
     }>(`/docs/assets/${encodeURIComponent(file)}`, {
+        ...opts
+    });
+}
+/**
+ * What the platform can do, for people
+ */
+export function getReference(opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: string;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>("/docs", {
         ...opts
     });
 }

@@ -15,6 +15,7 @@ npm run deploy -- --dry-run   bundles offline, prints the size, fails over the b
 
 Needs an account that wrangler is signed in to (or CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID) and
   PUBLIC_URL               https://<host>, a host name in a zone of that account
+  CONTENT_URL              where it is set: another such address, which has content alone
 Each variable of [vars] in wrangler.toml is taken from the environment where it is set.
 
 Uploads go to R2 by presigned links where these are set: R2_S3_ENDPOINT (https://<account>.r2.cloudflarestorage.com), and
@@ -71,7 +72,8 @@ async function deploy(): Promise<void> {
   for (const queue of new Set([...producers, ...consumers].map((item) => item.queue))) await ensureQueue(queue);
 
   await step(["d1", "migrations", "apply", database, "--remote", "--config", DEPLOY_CONFIG]);
-  const args = ["deploy", "--config", DEPLOY_CONFIG, "--domain", host];
+  const hosts = new Set([host, URL.parse(vars["CONTENT_URL"] ?? "")?.host ?? host]);
+  const args = ["deploy", "--config", DEPLOY_CONFIG, ...[...hosts].flatMap((one) => ["--domain", one])];
   await withJsonFile(secrets, (path) => step([...args, "--secrets-file", path]));
   await takeTour(publicUrl, vars);
 }

@@ -4,7 +4,7 @@ import type { Deps } from "./deps.ts";
 import { decorateDeprecated } from "./events/deprecation.ts";
 import { mountServices, type App, type Service } from "./http/mount.ts";
 import { createInterfaceDocument } from "./ui/interface-document.ts";
-import { createDocumentRoutes, createPlatformRoutes } from "./ui/routes.ts";
+import { createDocumentRoutes, createPlatformRoutes, createReferenceRoutes } from "./ui/routes.ts";
 
 /** One router: Hono's default brings two more to choose from, and their weight. */
 export function createApp(deps: Deps): App {
@@ -18,7 +18,8 @@ export function servicesOf(deps: Deps): readonly Service[] {
   const { names, pathPrefix } = deps.http;
   const documentOf = createInterfaceDocument(names, pathPrefix);
   return [
-    { base: "", routes: createPlatformRoutes(pathPrefix, documentOf), crossOrigin: false },
+    { base: "", routes: createPlatformRoutes(pathPrefix), crossOrigin: false, origin: "any" },
+    { base: "", routes: createReferenceRoutes(pathPrefix, documentOf), crossOrigin: false },
     { base: "", routes: createDocumentRoutes(documentOf), crossOrigin: true },
     ...deps.oauth.services,
     { base: "/admin/v1", routes: deps.adminRoutes, crossOrigin: true },
@@ -30,5 +31,6 @@ export function servicesOf(deps: Deps): readonly Service[] {
       decorate: decorateDeprecated(pathPrefix),
     },
     { base: "/media/v2", routes: deps.media.routes, crossOrigin: true },
+    { base: "/media/v2", routes: deps.media.contentRoutes, crossOrigin: true, origin: "content" },
   ];
 }

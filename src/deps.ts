@@ -48,7 +48,7 @@ export function createDeps(env: Env): Deps {
   const sealer = createSealer(config.sealKeys, random);
   const db = guardDatabase(env.DB);
 
-  const { pathPrefix, publicUrl, operatorSecret } = config;
+  const { pathPrefix, publicUrl, contentUrl, operatorSecret } = config;
   const audit = createAuditLog({
     db,
     log,
@@ -114,10 +114,10 @@ export function createDeps(env: Env): Deps {
     images: env.IMAGES,
     jobs: env.MEDIA_JOBS,
     access: oauth.access,
-    contentUrl: config.contentUrl,
+    contentUrl,
     maxUploadBytes: config.maxUploadBytes,
     queryRowBudget: config.queryRowBudget,
-    edgeCache: edgeCacheAt(config.contentUrl || publicUrl),
+    edgeCache: edgeCacheAt(contentUrl || publicUrl),
     s3: config.s3 && { ...config.s3, fetch: (request) => fetch(request) },
   });
   const gateway = createGateway({
@@ -161,7 +161,7 @@ export function createDeps(env: Env): Deps {
     mediaConsistency: media.consistency,
   });
 
-  const http = { names, pathPrefix, publicUrl, clock, random, log, verifier: oauth.verifier };
+  const http = { names, pathPrefix, publicUrl, contentUrl, clock, random, log, verifier: oauth.verifier };
   return { http, clock, log, oauth, outbox, adminRoutes, audit, events, push, media, gateway };
 }
 

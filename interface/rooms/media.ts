@@ -215,6 +215,10 @@ const content = (id: string): Entry => ({
       headers: [...CONTENT_HEADERS, "Content-Disposition", "Accept-Ranges", "Content-Range"],
     },
     304: { text: "The caller has these bytes.", headers: CONTENT_HEADERS },
+    308: {
+      text: "To the origin of content, where the deployment has one apart (`CONTENT_URL`) and this is another.",
+      headers: ["Location", "Cache-Control"],
+    },
   },
   errors: {
     403: "The link is not valid, or has expired.",

@@ -130,8 +130,12 @@ export function createSession(origin: string, pathPrefix: string, platform: stri
       const answered = await operation({ baseUrl: base, headers: headersOf(more), fetch: told });
       return { ...answered, header } as never;
     },
-    ask: (method, address, call = {}) =>
-      tell(locate(address), { method, headers: headersOf(call), body: bodyOf(call) }, call),
+    async ask(method, address, call = {}) {
+      const request = { method, headers: headersOf(call), body: bodyOf(call) };
+      const answer = await tell(locate(address), request, call);
+      // Content has an origin of its own (CONTENT_URL).
+      return answer.status === 308 ? tell(new URL(answer.header("location")), request, call) : answer;
+    },
     async call(status, method, address, call) {
       const answer = await session.ask(method, address, call);
       if (answer.status !== status) throw unexpected(method, address, [status], answer);

@@ -12,6 +12,7 @@ import { authenticate, missingScope, type Principal, type TokenVerifier } from "
 import { drain } from "./body.ts";
 import { allowAnyOrigin, exposedHeaders, preflight } from "./cors.ts";
 import { invalid, isProblem, problem, problemBody, PROBLEM_TYPES, type Problem } from "./errors.ts";
+import { cameBy, contentOrigin, leadingTo, publicUrlOf, type Origins } from "./origins.ts";
 import { parse } from "./parse.ts";
 import type { Route } from "./route.ts";
 
@@ -19,11 +20,9 @@ import type { Route } from "./route.ts";
  * The way of a request, the same for every service: one table of routes becomes Hono handlers here and nowhere else.
  * Hono matches paths; this file finds the method, the caller, the input, and turns every outcome into an answer.
  */
-export interface HttpDeps {
+export interface HttpDeps extends Origins {
   readonly names: Names;
   readonly pathPrefix: string;
-  /** Empty: the request's own origin. */
-  readonly publicUrl: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -36,6 +35,8 @@ export interface Service {
   /** For the well-known address of RFC 8414, which starts at the root whatever the prefix. */
   readonly atRoot?: boolean;
   readonly routes: readonly Route[];
+  /** Where it is if content has an origin of its own: there alone, or at both; absent: not there. */
+  readonly origin?: "content" | "any";
   /** How this service writes its failures; the platform's error object where absent. */
   readonly renderProblem?: ProblemRenderer;
   /** Pages answer no other origin (contract 1.4). */
@@ -89,14 +90,22 @@ export type App = HonoBase<BlankEnv, BlankSchema>;
 
 export function mountServices(app: App, services: readonly Service[], deps: HttpDeps, fallback?: Fallback): void {
   const shared: Shared = { ...deps, exposed: exposedHeaders(deps.names), fallback };
+  const content = contentOrigin(deps);
+  const nothing = (context: Context) => answer(context, undefined, [], { ...shared, fallback: undefined });
   for (const service of services) {
     for (const [path, routes] of groupByPath(service.routes)) {
       const prefix = service.atRoot === true ? "" : deps.pathPrefix;
       const fullPath = `${prefix}${service.base}${path.replaceAll(/\{(\w+)\}/g, ":$1")}`;
-      app.all(fullPath, (context) => answer(context, service, routes, shared));
+      const elsewhere = service.origin === "content" && content !== undefined ? leadingTo(content, routes) : routes;
+      app.all(fullPath, (context) => {
+        if (!cameBy(content, context.req.raw)) return answer(context, service, elsewhere, shared);
+        return service.origin === undefined ? nothing(context) : answer(context, service, routes, shared);
+      });
     }
   }
-  app.notFound((context) => answer(context, undefined, [], shared));
+  app.notFound((context) =>
+    cameBy(content, context.req.raw) ? nothing(context) : answer(context, undefined, [], shared),
+  );
 }
 
 function groupByPath(routes: readonly Route[]): Map<string, Route[]> {
@@ -267,15 +276,6 @@ async function askFallback(incoming: Incoming): Promise<Response | Problem | und
   const answered = await fallback({ request, url, publicBase, path, requestId, nowMs, after, identified });
   if (answered instanceof Response) learnt.crossOrigin = false;
   return answered;
-}
-
-/** The address as the outside knows it. Set part by part: a path that starts with two slashes is no host. */
-function publicUrlOf(url: URL, deps: HttpDeps): URL {
-  if (deps.publicUrl === "") return url;
-  const known = new URL(deps.publicUrl);
-  known.pathname = url.pathname;
-  known.search = url.search;
-  return known;
 }
 
 async function finish(

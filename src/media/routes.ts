@@ -6,6 +6,8 @@
  *   create → pending ── commit ──→ committed ── delete ──→ removed → (no row)
  *               └────── delete, or a day without commit ──────↑ (bytes deleted → listed again)
  *
+ * - A pending file has an owner without a tenant: its client. Where that ends or changes its tenant the row of this owner
+ *   goes with it, by trigger, and the file is nobody's until its day is over.
  * - Bytes come by `PUT` to the signed link and go to R2 under the condition that nothing is there (upload.ts). The row
  *   does not change then: what was uploaded is what R2 says at the commit. Where the deployment has credentials of S3,
  *   bytes come by a presigned link instead, to a place of their own, from which a commit copies them (r2-uploads.ts).
@@ -113,6 +115,8 @@ export interface MediaDeps {
 
 export interface Media {
   readonly routes: readonly Route[];
+  /** May have an origin of their own. */
+  readonly contentRoutes: readonly Route[];
   /** Takes the batches of the media queue and of its dead-letter queue. */
   consume(batch: MessageBatch): Promise<void>;
   /** Removes what was never committed and what was deleted, and sends lost jobs again. */
@@ -183,8 +187,8 @@ export function createMedia(deps: MediaDeps): Media {
       fetchPublicFile(media),
       uploadFile(media),
       ...erasureRoutes(media),
-      ...contentRoutes(media),
     ],
+    contentRoutes: contentRoutes(media),
     consume: (batch) => consumeJobs(media, steps, batch),
     sweep: (nowMs) => sweepMedia(media, consistency, nowMs),
     usage: usage.usageOf,

@@ -6,18 +6,39 @@ import type { createInterfaceDocument } from "./interface-document.ts";
 import { createReferencePage } from "./reference-page.ts";
 import { STYLESHEET, STYLESHEET_DIRECTORY, STYLESHEET_NAME } from "./stylesheet.ts";
 
-/** Addresses that belong to no service: is it up, what can it do, what do its errors mean, and how do its pages look. */
-export const createPlatformRoutes = (pathPrefix: string, documentOf: DocumentOf): readonly Route[] => {
+/** Addresses that every host has: is it up, what do its errors mean, and how do its pages look. */
+export const createPlatformRoutes = (pathPrefix: string): readonly Route[] => [
+  defineRoute({
+    method: "GET",
+    path: "/health",
+    summary: "Whether the Worker answers",
+    access: open("asked by monitors; says nothing but that the Worker runs"),
+    produces: "any",
+    handle: async () => json(200, { status: "ok" }, { "cache-control": "no-store" }),
+  }),
+  defineRoute({
+    method: "GET",
+    path: "/docs/errors",
+    summary: "What each error type means and what to do about it",
+    access: open("documentation"),
+    produces: "any",
+    handle: async (call) => errorReferencePage(call.publicBase, pathPrefix, call.url.searchParams.get("request")),
+  }),
+  defineRoute({
+    method: "GET",
+    path: `${STYLESHEET_DIRECTORY}/{file}`,
+    summary: "The stylesheet of the pages, under the name of its content",
+    access: open("needed by pages that are shown before anyone signs in"),
+    params: z.object({ file: z.string() }),
+    produces: "any",
+    handle: async (call) => (call.params.file === STYLESHEET_NAME ? stylesheet() : notFound("stylesheet")),
+  }),
+];
+
+/** For people, beside what `createDocumentRoutes` has for machines. */
+export const createReferenceRoutes = (pathPrefix: string, documentOf: DocumentOf): readonly Route[] => {
   const referencePage = createReferencePage(pathPrefix);
   return [
-    defineRoute({
-      method: "GET",
-      path: "/health",
-      summary: "Whether the Worker answers",
-      access: open("asked by monitors; says nothing but that the Worker runs"),
-      produces: "any",
-      handle: async () => json(200, { status: "ok" }, { "cache-control": "no-store" }),
-    }),
     defineRoute({
       method: "GET",
       path: "/docs",
@@ -25,23 +46,6 @@ export const createPlatformRoutes = (pathPrefix: string, documentOf: DocumentOf)
       access: open("documentation"),
       produces: "any",
       handle: async ({ publicBase }) => referencePage(await documentOf(publicBase), publicBase),
-    }),
-    defineRoute({
-      method: "GET",
-      path: "/docs/errors",
-      summary: "What each error type means and what to do about it",
-      access: open("documentation"),
-      produces: "any",
-      handle: async (call) => errorReferencePage(call.publicBase, pathPrefix, call.url.searchParams.get("request")),
-    }),
-    defineRoute({
-      method: "GET",
-      path: `${STYLESHEET_DIRECTORY}/{file}`,
-      summary: "The stylesheet of the pages, under the name of its content",
-      access: open("needed by pages that are shown before anyone signs in"),
-      params: z.object({ file: z.string() }),
-      produces: "any",
-      handle: async (call) => (call.params.file === STYLESHEET_NAME ? stylesheet() : notFound("stylesheet")),
     }),
   ];
 };

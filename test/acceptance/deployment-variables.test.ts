@@ -1,9 +1,17 @@
 import { rmSync } from "node:fs";
 import { afterAll, expect, test } from "vitest";
-import { newStateDir, npm, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
+import { freePort, newStateDir, npm, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
 
 const stateDir = newStateDir();
-const variables = { PLATFORM: "acme", PATH_PREFIX: "/base", PUBLIC_URL: "https://plinth.example" };
+const port = await freePort();
+const content = `http://localhost:${port}`;
+const variables = {
+  PLATFORM: "acme",
+  PATH_PREFIX: "/base",
+  PUBLIC_URL: "https://plinth.example",
+  CONTENT_URL: content,
+  PORT: String(port),
+};
 let platform: Platform | undefined;
 
 afterAll(async () => {
@@ -13,11 +21,19 @@ afterAll(async () => {
 
 test("the whole tour under another prefix, platform name and origin", async () => {
   platform = await startPlatform({ STATE_DIR: stateDir, ...variables });
-  const tour = npm("tour", { PORT: String(platform.port), ...variables });
+  const tour = npm("tour", variables);
   expect(await tour.ended, tour.output()).toBe(0);
   expect(tour.output()).toContain("Everything is as it should be");
   expect((await fetch(`${platform.url}/oauth2/v1/jwks`)).status).toBe(404);
   expect((await fetch(`${platform.url}/base/oauth2/v1/jwks`)).status).toBe(200);
+  for (const [address, status] of [
+    [`${platform.url}/base/account`, 200],
+    [`${content}/base/account`, 404],
+    [`${content}/base/health`, 200],
+    [`${content}/base/media/v2/content/0123456789abcdef01234567`, 404],
+    [`${platform.url}/base/media/v2/content/0123456789abcdef01234567`, 308],
+  ] as const)
+    expect([address, (await fetch(address, { redirect: "manual" })).status]).toEqual([address, status]);
   const discovery = await fetch(`${platform.url}/base/oauth2/v1/.well-known/openid-configuration`);
   expect(await discovery.json()).toMatchObject({ issuer: "https://plinth.example/base/oauth2/v1" });
 });

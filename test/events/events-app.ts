@@ -92,6 +92,7 @@ export function eventsApp(
       names,
       pathPrefix: "",
       publicUrl: "",
+      contentUrl: "",
       clock: systemClock,
       random: systemRandom,
       log: LOG,

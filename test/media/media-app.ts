@@ -4,7 +4,7 @@ import { Hono } from "hono";
 import { expect } from "vitest";
 import { createAuditLog } from "../../src/admin/audit.ts";
 import type { Principal } from "../../src/http/auth.ts";
-import { mountServices } from "../../src/http/mount.ts";
+import { mountServices, type Service } from "../../src/http/mount.ts";
 import { createMedia, type Media, type MediaDeps } from "../../src/media/routes.ts";
 import type { LongJob, MediaJob, VariantJob } from "../../src/media/job.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../src/platform/encoding.ts";
@@ -85,10 +85,15 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
     ...overrides,
   });
   const app = new Hono();
-  mountServices(app, [{ base: "/media/v2", routes: media.routes, crossOrigin: true }], {
+  const services: readonly Service[] = [
+    { base: "/media/v2", routes: media.routes, crossOrigin: true },
+    { base: "/media/v2", routes: media.contentRoutes, crossOrigin: true, origin: "content" },
+  ];
+  mountServices(app, services, {
     names,
     pathPrefix: overrides.pathPrefix ?? "",
     publicUrl: "",
+    contentUrl: overrides.contentUrl ?? "",
     clock: { nowMs: () => clock.nowMs },
     random: systemRandom,
     log: heardLog,

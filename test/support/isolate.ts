@@ -8,6 +8,7 @@ import { noteRequest } from "./secrets.ts";
 
 /** Another isolate as far as the Worker can tell: caches of its own, over the same bindings unless others are given. */
 export interface Isolate {
+  /** `path` may be an absolute address too. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /** `POST /token` with client credentials. */
   token(client: { clientId: string; clientSecret: string }): Promise<Response>;
@@ -19,7 +20,8 @@ export function isolate(bindings: Partial<Env> = {}): Isolate {
   const fetch = async (path: string, init: RequestInit = {}): Promise<Response> => {
     const context = createExecutionContext();
     noteRequest(path, new Headers(init.headers), init.body);
-    const response = await app.fetch(new Request(`${ORIGIN}${path}`, init), own, context);
+    const address = path.startsWith("https://") ? path : `${ORIGIN}${path}`;
+    const response = await app.fetch(new Request(address, init), own, context);
     await noteResponse(path, response);
     await waitOnExecutionContext(context);
     return response;

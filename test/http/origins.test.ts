@@ -1,0 +1,144 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, it } from "vitest";
+import { isolate, type Isolate } from "../support/isolate.ts";
+import { basic, expectJson, makeClient, ORIGIN, put, unique, type TestClient } from "../support/platform.ts";
+import { everyRoute, fill, platformRoutes } from "../support/route-table.ts";
+import { stylesheetHref } from "../../src/ui/stylesheet.ts";
+
+/** Content on an origin of its own (contract 4.3), with and without a public address of the service. */
+const CONTENT = "https://content.test";
+const PREFIX = "/hybris";
+const APART = { CONTENT_URL: CONTENT, PATH_PREFIX: PREFIX };
+const DEPLOYMENTS: readonly [string, Isolate][] = [
+  ["the service is at whatever origin is asked", isolate(APART)],
+  ["the service has a public address", isolate({ ...APART, PUBLIC_URL: "https://service.test" })],
+];
+const TEXT = "0123456789";
+
+interface Links {
+  readonly private: string;
+  readonly public: string;
+}
+
+let client: TestClient;
+const links = new Map<Isolate, Links>();
+
+beforeAll(async () => {
+  client = await makeClient();
+  for (const [, platform] of DEPLOYMENTS) links.set(platform, await store(platform));
+});
+
+/** A private and a public file, and where their content is. */
+async function store(platform: Isolate): Promise<Links> {
+  const form = new URLSearchParams({ grant_type: "client_credentials" });
+  const asked = { method: "POST", headers: { authorization: basic(client) }, body: form };
+  const token = (await expectJson(await platform.fetch(`${PREFIX}/oauth2/v1/token`, asked), 200)).access_token;
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  const body = JSON.stringify({ "Content-Type": "text/plain" });
+  const files: string[] = [];
+  for (const root of [`${PREFIX}/media/v2/files`, `${PREFIX}/media/v2/public/files`]) {
+    const made = await expectJson(await platform.fetch(root, { method: "POST", headers, body }), 200);
+    const bytes = { method: "PUT", headers: { "content-type": "text/plain" }, body: TEXT };
+    expect((await platform.fetch(made.uploadLink, bytes)).status).toBe(200);
+    expect((await platform.fetch(made.commitLink, { method: "POST", headers })).status).toBe(202);
+    files.push(`${root}/${made.id}`);
+  }
+  const [secret = "", open = ""] = files;
+  const { link } = await expectJson(await platform.fetch(secret, { headers }), 200);
+  return { private: link, public: (await platform.fetch(open)).headers.get("location")! };
+}
+
+const atService = (link: string): string => link.replace(CONTENT, ORIGIN);
+
+describe.each(DEPLOYMENTS)("where %s", (_, platform) => {
+  it("content is at its own origin", async () => {
+    for (const link of Object.values(links.get(platform)!)) {
+      expect(new URL(link).origin).toBe(CONTENT);
+      expect(await (await platform.fetch(link)).text()).toBe(TEXT);
+    }
+  });
+
+  it("any other leads there: 308 to the same address, signature and all, GET and HEAD, for every origin to follow", async () => {
+    for (const link of [
+      ...Object.values(links.get(platform)!),
+      `${CONTENT}${PREFIX}/media/v2/content/x/clip-1x1?a=%20b`,
+    ])
+      for (const method of ["GET", "HEAD"]) {
+        const answer = await platform.fetch(atService(link), { method, headers: { origin: "https://shop.example" } });
+        expect([answer.status, answer.headers.get("location"), await answer.text()]).toEqual([308, link, ""]);
+        expect(answer.headers.get("access-control-allow-origin")).toBe("*");
+        expect(answer.headers.get("access-control-expose-headers")).toContain("Location");
+        expect(answer.headers.get("cache-control")).toBe("private, max-age=300");
+      }
+    const refused = await platform.fetch(atService(links.get(platform)!.public), { method: "POST" });
+    expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
+  });
+
+  it("takes preflights at both", async () => {
+    const { public: link } = links.get(platform)!;
+    const headers = { origin: "https://shop.example", "access-control-request-method": "GET" };
+    for (const address of [link, atService(link)]) {
+      const answer = await platform.fetch(address, { method: "OPTIONS", headers });
+      expect([answer.status, answer.headers.get("access-control-allow-origin")]).toEqual([204, "*"]);
+    }
+  });
+
+  it("the content's origin has nothing else: no page, no service, no upload, no service behind the gateway", async () => {
+    const shared = new Set(["/health", "/docs/errors", stylesheetHref("").replace(/[^/]*$/, "{file}")]);
+    const routes = [...everyRoute, ...platformRoutes].filter(
+      ({ base, route: { path } }) => !path.startsWith("/content/") && !(base === "" && shared.has(path)),
+    );
+    expect(routes.length).toBeGreaterThan(90);
+    const name = unique("shop");
+    const behind = { sourceUrl: "https://nobody.example", scopes: [], essential: true, access: "public" };
+    await put(`services/${name}`, { ...behind, proxyPath: `/${name}`, tenant: client.tenant });
+    const addresses: [string, string][] = [
+      ...routes.map(({ base, route }): [string, string] => [route.method, `${PREFIX}${base}${fill(route.path)}`]),
+      ["GET", `/.well-known/oauth-authorization-server${PREFIX}/oauth2/v1`],
+      ["GET", `${PREFIX}/account`],
+      ["OPTIONS", `${PREFIX}/media/v2/files`],
+      ["GET", `${PREFIX}/${name}/x`],
+    ];
+    for (const [method, path] of addresses) {
+      const answer = await platform.fetch(`${CONTENT}${path}`, { method });
+      const problem = await expectJson(answer, 404);
+      expect([path, problem.type, problem.status]).toEqual([path, "element_resource_non_existing", 404]);
+      expect([answer.headers.get("content-type"), answer.headers.has("set-cookie")]).toEqual([
+        "application/json",
+        false,
+      ]);
+    }
+    // It is asked where the service is.
+    expect((await platform.fetch(`${ORIGIN}${PREFIX}/${name}/x`)).status).not.toBe(404);
+  });
+
+  it("each has what every host has: health, and what an error's moreInfo leads to", async () => {
+    for (const origin of [CONTENT, ORIGIN]) {
+      expect(await expectJson(await platform.fetch(`${origin}${PREFIX}/health`), 200)).toEqual({ status: "ok" });
+      const { moreInfo } = await expectJson(await platform.fetch(`${CONTENT}${PREFIX}/media/v2/content/x`), 404);
+      const page = await platform.fetch(moreInfo);
+      const [, stylesheet] = /<link rel="stylesheet" href="([^"]+)"/.exec(await page.text()) ?? [];
+      expect(page.status).toBe(200);
+      expect((await platform.fetch(`${origin}${stylesheet}`)).status).toBe(200);
+    }
+  });
+
+  it("the redirect asks no storage", async () => {
+    const failing = new Proxy({}, { get: () => () => expect.fail("a store was asked") });
+    const bare = isolate({ ...APART, DB: failing as D1Database, MEDIA: failing as R2Bucket });
+    expect((await bare.fetch(atService(links.get(platform)!.private))).status).toBe(308);
+  });
+});
+
+describe("the same host for both", () => {
+  it.each([
+    ["no CONTENT_URL", { CONTENT_URL: "" }],
+    ["CONTENT_URL as PUBLIC_URL", { CONTENT_URL: ORIGIN, PUBLIC_URL: ORIGIN }],
+  ])("has content and service: %s", async (_, variables) => {
+    const platform = isolate({ ...env, PATH_PREFIX: PREFIX, ...variables });
+    for (const link of Object.values(await store(platform))) {
+      expect(new URL(link).origin).toBe(ORIGIN);
+      expect(await (await platform.fetch(link)).text()).toBe(TEXT);
+    }
+  });
+});
