@@ -22,7 +22,7 @@ Uploads go to R2 by presigned links where these are set: R2_S3_ENDPOINT (https:/
 R2_ACCESS_KEY_ID and R2_SECRET_ACCESS_KEY of an R2 API token that reads and writes objects of the bucket.
 
 It makes what is missing (D1 database, R2 bucket with CORS and lifecycle, queues, secrets), applies the migrations,
-deploys to the custom domain, and takes the tour there, which leaves nothing but rows of the audit log. New secrets are kept in .deploy.vars: move them to a safe place.
+deploys to the custom domains, and takes the tour there, which leaves nothing but rows of the audit log. New secrets are kept in .deploy.vars: move them to a safe place.
 `;
 const CONFIG = join(ROOT, "wrangler.toml");
 /** wrangler.toml with the account's database and this deployment's variables. Made anew each time, not committed. */

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { unstable_readConfig } from "wrangler";
 import { ConfigError, readConfig, type Config } from "../../src/config.ts";
+import { contentOrigin } from "../../src/http/origins.ts";
 import { ensureDevVars } from "./dev-vars.ts";
 import { localS3Port, withLocalS3 } from "./local-s3.ts";
 import { ROOT } from "./root.ts";
@@ -38,6 +39,10 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
   const port = readPort(env["PORT"]);
   const vars = withLocalS3(given, { host: HOST, port, bucket: deployment.r2_buckets[0]?.bucket_name ?? "" });
   const config = parseConfig(vars);
+  if (contentOrigin(config)?.host === `${HOST}:${port}`)
+    throw new UserError(
+      "CONTENT_URL is where the platform is. Name another host, or leave it empty to have content there.",
+    );
   return {
     host: HOST,
     port,

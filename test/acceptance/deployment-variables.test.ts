@@ -1,5 +1,6 @@
 import { rmSync } from "node:fs";
 import { afterAll, expect, test } from "vitest";
+import { readSettings } from "../../scripts/lib/settings.ts";
 import { freePort, newStateDir, npm, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
 
 const stateDir = newStateDir();
@@ -36,4 +37,11 @@ test("the whole tour under another prefix, platform name and origin", async () =
     expect([address, (await fetch(address, { redirect: "manual" })).status]).toEqual([address, status]);
   const discovery = await fetch(`${platform.url}/base/oauth2/v1/.well-known/openid-configuration`);
   expect(await discovery.json()).toMatchObject({ issuer: "https://plinth.example/base/oauth2/v1" });
+});
+
+test("CONTENT_URL where the platform is would leave no platform there, and is refused", () => {
+  const own = { PORT: "8787", CONTENT_URL: "http://127.0.0.1:8787" };
+  expect(() => readSettings(own)).toThrow("CONTENT_URL");
+  expect(readSettings({ ...own, PORT: "8788" }).config.contentUrl).toBe(own.CONTENT_URL);
+  expect(readSettings({ ...own, PUBLIC_URL: own.CONTENT_URL }).config.contentUrl).toBe(own.CONTENT_URL);
 });
