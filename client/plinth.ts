@@ -33,8 +33,8 @@ export type Error = {
     moreInfo: string;
     /** Each thing that is wrong; at most 20. */
     details: {
-        /** What exactly is wrong, for example `missing_field` or `topic_exists`. */
-        "type": string;
+        /** What exactly is wrong; the error reference says what to do about it. */
+        "type": "missing_field" | "invalid_field" | "missing_header" | "invalid_header" | "missing_query_parameter" | "invalid_query_parameter" | "invalid_uri_parameter" | "out_of_range_parameter" | "taken" | "in_use" | "built_in" | "not_confidential" | "tenant_refused" | "idempotency_key_used" | "topic_exists" | "topic_deletion_in_progress" | "lock_expired" | "unknown_token" | "already_committed" | "subscription_exists" | "subscription_disabled" | "too_many_subscriptions" | "credentials_unreadable" | "event_expired" | "file_not_uploaded" | "already_uploaded" | "upload_changed" | "quota_exceeded" | "query_too_broad" | "unsupported_content_type" | "too_many_transformations" | "too_many_variants" | "too_many_attributes" | "comparison_running" | "repair_under_way" | "other_run_under_way";
         /** The field in bean notation, else the parameter or header; empty where it is none of them. */
         field: string;
         /** The same for people. */

@@ -1,3 +1,4 @@
+import { DETAIL_TYPES } from "../src/http/detail-types.ts";
 import { PROBLEM_TYPES } from "../src/http/errors.ts";
 import { PROTOCOL_ERRORS } from "../src/ui/protocol-errors.ts";
 import { list, obj, str, int, uri, type Schema } from "./schema.ts";
@@ -54,7 +55,11 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
       moreInfo: uri("The entry of the error reference."),
       details: list(
         obj({
-          type: str("What exactly is wrong, for example `missing_field` or `topic_exists`."),
+          type: {
+            type: "string",
+            enum: Object.keys(DETAIL_TYPES),
+            description: "What exactly is wrong; the error reference says what to do about it.",
+          },
           field: str("The field in bean notation, else the parameter or header; empty where it is none of them."),
           message: str("The same for people."),
           moreInfo: uri("The entry of the error reference."),

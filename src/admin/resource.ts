@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
 import type { AuditRecord, AuditTrail } from "../platform/audit.ts";
 import type { Principal } from "../http/auth.ts";
-import { notFound, problem, type Problem } from "../http/errors.ts";
+import type { DetailType } from "../http/detail-types.ts";
+import { noSuch, problem, type Problem, type ProblemDetail } from "../http/errors.ts";
 import { invalidCursor, lookBefore, pageLinks, toPage } from "../http/paging.ts";
 import {
   defineRoute,
@@ -143,7 +144,7 @@ export function resourceRoutes<B>(resource: Resource<B>, deps: ResourceDeps): Ro
       params,
       handle: async (call) => {
         const row = await resource.select(call.params).first<Row>();
-        return row === null ? notFound(noun) : json(200, resource.toJson(row));
+        return row === null ? noSuch(noun) : json(200, resource.toJson(row));
       },
     }),
     defineRoute({
@@ -163,7 +164,7 @@ async function list<B>(call: AdminCall<unknown>, resource: Resource<B>): Promise
   const after = cursor?.[0] ?? "";
   if (typeof after !== "string" || (cursor?.length ?? 1) !== 1) return invalidCursor();
   const { owner } = resource;
-  if (owner !== undefined && (await owner.exists(call.params).first()) === null) return notFound(owner.noun);
+  if (owner !== undefined && (await owner.exists(call.params).first()) === null) return noSuch(owner.noun);
   const read = async (range: PageRequest): Promise<readonly Row[]> =>
     (await resource.page(call.params, range).all<Row>()).results;
   const rows = await read({ after, limit: pageSize + 1, skip });
@@ -215,7 +216,7 @@ async function remove<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: 
     const results = await deps.db.batch(statements);
     if (results[statements.indexOf(plan.delete)]?.meta.changes !== 0) return empty(204);
     // Nothing was there, or something came to use it in between.
-    return (await refuseUsed(resource, plan, deps)) ?? notFound(resource.noun);
+    return (await refuseUsed(resource, plan, deps)) ?? noSuch(resource.noun);
   } catch (thrown) {
     const cause = await refuseUsed(resource, plan, deps);
     if (cause !== undefined) return cause;
@@ -241,15 +242,21 @@ const auditEntry = <B>(call: AdminCall<unknown>, action: string, { collection, k
   subject: `${collection}/{${key}}`.slice(1).replaceAll(/\{(\w+)\}/g, (_, name: string) => call.params[name] ?? ""),
 });
 
+interface FaultRow {
+  readonly type: DetailType | "absent";
+  readonly field: string;
+  readonly message: string;
+}
+
 /** A parent that is not there is 404, a name that is taken a conflict, whatever else is in the way wrong input. */
 async function findFaults<B>(resource: Resource<B>, change: Change<B>): Promise<Problem | undefined> {
-  const found = await resource.faults?.(change).all<{ type: string; field: string; message: string }>();
-  const details = found?.results ?? [];
-  if (details.length === 0) return undefined;
-  const message = details.map((detail) => detail.message).join(" ");
-  const has = (type: string): boolean => details.some((detail) => detail.type === type);
-  if (has("absent")) return problem("element_resource_non_existing", message);
-  return problem(has("taken") ? "conflict_resource" : "validation_violation", message, { details });
+  const found = (await resource.faults?.(change).all<FaultRow>())?.results ?? [];
+  if (found.length === 0) return undefined;
+  const message = found.map((fault) => fault.message).join(" ");
+  const details = found.flatMap(({ type, ...rest }) => (type === "absent" ? [] : [{ type, ...rest }]));
+  if (details.length < found.length) return problem("element_resource_non_existing", message);
+  const isTaken = details.some(({ type }) => type === "taken");
+  return problem(isTaken ? "conflict_resource" : "validation_violation", message, { details });
 }
 
 async function refuseUsed(
@@ -266,14 +273,14 @@ async function refuseUsed(
 export async function findUsers(
   { db }: Pick<ResourceDeps, "db">,
   statements: readonly D1PreparedStatement[],
-): Promise<readonly { readonly type: string; readonly field: string; readonly message: string }[]> {
+): Promise<readonly ProblemDetail[]> {
   if (statements.length === 0) return [];
   const found = await db.batch<{ kind: string; id: string }>([...statements]);
   const byKind = Map.groupBy(
     found.flatMap(({ results }) => results),
     ({ kind }) => kind,
   );
-  const inUse = (field: string, by: string) => ({ type: "in_use", field, message: `In use by: ${by}.` });
+  const inUse = (field: string, by: string): ProblemDetail => ({ type: "in_use", field, message: `In use by: ${by}.` });
   return [...byKind].flatMap(([kind, rows]) => [
     ...rows.slice(0, NAMED_USERS).map(({ id }) => inUse(kind, `${kind} ${id}`)),
     ...(rows.length > NAMED_USERS ? [inUse(kind, `more of the kind ${kind}, which are not named here`)] : []),

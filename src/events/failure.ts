@@ -1,4 +1,5 @@
 import { scopeRefusal } from "../http/auth.ts";
+import type { DetailType } from "../http/detail-types.ts";
 import { notFound, problem, type Problem } from "../http/errors.ts";
 import type { Names } from "../platform/names.ts";
 import type { NotLocked } from "./lock.ts";
@@ -136,8 +137,8 @@ const NOT_LOCKED = {
 
 const retryAfter = (waitMs: number) => ({ "retry-after": String(Math.max(1, Math.ceil(waitMs / 1000))) });
 
-const conflict = (type: string, field: string, message: string): Problem =>
+const conflict = (type: DetailType, field: string, message: string): Problem =>
   problem("conflict_resource", message, { details: [{ type, field, message }] });
 
-const refusedField = (type: string, field: string, message: string): Problem =>
+const refusedField = (type: DetailType, field: string, message: string): Problem =>
   problem("validation_violation", message, { details: [{ type, field, message }] });

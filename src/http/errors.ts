@@ -1,3 +1,5 @@
+import type { DetailType } from "./detail-types.ts";
+
 /**
  * The one error object of the platform (contract 1.2).
  *
@@ -16,7 +18,7 @@ export interface Problem {
 }
 
 export interface ProblemDetail {
-  readonly type: string;
+  readonly type: DetailType;
   /** Bean notation for a body (`pushConfig.basicAuth.username`), else the name of the parameter or header. */
   readonly field?: string;
   readonly message?: string;
@@ -98,11 +100,14 @@ export function problem(
 export const isProblem = (value: object): value is Problem => "problem" in value && value.problem === true;
 
 /** One invalid input: 400 `validation_violation`. */
-export const invalid = (type: string, field: string, message: string): Problem =>
+export const invalid = (type: DetailType, field: string, message: string): Problem =>
   problem("validation_violation", message, { details: [{ type, field, message }] });
 
 export const notFound = (what: string): Problem =>
   problem("element_resource_non_existing", `There is no such ${what}, or it is not yours.`);
+
+/** For who may see all there is: the operator. */
+export const noSuch = (what: string): Problem => problem("element_resource_non_existing", `There is no such ${what}.`);
 
 /** The wire shape: `{status, type, message, moreInfo, details}`. `docsUrl` is the address of the error reference. */
 export function problemBody(given: Problem, docsUrl: string): object {

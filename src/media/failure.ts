@@ -1,3 +1,4 @@
+import type { DetailType } from "../http/detail-types.ts";
 import { invalid, notFound, problem, type Problem } from "../http/errors.ts";
 import { LIMITS } from "./limits.ts";
 import type { DigestHeader } from "./upload-digest.ts";
@@ -169,8 +170,8 @@ const TOO_BROAD = {
   deletion: "Too many files match to be deleted in one write: nothing was. Add a term, and delete them part by part.",
 } as const;
 
-const conflict = (type: string, message: string): Problem =>
+const conflict = (type: DetailType, message: string): Problem =>
   problem("conflict_resource", message, { details: [{ type, message }] });
 
-const businessError = (type: string, message: string): Problem =>
+const businessError = (type: DetailType, message: string): Problem =>
   problem("business_error", message, { details: [{ type, message }] });

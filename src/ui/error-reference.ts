@@ -1,6 +1,7 @@
+import { DETAIL_TYPES } from "../http/detail-types.ts";
 import { PROBLEM_TYPES } from "../http/errors.ts";
 import { documentResponse } from "./layout.ts";
-import { html } from "./markup.ts";
+import { html, type Markup } from "./markup.ts";
 import { withCode } from "./prose.ts";
 import { PROTOCOL_ERRORS } from "./protocol-errors.ts";
 
@@ -15,17 +16,12 @@ export function errorReferencePage(publicBase: string, pathPrefix: string, reque
     <p>
       Every error answer, but for those of the OAuth protocol below, is JSON with <code>status</code>,
       <code>type</code>, <code>message</code>, <code>moreInfo</code> and <code>details</code>. The message says what was
-      wrong with this request; below stands what to do about each type.
+      wrong with this request; below stands what to do about each type, and then about the types of the
+      <code>details</code>.
     </p>
-    <dl>
-      ${Object.entries(PROBLEM_TYPES).map(
-        ([type, { status, advice }]) =>
-          html`<div id="${type}">
-            <dt><code>${type}</code> <span>${status}</span></dt>
-            <dd>${withCode(advice)}</dd>
-          </div>`,
-      )}
-    </dl>
+    <dl>${Object.entries(PROBLEM_TYPES).map(([type, { status, advice }]) => entry(type, type, advice, status))}</dl>
+    <h2>Details</h2>
+    <dl>${Object.entries(DETAIL_TYPES).map(([type, advice]) => entry(`details-${type}`, type, advice))}</dl>
     <h2>The OAuth protocol</h2>
     <p>
       <code>/token</code>, <code>/revoke</code>, <code>/introspect</code> and <code>/tokeninfo</code> answer with
@@ -33,17 +29,15 @@ export function errorReferencePage(publicBase: string, pathPrefix: string, reque
       operator finds the exact reason in the audit log by it. <code>/authorize</code> sends <code>error</code> and
       <code>error_description</code> back to the client.
     </p>
-    <dl>
-      ${Object.entries(PROTOCOL_ERRORS).map(
-        ([error, advice]) =>
-          html`<div id="${error}">
-            <dt><code>${error}</code></dt>
-            <dd>${withCode(advice)}</dd>
-          </div>`,
-      )}
-    </dl>`;
+    <dl>${Object.entries(PROTOCOL_ERRORS).map(([error, advice]) => entry(error, error, advice))}</dl>`;
   return documentResponse({ status: 200, lang: "en", layout: "wide", title, publicBase, main }, pathPrefix);
 }
+
+const entry = (id: string, name: string, advice: string, status?: number): Markup =>
+  html`<div id="${id}">
+    <dt><code>${name}</code>${status === undefined ? undefined : html` <span>${status}</span>`}</dt>
+    <dd>${withCode(advice)}</dd>
+  </div>`;
 
 /** As `http/mount.ts` makes them; anything else in the address is somebody's joke. */
 const isRequestId = (text: string | null): text is string => /^[0-9a-f]{32}$/.test(text ?? "");

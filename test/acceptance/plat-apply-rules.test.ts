@@ -155,7 +155,7 @@ __proto__: {}
       'f:15:34: roles[1] must be a string. 2 is a number to YAML: write "2" for a text.',
       "f:16:9: later must be a mapping of its fields, not nothing: {} stands for none.",
       "f:18:43: sourceUrl must not name an IP address of a private or special range.",
-      "f:18:74: proxyPath is inside an address of the platform itself.",
+      "f:18:74: The first part of proxyPath, /oauth2, is the platform's own.",
       "f:18:94: plat.admin is, or covers, a scope of the platform itself.",
       "f:19:41: sourceUrl must start with https://.",
       expect.stringMatching(/^f:19:\d+: access must be one of token, public\.$/),

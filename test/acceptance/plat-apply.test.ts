@@ -311,7 +311,7 @@ describe("50 tenants", () => {
       ],
       [
         text.replace("proxyPath: /big9/v1", "proxyPath: /admin/v1"),
-        `${place("proxyPath: /big9/v1", 16)}: proxyPath is inside an address of the platform itself.`,
+        `${place("proxyPath: /big9/v1", 16)}: The first part of proxyPath, /admin, is the platform's own.`,
       ],
       [
         text.replace("sourceUrl: http://127.0.0.1:9009", `sourceUrl: ${platform.url}`),
@@ -546,10 +546,32 @@ describe("what ends in between", () => {
     expect(applied?.err).toContain(
       "Done: 1 of 3 changes. Not done: 2:\n  clients/ref0.app\n  identity-providers/ref-idp\n",
     );
+    const asJson = await apply([path, "--json"], { IDP: "an idp's secret" });
+    expect(asJson.code).toBe(1);
+    expect(JSON.parse(asJson.err)).toMatchObject({
+      status: 409,
+      type: "conflict_resource",
+      message: expect.stringMatching(/: Done: 0 of 2 changes\. Run it again/),
+      details: [{ type: "conflict_resource", field: "clients/ref0.app", place: { line, column: 3 } }],
+      requestId: expect.stringMatching(/^[0-9a-f]{32}$/),
+    });
+    expect(JSON.parse(asJson.out)).toMatchObject({
+      changes: [
+        { path: "clients/ref0.app", done: false },
+        { path: "identity-providers/ref-idp", done: false },
+      ],
+    });
     file.clients["ref0.app"].tenant = "ref0";
-    expect(await writesOf(() => apply([writeFile(file)], { IDP: "an idp's secret" }))).toEqual([
-      "put identity-providers/ref-idp",
-    ]);
+    const mended = writeFile(file);
+    const needy = await apply([mended, "--dry-run", "--json"]);
+    expect(needy).toMatchObject({ code: 0, err: "" });
+    expect(JSON.parse(needy.out)).toMatchObject({ needs: [{ reason: expect.stringContaining("the variable IDP") }] });
+    expect(
+      await writesOf(async () => {
+        const last = await apply([mended], { IDP: "an idp's secret" });
+        expect(last.out).toMatch(/^Done: 1 change in \d+\.\d s\.$/m);
+      }),
+    ).toEqual(["put identity-providers/ref-idp"]);
   });
 });
 

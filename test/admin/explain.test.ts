@@ -115,7 +115,7 @@ async function build(w: World): Promise<void> {
       Number(w.disabled.user),
     ),
     sql(
-      "INSERT INTO session VALUES (?, ?, 'sid', 'default_idp', ?, ?)",
+      "INSERT INTO session VALUES (?, ?, 'sid', 'default_idp', ?, ?, NULL)",
       await sha256Hex(COOKIE),
       USER.email,
       nowMs,

@@ -368,6 +368,40 @@ describe("services", () => {
     expect(refused.details).toMatchObject([{ type: "invalid_field", field }]);
   });
 
+  it.each(["media", "media/v3", "oauth2/v2", ".well-known/x", "openapi.json"])(
+    "says which part of a path is the platform's own: /%s",
+    async (path) => {
+      const json = { sourceUrl: "https://s.example", proxyPath: `/${path}`, scopes: [], access: "public" };
+      const tenant = await makeTenant();
+      const refused = await admin(`services/${unique("s")}`, { method: "PUT", json: { ...json, tenant } });
+      const message = `The first part of proxyPath, /${path.split("/")[0]}, is the platform's own.`;
+      expect(await expectJson(refused, 400)).toMatchObject({ message });
+      const similar = await admin(`services/${unique("s")}`, {
+        method: "PUT",
+        json: { ...json, tenant, proxyPath: `/${unique("x")}/${path}` },
+      });
+      expect(similar.status).toBe(201);
+    },
+  );
+
+  it("calls a field that is not there missing, also one of few values", async () => {
+    const json = {
+      sourceUrl: "https://s.example",
+      proxyPath: `/${unique("s")}`,
+      scopes: [],
+      tenant: await makeTenant(),
+    };
+    const refused = await expectJson(await admin(`services/${unique("s")}`, { method: "PUT", json }), 400);
+    expect(refused.details).toMatchObject([{ type: "missing_field", field: "access" }]);
+  });
+
+  it("is not said to be somebody else's, since the operator sees all", async () => {
+    for (const path of ["tenants/nothere", "clients/no.such", "tenants/nothere/usage", "media/consistency/0"]) {
+      const { message } = await expectJson(await admin(path), 404);
+      expect(message).toMatch(/^There is no such \w+\.$/);
+    }
+  });
+
   it("takes plain http only where loopback is allowed", async () => {
     const tenant = await makeTenant();
     const service = {

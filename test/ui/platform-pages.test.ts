@@ -1,6 +1,7 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import document from "../../docs/openapi.json";
 import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
 import { PROBLEM_TYPES } from "../../src/http/errors.ts";
@@ -32,6 +33,14 @@ describe("/docs/errors", () => {
     const [href = "", ...more] = Array.from(page.matchAll(/\bhref="([^"]*)"/g), ([, address]) => address);
     expect(more).toEqual([]);
     expect((await call(href)).status).toBe(200);
+  });
+
+  it("explains every type of a detail that an answer may have by the interface document", async () => {
+    const page = await (await call("/docs/errors")).text();
+    const types = document.components.schemas.Error.properties.details.items.properties.type.enum;
+    expect(types).toContain("file_not_uploaded");
+    for (const type of types)
+      expect(page).toMatch(new RegExp(`id="details-${type}">\\s*<dt><code>${type}</code></dt>\\s*<dd>.{8,}</dd>`));
   });
 
   it("names the request that error_uri brought along, and nothing else that stands there", async () => {

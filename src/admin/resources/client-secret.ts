@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { notFound, problem } from "../../http/errors.ts";
+import { noSuch, problem } from "../../http/errors.ts";
 import { defineRoute, json, scoped, type Route } from "../../http/route.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import { randomSecret } from "../../platform/random.ts";
@@ -47,9 +47,7 @@ export const clientSecretRoute = (deps: AdminDeps): Route =>
       try {
         const results = await db.batch(rotation);
         if (results[2]?.meta.changes !== 1)
-          return (await db.prepare(EXISTS).bind(clientId).first()) === null
-            ? notFound("client")
-            : publicClient(clientId);
+          return (await db.prepare(EXISTS).bind(clientId).first()) === null ? noSuch("client") : publicClient(clientId);
       } finally {
         // Whatever became of the answer: it may have been written.
         deps.recordsChanged();

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
-import { notFound, problem } from "../../http/errors.ts";
+import type { DetailType } from "../../http/detail-types.ts";
+import { noSuch, problem } from "../../http/errors.ts";
 import { invalidCursor, lookBefore, pageLinks, toPage, type Paging } from "../../http/paging.ts";
 import { defineRoute, json, scoped, type Route } from "../../http/route.ts";
 import type { Result } from "../../platform/result.ts";
@@ -97,7 +98,7 @@ export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly 
       const [after = 0] = paging.cursor ?? [];
       if (typeof after !== "number") return invalidCursor();
       const run = await consistency.find(id);
-      if (run === undefined) return notFound("comparison");
+      if (run === undefined) return noSuch("comparison");
       const rows = await consistency.findings(id, after, paging.pageSize + 1, paging.skip);
       const page = toPage(rows, paging, ({ seq }) => [seq]);
       const found = await lookBefore(page, paging, ({ limit, skip }) => consistency.findings(id, 0, limit, skip));
@@ -117,7 +118,7 @@ export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly 
         return json(202, toReport(repairing.value), { location: addressOf(url, `${COLLECTION}/${id}/repair`, id) });
       switch (repairing.error) {
         case "unknown":
-          return notFound("comparison");
+          return noSuch("comparison");
         case "running":
           return conflict("comparison_running", "The comparison is not done yet: read its report until state is done.");
         case "other_run":
@@ -127,7 +128,7 @@ export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly 
   }),
 ];
 
-const conflict = (type: string, message: string) =>
+const conflict = (type: DetailType, message: string) =>
   problem("conflict_resource", message, { details: [{ type, field: "", message }] });
 
 /** The address of a run, from the address of an operation whose path ends in `path`. */

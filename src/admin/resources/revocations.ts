@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { notFound } from "../../http/errors.ts";
+import { noSuch } from "../../http/errors.ts";
 import { defineRoute, empty, scoped, type Route } from "../../http/route.ts";
 import type { Schema } from "../../http/validate.ts";
 import { endAll, type EndKind } from "./end-all.ts";
@@ -71,7 +71,7 @@ export const revocationRoutes = (deps: AdminDeps): readonly Route[] =>
       produces: "any",
       handle: async (call) => {
         const id = call.params[key] ?? "";
-        if (exists !== undefined && !(await isThere(exists, id, kind, deps))) return notFound(kind);
+        if (exists !== undefined && !(await isThere(exists, id, kind, deps))) return noSuch(kind);
         const { nowMs, requestId, principal } = call;
         const by = { atMs: nowMs, requestId, actor: principal.clientId, subject: `${collection}/${id}` };
         try {

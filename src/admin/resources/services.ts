@@ -7,8 +7,11 @@ import { flag, identifier, scopeList, tenantId } from "../fields.ts";
 import { builtInRefusal, ASKED_USERS, toFlag, toList, type Resource } from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";
 
-/** Addresses that the platform itself answers at (contract 1.1). */
-const RESERVED_PATHS: readonly string[] = ["account", "docs", "openapi.json", "health", ".well-known"];
+/**
+ * What the addresses of pages and documents begin with (contract 1.1). All that begins so, or as a service of the
+ * platform's own does, is kept free for it: the next version of one, another document.
+ */
+const RESERVED_PARTS: readonly string[] = ["account", "docs", "openapi.json", "health", ".well-known"];
 const proxyPath = z.string().check(
   z.regex(/^(\/[A-Za-z0-9._~-]{1,64}){1,8}$/),
   z.refine((path) => !/\/\.{1,2}(\/|$)/.test(path), "must have no . or .. in it"),
@@ -17,6 +20,8 @@ const sourceUrl = z.string().check(
   z.maxLength(512),
   z.refine((text) => !text.includes("?"), "must have no query"),
 );
+
+const firstPartOf = (path: string): string => path.split("/")[1] ?? "";
 
 const body = z.object({
   sourceUrl,
@@ -56,7 +61,7 @@ export const services = ({ db, builtIn, names, allowLoopback }: AdminDeps): Reso
   const builtInJson = JSON.stringify(builtIn.services);
   const tenancy = ["tenant=*", "org=*", "no_tenant"].map(names.scope);
   const reserved = ["openid", ...WITHOUT_EFFECT, ...tenancy, ...builtIn.services.flatMap((service) => service.scopes)];
-  const paths = [...builtIn.services.map((service) => service.proxyPath.split("/")[1] ?? ""), ...RESERVED_PATHS];
+  const firstParts = [...builtIn.services.map((service) => firstPartOf(service.proxyPath)), ...RESERVED_PARTS];
   return {
     noun: "service",
     collection: "/services",
@@ -71,8 +76,9 @@ export const services = ({ db, builtIn, names, allowLoopback }: AdminDeps): Reso
       if (!address.ok) return invalid("invalid_field", "sourceUrl", `sourceUrl ${address.error}.`);
       if (address.value.origin === origin)
         return invalid("invalid_field", "sourceUrl", "sourceUrl is an address of the platform itself.");
-      if (paths.includes(service.proxyPath.split("/")[1] ?? ""))
-        return invalid("invalid_field", "proxyPath", "proxyPath is inside an address of the platform itself.");
+      const first = firstPartOf(service.proxyPath);
+      if (firstParts.includes(first))
+        return invalid("invalid_field", "proxyPath", `The first part of proxyPath, /${first}, is the platform's own.`);
       const taken = service.scopes.find((scope) => reserved.some((other) => meet(scope, other)));
       if (taken !== undefined)
         return invalid("invalid_field", "scopes", `${taken} is, or covers, a scope of the platform itself.`);

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { notFound } from "../../http/errors.ts";
+import { noSuch } from "../../http/errors.ts";
 import { defineRoute, json, scoped, type Route } from "../../http/route.ts";
 import { tenantId } from "../fields.ts";
 import type { Row } from "../resource.ts";
@@ -18,7 +18,7 @@ export const tenantUsageRoute = ({ db, usage }: AdminDeps): Route =>
     params: z.object({ id: tenantId }),
     async handle({ params: { id } }) {
       const [row, stored] = await Promise.all([db.prepare(QUOTA).bind(id).first<Row>(), usage(id)]);
-      if (row === null) return notFound("tenant");
+      if (row === null) return noSuch("tenant");
       return json(200, { tenant: id, files: stored.files, bytes: stored.bytes, quota: toQuota(row) });
     },
   });

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { notFound } from "../../http/errors.ts";
+import { noSuch } from "../../http/errors.ts";
 import { defineRoute, empty, scoped, type Route } from "../../http/route.ts";
 import { email } from "../fields.ts";
 import type { AdminDeps } from "../routes.ts";
@@ -15,7 +15,7 @@ export const userUnlockRoute = ({ db, audit, unlock }: AdminDeps): Route =>
     params: z.object({ email }),
     produces: "any",
     handle: async ({ params, nowMs: atMs, requestId, principal }) => {
-      if ((await db.prepare(EXISTS).bind(params.email).first()) === null) return notFound("user");
+      if ((await db.prepare(EXISTS).bind(params.email).first()) === null) return noSuch("user");
       await unlock(params.email);
       const done = { action: "unlock", subject: `users/${params.email}`, outcome: "done", reason: "" } as const;
       await audit.statement("always", { atMs, requestId, actor: principal.clientId, ...done }).run();

@@ -17,10 +17,10 @@ const ENDPOINTS: Readonly<Record<string, readonly string[]>> = {
   "/refreshtokens/x": ["DELETE"],
   "/jwks": ["GET", "HEAD"],
   "/.well-known/openid-configuration": ["GET", "HEAD"],
-  "/authorize": ["GET", "HEAD", "POST"],
+  "/authorize": ["GET", "POST"],
   "/sign-in": ["POST"],
-  "/callback/x": ["GET", "HEAD"],
-  "/end_session": ["GET", "HEAD", "POST"],
+  "/callback/x": ["GET"],
+  "/end_session": ["GET", "POST"],
 };
 const FORMS = ["/token", "/revoke", "/introspect", "/userinfo", "/authorize", "/sign-in", "/end_session"];
 const TWO_MB = 2 * 1024 * 1024;
