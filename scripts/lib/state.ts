@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { SealKey } from "../../src/platform/seal.ts";
 import { UserError } from "./user-error.ts";
 
+const SQLITE_BUSY = 5;
 /** A start right after a stop finds the old processes still ending. */
 const PATIENCE_MS = 3_000;
 
@@ -15,14 +16,14 @@ const PATIENCE_MS = 3_000;
  * of SQLite's, which the system frees however the process ends.
  */
 export async function lockState(stateDir: string): Promise<void> {
-  mkdirSync(stateDir, { recursive: true });
-  const lock = new DatabaseSync(join(stateDir, "in-use"), { timeout: 0 });
+  const lock = openLock(stateDir);
   const taken = await patiently(() => {
     try {
       lock.exec("BEGIN EXCLUSIVE");
       return true;
-    } catch {
-      return false;
+    } catch (error) {
+      if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return false;
+      throw unusable(stateDir, error);
     }
   });
   if (!taken) throw new UserError(`${stateDir} is in use by another npm start. Stop it, or set STATE_DIR.`);
@@ -30,6 +31,18 @@ export async function lockState(stateDir: string): Promise<void> {
 }
 /** Keeps the lock from being collected. */
 const held: DatabaseSync[] = [];
+
+function openLock(stateDir: string): DatabaseSync {
+  try {
+    mkdirSync(stateDir, { recursive: true });
+    return new DatabaseSync(join(stateDir, "in-use"), { timeout: 0 });
+  } catch (error) {
+    throw unusable(stateDir, error);
+  }
+}
+
+const unusable = (stateDir: string, error: unknown): UserError =>
+  new UserError(`STATE_DIR must be a directory that can be made or written to, not ${stateDir}: ${String(error)}`);
 
 export async function requireFreePort(
   host: string,

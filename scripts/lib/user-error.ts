@@ -5,6 +5,10 @@ export class UserError extends Error {
 
 /** Ends the program with a failure: a sentence for what the person can mend, all there is for a bug. */
 export function failWith(error: unknown): never {
-  console.error(error instanceof UserError ? error.message : error);
+  console.error(error instanceof UserError || isWrongOption(error) ? error.message : error);
   process.exit(1);
 }
+
+/** What `parseArgs` does not take. */
+const isWrongOption = (error: unknown): error is Error =>
+  error instanceof Error && ((error as NodeJS.ErrnoException).code ?? "").startsWith("ERR_PARSE_ARGS_");

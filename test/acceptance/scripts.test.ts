@@ -31,6 +31,12 @@ describe("npm run deploy", () => {
     });
   }
 
+  test("refuses an option that it does not have, in one line", async () => {
+    const deploy = npm("deploy", { npm_config_loglevel: "silent" }, ["--", "--frob"]);
+    expect(await deploy.ended).toBe(1);
+    expect(deploy.output()).toMatch(/^Unknown option '--frob'.*\n$/);
+  });
+
   test("refuses half the credentials of S3, before it asks the account anything", async () => {
     const deploy = npm("deploy", { PUBLIC_URL: "https://host.example", R2_ACCESS_KEY_ID: "an-id" });
     expect(await deploy.ended).toBe(1);
@@ -98,6 +104,15 @@ test("a .dev.vars that lacks a value gets it; what it has stays", () => {
   expect(parseSealKeys(vars["SEAL_KEYS"] ?? "")).toMatchObject({ ok: true });
   expect(ensureDevVars(path)).toEqual(vars);
   rmSync(dir, { recursive: true });
+});
+
+test("npm start says in one line that its state cannot be where it should be", async () => {
+  for (const STATE_DIR of ["/dev/null/x", join(ROOT, "package.json")]) {
+    const start = npm("start", { STATE_DIR, PORT: String(await freePort()), npm_config_loglevel: "silent" });
+    expect(await start.ended).toBe(1);
+    expect(start.output()).toMatch(/^STATE_DIR must be a directory .*, not \S+: .*\n$/);
+    expect(start.output()).toContain(STATE_DIR);
+  }
 });
 
 test("npm run tour says what to do when nothing listens", async () => {
