@@ -79,11 +79,18 @@ function apply(field: Field, body: Record<string, unknown>, options: Given, noun
   }
 }
 
-/** What a new one must say and does not, as flags. */
-export const missingFlags = (fields: readonly Field[], body: Body): string[] =>
+/** What a body must say and does not, as flags. */
+export const missingFlags = (fields: readonly Field[], body: Body, isNew: boolean): string[] =>
   fields
-    .filter(({ name, required }) => required === true && read(body, name) === undefined)
-    .map(({ flag, type, value }) => (type === "boolean" ? `--${flag} or --no-${flag}` : `--${flag} ${value}`));
+    .filter(({ required, requiredOfNew }) => required === true || (isNew && requiredOfNew === true))
+    .filter(({ name }) => read(body, name) === undefined)
+    .map(({ flag, type, value }) =>
+      type === "boolean"
+        ? `--${flag} or --no-${flag}`
+        : type === "secret"
+          ? `--${flag}-file <file|-> or --${flag}-env <variable>`
+          : `--${flag} ${value}`,
+    );
 
 /** The fields that a body would change. */
 export const changedFields = (fields: readonly Field[], found: Body, body: Body): string[] =>

@@ -1,5 +1,5 @@
 import { getHealth } from "../../client/plinth.ts";
-import { UserError } from "../lib/user-error.ts";
+import { AdminRefusal } from "./admin-client.ts";
 import type { Command } from "./command.ts";
 import { printRecord } from "./say.ts";
 import { asFetch, send } from "./send.ts";
@@ -23,7 +23,7 @@ export const healthCommand: Command = {
     });
     const tookMs = Math.round(performance.now() - startedMs);
     if (typeof data !== "object" || data === null)
-      throw new UserError(`${base}/health answered ${status}, and not as a platform does: is it one?`);
+      throw new AdminRefusal(status, "", `${base}/health answered ${status}, and not as a platform does: is it one?`);
     await printRecord(invocation, { url: base, tookMs, ...data });
     return status === 200 ? 0 : 1;
   },

@@ -1,12 +1,14 @@
 import { createInterface } from "node:readline/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { text as readAll } from "node:stream/consumers";
+import { arrayBuffer as readAll } from "node:stream/consumers";
 import { Writable } from "node:stream";
 import { painter, type Paint } from "../lib/terminal.ts";
 
 /** What a command reads and writes; a test brings its own. */
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where the person stands: paths of files are meant from there. */
+  readonly cwd: string;
   /** The answer: what a pipe takes on. */
   out(text: string): Promise<void>;
   /** Everything else that is said. */
@@ -16,7 +18,7 @@ export interface Io {
   readonly paint: Paint;
   readonly paintErr: Paint;
   /** All of the standard input. */
-  readIn(): Promise<string>;
+  readIn(): Promise<Uint8Array>;
   /** A question to the person at the terminal; undefined: there is none. */
   readonly ask: ((question: string, hidden?: boolean) => Promise<string>) | undefined;
   nowMs(): number;
@@ -28,6 +30,8 @@ export function processIo(): Io {
   const colours = env["NO_COLOR"] === undefined || env["NO_COLOR"] === "";
   return {
     env,
+    // npm runs a script in the checkout, wherever it was called.
+    cwd: (env["npm_lifecycle_event"] === "plat" && env["INIT_CWD"]) || process.cwd(),
     out: (text) =>
       new Promise((done, failed) => {
         stdout.write(text, (error) => (error ? failed(error) : done()));
@@ -36,7 +40,7 @@ export function processIo(): Io {
     columns: stdout.isTTY ? stdout.columns : undefined,
     paint: painter(stdout.isTTY && colours),
     paintErr: painter(stderr.isTTY && colours),
-    readIn: () => readAll(stdin),
+    readIn: async () => new Uint8Array(await readAll(stdin)),
     ask: stdin.isTTY && stderr.isTTY ? ask : undefined,
     nowMs: () => Date.now(),
     wait: (ms) => sleep(ms),

@@ -40,7 +40,10 @@ export interface Listing<Row> {
   readonly nouns: string;
 }
 
-/** Prints rows as they come: a table for people, or one JSON array. */
+/**
+ * Prints rows as they come: a table for people, or one JSON array. Nothing is printed before the first one is there. A
+ * failure behind it leaves the array open: a part of the list that parsed would be taken for all of it.
+ */
 export async function printRows<Row extends Body>(
   rows: Iterable<Row> | AsyncIterable<Row>,
   { io, asJson, columns, limit, nouns }: Listing<Row>,
@@ -53,17 +56,16 @@ export async function printRows<Row extends Body>(
     if (waiting.length > 0) await io.out(`${table.lines(waiting).join("\n")}\n`);
     waiting = [];
   };
-  if (asJson) await io.out("[");
   for await (const row of rows) {
     if (count === limit) {
       isCut = true;
       break;
     }
     count++;
-    if (asJson) await io.out(`${count === 1 ? "" : ","}\n${indented(toJson(row, 2))}`);
+    if (asJson) await io.out(`${count === 1 ? "[" : ","}\n${indented(toJson(row, 2))}`);
     else if (waiting.push(row) === LARGEST_PAGE) await flush();
   }
-  if (asJson) await io.out(count === 0 ? "]\n" : "\n]\n");
+  if (asJson) await io.out(count === 0 ? "[]\n" : "\n]\n");
   else await flush();
   if (!asJson && count === 0) io.err(`There are no ${nouns}.\n`);
   if (isCut) io.err(`There are more: --limit ${limit} ended the list here.\n`);

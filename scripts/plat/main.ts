@@ -1,14 +1,13 @@
-import { UserError } from "../lib/user-error.ts";
-import { AdminRefusal, createAdminClient, type OperatorClient } from "./admin-client.ts";
+import { createAdminClient, type OperatorClient } from "./admin-client.ts";
 import { allCommands, SUMMARIES } from "./commands.ts";
-import { UsageError, type Command, type Invocation } from "./command.ts";
-import { commandHelp, overview, PROGRAM, resourceHelp } from "./help.ts";
+import type { Command, Invocation } from "./command.ts";
+import { commandHelp, overview, resourceHelp } from "./help.ts";
 import type { Io } from "./io.ts";
-import { findCommand, parse } from "./parse.ts";
+import { beforeArguments, findCommand, parse } from "./parse.ts";
+import { report, type Asked } from "./report.ts";
 import { Input } from "./secret-input.ts";
-import { Unreachable } from "./send.ts";
 import { findSecret, findTarget } from "./target.ts";
-import { clean, toJson } from "./values.ts";
+import { clean } from "./values.ts";
 
 /**
  * `npm run plat -- <resource> <verb> …`: a thin client of the operator service. One line is one command: found, read,
@@ -18,23 +17,17 @@ import { clean, toJson } from "./values.ts";
  */
 export async function main(argv: readonly string[], io: Io): Promise<number> {
   const commands = allCommands();
-  let asked: Asked = { wanted: [] };
+  let asked: Asked = { wanted: [], asJson: beforeArguments(argv).includes("--json") };
   try {
-    const isHelp = argv[0] === "help";
-    const { command, wanted, rest } = findCommand(isHelp ? argv.slice(1) : argv, commands);
-    asked = { command, wanted, asJson: rest.includes("--json") };
-    const help = isHelp || rest.includes("--help") || rest.includes("-h");
-    if (help || command === undefined) return await printHelp(asked, commands, rest, help, io);
+    const { command, wanted, rest, help } = findCommand(argv, commands);
+    const options = beforeArguments(rest);
+    asked = { command, wanted, asJson: options.includes("--json") };
+    const isHelp = help === true || options.includes("--help") || options.includes("-h");
+    if (isHelp || command === undefined) return await printHelp(asked, commands, rest, isHelp, io);
     return (await command.run(invocationOf(command, rest, io))) ?? 0;
   } catch (error) {
     return report(error, asked, io);
   }
-}
-
-interface Asked {
-  readonly command?: Command | undefined;
-  readonly wanted: readonly string[];
-  readonly asJson?: boolean;
 }
 
 /** Asked for, help is the answer; else it stands for an answer that there is not. */
@@ -81,44 +74,4 @@ function invocationOf(command: Command, rest: readonly string[], io: Io): Invoca
     base: async () => target.base,
     client: () => (client ??= connect()),
   };
-}
-
-function report(error: unknown, { command, wanted, asJson }: Asked, { err, paintErr }: Io): number {
-  if (isUnread(error)) {
-    if (command?.changes !== true) return 0;
-    err(`${paintErr.red("✗")} Nobody reads the output any more, so it ended here: look at what was done.\n`);
-    return 1;
-  }
-  if (error instanceof UsageError) {
-    err(`${paintErr.red("✗")} ${clean(error.message)}\n`);
-    err(`  ${paintErr.dim(`${[PROGRAM, ...(command?.words ?? wanted), "--help"].join(" ")} tells more.`)}\n`);
-    return 2;
-  }
-  if (error instanceof AdminRefusal) {
-    const { status, type, message, details, requestId } = error;
-    if (asJson === true) err(`${toJson({ status, type, message, details, requestId })}\n`);
-    else err(refusalLines(error, paintErr).join("\n") + "\n");
-  } else if (error instanceof Unreachable) {
-    err(`${paintErr.red("✗")} ${clean(error.message)}\n`);
-    if (error.kind === "refused")
-      err("  Start it first: npm start. (PORT, PLINTH_URL or --url say which one is meant.)\n");
-    if (error.kind === "lost" && command?.changes === true)
-      err("  It may have been done all the same: look before you do it again.\n");
-  } else if (error instanceof UserError) err(`${paintErr.red("✗")} ${clean(error.message)}\n`);
-  else err(`${paintErr.red("✗")} ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  return 1;
-}
-
-/** Of the output: whoever read it stopped. */
-const isUnread = (error: unknown): boolean =>
-  error instanceof Error && /^(EPIPE|ERR_STREAM_DESTROYED)$/.test((error as NodeJS.ErrnoException).code ?? "");
-
-function refusalLines({ status, message, details, requestId }: AdminRefusal, paint: Io["paintErr"]): readonly string[] {
-  // A detail that says the message again is told by its field alone.
-  const told = details.filter((detail) => detail.message !== message || detail.field !== "");
-  return [
-    `${paint.red("✗")} ${clean(message)} ${paint.dim(`(${status})`)}`,
-    ...told.map(({ field, message: why }) => `  ${field === "" ? "" : `${clean(field)}: `}${clean(why)}`),
-    ...(requestId === "" ? [] : [`  ${paint.dim(`request ${clean(requestId)}`)}`]),
-  ];
 }

@@ -3,7 +3,10 @@ import { didYouMean, nearest } from "./nearest.ts";
 
 /** Options that every command has. */
 export const GLOBAL_OPTIONS: readonly Option[] = [
-  { flag: "json", help: "for scripts: JSON alone on the output, everything else on the standard error" },
+  {
+    flag: "json",
+    help: "for scripts: JSON alone on the output, everything else on the standard error, a failure as JSON in its last line",
+  },
   {
     flag: "url",
     value: "<url>",
@@ -22,17 +25,26 @@ export interface Parsed {
   readonly options: Given;
 }
 
-/**
- * Words that lead to a command, and what is left of the line. `tenants` is `tenant`; options may stand in front.
- * `wanted` is the beginning of a command that is not whole: its help is what there is to say.
- */
-export function findCommand(
-  argv: readonly string[],
-  commands: readonly Command[],
-): { readonly command?: Command; readonly wanted: readonly string[]; readonly rest: readonly string[] } {
+/** What a line asks for. */
+export interface FoundCommand {
+  readonly command?: Command;
+  /** Its words, or the beginning of a command that is not whole: its help is what there is to say. */
+  readonly wanted: readonly string[];
+  /** What is left of the line. */
+  readonly rest: readonly string[];
+  /** Its help is wanted: `help tenant`, `tenant help`. */
+  readonly help?: true;
+}
+
+/** Words that lead to a command. `tenants` is `tenant`; options may stand in front, and a `--` that npm let through. */
+export function findCommand(argv: readonly string[], commands: readonly Command[]): FoundCommand {
   const front: string[] = [];
   let from = 0;
   while (argv[from]?.startsWith("-") === true) {
+    if (argv[from] === "--") {
+      from += 1;
+      continue;
+    }
     const flag = readFlag(argv[from] ?? "");
     const takesValue = !flag.includes("=") && optionOf(flag, GLOBAL_OPTIONS)?.value !== undefined;
     front.push(...argv.slice(from, from + (takesValue ? 2 : 1)));
@@ -40,6 +52,7 @@ export function findCommand(
   }
   const [first, second] = argv.slice(from);
   if (first === undefined) return { wanted: [], rest: front };
+  if (first === "help") return { ...findCommand([...front, ...argv.slice(from + 1)], commands), help: true };
   const word = singular(first, commands);
   if (word === undefined) {
     const words = [...new Set(commands.map(({ words: [one = ""] }) => one))];
@@ -47,6 +60,9 @@ export function findCommand(
   }
   const rest = (used: number): string[] => [...front, ...argv.slice(from + used)];
   const alone = commands.find(({ words }) => words.length === 1 && words[0] === word);
+  // Who takes an argument takes this word for one: a file may have the name.
+  if (second === "help" && (alone?.args.length ?? 0) === 0)
+    return { ...findCommand([...front, first, ...argv.slice(from + 2)], commands), help: true };
   const verbs = commands.filter(({ words }) => words.length === 2 && words[0] === word);
   const verb = verbs.find(({ words }) => words[1] === second);
   if (verb !== undefined) return { command: verb, wanted: verb.words, rest: rest(2) };
@@ -79,6 +95,12 @@ const plural = (word: string): string => (/[^aeiou]y$/.test(word) ? word.replace
 const singular = (given: string, commands: readonly Command[]): string | undefined =>
   commands.flatMap(({ words: [one = ""] }) => (one === given || plural(one) === given ? [one] : []))[0];
 
+/** What may be options: behind a `--` of its own there are arguments alone. */
+export function beforeArguments(rest: readonly string[]): readonly string[] {
+  const end = rest.indexOf("--");
+  return end < 0 ? rest : rest.slice(0, end);
+}
+
 /** What stands behind the command's words. */
 export function parse(
   rest: readonly string[],
@@ -90,6 +112,10 @@ export function parse(
   const args: string[] = [];
   for (let index = 0; index < rest.length; index++) {
     const text = rest[index] ?? "";
+    if (text === "--") {
+      args.push(...rest.slice(index + 1));
+      break;
+    }
     if (!text.startsWith("-") || text === "-") {
       args.push(text);
       continue;
@@ -99,7 +125,7 @@ export function parse(
     if (option === undefined) {
       if (optionOf(`${flag}-file`, known) !== undefined)
         throw new UsageError(`A secret is never an argument: --${flag}-file <file>, or - for the standard input.`);
-      throw new UsageError(`${command.words.join(" ")} has no option --${flag}.${meant(flag, known)}`);
+      throw new UsageError(`${command.words.join(" ") || "plat"} has no option --${flag}.${meant(flag, known)}`);
     }
     if (option.value === undefined) {
       if (attached !== undefined) throw new UsageError(`--${flag} takes no value.${negative(flag, known)}`);

@@ -113,7 +113,7 @@ async function set(resource: Resource, invocation: Invocation): Promise<void> {
   const base = options.has("replace") ? undefined : found;
   const body = buildBody(resource, base, file, options, secrets);
 
-  const missing = missingFlags(fields, body);
+  const missing = missingFlags(fields, body, found === undefined);
   if (missing.length > 0) {
     const why = found === undefined ? "is new" : "is replaced";
     throw new UsageError(`The ${nameOf(resource, invocation)} ${why}, so these are needed too: ${missing.join(", ")}`);

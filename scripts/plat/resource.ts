@@ -55,6 +55,8 @@ export interface Field {
   readonly value?: string;
   /** A new one must say it. */
   readonly required?: boolean;
+  /** The same of a field that a body may leave out: one that is there keeps what it has. */
+  readonly requiredOfNew?: boolean;
   /** Can be taken away again: `--no-<flag>`. */
   readonly optional?: boolean;
 }

@@ -1,11 +1,12 @@
 import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { UsageError, type Given } from "./command.ts";
 import type { Io } from "./io.ts";
 import type { Body } from "./body.ts";
 import type { Field } from "./resource.ts";
 
 /**
- * Texts from a file, or from the standard input by `-`. The standard input is read for one of them at most; at a terminal
+ * What a file holds, or the standard input by `-`. The standard input is read for one of them at most; at a terminal
  * a secret is asked for, and does not show.
  */
 export class Input {
@@ -17,7 +18,11 @@ export class Input {
   }
 
   async read(path: string, flag: string): Promise<string> {
-    if (path !== "-") return readGiven(path, flag);
+    return Buffer.from(await this.readBytes(path, flag)).toString();
+  }
+
+  async readBytes(path: string, flag: string): Promise<Uint8Array> {
+    if (path !== "-") return readGiven(path, flag, this.#io.cwd);
     this.#take(flag);
     return this.#io.readIn();
   }
@@ -62,9 +67,9 @@ function checked(text: string, flag: string): string {
   return text;
 }
 
-function readGiven(path: string, flag: string): string {
+function readGiven(path: string, flag: string, cwd: string): Uint8Array {
   try {
-    return readFileSync(path, "utf8");
+    return readFileSync(resolve(cwd, path));
   } catch (error) {
     throw new UsageError(`${flag} ${path} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
   }

@@ -1,7 +1,12 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { text as readAll } from "node:stream/consumers";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { ROOT } from "../../scripts/lib/root.ts";
 import { readSettings } from "../../scripts/lib/settings.ts";
 import { ok, type RequestOpts } from "@oazapfts/runtime";
 import * as api from "../../client/plinth.ts";
@@ -308,6 +313,161 @@ describe("the platform that is meant", () => {
   });
 });
 
+describe("with --json whatever was not done is one line of JSON, the last of the standard error", () => {
+  const env = { OPERATOR_CLIENT_SECRET: "s" };
+  const wait = async (): Promise<void> => undefined;
+  const run = (line: string, base: string) => plat(env, [...line.split(" "), "--json", "--url", base], { wait });
+  const failureOf = (err: string): unknown => JSON.parse(err.trimEnd().split("\n").at(-1) ?? "");
+  const LISTS = ["tenant list", "client list", "audit", "signing-key list", "tenant members acme"];
+
+  test.each([...LISTS, "health", "explain --client a.b", "tenant show acme", "role set r --scope a"])(
+    "where nothing answers: %s",
+    async (line) => {
+      const { base, close } = await play([]);
+      await close();
+      const { code, out, err } = await run(line, base);
+      expect([code, out]).toEqual([1, ""]);
+      expect(JSON.parse(err)).toEqual({
+        status: 0,
+        type: "no_answer",
+        message: `No answer from ${new URL(base).origin}: nothing listens there.`,
+        details: [{ type: "refused", field: "", message: expect.stringContaining("Start it first") }],
+        requestId: "",
+      });
+    },
+  );
+
+  test.each(LISTS)("where a list is refused nothing of it is printed: %s", async (line) => {
+    for (const status of [401, 404]) {
+      const body = { type: "a_type", message: "No." };
+      const { base } = await play([
+        { status, body },
+        { status, body },
+      ]);
+      const { code, out, err } = await run(line, base);
+      expect([code, out]).toEqual([1, ""]);
+      expect(JSON.parse(err)).toMatchObject({ status, type: "a_type", message: "No.", requestId: "a-request" });
+    }
+  });
+
+  test("a list that ends in a failure stays open: no part of it can be taken for all of it", async () => {
+    const next = { link: '<http://any/admin/v1/tenants?cursor=c>; rel="next"' };
+    const { base } = await play([
+      { status: 200, body: [{ id: "one" }], headers: next },
+      { status: 500, body: { type: "internal", message: "Broken." } },
+    ]);
+    const { code, out, err } = await run("tenant list", base);
+    expect(code).toBe(1);
+    expect(out).toContain('"id": "one"');
+    expect(() => JSON.parse(out) as unknown).toThrow("JSON");
+    expect(JSON.parse(err)).toMatchObject({ status: 500, message: "Broken." });
+  });
+
+  test("a change whose answer was lost says that it may have been done, after the repetitions", async () => {
+    const { base } = await play(Array<"lost">(4).fill("lost"));
+    const { code, out, err } = await run("tenant delete acme --yes", base);
+    expect([code, out]).toEqual([1, ""]);
+    expect(err).toMatch(/^… the connection was lost/);
+    expect(failureOf(err)).toMatchObject({
+      status: 0,
+      type: "no_answer",
+      details: [{ type: "lost", message: expect.stringContaining("may have been done") }],
+    });
+  });
+
+  test.each([
+    ["tenant show", "<tenant> is missing"],
+    ["tenant delete acme", "say --yes"],
+    ["frobnicate", "There is no frobnicate."],
+    ["apply /nowhere/platform.yaml", "apply /nowhere/platform.yaml cannot be read: ENOENT"],
+  ])("what was not understood: %s", async (line, why) => {
+    const { base } = await play([]);
+    const { code, out, err } = await run(line, base);
+    expect([code, out]).toEqual([2, ""]);
+    expect(JSON.parse(err)).toMatchObject({
+      status: 0,
+      type: "not_understood",
+      message: expect.stringContaining(why),
+    });
+  });
+
+  test("mistakes of a file are its rows, in their order", async () => {
+    const file = "users: {}\nclients: { c: 1 }\nroles: { r: 2 }\nnonsense: {}\n";
+    const { base } = await play(Array.from({ length: 3 }, () => ({ status: 200, body: [] })));
+    const { code, out, err } = await plat(env, ["apply", "-", "--json", "--url", base], { stdin: file });
+    expect([code, out]).toEqual([1, ""]);
+    const failure = JSON.parse(err) as { details: { place: { line: number }; message: string }[] };
+    expect(failure).toMatchObject({
+      status: 0,
+      type: "file_refused",
+      message: "<stdin>: 3 mistakes; nothing was sent.",
+    });
+    expect(failure.details.map(({ place, message }) => [place.line, message.split(" ")[0]])).toEqual([
+      [2, "c"],
+      [3, "r"],
+      [4, '"nonsense"'],
+    ]);
+  });
+});
+
+describe("files", () => {
+  const dir = mkdtempSync(join(tmpdir(), "plinth-files-"));
+  afterAll(() => rmSync(dir, { recursive: true }));
+
+  test("are looked for where the person stands, who may stand anywhere", async () => {
+    writeFileSync(join(dir, "bad.yaml"), "nonsense: {}\n");
+    writeFileSync(join(dir, "bad.json"), '{"colour":1}');
+    const { base } = await play([]);
+    const stand = (line: string) =>
+      plat({ OPERATOR_CLIENT_SECRET: "s" }, [...line.split(" "), "--url", base], { cwd: dir });
+    expect(await stand("apply bad.yaml")).toMatchObject({ code: 1, err: expect.stringMatching(/^bad\.yaml:1:1: /) });
+    expect((await stand("role set r --file bad.json")).err).toContain("bad.json: a role has no field colour.");
+    expect(await stand("apply none.yaml")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("apply none.yaml cannot be read: ENOENT"),
+    });
+    const npm = spawnSync(
+      "npm",
+      ["run", "-s", "--prefix", ROOT, "plat", "--", "role", "set", "r", "--file", "bad.json"],
+      {
+        cwd: dir,
+        encoding: "utf8",
+      },
+    );
+    expect(npm.stderr).toContain("bad.json: a role has no field colour.");
+  });
+
+  test("of apply may be the standard input, byte for byte", async () => {
+    const { base } = await play([]);
+    const stdin = Buffer.from("users:\n  a: \xe4\n", "latin1");
+    const { code, err } = await plat({ OPERATOR_CLIENT_SECRET: "s" }, ["apply", "-", "--url", base], { stdin });
+    expect([code, err]).toEqual([1, "<stdin>:2:6: the file is not UTF-8.\nOne mistake; nothing was sent.\n"]);
+  });
+});
+
+test("a new identity provider needs a secret, and one that is there keeps its own", async () => {
+  const none = { status: 404, body: { type: "element_resource_non_existing", message: "There is none." } };
+  const corp = { id: "corp", issuer: "https://a.example", clientId: "x", clientSecret: "********", scopes: ["openid"] };
+  const there = { status: 200, body: corp };
+  const set = ["identity-provider", "set", "corp", "--issuer", "https://a.example", "--client-id", "y", "--url"];
+  const fresh = await play([none]);
+  const refused = await plat({ OPERATOR_CLIENT_SECRET: "s" }, [...set, fresh.base]);
+  expect(refused).toMatchObject({ code: 2, out: "" });
+  expect(refused.err).toContain("are needed too: --client-secret-file <file|-> or --client-secret-env <variable>");
+  expect(fresh.seen).toHaveLength(1);
+  const known = await play([there, there]);
+  expect(await plat({ OPERATOR_CLIENT_SECRET: "s" }, [...set, known.base])).toMatchObject({ code: 0 });
+  const replaced = await play([there, there]);
+  expect(await plat({ OPERATOR_CLIENT_SECRET: "s" }, [...set, replaced.base, "--replace"])).toMatchObject({ code: 0 });
+});
+
+test("behind -- there are arguments alone, and in front of the words it means nothing", async () => {
+  const { base, seen } = await play([]);
+  const line = ["--", "user", "show", "--url", base, "--", "--json"];
+  expect((await plat({ OPERATOR_CLIENT_SECRET: "s" }, line)).err).toBe("");
+  expect(seen.map(callOf)).toEqual(["GET /users/--json"]);
+});
+
 describe("help", () => {
   const commands = allCommands();
 
@@ -316,6 +476,8 @@ describe("help", () => {
       for (const line of [
         [...words, "--help"],
         ["help", ...words],
+        // Behind apply it would be the name of a file.
+        ...(words.length === 1 && args.length > 0 ? [] : [[words[0] ?? "", "help", ...words.slice(1)]]),
         ["-h", ...words],
       ]) {
         const { code, out, err } = await plat({}, line);
@@ -368,7 +530,9 @@ describe("help", () => {
     ["tenant unsubscribe acme .. --yes", ".. is the name of nothing."],
     ["user set", "<email> is missing"],
     ["tenant set acme --name", "--name needs a value: --name <text>"],
-    ["tenant set acme --name --json", "--name needs a value"],
+    ["tenant set acme --name --disabled", "--name needs a value"],
+    ["--version", "✗ plat has no option --version."],
+    ["tenant show -- --json --help", "--help is one word too many"],
     ["tenant set acme --name a --name b", "--name is given twice."],
     ["tenant list --limit x", "--limit takes 1 to 1000000000, not x."],
     ["tenant list --page-size 1001", "--page-size takes 1 to 1000, not 1001."],

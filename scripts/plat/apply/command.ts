@@ -1,5 +1,4 @@
-import type { AdminClient } from "../admin-client.ts";
-import { UsageError, type Command, type Given } from "../command.ts";
+import { UsageError, type Command, type Invocation } from "../command.ts";
 import type { Io } from "../io.ts";
 
 /** `plat apply <file>`, as the command line knows it. */
@@ -9,7 +8,7 @@ export const applyCommand: Command = {
   args: [
     {
       name: "file",
-      help: "YAML: organizations, tenants, services, packages, roles, users, clients, identityProviders",
+      help: "YAML, - is the standard input: organizations, tenants, services, packages, roles, users, clients, identityProviders",
     },
   ],
   options: [
@@ -31,17 +30,21 @@ export const applyCommand: Command = {
   ],
   changes: true,
   examples: ["apply platform.yaml --dry-run", "apply platform.yaml --secrets platform.secrets.jsonl"],
-  run: async ({ args, options, io, client }) => apply(await client(), args["file"] ?? "", options, io),
+  run: apply,
 };
 
-async function apply(client: AdminClient, file: string, options: Given, io: Io): Promise<number> {
+async function apply({ args, options, io, input, client: connect }: Invocation): Promise<number> {
   if (options.has("exit-code") && !options.has("dry-run")) throw new UsageError("--exit-code goes with --dry-run.");
+  const { file = "" } = args;
+  const bytes = await input.readBytes(file, "apply");
+  const client = await connect();
   // The parser and the service's schemas are for this command alone.
   const { applyFile } = await import("./apply.ts");
   return applyFile(
     client,
     {
-      file,
+      bytes,
+      name: file === "-" ? "<stdin>" : file,
       dryRun: options.has("dry-run"),
       exitCode: options.has("exit-code"),
       prune: options.has("prune"),

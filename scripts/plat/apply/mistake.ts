@@ -16,7 +16,7 @@ export interface Mistake {
 export const START: Place = { line: 1, column: 1 };
 
 /** A reason repeats what the file has there, and that may be anything. */
-const REASON_CHARS = 1_000;
+export const REASON_CHARS = 1_000;
 
 /** As the file has them. */
 export const inOrder = (one: { readonly place: Place }, other: { readonly place: Place }): number =>

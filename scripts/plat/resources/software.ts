@@ -193,6 +193,7 @@ export const SOFTWARE = {
         flag: "client-secret",
         type: "secret",
         help: "the secret that it gave this platform; another issuer needs another one",
+        requiredOfNew: true,
       },
       scopes: { flag: "scope", type: "list", value: "<scope>", help: "asked for there; openid is needed" },
     },

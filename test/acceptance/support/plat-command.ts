@@ -13,7 +13,7 @@ export interface Done {
   json(): any;
 }
 
-export type Circumstances = Partial<Omit<Io, "out" | "err" | "readIn">> & { readonly stdin?: string };
+export type Circumstances = Partial<Omit<Io, "out" | "err" | "readIn">> & { readonly stdin?: string | Uint8Array };
 
 /** `npm run plat -- …` in this process, as `scripts/plat.ts` runs it: with another environment, terminal and clock. */
 export async function plat(env: Io["env"], argv: readonly string[], circumstances: Circumstances = {}): Promise<Done> {
@@ -22,12 +22,13 @@ export async function plat(env: Io["env"], argv: readonly string[], circumstance
   const { stdin = "", ...rest } = circumstances;
   const code = await main(argv, {
     env,
+    cwd: process.cwd(),
     out: async (text) => void (out += text),
     err: (text) => void (err += text),
     columns: undefined,
     paint: painter(false),
     paintErr: painter(false),
-    readIn: async () => stdin,
+    readIn: async () => Buffer.from(stdin),
     ask: undefined,
     nowMs: () => Date.now(),
     wait: (ms) => new Promise((done) => setTimeout(done, ms)),
