@@ -1,6 +1,6 @@
 import { createAdminClient, type OperatorClient } from "./admin-client.ts";
 import { allCommands, SUMMARIES } from "./commands.ts";
-import type { Command, Invocation } from "./command.ts";
+import { UsageError, type Command, type Invocation } from "./command.ts";
 import { commandHelp, overview, resourceHelp } from "./help.ts";
 import type { Io } from "./io.ts";
 import { beforeArguments, findCommand, parse } from "./parse.ts";
@@ -23,6 +23,9 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
     const options = beforeArguments(rest);
     asked = { command, wanted, asJson: options.includes("--json") };
     const isHelp = help === true || options.includes("--help") || options.includes("-h");
+    // A program reads no help.
+    if (!isHelp && command === undefined && asked.asJson === true)
+      throw new UsageError(`What to do is missing: ${[wanted[0] ?? "<resource>", "<verb>"].join(" ")}.`);
     if (isHelp || command === undefined) return await printHelp(asked, commands, rest, isHelp, io);
     return (await command.run(invocationOf(command, rest, io))) ?? 0;
   } catch (error) {

@@ -379,6 +379,7 @@ describe("with --json whatever was not done is one line of JSON, the last of the
     ["tenant show", "<tenant> is missing"],
     ["tenant delete acme", "say --yes"],
     ["frobnicate", "There is no frobnicate."],
+    ["tenant", "What to do is missing: tenant <verb>."],
     ["apply /nowhere/platform.yaml", "apply /nowhere/platform.yaml cannot be read: ENOENT"],
   ])("what was not understood: %s", async (line, why) => {
     const { base } = await play([]);
