@@ -1,6 +1,7 @@
 import type { Room } from "./entry.ts";
 import { ERROR_SCHEMAS, errorComponent, errorResponse } from "./errors.ts";
 import { PAGE_SIZE } from "../src/http/paging.ts";
+import { SESSION_ID } from "../src/platform/session-id.ts";
 import type { Schema } from "./schema.ts";
 import type { Tables } from "./tables.ts";
 
@@ -63,7 +64,7 @@ export function components(tables: Tables, rooms: readonly Room[], paths: object
         "A session that the tokens belong to; made where it is absent.",
         {
           type: "string",
-          pattern: "^[A-Za-z0-9._~-]{1,128}$",
+          pattern: SESSION_ID.source,
         },
       ),
     }),

@@ -1,4 +1,5 @@
 import { page, type Entry, type Parameter, type Room } from "../entry.ts";
+import { SESSION_ID } from "../../src/platform/session-id.ts";
 import { bool, int, list, obj, oneOf, ref, str, time, uri, type Schema } from "../schema.ts";
 
 /** OAuth 2.0 and OpenID Connect: the protocol's endpoints, the pages where people sign in, and what users gave. */
@@ -12,7 +13,7 @@ const clientFields = {
   "client_secret?": str("Its secret, where it does not authenticate by HTTP Basic.", { format: "password" }),
 };
 const SESSION = str("A session that the tokens belong to; the header of the same name wins.", {
-  pattern: "^[A-Za-z0-9._~-]{1,128}$",
+  pattern: SESSION_ID.source,
 });
 const SCOPES =
   "Scopes, separated by spaces. None, or the tenant's alone: every scope that the client lists and that is grantable now.";
@@ -70,7 +71,7 @@ const authorization: Readonly<Record<string, Parameter>> = {
   },
   "plat-session-id": {
     text: "A session that the tokens belong to.",
-    schema: { type: "string", pattern: "^[A-Za-z0-9._~-]{1,128}$" },
+    schema: { type: "string", pattern: SESSION_ID.source },
   },
 };
 const logout: Readonly<Record<string, Parameter>> = {

@@ -21,6 +21,7 @@ import type { Log } from "../platform/log.ts";
 import type { Names } from "../platform/names.ts";
 import { randomId, type Random } from "../platform/random.ts";
 import { err, ok, type Result } from "../platform/result.ts";
+import { SESSION_ID } from "../platform/session-id.ts";
 import { isPartOfRewritten, isUnreadable, readAnswer, toAnswer } from "./answer.ts";
 import { createBreakers, type Breakers, type Outcome } from "./breaker.ts";
 import { forward, type Forwarded } from "./forward.ts";
@@ -135,9 +136,6 @@ async function admitCaller(
     }),
   );
 }
-
-/** Characters that need no quotes in a header or a log; base64 is of them, in both of its spellings. */
-const SESSION_ID = /^[\w.~+/=:@%!$*-]{1,128}$/;
 
 /** The caller's own, else one that is made for this request: it tells requests apart and decides about none. */
 function sessionIdOf(given: GivenHeaders, { names, random }: Context): string {

@@ -1,9 +1,8 @@
 import type { Names } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
+import { SESSION_ID } from "../platform/session-id.ts";
 import { failure, type OAuthFailure } from "./failure.ts";
 import type { Parameters } from "./form.ts";
-
-const SESSION_ID = /^[A-Za-z0-9._~-]{1,128}$/;
 
 /** The caller's session id by header or parameter, the header first (specification, `/token` and `/authorize`). */
 export function readSessionId(

@@ -241,6 +241,7 @@ describe("the session id of the tokens", () => {
 
   it("is the one that the request names, the header first", async () => {
     expect(await sidOf({ "plat-session-id": "mine.1" })).toBe("mine.1");
+    expect(await sidOf({ "plat-session-id": "c2Vzc2lv/+==" })).toBe("c2Vzc2lv/+==");
     expect(await sidOf({ "plat-session-id": "mine.1" }, { "plat-session-id": "header.1" })).toBe("header.1");
   });
 

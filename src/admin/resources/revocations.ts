@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { noSuch } from "../../http/errors.ts";
 import { defineRoute, empty, scoped, type Route } from "../../http/route.ts";
 import type { Schema } from "../../http/validate.ts";
+import { SESSION_ID } from "../../platform/session-id.ts";
 import { endAll, type EndKind } from "./end-all.ts";
 import { email, identifier, tenantId } from "../fields.ts";
 import type { Params } from "../resource.ts";
@@ -23,7 +24,7 @@ interface Revocable {
 }
 
 /** As `/token` and `/authorize` take them. */
-const sessionId = z.string().check(z.regex(/^[A-Za-z0-9._~-]{1,128}$/));
+const sessionId = z.string().check(z.regex(SESSION_ID));
 
 /** `?2`: what the platform brings itself has no row, and its tokens may leak as well. */
 const REVOCABLE: readonly Revocable[] = [
