@@ -397,7 +397,7 @@ export const events: Room = {
     [`PUT ${SUBSCRIPTION_PATH}`]: {
       id: "updatePushSubscription",
       tag: PUSH,
-      about: SCOPE,
+      about: `What failed before is tried again at once, until an attempt fails. ${SCOPE}`,
       body: { fields: pushFields, more: pushChecks, example: pushExample },
       answers: { 200: { text: "The subscription as it is now.", json: ref("PushSubscription") } },
       errors: { ...consumer, 409: "`credentials_unreadable`: delete the subscription and create it again." },

@@ -47,6 +47,28 @@ export class Deliveries {
       .map((row) => ({ eventId: row.event_id, dueAtMs: row.at }));
   }
 
+  /** Those that are due, the first due one first; with `anewFromMs` those too that were not tried since. */
+  due(limit: number, nowMs: number, anewFromMs: number | undefined): string[] {
+    if (anewFromMs === undefined)
+      return this.next(limit)
+        .filter(({ dueAtMs }) => dueAtMs <= nowMs)
+        .map(({ eventId }) => eventId);
+    return this.#sql
+      .exec<DueRow>(DELIVERY_SQL.dueAnew, limit, nowMs, anewFromMs)
+      .toArray()
+      .map((row) => row.event_id);
+  }
+
+  /** Of those that are due the one with the fewest tries, the first due one of several. */
+  leastTried(nowMs: number): { readonly eventId: string; readonly tries: number } | undefined {
+    let least: { readonly eventId: string; readonly tries: number } | undefined;
+    for (const { event_id: eventId, tries } of this.#sql.exec<TriedRow>(DELIVERY_SQL.tried, nowMs)) {
+      if (least === undefined || tries < least.tries) least = { eventId, tries };
+      if (least.tries === 0) break;
+    }
+    return least;
+  }
+
   find(eventId: string): StoredDelivery | undefined {
     const row = this.#sql.exec<DeliveryRow & { text: string | null }>(DELIVERY_SQL.find, eventId).toArray()[0];
     if (row === undefined) return undefined;
@@ -170,6 +192,9 @@ export const DELIVERY_SQL = {
   add: `INSERT INTO delivery (event_id, state, at, step, tries, attempt_count, attempts)
     VALUES (?1, 'pending', ?2, 0, 0, 0, '[]') ON CONFLICT (event_id) DO NOTHING RETURNING place`,
   next: `SELECT event_id, at FROM delivery WHERE state = 'pending' ORDER BY at, place LIMIT ?1`,
+  dueAnew: `SELECT event_id, at FROM delivery
+    WHERE state = 'pending' AND (at <= ?2 OR json_extract(attempts, '$[#-1][0]') <= ?3) ORDER BY at, place LIMIT ?1`,
+  tried: `SELECT event_id, tries FROM delivery WHERE state = 'pending' AND at <= ?1 ORDER BY at, place`,
   find: `SELECT ${COLUMNS}, text FROM delivery WHERE event_id = ?1`,
   record: `UPDATE delivery SET state = ?2, at = ?3, step = ?4, tries = ?5, attempt_count = ?6, attempts = ?7, text = ?8
     WHERE event_id = ?1`,
@@ -192,6 +217,11 @@ interface CountRow extends Record<string, SqlStorageValue> {
 interface DueRow extends Record<string, SqlStorageValue> {
   event_id: string;
   at: number;
+}
+
+interface TriedRow extends Record<string, SqlStorageValue> {
+  event_id: string;
+  tries: number;
 }
 
 interface DeliveryRow extends DueRow {

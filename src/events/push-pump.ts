@@ -1,10 +1,10 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import { DELIVERY } from "./limits.ts";
-import { judge, wasReached, type Answer } from "./push-answer.ts";
+import { judge, type Answer } from "./push-answer.ts";
 import { attempt, type Message } from "./push-attempt.ts";
 import type { Deliveries } from "./push-deliveries.ts";
-import { answered, askedToWait, pausedUntilMs, probed, unanswered, wellOf, windowOf } from "./push-health.ts";
+import { changedTo, isSilent, learned, onSchedule, pausedUntilMs, probed, windowOf } from "./push-health.ts";
 import type { PushIntake } from "./push-intake.ts";
 import { afterAttempt } from "./push-schedule.ts";
 import type { PushStanding } from "./push-standing.ts";
@@ -86,7 +86,7 @@ export class PushPump {
       this.#waitUntilMs = now.kind === "wait" ? now.untilMs : 0;
       if (calls >= DELIVERY.callsARun || clock.nowMs() >= endMs) return "goes on";
       if (now.kind === "go") {
-        if (now.target.version !== state.health.version) state.health = wellOf(now.target.version);
+        if (now.target.version !== state.health.version) state.health = changedTo(now.target.version, clock.nowMs());
         const places = this.#places();
         const due = this.#due(places);
         // Of each the endpoint, and the log where its text is not in memory.
@@ -125,15 +125,8 @@ export class PushPump {
   /** What an answer, or none, tells about the endpoint as a whole. Of an older version it tells nothing. */
   learn(answer: Answer, version: number): void {
     const { state, clock } = this.#on;
-    if (this.#stopped || version !== state.health.version || answer.kind === "refused") return;
-    const nowMs = clock.nowMs();
-    if (!wasReached(answer)) {
-      state.health = unanswered(state.health, nowMs);
-      return;
-    }
-    const verdict = judge(answer, nowMs);
-    const health = answered(state.health);
-    state.health = verdict.kind === "later" ? askedToWait(health, verdict.atMs, nowMs) : health;
+    if (this.#stopped || version !== state.health.version) return;
+    state.health = learned(state.health, answer, clock.nowMs());
   }
 
   /** Until when nothing is sent because of how the endpoint is; undefined when it may be asked now. */
@@ -158,14 +151,23 @@ export class PushPump {
     return Math.max(0, free);
   }
 
+  /** What is sent next. */
   #due(places: number): string[] {
     if (places === 0) return [];
-    const nowMs = this.#on.clock.nowMs();
-    return this.#on.deliveries
-      .next(places + this.#inFlight.size)
-      .filter(({ eventId, dueAtMs }) => dueAtMs <= nowMs && !this.#inFlight.has(eventId))
-      .slice(0, places)
-      .map(({ eventId }) => eventId);
+    const { deliveries, state, clock } = this.#on;
+    const { health } = state;
+    if (isSilent(health)) {
+      const probe = deliveries.leastTried(clock.nowMs());
+      // What the logs hold was never tried.
+      const mayBeBetter = this.#reading || this.#mayRead();
+      return probe === undefined || (probe.tries > 0 && mayBeBetter) ? [] : [probe.eventId];
+    }
+    const due = deliveries
+      .due(places + this.#inFlight.size, clock.nowMs(), health.anewFromMs)
+      .filter((eventId) => !this.#inFlight.has(eventId))
+      .slice(0, places);
+    if (due.length < places) state.health = onSchedule(health);
+    return due;
   }
 
   #mayRead(): boolean {

@@ -138,6 +138,111 @@ describe("redelivering one while many are due and the endpoint is silent", () =>
   });
 });
 
+describe("events that the endpoint never answers", () => {
+  /** Six that hang, tried once, and the endpoint therefore paused; from now on all others are answered. */
+  async function poisoned(push: TestPush): Promise<string[]> {
+    restore = limits({ attemptMs: 15 });
+    await push.answer({ hangs: "at once" });
+    const poison = await push.put(Array.from({ length: 6 }, (_, at) => `${at}`));
+    await push.run();
+    expect((await push.status()).pausedUntilMs).toBe(Date.now() + 5_000);
+    expect(idsOf(await push.received()).toSorted()).toEqual(poison.toSorted());
+    return poison;
+  }
+  /** The poison is due again, and would be what has waited for longest. */
+  const UNTIL_DUE_MS = 6_100;
+
+  it("hold up nothing that is published later: it is the probe, and its answer ends the pause at once", async () => {
+    const push = await makePush();
+    await poisoned(push);
+    pass(UNTIL_DUE_MS);
+    await push.answer({});
+    const healthy = await push.put(["first", "second", "third"]);
+    await push.run();
+    expect(idsOf(await push.received())[0]).toBe(healthy[0]);
+    expect(await push.status()).toMatchObject({ lag: 0, pausedUntilMs: undefined });
+  });
+
+  it("nor what was taken and not tried yet, also when the logs do not answer", async () => {
+    vi.spyOn(console, "warn").mockReturnValue();
+    restore = limits({ attemptMs: 15 });
+    const push = await makePush();
+    await push.answer({ hangs: "at once" });
+    const ids = await push.put(Array.from({ length: 8 }, (_, at) => `${at}`));
+    await push.run();
+    await push.received();
+    pass(UNTIL_DUE_MS);
+    await push.answer({});
+    vi.spyOn(TopicLog.prototype, "read").mockImplementation(() => {
+      throw new Error("out of reach");
+    });
+    await push.run();
+    expect(ids.slice(6)).toContain(idsOf(await push.received())[0]);
+  });
+
+  it("are asked in turns while nothing else is there: what was tried least", async () => {
+    const push = await makePush();
+    const poison = await poisoned(push);
+    const probes: string[] = [];
+    for (let round = 0; round < 6; round++) {
+      pass(3_600_000);
+      await push.run();
+      probes.push(...idsOf(await push.received()));
+    }
+    expect(probes.toSorted()).toEqual(poison.toSorted());
+  });
+});
+
+describe("a subscription is changed while deliveries wait for their next attempt", () => {
+  const failed = async (count: number) => {
+    const push = await makePush();
+    await push.answer({ status: 500 });
+    const ids = await push.put(Array.from({ length: count }, (_, at) => `${at}`));
+    await push.drive(3_600_000);
+    await push.received();
+    for (const { attemptCount } of await push.deliveries("pending")) expect(attemptCount).toBeGreaterThan(3);
+    return { push, ids };
+  };
+  const repair = async (push: TestPush) => {
+    await push.change({});
+    await push.stub.changed();
+  };
+
+  it("they are made at once, all of them, also those that have hours to wait", async () => {
+    const { push, ids } = await failed(20);
+    await push.answer({});
+    await repair(push);
+    await push.run();
+    expect(idsOf(await push.received()).toSorted()).toEqual(ids.toSorted());
+    expect(await push.status()).toMatchObject({ lag: 0, deadLetters: 0 });
+  });
+
+  it("until one fails: the others keep to their schedule", async () => {
+    const { push } = await failed(20);
+    await repair(push);
+    await push.run();
+    const tried = (await push.received()).length;
+    expect(tried).toBeGreaterThan(0);
+    // As many as are sent at once.
+    expect(tried).toBeLessThanOrEqual(6);
+    await push.run();
+    expect(await push.received()).toEqual([]);
+  });
+
+  it("and what is published later keeps to its schedule, too, when it fails", async () => {
+    const { push } = await failed(1);
+    await push.answer({});
+    await repair(push);
+    await push.run();
+    await push.answer({ status: 500 });
+    await push.put(["later"]);
+    await push.run();
+    await push.received();
+    await push.run();
+    expect(await push.received()).toEqual([]);
+  });
+});
+
 describe("a row that cannot be written while events are taken", () => {
   it("takes none of them, and all of them the next time", async () => {
     const errors = vi.spyOn(console, "error").mockReturnValue();
