@@ -4130,6 +4130,9 @@ export function listTopics({ pageNumber, pageSize, cursor }: {
         status: 401;
         data: Error;
     } | {
+        status: 403;
+        data: Error;
+    } | {
         status: 406;
         data: Error;
     } | {
@@ -4211,6 +4214,9 @@ export function deprecatedListTopics({ pageNumber, pageSize, cursor }: {
         data: Error;
     } | {
         status: 401;
+        data: Error;
+    } | {
+        status: 403;
         data: Error;
     } | {
         status: 406;

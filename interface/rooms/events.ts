@@ -256,6 +256,7 @@ export const events: Room = {
       id: "listTopics",
       tag: TOPIC,
       answers: { 200: { text: "A page of topics.", json: list(ref("Topic")), headers: ["Link"] } },
+      errors: { 403: "The token was issued to no client: topics belong to clients." },
     },
     [`GET ${TOPIC_PATH}`]: {
       id: "getTopic",

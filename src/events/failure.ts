@@ -131,7 +131,7 @@ export const unreachable = (): Problem =>
 
 const NOT_LOCKED = {
   already_committed: "The batch of this token is committed already.",
-  lock_expired: "The lock of this token expired or was released; its events are read again.",
+  lock_expired: "The lock of this token expired or was released; what was not committed of its batch is read again.",
   unknown_token: "No batch of this topic was handed to your client under this token lately.",
 } as const satisfies Record<NotLocked, string>;
 

@@ -28,8 +28,8 @@ export function readOutsideAddress(text: string, allowLoopback: boolean): Result
   const url = URL.parse(text);
   if (url === null || text.length > MAX_CHARS || !text.isWellFormed() || /[\s\p{Cc}\\]/u.test(text))
     return err("must be an absolute address");
-  // `URL` adds slashes that are missing and drops those that are too many.
-  if (!/^https?:\/\/[^/]/i.test(text)) return err("must start with https://");
+  // `URL` adds slashes that are missing, drops those that are too many, and takes capitals.
+  if (!/^https?:\/\/[^/]/.test(text)) return err("must start with https://");
   if (url.username !== "" || url.password !== "" || /^[^/]*\/\/[^/?#]*@/.test(text)) return err("must name no user");
   if (text.includes("#")) return err("must have no fragment");
   // A dot at the end of a fully qualified name changes nothing about where it leads; more of them make it no name,

@@ -231,6 +231,11 @@ describe("GET /topics", () => {
     const find = await env.DB.prepare(`EXPLAIN QUERY PLAN ${TOPIC_SQL.find}`).bind("a").all<any>();
     expect(find.results.map((row) => row.detail)).toEqual(["SEARCH topic USING PRIMARY KEY (name=?)"]);
   });
+
+  it("403 for a token that belongs to no client, whatever scope it has: it could follow none of the links", async () => {
+    const nobody = someClient({ clientId: "", clientName: "", scopes: ["plat.pubsub.topic=*"] });
+    await expectProblem(await app.call("/pubsub/v1/topics", { as: nobody }), 403, "insufficient_permissions");
+  });
 });
 
 describe("GET /topics/{owner}/{eventType}", () => {

@@ -80,6 +80,8 @@ const BY_REASON: Record<Reason, Refused> = {
   https: [
     ["plain http", "http://hooks.example"],
     ["plain http in capitals", "HTTP://hooks.example"],
+    ["https in capitals", "HTTPS://hooks.example"],
+    ["https with one capital, localhost", "Https://LocalHost/"],
     ["ftp", "ftp://hooks.example"],
     ["a file", "file:///etc/passwd"],
     ["a file of a host", "file://hooks.example/etc/passwd"],
@@ -218,7 +220,6 @@ const BY_REASON: Record<Reason, Refused> = {
     ["localhost with a port", "https://localhost:8443/"],
     ["localhost with a dot behind", "https://localhost./"],
     ["localhost in capitals", "https://LOCALHOST/"],
-    ["localhost, scheme in capitals too", "HTTPS://LocalHost/"],
     ["localhost, full-width letters", "https://ｌｏｃａｌｈｏｓｔ/"],
     ["localhost, circled letters", "https://ⓛⓞⓒⓐⓛⓗⓞⓢⓣ/"],
     ["localhost, a long s", "https://localhoſt/"],
@@ -256,7 +257,7 @@ export const REFUSED: readonly Refusal[] = Object.entries(BY_REASON).flatMap(([r
 export const TAKEN: readonly string[] = [
   "https://hooks.example",
   "https://hooks.example/",
-  "HTTPS://HOOKS.EXAMPLE/A",
+  "https://HOOKS.EXAMPLE/A",
   "https://hooks.example/a/b?c=d&e=@f",
   "https://hooks.example/user@host/a:b",
   "https://hooks.example/%20%0a%00",
