@@ -38,6 +38,15 @@ export const OF_THE_BYTES: ReadonlySet<string> = new Set([
   "content-range",
 ]);
 
+/**
+ * Of `Content-Range` and `Accept-Ranges`: whether they are about bytes. Services count the rows of a list too (`items 0-9/66`,
+ * RFC 9110 section 14.1), and these stay what they are whatever is rewritten.
+ */
+export const isOfBytes = (range: string): boolean => /^\s*bytes\b/i.test(range);
+const RANGES: ReadonlySet<string> = new Set(["accept-ranges", "content-range"]);
+const changes = (name: string, value: string): boolean =>
+  OF_THE_BYTES.has(name) && (!RANGES.has(name) || isOfBytes(value));
+
 /** Who may read an answer is the platform's to say, as in its answer to the preflight (preflight.ts): the same for all. */
 const CROSS_ORIGIN = "access-control-";
 
@@ -47,7 +56,7 @@ export function answerHeaders(given: GivenHeaders, plan: AnswerPlan, names: Name
   const headers = noHeaders();
   for (const [name, value] of given) {
     if (endsHere(name) || OF_THE_HOST.has(name) || isPlatforms(name, names) || name === "set-cookie") continue;
-    if (name.startsWith(CROSS_ORIGIN) || (plan.isChanged && OF_THE_BYTES.has(name))) continue;
+    if (name.startsWith(CROSS_ORIGIN) || (plan.isChanged && changes(name, value))) continue;
     headers[name] = name === "link" || name === "location" ? plan.header(value) : value;
   }
   const etag = headers["etag"];

@@ -1,4 +1,4 @@
-import { answerHeaders, OF_THE_BYTES } from "./answer-headers.ts";
+import { answerHeaders, isOfBytes, OF_THE_BYTES } from "./answer-headers.ts";
 import { carryAnswer, takeWhole, WHOLE_BYTES } from "./answer-body.ts";
 import { isPlatformCookie } from "./header-rules.ts";
 import { lengthOf, type GivenHeaders } from "./read-headers.ts";
@@ -42,16 +42,20 @@ const DECODED: readonly string[] = ["gzip", "br"];
 /**
  * Whether an answer cannot be passed on: it has a status that there is not, or a body that would have to be rewritten and
  * is in a coding that nobody asked for and nobody here can read, or is a part that nobody asked for: rewritten, it is not
- * the bytes that its `Content-Range` says, and no caller can tell what it is without.
+ * the bytes that its `Content-Range` says, and no caller can tell what it is without. A 206 that names no bytes is none.
  */
-export function isUnreadable({ response: { status, webSocket }, coding, rewrites }: Answered): boolean {
+export function isUnreadable({ response: { status, webSocket }, headers, coding, rewrites }: Answered): boolean {
   if ((status < 200 && webSocket === null) || status > 599) return true;
-  return rewrites && (status === 206 || (coding !== undefined && !DECODED.includes(coding)));
+  const isPart = status === 206 && isOfBytes(headers.get("content-range") ?? "");
+  return rewrites && (isPart || (coding !== undefined && !DECODED.includes(coding)));
 }
 
-/** Whether the answer is a part, or several, of a body that may have to be rewritten, which takes the whole of it. */
+/**
+ * Whether the answer to a request for a part is one, or several, of the bytes of a body that may have to be rewritten, which
+ * takes the whole of it.
+ */
 export function isPartOfRewritten({ status, headers }: Response): boolean {
-  if (status !== 206) return false;
+  if (status !== 206 || !isOfBytes(headers.get("content-range") ?? "bytes")) return false;
   const type = headers.get("content-type") ?? "";
   return isRewritten(type) || /^\s*multipart\/byteranges/i.test(type);
 }

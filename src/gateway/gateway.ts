@@ -83,7 +83,7 @@ async function pass(call: FallbackCall, service: Registered, context: Context): 
   if (given === undefined)
     return invalid("invalid_header", "", `The headers are larger than ${LIMITS.requestHeaderBytes} bytes.`);
   const passing: Passing = { call, service, method: call.request.method, given };
-  const refused = refuseRequest(passing, context);
+  const refused = await refuseRequest(passing, context);
   if (refused !== undefined) return refused;
   const caller = await admitCaller(passing, context);
   if (!caller.ok) return caller.error;
@@ -100,19 +100,36 @@ async function pass(call: FallbackCall, service: Registered, context: Context): 
 }
 
 /** What no service is asked for. */
-function refuseRequest({ call, method, given }: Passing, { names }: Context): Problem | undefined {
+async function refuseRequest({ call, method, given }: Passing, { names }: Context): Promise<Problem | undefined> {
   // Its answer would be the request itself, with the headers that are no business of the caller's.
   if (method === "TRACE")
     return problem("unsupported_method", "TRACE is not passed on.", {
       headers: { allow: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS" },
     });
   // The runtime sends none with these, and a service that means something by it would not get it (RFC 9110 9.3.1).
-  if (isToRead(method) && call.request.body !== null && lengthOf(given) !== 0)
+  if (isToRead(method) && (await hasBytes(call.request.body, lengthOf(given))))
     return invalid("invalid_field", "", `A ${method} is passed on without a body: send none, or another method.`);
   if ((lengthOf(given) ?? 0) > LIMITS.requestBodyBytes) return tooLarge();
   if (hopsOf(given, names) >= LIMITS.hops)
     return unavailable("The request goes in circles: its service's source leads back to the gateway.", 60, "loop");
   return undefined;
+}
+
+/** Of a body in chunks its first piece tells: it may have none (contract 1.2). */
+async function hasBytes(body: ReadableStream<Uint8Array> | null, declared: number | undefined): Promise<boolean> {
+  if (body === null || declared !== undefined) return body !== null && declared !== 0;
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done || value.byteLength > 0) return !done;
+    }
+  } catch {
+    // The caller broke it off.
+    return true;
+  } finally {
+    reader.releaseLock();
+  }
 }
 
 async function admitCaller(
@@ -165,7 +182,8 @@ async function exchange(
   const body = isToRead(method) ? null : call.request.body;
   const sent = { target, method, headers, body, lengthBytes: lengthOf(given), timeoutMs };
   let forwarded = await forward(sent);
-  if (forwarded.kind === "answered" && isToRead(method) && isPartOfRewritten(forwarded.response)) {
+  const asksForPart = isToRead(method) && headers["range"] !== undefined;
+  if (forwarded.kind === "answered" && asksForPart && isPartOfRewritten(forwarded.response)) {
     forwarded.response.body?.cancel().catch(() => undefined);
     forwarded = await forward({ ...sent, headers: withoutRange(headers) });
   }

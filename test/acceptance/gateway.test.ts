@@ -110,7 +110,9 @@ describe("a request", () => {
     if (method === "GET")
       expect(JSON.parse(heard.body.toString())).toMatchObject({ details: [{ type: "invalid_field", field: "" }] });
     expect(upstream.seen.length).toBe(before);
-    expect((await through("/read", { method, headers: { "content-length": 0 } })).status).toBe(200);
+    for (const empty of [{ "content-length": 0 }, { "transfer-encoding": "chunked" }])
+      expect((await through("/read", { method, headers: empty })).status).toBe(200);
+    expect(upstream.seen.length).toBe(before + 2);
   });
 
   test("with a body over the limit is 413, declared or counted on its way", async () => {

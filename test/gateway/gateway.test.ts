@@ -495,6 +495,25 @@ describe("what a caller gets", () => {
     expect(await requestsTo(`${source}/image`)).toHaveLength(1);
   });
 
+  it("is a part that is not one of bytes as it is, rewritten, with what was asked for and what it says of that", async () => {
+    const { path, source, token } = await makeService();
+    const json = { "content-type": "application/json" };
+    const all: readonly Record<string, string>[] = [
+      { "content-range": "items 0-9/66", "accept-ranges": "items" },
+      { "content-range": "0-24/3573" },
+      {},
+    ];
+    for (const own of all) {
+      await answerAt(`${source}/rows`, { status: 206, headers: { ...json, ...own }, body: `["${source}/a"]` });
+      const wanted: Record<string, string> = own["accept-ranges"] === undefined ? {} : { range: "items=0-9" };
+      const rows = await call(`${path}/rows`, { token, headers: wanted });
+      expect([rows.status, await rows.json()]).toEqual([206, [`${ORIGIN}${path}/a`]]);
+      for (const name of ["content-range", "accept-ranges"]) expect(rows.headers.get(name)).toBe(own[name] ?? null);
+      const [asked, ...more] = await requestsTo(`${source}/rows`);
+      expect([asked?.headers["range"], more]).toEqual([wanted["range"], []]);
+    }
+  });
+
   it("is 304 by the tag that the caller knows", async () => {
     const { path, source, token } = await makeService();
     await answerAt(`${source}/kept`, { status: 304, headers: { etag: '"x"' } });
