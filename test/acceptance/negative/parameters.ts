@@ -231,7 +231,7 @@ export function parametersSuite(stage: () => Stage): void {
       const { service, ask, ada, web } = stage();
       const name = "plat-session-id";
       const scope = { scope: "openid" };
-      for (const id of ["a b", "é", "x".repeat(129), "<script>", "a,b", "a;b", "../x"]) {
+      for (const id of ["a b", "é", "x".repeat(129), "<script>", "a,b", "a;b", 'a"b']) {
         const latin = Buffer.from(id, "latin1").toString("latin1");
         for (const more of [{ form: { ...grant, [name]: id } }, { form: grant, headers: { [name]: latin } }])
           expect(failureOf(await ask("/token", { basic: service, ...more })), id).toBe("400 invalid_request");
