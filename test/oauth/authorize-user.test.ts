@@ -442,6 +442,20 @@ describe("id_token_hint", () => {
     expect(landed(done).query.get("code")).not.toBeNull();
   });
 
+  it("has no stand-in that another page could write, and see by the answer who is signed in", async () => {
+    const other = await makeUser({ tenant: user.tenant });
+    const theirs = await signedIn(user);
+    for (const written of [user.email, other.email, "nobody@nowhere.example", "k1.AAAA.AAAA"]) {
+      const page = await visit(theirs, app, { plat_expected_user: written });
+      expect(isSignInPage(page)).toBe(true);
+      expect(page.forms[0]?.fields["email"]).toBe(user.email);
+      const silent = await visit(theirs, app, { plat_expected_user: written, prompt: "none" });
+      expect(errorOf(silent).error).toBe("login_required");
+      const done = await theirs.submit(page, { email: user.email, password: user.password });
+      expect(landed(done).query.get("code")).not.toBeNull();
+    }
+  });
+
   it("of another issuer is none, though our own key signed it", async () => {
     const parameters = new URLSearchParams(requestFor(app, { id_token_hint: hint }));
     const elsewhere = await call(`https://other.example/oauth2/v1/authorize?${parameters.toString()}`);
@@ -669,7 +683,8 @@ describe("a POST from another site", () => {
     const { id_token_hint: _hint, ...others } = parameters;
     const { at, query } = landed(answer);
     expect(at).toBe(`${ISSUER}/authorize`);
-    expect(Object.fromEntries(query)).toEqual({ ...others, plat_expected_user: user.email });
+    expect(Object.fromEntries(query)).toEqual({ ...others, plat_expected_user: expect.any(String) });
+    expect(answer.location).not.toContain(user.email.split("@")[0]);
     expect(answer.headers.getSetCookie()).toEqual([]);
     const done = await shared.get(answer.location ?? "", "cross-site");
     expect(landed(done).query.get("code")).not.toBeNull();

@@ -40,7 +40,7 @@ export async function signInPage(
     ...pageContext(call, given.get("ui_locales")),
     status: shown.fault === undefined ? 200 : 400,
     action: `${context.issuerOf(call).issuer}/sign-in`,
-    hidden: { request: carried(request, context), csrf: await csrfToken(browser.key, context) },
+    hidden: { request: await carried(request, context), csrf: await csrfToken(browser.key, context) },
     email: shown.email.slice(0, EMAIL_MAX_CHARS),
     clientName: client.name,
     tenant: scopes.tenant ?? "",
@@ -52,7 +52,7 @@ export async function signInPage(
 }
 
 async function sendToProvider(request: AuthorizationRequest, call: AnyCall, context: OAuthContext): Promise<Response> {
-  const waiting = carried(request, context);
+  const waiting = await carried(request, context);
   // It waits in the database, and anybody can send one.
   if (waiting.length > MAX_CARRIED_CHARS)
     return refusedAnswer(
@@ -62,7 +62,8 @@ async function sendToProvider(request: AuthorizationRequest, call: AnyCall, cont
       context,
     );
   const browser = knowBrowser(call, context);
-  const asked = { request: waiting, browserKey: browser.key };
+  const expected = typeof request.meant === "object" ? request.meant.email : undefined;
+  const asked = { request: waiting, browserKey: browser.key, expected };
   const address = await beginFederation(request.provider, asked, call, context);
   if (!address.ok) {
     const { error, reason } = address.error;
@@ -72,5 +73,5 @@ async function sendToProvider(request: AuthorizationRequest, call: AnyCall, cont
 }
 
 /** The request as it goes along to where the user signs in. */
-const carried = (request: AuthorizationRequest, { names }: OAuthContext): string =>
-  new URLSearchParams(withoutHint(request, names)).toString();
+const carried = async (request: AuthorizationRequest, context: OAuthContext): Promise<string> =>
+  new URLSearchParams(await withoutHint(request, context)).toString();

@@ -36,7 +36,7 @@ export async function authorize(call: AnyCall, parameters: URLSearchParams, cont
   const request = { ...checked.value, meant: hint?.meant ?? checked.value.meant };
   const identity = identify(request, { hint, session }, call.nowMs);
   if (identity.ok) return conclude(request, identity.value, call, context);
-  return comeByGet(request, call, context) ?? askToSignIn(request, identity.error, call, context);
+  return (await comeByGet(request, call, context)) ?? askToSignIn(request, identity.error, call, context);
 }
 
 /** The checked request, or the answer that says what is wrong with it. */
@@ -55,12 +55,16 @@ export async function readRequest(
 }
 
 /** Another site's form brings no cookies (SameSite=Lax), a GET that follows does: perhaps the user is signed in. */
-function comeByGet(request: AuthorizationRequest, call: AnyCall, context: OAuthContext): Response | undefined {
+async function comeByGet(
+  request: AuthorizationRequest,
+  call: AnyCall,
+  context: OAuthContext,
+): Promise<Response | undefined> {
   const bringsCookies =
     siteOf(call.request) !== "cross-site" || readCookie(call, "session", context.names) !== undefined;
   if (call.request.method !== "POST" || bringsCookies || request.meant === "unknown") return undefined;
   const address = withParameters(`${context.issuerOf(call).issuer}/authorize`, {
-    query: withoutHint(request, context.names),
+    query: await withoutHint(request, context),
   });
   return address.length > MAX_CARRIED_CHARS ? undefined : redirect(303, address);
 }

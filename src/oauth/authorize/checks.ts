@@ -8,6 +8,7 @@ import { readSessionId } from "../session-id.ts";
 import { FLOWS, type Draft } from "./draft.ts";
 import { refused, scopeRefused, type AuthorizeFailure } from "./failure.ts";
 import { meantParameter } from "./given.ts";
+import { openMeant } from "./meant.ts";
 import { challengeOf, isLocal, promptsOf, providerOf, type AuthorizationRequest } from "./request.ts";
 
 /**
@@ -169,11 +170,12 @@ function clientActsForTenant({ scopes, client, tenant }: Draft, { names }: OAuth
 }
 
 /** The values that the checks looked at. */
-function toRequest(
+async function toRequest(
   { given, client, asOfMs, redirectUri, flow, scopes }: Draft,
   call: AnyCall,
-  { names }: OAuthContext,
-): Result<AuthorizationRequest, AuthorizeFailure> {
+  context: OAuthContext,
+): Promise<Result<AuthorizationRequest, AuthorizeFailure>> {
+  const { names } = context;
   const sessionId = readSessionId(call.request, given, names);
   if (flow === undefined || !scopes.ok || !sessionId.ok) throw new Error("a check let through what it refuses");
   const prompts = promptsOf(given);
@@ -189,7 +191,7 @@ function toRequest(
     scopes: flow === "id_token token" ? { ...scopes.value, openid: true } : scopes.value,
     challenge: flow === "code" ? (challengeOf(given) as CodeChallenge | undefined) : undefined,
     nonce: given.get("nonce"),
-    meant: expected === undefined ? undefined : { email: expected },
+    meant: expected === undefined ? undefined : await openMeant(expected, context),
     prompt: (["none", "login", "select_account"] as const).find((word) => prompts.includes(word)),
     maxAgeMs: maxAge === undefined ? undefined : Number(maxAge) * 1000,
     provider: providerOf(given, names),

@@ -13,17 +13,17 @@ const CHANGED_BY_FORMS = /[\0\r\n]/;
  * What is chosen is the same request again with a scope that names the tenant; a client could send that itself, so
  * nothing hangs on who sends it.
  */
-export function chooseTenant(
+export async function chooseTenant(
   request: AuthorizationRequest,
   user: UserRecord,
   tenants: readonly Pick<Membership, "id" | "name">[],
   call: AnyCall,
   context: OAuthContext,
-): Response {
+): Promise<Response> {
   const { given, client } = request;
   const { names } = context;
   // The user did sign in as the client wants; the choice must not ask for it again.
-  const { scope, prompt: _prompt, max_age: _maxAge, ...hidden } = asParameters(request, names);
+  const { scope, prompt: _prompt, max_age: _maxAge, ...hidden } = await asParameters(request, context);
   if (Object.values(hidden).some((value) => CHANGED_BY_FORMS.test(value))) {
     const failure = refused("invalid_request", "A parameter has line breaks or NUL, which no form would give back.");
     return refusedAnswer(request, failure, call, context);

@@ -9,10 +9,7 @@ export interface Given extends Parameters {
   entries(): readonly (readonly [name: string, value: string])[];
 }
 
-/**
- * In place of the hint, where a request goes through the browser again: whom it meant. It opens nothing, so whoever puts
- * one in or takes it out could as well have sent another request.
- */
+/** In place of the hint, where a request goes through the browser again: whom it meant, sealed (`meant.ts`). */
 export const meantParameter = (names: Names): string => names.parameter("expected_user");
 
 /** Every parameter that means something here. Others are ignored, however often they come. */

@@ -2,7 +2,8 @@ import type { AnyCall, OAuthContext } from "../context.ts";
 import type { Session } from "../sign-in/sessions.ts";
 import { timesOf } from "../sign-in/times.ts";
 import { readIdTokenHint } from "../tokens/id-token.ts";
-import type { AuthorizationRequest, Meant } from "./request.ts";
+import type { Meant } from "./meant.ts";
+import type { AuthorizationRequest } from "./request.ts";
 import type { Identity } from "./who.ts";
 
 /**

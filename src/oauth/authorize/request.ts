@@ -1,15 +1,11 @@
 import { DEFAULT_PROVIDER, LEGACY_PROVIDER, type Names } from "../../platform/names.ts";
+import type { OAuthContext } from "../context.ts";
 import type { ClientRecord } from "../directory.ts";
 import type { CodeChallenge } from "../pkce.ts";
 import type { ScopeRequest } from "../scopes.ts";
 import type { Flow } from "./draft.ts";
 import { meantParameter, type Given } from "./given.ts";
-
-/**
- * Whom the client means by `id_token_hint`: nobody else gets an answer (OIDC Core 3.1.2.2). `unknown`: the hint cannot be
- * read, so whoever happens to be signed in cannot be shown to be meant.
- */
-export type Meant = { readonly email: string } | "unknown";
+import { sealMeant, type Meant } from "./meant.ts";
 
 /** An authorization request that passed every check of `checks.ts`; what is left to find out is who the user is. */
 export interface AuthorizationRequest {
@@ -66,20 +62,25 @@ export const MAX_CARRIED_CHARS = 15 * 1024;
 
 /** Whether this user would do: the client means nobody in particular, or them. */
 export const isMeant = ({ meant }: Pick<AuthorizationRequest, "meant">, email: string | undefined): boolean =>
-  typeof meant !== "object" || meant.email === email;
+  meant === undefined || (meant !== "unknown" && meant.email === email);
 
 /** The request as it can be sent again: what came, the session id that came with a header, and whom a hint meant. */
-export function asParameters(
+export async function asParameters(
   { given, sessionId, meant }: Pick<AuthorizationRequest, "given" | "sessionId" | "meant">,
-  names: Names,
-): Readonly<Record<string, string>> {
+  context: Pick<OAuthContext, "names" | "sealer">,
+): Promise<Readonly<Record<string, string>>> {
+  const { names } = context;
+  const { [meantParameter(names)]: _meant, ...parameters } = Object.fromEntries(given.entries());
   const explicit = sessionId === undefined ? {} : { [names.header("session-id")]: sessionId };
-  const expected = typeof meant === "object" ? { [meantParameter(names)]: meant.email } : {};
-  return { ...Object.fromEntries(given.entries()), ...explicit, ...expected };
+  const expected = typeof meant === "object" ? { [meantParameter(names)]: await sealMeant(meant.email, context) } : {};
+  return { ...parameters, ...explicit, ...expected };
 }
 
 /** For a user who is to be asked: whom the hint meant goes along, the token itself is nothing to pass around. */
-export function withoutHint(request: AuthorizationRequest, names: Names): Readonly<Record<string, string>> {
-  const { id_token_hint: _hint, ...parameters } = asParameters(request, names);
+export async function withoutHint(
+  request: AuthorizationRequest,
+  context: Pick<OAuthContext, "names" | "sealer">,
+): Promise<Readonly<Record<string, string>>> {
+  const { id_token_hint: _hint, ...parameters } = await asParameters(request, context);
   return parameters;
 }

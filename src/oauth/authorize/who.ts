@@ -37,7 +37,7 @@ export function identify(
   const known = hint?.identity ?? bySession(request, session);
   const email = emailFor(request, known?.user.email);
   if (known === undefined) return err({ email, reason: "nobody is signed in" });
-  if (request.meant === "unknown" || !isMeant(request, known.user.email))
+  if (!isMeant(request, known.user.email))
     return err({ email, reason: "the client means somebody else than is signed in" });
   if (request.prompt === "login") return err({ email, reason: "the client wants a new sign-in" });
   // A sign-in of this very moment is too old for `max_age=0`, which means a new one (OIDC Core 3.1.2.1).

@@ -2,7 +2,7 @@ import { toBase64Url } from "../../platform/encoding.ts";
 import { sha256 } from "../../platform/hash.ts";
 import { randomSecret } from "../../platform/random.ts";
 import { ok, type Result } from "../../platform/result.ts";
-import { meantParameter, readGiven, type Given } from "../authorize/given.ts";
+import { readGiven, type Given } from "../authorize/given.ts";
 import { promptsOf } from "../authorize/request.ts";
 import type { AnyCall, OAuthContext } from "../context.ts";
 import { faulty, quoted, type FederationFailure } from "./failure.ts";
@@ -26,11 +26,16 @@ export const callbackAddress = (providerId: string, call: AnyCall, context: Fede
 
 /**
  * Where the browser is sent to sign in. `request` is the authorization request, form-encoded, to go on with afterwards;
- * `browserKey` the value of the browser's cookie, which has to be set with the answer at the latest.
+ * `browserKey` the value of the browser's cookie, which has to be set with the answer at the latest; `expected` the address
+ * of the user who is meant, if anyone.
  */
 export async function beginFederation(
   providerId: string,
-  { request, browserKey }: { readonly request: string; readonly browserKey: string },
+  {
+    request,
+    browserKey,
+    expected,
+  }: { readonly request: string; readonly browserKey: string; readonly expected?: string | undefined },
   call: AnyCall,
   context: FederationContext,
 ): Promise<Result<URL, FederationFailure>> {
@@ -47,7 +52,6 @@ export async function beginFederation(
     return faulty(`the identity provider ${providerId} was removed meanwhile`);
 
   const asked = askedFor(request, context);
-  const expected = asked.get(meantParameter(context.names));
   const url = new URL(metadata.value.authorizationEndpoint);
   const parameters: Record<string, string | undefined> = {
     response_type: "code",
