@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startMeddling } from "./support/meddling-proxy.ts";
+import { startMeddling, type Meddling } from "./support/meddling-proxy.ts";
 import { listEverything, listTopics } from "./support/platform-lists.ts";
 import { plat, type Done } from "./support/plat-command.ts";
 import { newStateDir, npm, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
@@ -257,6 +257,35 @@ describe("plat tenant erase", () => {
     await call("DELETE", "/media/v2/files?tenant=others", await token("third.app"));
     await done("tenant erase third --yes");
     expect((await done("tenant usage others --json")).json()).toMatchObject({ files: 1 });
+  });
+
+  test("a disabled tenant is disabled again where its records stay, and not made again where it is gone", async () => {
+    /** Erases a new tenant that is disabled, with this in its way. */
+    const eraseAgainst = async (id: string, meddle: Meddling): Promise<Done> => {
+      await done(`organization set ${id} --name ${id}`);
+      await done(`tenant set ${id} --organization ${id} --name ${id}`);
+      await makeClient(`${id}.app`, id, ["media_view"]);
+      await done(`tenant set ${id} --disabled`);
+      const proxy = await startMeddling(platform.url, meddle);
+      const ended = await plat({ ...NAMES, PLINTH_URL: `${proxy.url}/base` }, ["tenant", "erase", id, "--yes"]);
+      proxy.close();
+      expect(ended.code).toBe(1);
+      return ended;
+    };
+
+    const kept = await eraseAgainst("fourth", (method, path) =>
+      method === "DELETE" && path.endsWith("/tenants/fourth") ? "refuse" : undefined,
+    );
+    expect(kept.err).toContain("Disabled again.");
+    expect((await done("tenant show fourth --json")).json()).toMatchObject({ disabled: true });
+
+    const late = await eraseAgainst("fifth", async (method, path) => {
+      if (method !== "DELETE" || !path.endsWith("/clients/fifth.app")) return undefined;
+      await done("tenant erase fifth --yes");
+      return "refuse";
+    });
+    expect(late.err).not.toContain("isabled again");
+    expect((await run("tenant show fifth")).code).toBe(1);
   });
 
   test("no secret is printed", async () => {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { ok } from "@oazapfts/runtime";
 import * as api from "../../../client/plinth.ts";
 import { UserError } from "../../lib/user-error.ts";
-import { AdminRefusal, type AdminClient, type OperatorClient } from "../admin-client.ts";
+import { AdminRefusal, find, type AdminClient, type OperatorClient } from "../admin-client.ts";
 import { clean } from "../values.ts";
 import { eraseClientData, NOTHING, plus, type Gone, type Saying } from "./client-data.ts";
 import { countOf, filesOf, makePlan, type Plan } from "./plan.ts";
@@ -44,11 +44,11 @@ export async function eraseTenant(operator: OperatorClient, plan: Plan, say: Say
     while ((await ok(api.getTenantUsage(tenant.id, opts))).files > 0)
       if ((await eraseAll()).files === 0) throw await ofOthers(operator, plan);
     for (const { client, own } of cut) gone = plus(gone, await removeClient(operator, own, client, tenant.id, say));
+    await removeRecords(operator, tenant.id);
   } catch (error) {
     if (tenant.disabled && cut.length > 0) await closeAgain(operator, tenant, say);
     throw error;
   }
-  await removeRecords(operator, plan.tenant.id);
   const rest = [countOf(cut.length, "client"), countOf(gone.topics, "topic"), filesOf(gone)].join(", ");
   say.done(`The tenant ${clean(tenant.id)} is gone: ${rest}, its services, subscriptions and memberships.`);
   return gone;
@@ -88,6 +88,8 @@ async function open({ opts }: AdminClient, { tenant, subscriptions }: Plan, say:
 /** Should this fail too, why the command failed is still what there is to say. */
 async function closeAgain({ opts }: AdminClient, tenant: api.Tenant, say: Saying): Promise<void> {
   try {
+    // A tenant that is gone by now, to somebody else or by an answer that was lost, would be made again by this.
+    if ((await find(api.getTenant(tenant.id, opts))) === undefined) return;
     await ok(api.putTenant(tenant.id, bodyOf(tenant, true), opts));
     say.done("Disabled again.");
   } catch {

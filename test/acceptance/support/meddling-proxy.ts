@@ -5,7 +5,8 @@ import type { AddressInfo } from "node:net";
  * What becomes of a call: `hold`, the platform does it and its answer never arrives; `refuse`, it never gets there and is
  * answered with 500; undefined, nothing is done to it.
  */
-export type Meddling = (method: string, path: string) => "hold" | "refuse" | undefined;
+export type Meddling = (method: string, path: string) => Fate | Promise<Fate>;
+type Fate = "hold" | "refuse" | undefined;
 
 /** Stands in front of a platform and hands everything on, but for the calls that are meddled with. */
 export interface MeddlingProxy {
@@ -17,9 +18,9 @@ export interface MeddlingProxy {
 
 export async function startMeddling(platform: string, meddle: Meddling): Promise<MeddlingProxy> {
   const held = Promise.withResolvers<void>();
-  const server = createServer((asked, answer) => {
+  const server = createServer(async (asked, answer) => {
     const { method = "GET", url = "/", headers } = asked;
-    const what = meddle(method, url);
+    const what = await meddle(method, url);
     if (what === "refuse") {
       asked.resume();
       answer.writeHead(500, { "content-type": "application/json" });
