@@ -5,7 +5,7 @@ import { paint } from "./lib/terminal.ts";
 import { tellEvents } from "./tour/events.ts";
 import { tellMedia } from "./tour/media.ts";
 import { clearUp } from "./tour/clear-up.ts";
-import { newName, setUp, signInOperator } from "./tour/people.ts";
+import { newName, requireNew, setUp, signInOperator } from "./tour/people.ts";
 import { tellPush } from "./tour/push.ts";
 import { tellSignIn } from "./tour/sign-in.ts";
 import { tellRevocation } from "./tour/revocation.ts";
@@ -31,6 +31,7 @@ async function tour(): Promise<void> {
   await session.expect(200, getHealth);
   const operator = await signInOperator(session, config.operatorSecret);
   const name = newName();
+  await requireNew(session, operator, name);
   // One Ctrl-C comes several times: from the terminal, from npm, from what npm started.
   for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => session.stop("It was stopped."));
   const chapters = async (): Promise<void> => {

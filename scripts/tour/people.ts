@@ -1,4 +1,4 @@
-import { randomBytes, randomInt } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import * as api from "../../client/plinth.ts";
 import type { Session } from "./session.ts";
 
@@ -22,14 +22,24 @@ export interface Cast {
 
 export const EVENT_TYPE = "orderPlaced";
 
-/** Of the organization, the tenant and the role alike. */
-export const newName = (): string => `tour${Date.now().toString(36)}${randomInt(36).toString(36)}`;
+/** Of the organization, the tenant and the role alike: as many characters as a tenant's may have. */
+export const newName = (): string => `tour${Date.now().toString(36)}${randomBytes(2).toString("hex")}`;
 export const emailOf = (tenant: string): string => `${tenant}@tour.example`;
 
 /** Nothing is made yet; the operator's token. */
 export async function signInOperator(session: Session, secret: string): Promise<string> {
   session.chapter("The operator makes a tenant, clients and a user");
   return signIn(session, { id: `${session.platform}.operator`, secret }, undefined, "operator");
+}
+
+/** What has this name already is somebody's: it would be replaced, and removed in the end. */
+export async function requireNew(session: Session, token: string, name: string): Promise<void> {
+  const quiet = { token, quiet: true };
+  await session.expect(404, (to) => api.getOrganization(name, to), quiet);
+  await session.expect(404, (to) => api.getTenant(name, to), quiet);
+  await session.expect(404, (to) => api.getRole(name, to), quiet);
+  await session.expect(404, (to) => api.getUser(emailOf(name), to), quiet);
+  session.holds(`nothing has the name ${name} yet`, true);
 }
 
 /** The operator makes a tenant with its package, two services' clients, and a person with a browser application. */

@@ -60,6 +60,27 @@ describe("npm run tour removes what it made", () => {
     expect(await listEverything(env)).toEqual(before);
   });
 
+  test("and nothing else: what has its name already stays as it is", async () => {
+    let theirs: unknown;
+    const { code, output } = await tourAgainst(async (_, path) => {
+      const [, name] = /^\/admin\/v1\/organizations\/(tour\w+)$/.exec(path) ?? [];
+      if (name === undefined || theirs !== undefined) return undefined;
+      await plat(env, ["organization", "set", name, "--name", "Somebody's"]);
+      await plat(env, ["tenant", "set", name, "--organization", name, "--name", "Somebody's"]);
+      theirs = await listEverything(env);
+      return undefined;
+    });
+    expect(code).toBe(1);
+    expect(output).toMatch(
+      /The tour ends here\.\S*\nexpected: GET \/admin\/v1\/organizations\/\S* answers 404\n +got: 200/,
+    );
+    expect(theirs).not.toEqual(before);
+    expect(await listEverything(env)).toEqual(theirs);
+    const [, name = ""] = /organizations\/(tour\w+)/.exec(output) ?? [];
+    for (const kind of ["tenant", "organization"]) await plat(env, [kind, "delete", name, "--yes"]);
+    expect(await listEverything(env)).toEqual(before);
+  });
+
   test("or names what is left, and what removes it", async () => {
     const { code, output } = await tourAgainst((method, path) =>
       method === "DELETE" && path.includes("/admin/v1/tenants/tour") && !path.includes("/subscriptions/")

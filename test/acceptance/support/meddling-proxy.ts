@@ -1,4 +1,4 @@
-import { createServer, request as ask } from "node:http";
+import { createServer, request as ask, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /**
@@ -18,7 +18,8 @@ export interface MeddlingProxy {
 
 export async function startMeddling(platform: string, meddle: Meddling): Promise<MeddlingProxy> {
   const held = Promise.withResolvers<void>();
-  const server = createServer(async (asked, answer) => {
+  const server = createServer((asked, answer) => void pass(asked, answer));
+  const pass = async (asked: IncomingMessage, answer: ServerResponse): Promise<void> => {
     const { method = "GET", url = "/", headers } = asked;
     const what = await meddle(method, url);
     if (what === "refuse") {
@@ -37,7 +38,7 @@ export async function startMeddling(platform: string, meddle: Meddling): Promise
     });
     onward.once("error", () => answer.destroy());
     asked.pipe(onward);
-  });
+  };
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
