@@ -4,8 +4,9 @@ import { empty, type Route } from "./route.ts";
  * Which origin a request came by, and which it is known by outside.
  *
  * Content may have an origin apart from the sign-in cookies' (contract 4.3). The host of `CONTENT_URL`
- * then has content, what every host has, and nothing else. Any other host is the service's, and leads from its content addresses there, so that
- * old links live on. The host decides and not the scheme, which a proxy in front may end.
+ * then has content, what every host has, and nothing else. Any other host is the service's, and leads from its content
+ * addresses there, so that old links live on. The host decides and not the scheme, which a proxy in front may end: so it
+ * has to pass `Host` on.
  */
 export interface Origins {
   /** Empty: whatever origin a request came by. */
@@ -29,8 +30,13 @@ export function contentOrigin({ publicUrl, contentUrl }: Origins): URL | undefin
   return origin === null || origin.host === URL.parse(publicUrl)?.host ? undefined : origin;
 }
 
-export const cameBy = (origin: URL | undefined, request: Request): boolean =>
-  origin !== undefined && URL.parse(request.url)?.host === origin.host;
+export function cameBy(origin: URL | undefined, request: Request): boolean {
+  const asked = origin && URL.parse(request.url);
+  if (!asked) return false;
+  // What ended TLS may have kept `:443`, which is a port of its own in an address without TLS.
+  asked.protocol = origin.protocol;
+  return asked.host === origin.host;
+}
 
 /** Kept for as long as public content, since `CONTENT_URL` may change. */
 const KEPT = { "cache-control": "private, max-age=300" };

@@ -123,6 +123,14 @@ describe.each(DEPLOYMENTS)("where %s", (_, platform) => {
     }
   });
 
+  it("a proxy that ends TLS and passes the port on is at the same host: content is no redirect to itself", async () => {
+    const { host } = new URL(CONTENT);
+    const link = links.get(platform)!.public.replace(CONTENT, `http://${host}:443`);
+    expect(await (await platform.fetch(link, { redirect: "manual" })).text()).toBe(TEXT);
+    expect((await platform.fetch(`http://${host}:443${PREFIX}/account`)).status).toBe(404);
+    expect((await platform.fetch(link.replace(":443", ":444"), { redirect: "manual" })).status).toBe(308);
+  });
+
   it("the redirect asks no storage", async () => {
     const failing = new Proxy({}, { get: () => () => expect.fail("a store was asked") });
     const bare = isolate({ ...APART, DB: failing as D1Database, MEDIA: failing as R2Bucket });

@@ -20,7 +20,7 @@ export function isolate(bindings: Partial<Env> = {}): Isolate {
   const fetch = async (path: string, init: RequestInit = {}): Promise<Response> => {
     const context = createExecutionContext();
     noteRequest(path, new Headers(init.headers), init.body);
-    const address = path.startsWith("https://") ? path : `${ORIGIN}${path}`;
+    const address = /^https?:/.test(path) ? path : `${ORIGIN}${path}`;
     const response = await app.fetch(new Request(address, init), own, context);
     await noteResponse(path, response);
     await waitOnExecutionContext(context);
