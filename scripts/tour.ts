@@ -4,13 +4,15 @@ import { readSettings } from "./lib/settings.ts";
 import { paint } from "./lib/terminal.ts";
 import { tellEvents } from "./tour/events.ts";
 import { tellMedia } from "./tour/media.ts";
-import { clearUp } from "./tour/clear-up.ts";
+import { clearUp, STOPPED } from "./tour/clear-up.ts";
 import { newName, requireNew, setUp, signInOperator } from "./tour/people.ts";
 import { tellPush } from "./tour/push.ts";
 import { tellSignIn } from "./tour/sign-in.ts";
 import { tellRevocation } from "./tour/revocation.ts";
 import { createSession } from "./tour/session.ts";
 import { failWith, UserError } from "./lib/user-error.ts";
+
+const SAME_STOP_MS = 1_000;
 
 /**
  * `npm run tour`: the platform's story, told against a running one by HTTP alone, its operations by the typed client. Every
@@ -32,8 +34,13 @@ async function tour(): Promise<void> {
   const operator = await signInOperator(session, config.operatorSecret);
   const name = newName();
   await requireNew(session, operator, name);
-  // One Ctrl-C comes several times: from the terminal, from npm, from what npm started.
-  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => session.stop("It was stopped."));
+  let isRemoving = false;
+  let isGivenUp = false;
+  onStop(() => (isRemoving ? (isGivenUp = true) : session.stop(STOPPED)));
+  const remove = (): Promise<readonly string[]> => {
+    isRemoving = true;
+    return clearUp(session, config.operatorSecret, name, () => isGivenUp);
+  };
   const chapters = async (): Promise<void> => {
     const cast = await setUp(session, operator, name);
     await tellEvents(session, cast);
@@ -46,10 +53,10 @@ async function tour(): Promise<void> {
     await chapters();
   } catch (error) {
     // The chapter's failure is the tour's, whatever becomes of the removal.
-    for (const text of await clearUp(session, config.operatorSecret, name)) console.error(text);
+    for (const text of await remove()) console.error(text);
     throw error;
   }
-  const left = await clearUp(session, config.operatorSecret, name);
+  const left = await remove();
   if (left.length > 0) throw new UserError(left.join("\n"));
 
   const { requests, checks } = session.counts;
@@ -58,6 +65,17 @@ async function tour(): Promise<void> {
     `\n${paint.green("Everything is as it should be")}: ${requests} requests, ${checks} checks, ${seconds} s`,
   );
   console.log(`Every operation: ${session.base}/docs`);
+}
+
+/** One Ctrl-C comes several times: from the terminal, from npm, from what npm started. */
+function onStop(act: () => void): void {
+  let lastMs = -Infinity;
+  for (const signal of ["SIGINT", "SIGTERM"])
+    process.on(signal, () => {
+      const nowMs = performance.now();
+      if (nowMs - lastMs > SAME_STOP_MS) act();
+      lastMs = nowMs;
+    });
 }
 
 try {

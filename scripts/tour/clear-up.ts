@@ -1,21 +1,34 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as api from "../../client/plinth.ts";
+import { UserError } from "../lib/user-error.ts";
 import { createAdminClient, find } from "../plat/admin-client.ts";
 import { eraseTenant } from "../plat/erase/erase.ts";
 import { makePlan } from "../plat/erase/plan.ts";
 import { emailOf } from "./people.ts";
 import type { Session } from "./session.ts";
 
+export const STOPPED = "It was stopped.";
+
 /**
  * Removes what a tour of this name made, however far it came: the tenant as `plat tenant erase` does, then the rest. The
- * audit log stays. Gives what could not be removed, and why, in sentences.
+ * audit log stays. Gives what could not be removed, and why, in sentences. What it waits for may never come, so it can be
+ * stopped where it waits.
  */
-export async function clearUp(session: Session, operatorSecret: string, name: string): Promise<readonly string[]> {
+export async function clearUp(
+  session: Session,
+  operatorSecret: string,
+  name: string,
+  isStopped: () => boolean,
+): Promise<readonly string[]> {
   session.chapter("What the tour made is removed");
   const { base, platform, note } = session;
   const operator = createAdminClient({ base, platform, secret: operatorSecret, onRepeat: note });
   const { opts } = operator;
-  const say = { done: note, waiting: note, wait: (ms: number) => sleep(ms) };
+  const wait = async (ms: number): Promise<void> => {
+    await sleep(ms);
+    if (isStopped()) throw new UserError(STOPPED);
+  };
+  const say = { done: note, waiting: note, wait };
   const email = emailOf(name);
   const eraseIt = async (): Promise<void> => {
     const plan = await find(makePlan(operator, name));

@@ -52,6 +52,23 @@ describe("npm run tour removes what it made", () => {
     expect(await listEverything(env)).toEqual(before);
   });
 
+  test("or says what is left when it is stopped where the removal does not end", async () => {
+    const proxy = await startMeddling(platform.url, (_, path) =>
+      path.includes("/erasures") ? (answer) => answer.replaceAll(/"(deleted|verified)"/g, '"deleting"') : undefined,
+    );
+    const tour = npm("tour", env, ["--", "--url", proxy.url]);
+    await expect
+      .poll(tour.output, { timeout: 60_000 })
+      .toMatch(/waiting for the bytes of 1 file \S+ \S+ to be deleted/);
+    await stopGroup(tour, "SIGINT");
+    proxy.close();
+    const [, tenant = ""] = /^The tenant (\S+) is left: It was stopped\.$/m.exec(tour.output()) ?? [];
+    expect(tour.output()).toContain(`npm run plat -- tenant erase ${tenant} --yes`);
+    for (const line of [`tenant erase ${tenant}`, `organization delete ${tenant}`])
+      expect((await plat(env, [...line.split(" "), "--yes"])).code).toBe(0);
+    expect(await listEverything(env)).toEqual(before);
+  });
+
   test("when its own beginning fails", async () => {
     const { code } = await tourAgainst((method, path) =>
       method === "PUT" && path.endsWith(".billing") ? "refuse" : undefined,

@@ -1,12 +1,13 @@
 import { createServer, request as ask, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 
 /**
  * What becomes of a call: `hold`, the platform does it and its answer never arrives; `refuse`, it never gets there and is
- * answered with 500; undefined, nothing is done to it.
+ * answered with 500; a function, its answer is another one; undefined, nothing is done to it.
  */
 export type Meddling = (method: string, path: string) => Fate | Promise<Fate>;
-type Fate = "hold" | "refuse" | undefined;
+type Fate = "hold" | "refuse" | ((answer: string) => string) | undefined;
 
 /** Stands in front of a platform and hands everything on, but for the calls that are meddled with. */
 export interface MeddlingProxy {
@@ -31,6 +32,12 @@ export async function startMeddling(platform: string, meddle: Meddling): Promise
     const onward = ask(`${platform}${url}`, { method, headers, agent: false }, (came) => {
       if (what === "hold") {
         came.resume().once("end", () => held.resolve());
+        return;
+      }
+      if (typeof what === "function") {
+        const { "content-length": _, ...kept } = came.headers;
+        answer.writeHead(came.statusCode ?? 502, kept);
+        void text(came).then((given) => answer.end(what(given)));
         return;
       }
       answer.writeHead(came.statusCode ?? 502, came.rawHeaders);
