@@ -47,13 +47,20 @@ async function dryRun(): Promise<void> {
 /** Each step looks first and makes only what is missing, so a deployment that broke off is simply run again. */
 async function deploy(): Promise<void> {
   const publicUrl = process.env["PUBLIC_URL"] ?? "";
-  const host = /^https:\/\/([^/:]+)\/?$/.exec(publicUrl)?.[1];
+  const host = customDomain(publicUrl);
   if (host === undefined)
     throw new UserError("Set PUBLIC_URL=https://<host> first: the origin of every link and of the token issuer.");
   const config = unstable_readConfig({ config: CONFIG }, { hideWarnings: true });
   const vars: Record<string, string> = {};
   for (const [name, value] of Object.entries(config.vars)) vars[name] = process.env[name] ?? String(value);
   const buckets = config.r2_buckets.map(({ bucket_name: name = "" }) => name);
+  const hosts = new Set([host]);
+  if (vars["CONTENT_URL"]) {
+    const contentHost = customDomain(vars["CONTENT_URL"]);
+    if (contentHost === undefined)
+      throw new UserError("Set CONTENT_URL=https://<host>, or leave it empty: the Worker gets a custom domain for it.");
+    hosts.add(contentHost);
+  }
   if (vars["R2_S3_ENDPOINT"]) vars["R2_BUCKET"] ||= buckets[0] ?? "";
   const s3Secrets = givenS3Secrets(process.env);
   const secretsToBe = { OPERATOR_CLIENT_SECRET: makeOperatorSecret(), SEAL_KEYS: makeSealKeys() };
@@ -72,11 +79,13 @@ async function deploy(): Promise<void> {
   for (const queue of new Set([...producers, ...consumers].map((item) => item.queue))) await ensureQueue(queue);
 
   await step(["d1", "migrations", "apply", database, "--remote", "--config", DEPLOY_CONFIG]);
-  const hosts = new Set([host, URL.parse(vars["CONTENT_URL"] ?? "")?.host ?? host]);
   const args = ["deploy", "--config", DEPLOY_CONFIG, ...[...hosts].flatMap((one) => ["--domain", one])];
   await withJsonFile(secrets, (path) => step([...args, "--secrets-file", path]));
   await takeTour(publicUrl, vars);
 }
+
+/** The host of such an address, which may have no port. */
+const customDomain = (url: string): string | undefined => /^https:\/\/([^/:]+)\/?$/.exec(url)?.[1];
 
 async function findDatabase(name: string): Promise<string | undefined> {
   const list: { name: string; uuid: string }[] = parseList(await wrangler(["d1", "list", "--json"]));

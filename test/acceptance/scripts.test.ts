@@ -31,6 +31,14 @@ describe("npm run deploy", () => {
     });
   }
 
+  for (const url of ["http://plain.example", "https://content.example:8443"]) {
+    test(`refuses CONTENT_URL=${url}, before it asks the account anything`, async () => {
+      const deploy = npm("deploy", { PUBLIC_URL: "https://host.example", CONTENT_URL: url });
+      expect(await deploy.ended).toBe(1);
+      expect(deploy.output()).toContain("Set CONTENT_URL=https://<host>, or leave it empty");
+    });
+  }
+
   test("refuses an option that it does not have, in one line", async () => {
     const deploy = npm("deploy", { npm_config_loglevel: "silent" }, ["--", "--frob"]);
     expect(await deploy.ended).toBe(1);
