@@ -108,7 +108,8 @@ async function ensureBucket(name: string): Promise<void> {
   const allowed = {
     origins: ["*"],
     methods: ["GET", "HEAD", "PUT"],
-    headers: ["content-type", "content-disposition", "content-md5"],
+    // Of the digests R2 checks the first alone; a browser that sends another is not to be refused for that.
+    headers: ["content-type", "content-disposition", "content-md5", "content-digest", "repr-digest"],
   };
   const cors = { rules: [{ allowed, exposeHeaders: ["ETag"], maxAgeSeconds: 3600 }] };
   await withJsonFile(cors, (path) => step(["r2", "bucket", "cors", "set", name, "--file", path, "--force"]));
