@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { invalidCursor, pageLinks, toPage, type Paging } from "../http/paging.ts";
+import { invalidCursor, lookBefore, pageLinks, toPage, type Paging, type RowRange } from "../http/paging.ts";
 import { defineRoute, json, scoped, type Route } from "../http/route.ts";
 import { matching } from "../http/validate.ts";
 import { PATTERNS } from "../platform/names.ts";
@@ -43,9 +43,12 @@ export const erasureRoutes = (media: MediaContext): readonly Route[] => [
       if (!(await reachesTenant(media, principal, tenant, nowMs))) return toProblem({ kind: "foreign_tenant" });
       const before = idBefore(paging);
       if (before === undefined) return invalidCursor();
-      const rows = await media.erasures.list(client.value, tenant, before, paging.pageSize + 1, paging.skip);
+      const list = (beforeId: string, { limit, skip }: RowRange) =>
+        media.erasures.list(client.value, tenant, beforeId, limit, skip);
+      const rows = await list(before, { limit: paging.pageSize + 1, skip: paging.skip });
       const page = toPage(rows, paging, ({ id }) => [id]);
-      return json(200, page.items.map(toWire), { link: pageLinks(url, paging, page) });
+      const found = await lookBefore(page, paging, (range) => list(AFTER_ALL_IDS, range));
+      return json(200, found.items.map(toWire), { link: pageLinks(url, paging, found) });
     },
   }),
 ];

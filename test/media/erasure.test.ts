@@ -429,6 +429,9 @@ describe("reports", () => {
     await deleteAll(as, "private", listing);
     expect([...first, ...(await idsAt(next))[0]]).toEqual(expected.slice(0, 4));
     expect((await idsAt(`${root}&pageSize=2&pageNumber=2`))[0]).toEqual(expected.slice(1, 3));
+    const [none, behind] = await idsAt(`${root}&pageSize=1000&pageNumber=2`);
+    expect([none, /pageNumber=1&[^>]*>; rel="prev"/.test(behind)]).toEqual([[], true]);
+    expect((await idsAt(`${root}&pageSize=1000&pageNumber=3`))[1]).not.toContain('rel="prev"');
     await expectProblem(await listing.call("/media/v2/erasures", { as }), 400, "validation_violation", [
       { type: "missing_query_parameter", field: "tenant" },
     ]);
