@@ -255,7 +255,9 @@ export class PushPump {
     if (before === undefined) return;
     const nowMs = clock.nowMs();
     const verdict = judge(answer, nowMs);
-    const after = afterAttempt(before, verdict, nowMs, chance(ports.random));
+    const dueMs = before.nextAttemptAtMs;
+    const scheduledMs = dueMs !== undefined && dueMs > made.atMs ? dueMs : undefined;
+    const after = afterAttempt(before, verdict, nowMs, chance(ports.random), scheduledMs);
     deliveries.record(before, made, after, text, nowMs);
     intake.forgetText(eventId);
     this.learn(answer, version);

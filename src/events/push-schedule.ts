@@ -15,17 +15,25 @@ export type AfterAttempt =
 
 /**
  * Where an attempt leaves its delivery (contract 3.5). `before` does not count the attempt yet. `chance` in [0, 1)
- * decides about the jitter.
+ * decides about the jitter. `scheduledMs` is when it was due, of an attempt that an update of the subscription brought
+ * forward: if it fails, the schedule goes on as it stood, or updates that repair nothing would use it up.
  *
  * The first times that the endpoint names use up no step and hold exactly, nor does its wish for no more events: what is
  * due when the subscription is enabled again has its whole schedule still before it. Later ones use up a step like any
  * failure and may only make it longer: so an endpoint that always names a second takes no part of the schedule away.
  */
-export function afterAttempt(before: Progress, verdict: Verdict, nowMs: number, chance: number): AfterAttempt {
+export function afterAttempt(
+  before: Progress,
+  verdict: Verdict,
+  nowMs: number,
+  chance: number,
+  scheduledMs?: number,
+): AfterAttempt {
   if (verdict.kind === "delivered") return { state: "delivered" };
   const { step, tries } = before;
   const namedMs = verdict.kind === "later" ? verdict.atMs : 0;
   if (namedMs > 0 && tries - step < DELIVERY.namedTimes) return { state: "pending", dueAtMs: namedMs, step };
+  if (scheduledMs !== undefined) return { state: "pending", dueAtMs: Math.max(scheduledMs, namedMs), step };
   const isStep = verdict.kind !== "unwanted";
   const waitMs = DELIVERY.retryMs[isStep ? step : 0];
   if (waitMs === undefined) return { state: "dead" };

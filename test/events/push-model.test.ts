@@ -12,7 +12,8 @@ import { DAY_MS, limits, makePush, pushStore, stopTheClock, until, type TestPush
 let restore = () => {};
 beforeEach(() => {
   stopTheClock();
-  restore = limits({ attemptMs: 3 });
+  // Without chance in it, so that it is known which attempts a change brings forward.
+  restore = limits({ attemptMs: 3, jitter: 0 });
 });
 afterEach(() => {
   restore();
@@ -29,12 +30,12 @@ interface Known {
   tries: number;
   /** Attempts whose outcome was written. */
   count: number;
+  /** When it is due by its schedule; a change lets it be sent before that. */
+  scheduledMs: number;
   notBeforeMs: number;
-  /** By then it is due, whatever chance added. */
-  dueByMs: number;
 }
 
-const NEW = { state: "pending", step: 0, tries: 0, notBeforeMs: 0, dueByMs: 0 } as const;
+const NEW = { state: "pending", step: 0, tries: 0, scheduledMs: 0, notBeforeMs: 0 } as const;
 
 class World {
   readonly events = new Map<string, Known>();
@@ -58,6 +59,7 @@ class World {
 
   async call(to: string, init: RequestInit): Promise<Response> {
     const { life, version } = this;
+    const begunMs = Date.now();
     const headers = init.headers as Record<string, string>;
     const id = headers["webhook-id"]!;
     const behaviour = this.behaviours[this.begun++ % this.behaviours.length]!;
@@ -74,7 +76,7 @@ class World {
         this.inFlight -= 1;
         // What a test is not answered tells nothing.
         if (event === undefined && typeof behaviour !== "string") this.silent = 0;
-        if (event !== undefined) this.#learn(event, behaviour, version);
+        if (event !== undefined) this.#learn(event, behaviour, version, begunMs);
       }
     }
   }
@@ -113,7 +115,7 @@ class World {
     // A silent endpoint is asked by what was tried least.
     if (this.silent >= 6)
       for (const other of this.events.values())
-        if (other.state === "pending" && other.dueByMs <= Date.now() && other.tries < event.tries)
+        if (other.state === "pending" && other.scheduledMs <= Date.now() && other.tries < event.tries)
           wrong(`probes though tried ${event.tries} times, and another one ${other.tries} times`);
     if (headers["plat-delivery-attempt"] !== String(event.count + 1)) wrong("wrong number of the attempt");
   }
@@ -131,7 +133,7 @@ class World {
     });
   }
 
-  #learn(event: Known, behaviour: Behaviour, version: number): void {
+  #learn(event: Known, behaviour: Behaviour, version: number, begunMs: number): void {
     event.count += 1;
     event.tries += 1;
     if (version === this.version) this.silent = typeof behaviour === "string" ? this.silent + 1 : 0;
@@ -145,16 +147,19 @@ class World {
     // What one version's endpoint says is nothing to another version.
     if (status === 410 && version === this.version) this.closed = true;
     const spared = status === 410 || (later !== undefined && event.tries - 1 - event.step < 10);
-    if (!spared && event.step >= 8) {
+    const isNamed = spared && later !== undefined;
+    const isEarly = begunMs < event.scheduledMs;
+    if (!spared && !isEarly && event.step >= 8) {
       event.state = "dead";
       return;
     }
-    const scheduledMs = spared && later !== undefined ? 0 : DELIVERY.retryMs[spared ? 0 : event.step]!;
-    event.notBeforeMs = Date.now() + Math.max(scheduledMs, (later ?? 0) * 1000);
-    event.dueByMs = event.notBeforeMs + scheduledMs;
+    const waitMs = isNamed ? 0 : DELIVERY.retryMs[spared ? 0 : event.step]!;
+    const fromMs = isEarly && !isNamed ? event.scheduledMs : Date.now() + waitMs;
+    event.scheduledMs = Math.max(fromMs, Date.now() + (later ?? 0) * 1000);
+    event.notBeforeMs = event.scheduledMs;
     // It failed before the change, so to say.
     if (version !== this.version) event.notBeforeMs = 0;
-    if (!spared) event.step += 1;
+    if (!spared && !isEarly) event.step += 1;
   }
 }
 
@@ -246,7 +251,7 @@ async function resync(push: TestPush, world: World, before: ReadonlyMap<string, 
       world.violations.push(`${id}: ${row.attempt_count} attempts written, ${least} to ${event.count} made`);
     if (row.attempt_count === event.count) continue;
     const notBeforeMs = row.state === "pending" ? row.at : 0;
-    Object.assign(event, { ...row, count: row.attempt_count, notBeforeMs, dueByMs: notBeforeMs });
+    Object.assign(event, { ...row, count: row.attempt_count, scheduledMs: notBeforeMs, notBeforeMs });
   }
 }
 

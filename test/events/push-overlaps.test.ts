@@ -229,6 +229,20 @@ describe("a subscription is changed while deliveries wait for their next attempt
     expect(await push.received()).toEqual([]);
   });
 
+  it("updates that repair nothing take nothing of a schedule away", async () => {
+    const { push, ids } = await failed(1);
+    const { nextAttemptAtMs } = await push.delivery(ids[0]!);
+    for (let updates = 0; updates < 10; updates++) {
+      await repair(push);
+      await push.run();
+    }
+    expect(idsOf(await push.received())).toEqual(Array.from({ length: 10 }, () => ids[0]));
+    expect(await push.delivery(ids[0]!)).toMatchObject({ state: "pending", nextAttemptAtMs });
+    await push.answer({});
+    await push.drive(nextAttemptAtMs! - Date.now());
+    expect(await push.delivery(ids[0]!)).toMatchObject({ state: "delivered" });
+  });
+
   it("and what is published later keeps to its schedule, too, when it fails", async () => {
     const { push } = await failed(1);
     await push.answer({});
