@@ -109,8 +109,11 @@ export const LOOK = {
 /** Our choice: bounds of the work that one request or one sweep does to clear topics away; the next sweep goes on. */
 export const DELETE = {
   topicsASweep: 20,
-  /** So long the sweep waits for one of them: what can be cleared in one invocation takes some seconds. */
-  topicWaitMs: 60_000,
+  /**
+   * So long the sweep waits for one of them: what can be cleared in one invocation takes some seconds. All of them together
+   * leave a third of the 15 minutes that a cron may take to the sweep behind this one.
+   */
+  topicWaitMs: 30_000,
   consumersAStep: 50,
   subscribersAStep: 50,
   /** Objects that are removed at the same time. */

@@ -258,6 +258,10 @@ describe("a topic that is being deleted", () => {
     await app.sweep();
   });
 
+  it("all that do not answer together leave time for the sweep behind this one", () => {
+    expect(DELETE.topicsASweep * DELETE.topicWaitMs).toBeLessThanOrEqual((15 * 60_000 * 2) / 3);
+  });
+
   it("is finished by the sweep also behind one that does not answer, which is told of", async () => {
     const said = vi.spyOn(console, "error").mockReturnValue();
     let hangs = false;
