@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { unstable_readConfig } from "wrangler";
 import type { Env } from "../src/env.ts";
-import type { Service } from "../src/http/mount.ts";
+import type { Service } from "../src/http/service.ts";
 import type { Route } from "../src/http/route.ts";
 import type { BuiltIn } from "../src/platform/built-in.ts";
 import { createBuiltIn } from "../src/platform/built-in.ts";

@@ -16,6 +16,7 @@ npm run deploy -- --dry-run   bundles offline, prints the size, fails over the b
 Needs an account that wrangler is signed in to (or CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID) and
   PUBLIC_URL               https://<host>, a host name in a zone of that account
   CONTENT_URL              where it is set: another such address, which has content alone
+  AUTH_URL                 where it is set: another such address, which has the pages for people alone
 Each variable of [vars] in wrangler.toml is taken from the environment where it is set.
 
 Uploads go to R2 by presigned links where these are set: R2_S3_ENDPOINT (https://<account>.r2.cloudflarestorage.com), and
@@ -55,11 +56,12 @@ async function deploy(): Promise<void> {
   for (const [name, value] of Object.entries(config.vars)) vars[name] = process.env[name] ?? String(value);
   const buckets = config.r2_buckets.map(({ bucket_name: name = "" }) => name);
   const hosts = new Set([host]);
-  if (vars["CONTENT_URL"]) {
-    const contentHost = customDomain(vars["CONTENT_URL"]);
-    if (contentHost === undefined)
-      throw new UserError("Set CONTENT_URL=https://<host>, or leave it empty: the Worker gets a custom domain for it.");
-    hosts.add(contentHost);
+  for (const name of ["CONTENT_URL", "AUTH_URL"]) {
+    if (!vars[name]) continue;
+    const apart = customDomain(vars[name]);
+    if (apart === undefined)
+      throw new UserError(`Set ${name}=https://<host>, or leave it empty: the Worker gets a custom domain for it.`);
+    hosts.add(apart);
   }
   if (vars["R2_S3_ENDPOINT"]) vars["R2_BUCKET"] ||= buckets[0] ?? "";
   const s3Secrets = givenS3Secrets(process.env);

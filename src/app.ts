@@ -2,7 +2,8 @@ import { HonoBase } from "hono/hono-base";
 import { RegExpRouter } from "hono/router/reg-exp-router";
 import type { Deps } from "./deps.ts";
 import { decorateDeprecated } from "./events/deprecation.ts";
-import { mountServices, type App, type Service } from "./http/mount.ts";
+import { mountServices, type App } from "./http/mount.ts";
+import type { Service } from "./http/service.ts";
 import { createInterfaceDocument } from "./ui/interface-document.ts";
 import { createDocumentRoutes, createPlatformRoutes, createReferenceRoutes } from "./ui/routes.ts";
 

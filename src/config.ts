@@ -11,6 +11,8 @@ export interface Config {
   readonly publicUrl: string;
   /** An origin, or empty: the service's own. */
   readonly contentUrl: string;
+  /** Origin of the pages that people see and of their cookies; empty: the service's own. */
+  readonly authUrl: string;
   readonly allowLoopback: boolean;
   readonly logLevel: LogLevel;
   readonly eventRetentionMs: number;
@@ -70,6 +72,7 @@ export function readConfig(raw: RawConfig): Config {
     pathPrefix: matching(raw, "PATH_PREFIX", /^(\/[A-Za-z0-9._~-]+)*$/),
     publicUrl: origin(raw, "PUBLIC_URL"),
     contentUrl: origin(raw, "CONTENT_URL"),
+    authUrl: authUrl(raw),
     allowLoopback: flag(raw, "ALLOW_LOOPBACK"),
     logLevel: logLevel(raw),
     eventRetentionMs: retentionMs(raw),
@@ -150,6 +153,18 @@ function gatewayTimeoutMs(raw: RawConfig): number {
       `GATEWAY_TIMEOUT_MS must be a number of ms from ${GATEWAY_TIMEOUT_MS.min} to ${GATEWAY_TIMEOUT_MS.max}`,
     );
   return timeMs;
+}
+
+/** Pages of one host sign people in for tokens of another, so both have to be known; and no host has two kinds of things. */
+function authUrl(raw: RawConfig): string {
+  const own = origin(raw, "AUTH_URL");
+  if (own === "") return "";
+  if (origin(raw, "PUBLIC_URL") === "")
+    throw new ConfigError(
+      "AUTH_URL needs PUBLIC_URL too: it is the issuer of the tokens that the pages sign people in for",
+    );
+  if (origin(raw, "CONTENT_URL") === own) throw new ConfigError("AUTH_URL and CONTENT_URL must be different hosts");
+  return own;
 }
 
 /** All four variables or none of them. */

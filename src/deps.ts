@@ -7,7 +7,7 @@ import type { PushPorts } from "./events/push-subscription.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
 import { createEvents, type Events } from "./events/routes.ts";
 import { createRateLimit, unlimited } from "./http/rate-limit.ts";
-import type { HttpDeps } from "./http/mount.ts";
+import type { HttpDeps } from "./http/service.ts";
 import type { Route } from "./http/route.ts";
 import { createMedia, type Media } from "./media/routes.ts";
 import { createOAuth, type OAuth } from "./oauth/create.ts";
@@ -48,7 +48,7 @@ export function createDeps(env: Env): Deps {
   const sealer = createSealer(config.sealKeys, random);
   const db = guardDatabase(env.DB);
 
-  const { pathPrefix, publicUrl, contentUrl, operatorSecret } = config;
+  const { pathPrefix, publicUrl, contentUrl, authUrl, operatorSecret } = config;
   const audit = createAuditLog({
     db,
     log,
@@ -71,6 +71,7 @@ export function createDeps(env: Env): Deps {
     uiLocales: Object.keys(LANGUAGES),
     pathPrefix,
     publicUrl,
+    authUrl,
     operatorSecret,
     allowLoopback: config.allowLoopback,
   });
@@ -161,7 +162,7 @@ export function createDeps(env: Env): Deps {
     mediaConsistency: media.consistency,
   });
 
-  const http = { names, pathPrefix, publicUrl, contentUrl, clock, random, log, verifier: oauth.verifier };
+  const http = { names, pathPrefix, publicUrl, contentUrl, authUrl, clock, random, log, verifier: oauth.verifier };
   return { http, clock, log, oauth, outbox, adminRoutes, audit, events, push, media, gateway };
 }
 

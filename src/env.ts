@@ -21,6 +21,7 @@ export interface Env {
   readonly PATH_PREFIX: string;
   readonly PUBLIC_URL: string;
   readonly CONTENT_URL: string;
+  readonly AUTH_URL: string;
   readonly ALLOW_LOOPBACK: string;
   readonly LOG_LEVEL: string;
   readonly EVENT_RETENTION_DAYS: string;

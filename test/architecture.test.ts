@@ -65,6 +65,7 @@ describe("configuration", () => {
     ["PUBLIC_URL", "https://a.example/path"],
     ["PUBLIC_URL", "a.example"],
     ["CONTENT_URL", "ftp://a.example"],
+    ["AUTH_URL", "https://a.example"],
     ["ALLOW_LOOPBACK", "yes"],
     ["LOG_LEVEL", "loud"],
     ["EVENT_RETENTION_DAYS", "0"],

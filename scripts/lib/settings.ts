@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { unstable_readConfig } from "wrangler";
 import { ConfigError, readConfig, type Config } from "../../src/config.ts";
-import { contentOrigin } from "../../src/http/origins.ts";
+import { hostsApart } from "../../src/http/origins.ts";
 import { ensureDevVars } from "./dev-vars.ts";
 import { localS3Port, withLocalS3 } from "./local-s3.ts";
 import { ROOT } from "./root.ts";
@@ -28,6 +28,8 @@ const HOST = "127.0.0.1";
 const LOCAL_DEFAULTS = { ALLOW_LOOPBACK: "true", LOG_LEVEL: "warn" };
 const SECRETS = ["OPERATOR_CLIENT_SECRET", "SEAL_KEYS", "R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY"];
 
+const STAYS = { content: "files", auth: "pages" } as const;
+
 /** wrangler.toml, then the local defaults, then `.dev.vars`, then the environment; the last that speaks wins. */
 export function readSettings(env: NodeJS.ProcessEnv): Settings {
   const deployment = unstable_readConfig({ config: resolve(ROOT, "wrangler.toml") }, { hideWarnings: true });
@@ -39,10 +41,11 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
   const port = readPort(env["PORT"]);
   const vars = withLocalS3(given, { host: HOST, port, bucket: deployment.r2_buckets[0]?.bucket_name ?? "" });
   const config = parseConfig(vars);
-  if (contentOrigin(config)?.host === `${HOST}:${port}`)
-    throw new UserError(
-      "CONTENT_URL is where the platform is. Name another host, or leave it empty to have content there.",
-    );
+  for (const [kind, { host }] of hostsApart(config))
+    if (host === `${HOST}:${port}`)
+      throw new UserError(
+        `${kind.toUpperCase()}_URL is where the platform is. Name another host, or leave it empty: ${STAYS[kind]} stay there.`,
+      );
   return {
     host: HOST,
     port,

@@ -87,7 +87,7 @@ async function prepare(inside: Omit<OwnPlatformDeps, "env">): Promise<Own> {
   // What is killed cannot clear its temporary files away.
   const temporary = join(stateDir, "tmp");
   mkdirSync(temporary, { recursive: true });
-  const place = { PORT: port, STATE_DIR: stateDir, TMPDIR: temporary, PUBLIC_URL: "", CONTENT_URL: "" };
+  const place = { PORT: port, STATE_DIR: stateDir, TMPDIR: temporary, PUBLIC_URL: "", CONTENT_URL: "", AUTH_URL: "" };
   const platform = new OwnPlatform({ ...inside, env: { ...process.env, ...place } });
   const { config } = readSettings({ ...process.env, ...place });
   return { platform, stateDir, base: `http://${HOST}:${port}${config.pathPrefix}` };

@@ -15,7 +15,7 @@
  */
 import { authenticate, type ClientAccess, type Principal, type TokenVerifier } from "../http/auth.ts";
 import { invalid, problem, type Problem } from "../http/errors.ts";
-import type { Fallback, FallbackCall } from "../http/mount.ts";
+import type { Fallback, FallbackCall } from "../http/service.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
 import type { Names } from "../platform/names.ts";

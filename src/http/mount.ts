@@ -1,81 +1,19 @@
 import type { Context } from "hono";
 import type { HonoBase } from "hono/hono-base";
 import type { BlankEnv, BlankSchema } from "hono/types";
-import type { Clock } from "../platform/clock.ts";
 import { StoreUnavailable } from "../platform/database.ts";
-import { describeError, type Log } from "../platform/log.ts";
-import type { Names } from "../platform/names.ts";
-import { randomId, type Random } from "../platform/random.ts";
+import { describeError } from "../platform/log.ts";
+import { randomId } from "../platform/random.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { withoutSecrets } from "../platform/text.ts";
-import { authenticate, missingScope, type Principal, type TokenVerifier } from "./auth.ts";
+import { authenticate, missingScope, type Principal } from "./auth.ts";
 import { drain } from "./body.ts";
 import { allowAnyOrigin, exposedHeaders, preflight } from "./cors.ts";
 import { invalid, isProblem, problem, problemBody, PROBLEM_TYPES, type Problem } from "./errors.ts";
-import { cameBy, contentOrigin, leadingTo, publicUrlOf, type Origins } from "./origins.ts";
+import { hostOf, hostsApart, leadingTo, publicUrlOf, type HostsApart } from "./origins.ts";
 import { parse } from "./parse.ts";
 import type { Route } from "./route.ts";
-
-/**
- * The way of a request, the same for every service: one table of routes becomes Hono handlers here and nowhere else.
- * Hono matches paths; this file finds the method, the caller, the input, and turns every outcome into an answer.
- */
-export interface HttpDeps extends Origins {
-  readonly names: Names;
-  readonly pathPrefix: string;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-  readonly verifier: TokenVerifier;
-}
-
-export interface Service {
-  /** `/media/v2`, put behind the path prefix unless `atRoot`. */
-  readonly base: string;
-  /** For the well-known address of RFC 8414, which starts at the root whatever the prefix. */
-  readonly atRoot?: boolean;
-  readonly routes: readonly Route[];
-  /** Where it is if content has an origin of its own: there alone, or at both; absent: not there. */
-  readonly origin?: "content" | "any";
-  /** How this service writes its failures; the platform's error object where absent. */
-  readonly renderProblem?: ProblemRenderer;
-  /** Pages answer no other origin (contract 1.4). */
-  readonly crossOrigin: boolean;
-  /** Refuses a request before anything of it is read. */
-  readonly guard?: (request: Request) => Promise<Problem | undefined>;
-  /** Headers of every answer of this service. */
-  readonly decorate?: (headers: Headers, url: URL, status: number) => void;
-}
-
-export type ProblemRenderer = (given: Problem, docsUrl: string, requestId: string, asked: Asked) => Response;
-
-/** What was asked, for a renderer that answers people. */
-export interface Asked {
-  readonly request: Request;
-  readonly publicBase: string;
-}
-
-/**
- * Answers below the path prefix where no route does; undefined: nothing is there. It finds out who calls by itself, and
- * decides what other origins may read of its answers. A problem is rendered as everybody's.
- */
-export type Fallback = (call: FallbackCall) => Promise<Response | Problem | undefined>;
-
-export interface FallbackCall {
-  readonly request: Request;
-  /** The request's address with the public origin. */
-  readonly url: URL;
-  /** `{origin}{PATH_PREFIX}`, without a slash at the end. */
-  readonly publicBase: string;
-  /** Below the prefix, as it was sent: percent-encoded. */
-  readonly path: string;
-  readonly requestId: string;
-  readonly nowMs: number;
-  /** Work that may go on after the answer; its failure is logged. */
-  after(work: Promise<unknown>): void;
-  /** Who calls, for the log and the answer's headers. */
-  identified(caller: Principal): void;
-}
+import type { Fallback, HttpDeps, ProblemRenderer, Service } from "./service.ts";
 
 const MAX_URL_CHARS = 16 * 1024;
 
@@ -84,27 +22,34 @@ interface Shared extends HttpDeps {
   /** For `allowAnyOrigin`. */
   readonly exposed: string;
   readonly fallback: Fallback | undefined;
+  readonly hosts: HostsApart;
 }
 
 export type App = HonoBase<BlankEnv, BlankSchema>;
 
+/**
+ * The way of a request, the same for every service: one table of routes becomes Hono handlers here and nowhere else.
+ * Hono matches paths; this file finds the method, the caller, the input, and turns every outcome into an answer.
+ */
 export function mountServices(app: App, services: readonly Service[], deps: HttpDeps, fallback?: Fallback): void {
-  const shared: Shared = { ...deps, exposed: exposedHeaders(deps.names), fallback };
-  const content = contentOrigin(deps);
+  const hosts = hostsApart(deps);
+  const shared: Shared = { ...deps, exposed: exposedHeaders(deps.names), fallback, hosts };
   const nothing = (context: Context) => answer(context, undefined, [], { ...shared, fallback: undefined });
   for (const service of services) {
     for (const [path, routes] of groupByPath(service.routes)) {
       const prefix = service.atRoot === true ? "" : deps.pathPrefix;
       const fullPath = `${prefix}${service.base}${path.replaceAll(/\{(\w+)\}/g, ":$1")}`;
-      const elsewhere = service.origin === "content" && content !== undefined ? leadingTo(content, routes) : routes;
+      const { origin } = service;
+      const atService = origin === undefined || origin === "any" ? routes : leadingTo(hosts, origin, routes);
       app.all(fullPath, (context) => {
-        if (!cameBy(content, context.req.raw)) return answer(context, service, elsewhere, shared);
-        return service.origin === undefined ? nothing(context) : answer(context, service, routes, shared);
+        const host = hostOf(context.req.raw, hosts);
+        if (host === undefined) return answer(context, service, atService, shared);
+        return origin === "any" || origin === host ? answer(context, service, routes, shared) : nothing(context);
       });
     }
   }
   app.notFound((context) =>
-    cameBy(content, context.req.raw) ? nothing(context) : answer(context, undefined, [], shared),
+    hostOf(context.req.raw, hosts) === undefined ? answer(context, undefined, [], shared) : nothing(context),
   );
 }
 
@@ -124,7 +69,7 @@ async function answer(
   const nowMs = deps.clock.nowMs();
   const asked = URL.parse(context.req.raw.url);
   if (asked === null) return refuseHost(context.req.raw, requestId, deps);
-  const url = publicUrlOf(asked, deps);
+  const url = publicUrlOf(asked, deps, hostOf(context.req.raw, deps.hosts));
   const publicBase = `${url.origin}${deps.pathPrefix}`;
   const learnt: Learnt = { principal: undefined, crossOrigin: service?.crossOrigin ?? true };
   let outcome: Response | Problem;

@@ -57,6 +57,8 @@ export interface OAuthContext {
   /** Tags of the languages that the pages speak. */
   readonly uiLocales: readonly string[];
   issuerOf(call: AnyCall): Issuer;
+  /** Below which `/authorize` and the other pages are: the issuer, or the same at `AUTH_URL`. */
+  pagesOf(call: AnyCall): string;
   /** The failure as an answer, with its exact reason in the log and in the audit log. */
   refuse(call: AnyCall, action: string, refusal: OAuthFailure): Response;
   /** The same record for a refusal that is answered in another way. */

@@ -21,7 +21,7 @@
 import type { ClientAccess, TokenVerifier } from "../http/auth.ts";
 import { problem } from "../http/errors.ts";
 import { limitByAddress, type RateLimit } from "../http/rate-limit.ts";
-import type { Service } from "../http/mount.ts";
+import type { Service } from "../http/service.ts";
 import type { BuiltIn } from "../platform/built-in.ts";
 import { toSec } from "../platform/clock.ts";
 import { sha256Hex } from "../platform/hash.ts";
@@ -69,6 +69,8 @@ export interface OAuthDeps {
   readonly log: Log;
   readonly pathPrefix: string;
   readonly publicUrl: string;
+  /** Where pages are, if they have a host of their own; else empty. */
+  readonly authUrl: string;
   readonly operatorSecret: string;
   /** Whether identity providers may be on loopback hosts and speak plain http. */
   readonly allowLoopback: boolean;
@@ -111,7 +113,7 @@ export interface OAuth extends EndAll {
 const SWEEP = { rows: 5_000, steps: 20 } as const;
 
 export function createOAuth(deps: OAuthDeps): OAuth {
-  const { names, builtIn, random, log, pathPrefix, publicUrl, audit } = deps;
+  const { names, builtIn, random, log, pathPrefix, publicUrl, authUrl, audit } = deps;
   const trustStore = createTrustStore(deps.db);
   const rotation = createKeyRotation(createKeyStore(deps.db), (alg) => makeKey(alg, deps.sealer), audit);
   const trust = createTrust(trustStore, rotation.makeFirst, deps.sealer, (thrown) =>
@@ -132,6 +134,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
   const endings = createEndAll(deps.db, trustStore, forgetAll, audit);
   const accounts = createAccounts({ users, attempts: deps.loginAttempts, audit, log, random });
 
+  const byAddress = limitByAddress(deps.addressLimit);
   const noteRefusal: OAuthContext["noteRefusal"] = (call, action, { error, reason: exactly, actor }) => {
     const { requestId, nowMs: atMs } = call;
     const reason = withoutSecrets(exactly);
@@ -147,7 +150,8 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     directory,
     trust,
     verifier,
-    issuerOf: (call: AnyCall) => issuerAt(call.url.origin),
+    issuerOf: (call: AnyCall) => issuerAt(publicUrl || call.url.origin),
+    pagesOf: (call: AnyCall) => issuerAt(authUrl || call.url.origin).issuer,
     users,
     sessions,
     accounts,
@@ -173,7 +177,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
   return {
     services: createOAuthServices(context, pathPrefix).map((service) => ({
       ...service,
-      guard: limitByAddress(deps.addressLimit),
+      guard: async (request) => (await byAddress(request)) ?? service.guard?.(request),
     })),
     verifier,
     access: directory.access,

@@ -5,6 +5,8 @@ import { ID_TOKEN_ALG } from "./tokens/signing-key.ts";
 
 export interface ServerDescription {
   readonly issuer: string;
+  /** Below which the pages for people are: the issuer where they have no host of their own. */
+  readonly pages: string;
   /** `{origin}{PATH_PREFIX}` */
   readonly publicBase: string;
   readonly scopes: readonly string[];
@@ -18,17 +20,17 @@ const BY_SECRET = ["client_secret_basic", "client_secret_post"];
  * What this server can do, as machines read it (RFC 8414, OpenID Connect Discovery, RP-Initiated Logout, RFC 9207). It
  * says too what it does not do wherever silence would mean that it does.
  */
-export function serverMetadata({ issuer, publicBase, scopes, uiLocales }: ServerDescription): object {
+export function serverMetadata({ issuer, pages, publicBase, scopes, uiLocales }: ServerDescription): object {
   const flows = Object.values(FLOWS);
   return {
     issuer,
-    authorization_endpoint: `${issuer}/authorize`,
+    authorization_endpoint: `${pages}/authorize`,
     token_endpoint: `${issuer}/token`,
     userinfo_endpoint: `${issuer}/userinfo`,
     jwks_uri: `${issuer}/jwks`,
     revocation_endpoint: `${issuer}/revoke`,
     introspection_endpoint: `${issuer}/introspect`,
-    end_session_endpoint: `${issuer}/end_session`,
+    end_session_endpoint: `${pages}/end_session`,
     scopes_supported: scopes,
     response_types_supported: Object.keys(FLOWS),
     response_modes_supported: [...new Set(flows.map(({ mode }) => mode))],

@@ -80,5 +80,5 @@ function byGet({ clientId, target, state, uiLocales }: Logout, call: AnyCall, co
   const query = Object.fromEntries(
     Object.entries(asked).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
-  return withParameters(`${context.issuerOf(call).issuer}/end_session`, { query });
+  return withParameters(`${context.pagesOf(call)}/end_session`, { query });
 }

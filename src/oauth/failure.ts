@@ -2,7 +2,7 @@ import { json } from "../http/route.ts";
 import type { Problem } from "../http/errors.ts";
 import { PROBLEM_TYPES } from "../http/errors.ts";
 import { RETRY_AFTER_SEC } from "../http/rate-limit.ts";
-import type { ProblemRenderer } from "../http/mount.ts";
+import type { ProblemRenderer } from "../http/service.ts";
 
 /**
  * Failures of the protocol endpoints (RFC 6749 5.2, contract 2.7): `{error, error_description, error_uri}`.

@@ -1,5 +1,5 @@
 import { PROBLEM_TYPES } from "../http/errors.ts";
-import type { ProblemRenderer } from "../http/mount.ts";
+import type { ProblemRenderer } from "../http/service.ts";
 import type { AnyCall, OAuthContext } from "./context.ts";
 import type { ErrorView, PageContext, Pages } from "./ports.ts";
 

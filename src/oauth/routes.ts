@@ -1,9 +1,10 @@
-import type { Service } from "../http/mount.ts";
+import type { Service } from "../http/service.ts";
 import { defineRoute, formBody, json, open, type Route } from "../http/route.ts";
 import type { AnyCall, OAuthContext } from "./context.ts";
 import { serverMetadata } from "./discovery.ts";
 import { renderOAuthProblem } from "./failure.ts";
 import { introspect } from "./introspect.ts";
+import { DOCUMENT, DOCUMENT_OR_FRAME, navigatedTo } from "./navigation.ts";
 import { renderProblemPage } from "./page.ts";
 import { ACCOUNT_BASE, accountAddress } from "./account/notice.ts";
 import { createAccountRoutes } from "./account/routes.ts";
@@ -31,6 +32,7 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
       .filter((scope) => scope !== context.builtIn.adminScope);
     const description = {
       issuer: context.issuerOf(call).issuer,
+      pages: context.pagesOf(call),
       publicBase: call.publicBase,
       scopes: ["openid", context.names.scope("no_tenant"), ...scopes],
       uiLocales: context.uiLocales,
@@ -107,12 +109,16 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
       routes: createPageRoutes(context),
       renderProblem: renderProblemPage(context.pages),
       crossOrigin: false,
+      origin: "auth",
+      guard: navigatedTo(DOCUMENT_OR_FRAME),
     },
     {
       base: ACCOUNT_BASE,
       routes: createAccountRoutes(context),
       renderProblem: renderProblemPage(context.pages, accountAddress),
       crossOrigin: false,
+      origin: "auth",
+      guard: navigatedTo(DOCUMENT),
     },
     {
       base: "/.well-known/oauth-authorization-server",

@@ -37,6 +37,8 @@ export function documentResponse(document: Document, pathPrefix: string): Respon
       "x-frame-options": "DENY",
       "x-content-type-options": "nosniff",
       "referrer-policy": "no-referrer",
+      // A page asks for a password and for nothing of the device.
+      "permissions-policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
       // Sign-in in a popup ends with a message to `window.opener`; any stricter policy would cut the two apart.
       "cross-origin-opener-policy": "unsafe-none",
     },

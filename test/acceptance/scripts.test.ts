@@ -31,11 +31,14 @@ describe("npm run deploy", () => {
     });
   }
 
-  for (const url of ["http://plain.example", "https://content.example:8443"]) {
-    test(`refuses CONTENT_URL=${url}, before it asks the account anything`, async () => {
-      const deploy = npm("deploy", { PUBLIC_URL: "https://host.example", CONTENT_URL: url });
+  for (const [name, url] of [
+    ["CONTENT_URL", "http://plain.example"],
+    ["AUTH_URL", "https://auth.example:8443"],
+  ] as const) {
+    test(`refuses ${name}=${url}, before it asks the account anything`, async () => {
+      const deploy = npm("deploy", { PUBLIC_URL: "https://host.example", [name]: url });
       expect(await deploy.ended).toBe(1);
-      expect(deploy.output()).toContain("Set CONTENT_URL=https://<host>, or leave it empty");
+      expect(deploy.output()).toContain(`Set ${name}=https://<host>, or leave it empty`);
     });
   }
 

@@ -93,6 +93,7 @@ export function eventsApp(
       pathPrefix: "",
       publicUrl: "",
       contentUrl: "",
+      authUrl: "",
       clock: systemClock,
       random: systemRandom,
       log: LOG,

@@ -1,8 +1,10 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { isolate, type Isolate } from "../support/isolate.ts";
-import { basic, expectJson, makeClient, ORIGIN, put, unique, type TestClient } from "../support/platform.ts";
+import { Browser } from "../support/browser.ts";
+import { basic, call, expectJson, makeClient, ORIGIN, put, unique, type TestClient } from "../support/platform.ts";
 import { everyRoute, fill, platformRoutes } from "../support/route-table.ts";
+import { makeUser } from "../support/users.ts";
 import { stylesheetHref } from "../../src/ui/stylesheet.ts";
 
 /** Content on an origin of its own (contract 4.3), with and without a public address of the service. */
@@ -136,6 +138,100 @@ describe.each(DEPLOYMENTS)("where %s", (_, platform) => {
     const bare = isolate({ ...APART, DB: failing as D1Database, MEDIA: failing as R2Bucket });
     expect((await bare.fetch(atService(links.get(platform)!.private))).status).toBe(308);
   });
+});
+
+/** Pages and their cookies on a host of their own (AUTH_URL). */
+const AUTH = "https://auth.test";
+const SERVICE = "https://service.test";
+const pagesApart = isolate({ ...APART, AUTH_URL: AUTH, PUBLIC_URL: SERVICE });
+const pageRoutes = everyRoute.filter(
+  ({ base, route: { path } }) =>
+    base === "/account" || /^\/(authorize|sign-in|callback|end_session|consent|link)\b/.test(path),
+);
+
+describe("pages on a host of their own", () => {
+  it("the metadata names the pages there, and the issuer and the rest at the service", async () => {
+    const answer = await pagesApart.fetch(`${SERVICE}${PREFIX}/oauth2/v1/.well-known/openid-configuration`);
+    expect(await expectJson(answer, 200)).toMatchObject({
+      issuer: `${SERVICE}${PREFIX}/oauth2/v1`,
+      authorization_endpoint: `${AUTH}${PREFIX}/oauth2/v1/authorize`,
+      end_session_endpoint: `${AUTH}${PREFIX}/oauth2/v1/end_session`,
+      token_endpoint: `${SERVICE}${PREFIX}/oauth2/v1/token`,
+    });
+  });
+
+  it("the service leads to each of them and sets no cookie: 308, whatever the method", async () => {
+    expect(pageRoutes.length).toBeGreaterThan(8);
+    for (const { base, route } of pageRoutes) {
+      const path = `${PREFIX}${base}${fill(route.path)}?client_id=a`;
+      const answer = await pagesApart.fetch(`${SERVICE}${path}`, { method: route.method });
+      expect([answer.status, answer.headers.get("location")]).toEqual([308, `${AUTH}${path}`]);
+      expect(answer.headers.has("set-cookie")).toBe(false);
+      expect(answer.headers.get("cache-control")).toBe("no-store");
+    }
+  });
+
+  it("they have that host for themselves: no service, no content, nothing behind the gateway", async () => {
+    const name = unique("shop");
+    const behind = { sourceUrl: "https://nobody.example", scopes: [], essential: true, access: "public" };
+    await put(`services/${name}`, { ...behind, proxyPath: `/${name}`, tenant: client.tenant });
+    const others = everyRoute.filter((one) => !pageRoutes.includes(one) && one.base !== "");
+    expect(others.length).toBeGreaterThan(80);
+    const paths = [...others.map(({ base, route }) => `${base}${fill(route.path)}`), `/${name}/x`, "/openapi.json"];
+    for (const path of paths) {
+      const answer = await pagesApart.fetch(`${AUTH}${PREFIX}${path}`);
+      expect([path, answer.status, answer.headers.has("set-cookie")]).toEqual([path, 404, false]);
+    }
+    expect((await pagesApart.fetch(`${AUTH}${PREFIX}/health`)).status).toBe(200);
+  });
+
+  it("a person signs in there, and the client gets tokens of the service's issuer", async () => {
+    const user = await makeUser({ tenant: client.tenant });
+    const uri = "https://app.example/back";
+    const app = await makeClient({ tenant: client.tenant });
+    const registered = { tenant: client.tenant, confidential: true, redirectUris: [uri], postLogoutRedirectUris: [] };
+    await put(`clients/${app.clientId}`, { ...registered, grantTypes: ["authorization_code"], scopes: [] });
+    const browser = new Browser({
+      send: (address, { method, headers, form }) => pagesApart.fetch(address, { method, headers, body: form ?? null }),
+    });
+    const asked = new URLSearchParams({
+      response_type: "code",
+      client_id: app.clientId,
+      redirect_uri: uri,
+      scope: "openid",
+    });
+    const led = await browser.get(`${SERVICE}${PREFIX}/oauth2/v1/authorize?${asked.toString()}`);
+    const page = await browser.get(led.location ?? "");
+    expect(page.forms[0]?.action).toBe(`${AUTH}${PREFIX}/oauth2/v1/sign-in`);
+    const back = await browser.submit(page, { email: user.email, password: user.password });
+    const answered = new URL(back.location ?? "");
+    expect(answered.searchParams.get("iss")).toBe(`${SERVICE}${PREFIX}/oauth2/v1`);
+    const form = new URLSearchParams({ grant_type: "authorization_code", redirect_uri: uri });
+    form.set("code", answered.searchParams.get("code") ?? "");
+    const headers = { authorization: basic(app) };
+    const redeemed = { method: "POST", headers, body: form };
+    const tokens = await expectJson(await pagesApart.fetch(`${SERVICE}${PREFIX}/oauth2/v1/token`, redeemed), 200);
+    expect(JSON.parse(atob(tokens.id_token.split(".")[1]))).toMatchObject({ iss: `${SERVICE}${PREFIX}/oauth2/v1` });
+    const account = await browser.get(`${AUTH}${PREFIX}/account`);
+    expect(account.html).toContain(user.email);
+    expect((await browser.get(`${AUTH}${PREFIX}/account`, "none", { "sec-fetch-dest": "empty" })).status).toBe(400);
+  });
+});
+
+describe("whom pages are for", () => {
+  it.each(pageRoutes.map(({ base, route }) => [route.method, base, route] as const))(
+    "%s %s: what a script asks for is refused, without a cookie",
+    async (method, base, route) => {
+      const path = `${base}${fill(route.path)}`;
+      for (const destination of ["empty", "object", "embed", ...(base === "/account" ? ["iframe"] : [])]) {
+        const headers = { "sec-fetch-dest": destination, "sec-fetch-site": "same-origin" };
+        const answer = await call(path, { method, headers });
+        expect([destination, answer.status, answer.headers.get("set-cookie")]).toEqual([destination, 400, null]);
+        expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
+        expect(await answer.text()).toContain("This address shows a page");
+      }
+    },
+  );
 });
 
 describe("the same host for both", () => {

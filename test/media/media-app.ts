@@ -4,7 +4,8 @@ import { Hono } from "hono";
 import { expect } from "vitest";
 import { createAuditLog } from "../../src/admin/audit.ts";
 import type { Principal } from "../../src/http/auth.ts";
-import { mountServices, type Service } from "../../src/http/mount.ts";
+import { mountServices } from "../../src/http/mount.ts";
+import type { Service } from "../../src/http/service.ts";
 import { createMedia, type Media, type MediaDeps } from "../../src/media/routes.ts";
 import type { LongJob, MediaJob, VariantJob } from "../../src/media/job.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../src/platform/encoding.ts";
@@ -94,6 +95,7 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
     pathPrefix: overrides.pathPrefix ?? "",
     publicUrl: "",
     contentUrl: overrides.contentUrl ?? "",
+    authUrl: "",
     clock: { nowMs: () => clock.nowMs },
     random: systemRandom,
     log: heardLog,

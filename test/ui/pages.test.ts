@@ -144,6 +144,7 @@ describe("every page", () => {
     expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
     expect(headers.get("cache-control")).toBe("no-store");
     expect(headers.get("referrer-policy")).toBe("no-referrer");
+    expect(headers.get("permissions-policy")).toContain("camera=()");
     expect(headers.get("x-frame-options")).toBe("DENY");
     expect(headers.get("x-content-type-options")).toBe("nosniff");
     // A popup that was opened by a client must still know its opener when it comes back to it.

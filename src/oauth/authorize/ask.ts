@@ -39,7 +39,7 @@ export async function signInPage(
   const page = context.pages.signIn({
     ...pageContext(call, given.get("ui_locales")),
     status: shown.fault === undefined ? 200 : 400,
-    action: `${context.issuerOf(call).issuer}/sign-in`,
+    action: `${context.pagesOf(call)}/sign-in`,
     hidden: { request: await carried(request, context), csrf: await csrfToken(browser.key, context) },
     email: shown.email.slice(0, EMAIL_MAX_CHARS),
     clientName: client.name,

@@ -63,7 +63,7 @@ async function comeByGet(
   const bringsCookies =
     siteOf(call.request) !== "cross-site" || readCookie(call, "session", context.names) !== undefined;
   if (call.request.method !== "POST" || bringsCookies || request.meant === "unknown") return undefined;
-  const address = withParameters(`${context.issuerOf(call).issuer}/authorize`, {
+  const address = withParameters(`${context.pagesOf(call)}/authorize`, {
     query: await withoutHint(request, context),
   });
   return address.length > MAX_CARRIED_CHARS ? undefined : redirect(303, address);

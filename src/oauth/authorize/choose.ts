@@ -30,7 +30,7 @@ export async function chooseTenant(
   }
   return context.pages.chooseTenant({
     ...pageContext(call, given.get("ui_locales")),
-    action: `${context.issuerOf(call).issuer}/authorize`,
+    action: `${context.pagesOf(call)}/authorize`,
     hidden,
     clientName: client.name,
     user: user.email,

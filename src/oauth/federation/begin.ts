@@ -7,7 +7,7 @@ import { promptsOf } from "../authorize/request.ts";
 import type { AnyCall, OAuthContext } from "../context.ts";
 import { faulty, quoted, type FederationFailure } from "./failure.ts";
 
-export type FederationContext = Pick<OAuthContext, "federation" | "names" | "random" | "issuerOf">;
+export type FederationContext = Pick<OAuthContext, "federation" | "names" | "random" | "pagesOf">;
 
 /** Parameters of the client's request that say something to whoever asks the user to sign in. */
 const PASSED_ON = ["login_hint", "ui_locales", "max_age"] as const;
@@ -22,7 +22,7 @@ export const isProvider = async (
 
 /** One for each provider, so that none can pass its answer off as another's (RFC 9700 4.4.2.2). */
 export const callbackAddress = (providerId: string, call: AnyCall, context: FederationContext): string =>
-  `${context.issuerOf(call).issuer}/callback/${providerId}`;
+  `${context.pagesOf(call)}/callback/${providerId}`;
 
 /**
  * Where the browser is sent to sign in. `request` is the authorization request, form-encoded, to go on with afterwards;
