@@ -98,7 +98,7 @@ export type Introspection = {
     client_id?: string;
     /** Of an access token. */
     token_type?: "Bearer";
-    /** The user's e-mail, else the client's id. */
+    /** The user, as ID tokens and `/userinfo` have it; else the client's id. */
     sub?: string;
     /** The user's e-mail. */
     username?: string;
@@ -197,7 +197,7 @@ export type ServerMetadata = {
     service_documentation: string;
 };
 export type UserInfo = {
-    /** The user's e-mail. */
+    /** The user's e-mail; a text of its own where the deployment wants `SUBJECT=opaque`. */
     sub: string;
 };
 export type RefreshToken = {

@@ -27,9 +27,14 @@ export interface Config {
   readonly s3: S3Access | undefined;
   /** Whether `subscriptionCreated` is published in its deprecated schemas too. */
   readonly deprecatedSubscriptionEvents: boolean;
+  /** What `sub` is: the user's address, or a text that says nothing and is never given to another user. */
+  readonly subject: Subject;
   readonly operatorSecret: string;
   readonly sealKeys: readonly SealKey[];
 }
+
+const SUBJECTS = ["email", "opaque"] as const;
+export type Subject = (typeof SUBJECTS)[number];
 
 export interface S3Access {
   /** Without a slash at the end; the bucket is the first segment after it. */
@@ -74,7 +79,7 @@ export function readConfig(raw: RawConfig): Config {
     contentUrl: origin(raw, "CONTENT_URL"),
     authUrl: authUrl(raw),
     allowLoopback: flag(raw, "ALLOW_LOOPBACK"),
-    logLevel: logLevel(raw),
+    logLevel: oneOf(raw, "LOG_LEVEL", LOG_LEVELS),
     eventRetentionMs: retentionMs(raw),
     eventLogMaxBytes: logMaxBytes(raw),
     maxUploadBytes: uploadMaxBytes(raw, s3 === undefined ? "worker" : "r2"),
@@ -82,6 +87,7 @@ export function readConfig(raw: RawConfig): Config {
     gatewayTimeoutMs: gatewayTimeoutMs(raw),
     s3,
     deprecatedSubscriptionEvents: flag(raw, "DEPRECATED_SUBSCRIPTION_EVENTS"),
+    subject: oneOf(raw, "SUBJECT", SUBJECTS),
     operatorSecret: matching(raw, "OPERATOR_CLIENT_SECRET", new RegExp(`^[\\x21-\\x7e]{${MIN_SECRET_CHARS},512}$`)),
     sealKeys: sealKeys.value,
   };
@@ -191,9 +197,9 @@ function s3Endpoint(raw: RawConfig): string {
   return url.href.replace(/\/$/, "");
 }
 
-function logLevel(raw: RawConfig): LogLevel {
-  const value = text(raw, "LOG_LEVEL");
-  const level = LOG_LEVELS.find((candidate) => candidate === value);
-  if (level === undefined) throw new ConfigError(`LOG_LEVEL must be one of ${LOG_LEVELS.join(", ")}`);
-  return level;
+function oneOf<Value extends string>(raw: RawConfig, name: string, values: readonly Value[]): Value {
+  const given = text(raw, name);
+  const value = values.find((candidate) => candidate === given);
+  if (value === undefined) throw new ConfigError(`${name} must be one of ${values.join(", ")}`);
+  return value;
 }

@@ -74,6 +74,7 @@ export function createDeps(env: Env): Deps {
     authUrl,
     operatorSecret,
     allowLoopback: config.allowLoopback,
+    subject: config.subject,
   });
   const push: PushPorts = {
     names,

@@ -32,6 +32,7 @@ export interface Env {
   readonly R2_S3_ENDPOINT: string;
   readonly R2_BUCKET: string;
   readonly DEPRECATED_SUBSCRIPTION_EVENTS: string;
+  readonly SUBJECT: string;
 
   readonly OPERATOR_CLIENT_SECRET: string;
   readonly SEAL_KEYS: string;

@@ -79,6 +79,7 @@ describe("configuration", () => {
     ["MEDIA_QUERY_ROW_BUDGET", "9999"],
     ["GATEWAY_TIMEOUT_MS", "99"],
     ["GATEWAY_TIMEOUT_MS", "100001"],
+    ["SUBJECT", "name"],
     ["OPERATOR_CLIENT_SECRET", "short"],
     ["SEAL_KEYS", "none"],
   ])("refuses %s=%s by its name", (name, value) => {

@@ -170,7 +170,7 @@ export const oauth: Room = {
         "scope?": str("Its scopes, separated by spaces."),
         "client_id?": str("Its client."),
         "token_type?": oneOf(["Bearer"], "Of an access token."),
-        "sub?": str("The user's e-mail, else the client's id."),
+        "sub?": str("The user, as ID tokens and `/userinfo` have it; else the client's id."),
         "username?": str("The user's e-mail."),
         "iss?": uri("Who issued it."),
         "aud?": str("Whom it is for."),
@@ -286,7 +286,10 @@ export const oauth: Room = {
         service_documentation: "https://platform.example/docs",
       },
     },
-    UserInfo: { schema: obj({ sub: str("The user's e-mail.") }), example: { sub: "ada@demo.example" } },
+    UserInfo: {
+      schema: obj({ sub: str("The user's e-mail; a text of its own where the deployment wants `SUBJECT=opaque`.") }),
+      example: { sub: "ada@demo.example" },
+    },
     RefreshToken: {
       schema: obj({
         id: str("Identifies the grant; it stays when its token is replaced."),

@@ -14,6 +14,8 @@ export interface Principal {
   readonly tenantExplicit: boolean;
   readonly org: string;
   readonly user: string;
+  /** `sub`: how tokens name the user, or the client where there is none. */
+  readonly subject: string;
   readonly scopes: readonly string[];
   readonly tokenId: string;
   readonly grantId: string;

@@ -49,7 +49,7 @@ import { createKeyStore } from "./store/key-store.ts";
 import { createGrantListStore } from "./store/grant-list-store.ts";
 import { createRefreshStore } from "./store/refresh-store.ts";
 import { createSessionStore } from "./store/session-store.ts";
-import { createUserStore } from "./store/user-store.ts";
+import { createUserStore, type Subject } from "./store/user-store.ts";
 import { createTrustStore, type OwnerKind } from "./store/trust-store.ts";
 import { allExpiredSec, createTokenVerifier, type Issuer } from "./tokens/access-token.ts";
 import { createKeyRotation, type KeyRotation } from "./tokens/key-rotation.ts";
@@ -74,6 +74,8 @@ export interface OAuthDeps {
   readonly operatorSecret: string;
   /** Whether identity providers may be on loopback hosts and speak plain http. */
   readonly allowLoopback: boolean;
+  /** What `sub` of a user is. */
+  readonly subject: Subject;
   readonly audit: AuditTrail;
   readonly pages: Pages;
   /** Tags of the languages that the pages speak. */
@@ -124,7 +126,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
   const issuerAt = (origin: string): Issuer => ({ issuer: `${origin}${pathPrefix}${OAUTH_BASE}`, audience: origin });
   const verifier = createTokenVerifier(trust, publicUrl === "" ? undefined : issuerAt(publicUrl));
 
-  const users = createUserStore(deps.db);
+  const users = createUserStore(deps.db, deps.subject, random);
   const explainStore = createExplainStore(deps.db, builtIn);
   const sessions = createSessionStore(deps.db);
   const codes = createCodeStore(deps.db);

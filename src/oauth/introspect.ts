@@ -79,7 +79,8 @@ const describe = (token: Principal, { issuer, audience }: Issuer): Description =
   scope: token.scopes.join(" "),
   client_id: token.clientId,
   token_type: "Bearer",
-  ...(token.user === "" ? { sub: token.clientId } : { sub: token.user, username: token.user }),
+  sub: token.subject,
+  ...(token.user === "" ? {} : { username: token.user }),
   iss: issuer,
   aud: audience,
   iat: token.issuedAtSec,
@@ -100,7 +101,7 @@ async function ofRefreshToken(token: string, call: Asked, context: OAuthContext)
   return {
     scope: scopeText(authorization, context.names),
     client_id: clientId,
-    sub: email,
+    sub: user.subject,
     username: email,
     iss: context.issuerOf(call).issuer,
     iat: toSec(found.createdAtMs),

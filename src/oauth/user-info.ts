@@ -37,8 +37,8 @@ async function userInfo(
     return twoTokens(names.platform, `${publicBase}/docs/errors`);
   const caller = await authenticate(request.headers.get("authorization"), strict(verifier), names, nowMs);
   if (!caller.ok) return caller.error;
-  const { user } = caller.value;
-  return user === "" ? withoutUser(names.platform) : json(200, { sub: user }, { "cache-control": "no-store" });
+  const { user, subject } = caller.value;
+  return user === "" ? withoutUser(names.platform) : json(200, { sub: subject }, { "cache-control": "no-store" });
 }
 
 const strict = (verifier: StrictVerifier): TokenVerifier => ({

@@ -140,6 +140,7 @@ export function someClient(changes: Partial<Principal> = {}): Principal {
     tenantExplicit: false,
     org: "",
     user: "",
+    subject: clientId,
     scopes: ["plat.pubsub_publish"],
     tokenId: "t",
     grantId: "g",

@@ -171,6 +171,7 @@ export function principal(given: Partial<Principal> = {}): Principal {
     tenantExplicit: false,
     org: "",
     user: "",
+    subject: `${client}.id`,
     scopes: ["plat.media_view", "plat.media_manage", "plat.media_admin"],
     tokenId: "",
     grantId: "",

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { createUserStore } from "../../src/oauth/store/user-store.ts";
+import { systemRandom } from "../../src/platform/random.ts";
 import { sha256Hex } from "../../src/platform/hash.ts";
 import { Browser } from "../support/browser.ts";
 import { counting } from "../support/counting.ts";
@@ -515,9 +516,13 @@ describe("a hash of another cost", () => {
     const hashOf = () => env.DB.prepare(`SELECT password_hash FROM user WHERE email = ?1`).bind(user.email).first();
     const changed = cheapHash("another-password-1");
     await env.DB.prepare(`UPDATE user SET password_hash = ?1 WHERE email = ?2`).bind(changed, user.email).run();
-    await createUserStore(env.DB).upgradeHash(user.email, cheapHash(user.password), "the old one, made anew");
+    await createUserStore(env.DB, "email", systemRandom).upgradeHash(
+      user.email,
+      cheapHash(user.password),
+      "the old one, made anew",
+    );
     expect(await hashOf()).toEqual({ password_hash: changed });
-    await createUserStore(env.DB).upgradeHash(user.email, changed, "the new one, made anew");
+    await createUserStore(env.DB, "email", systemRandom).upgradeHash(user.email, changed, "the new one, made anew");
     expect(await hashOf()).toEqual({ password_hash: "the new one, made anew" });
   });
 });

@@ -13,16 +13,22 @@ import {
   tokenFor,
   unique,
 } from "../support/platform.ts";
+import { isolate } from "../support/isolate.ts";
 import {
+  CODE_AND_REFRESH,
+  codeFor,
   errorOf,
   makeFlow,
   makeFlowClient,
   makePublicFlow,
+  REDIRECT,
   refresh,
   refreshed,
   registration,
   signIn,
+  VERIFIER,
   type Flow,
+  type Tokens,
 } from "./user-flow.ts";
 
 /** What is told about tokens: `/introspect` to clients, `/userinfo` to whoever holds one. */
@@ -273,5 +279,91 @@ describe("each kind of token at every other place", () => {
     for (const token of [tokens.access_token, tokens.id_token!])
       expect(await errorOf(await refresh(flow.client, token))).toBe("invalid_grant");
     expect(await introspected(flow.client, tokens.id_token!)).toEqual({ active: false });
+  });
+});
+
+describe("SUBJECT", () => {
+  /** Everything that says whom tokens are about, as a platform with this `SUBJECT` says it. */
+  async function told(SUBJECT: string, of: Flow): Promise<{ subs: readonly unknown[]; tokens: Tokens }> {
+    const { fetch } = isolate({ SUBJECT });
+    const authorization = basic({ clientId: of.client.clientId, clientSecret: of.client.clientSecret ?? "" });
+    const send = async (path: string, form?: Record<string, string>, by = authorization): Promise<any> =>
+      expectJson(
+        await fetch(`/oauth2/v1/${path}`, {
+          method: form === undefined ? "GET" : "POST",
+          headers: { authorization: by },
+          ...(form !== undefined && { body: new URLSearchParams(form) }),
+        }),
+        200,
+      );
+    const code = await codeFor(of, { authorization: { openid: true } });
+    const redemption = { grant_type: "authorization_code", code, redirect_uri: REDIRECT, code_verifier: VERIFIER };
+    const tokens: Tokens = await send("token", redemption);
+    const again: Tokens = await send("token", { grant_type: "refresh_token", refresh_token: tokens.refresh_token });
+    const { access_token: access, refresh_token: refreshToken, id_token: id = "" } = tokens;
+    for (const token of [access, refreshToken])
+      expect(await send("introspect", { token })).toMatchObject({ username: of.email });
+    expect(decodeJwt(access)["user"]).toBe(of.email);
+    expect(decodeJwt(id)["email"]).toBe(of.email);
+    const subs = [
+      decodeJwt(id).sub,
+      decodeJwt(access).sub,
+      decodeJwt(again.id_token ?? "").sub,
+      (await send("userinfo", undefined, `Bearer ${access}`)).sub,
+      (await send("introspect", { token: access })).sub,
+      (await send("introspect", { token: refreshToken })).sub,
+    ];
+    return { subs, tokens };
+  }
+  const made = (): Promise<Flow> => makeFlow({ grantTypes: [...CODE_AND_REFRESH, "implicit"] });
+
+  it.each([
+    ["email", (email: string) => email],
+    ["opaque", () => expect.stringMatching(/^[0-9a-f]{32}$/) as string],
+  ])("%s: ID token, access token, /userinfo and /introspect name the user alike, each time", async (SUBJECT, named) => {
+    const own = await made();
+    const { subs } = await told(SUBJECT, own);
+    expect(new Set(subs).size).toBe(1);
+    expect(subs[0]).toEqual(named(own.email));
+    expect((await told(SUBJECT, own)).subs).toEqual(subs);
+  });
+
+  it("opaque: two who come at once get one name, and whoever gets the address later has another", async () => {
+    const own = await made();
+    const first = await Promise.all([told("opaque", own), told("opaque", own)]);
+    const [sub] = first[0].subs;
+    expect(first.map(({ subs }) => subs[0])).toEqual([sub, sub]);
+    await call(`/admin/v1/users/${own.email}`, { method: "DELETE", token: await tokenFor(OPERATOR) });
+    await put(`users/${own.email}`, { name: "Somebody else" });
+    await put(`tenants/${own.tenant}/members/${own.email}`, { roles: [own.role] });
+    expect((await told("opaque", own)).subs[0]).not.toBe(sub);
+  });
+
+  it("a client's own token names the client", async () => {
+    const client = await makeClient();
+    const { fetch } = isolate({ SUBJECT: "opaque" });
+    const init = { method: "POST", body: new URLSearchParams({ grant_type: "client_credentials" }) };
+    const answer = await fetch("/oauth2/v1/token", { ...init, headers: { authorization: basic(client) } });
+    const { access_token: token } = await expectJson<Tokens>(answer, 200);
+    expect(decodeJwt(token).sub).toBe(client.clientId);
+  });
+
+  it.each([
+    ["email", "opaque"],
+    ["opaque", "email"],
+  ])("changed from %s to %s: an ID token of before is still its user's word", async (before, after) => {
+    const own = await made();
+    const { tokens } = await told(before, own);
+    const asked = new URLSearchParams({
+      response_type: "id_token token",
+      client_id: own.client.clientId,
+      redirect_uri: REDIRECT,
+      nonce: "n",
+      prompt: "none",
+      id_token_hint: tokens.id_token ?? "",
+    });
+    const answer = await isolate({ SUBJECT: after }).fetch(`/oauth2/v1/authorize?${asked.toString()}`);
+    const fragment = new URLSearchParams(new URL(answer.headers.get("location") ?? "").hash.slice(1));
+    expect(decodeJwt(fragment.get("id_token") ?? "")["email"]).toBe(own.email);
   });
 });

@@ -28,6 +28,7 @@ const issued = (asOfMs: number): IssuedToken => ({
   tenantExplicit: false,
   org: "",
   user: "ada@acme.example",
+  subject: "ada@acme.example",
   scopes: [],
   tokenId: "jti",
   grantId: "gid",

@@ -6,6 +6,7 @@ import { grantForUser } from "../../src/oauth/grants/user-grant.ts";
 import { parseScopes } from "../../src/oauth/scopes.ts";
 import { createDirectoryStore } from "../../src/oauth/store/directory-store.ts";
 import { createUserStore } from "../../src/oauth/store/user-store.ts";
+import { systemRandom } from "../../src/platform/random.ts";
 import { createBuiltIn } from "../../src/platform/built-in.ts";
 import { createNames } from "../../src/platform/names.ts";
 import { call, expectJson, makeTenant, put, unique } from "../support/platform.ts";
@@ -172,7 +173,7 @@ const memberships = (kind: "tenant" | "organization", members: Record<string, re
 
 describe("grantForUser", () => {
   it("grants what the contract's sentences grant, on any small platform", { timeout: 60_000 }, async () => {
-    const users = createUserStore(env.DB);
+    const users = createUserStore(env.DB, "email", systemRandom);
     const seen = new Set<string>();
     await fc.assert(
       fc.asyncProperty(world, async (w) => {

@@ -34,6 +34,7 @@ const newToken = (tokenId: string): NewToken => ({
   tenantExplicit: false,
   org: "",
   user: "",
+  subject: "acme.app",
   scopes: ["plat.media_view"],
   tokenId,
   grantId: `g-${tokenId}`,

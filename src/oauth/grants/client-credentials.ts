@@ -63,6 +63,7 @@ export function grantForClient(
     tenantExplicit: request.tenant !== undefined,
     org: "",
     user: "",
+    subject: client.id,
     scopes: [names.scope(`tenant=${tenant.id}`), ...(request.openid ? ["openid"] : []), ...service.value],
     recordsAsOfMs: entry.asOfMs,
     userAsOfMs: entry.asOfMs,

@@ -52,6 +52,8 @@ export interface Granted {
   readonly org: string;
   /** Empty where a client acts for itself. */
   readonly user: string;
+  /** How tokens name the user, or the client where there is none. */
+  readonly subject: string;
   /** As the answer shows them: where the token is for, `openid`, service scopes. */
   readonly scopes: readonly string[];
   /** When the records of client and tenant that decided were read: of several the oldest. */

@@ -75,6 +75,7 @@ export async function grantForUser(
     tenantExplicit: asked.tenant !== undefined,
     org,
     user: user.email,
+    subject: user.subject,
     scopes,
     recordsAsOfMs: asOfMs,
     userAsOfMs: user.asOfMs,

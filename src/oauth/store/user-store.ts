@@ -1,12 +1,15 @@
 import type { ServiceRecord } from "../../platform/built-in.ts";
 import { DATABASE_NOW_MS } from "../../platform/database.ts";
 import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
+import { randomId, type Random } from "../../platform/random.ts";
 import type { SignInTimes } from "../sign-in/times.ts";
 import { signedOutAt } from "./end-all-store.ts";
 
 /** Users and where they belong. Asked each time: a user's rights are never older than the token that they get. */
 export interface UserRecord {
   readonly email: string;
+  /** How tokens and `/userinfo` name the user: `sub`. */
+  readonly subject: string;
   readonly name: string;
   /** Sign-ins of this moment or before count no more. */
   readonly signedOutAtMs: number;
@@ -48,6 +51,9 @@ export interface SignedIn extends SignInTimes {
   readonly provider: string;
 }
 
+/** What `sub` is: the address, or a text that says nothing and is never given to another user. */
+export type Subject = "email" | "opaque";
+
 export interface UserStore {
   /** Undefined for an unknown user and for a disabled one. One round trip. */
   find(email: string): Promise<UserRecord | undefined>;
@@ -84,7 +90,7 @@ const SESSION = `
 const BY_EMAIL = `?1`;
 const BY_SESSION = `(SELECT email FROM session WHERE id_hash = ?1 AND expires_at > ?2)`;
 const user = (who: string) => `
-  SELECT email, name, signed_out_at FROM user WHERE email = ${who} AND disabled = 0`;
+  SELECT email, name, subject, signed_out_at FROM user WHERE email = ${who} AND disabled = 0`;
 const tenants = (who: string) => `
   SELECT tenant.id, tenant.name,
     (SELECT json_group_array(scope.value) FROM tenant_member_role AS held
@@ -115,16 +121,28 @@ const CHANGE_PASSWORD = `
   WHERE email = ?1 AND password_hash = ?2 AND disabled = 0 AND signed_out_at < ?5 RETURNING signed_out_at`;
 const UPGRADE_HASH = `UPDATE user SET password_hash = ?3 WHERE email = ?1 AND password_hash = ?2`;
 
+/** Of several who come at once the first one's stays. */
+const GIVE_SUBJECT = `
+  UPDATE user SET subject = coalesce(subject, ?2) WHERE email = ?1 RETURNING subject`;
+
 type Row = Record<string, string | number | null>;
 
-export function createUserStore(db: D1Database): UserStore {
+export function createUserStore(db: D1Database, subject: Subject, random: Random): UserStore {
+  /** Undefined: removed in this moment. */
+  async function named(found: Unnamed | undefined): Promise<UserRecord | undefined> {
+    if (found === undefined || subject === "email") return found && { ...found, subject: found.email };
+    const { email, storedSubject } = found;
+    const own =
+      storedSubject ?? (await db.prepare(GIVE_SUBJECT).bind(email, randomId(random)).first<string>("subject"));
+    return own === null ? undefined : { ...found, subject: own };
+  }
   return {
     async find(email) {
       const [times, ...records] = await db.batch<Row>([
         db.prepare(AS_OF),
         ...RECORDS.map((sql) => db.prepare(sql(BY_EMAIL)).bind(email)),
       ]);
-      return toUser(times?.results ?? [], records);
+      return named(toUser(times?.results ?? [], records));
     },
     async signedIn(sessionHash, nowMs) {
       const [times, sessions, ...records] = await db.batch<Row>([
@@ -132,7 +150,7 @@ export function createUserStore(db: D1Database): UserStore {
         ...[SESSION, ...RECORDS.map((sql) => sql(BY_SESSION))].map((sql) => db.prepare(sql).bind(sessionHash, nowMs)),
       ]);
       const session = sessions?.results[0];
-      const found = toUser(times?.results ?? [], records);
+      const found = await named(toUser(times?.results ?? [], records));
       if (session === undefined || found === undefined) return undefined;
       return {
         user: found,
@@ -157,13 +175,20 @@ export function createUserStore(db: D1Database): UserStore {
   };
 }
 
-function toUser(times: readonly Row[], records: readonly D1Result<Row>[]): UserRecord | undefined {
+/** As the rows have it. */
+interface Unnamed extends Omit<UserRecord, "subject"> {
+  /** Null: none was needed yet. */
+  readonly storedSubject: string | null;
+}
+
+function toUser(times: readonly Row[], records: readonly D1Result<Row>[]): Unnamed | undefined {
   const [users = [], tenantRows = [], organizationRows = []] = records.map(({ results }) => results);
   const [row] = users;
   if (row === undefined) return undefined;
   return {
     email: String(row["email"]),
     name: String(row["name"]),
+    storedSubject: typeof row["subject"] === "string" ? row["subject"] : null,
     signedOutAtMs: Number(row["signed_out_at"]),
     tenants: tenantRows.map((tenant) => ({
       ...toMembership(tenant),

@@ -39,7 +39,7 @@ export async function issueAccessToken(token: NewToken, from: Issuer, trust: Tru
     jti: token.tokenId,
     iss: from.issuer,
     aud: from.audience,
-    sub: token.user === "" ? token.clientId : token.user,
+    sub: token.subject,
     iat: issuedAtSec,
     exp: issuedAtSec + ACCESS_TOKEN_LIFETIME_SEC,
     client_id: token.clientId,
@@ -63,7 +63,7 @@ export async function issueAccessToken(token: NewToken, from: Issuer, trust: Tru
  * came to, so it says nothing, and the signature alone tells that the token is ours (decision 4).
  */
 export function createTokenVerifier(trust: Trust, expected: Issuer | undefined): TokenVerifier & StrictVerifier {
-  const requiredClaims = ["iat", "exp", "jti", "gid", "sid", "client_id", "tenant", "user", "asof", "user_asof"];
+  const requiredClaims = ["iat", "exp", "jti", "gid", "sid", "client_id", "tenant", "user", "sub", "asof", "user_asof"];
   const kind: Kind = { alg: ACCESS_TOKEN_ALG, typ: TYPE, requiredClaims, expired: "refused", ...expected };
   const verified = new VerifiedTokens();
   const keyOf = (kid: string, nowMs: number): Promise<CryptoKey | undefined> =>
@@ -110,6 +110,7 @@ interface Claims {
   tenant_explicit: boolean;
   org: string;
   user: string;
+  sub: string;
   scope: string;
   gid: string;
   sid: string;
@@ -128,6 +129,7 @@ const toPrincipal = (claims: Claims): IssuedToken => ({
   tenantExplicit: claims.tenant_explicit,
   org: claims.org,
   user: claims.user,
+  subject: claims.sub,
   scopes: claims.scope.split(" ").filter((scope) => scope !== ""),
   tokenId: claims.jti,
   grantId: claims.gid,

@@ -17,11 +17,12 @@ import type { Trust } from "./trust.ts";
  */
 export const ID_TOKEN_LIFETIME_SEC = 3600;
 const TYPE = "JWT";
-const REQUIRED_CLAIMS = ["iat", "exp", "sub", "aud"];
+const REQUIRED_CLAIMS = ["iat", "exp", "sub", "aud", "email"];
 
 export interface NewIdToken extends SignInTimes {
   readonly clientId: string;
   readonly email: string;
+  readonly subject: string;
   readonly tenant: string;
   readonly nonce: string | undefined;
   /** The token that is issued beside it. */
@@ -34,7 +35,7 @@ export async function issueIdToken(token: NewIdToken, from: Issuer, trust: Trust
   const claims = {
     iss: from.issuer,
     aud: token.clientId,
-    sub: token.email,
+    sub: token.subject,
     iat: issuedAtSec,
     exp: issuedAtSec + ID_TOKEN_LIFETIME_SEC,
     email: token.email,
@@ -61,11 +62,21 @@ export async function readIdTokenHint(
   nowMs: number,
 ): Promise<Result<IdTokenHint, string>> {
   const kind: Kind = { alg: ID_TOKEN_ALG, typ: TYPE, requiredClaims: REQUIRED_CLAIMS, issuer, expired: "taken" };
-  const read = await readOwnToken<{ auth_ms?: unknown; auth_time?: unknown }>(token, kind, trust, nowMs);
+  const read = await readOwnToken<{ auth_ms?: unknown; auth_time?: unknown; email?: unknown }>(
+    token,
+    kind,
+    trust,
+    nowMs,
+  );
   if (!read.ok) return err(read.error.reason);
-  const { aud, sub, exp = 0, auth_ms: authMs, auth_time: authTime } = read.value;
-  if (typeof aud !== "string" || sub === undefined || typeof authMs !== "number" || typeof authTime !== "number")
+  const { aud, email, exp = 0, auth_ms: authMs, auth_time: authTime } = read.value;
+  if (
+    typeof aud !== "string" ||
+    typeof email !== "string" ||
+    typeof authMs !== "number" ||
+    typeof authTime !== "number"
+  )
     return err("claims are missing");
   const times = { authenticatedAtMs: authMs, provenAtMs: authTime === toSec(authMs) ? undefined : authTime * 1000 };
-  return ok({ clientId: aud, email: sub, expired: exp <= toSec(nowMs), ...times });
+  return ok({ clientId: aud, email, expired: exp <= toSec(nowMs), ...times });
 }

@@ -32,9 +32,9 @@ export async function issueTokens(
       failure("invalid_scope", "A token cannot hold so many scopes: name fewer.", undefined, granted.clientId),
     );
   if (trust.wantsRefresh(call.nowMs)) call.after(trust.ensure(call.nowMs, "recent"));
-  const { clientId, tenant, user } = granted;
+  const { clientId, tenant, user, subject } = granted;
   log.info("token issued", { requestId: call.requestId, clientId, tenant, user, tokenId, grantId, sessionId });
   if (idToken === undefined || !granted.scopes.includes("openid")) return ok({ accessToken, idToken: undefined });
-  const token = { clientId, tenant, email: user, accessToken, ...idToken };
+  const token = { clientId, tenant, email: user, subject, accessToken, ...idToken };
   return ok({ accessToken, idToken: await issueIdToken(token, issuer, trust, call.nowMs) });
 }
