@@ -1930,9 +1930,9 @@ export function putTenant(id: string, body: {
     organization: string;
     /** Its name, for people. */
     name: string;
-    /** Nobody gets tokens for it. */
+    /** Nobody gets tokens for it. Left out, it stays as it is; false for a new one. */
     disabled?: boolean;
-    /** What it may store; what is absent is not limited. */
+    /** What it may store; what is absent in it is not limited. Left out, it stays as it is; `{}` takes it away. */
     quota?: {
         /** At most so many files. */
         files?: number;
@@ -2135,7 +2135,7 @@ export function putUser(email: string, body: {
     name?: string;
     /** 8 to 256 characters; left out, what is there stays. */
     password?: string;
-    /** The user cannot sign in. */
+    /** The user cannot sign in. Left out, it stays as it is; false for a new one. */
     disabled?: boolean;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -2814,7 +2814,7 @@ export function putClient(clientId: string, body: {
     requirePkce?: boolean;
     /** 32 to 256 visible ASCII characters; left out, what is there stays, or one is generated. */
     clientSecret?: string;
-    /** It gets no tokens. */
+    /** It gets no tokens. Left out, it stays as it is; false for a new one. */
     disabled?: boolean;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{

@@ -287,8 +287,8 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     fields: {
       organization: "The organization that it belongs to.",
       name: "Its name, for people.",
-      disabled: "Nobody gets tokens for it.",
-      quota: "What it may store; what is absent is not limited.",
+      disabled: "Nobody gets tokens for it. Left out, it stays as it is; false for a new one.",
+      quota: "What it may store; what is absent in it is not limited. Left out, it stays as it is; `{}` takes it away.",
       "quota.files": "At most so many files.",
       "quota.bytes": "At most so many bytes.",
     },
@@ -307,7 +307,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     fields: {
       name: "For people; the address where absent.",
       password: "8 to 256 characters; left out, what is there stays.",
-      disabled: "The user cannot sign in.",
+      disabled: "The user cannot sign in. Left out, it stays as it is; false for a new one.",
     },
     example: { name: "Ada", password: "a long enough password" },
   }),
@@ -365,7 +365,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
       scopes: "What it may ask for; a `*` at the end stands for any ending.",
       requirePkce: "Codes need PKCE. Without a secret they always do.",
       clientSecret: "32 to 256 visible ASCII characters; left out, what is there stays, or one is generated.",
-      disabled: "It gets no tokens.",
+      disabled: "It gets no tokens. Left out, it stays as it is; false for a new one.",
     },
     more: {
       redirectUris: { items: { type: "string", format: "uri" } },

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { KEPT_FIELDS } from "../../src/admin/fields.ts";
 import { UsageError, type Given, type Option } from "./command.ts";
 import { didYouMean } from "./nearest.ts";
 import type { Field, Resource } from "./resource.ts";
@@ -34,7 +35,8 @@ export function fieldOptions(fields: readonly Field[]): Option[] {
 
 /**
  * What PUT sends: what was found, with the file's fields over it, with the flags' over these. Secrets are never found;
- * what is left out of them stays as it is.
+ * what is left out of them stays as it is. So do `disabled` and `quota`, which are sent only where somebody named them:
+ * whoever disables a client meanwhile is not overruled by who changes its scopes.
  */
 export function buildBody(
   { fields, noun }: Pick<Resource, "fields" | "noun">,
@@ -45,12 +47,19 @@ export function buildBody(
 ): Body {
   const body: Record<string, unknown> = {};
   for (const name of new Set(fields.map((field) => field.name.split(".")[0] ?? ""))) {
-    const value = file[name] ?? found?.[name];
+    const isKept = KEPT_FIELDS.includes(name) && !isNamed(fields, name, options);
+    const value = file[name] ?? (isKept ? undefined : found?.[name]);
     if (value !== undefined) body[name] = structuredClone(value);
   }
   for (const field of fields) apply(field, body, options, noun);
   return { ...body, ...secrets };
 }
+
+/** By a flag of it, or of a field in it. */
+const isNamed = (fields: readonly Field[], name: string, options: Given): boolean =>
+  fields.some(
+    (field) => field.name.split(".")[0] === name && (options.has(field.flag) || options.has(`no-${field.flag}`)),
+  );
 
 function apply(field: Field, body: Record<string, unknown>, options: Given, noun: string): void {
   const { flag, name, type } = field;
@@ -94,7 +103,13 @@ export const missingFlags = (fields: readonly Field[], body: Body, isNew: boolea
 
 /** The fields that a body would change. */
 export const changedFields = (fields: readonly Field[], found: Body, body: Body): string[] =>
-  fields.filter(({ name }) => !isDeepStrictEqual(read(found, name), read(body, name))).map(({ name }) => name);
+  fields
+    .filter(({ name }) => !isDeepStrictEqual(read(found, name), read(body, name)))
+    .map(({ name }) => name)
+    .filter((name) => {
+      const [top = ""] = name.split(".");
+      return top in body || !KEPT_FIELDS.includes(top);
+    });
 
 /** A body as a file holds it: fields that the resource has, and those of an answer of the service, which are left out. */
 export function readBodyFile(

@@ -11,6 +11,12 @@ export const displayName = text(200);
 export const scopePattern = matching(PATTERNS.scope);
 export const scopeList = z.array(scopePattern).check(z.maxLength(500));
 export const flag = z._default(z.boolean(), false);
+/** Left out, what is there stays (contract section 8): what an operator shut is never opened by who did not say so. */
+export const disabledFlag = z.optional(z.boolean());
+/** The fields that a PUT leaves as they are where it does not name them. */
+export const KEPT_FIELDS: readonly string[] = ["disabled", "quota"];
+/** As a statement is given it: null where the body does not say. */
+export const flagOrKept = (value: boolean | undefined): number | null => (value === undefined ? null : Number(value));
 
 /** Any spelling of an address, as the one that accounts are known by. */
 export const email = z.pipe(

@@ -14,7 +14,7 @@ import { createRules } from "../../scripts/plat/apply/rules.ts";
 import { run, type Outcome } from "../../scripts/plat/apply/run.ts";
 import { showSteps } from "../../scripts/plat/apply/show.ts";
 import { openSecretsFile } from "../../scripts/plat/apply/secrets.ts";
-import { createModel, type Model, type World } from "./support/admin-model.ts";
+import { createModel, keptOf, type Model, type World } from "./support/admin-model.ts";
 
 const rules = createRules("plat", true, "http://model");
 const dir = mkdtempSync(join(tmpdir(), "plinth-apply-"));
@@ -428,14 +428,12 @@ describe("the difference", () => {
   type File = Record<string, Record<string, any>>;
   const sorted = (value: unknown): unknown => (Array.isArray(value) ? [...(value as string[])].sort() : value);
 
-  /** The world that the file describes, by the contract's defaults. */
-  function worldOf(file: File): World {
+  /** The world that the file describes, by the contract's defaults, beside what was there before. */
+  function worldOf(file: File, before: World = {}): World {
     const world: World = { subscriptions: {}, tenantMembers: {}, organizationMembers: {} };
     const defaults: Record<string, object> = {
-      tenants: { disabled: false, quota: {} },
       services: { essential: false },
-      users: { disabled: false },
-      clients: { redirectUris: [], postLogoutRedirectUris: [], requirePkce: false, disabled: false },
+      clients: { redirectUris: [], postLogoutRedirectUris: [], requirePkce: false },
       identityProviders: { scopes: ["openid", "email"] },
     };
     for (const [section, rows] of Object.entries(file)) {
@@ -448,7 +446,7 @@ describe("the difference", () => {
           world[`${section.slice(0, -1)}Members`]![`${id}/${who}`] = { roles: sorted(roles) };
         for (const pack of subscriptions) world["subscriptions"]![`${id}/${pack}`] = {};
         const named = section === "users" && fields.name === undefined ? { name: id } : {};
-        const all = { ...defaults[section], ...named, ...fields };
+        const all = { ...defaults[section], ...keptOf(section, before[section]?.[id]), ...named, ...fields };
         world[section][id] = Object.fromEntries(Object.entries(all).map(([name, value]) => [name, sorted(value)]));
       }
     }
@@ -504,6 +502,7 @@ describe("the difference", () => {
         async (before, after, order, budgets) => {
           const model = createModel({}, pauses(order));
           await apply(model, before, NONE);
+          const had = structuredClone(model.world);
           const whole = Object.fromEntries(
             Object.keys(before).map((section) => [section, (after as File)[section] ?? {}]),
           );
@@ -523,7 +522,7 @@ describe("the difference", () => {
           }
           turned++;
           expect(outcome?.failures).toEqual([]);
-          expect(settled(model.world)).toEqual(worldOf(whole));
+          expect(settled(model.world)).toEqual(worldOf(whole, had));
           expect((await apply(model, whole, options)).outcome?.done).toEqual([]);
         },
       ),

@@ -303,7 +303,10 @@ describe("set", () => {
       err: expect.stringContaining("is replaced, so these are needed too: --organization <id>\n"),
     });
     const after = await done("tenant set replaced --replace --name S --organization demo --json");
-    expect(after.json()).toMatchObject({ name: "S", disabled: false, quota: {} });
+    // What shuts a tenant stays until somebody says otherwise (contract section 8).
+    expect(after.json()).toMatchObject({ name: "S", disabled: true, quota: { files: 5 } });
+    const opened = await done("tenant set replaced --no-disabled --no-quota-files --json");
+    expect(opened.json()).toMatchObject({ name: "S", disabled: false, quota: {} });
   });
 
   test.each([

@@ -365,7 +365,7 @@ describe("what it says", () => {
     const settings = { tenant, confidential: true, grantTypes: ["client_credentials"], scopes: ["plat.media_view"] };
     await put(`clients/${client.clientId}`, { ...settings, disabled: true });
     expect((await elsewhere(`client=${client.clientId}`)).reason).toBe(`client ${client.clientId} is disabled`);
-    await put(`clients/${client.clientId}`, settings);
+    await put(`clients/${client.clientId}`, { ...settings, disabled: false });
     expect((await explain({ client: client.clientId, tenant: "nosuch" })).reason).toBe("tenant nosuch is unknown");
     const user = await makeUser({ tenant });
     expect((await explain({ user: user.email, tenant: "nosuch" })).reason).toMatch(/; there is no tenant nosuch$/);

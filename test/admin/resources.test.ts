@@ -671,3 +671,23 @@ describe("patterns of names", () => {
     expect([await withSecret(x(31)), await withSecret(x(32))]).toEqual([400, 201]);
   });
 });
+
+describe("PUT keeps what shuts and limits where it does not name it", () => {
+  it.each(["user", "client", "tenant"])("a disabled %s stays disabled until somebody says otherwise", async (kind) => {
+    const { path, json } = (await examples())[kind]!;
+    await put(path, { ...json, disabled: true });
+    const renamed = await expectJson(await admin(path, { method: "PUT", json }), 200);
+    expect(renamed.disabled).toBe(true);
+    expect((await put(path, { ...json, disabled: false })).disabled).toBe(false);
+    expect((await put(path, json)).disabled).toBe(false);
+    expect((await admin(path, { method: "PUT", json: { ...json, disabled: null } })).status).toBe(400);
+  });
+
+  it("a tenant keeps its quota; {} takes it away, another one replaces the whole", async () => {
+    const { path, json } = (await examples())["tenant"]!;
+    await put(path, { ...json, quota: { files: 3, bytes: 100 } });
+    expect((await put(path, { ...json, name: "Other" })).quota).toEqual({ files: 3, bytes: 100 });
+    expect((await put(path, { ...json, quota: { bytes: 7 } })).quota).toEqual({ bytes: 7 });
+    expect((await put(path, { ...json, quota: {} })).quota).toEqual({});
+  });
+});

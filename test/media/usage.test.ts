@@ -12,7 +12,7 @@ const TYPE = "text/plain";
 type Quota = { files?: number; bytes?: number };
 
 const setQuota = (tenant: string, quota?: Quota) =>
-  put(`tenants/${tenant}`, { organization: `${tenant}-org`, name: "x", ...(quota === undefined ? {} : { quota }) });
+  put(`tenants/${tenant}`, { organization: `${tenant}-org`, name: "x", quota: quota ?? {} });
 
 /** A caller of a tenant of its own, with this quota. */
 async function ofTenant(quota?: Quota) {

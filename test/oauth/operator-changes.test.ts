@@ -114,7 +114,7 @@ describe("what is issued after a change", () => {
     const path = `clients/${client.clientId}`;
     const old = await tokenFor(client);
     await put(path, { ...settings(client.tenant), disabled: true });
-    await put(path, settings(client.tenant));
+    await put(path, { ...settings(client.tenant), disabled: false });
     expect(await isValid(await tokenFor(client))).toBe(true);
     expect(await isValid(old)).toBe(false);
     expect((await admin(path, "DELETE")).status).toBe(204);

@@ -215,7 +215,7 @@ describe("what is checked again at each use", () => {
     expect(await errorOf(await refresh(flow.client, refresh_token))).toBe("unauthorized_client");
     await put(path, registration(flow.tenant, { disabled: true }));
     expect(await errorOf(await refresh(flow.client, refresh_token), 401)).toBe("invalid_client");
-    await put(path, registration(flow.tenant));
+    await put(path, registration(flow.tenant, { disabled: false }));
     const other = await makeFlowClient(flow.tenant);
     const refused = await expectJson(await refresh(other, refresh_token), 400);
     const unknown = await expectJson(await refresh(other, "unknown"), 400);

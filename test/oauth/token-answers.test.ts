@@ -137,7 +137,7 @@ describe("POST /introspect: 200", () => {
     const path = `clients/${own.client.clientId}`;
     await put(path, registration(own.tenant, { disabled: true }));
     expect(await introspected(OPERATOR, refresh_token)).toEqual({ active: false });
-    await put(path, registration(own.tenant, { grantTypes: ["authorization_code"] }));
+    await put(path, registration(own.tenant, { grantTypes: ["authorization_code"], disabled: false }));
     expect(await introspected(OPERATOR, refresh_token)).toEqual({ active: false });
     await put(path, registration(own.tenant));
     expect(await introspected(OPERATOR, refresh_token)).toMatchObject({ active: true });

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { KEPT_FIELDS } from "../../../src/admin/fields.ts";
 import { keyOf, KIND, KINDS, type Item, type KindName, type Wanted } from "./kinds.ts";
 import { collectionOf, type Description } from "./check.ts";
 import { isOnItsOwn, type Found, type FoundItem } from "./found.ts";
@@ -96,6 +97,8 @@ function compare(wanted: Wanted, found: FoundItem | undefined, options: Differen
   const { kind, owner, id } = wanted;
   const names = new Set([...Object.keys(wanted.fields), ...Object.keys(found?.fields ?? {})]);
   const fields = [...names]
+    // The service keeps these where they are not named, so a file that is silent of them describes whatever is there.
+    .filter((name) => name in wanted.fields || !KEPT_FIELDS.includes(name))
     .map((name): FieldChange => ({ name, from: found?.fields[name], to: wanted.fields[name] }))
     .filter(({ from, to }) => !isDeepStrictEqual(from, to));
   const secret = secretOf(wanted, found, options);

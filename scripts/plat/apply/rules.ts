@@ -77,7 +77,7 @@ const HARMLESS: Partial<Record<KindName, Readonly<Record<string, unknown>>>> = {
     grantTypes: [],
     scopes: [],
     requirePkce: false,
-    disabled: false,
+    disabled: undefined,
     clientSecret: undefined,
   },
   identityProviders: { issuer: "https://a.example", clientId: "any", scopes: ["openid"] },

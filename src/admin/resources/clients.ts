@@ -5,7 +5,7 @@ import { sha256Hex } from "../../platform/hash.ts";
 import { PATTERNS } from "../../platform/names.ts";
 import { randomSecret } from "../../platform/random.ts";
 import { endManyFirst } from "./end-all.ts";
-import { flag, identifier, scopeList, tenantId } from "../fields.ts";
+import { disabledFlag, flag, flagOrKept, identifier, scopeList, tenantId } from "../fields.ts";
 import { isRedirectUri } from "../redirect-uri.ts";
 import {
   builtInRefusal,
@@ -50,7 +50,7 @@ const body = z.object({
   scopes: scopeList,
   requirePkce: flag,
   clientSecret: z.optional(secret),
-  disabled: flag,
+  disabled: disabledFlag,
 });
 type Body = z.output<typeof body>;
 
@@ -68,11 +68,11 @@ const CHANGE_IDENTITY = `
 const UPSERT = `
   INSERT INTO client (id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, grant_types,
     scopes, require_pkce, disabled, created_at)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, coalesce(?11, 0), ?12)
   ON CONFLICT (id) DO UPDATE SET name = excluded.name, tenant = excluded.tenant, confidential = excluded.confidential,
     service = excluded.service, redirect_uris = excluded.redirect_uris,
     post_logout_redirect_uris = excluded.post_logout_redirect_uris, grant_types = excluded.grant_types,
-    scopes = excluded.scopes, require_pkce = excluded.require_pkce, disabled = excluded.disabled`;
+    scopes = excluded.scopes, require_pkce = excluded.require_pkce, disabled = coalesce(?11, disabled)`;
 const COLUMNS = `id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, grant_types, scopes,
     require_pkce, disabled, created_at`;
 const SELECT = `SELECT ${COLUMNS} FROM client WHERE id = ?1`;
@@ -157,10 +157,17 @@ async function plan(change: Change<Body>, deps: AdminDeps): Promise<PutPlan | Pr
   const identity = [id, name, client.tenant, confidential] as const;
   const write = db
     .prepare(UPSERT)
-    .bind(...identity, client.service ?? null, ...lists, Number(client.requirePkce), Number(client.disabled), nowMs);
+    .bind(
+      ...identity,
+      client.service ?? null,
+      ...lists,
+      Number(client.requirePkce),
+      flagOrKept(client.disabled),
+      nowMs,
+    );
   const voided = (when: "always" | "if changed") => deps.voidStatement("client", id, nowMs, when);
   const writes = [db.prepare(CHANGE_IDENTITY).bind(...identity), voided("if changed"), write];
-  if (client.disabled) writes.push(voided("always"));
+  if (client.disabled === true) writes.push(voided("always"));
   if (!client.confidential) return { writes: [...writes, db.prepare(DROP_SECRETS).bind(id)] };
   if (client.clientSecret !== undefined) {
     const digest = await sha256Hex(client.clientSecret);

@@ -1,21 +1,21 @@
 import * as z from "zod/mini";
-import { displayName, flag, identifier, tenantId } from "../fields.ts";
+import { disabledFlag, displayName, flagOrKept, identifier, tenantId } from "../fields.ts";
 import { builtInRefusal, ASKED_USERS, toFlag, type Resource, type Row } from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";
 
 const maximum = z.optional(z.int().check(z.nonnegative()));
-/** What the tenant may store; what is left out is not limited. */
-const quota = z._default(z.object({ files: maximum, bytes: maximum }), {});
-const body = z.object({ organization: identifier, name: displayName, disabled: flag, quota });
+/** What the tenant may store; what it leaves out is not limited. Without one the tenant keeps the one that it has. */
+const quota = z.optional(z.object({ files: maximum, bytes: maximum }));
+const body = z.object({ organization: identifier, name: displayName, disabled: disabledFlag, quota });
 
 const FAULTS = `
   SELECT 'invalid_field' AS type, 'organization' AS field, 'There is no organization ' || ?1 || '.' AS message
   WHERE NOT EXISTS (SELECT 1 FROM organization WHERE id = ?1)`;
 const UPSERT = `
   INSERT INTO tenant (id, organization, name, disabled, created_at, quota_files, quota_bytes)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-  ON CONFLICT (id) DO UPDATE SET organization = excluded.organization, name = excluded.name, disabled = excluded.disabled,
-    quota_files = excluded.quota_files, quota_bytes = excluded.quota_bytes`;
+  VALUES (?1, ?2, ?3, coalesce(?4, 0), ?5, ?6, ?7)
+  ON CONFLICT (id) DO UPDATE SET organization = excluded.organization, name = excluded.name,
+    disabled = coalesce(?4, disabled), quota_files = iif(?8, ?6, quota_files), quota_bytes = iif(?8, ?7, quota_bytes)`;
 const COLUMNS = `id, organization, name, disabled, created_at, quota_files, quota_bytes`;
 const SELECT = `SELECT ${COLUMNS} FROM tenant WHERE id = ?1`;
 const PAGE = `
@@ -36,20 +36,12 @@ export const tenants = ({ db, builtIn, voidStatement, filesOfTenant }: AdminDeps
   body,
   faults: ({ body: { organization } }) => db.prepare(FAULTS).bind(organization),
   builtIn: ({ id }) => (id === builtIn.tenant ? builtInRefusal("tenant", id) : undefined),
-  async put({
-    params,
-    body: {
-      organization,
-      name,
-      disabled,
-      quota: { files, bytes },
-    },
-    nowMs,
-  }) {
+  async put({ params, body: tenant, nowMs }) {
     const id = params["id"] ?? "";
-    const values = [organization, name, Number(disabled), nowMs, files ?? null, bytes ?? null];
-    const write = db.prepare(UPSERT).bind(id, ...values);
-    return { writes: disabled ? [write, voidStatement("tenant", id, nowMs, "always")] : [write] };
+    const { organization, name, disabled, quota: limits } = tenant;
+    const quotas = [limits?.files ?? null, limits?.bytes ?? null, Number(limits !== undefined)];
+    const write = db.prepare(UPSERT).bind(id, organization, name, flagOrKept(disabled), nowMs, ...quotas);
+    return { writes: disabled === true ? [write, voidStatement("tenant", id, nowMs, "always")] : [write] };
   },
   select: ({ id }) => db.prepare(SELECT).bind(id),
   page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),

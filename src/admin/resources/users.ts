@@ -2,19 +2,20 @@ import * as z from "zod/mini";
 import { hashPassword, PASSWORD_CHARS, verifyPassword } from "../../platform/password-hash.ts";
 import type { Random } from "../../platform/random.ts";
 import { endManyFirst } from "./end-all.ts";
-import { displayName, email, flag } from "../fields.ts";
+import { disabledFlag, displayName, email, flagOrKept } from "../fields.ts";
 import { toFlag, type Resource } from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";
 
 const password = z.string().check(z.minLength(PASSWORD_CHARS.min), z.maxLength(PASSWORD_CHARS.max));
-const body = z.object({ name: z.optional(displayName), password: z.optional(password), disabled: flag });
+const body = z.object({ name: z.optional(displayName), password: z.optional(password), disabled: disabledFlag });
 
 const STORED_HASH = `SELECT password_hash FROM user WHERE email = ?1`;
-/** A password that is left out stays as it is. A new user has never signed in, whoever had the address before. */
+/** A password and `disabled` stay as they are where they are left out. A new user has never signed in, whoever had the address before. */
 const UPSERT = `
-  INSERT INTO user (email, name, password_hash, disabled, created_at, signed_out_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5 - 1)
+  INSERT INTO user (email, name, password_hash, disabled, created_at, signed_out_at) VALUES (?1, ?2, ?3, coalesce(?4, 0), ?5, ?5 - 1)
   ON CONFLICT (email) DO UPDATE SET
-    name = excluded.name, password_hash = coalesce(excluded.password_hash, password_hash), disabled = excluded.disabled`;
+    name = excluded.name, password_hash = coalesce(excluded.password_hash, password_hash),
+    disabled = coalesce(?4, disabled)`;
 const SELECT = `
   SELECT email, name, password_hash IS NOT NULL AS has_password, disabled, created_at FROM user WHERE email = ?1`;
 const PAGE = `
@@ -38,8 +39,8 @@ export const users = (deps: AdminDeps): Resource<z.output<typeof body>> => {
       const address = params["email"] ?? "";
       const stored = await db.prepare(STORED_HASH).bind(address).first<{ password_hash: string | null }>();
       const hash = newHash(user.password, stored?.password_hash ?? "", random);
-      const write = db.prepare(UPSERT).bind(address, user.name ?? address, hash, Number(user.disabled), nowMs);
-      if (hash === null && !user.disabled) return { writes: [write] };
+      const write = db.prepare(UPSERT).bind(address, user.name ?? address, hash, flagOrKept(user.disabled), nowMs);
+      if (hash === null && user.disabled !== true) return { writes: [write] };
       const signOut = signOutStatement(address, nowMs);
       const voided = voidStatement("user", address, nowMs, "if changed");
       const { statements, mostRows } = forget("user", address, nowMs);

@@ -88,7 +88,7 @@ export function createModel(world: World, pause: () => Promise<void> = async () 
     if (kind === "clients" && !shown.confidential) delete secrets[`${kind} ${key}`];
     if (kind === "clients" && shown.confidential && secrets[`${kind} ${key}`] === undefined)
       throw refusal(500, "internal_service_error", "The model makes no secrets: they would be lost.");
-    table(kind)[key] = shown;
+    table(kind)[key] = { ...keptOf(kind, table(kind)[key]), ...shown };
   };
   const remove = (kind: string, owner: string, id: string): void => {
     const key = owner === "" ? id : `${owner}/${id}`;
@@ -136,6 +136,12 @@ export function createModel(world: World, pause: () => Promise<void> = async () 
     opts: { baseUrl: "http://model", fetch: asFetch(answer) },
   };
   return { client, world, secrets, writes };
+}
+
+/** What a PUT leaves as it is where it does not name it (contract section 8). */
+export function keptOf(kind: string, { disabled = false, quota = {} }: any = {}): object {
+  if (kind === "tenants") return { disabled, quota };
+  return kind === "users" || kind === "clients" ? { disabled } : {};
 }
 
 function parse(path: string): { kind: string; owner: string; id: string } {
