@@ -31,6 +31,11 @@ describe("the source", () => {
     expect(spelled.map(({ path }) => path)).toEqual([]);
   });
 
+  it("normalizes text in one place, which asks for its length first", () => {
+    const normalizing = files.filter(({ text }) => /\.normalize\(/.test(code(text)));
+    expect(normalizing.map(({ path }) => path)).toEqual(["platform/text.ts"]);
+  });
+
   it("holds SQL for D1 in stores alone", () => {
     const mayHold = /^platform\/database\.ts$|(^|\/)store(\/|\.ts$)|\.do\.ts$|^admin\/(resources\/|audit\.ts$)/;
     const holding = files.filter(({ path, text }) => /\.prepare\(/.test(code(text)) && !mayHold.test(path));

@@ -5,8 +5,9 @@
 const LOOPBACK_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
 export function isRedirectUri(text: string): boolean {
+  if (text.length > 2000) return false;
   const url = URL.parse(text);
-  if (url === null || text.length > 2000 || /[#*]/.test(text) || /[\s\p{Cc}]/u.test(text)) return false;
+  if (url === null || /[#*]/.test(text) || /[\s\p{Cc}]/u.test(text)) return false;
   if (url.username !== "" || url.password !== "") return false;
   if (url.protocol === "https:") return true;
   if (url.protocol === "http:") return LOOPBACK_HOSTS.includes(url.hostname);

@@ -1,3 +1,5 @@
+import { nfkc } from "./text.ts";
+
 /** The longest address that mail can be sent to (RFC 5321 4.5.3.1). */
 export const EMAIL_MAX_CHARS = 254;
 
@@ -7,7 +9,8 @@ export const EMAIL_MAX_CHARS = 254;
  * width, a change of direction) is refused: two accounts would look like one.
  */
 export function normalizeEmail(text: string): string | undefined {
-  const email = text.trim().normalize("NFKC").toLowerCase();
+  const email = nfkc(text.trim(), EMAIL_MAX_CHARS)?.toLowerCase();
+  if (email === undefined || email.length > EMAIL_MAX_CHARS) return undefined;
   const shaped = /^[^\s@\p{Cc}\p{Cf}]{1,64}@[^\s@\p{Cc}\p{Cf}]+\.[^\s@.\p{Cc}\p{Cf}]+$/u.test(email);
-  return shaped && email.length <= EMAIL_MAX_CHARS && email.isWellFormed() ? email : undefined;
+  return shaped && email.isWellFormed() ? email : undefined;
 }

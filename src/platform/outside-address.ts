@@ -25,9 +25,9 @@ const FOREIGN_PORTS = new Set(
  * deployed, a call cannot reach a private network.
  */
 export function readOutsideAddress(text: string, allowLoopback: boolean): Result<URL, string> {
+  if (text.length > MAX_CHARS) return err("must be an absolute address");
   const url = URL.parse(text);
-  if (url === null || text.length > MAX_CHARS || !text.isWellFormed() || /[\s\p{Cc}\\]/u.test(text))
-    return err("must be an absolute address");
+  if (url === null || !text.isWellFormed() || /[\s\p{Cc}\\]/u.test(text)) return err("must be an absolute address");
   // `URL` adds slashes that are missing, drops those that are too many, and takes capitals.
   if (!/^https?:\/\/[^/]/.test(text)) return err("must start with https://");
   if (url.username !== "" || url.password !== "" || /^[^/]*\/\/[^/?#]*@/.test(text)) return err("must name no user");

@@ -1,13 +1,14 @@
 import { scryptSync } from "node:crypto";
 import { fromBase64Url, toBase64Url, utf8 } from "./encoding.ts";
 import type { Random } from "./random.ts";
+import { nfkc } from "./text.ts";
 
 /**
  * Passwords as `scrypt$<log2 N>$<r>$<p>$<salt>$<key>`, salt and key in base64url. The runtime computes scrypt on the
  * isolate's own thread whichever way it is asked, so the plain function is the honest one: nothing else runs meanwhile.
  */
 
-/** Of a new password. NIST SP 800-63B 3.1.1: length counts, rules of composition do not; the upper end bounds the work of hashing. */
+/** Of a password, before it is normalized. NIST SP 800-63B 3.1.1: length counts, rules of composition do not; the upper end bounds the work of hashing. */
 export const PASSWORD_CHARS = { min: 8, max: 256 } as const;
 
 /** Cost of one password check (contract 2.6): about 75 ms and 32 MiB. Stored with each hash, so it can rise. */
@@ -22,15 +23,24 @@ const encode = (salt: Uint8Array, key: Uint8Array): string =>
 export const NO_PASSWORD_HASH = encode(new Uint8Array(SALT_BYTES), new Uint8Array(KEY_BYTES));
 
 export function hashPassword(password: string, random: Random): string {
+  if (isTooLong(password)) throw new Error("a password is measured before it is hashed");
   const salt = random.bytes(SALT_BYTES);
   return encode(salt, derive(password, { ...COST, salt }));
 }
 
-/** Whether the password is the stored one. A stored text that cannot be read answers false. */
+/** Whether the password is the stored one. One that is too long never is, and costs as much. A stored text that cannot be read answers false. */
 export function verifyPassword(password: string, stored: string): boolean {
   const known = parse(stored);
-  return known !== undefined && crypto.subtle.timingSafeEqual(derive(password, known), known.key);
+  if (known === undefined) return false;
+  const matches = crypto.subtle.timingSafeEqual(derive(password, known), known.key);
+  return matches && !isTooLong(password);
 }
+
+/** Whether two passwords are one: they are compared in the form in which they are hashed. */
+export const samePassword = (one: string, other: string): boolean =>
+  !isTooLong(one) && !isTooLong(other) && normalized(one) === normalized(other);
+
+const isTooLong = (password: string): boolean => password.length > PASSWORD_CHARS.max;
 
 /** Whether a hash was made with another cost than today's. */
 export function isOutdated(stored: string): boolean {
@@ -54,8 +64,10 @@ function parse(stored: string): (Parameters & { readonly key: Uint8Array }) | un
   return { log2N: Number(log2N), r: Number(r), p: Number(p), salt, key };
 }
 
-/** Passwords are compared in one Unicode form, so that the keyboard's way of typing an accent does not matter. */
+/** One Unicode form, so that the keyboard's way of typing an accent does not matter. Nothing of what is too long. */
+const normalized = (password: string): string => nfkc(password, PASSWORD_CHARS.max) ?? "";
+
 function derive(password: string, { log2N, r, p, salt }: Parameters): Uint8Array {
   const options = { N: 2 ** log2N, r, p, maxmem: 128 * 2 ** log2N * r * 2 };
-  return scryptSync(utf8(password.normalize("NFKC")), salt, KEY_BYTES, options);
+  return scryptSync(utf8(normalized(password)), salt, KEY_BYTES, options);
 }

@@ -75,6 +75,29 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+describe("text that is too long", () => {
+  /** As long as a form may be; half a second to normalize. */
+  const ACCENTS = `a${"\u0301".repeat(15_900)}${"\u0323".repeat(15_900)}`;
+  /** Of the machine that runs the tests. */
+  const NOISE_MS = 300;
+
+  it.each([
+    ["an address", { username: ACCENTS, password: "x" }],
+    ["the name in an address", { username: `${ACCENTS}@example.org`, password: "x" }],
+    ["a password", { username: "nobody@example.org", password: ACCENTS }],
+  ])("as %s is wrong, at the cost of any wrong sign-in", async (_, given) => {
+    const timeOf = async ({ username, password }: typeof given): Promise<number> => {
+      const body = `grant_type=password&plat_id_provider=legacy_idp&username=${username}&password=${password}`;
+      const startMs = performance.now();
+      const response = await call(TOKEN, { body, headers: { "content-type": "application/x-www-form-urlencoded" } });
+      expect(await refusal(response)).toEqual({ error: "invalid_grant", error_description: WRONG });
+      return performance.now() - startMs;
+    };
+    const plainMs = await timeOf({ username: `${unique("nobody")}@example.org`, password: "wrong" });
+    expect(Math.min(await timeOf(given), await timeOf(given))).toBeLessThan(plainMs + NOISE_MS);
+  });
+});
+
 describe("200, no client passed", () => {
   it("gives the scopes of the user's roles in the only tenant, and neither ID token nor refresh token", async () => {
     const user = await makeUser({

@@ -1,10 +1,16 @@
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { normalizeEmail } from "../../src/platform/email.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, toHex, utf8 } from "../../src/platform/encoding.ts";
 import { FreshCache } from "../../src/platform/fresh-cache.ts";
 import { equalDigests } from "../../src/platform/hash.ts";
-import { hashPassword, isOutdated, NO_PASSWORD_HASH, verifyPassword } from "../../src/platform/password-hash.ts";
+import {
+  hashPassword,
+  isOutdated,
+  NO_PASSWORD_HASH,
+  samePassword,
+  verifyPassword,
+} from "../../src/platform/password-hash.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { covers, meet } from "../../src/platform/scope-pattern.ts";
 import { createSealer, parseSealKeys } from "../../src/platform/seal.ts";
@@ -87,6 +93,41 @@ describe("passwords", () => {
     expect(isOutdated(stored)).toBe(true);
     expect(isOutdated(hashPassword("password", systemRandom))).toBe(false);
     expect(isOutdated(NO_PASSWORD_HASH)).toBe(false);
+  });
+});
+
+describe("text that is too long", () => {
+  /** Half a second to normalize, as any 64 KB of accents in wrong order. */
+  const ACCENTS = `a${"\u0301".repeat(16_000)}${"\u0323".repeat(16_000)}`;
+  const atOnce = (ask: () => unknown): void => {
+    const startMs = performance.now();
+    ask();
+    expect(performance.now() - startMs).toBeLessThan(50);
+  };
+
+  it("is no address, before it is looked at", () => {
+    expect(normalizeEmail(`${" ".repeat(300)}ada@b.cd`)).toBe("ada@b.cd");
+    expect(normalizeEmail(`ada@b.cd${"\u0323".repeat(247)}`)).toBeUndefined();
+    atOnce(() => expect(normalizeEmail(ACCENTS)).toBeUndefined());
+    atOnce(() => expect(normalizeEmail(`${ACCENTS}@b.cd`)).toBeUndefined());
+  });
+
+  it("is nobody's password, at the cost of one that is wrong", () => {
+    const stored = hashPassword("x".repeat(256), systemRandom);
+    expect(verifyPassword("x".repeat(256), stored)).toBe(true);
+    expect(verifyPassword("x".repeat(257), stored)).toBe(false);
+    // What is hashed in its place is no password either.
+    const empty = hashPassword("", systemRandom);
+    expect(verifyPassword("", empty)).toBe(true);
+    expect(verifyPassword("x".repeat(257), empty)).toBe(false);
+    expect(() => hashPassword("x".repeat(257), systemRandom)).toThrow("measured");
+    const compared = vi.spyOn(crypto.subtle, "timingSafeEqual");
+    const cheap = "scrypt$1$8$1$TmFDbA$_bq-HJ00cgB4VucZDQHp_nxq18vII3gw53N2Y0s3MWI";
+    atOnce(() => expect(verifyPassword(ACCENTS, cheap)).toBe(false));
+    expect(compared).toHaveBeenCalledTimes(1);
+    compared.mockRestore();
+    atOnce(() => expect(samePassword(ACCENTS, ACCENTS)).toBe(false));
+    expect(samePassword("caf\u00e9", "cafe\u0301")).toBe(true);
   });
 });
 

@@ -1,6 +1,6 @@
 import { DEFAULT_PROVIDER } from "../../platform/names.ts";
 import { describeError } from "../../platform/log.ts";
-import { hashPassword, PASSWORD_CHARS } from "../../platform/password-hash.ts";
+import { hashPassword, PASSWORD_CHARS, samePassword } from "../../platform/password-hash.ts";
 import type { OAuthContext } from "../context.ts";
 import type { Parameters } from "../form.ts";
 import type { AccountFault } from "../ports.ts";
@@ -42,11 +42,11 @@ export async function changePassword(call: FormCall, context: OAuthContext): Pro
   return withCookie(backToAccount(call, "changed", context), await goOn(call, { email, signedOutAtMs }, context));
 }
 
-/** The rules of the operator service; passwords are compared in one Unicode form, as they are hashed. */
+/** The rules of the operator service. */
 function faultOf(old: string, next: string, form: Parameters): AccountFault | undefined {
   if (next.length < PASSWORD_CHARS.min || next.length > PASSWORD_CHARS.max) return "length";
   if (next !== form.get("repeated_password")) return "repeated";
-  return next.normalize("NFKC") === old.normalize("NFKC") ? "same" : undefined;
+  return samePassword(next, old) ? "same" : undefined;
 }
 
 /**

@@ -16,6 +16,7 @@ const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::([1-9][0-9]{
 const MAX_PORT = 65_535;
 
 function isSameButPort(asked: string, known: string): boolean {
+  if (asked.length > known.length + `:${MAX_PORT}`.length) return false;
   const [here, there] = [LOOPBACK.exec(asked), LOOPBACK.exec(known)];
   if (here === null || there === null || Number(here[2] ?? 0) > MAX_PORT) return false;
   return here[1] === there[1] && here[3] === there[3];

@@ -4,6 +4,7 @@ import { normalizeEmail } from "../../platform/email.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import type { Log } from "../../platform/log.ts";
 import { hashPassword, isOutdated } from "../../platform/password-hash.ts";
+import { nfkc } from "../../platform/text.ts";
 import type { Random } from "../../platform/random.ts";
 import type { AnyCall } from "../context.ts";
 import type { AttemptOutcome, LoginAttempts } from "../login-attempts.do.ts";
@@ -107,7 +108,8 @@ export function createAccounts({ users, attempts, audit, log, random }: Accounts
   };
 }
 
-const nameOfNoAddress = (text: string): string => text.trim().normalize("NFKC").toLowerCase().slice(0, MAX_NAME_CHARS);
+const nameOfNoAddress = (text: string): string =>
+  nfkc(text.trim().slice(0, MAX_NAME_CHARS), MAX_NAME_CHARS)?.toLowerCase() ?? "";
 
 /** For the operator's eyes alone. */
 function reasonOf(outcome: AttemptOutcome, email: string | undefined, credential: Credential | undefined): string {
