@@ -1,15 +1,16 @@
 import type { AuditRecord, AuditTrail } from "../platform/audit.ts";
 import { describeError, type Log } from "../platform/log.ts";
 import { harmless } from "../platform/text.ts";
-import { createNoteBudget } from "./note-budget.ts";
+import { createNoteBudget, type Counted } from "./note-budget.ts";
 
 /**
  * The audit log: who did what: changes by operators, revocations, refusals and blocks with their exact reason. It never
  * holds a secret: bodies are not kept, only addresses.
  *
- * Rows come by `statement`, in the transaction of what they tell of, or by `note`, beside an answer, bounded. They go by
- * the sweep: after 90 days, or when newer ones of their kind fill the share that this kind has. So nobody pushes the
- * operator's changes out of the log, be it by being refused or by ending thousands of tokens.
+ * Rows come by `statement`, in the transaction of what they tell of, or by `note`, beside an answer, bounded kind by kind.
+ * They go by the sweep: after 90 days, or when newer ones fill the share that theirs have. So nobody pushes the operator's
+ * changes out of the log, be it by being refused or by ending thousands of tokens, nor what happened to an account by
+ * names that nobody has.
  */
 export interface AuditLog extends AuditTrail {
   sweep(nowMs: number): Promise<void>;
@@ -24,38 +25,44 @@ export interface AuditDeps {
   wait(ms: number): Promise<void>;
 }
 
-/** All our choice. 600 rows a minute of each isolate; a request may work for 30 s after its answer. */
-export const NOTES = { rows: 200, windowMs: 20_000 } as const;
-/** Rows that are kept, 100,000 in all. */
-const KEPT = { ageMs: 90 * 86_400_000, byOperator: 10_000, done: 10_000, refused: 80_000 } as const satisfies Kept;
-type Kept = { ageMs: number } & Record<keyof typeof SHARES, number>;
+/**
+ * All our choice: of each isolate 600 rows a minute about those that there are, and 120 of each action about others. A
+ * request may work for 30 s after its answer.
+ */
+export const NOTES = { unknownRows: 40, rowsEach: 20, knownRows: 200, kinds: 64, windowMs: 20_000 } as const;
+/** Rows that are kept, 100,000 in all; those of an older version, which have no share, as many as they were. */
+const KEPT: Kept = {
+  ageMs: 90 * 86_400_000,
+  rows: { operator: 10_000, done: 10_000, known: 40_000, unknown: 40_000, "": 100_000 },
+};
+interface Kept {
+  readonly ageMs: number;
+  readonly rows: Readonly<Record<Share, number>>;
+}
+/** What the operator client did, what clients and users did with what is theirs, refusals about those that there are, others. */
+type Share = "operator" | "done" | "known" | "unknown" | "";
 /** Rows of one step of the sweep, and steps of one run. */
 const SWEEP = { rows: 2_000, steps: 25 } as const;
 /** Characters of each text that a row keeps. */
 export const TEXT_CHARS = { requestId: 64, actor: 256, action: 64, subject: 512, reason: 1024 } as const;
 
 const INSERT = `
-  INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7`;
+  INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason, share)
+  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8`;
 const REMOVE_OLD = `
   DELETE FROM audit WHERE seq IN (SELECT seq FROM audit WHERE at < ?1 ORDER BY at LIMIT ?2)`;
-/** Kinds of rows: refusals, what clients and users did with what is theirs, and what the operator client (?1) did. */
-const SHARES = {
-  refused: `outcome = 'refused'`,
-  done: `outcome = 'done' AND actor <> ?1`,
-  byOperator: `outcome = 'done' AND actor = ?1`,
-} as const;
-/** The newest row beyond the share of its kind. */
-const firstBeyond = (ofShare: string): string =>
-  `SELECT at, seq FROM audit WHERE ${ofShare} ORDER BY at DESC, seq DESC LIMIT 1 OFFSET ?2`;
-const removeBeyond = (ofShare: string): string => `
+/** The newest row beyond its share. */
+const FIRST_BEYOND = `SELECT at, seq FROM audit WHERE share = ?1 ORDER BY at DESC, seq DESC LIMIT 1 OFFSET ?2`;
+const REMOVE_BEYOND = `
   DELETE FROM audit WHERE seq IN (
-    SELECT seq FROM audit WHERE ${ofShare} AND at <= ?2 AND (at < ?2 OR seq <= ?3) ORDER BY at LIMIT ?4)`;
+    SELECT seq FROM audit WHERE share = ?1 AND at <= ?2 AND (at < ?2 OR seq <= ?3) ORDER BY at LIMIT ?4)`;
 
 export function createAuditLog({ db, log, operatorClientId, wait }: AuditDeps, kept: Kept = KEPT): AuditLog {
   const budget = createNoteBudget(NOTES);
 
-  const statement: AuditTrail["statement"] = (when, { atMs, requestId, actor, action, subject, outcome, reason }) =>
-    db
+  const statement: AuditTrail["statement"] = (when, record) => {
+    const { atMs, requestId, actor, action, subject, outcome, reason } = record;
+    return db
       .prepare(when === "always" ? INSERT : `${INSERT} WHERE changes() > 0`)
       .bind(
         atMs,
@@ -65,39 +72,61 @@ export function createAuditLog({ db, log, operatorClientId, wait }: AuditDeps, k
         harmless(subject, TEXT_CHARS.subject),
         outcome,
         harmless(reason, TEXT_CHARS.reason),
+        shareOf(record, operatorClientId),
       );
+  };
 
-  const write = async (record: AuditRecord): Promise<void> => {
+  const write = async (requestId: string, records: readonly AuditRecord[]): Promise<void> => {
     try {
-      await statement("always", record).run();
+      await db.batch(records.map((record) => statement("always", record)));
     } catch (thrown) {
-      log.error("audit row lost", { requestId: record.requestId, error: describeError(thrown) });
+      log.error("audit row lost", { requestId, rows: records.length, error: describeError(thrown) });
     }
   };
 
   return {
     statement,
     async note(record) {
-      const place = budget.take(record.atMs);
-      if (place === "row") return write(record);
+      const { atMs, requestId, action } = record;
+      const place = budget.take({ action, about: aboutOf(record) }, atMs);
+      if (place === "row") return write(requestId, [record]);
       if (place === "counted") return;
       await wait(NOTES.windowMs);
-      const reason = `…and ${budget.collect()} more from here on, counted and not written one by one`;
-      const { atMs, requestId } = record;
-      await write({ atMs, requestId, actor: "", action: "audit", subject: "", outcome: "refused", reason });
+      const counted = budget.collect();
+      if (counted.length > 0)
+        await write(
+          requestId,
+          counted.map((kind) => countRow(kind, { atMs, requestId })),
+        );
     },
     async sweep(nowMs) {
       await inSteps(db.prepare(REMOVE_OLD).bind(nowMs - kept.ageMs, SWEEP.rows));
-      for (const share of ["refused", "done", "byOperator"] as const) {
-        const beyond = db.prepare(firstBeyond(SHARES[share])).bind(operatorClientId, kept[share]);
-        const first = await beyond.first<{ at: number; seq: number }>();
+      for (const [share, rows] of Object.entries(kept.rows)) {
+        const first = await db.prepare(FIRST_BEYOND).bind(share, rows).first<{ at: number; seq: number }>();
         if (first === null) continue;
-        const removal = db.prepare(removeBeyond(SHARES[share]));
-        await inSteps(removal.bind(operatorClientId, first.at, first.seq, SWEEP.rows));
+        await inSteps(db.prepare(REMOVE_BEYOND).bind(share, first.at, first.seq, SWEEP.rows));
       }
     },
   };
 }
+
+function shareOf({ outcome, actor, known }: AuditRecord, operatorClientId: string): Share {
+  if (outcome === "done") return actor === operatorClientId ? "operator" : "done";
+  return known === true || actor !== "" ? "known" : "unknown";
+}
+
+/** Which account or client that there is a refusal is about. */
+const aboutOf = ({ known, subject, actor }: AuditRecord): string => (known === true ? subject : actor);
+
+const countRow = ({ action, about, count }: Counted, at: Pick<AuditRecord, "atMs" | "requestId">): AuditRecord => ({
+  ...at,
+  actor: "",
+  action: action === "" ? "audit" : action,
+  subject: about,
+  outcome: "refused",
+  known: about !== "",
+  reason: `…and ${count} more of this kind from here on, counted and not written one by one`,
+});
 
 /** Runs a bounded removal until it finds less than it may remove; what is left over is the next run's. */
 async function inSteps(removal: D1PreparedStatement): Promise<void> {

@@ -66,8 +66,8 @@ export async function authenticateClient(
   // No early end: each live secret is compared, whichever one fits.
   const matches = live.flatMap((digest) => given.map((one) => equalDigests(digest, one))).includes(true);
   if (client === undefined) return err(refused(`client ${credentials.clientId} is unknown or disabled`));
-  if (credentials.secrets.length === 0) return err(refused(`client ${client.id} sent no secret`));
-  if (!matches) return err(refused(`wrong secret for client ${client.id}`));
+  if (credentials.secrets.length === 0) return err(refused(`client ${client.id} sent no secret`, client.id));
+  if (!matches) return err(refused(`wrong secret for client ${client.id}`, client.id));
   return (await limit.admits(client.id)) ? ok(client) : err(tooMany(client.id));
 }
 
@@ -104,7 +104,11 @@ export const noCredentials = (): OAuthFailure =>
 const tooMany = (clientId: string): OAuthFailure =>
   failure("temporarily_unavailable", "There are too many requests of this client.", "rate limit", clientId);
 
-const refused = (reason: string): OAuthFailure => failure("invalid_client", "Client authentication failed.", reason);
+/** `clientId`: of the client that there is. */
+const refused = (reason: string, clientId?: string): OAuthFailure => ({
+  ...failure("invalid_client", "Client authentication failed.", reason),
+  ...(clientId !== undefined && { clientId }),
+});
 
 function readBasic(header: string): Credentials | undefined {
   const encoded = /^basic +([A-Za-z0-9+/=]+) *$/i.exec(header)?.[1];

@@ -29,7 +29,7 @@ export type AnyCall = Pick<
 >;
 
 /** What is recorded of a refusal. */
-export type Refusal = Pick<OAuthFailure, "reason" | "actor"> & { readonly error: string };
+export type Refusal = Pick<OAuthFailure, "reason" | "actor" | "clientId"> & { readonly error: string };
 
 /** What the endpoints of this room share; made once in create.ts. */
 export interface OAuthContext {

@@ -137,11 +137,12 @@ export function createOAuth(deps: OAuthDeps): OAuth {
   const accounts = createAccounts({ users, attempts: deps.loginAttempts, audit, log, random });
 
   const byAddress = limitByAddress(deps.addressLimit);
-  const noteRefusal: OAuthContext["noteRefusal"] = (call, action, { error, reason: exactly, actor }) => {
+  const noteRefusal: OAuthContext["noteRefusal"] = (call, action, { error, reason: exactly, actor, clientId }) => {
     const { requestId, nowMs: atMs } = call;
     const reason = withoutSecrets(exactly);
     log.info(`${action} refused`, { requestId, error, reason, actor });
-    call.after(audit.note({ atMs, requestId, actor, action, subject: "", outcome: "refused", reason }));
+    const about = clientId === undefined ? { subject: "" } : { subject: `clients/${clientId}`, known: true };
+    call.after(audit.note({ atMs, requestId, actor, action, outcome: "refused", reason, ...about }));
   };
   const context: OAuthContext = {
     names,

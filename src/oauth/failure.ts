@@ -15,6 +15,8 @@ export interface OAuthFailure {
   readonly reason: string;
   /** Whose request was refused, for the audit log: a client id, or `user <address>`. */
   readonly actor: string;
+  /** The client that there is, and that whoever asked did not prove to be. */
+  readonly clientId?: string;
 }
 
 const STATUS = {

@@ -9,6 +9,8 @@ export interface AuditRecord {
   /** What it was done to: `grants/{id}`, `users/{email}`; may be empty. */
   readonly subject: string;
   readonly outcome: "done" | "refused";
+  /** The subject is an account or client that there is: noise about others takes no row from it. */
+  readonly known?: boolean;
   /** Exactly what happened. */
   readonly reason: string;
 }
@@ -16,6 +18,6 @@ export interface AuditRecord {
 export interface AuditTrail {
   /** A row in the caller's transaction. `if changed`: only when the statement before it changed a row. */
   statement(when: "always" | "if changed", record: AuditRecord): D1PreparedStatement;
-  /** A row beside an answer: bounded in number, never throws, loses nothing but the row. */
+  /** A row beside an answer: bounded in number by kind and subject, never throws, loses nothing but the row. */
   note(record: AuditRecord): Promise<void>;
 }

@@ -2,12 +2,13 @@ import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createAuditLog, NOTES, TEXT_CHARS } from "../../src/admin/audit.ts";
-import { createNoteBudget } from "../../src/admin/note-budget.ts";
+import { createNoteBudget, type NoteKind } from "../../src/admin/note-budget.ts";
 import { auditRoute } from "../../src/admin/resources/audit.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { harmless } from "../../src/platform/text.ts";
 import type { AuditRecord } from "../../src/platform/audit.ts";
 import { heardLog } from "../support/heard-log.ts";
+import { makeUser } from "../support/users.ts";
 import { call, expectJson, makeClient, OPERATOR, put, tokenFor, unique, type CallInit } from "../support/platform.ts";
 
 const record = (changes: Partial<AuditRecord> = {}): AuditRecord => ({
@@ -38,11 +39,11 @@ const rows = async (sql: string): Promise<Record<string, any>[]> => (await env.D
 const clear = () => env.DB.exec("DELETE FROM audit");
 
 /** As many rows as asked for, one a second from `fromMs` on. */
-async function fill(count: number, fromMs: number, columns: string): Promise<void> {
+async function fill(count: number, fromMs: number, columns: string, share: string): Promise<void> {
   await env.DB.prepare(
     `WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
-     INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason)
-     SELECT ?2 + i * 1000, 'r' || i, ${columns}, '' FROM n`,
+     INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason, share)
+     SELECT ?2 + i * 1000, 'r' || i, ${columns}, '', ${share} FROM n`,
   )
     .bind(count, fromMs)
     .run();
@@ -108,7 +109,9 @@ describe("a row beside an answer", () => {
 });
 
 describe("many rows beside answers", () => {
-  it("are bounded: beyond the bound they are counted, and one row says how many", async () => {
+  const unknown = { actor: "" };
+
+  it("are bounded: beyond the bound they are counted, and one row of each kind says how many", async () => {
     const over = Promise.withResolvers<void>();
     const waited: number[] = [];
     const wait = (ms: number) => {
@@ -116,53 +119,119 @@ describe("many rows beside answers", () => {
       return over.promise;
     };
     const audit = createAuditLog({ db: env.DB, log: heardLog, operatorClientId: OPERATOR.clientId, wait });
-    const all = Array.from({ length: NOTES.rows + 50 }, () => audit.note(record()));
-    await Promise.all(all.slice(0, NOTES.rows));
-    expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: NOTES.rows }]);
+    const all = Array.from({ length: NOTES.unknownRows + 50 }, () => audit.note(record(unknown)));
+    const guesses = Array.from({ length: NOTES.rowsEach + 3 }, () => audit.note(record()));
+    await Promise.all([...all.slice(0, NOTES.unknownRows), ...guesses.slice(0, NOTES.rowsEach)]);
+    const rowsInAll = NOTES.unknownRows + NOTES.rowsEach;
+    expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: rowsInAll }]);
     over.resolve();
-    await Promise.all(all);
+    await Promise.all([...all, ...guesses]);
     expect(waited).toEqual([NOTES.windowMs]);
-    expect(await entries("action=audit")).toMatchObject([{ actor: "", outcome: "refused", reason: /…and 50 more/ }]);
-    expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: NOTES.rows + 1 }]);
-    await audit.note(record({ atMs: record().atMs + NOTES.windowMs }));
-    expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: NOTES.rows + 2 }]);
+    expect(
+      (
+        await rows("SELECT subject, actor, action, outcome, reason, share FROM audit ORDER BY seq DESC LIMIT 2")
+      ).toReversed(),
+    ).toMatchObject([
+      {
+        subject: "",
+        actor: "",
+        action: "token",
+        outcome: "refused",
+        reason: /…and 50 more of this kind/,
+        share: "unknown",
+      },
+      { subject: "acme.app", action: "token", reason: /…and 3 more of this kind/, share: "known" },
+    ]);
+    expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: rowsInAll + 2 }]);
+    await audit.note(record({ ...unknown, atMs: record().atMs + NOTES.windowMs }));
+    expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: rowsInAll + 3 }]);
   });
 
-  it("whatever the times: never more rows than the bound within a window, every record a row or counted", () => {
-    const limits = { rows: 3, windowMs: 100 };
+  it("of one kind hide nothing of another: 210 clients that nobody has, then ten guesses at Ada and ten at her client", async () => {
+    const user = await makeUser();
+    const client = await makeClient({ tenant: user.tenant });
+    const token = (form: Record<string, string>): Promise<Response> => call("/oauth2/v1/token", { form });
+    const credentials = { grant_type: "client_credentials", client_secret: "wrong" };
+    const isRefused = async (sent: Promise<Response>[]) => {
+      for (const { status } of await Promise.all(sent)) expect([400, 401]).toContain(status);
+    };
+    await clear();
+    await isRefused(Array.from({ length: 210 }, (_, at) => token({ ...credentials, client_id: `junk.c${at}` })));
+    const guess = { grant_type: "password", plat_id_provider: "legacy_idp", username: user.email };
+    await isRefused(Array.from({ length: 10 }, (_, at) => token({ ...guess, password: `a wrong guess ${at}` })));
+    await isRefused(Array.from({ length: 10 }, () => token({ ...credentials, client_id: client.clientId })));
+    await expect.poll(() => entries(`subject=users/${user.email}&pageSize=100`)).toHaveLength(10);
+    await expect.poll(() => entries(`subject=clients/${client.clientId}&pageSize=100`)).toHaveLength(10);
+  });
+
+  const limits = { unknownRows: 3, rowsEach: 2, knownRows: 4, kinds: 3, windowMs: 100 };
+  const anyKind = fc.record({ action: fc.constantFrom("a", "b"), about: fc.constantFrom("", "", "x", "y", "z") });
+
+  it("whatever the times: never more rows than the bounds within a window, every record a row or counted", () => {
     fc.assert(
-      fc.property(fc.array(fc.integer({ min: 0, max: 60 }), { maxLength: 100 }), (gaps) => {
+      fc.property(fc.array(fc.tuple(fc.integer({ min: 0, max: 60 }), anyKind), { maxLength: 100 }), (notes) => {
         const budget = createNoteBudget(limits);
         let nowMs = 0;
         let tellerMs: number | undefined;
         let told = 0;
-        const written: number[] = [];
-        for (const gap of gaps) {
+        const collect = (): void => {
+          const counts = budget.collect();
+          expect(counts.length).toBeLessThanOrEqual(limits.kinds + 1);
+          for (const { count } of counts) told += count;
+        };
+        const written: { at: number; kind: NoteKind }[] = [];
+        for (const [gap, kind] of notes) {
           nowMs += gap;
           // A teller comes back when its wait is over; every third one died with its request.
           if (tellerMs !== undefined && nowMs >= tellerMs + limits.windowMs) {
-            if (tellerMs % 3 !== 0) told += budget.collect();
+            if (tellerMs % 3 !== 0) collect();
             tellerMs = undefined;
           }
-          const place = budget.take(nowMs);
-          if (place === "row") written.push(nowMs);
+          const place = budget.take(kind, nowMs);
+          if (place === "row") written.push({ at: nowMs, kind });
           if (place === "counted, and tell") tellerMs = nowMs;
         }
-        told += budget.collect();
-        expect(written.length + told).toBe(gaps.length);
+        collect();
+        expect(written.length + told).toBe(notes.length);
         // Windows follow each other, so any stretch of a window's length touches two at most.
-        for (const from of written)
-          expect(written.filter((at) => at >= from && at < from + limits.windowMs).length).toBeLessThanOrEqual(6);
+        const most = (from: number, of: (kind: NoteKind) => boolean): number =>
+          written.filter(({ at, kind }) => at >= from && at < from + limits.windowMs && of(kind)).length;
+        for (const { at, kind } of written) {
+          const each = most(at, ({ action, about }) => action === kind.action && about === kind.about);
+          expect(each).toBeLessThanOrEqual(2 * (kind.about === "" ? limits.unknownRows : limits.rowsEach));
+          expect(most(at, ({ about }) => about !== "")).toBeLessThanOrEqual(2 * limits.knownRows);
+        }
       }),
     );
   });
 
+  it("a kind has its rows whatever was sent of others, and what is beyond the kinds is counted as one", () => {
+    const budget = createNoteBudget(limits);
+    const take = (action: string, about: string) => budget.take({ action, about }, 0);
+    for (let count = 0; count < 50; count++) take("token", "");
+    expect(take("revoke", "")).toBe("row");
+    expect([take("token", "users/a"), take("token", "users/a"), take("token", "users/a")]).toEqual([
+      "row",
+      "row",
+      "counted",
+    ]);
+    expect(take("token", "users/b")).toBe("row");
+    for (const name of ["c", "d", "e", "f"]) take("sign in", `users/${name}`);
+    expect(budget.collect()).toEqual([
+      { action: "token", about: "", count: 47 },
+      { action: "token", about: "users/a", count: 1 },
+      { action: "sign in", about: "users/d", count: 1 },
+      { action: "", about: "", count: 2 },
+    ]);
+  });
+
   it("a teller that died is replaced, and a clock that was set back stops nothing", () => {
-    const budget = createNoteBudget({ rows: 1, windowMs: 100 });
-    expect([budget.take(0), budget.take(1), budget.take(2)]).toEqual(["row", "counted, and tell", "counted"]);
-    expect([budget.take(200), budget.take(202)]).toEqual(["row", "counted, and tell"]);
-    expect(budget.collect()).toBe(3);
-    expect([budget.take(-9_000), budget.take(-8_999)]).toEqual(["row", "counted, and tell"]);
+    const budget = createNoteBudget({ ...limits, unknownRows: 1 });
+    const take = (nowMs: number) => budget.take({ action: "a", about: "" }, nowMs);
+    expect([take(0), take(1), take(2)]).toEqual(["row", "counted, and tell", "counted"]);
+    expect([take(200), take(202)]).toEqual(["row", "counted, and tell"]);
+    expect(budget.collect()).toEqual([{ action: "a", about: "", count: 3 }]);
+    expect([take(-9_000), take(-8_999)]).toEqual(["row", "counted, and tell"]);
   });
 });
 
@@ -277,6 +346,7 @@ describe("with 100,000 rows", () => {
       100_000,
       1_700_000_000_000,
       `'app' || (i % 500), 'act' || (i % 7), 'users/u' || (i % 1000), CASE i % 5 WHEN 0 THEN 'done' ELSE 'refused' END`,
+      `CASE i % 5 WHEN 0 THEN 'done' ELSE 'known' END`,
     );
   });
 
@@ -329,7 +399,10 @@ describe("with 100,000 rows", () => {
   }, 30_000);
 
   it("the sweep lets go what is 90 days old and what newer rows of its kind have no place for", async () => {
-    const kept = { ageMs: 90 * 86_400_000, byOperator: 0, done: 1_000, refused: 3_000 };
+    const kept = {
+      ageMs: 90 * 86_400_000,
+      rows: { operator: 0, done: 1_000, known: 3_000, unknown: 0, "": 0 },
+    };
     const audit = createAuditLog(
       { db: env.DB, log: heardLog, operatorClientId: OPERATOR.clientId, wait: async () => {} },
       kept,
@@ -351,9 +424,10 @@ describe("with 100,000 rows", () => {
   }, 30_000);
 });
 
-it("refusals push no change out of the log, and a run of the sweep is bounded", async () => {
+it("refusals push neither a change out of the log nor what is about an account, and a run of the sweep is bounded", async () => {
   await put(`organizations/${unique("org")}`, { name: "x" });
-  await fill(90_000, Date.now(), `'x', 'token', '', 'refused'`);
+  await fill(10, Date.now(), `'', 'sign in', 'users/ada', 'refused'`, `'known'`);
+  await fill(90_000, Date.now() + 60_000, `'', 'token', '', 'refused'`, `'unknown'`);
   const audit = createAuditLog({
     db: env.DB,
     log: heardLog,
@@ -364,17 +438,18 @@ it("refusals push no change out of the log, and a run of the sweep is bounded", 
   const counted = await rows("SELECT outcome, count(*) AS n FROM audit GROUP BY outcome ORDER BY outcome");
   expect(counted).toEqual([
     { outcome: "done", n: 1 },
-    { outcome: "refused", n: 80_000 },
+    { outcome: "refused", n: 40_010 },
   ]);
+  await fill(20_000, Date.now(), `'', 'token', '', 'refused'`, `'unknown'`);
   await audit.sweep(Date.now() + 200 * 86_400_000);
   // 25 steps of 2,000 rows.
-  expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: 30_001 }]);
+  expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: 10_011 }]);
 }, 30_000);
 
 it("what clients and users end pushes no change by the operator out of the log", async () => {
   const id = unique("org");
   await put(`organizations/${id}`, { name: "x" });
-  await fill(12_000, Date.now() + 1_000, `'user a@b.example', 'revoke', '', 'done'`);
+  await fill(12_000, Date.now() + 1_000, `'user a@b.example', 'revoke', '', 'done'`, `'done'`);
   await createAuditLog({ db: env.DB, log: heardLog, operatorClientId: OPERATOR.clientId, wait: async () => {} }).sweep(
     Date.now(),
   );

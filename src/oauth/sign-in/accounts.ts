@@ -82,7 +82,8 @@ export function createAccounts({ users, attempts, audit, log, random }: Accounts
     log.info(`${action} refused`, { requestId, user: email, reason });
     // Text that is no address is not kept: it may be a password in the wrong field.
     const subject = email === undefined ? "" : `users/${email}`;
-    const row: AuditRecord = { atMs, requestId, actor, action, subject, outcome: "refused", reason };
+    const known = credential !== undefined;
+    const row: AuditRecord = { atMs, requestId, actor, action, subject, known, outcome: "refused", reason };
     // Fifteen verifications stand behind a block, so its row needs no other bound and is never merely counted.
     const begins = outcome.kind === "wrong" && outcome.blockedFromNow;
     call.after(begins ? audit.statement("always", row).run() : audit.note(row));
