@@ -255,7 +255,7 @@ function responsesOf(mounted: MountedRoute, entry: Entry, room: Room, isDeprecat
 }
 
 /** What the way of a request through `http/mount.ts` can refuse, by what the route says of itself. */
-function followingErrors({ route, errors, limited }: MountedRoute, entry: Entry): readonly number[] {
+function followingErrors({ route, errors }: MountedRoute, entry: Entry): readonly number[] {
   const takesInput = route.params !== undefined || route.query !== undefined || route.paged;
   const takesBody = route.body.kind !== "none" && route.body.kind !== "stream";
   const needsToken = route.access.kind !== "public" || entry.security === "token";
@@ -266,7 +266,7 @@ function followingErrors({ route, errors, limited }: MountedRoute, entry: Entry)
     ...(route.produces === "json" && errors === "platform" ? [406] : []),
     ...(takesBody ? [413, 415] : []),
     414,
-    ...(limited ? [429] : []),
+    429,
     500,
     503,
   ];

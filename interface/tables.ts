@@ -22,8 +22,6 @@ export interface MountedRoute {
   readonly route: Route;
   /** In which words the service refuses. */
   readonly errors: "platform" | "protocol" | "page";
-  /** Whether the service counts requests. */
-  readonly limited: boolean;
 }
 
 export async function readTables(root: string): Promise<Tables> {
@@ -65,6 +63,13 @@ const BINDINGS: readonly (keyof Env)[] = [
   "LOGIN_ATTEMPTS",
   "ADDRESS_LIMIT",
   "CLIENT_LIMIT",
+  "CONTENT_LIMIT",
+  "CALLER_LIMIT_SMALL",
+  "CALLER_LIMIT",
+  "CALLER_LIMIT_LARGE",
+  "TENANT_LIMIT_SMALL",
+  "TENANT_LIMIT",
+  "TENANT_LIMIT_LARGE",
 ];
 
 function mounted(service: Service, route: Route): MountedRoute {
@@ -74,6 +79,5 @@ function mounted(service: Service, route: Route): MountedRoute {
     atRoot: service.atRoot === true,
     route,
     errors,
-    limited: service.guard !== undefined,
   };
 }

@@ -6,6 +6,7 @@ import { createPushStore } from "./events/store/push-store.ts";
 import type { PushPorts } from "./events/push-subscription.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
 import { createEvents, type Events } from "./events/routes.ts";
+import { createLimits } from "./http/limits.ts";
 import { createRateLimit, unlimited } from "./http/rate-limit.ts";
 import type { HttpDeps } from "./http/service.ts";
 import type { Route } from "./http/route.ts";
@@ -56,12 +57,24 @@ export function createDeps(env: Env): Deps {
     wait: (ms) => scheduler.wait(ms),
   });
   const limited = (binding: RateLimit) => (config.allowLoopback ? unlimited : createRateLimit(binding, log));
+  const limits = createLimits({
+    strangers: { requests: limited(env.ADDRESS_LIMIT), content: limited(env.CONTENT_LIMIT) },
+    callers: {
+      small: limited(env.CALLER_LIMIT_SMALL),
+      standard: limited(env.CALLER_LIMIT),
+      large: limited(env.CALLER_LIMIT_LARGE),
+    },
+    tenants: {
+      small: limited(env.TENANT_LIMIT_SMALL),
+      standard: limited(env.TENANT_LIMIT),
+      large: limited(env.TENANT_LIMIT_LARGE),
+    },
+  });
   const oauth = createOAuth({
     names,
     builtIn,
     db,
     loginAttempts: env.LOGIN_ATTEMPTS,
-    addressLimit: limited(env.ADDRESS_LIMIT),
     clientLimit: limited(env.CLIENT_LIMIT),
     sealer,
     random,
@@ -130,6 +143,7 @@ export function createDeps(env: Env): Deps {
     log,
     verifier: oauth.verifier,
     access: oauth.access,
+    limits,
     pathPrefix,
     allowLoopback: config.allowLoopback,
     timeoutMs: config.gatewayTimeoutMs,
@@ -163,7 +177,18 @@ export function createDeps(env: Env): Deps {
     mediaConsistency: media.consistency,
   });
 
-  const http = { names, pathPrefix, publicUrl, contentUrl, authUrl, clock, random, log, verifier: oauth.verifier };
+  const http = {
+    names,
+    pathPrefix,
+    publicUrl,
+    contentUrl,
+    authUrl,
+    clock,
+    random,
+    log,
+    verifier: oauth.verifier,
+    limits,
+  };
   return { http, clock, log, oauth, outbox, adminRoutes, audit, events, push, media, gateway };
 }
 

@@ -15,6 +15,13 @@ export interface Env {
   readonly PUSH_SUBSCRIPTION: DurableObjectNamespace<PushSubscriptionObject>;
   readonly ADDRESS_LIMIT: RateLimit;
   readonly CLIENT_LIMIT: RateLimit;
+  readonly CONTENT_LIMIT: RateLimit;
+  readonly CALLER_LIMIT_SMALL: RateLimit;
+  readonly CALLER_LIMIT: RateLimit;
+  readonly CALLER_LIMIT_LARGE: RateLimit;
+  readonly TENANT_LIMIT_SMALL: RateLimit;
+  readonly TENANT_LIMIT: RateLimit;
+  readonly TENANT_LIMIT_LARGE: RateLimit;
   readonly LOGIN_ATTEMPTS: DurableObjectNamespace<LoginAttempts>;
 
   readonly PLATFORM: string;

@@ -1,3 +1,4 @@
+import { PLANS } from "../../src/platform/plans.ts";
 import type { Entry, Named } from "../entry.ts";
 import { bool, int, list, obj, oneOf, ref, str, time, uri, type Schema } from "../schema.ts";
 
@@ -85,6 +86,8 @@ const quota = obj(
   { "files?": int("At most so many files.", { minimum: 0 }), "bytes?": int("At most so many bytes.", { minimum: 0 }) },
   "What it may store; what is absent is not limited.",
 );
+const PLAN = "How many requests it may make a minute.";
+const plan = str(PLAN, { enum: PLANS });
 const builtInFlag = bool("It is the platform's own; absent where it is not.", { enum: [true] });
 const clientFields = {
   clientId: str("The client's id."),
@@ -137,6 +140,7 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
       disabled: bool("Nobody gets tokens for it."),
       createdAt: created,
       quota,
+      plan,
     }),
     example: {
       id: "demo",
@@ -145,6 +149,7 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
       disabled: false,
       createdAt: CREATED,
       quota: { files: 10_000 },
+      plan: "standard",
     },
   },
   TenantUsage: {
@@ -291,6 +296,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
       quota: "What it may store; what is absent in it is not limited. Left out, it stays as it is; `{}` takes it away.",
       "quota.files": "At most so many files.",
       "quota.bytes": "At most so many bytes.",
+      plan: PLAN,
     },
     example: { organization: "demo-org", name: "Demo shop", quota: { files: 10_000 } },
     conflict: BUILT_IN,

@@ -15,6 +15,7 @@
  */
 import { authenticate, type ClientAccess, type Principal, type TokenVerifier } from "../http/auth.ts";
 import { invalid, problem, type Problem } from "../http/errors.ts";
+import type { Limits } from "../http/limits.ts";
 import type { Fallback, FallbackCall } from "../http/service.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
@@ -41,6 +42,7 @@ export interface GatewayDeps {
   readonly log: Log;
   readonly verifier: TokenVerifier;
   readonly access: Pick<ClientAccess, "tenantUses">;
+  readonly limits: Limits;
   readonly pathPrefix: string;
   readonly allowLoopback: boolean;
   /** How long a service may take to its headers, and between two pieces of its body. */
@@ -134,15 +136,20 @@ async function hasBytes(body: ReadableStream<Uint8Array> | null, declared: numbe
 
 async function admitCaller(
   { call, service, given }: Passing,
-  { names, verifier, access }: Context,
+  { names, verifier, access, limits }: Context,
 ): Promise<Result<Principal | undefined, Problem>> {
   const { nowMs } = call;
   const authorization = given.get("authorization");
   // Another scheme is between the caller and a public service.
-  if (service.access === "public" && !/^bearer\b/i.test(authorization ?? "")) return ok(undefined);
+  if (service.access === "public" && !/^bearer\b/i.test(authorization ?? "")) {
+    const excess = await limits.stranger(call.request, "content");
+    return excess === undefined ? ok(undefined) : err(excess);
+  }
   const caller = await authenticate(authorization, verifier, names, nowMs);
+  if (caller.ok) call.identified(caller.value);
+  const excess = await (caller.ok ? limits.caller(caller.value) : limits.stranger(call.request));
+  if (excess !== undefined) return err(excess);
   if (!caller.ok) return caller;
-  call.identified(caller.value);
   const { tenant } = caller.value;
   if (service.essential || tenant === service.tenant || (await access.tenantUses(caller.value, service.name, nowMs)))
     return caller;

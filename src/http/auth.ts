@@ -1,5 +1,6 @@
 import { err, ok, type Result } from "../platform/result.ts";
 import type { Names } from "../platform/names.ts";
+import type { Plan } from "../platform/plans.ts";
 import { problem, type Problem } from "./errors.ts";
 
 /** Who calls: the claims of a verified access token (contract 2.1). Empty text where the token carries none. */
@@ -13,6 +14,8 @@ export interface Principal {
   /** True when the token request named the tenant: for media such a token acts for no other one (contract 4.4). */
   readonly tenantExplicit: boolean;
   readonly org: string;
+  /** Of the tenant; how many requests it may make. */
+  readonly plan: Plan;
   readonly user: string;
   /** `sub`: how tokens name the user, or the client where there is none. */
   readonly subject: string;

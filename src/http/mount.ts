@@ -185,14 +185,15 @@ function allowedMethods(routes: readonly Route[]): string[] {
 }
 
 async function admit(incoming: Incoming, route: Route): Promise<Result<Principal | undefined, Problem>> {
-  if (route.access.kind === "public") return ok(undefined);
-  const { deps, nowMs } = incoming;
-  const caller = await authenticate(
-    incoming.context.req.raw.headers.get("authorization"),
-    deps.verifier,
-    deps.names,
-    nowMs,
-  );
+  const { deps, nowMs, service } = incoming;
+  const request = incoming.context.req.raw;
+  if (route.access.kind === "public") {
+    const excess = await deps.limits.stranger(request, service?.strangers);
+    return excess === undefined ? ok(undefined) : err(excess);
+  }
+  const caller = await authenticate(request.headers.get("authorization"), deps.verifier, deps.names, nowMs);
+  const excess = await (caller.ok ? deps.limits.caller(caller.value) : deps.limits.stranger(request));
+  if (excess !== undefined) return err(excess);
   if (!caller.ok || route.access.kind === "token") return caller;
   const { scope, others } = route.access;
   if (others.some((other) => caller.value.scopes.includes(deps.names.scope(other)))) return caller;

@@ -1,6 +1,4 @@
-import { networkOf } from "../platform/ip-range.ts";
 import { describeError, type Log } from "../platform/log.ts";
-import { problem, type Problem } from "./errors.ts";
 
 /** How many requests one caller may make. */
 export interface RateLimit {
@@ -32,15 +30,3 @@ export function createRateLimit(
     },
   };
 }
-
-/** Guard of a service: so many requests from one address. Cloudflare sets the header, whatever the caller sent. */
-export const limitByAddress =
-  (limit: RateLimit) =>
-  async (request: Request): Promise<Problem | undefined> => {
-    const admitted = await limit.admits(networkOf(request.headers.get("cf-connecting-ip") ?? ""));
-    return admitted
-      ? undefined
-      : problem("insufficient_resources", "There are too many requests from this address.", {
-          headers: { "retry-after": String(RETRY_AFTER_SEC) },
-        });
-  };

@@ -4,6 +4,7 @@ import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
 import type { Principal, TokenVerifier } from "./auth.ts";
 import type { Problem } from "./errors.ts";
+import type { Limits, Strangers } from "./limits.ts";
 import type { Apart, Origins } from "./origins.ts";
 import type { Route } from "./route.ts";
 
@@ -15,6 +16,7 @@ export interface HttpDeps extends Origins {
   readonly random: Random;
   readonly log: Log;
   readonly verifier: TokenVerifier;
+  readonly limits: Limits;
 }
 
 export interface Service {
@@ -29,6 +31,8 @@ export interface Service {
   readonly renderProblem?: ProblemRenderer;
   /** Pages answer no other origin (contract 1.4). */
   readonly crossOrigin: boolean;
+  /** How those count who ask without a token; `requests` where absent. */
+  readonly strangers?: Strangers;
   /** Refuses a request before anything of it is read. */
   readonly guard?: (request: Request) => Promise<Problem | undefined>;
   /** Headers of every answer of this service. */

@@ -20,7 +20,7 @@
  */
 import type { ClientAccess, TokenVerifier } from "../http/auth.ts";
 import { problem } from "../http/errors.ts";
-import { limitByAddress, type RateLimit } from "../http/rate-limit.ts";
+import type { RateLimit } from "../http/rate-limit.ts";
 import type { Service } from "../http/service.ts";
 import type { BuiltIn } from "../platform/built-in.ts";
 import { toSec } from "../platform/clock.ts";
@@ -61,8 +61,7 @@ export interface OAuthDeps {
   readonly builtIn: BuiltIn;
   readonly db: D1Database;
   readonly loginAttempts: DurableObjectNamespace<LoginAttempts>;
-  /** How often one address may ask anything of this room, and how often one client may authenticate. */
-  readonly addressLimit: RateLimit;
+  /** How often one client may authenticate. */
   readonly clientLimit: RateLimit;
   readonly sealer: Sealer;
   readonly random: Random;
@@ -136,7 +135,6 @@ export function createOAuth(deps: OAuthDeps): OAuth {
   const endings = createEndAll(deps.db, trustStore, forgetAll, audit);
   const accounts = createAccounts({ users, attempts: deps.loginAttempts, audit, log, random });
 
-  const byAddress = limitByAddress(deps.addressLimit);
   const noteRefusal: OAuthContext["noteRefusal"] = (call, action, { error, reason: exactly, actor, clientId }) => {
     const { requestId, nowMs: atMs } = call;
     const reason = withoutSecrets(exactly);
@@ -178,10 +176,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
       }),
   };
   return {
-    services: createOAuthServices(context, pathPrefix).map((service) => ({
-      ...service,
-      guard: async (request) => (await byAddress(request)) ?? service.guard?.(request),
-    })),
+    services: createOAuthServices(context, pathPrefix),
     verifier,
     access: directory.access,
     recordsChanged() {

@@ -118,7 +118,7 @@ function withBuiltIn(row: TenantRow, builtIn: BuiltIn): TenantRights {
   const fromPackage = row.packages.includes(builtIn.package.id) ? builtIn.package.services : [];
   const subscribed = [...new Set([...row.subscribed, ...fromPackage])];
   const usable = builtIn.services.filter((service) => service.essential || subscribed.includes(service.name));
-  return { id: row.id, disabled: row.disabled, subscribed, services: [...usable, ...row.services] };
+  return { id: row.id, disabled: row.disabled, plan: row.plan, subscribed, services: [...usable, ...row.services] };
 }
 
 function operatorEntry(tenant: string | undefined, builtIn: BuiltIn, digest: string, asOfMs: number): Entry {
@@ -137,5 +137,5 @@ function operatorEntry(tenant: string | undefined, builtIn: BuiltIn, digest: str
   };
   if (tenant !== undefined && tenant !== builtIn.tenant) return { client, tenant: undefined, asOfMs };
   const services = builtIn.services.filter((service) => service.essential);
-  return { client, tenant: { id: builtIn.tenant, disabled: false, services, subscribed: [] }, asOfMs };
+  return { client, tenant: { id: builtIn.tenant, disabled: false, plan: "large", services, subscribed: [] }, asOfMs };
 }

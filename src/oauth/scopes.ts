@@ -12,6 +12,7 @@
 import type { BuiltIn, ServiceRecord } from "../platform/built-in.ts";
 import type { Names } from "../platform/names.ts";
 import { PATTERNS } from "../platform/names.ts";
+import type { Plan } from "../platform/plans.ts";
 import { WITHOUT_EFFECT } from "../platform/oidc-scopes.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { covers } from "../platform/scope-pattern.ts";
@@ -92,6 +93,7 @@ export interface ClientRights {
 export interface TenantRights {
   readonly id: string;
   readonly disabled: boolean;
+  readonly plan: Plan;
   readonly services: readonly ServiceRecord[];
   /** Names of the services that a package brought. */
   readonly subscribed: readonly string[];

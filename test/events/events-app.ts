@@ -9,6 +9,7 @@ import { createTopicStore } from "../../src/events/store/topic-store.ts";
 import type { Retention } from "../../src/events/topic-log.ts";
 import { consumerOf, logOf, shardFor, shardsOf } from "../../src/events/topic.ts";
 import type { Principal } from "../../src/http/auth.ts";
+import { noLimits } from "../../src/http/limits.ts";
 import { mountServices } from "../../src/http/mount.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../src/platform/encoding.ts";
@@ -97,6 +98,7 @@ export function eventsApp(
       clock: systemClock,
       random: systemRandom,
       log: LOG,
+      limits: noLimits,
       verifier: {
         verify: async (token) => {
           const text = fromUtf8(fromBase64Url(token) ?? utf8(""));
@@ -139,6 +141,7 @@ export function someClient(changes: Partial<Principal> = {}): Principal {
     tenant: "tenant1",
     tenantExplicit: false,
     org: "",
+    plan: "standard",
     user: "",
     subject: clientId,
     scopes: ["plat.pubsub_publish"],

@@ -4,6 +4,7 @@ import { Hono } from "hono";
 import { expect } from "vitest";
 import { createAuditLog } from "../../src/admin/audit.ts";
 import type { Principal } from "../../src/http/auth.ts";
+import { noLimits } from "../../src/http/limits.ts";
 import { mountServices } from "../../src/http/mount.ts";
 import type { Service } from "../../src/http/service.ts";
 import { createMedia, type Media, type MediaDeps } from "../../src/media/routes.ts";
@@ -96,6 +97,7 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
     publicUrl: "",
     contentUrl: overrides.contentUrl ?? "",
     authUrl: "",
+    limits: noLimits,
     clock: { nowMs: () => clock.nowMs },
     random: systemRandom,
     log: heardLog,
@@ -170,6 +172,7 @@ export function principal(given: Partial<Principal> = {}): Principal {
     tenant: "acme",
     tenantExplicit: false,
     org: "",
+    plan: "standard",
     user: "",
     subject: `${client}.id`,
     scopes: ["plat.media_view", "plat.media_manage", "plat.media_admin"],

@@ -26,7 +26,14 @@ function make() {
     async clientAndTenant(clientId, tenant) {
       reads += 1;
       const known = tenant === undefined || tenant === "acme";
-      const found = { id: "acme", disabled: false, services: [], subscribed: [], packages: [] };
+      const found = {
+        id: "acme",
+        disabled: false,
+        plan: "standard" as const,
+        services: [],
+        subscribed: [],
+        packages: [],
+      };
       return { client: clientId === "" ? undefined : row(clientId), tenant: known ? found : undefined, asOfMs: reads };
     },
   };

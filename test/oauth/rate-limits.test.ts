@@ -2,7 +2,8 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { counting } from "../support/counting.ts";
 import { isolate } from "../support/isolate.ts";
-import { basic, expectJson, makeClient, tokenFor, unique } from "../support/platform.ts";
+import { makeUser } from "../support/users.ts";
+import { basic, call, expectJson, makeClient, put, tokenFor, unique } from "../support/platform.ts";
 import { everyRoute, named } from "../support/route-table.ts";
 
 /** Of Vite, which runs the tests. */
@@ -28,17 +29,17 @@ const clientToken = (client: { clientId: string; clientSecret: string }): Reques
 });
 
 describe("by address", () => {
-  const oauthRoutes = everyRoute.filter(({ base }) => /^\/(oauth2\/v1|\.well-known|account)/.test(base));
-
-  it.each(named(oauthRoutes))("refuses %s before anything else", async (_, base, route) => {
+  it.each(named(everyRoute))("refuses %s before anything else", async (_, base, route) => {
     const { env: counted, tally } = counting(env);
-    const own = isolate({ ...counted, ...deployed, ADDRESS_LIMIT: limiter(1).binding });
+    const full = limiter(1).binding;
+    const own = isolate({ ...counted, ...deployed, ADDRESS_LIMIT: full, CONTENT_LIMIT: full });
     const path = base + route.path.replaceAll(/\{\w+\}/g, "x");
     const response = await own.fetch(path, { method: route.method, headers: { authorization: "Bearer x" } });
     expect(response.status).toBe(429);
     expect(response.headers.get("retry-after")).toBe("60");
     expect(response.headers.get("cache-control")).toContain("no-store");
-    expect(tally).toMatchObject({ d1Statements: 0, objectCalls: {} });
+    // Keys and revocations, which an isolate reads for all of its requests: whether a token is one.
+    expect(tally).toMatchObject({ d1Statements: route.access.kind === "public" ? 0 : 1, objectCalls: {}, r2Operations: {} });
     const [type] = (response.headers.get("content-type") ?? "").split(";");
     if (type === "text/html") return;
     const body = await expectJson(response, 429);
@@ -57,11 +58,23 @@ describe("by address", () => {
     expect(page.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
   });
 
-  it("leaves the other services alone", async () => {
-    const own = isolate({ ...deployed, ADDRESS_LIMIT: limiter(1).binding });
-    expect((await own.fetch("/health")).status).toBe(200);
-    expect((await own.fetch("/media/v2/files")).status).not.toBe(429);
-    expect((await own.fetch("/admin/v1/users")).status).toBe(401);
+  it("counts content and services behind the gateway apart, and no caller whose token is valid", async () => {
+    const client = await makeClient();
+    const name = unique("shop");
+    const behind = { sourceUrl: "https://nobody.example", scopes: [], essential: true, tenant: client.tenant };
+    await put(`services/${name}`, { ...behind, proxyPath: `/${name}`, access: "public" });
+    const [requests, content] = [limiter(), limiter()];
+    const own = isolate({ ...deployed, ADDRESS_LIMIT: requests.binding, CONTENT_LIMIT: content.binding });
+    await own.fetch("/media/v2/content/0123456789abcdef01234567");
+    await own.fetch("/media/v2/public/files/0123456789abcdef01234567");
+    await own.fetch(`/${name}/x`);
+    expect([requests.keys.length, content.keys.length]).toEqual([0, 3]);
+    await own.fetch(`/${name}/x`, { headers: { authorization: "Bearer x" } });
+    expect([requests.keys.length, content.keys.length]).toEqual([1, 3]);
+    const authorization = `Bearer ${await tokenFor(client)}`;
+    await own.fetch("/pubsub/v1/topics", { headers: { authorization } });
+    await own.fetch(`/${name}/x`, { headers: { authorization } });
+    expect([requests.keys.length, content.keys.length]).toEqual([1, 3]);
   });
 
   it("counts an IPv4 address by itself, and IPv6 by the network that one customer has", async () => {
@@ -133,6 +146,53 @@ describe("by client", () => {
   });
 });
 
+describe("by token", () => {
+  it("counts a client and its tenant, by the tenant's plan", async () => {
+    const [client, other] = [await makeClient(), await makeClient()];
+    await put(`tenants/${other.tenant}`, { organization: `${other.tenant}-org`, name: "Large", plan: "large" });
+    const limits = {
+      CALLER_LIMIT: limiter(),
+      TENANT_LIMIT: limiter(),
+      CALLER_LIMIT_LARGE: limiter(3),
+      TENANT_LIMIT_LARGE: limiter(2),
+    };
+    const own = isolate({
+      ...deployed,
+      ...Object.fromEntries(Object.entries(limits).map(([name, { binding }]) => [name, binding])),
+    });
+    const list = async (token: string) =>
+      own.fetch("/pubsub/v1/topics", { headers: { authorization: `Bearer ${token}` } });
+    expect((await list(await tokenFor(client))).status).toBe(200);
+    expect(limits.CALLER_LIMIT.keys).toEqual([JSON.stringify([client.clientId, ""])]);
+    expect(limits.TENANT_LIMIT.keys).toEqual([client.tenant]);
+    const token = await tokenFor(other);
+    expect((await list(token)).status).toBe(200);
+    const refusals: string[] = [];
+    for (const answer of [await list(token), await list(token)]) {
+      expect(answer.headers.get("retry-after")).toBe("60");
+      refusals.push((await expectJson(answer, 429)).message);
+    }
+    expect(refusals).toEqual([
+      "There are too many requests of this tenant.",
+      "There are too many requests of this client.",
+    ]);
+    expect(limits.CALLER_LIMIT.keys).toHaveLength(1);
+  });
+
+  it("counts each person at a client: nobody uses up what is another's", async () => {
+    const client = await makeClient();
+    const users = [await makeUser({ tenant: client.tenant }), await makeUser({ tenant: client.tenant })];
+    const { binding, keys } = limiter();
+    const own = isolate({ ...deployed, CALLER_LIMIT: binding });
+    for (const { email, password } of users) {
+      const form = { grant_type: "password", username: email, password, plat_id_provider: "legacy_idp" };
+      const { access_token: token } = await expectJson(await call(`${OAUTH}/token`, { form }), 200);
+      await own.fetch("/pubsub/v1/topics", { headers: { authorization: `Bearer ${token}` } });
+    }
+    expect(keys).toEqual(users.map(({ email }) => JSON.stringify(["", email])));
+  });
+});
+
 describe("the limits", () => {
   it("are off where loopback addresses are allowed", async () => {
     const { binding, keys } = limiter(1);
@@ -155,7 +215,7 @@ describe("the limits", () => {
       (import.meta as unknown as Glob).glob("../../wrangler.toml", { query: "?raw", import: "default", eager: true }),
     );
     const limits = [...wranglerToml.matchAll(/^simple = \{ limit = (\d+), period = (\d+) \}$/gm)];
-    expect(limits).toHaveLength(2);
+    expect(limits).toHaveLength(9);
     for (const [, limit, period] of limits) expect((Number(limit) * 60) / Number(period)).toBeGreaterThanOrEqual(1000);
   });
 

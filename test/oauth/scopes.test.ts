@@ -35,6 +35,7 @@ const client = (listed: readonly string[]): ClientRights => ({
 const tenant = (offered: readonly (readonly string[])[]): TenantRights => ({
   id: "own",
   disabled: false,
+  plan: "standard",
   subscribed: [],
   services: offered.map((scopes, n) => service(`s${n}`, scopes)),
 });

@@ -27,6 +27,7 @@ const issued = (asOfMs: number): IssuedToken => ({
   tenant: "acme",
   tenantExplicit: false,
   org: "",
+  plan: "standard",
   user: "ada@acme.example",
   subject: "ada@acme.example",
   scopes: [],

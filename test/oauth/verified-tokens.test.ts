@@ -33,6 +33,7 @@ const newToken = (tokenId: string): NewToken => ({
   tenant: "acme",
   tenantExplicit: false,
   org: "",
+  plan: "standard",
   user: "",
   subject: "acme.app",
   scopes: ["plat.media_view"],

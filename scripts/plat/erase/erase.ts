@@ -99,10 +99,11 @@ async function closeAgain({ opts }: AdminClient, tenant: api.Tenant, say: Saying
   }
 }
 
-const bodyOf = ({ organization, name, quota }: api.Tenant, disabled: boolean) => ({
+const bodyOf = ({ organization, name, quota, plan }: api.Tenant, disabled: boolean) => ({
   organization,
   name,
   quota,
+  plan,
   disabled,
 });
 

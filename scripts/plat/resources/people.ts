@@ -85,6 +85,13 @@ export const PEOPLE = {
         help: "bytes that it may store, 5000000 or 5MB, 5GiB",
         optional: true,
       },
+      plan: {
+        flag: "plan",
+        type: "text",
+        value: "small|standard|large",
+        help: "how many requests it may make a minute",
+        optional: true,
+      },
     },
     columns: [
       { field: "id", title: "ID" },

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { DEFAULT_PLAN, PLANS } from "../../platform/plans.ts";
 import { disabledFlag, displayName, flagOrKept, identifier, tenantId } from "../fields.ts";
 import { builtInRefusal, ASKED_USERS, toFlag, type Resource, type Row } from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";
@@ -6,17 +7,20 @@ import type { AdminDeps } from "../routes.ts";
 const maximum = z.optional(z.int().check(z.nonnegative()));
 /** What the tenant may store; what it leaves out is not limited. Without one the tenant keeps the one that it has. */
 const quota = z.optional(z.object({ files: maximum, bytes: maximum }));
-const body = z.object({ organization: identifier, name: displayName, disabled: disabledFlag, quota });
+/** Kept too where it is left out: whoever renames a tenant gives it no more requests. */
+const plan = z.optional(z.enum(PLANS));
+const body = z.object({ organization: identifier, name: displayName, disabled: disabledFlag, quota, plan });
 
 const FAULTS = `
   SELECT 'invalid_field' AS type, 'organization' AS field, 'There is no organization ' || ?1 || '.' AS message
   WHERE NOT EXISTS (SELECT 1 FROM organization WHERE id = ?1)`;
 const UPSERT = `
-  INSERT INTO tenant (id, organization, name, disabled, created_at, quota_files, quota_bytes)
-  VALUES (?1, ?2, ?3, coalesce(?4, 0), ?5, ?6, ?7)
+  INSERT INTO tenant (id, organization, name, disabled, created_at, quota_files, quota_bytes, plan)
+  VALUES (?1, ?2, ?3, coalesce(?4, 0), ?5, ?6, ?7, coalesce(?9, '${DEFAULT_PLAN}'))
   ON CONFLICT (id) DO UPDATE SET organization = excluded.organization, name = excluded.name,
-    disabled = coalesce(?4, disabled), quota_files = iif(?8, ?6, quota_files), quota_bytes = iif(?8, ?7, quota_bytes)`;
-const COLUMNS = `id, organization, name, disabled, created_at, quota_files, quota_bytes`;
+    disabled = coalesce(?4, disabled), quota_files = iif(?8, ?6, quota_files), quota_bytes = iif(?8, ?7, quota_bytes),
+    plan = coalesce(?9, plan)`;
+const COLUMNS = `id, organization, name, disabled, created_at, quota_files, quota_bytes, plan`;
 const SELECT = `SELECT ${COLUMNS} FROM tenant WHERE id = ?1`;
 const PAGE = `
   SELECT ${COLUMNS}, id AS page_key FROM tenant
@@ -38,9 +42,9 @@ export const tenants = ({ db, builtIn, voidStatement, filesOfTenant }: AdminDeps
   builtIn: ({ id }) => (id === builtIn.tenant ? builtInRefusal("tenant", id) : undefined),
   async put({ params, body: tenant, nowMs }) {
     const id = params["id"] ?? "";
-    const { organization, name, disabled, quota: limits } = tenant;
+    const { organization, name, disabled, quota: limits, plan: chosen } = tenant;
     const quotas = [limits?.files ?? null, limits?.bytes ?? null, Number(limits !== undefined)];
-    const write = db.prepare(UPSERT).bind(id, organization, name, flagOrKept(disabled), nowMs, ...quotas);
+    const write = db.prepare(UPSERT).bind(id, organization, name, flagOrKept(disabled), nowMs, ...quotas, chosen ?? null);
     return { writes: disabled === true ? [write, voidStatement("tenant", id, nowMs, "always")] : [write] };
   },
   select: ({ id }) => db.prepare(SELECT).bind(id),
@@ -52,6 +56,7 @@ export const tenants = ({ db, builtIn, voidStatement, filesOfTenant }: AdminDeps
     disabled: toFlag(row["disabled"]),
     createdAt: row["created_at"],
     quota: toQuota(row),
+    plan: row["plan"],
   }),
   remove: ({ id = "" }, nowMs) => ({
     users: [db.prepare(USERS).bind(id, ASKED_USERS), filesOfTenant(id, ASKED_USERS)],

@@ -62,6 +62,7 @@ export function grantForClient(
     tenant: tenant.id,
     tenantExplicit: request.tenant !== undefined,
     org: "",
+    plan: tenant.plan,
     user: "",
     subject: client.id,
     scopes: [names.scope(`tenant=${tenant.id}`), ...(request.openid ? ["openid"] : []), ...service.value],

@@ -1,4 +1,5 @@
 import type { Call } from "../../http/route.ts";
+import type { Plan } from "../../platform/plans.ts";
 import type { Result } from "../../platform/result.ts";
 import type { Credentials } from "../client-auth.ts";
 import type { OAuthContext } from "../context.ts";
@@ -50,6 +51,8 @@ export interface Granted {
   readonly tenant: string;
   readonly tenantExplicit: boolean;
   readonly org: string;
+  /** Of the tenant, or the usual one. */
+  readonly plan: Plan;
   /** Empty where a client acts for itself. */
   readonly user: string;
   /** How tokens name the user, or the client where there is none. */

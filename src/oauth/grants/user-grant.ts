@@ -1,5 +1,6 @@
 import type { BuiltIn } from "../../platform/built-in.ts";
 import type { Names } from "../../platform/names.ts";
+import { DEFAULT_PLAN, type Plan } from "../../platform/plans.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import type { ClientRecord, Directory } from "../directory.ts";
 import {
@@ -58,7 +59,7 @@ export async function grantForUser(
   const { client, user, scopes: asked } = request;
   const place = await findPlace(request, deps, nowMs);
   if (!place.ok) return place;
-  const { tenant, org, rights, roles, scope, asOfMs } = place.value;
+  const { tenant, org, plan, rights, roles, scope, asOfMs } = place.value;
   const granted = grantScopes(asked, client, rights, deps.builtIn, roles);
   if (!granted.ok) return err({ kind: "scope", refusal: granted.error });
   const scopes = [scope, ...(asked.openid ? ["openid"] : []), ...granted.value];
@@ -74,6 +75,7 @@ export async function grantForUser(
     tenant,
     tenantExplicit: asked.tenant !== undefined,
     org,
+    plan,
     user: user.email,
     subject: user.subject,
     scopes,
@@ -86,6 +88,7 @@ export async function grantForUser(
 export interface Place {
   readonly tenant: string;
   readonly org: string;
+  readonly plan: Plan;
   readonly rights: PlaceRights;
   readonly roles: RoleScopes;
   /** The scope that names it. */
@@ -105,7 +108,7 @@ export async function findPlace(
     user: user.email,
     scopes: membership?.scopes ?? [],
   });
-  const outside = { tenant: "", org: "", asOfMs: user.asOfMs };
+  const outside = { tenant: "", org: "", plan: DEFAULT_PLAN, asOfMs: user.asOfMs };
   if (asked.noTenant)
     return ok({
       ...outside,
@@ -141,6 +144,7 @@ export async function findPlace(
   return ok({
     tenant: chosen,
     org: "",
+    plan: entry.tenant.plan,
     scope,
     rights: entry.tenant,
     roles: rolesOf(membership),

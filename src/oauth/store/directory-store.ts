@@ -1,5 +1,6 @@
 import type { ServiceRecord } from "../../platform/built-in.ts";
 import { DATABASE_NOW_MS } from "../../platform/database.ts";
+import { planOf, type Plan } from "../../platform/plans.ts";
 
 /** Reads what the operator registered. Everything that one token request needs is one round trip. */
 export interface ClientRow {
@@ -21,6 +22,7 @@ export interface ClientRow {
 export interface TenantRow {
   readonly id: string;
   readonly disabled: boolean;
+  readonly plan: Plan;
   /** Registered services that are essential or the tenant's own or in one of its packages. */
   readonly services: readonly ServiceRecord[];
   /** Names of services that its packages include, built-in ones too. */
@@ -53,7 +55,7 @@ const CLIENT = `
   FROM client WHERE id = ?1`;
 
 const TENANT = `
-  SELECT id, disabled,
+  SELECT id, disabled, plan,
     (SELECT json_group_array(package) FROM subscription WHERE tenant = tenant.id) AS packages,
     (SELECT json_group_array(DISTINCT package_service.service) FROM subscription
       JOIN package_service ON package_service.package = subscription.package
@@ -109,6 +111,7 @@ const toClient = (row: Row): ClientRow => ({
 const toTenant = (row: Row, services: readonly Row[]): TenantRow => ({
   id: String(row["id"]),
   disabled: row["disabled"] === 1,
+  plan: planOf(row["plan"]),
   packages: toList(row["packages"]),
   subscribed: toList(row["subscribed"]),
   services: services.map((service) => ({

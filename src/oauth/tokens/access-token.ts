@@ -1,6 +1,7 @@
 import { decodeProtectedHeader } from "jose";
 import type { Principal, TokenFault, TokenVerifier } from "../../http/auth.ts";
 import { toSec } from "../../platform/clock.ts";
+import { planOf } from "../../platform/plans.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { readOwnToken, type Kind } from "./own-token.ts";
 import { signJwt } from "./sign-jwt.ts";
@@ -48,6 +49,7 @@ export async function issueAccessToken(token: NewToken, from: Issuer, trust: Tru
     tenant: token.tenant,
     tenant_explicit: token.tenantExplicit,
     org: token.org,
+    plan: token.plan,
     user: token.user,
     scope: token.scopes.join(" "),
     gid: token.grantId,
@@ -109,6 +111,8 @@ interface Claims {
   tenant: string;
   tenant_explicit: boolean;
   org: string;
+  /** Absent in tokens of before. */
+  plan?: string;
   user: string;
   sub: string;
   scope: string;
@@ -128,6 +132,7 @@ const toPrincipal = (claims: Claims): IssuedToken => ({
   tenant: claims.tenant,
   tenantExplicit: claims.tenant_explicit,
   org: claims.org,
+  plan: planOf(claims.plan),
   user: claims.user,
   subject: claims.sub,
   scopes: claims.scope.split(" ").filter((scope) => scope !== ""),
