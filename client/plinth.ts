@@ -242,6 +242,8 @@ export type Tenant = {
         /** At most so many bytes. */
         bytes?: number;
     };
+    /** How many requests it may make a minute. */
+    plan: "small" | "standard" | "large";
 };
 export type TenantUsage = {
     /** The tenant. */
@@ -899,6 +901,9 @@ export function getHealth(opts?: Oazapfts.RequestOpts) {
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -919,6 +924,9 @@ export function getErrorReference({ request }: {
         data: string;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -949,6 +957,9 @@ export function getStylesheet(file: string, opts?: Oazapfts.RequestOpts) {
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -967,6 +978,9 @@ export function getReference(opts?: Oazapfts.RequestOpts) {
         data: string;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -993,6 +1007,9 @@ export function getInterfaceDocument({ ifNoneMatch }: {
         status: 304;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -1750,6 +1767,9 @@ export function listOrganizations({ pageNumber, pageSize, cursor }: {
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -1801,6 +1821,9 @@ export function putOrganization(id: string, body: {
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -1838,6 +1861,9 @@ export function getOrganization(id: string, opts?: Oazapfts.RequestOpts) {
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -1870,6 +1896,9 @@ export function deleteOrganization(id: string, opts?: Oazapfts.RequestOpts) {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -1909,6 +1938,9 @@ export function listTenants({ pageNumber, pageSize, cursor }: {
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -1939,6 +1971,8 @@ export function putTenant(id: string, body: {
         /** At most so many bytes. */
         bytes?: number;
     };
+    /** How many requests it may make a minute. */
+    plan?: "small" | "standard" | "large";
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
@@ -1969,6 +2003,9 @@ export function putTenant(id: string, body: {
         data: Error;
     } | {
         status: 415;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -2008,6 +2045,9 @@ export function getTenant(id: string, opts?: Oazapfts.RequestOpts) {
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -2040,6 +2080,9 @@ export function deleteTenant(id: string, opts?: Oazapfts.RequestOpts) {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -2078,6 +2121,9 @@ export function getTenantUsage(id: string, opts?: Oazapfts.RequestOpts) {
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -2112,6 +2158,9 @@ export function listUsers({ pageNumber, pageSize, cursor }: {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -2166,6 +2215,9 @@ export function putUser(email: string, body: {
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -2203,6 +2255,9 @@ export function getUser(email: string, opts?: Oazapfts.RequestOpts) {
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -2232,6 +2287,9 @@ export function deleteUser(email: string, opts?: Oazapfts.RequestOpts) {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -2264,6 +2322,9 @@ export function unlockUser(email: string, opts?: Oazapfts.RequestOpts) {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -2304,6 +2365,9 @@ export function listTenantMembers(id: string, { pageNumber, pageSize, cursor }: 
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -2357,6 +2421,9 @@ export function putTenantMember(id: string, email: string, body: {
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -2394,6 +2461,9 @@ export function getTenantMember(id: string, email: string, opts?: Oazapfts.Reque
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -2423,6 +2493,9 @@ export function deleteTenantMember(id: string, email: string, opts?: Oazapfts.Re
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -2463,6 +2536,9 @@ export function listOrganizationMembers(id: string, { pageNumber, pageSize, curs
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -2516,6 +2592,9 @@ export function putOrganizationMember(id: string, email: string, body: {
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -2553,6 +2632,9 @@ export function getOrganizationMember(id: string, email: string, opts?: Oazapfts
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -2582,6 +2664,9 @@ export function deleteOrganizationMember(id: string, email: string, opts?: Oazap
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -2619,6 +2704,9 @@ export function listRoles({ pageNumber, pageSize, cursor }: {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -2669,6 +2757,9 @@ export function putRole(name: string, body: {
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -2706,6 +2797,9 @@ export function getRole(name: string, opts?: Oazapfts.RequestOpts) {
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -2738,6 +2832,9 @@ export function deleteRole(name: string, opts?: Oazapfts.RequestOpts) {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -2775,6 +2872,9 @@ export function listClients({ pageNumber, pageSize, cursor }: {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -2848,6 +2948,9 @@ export function putClient(clientId: string, body: {
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -2885,6 +2988,9 @@ export function getClient(clientId: string, opts?: Oazapfts.RequestOpts) {
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -2917,6 +3023,9 @@ export function deleteClient(clientId: string, opts?: Oazapfts.RequestOpts) {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -2958,6 +3067,9 @@ export function makeClientSecret(clientId: string, opts?: Oazapfts.RequestOpts) 
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -2993,6 +3105,9 @@ export function listServices({ pageNumber, pageSize, cursor }: {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -3056,6 +3171,9 @@ export function putService(name: string, body: {
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -3093,6 +3211,9 @@ export function getService(name: string, opts?: Oazapfts.RequestOpts) {
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -3125,6 +3246,9 @@ export function deleteService(name: string, opts?: Oazapfts.RequestOpts) {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -3162,6 +3286,9 @@ export function listPackages({ pageNumber, pageSize, cursor }: {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -3219,6 +3346,9 @@ export function putPackage(id: string, body: {
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -3256,6 +3386,9 @@ export function getPackage(id: string, opts?: Oazapfts.RequestOpts) {
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -3288,6 +3421,9 @@ export function deletePackage(id: string, opts?: Oazapfts.RequestOpts) {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -3328,6 +3464,9 @@ export function listSubscriptions(id: string, { pageNumber, pageSize, cursor }: 
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -3378,6 +3517,9 @@ export function putSubscription(id: string, packageId: string, body?: {}, opts?:
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -3415,6 +3557,9 @@ export function getSubscription(id: string, packageId: string, opts?: Oazapfts.R
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -3444,6 +3589,9 @@ export function deleteSubscription(id: string, packageId: string, opts?: Oazapft
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -3481,6 +3629,9 @@ export function listIdentityProviders({ pageNumber, pageSize, cursor }: {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -3537,6 +3688,9 @@ export function putIdentityProvider(id: string, body: {
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -3574,6 +3728,9 @@ export function getIdentityProvider(id: string, opts?: Oazapfts.RequestOpts) {
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -3603,6 +3760,9 @@ export function deleteIdentityProvider(id: string, opts?: Oazapfts.RequestOpts) 
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -3637,6 +3797,9 @@ export function revokeClient(clientId: string, opts?: Oazapfts.RequestOpts) {
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -3667,6 +3830,9 @@ export function revokeUser(email: string, opts?: Oazapfts.RequestOpts) {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -3701,6 +3867,9 @@ export function revokeTenant(id: string, opts?: Oazapfts.RequestOpts) {
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -3728,6 +3897,9 @@ export function revokeSession(sessionId: string, opts?: Oazapfts.RequestOpts) {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -3767,6 +3939,9 @@ export function explain({ client, tenant, user, scope, grant }: {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -3809,6 +3984,9 @@ export function listSigningKeys({ pageNumber, pageSize, cursor }: {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -3884,6 +4062,9 @@ export function listComparisons({ pageNumber, pageSize, cursor }: {
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -3918,6 +4099,9 @@ export function startComparison(opts?: Oazapfts.RequestOpts) {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -3958,6 +4142,9 @@ export function getComparison(id: string, { pageNumber, pageSize, cursor }: {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -4002,6 +4189,9 @@ export function repairComparison(id: string, opts?: Oazapfts.RequestOpts) {
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -4044,6 +4234,9 @@ export function listAudit({ requestId, subject, actor, action, outcome, since, u
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -4101,6 +4294,9 @@ export function createTopic(body: {
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -4137,6 +4333,9 @@ export function listTopics({ pageNumber, pageSize, cursor }: {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -4187,6 +4386,9 @@ export function deprecatedCreateTopic(body: {
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -4223,6 +4425,9 @@ export function deprecatedListTopics({ pageNumber, pageSize, cursor }: {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -4264,6 +4469,9 @@ export function getTopic(topicOwnerClient: string, eventType: string, opts?: Oaz
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -4293,6 +4501,9 @@ export function deleteTopic(topicOwnerClient: string, eventType: string, opts?: 
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -4331,6 +4542,9 @@ export function deprecatedGetTopic(topicOwnerClient: string, eventType: string, 
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -4360,6 +4574,9 @@ export function deprecatedDeleteTopic(topicOwnerClient: string, eventType: strin
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -4407,6 +4624,9 @@ export function publishEvents(topicOwnerClient: string, eventType: string, body:
         data: Error;
     } | {
         status: 415;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -4458,6 +4678,9 @@ export function deprecatedPublishEvents(topicOwnerClient: string, eventType: str
         data: Error;
     } | {
         status: 415;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -4520,6 +4743,9 @@ export function readEvents(topicOwnerClient: string, eventType: string, body?: {
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -4580,6 +4806,9 @@ export function deprecatedReadEvents(topicOwnerClient: string, eventType: string
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -4628,6 +4857,9 @@ export function commitEvents(topicOwnerClient: string, eventType: string, body: 
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -4671,6 +4903,9 @@ export function deprecatedCommitEvents(topicOwnerClient: string, eventType: stri
         data: Error;
     } | {
         status: 415;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -4720,6 +4955,9 @@ export function extendLock(topicOwnerClient: string, eventType: string, body: {
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -4765,6 +5003,9 @@ export function deprecatedExtendLock(topicOwnerClient: string, eventType: string
         data: Error;
     } | {
         status: 415;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -4814,6 +5055,9 @@ export function releaseEvents(topicOwnerClient: string, eventType: string, body:
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -4861,6 +5105,9 @@ export function deprecatedReleaseEvents(topicOwnerClient: string, eventType: str
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -4904,6 +5151,9 @@ export function seekCursor(topicOwnerClient: string, eventType: string, body: {
         data: Error;
     } | {
         status: 415;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -4951,6 +5201,9 @@ export function deprecatedSeekCursor(topicOwnerClient: string, eventType: string
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -4989,6 +5242,9 @@ export function lookAtEvents(topicOwnerClient: string, eventType: string, { afte
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -5032,6 +5288,9 @@ export function deprecatedLookAtEvents(topicOwnerClient: string, eventType: stri
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -5068,6 +5327,9 @@ export function listPushSubscriptions(topicOwnerClient: string, eventType: strin
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -5129,6 +5391,9 @@ export function createPushSubscription(topicOwnerClient: string, eventType: stri
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -5164,6 +5429,9 @@ export function deprecatedListPushSubscriptions(topicOwnerClient: string, eventT
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -5225,6 +5493,9 @@ export function deprecatedCreatePushSubscription(topicOwnerClient: string, event
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -5260,6 +5531,9 @@ export function getPushSubscription(topicOwnerClient: string, eventType: string,
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -5321,6 +5595,9 @@ export function updatePushSubscription(topicOwnerClient: string, eventType: stri
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -5352,6 +5629,9 @@ export function deletePushSubscription(topicOwnerClient: string, eventType: stri
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -5388,6 +5668,9 @@ export function deprecatedGetPushSubscription(topicOwnerClient: string, eventTyp
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -5449,6 +5732,9 @@ export function deprecatedUpdatePushSubscription(topicOwnerClient: string, event
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -5480,6 +5766,9 @@ export function deprecatedDeletePushSubscription(topicOwnerClient: string, event
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -5521,6 +5810,9 @@ export function listDeliveries(topicOwnerClient: string, eventType: string, name
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -5568,6 +5860,9 @@ export function deprecatedListDeliveries(topicOwnerClient: string, eventType: st
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -5607,6 +5902,9 @@ export function redeliverEvent(topicOwnerClient: string, eventType: string, name
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -5640,6 +5938,9 @@ export function deprecatedRedeliverEvent(topicOwnerClient: string, eventType: st
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -5771,6 +6072,9 @@ export function createPrivateFile(body?: {
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -5818,6 +6122,9 @@ export function listPrivateFiles(tenant: string, { q, contentType, sort, pageNum
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -5863,6 +6170,9 @@ export function deletePrivateFiles(tenant: string, { q, dryRun }: {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -5914,6 +6224,9 @@ export function createPublicFile(body?: {
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -5961,6 +6274,9 @@ export function listPublicFiles(tenant: string, { q, contentType, sort, pageNumb
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -6006,6 +6322,9 @@ export function deletePublicFiles(tenant: string, { q, dryRun }: {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -6061,6 +6380,9 @@ export function commitPrivateFile(fileId: string, body?: {
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -6113,6 +6435,9 @@ export function commitPublicFile(fileId: string, body?: {
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -6146,6 +6471,9 @@ export function deletePrivateFile(fileId: string, opts?: Oazapfts.RequestOpts) {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -6192,6 +6520,9 @@ export function getPrivateFile(fileId: string, { clip, crop, fallback, tenant, i
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -6231,6 +6562,9 @@ export function deletePublicFile(fileId: string, opts?: Oazapfts.RequestOpts) {
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -6263,6 +6597,9 @@ export function getPublicFile(fileId: string, { clip, crop, fallback, tenant, if
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -6310,6 +6647,9 @@ export function getPrivateMetadata(fileId: string, opts?: Oazapfts.RequestOpts) 
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -6355,6 +6695,9 @@ export function replacePrivateMetadata(fileId: string, body: {
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -6392,6 +6735,9 @@ export function getPublicMetadata(fileId: string, opts?: Oazapfts.RequestOpts) {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -6439,6 +6785,9 @@ export function replacePublicMetadata(fileId: string, body: {
         status: 415;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -6474,6 +6823,9 @@ export function listPrivateVariants(fileId: string, opts?: Oazapfts.RequestOpts)
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -6514,6 +6866,9 @@ export function createPrivateVariants(fileId: string, { clip, crop }: {
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -6550,6 +6905,9 @@ export function deletePrivateVariants(fileId: string, { clip, crop }: {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -6591,6 +6949,9 @@ export function listPublicVariants(fileId: string, opts?: Oazapfts.RequestOpts) 
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -6629,6 +6990,9 @@ export function createPublicVariants(fileId: string, { clip, crop }: {
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -6665,6 +7029,9 @@ export function deletePublicVariants(fileId: string, { clip, crop }: {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -6716,6 +7083,9 @@ export function bulkCreatePrivateVariants(tenant: string, { clip, crop, q, conte
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -6770,6 +7140,9 @@ export function bulkDeletePrivateVariants(tenant: string, { clip, crop, q, conte
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;
@@ -6830,6 +7203,9 @@ export function bulkCreatePublicVariants(tenant: string, { clip, crop, q, conten
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -6884,6 +7260,9 @@ export function bulkDeletePublicVariants(tenant: string, { clip, crop, q, conten
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -6930,6 +7309,9 @@ export function getErasure(erasureId: string, opts?: Oazapfts.RequestOpts) {
         status: 414;
         data: Error;
     } | {
+        status: 429;
+        data: Error;
+    } | {
         status: 500;
         data: Error;
     } | {
@@ -6967,6 +7349,9 @@ export function listErasures(tenant: string, { pageNumber, pageSize, cursor }: {
         data: Error;
     } | {
         status: 414;
+        data: Error;
+    } | {
+        status: 429;
         data: Error;
     } | {
         status: 500;

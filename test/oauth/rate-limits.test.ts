@@ -39,7 +39,11 @@ describe("by address", () => {
     expect(response.headers.get("retry-after")).toBe("60");
     expect(response.headers.get("cache-control")).toContain("no-store");
     // Keys and revocations, which an isolate reads for all of its requests: whether a token is one.
-    expect(tally).toMatchObject({ d1Statements: route.access.kind === "public" ? 0 : 1, objectCalls: {}, r2Operations: {} });
+    expect(tally).toMatchObject({
+      d1Statements: route.access.kind === "public" ? 0 : 1,
+      objectCalls: {},
+      r2Operations: {},
+    });
     const [type] = (response.headers.get("content-type") ?? "").split(";");
     if (type === "text/html") return;
     const body = await expectJson(response, 429);

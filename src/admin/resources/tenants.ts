@@ -44,7 +44,9 @@ export const tenants = ({ db, builtIn, voidStatement, filesOfTenant }: AdminDeps
     const id = params["id"] ?? "";
     const { organization, name, disabled, quota: limits, plan: chosen } = tenant;
     const quotas = [limits?.files ?? null, limits?.bytes ?? null, Number(limits !== undefined)];
-    const write = db.prepare(UPSERT).bind(id, organization, name, flagOrKept(disabled), nowMs, ...quotas, chosen ?? null);
+    const write = db
+      .prepare(UPSERT)
+      .bind(id, organization, name, flagOrKept(disabled), nowMs, ...quotas, chosen ?? null);
     return { writes: disabled === true ? [write, voidStatement("tenant", id, nowMs, "always")] : [write] };
   },
   select: ({ id }) => db.prepare(SELECT).bind(id),
