@@ -4698,7 +4698,7 @@ export function deprecatedPublishEvents(topicOwnerClient: string, eventType: str
     }));
 }
 /**
- * Read the next events and lock the topic for the calling client
+ * Read the next events and lock the topic for the caller
  */
 export function readEvents(topicOwnerClient: string, eventType: string, body?: {
     /** How many events at most, 1 where absent; more than 1000 are served as 1000. */
@@ -4761,7 +4761,7 @@ export function readEvents(topicOwnerClient: string, eventType: string, body?: {
     }));
 }
 /**
- * Read the next events and lock the topic for the calling client
+ * Read the next events and lock the topic for the caller
  */
 export function deprecatedReadEvents(topicOwnerClient: string, eventType: string, body?: {
     /** How many events at most, 1 where absent; more than 1000 are served as 1000. */

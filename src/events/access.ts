@@ -7,10 +7,12 @@ import { nameExactly, namesFrom, type NameRange } from "./store/topic-store.ts";
 import { nameOf, type TopicId } from "./topic.ts";
 
 /**
- * Who may do what with a topic (contract 3.3). Nothing here asks whether the topic exists, so nothing leaks it:
- * - its owner: everything; creating, publishing and deleting need `pubsub_publish` besides, which the routes say;
- * - a client whose token carries a scope that matches the topic: read, commit, look;
- * - a client that is registered for such a scope, without it in its token: 403, so that it can ask for the scope;
+ * Who may do what with a topic (contract 3.3, 8). Nothing here asks whether the topic exists, so nothing leaks it:
+ * - its owner, by the client's own token: everything; creating, publishing and deleting need `pubsub_publish` besides,
+ *   which the routes say;
+ * - another client, by a token of its own with a scope that names the topic: look, read, commit, seek, subscribe;
+ * - a person, by a token of a tenant with such a scope, whatever the client: look, read and commit, nothing else;
+ * - who is registered for such a scope, without it in the token: 403, so that it can ask for the scope;
  * - everybody else: 404.
  */
 export class TopicAccess {
@@ -26,8 +28,16 @@ export class TopicAccess {
     return owns(principal, topic) ? ok(undefined) : err({ kind: "no_topic" });
   }
 
+  /** Everything that a client may do with another one's topic. */
   async mayConsume(principal: Principal, topic: TopicId, nowMs: number): Promise<Result<void, Failure>> {
     if (principal.clientId === "") return err({ kind: "no_client" });
+    return isClientsOwn(principal) ? this.mayRead(principal, topic, nowMs) : err({ kind: "no_topic" });
+  }
+
+  /** What a person may do as well. */
+  async mayRead(principal: Principal, topic: TopicId, nowMs: number): Promise<Result<void, Failure>> {
+    if (principal.clientId === "") return err({ kind: "no_client" });
+    if (!isClientsOwn(principal) && !isPersons(principal)) return err({ kind: "no_topic" });
     if (owns(principal, topic) || this.#patterns(principal).some((pattern) => covers(pattern, nameOf(topic))))
       return ok(undefined);
     const scope = `${this.#prefix()}${nameOf(topic)}`;
@@ -35,12 +45,14 @@ export class TopicAccess {
     return err(registered ? { kind: "scope_missing", scope } : { kind: "no_topic" });
   }
 
-  /** The names of all topics that the caller owns or may consume. */
+  /** The names of all topics that the caller owns or may read. */
   visible(principal: Principal): NameRange[] {
+    const isOwn = isClientsOwn(principal);
+    if (!isOwn && !isPersons(principal)) return [];
     const ranges = this.#patterns(principal).map((pattern) =>
       pattern.endsWith("*") ? namesFrom(pattern.slice(0, -1)) : nameExactly(pattern),
     );
-    return principal.clientName === "" ? ranges : [namesFrom(`${principal.clientName}.`), ...ranges];
+    return isOwn ? [namesFrom(`${principal.clientName}.`), ...ranges] : ranges;
   }
 
   /** The topics that the token's scopes name: a name, or its beginning and `*`. */
@@ -54,5 +66,13 @@ export class TopicAccess {
   }
 }
 
+/** Whether the token owns the topic: its client is the owner, and got the token for itself. */
 export const owns = (principal: Principal, topic: TopicId): boolean =>
-  principal.clientName !== "" && principal.clientName === topic.owner;
+  isClientsOwn(principal) && principal.clientName === topic.owner;
+
+/** A token that a client got for itself, having proved who it is: nothing else has a client's rights. */
+export const isClientsOwn = ({ clientId, clientName, clientAuthenticated, user, tenant }: Principal): boolean =>
+  clientId !== "" && clientName !== "" && clientAuthenticated && user === "" && tenant !== "";
+
+/** A person's token, for a tenant in which the person's roles gave it its scopes. */
+const isPersons = ({ user, tenant }: Principal): boolean => user !== "" && tenant !== "";

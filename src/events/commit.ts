@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
-import type { Principal } from "../http/auth.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { askLog } from "./ask-log.ts";
 import { positionOf } from "./event-id.ts";
 import type { Failure } from "./failure.ts";
 import { ttlMs, type ConsumePorts } from "./read.ts";
+import type { Reader } from "./reader.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
 import type { LockOutcome } from "./topic-consumer.ts";
 import { consumerOf, type Topic, type TopicId } from "./topic.ts";
@@ -19,39 +19,39 @@ export const releaseBody = z.object({ token, commitThrough: z.optional(z.string(
 
 type Done = Promise<Result<void, Failure>>;
 
-/** Commits the batch that was read under a token. The caller may consume the topic. */
+/** Commits the batch that was read under a token. The reader may read the topic. */
 export const commit = (
   ports: ConsumePorts,
   id: TopicId,
-  principal: Principal,
+  reader: Reader,
   body: z.infer<typeof commitBody>,
   nowMs: number,
-): Done => onLock(ports, id, principal, nowMs, (consumer) => consumer.commit(body.token));
+): Done => onLock(ports, id, reader, nowMs, (consumer) => consumer.commit(body.token));
 
 /** Lets the batch's lock last `ttlMs` from now. */
 export const extend = (
   ports: ConsumePorts,
   id: TopicId,
-  principal: Principal,
+  reader: Reader,
   body: z.infer<typeof extendBody>,
   nowMs: number,
-): Done => onLock(ports, id, principal, nowMs, (consumer) => consumer.extend(body.token, body.ttlMs));
+): Done => onLock(ports, id, reader, nowMs, (consumer) => consumer.extend(body.token, body.ttlMs));
 
 /** Commits the batch up to and with the event `commitThrough`, or nothing of it, and lets the rest be read again. */
 export async function release(
   ports: ConsumePorts,
   id: TopicId,
-  principal: Principal,
+  reader: Reader,
   body: z.infer<typeof releaseBody>,
   nowMs: number,
 ): Done {
   const { commitThrough } = body;
   if (commitThrough === undefined)
-    return onLock(ports, id, principal, nowMs, (consumer) => consumer.release(body.token, undefined));
+    return onLock(ports, id, reader, nowMs, (consumer) => consumer.release(body.token, undefined));
   const through = positionOf(commitThrough);
   // What is no event id is in no batch either.
   if (through === undefined) return err({ kind: "not_in_batch" });
-  return onLock(ports, id, principal, nowMs, async (consumer, topic) => {
+  return onLock(ports, id, reader, nowMs, async (consumer, topic) => {
     // A lock knows positions alone. That this very event has this one, and not one of another topic, its log says.
     const time =
       through.shard < topic.shards
@@ -68,7 +68,7 @@ export async function release(
 async function onLock(
   ports: ConsumePorts,
   id: TopicId,
-  principal: Principal,
+  reader: Reader,
   nowMs: number,
   run: (
     consumer: DurableObjectStub<TopicConsumer>,
@@ -76,7 +76,7 @@ async function onLock(
   ) => Promise<LockOutcome | { readonly kind: "failed" } | undefined>,
 ): Done {
   const ask = () =>
-    ports.directory.onActive(id, nowMs, (topic) => run(consumerOf(ports.consumers, topic, principal.clientId), topic));
+    ports.directory.onActive(id, nowMs, (topic) => run(consumerOf(ports.consumers, topic, reader.name), topic));
   let outcome = await ask();
   if (outcome?.kind === "never_read") {
     // Nor does it know whether the topic was deleted, and created again since this isolate last looked.

@@ -1,4 +1,3 @@
-import type { Principal } from "../http/auth.ts";
 import { defineRoute, empty, jsonBody, optionalJsonBody, type Route } from "../http/route.ts";
 import type { Schema } from "../http/validate.ts";
 import type { Names } from "../platform/names.ts";
@@ -7,7 +6,8 @@ import { commit, commitBody, extend, extendBody, release, releaseBody } from "./
 import type { Failure } from "./failure.ts";
 import { look, lookQuery } from "./look.ts";
 import { read, readBody, type ReadAnswer } from "./read.ts";
-import { asConsumer, byTopic, topicParams, type EventsRoom } from "./room.ts";
+import { asConsumer, asReader, byTopic, topicParams, type EventsRoom } from "./room.ts";
+import type { Reader } from "./reader.ts";
 import { seek, seekBody } from "./seek.ts";
 import type { TopicId } from "./topic.ts";
 
@@ -16,21 +16,28 @@ export const consumeRoutes = (room: EventsRoom): Route[] => [
   defineRoute({
     method: "POST",
     path: "/topics/{topicOwnerClient}/{eventType}/read",
-    summary: "Read the next events and lock the topic for the calling client",
+    summary: "Read the next events and lock the topic for the caller",
     access: byTopic,
     params: topicParams,
     body: optionalJsonBody(readBody),
     handle: (call) =>
-      asConsumer(room, call, async (topic) => {
+      asReader(room, call, async (topic, reader) => {
         const key = call.request.headers.get("idempotency-key");
-        const answer = await read(room, topic, call.principal, call.body ?? {}, key, call.nowMs);
+        const answer = await read(room, topic, reader, call.body ?? {}, key, call.nowMs);
         return answer.ok ? ok(readResponse(answer.value, call.url, room.names)) : answer;
       }),
   }),
-  change(room, "commit", "Commit the events that were read under a token", commitBody, commit),
-  change(room, "extend", "Let the lock of a batch last ttlMs from now", extendBody, extend),
-  change(room, "release", "Give a batch back, after committing the events up to one of them", releaseBody, release),
-  change(room, "seek", "Move the calling client's cursor, while the topic is not locked", seekBody, seek),
+  change(room, asReader, "commit", "Commit the events that were read under a token", commitBody, commit),
+  change(room, asReader, "extend", "Let the lock of a batch last ttlMs from now", extendBody, extend),
+  change(
+    room,
+    asReader,
+    "release",
+    "Give a batch back, after committing the events up to one of them",
+    releaseBody,
+    release,
+  ),
+  change(room, asConsumer, "seek", "Move the calling client's cursor, while the topic is not locked", seekBody, seek),
   defineRoute({
     method: "GET",
     path: "/topics/{topicOwnerClient}/{eventType}/events",
@@ -39,7 +46,7 @@ export const consumeRoutes = (room: EventsRoom): Route[] => [
     params: topicParams,
     query: lookQuery,
     handle: (call) =>
-      asConsumer(room, call, async (topic) => {
+      asReader(room, call, async (topic) => {
         const view = await look(room, topic, call.query, call.nowMs);
         if (!view.ok) return view;
         const { events, next } = view.value;
@@ -51,10 +58,11 @@ export const consumeRoutes = (room: EventsRoom): Route[] => [
 /** `POST …/{name}`: changes the caller's lock or cursor, and answers without a body. */
 function change<B>(
   room: EventsRoom,
+  as: typeof asReader,
   name: string,
   summary: string,
   body: Schema<B>,
-  run: (room: EventsRoom, id: TopicId, principal: Principal, body: B, nowMs: number) => Promise<Result<void, Failure>>,
+  run: (room: EventsRoom, id: TopicId, reader: Reader, body: B, nowMs: number) => Promise<Result<void, Failure>>,
 ): Route {
   return defineRoute({
     method: "POST",
@@ -65,8 +73,8 @@ function change<B>(
     body: jsonBody(body),
     produces: "any",
     handle: (call) =>
-      asConsumer(room, call, async (topic) => {
-        const done = await run(room, topic, call.principal, call.body, call.nowMs);
+      as(room, call, async (topic, reader) => {
+        const done = await run(room, topic, reader, call.body, call.nowMs);
         return done.ok ? ok(empty(200)) : done;
       }),
   });

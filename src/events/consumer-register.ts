@@ -1,4 +1,7 @@
-/** The clients that read a topic, so that deleting it finds them all: the log of the first shard keeps them. */
+/**
+ * The consumers of a topic by their names (reader.ts), so that deleting it finds them all: the log of the first shard
+ * keeps them. In the column's name they are clients, as they once were.
+ */
 export class ConsumerRegister {
   readonly #sql: SqlStorage;
 
@@ -7,8 +10,8 @@ export class ConsumerRegister {
   }
 
   /** One that is there stays. */
-  add(clientId: string): void {
-    this.#sql.exec(`INSERT OR IGNORE INTO consumer (client_id) VALUES (?)`, clientId);
+  add(name: string): void {
+    this.#sql.exec(`INSERT OR IGNORE INTO consumer (client_id) VALUES (?)`, name);
   }
 
   /** Some of them. */
@@ -19,7 +22,7 @@ export class ConsumerRegister {
       .map((row) => row.client_id);
   }
 
-  remove(clientId: string): void {
-    this.#sql.exec(`DELETE FROM consumer WHERE client_id = ?`, clientId);
+  remove(name: string): void {
+    this.#sql.exec(`DELETE FROM consumer WHERE client_id = ?`, name);
   }
 }

@@ -66,11 +66,11 @@ async function clearConsumers(
   register: TopicLogStub,
   calls: Calls,
 ): Promise<boolean> {
-  const clientIds: readonly string[] = await register.consumers(DELETE.consumersAStep);
-  calls.left -= clientIds.length + 2;
-  await someAtOnce(clientIds, (clientId) => consumerOf(ports.consumers, topic, clientId).destroy());
-  if (clientIds.length > 0) await register.forgetConsumers(clientIds);
-  return clientIds.length > 0;
+  const names: readonly string[] = await register.consumers(DELETE.consumersAStep);
+  calls.left -= names.length + 2;
+  await someAtOnce(names, (name) => consumerOf(ports.consumers, topic, name).destroy());
+  if (names.length > 0) await register.forgetConsumers(names);
+  return names.length > 0;
 }
 
 /**

@@ -10,6 +10,8 @@ export type Failure =
   | { readonly kind: "scope_missing"; readonly scope: string }
   /** A token that was issued to no client: nobody to own a topic or a cursor. */
   | { readonly kind: "no_client" }
+  /** A token that its client did not get for itself. */
+  | { readonly kind: "not_the_clients" }
   | { readonly kind: "topic_exists" }
   | { readonly kind: "topic_deleting" }
   | { readonly kind: "topic_locked"; readonly retryAfterMs: number }
@@ -28,7 +30,6 @@ export type Failure =
   | { readonly kind: "test_busy"; readonly retryAfterMs: number }
   /** A log did not answer in time or has no room at the moment, or too many others changed the same thing. */
   | { readonly kind: "unavailable" }
-  | { readonly kind: "tenant_missing"; readonly field: string }
   | { readonly kind: "tenant_refused"; readonly field: string; readonly tenant: string }
   | { readonly kind: "too_large"; readonly field: string; readonly what: string; readonly maxBytes: number }
   | { readonly kind: "too_many_events"; readonly maxEvents: number }
@@ -43,13 +44,15 @@ export function toProblem(failure: Failure, names: Names): Problem {
       return scopeRefusal(failure.scope, names);
     case "no_client":
       return problem("insufficient_permissions", "The access token was issued to no client; topics belong to clients.");
+    case "not_the_clients":
+      return problem("insufficient_permissions", "Topics belong to clients: it takes a token of the client's own.");
     case "topic_exists":
       return conflict("topic_exists", "eventType", "You have a topic of this event type.");
     case "topic_deleting":
       return conflict("topic_deletion_in_progress", "eventType", "The topic is being deleted.");
     case "topic_locked": {
       const headers = retryAfter(failure.retryAfterMs);
-      return problem("topic_locked", "Your client holds a batch of this topic that is not committed.", { headers });
+      return problem("topic_locked", "You hold a batch of this topic that is not committed.", { headers });
     }
     case "topic_not_locked": {
       const message = NOT_LOCKED[failure.why];
@@ -88,12 +91,6 @@ export function toProblem(failure: Failure, names: Names): Problem {
       });
     case "unavailable":
       return unreachable();
-    case "tenant_missing":
-      return refusedField(
-        "missing_field",
-        failure.field,
-        `${failure.field} is missing, and the token names no tenant.`,
-      );
     case "tenant_refused": {
       const message = `Your client may not act for the tenant ${failure.tenant}.`;
       return problem("insufficient_permissions", message, {
@@ -132,7 +129,7 @@ export const unreachable = (): Problem =>
 const NOT_LOCKED = {
   already_committed: "The batch of this token is committed already.",
   lock_expired: "The lock of this token expired or was released; what was not committed of its batch is read again.",
-  unknown_token: "No batch of this topic was handed to your client under this token lately.",
+  unknown_token: "No batch of this topic was handed to you under this token lately.",
 } as const satisfies Record<NotLocked, string>;
 
 const retryAfter = (waitMs: number) => ({ "retry-after": String(Math.max(1, Math.ceil(waitMs / 1000))) });

@@ -25,7 +25,7 @@ export interface View {
 }
 
 /**
- * A look at stored events without lock or cursor. The caller may consume the topic.
+ * A look at stored events without lock or cursor. The caller may read the topic.
  *
  * The order over all shards is (time, shard, position): within a shard times never run backwards, so the place of one
  * event says where to go on in each of the others, and nobody has to remember anything between two looks.

@@ -37,9 +37,7 @@ export function readEvents(body: unknown, principal: Principal): Result<readonly
     const at = many ? `[${index}].` : "";
     const failure = tooLarge(payload, metadata, at);
     if (failure !== undefined) return err(failure);
-    const named = tenant ?? principal.tenant;
-    if (named === "") return err({ kind: "tenant_missing", field: `${at}tenant` });
-    events.push({ payload, metadata, tenant: named, at });
+    events.push({ payload, metadata, tenant: tenant ?? principal.tenant, at });
   }
   return ok(events);
 }

@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
-import type { Principal } from "../http/auth.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import type { Failure } from "./failure.ts";
 import { refusedKey } from "./idempotency-key.ts";
 import { READ } from "./limits.ts";
+import type { Reader } from "./reader.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
 import type { ConsumerReadOutcome } from "./topic-consumer.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
@@ -37,13 +37,13 @@ export interface ConsumePorts {
 }
 
 /**
- * Reads the next events for the caller's client and locks the topic for it; with `key`, the `Idempotency-Key` header, a
- * repeat gets the batch of that lock again. The caller may consume the topic.
+ * Reads the next events for a reader and locks the topic for it; with `key`, the `Idempotency-Key` header, a
+ * repeat gets the batch of that lock again. It may read the topic.
  */
 export async function read(
   ports: ConsumePorts,
   id: TopicId,
-  principal: Principal,
+  reader: Reader,
   body: ReadBody,
   key: string | null,
   nowMs: number,
@@ -51,9 +51,9 @@ export async function read(
   const refused = refusedKey(key);
   if (refused !== undefined) return err(refused);
   const outcome = await ports.directory.onActive(id, nowMs, async (topic) => {
-    const answer: ConsumerReadOutcome = await consumerOf(ports.consumers, topic, principal.clientId).read({
+    const answer: ConsumerReadOutcome = await consumerOf(ports.consumers, topic, reader.name).read({
       topic: addressOf(topic),
-      clientId: principal.clientId,
+      consumer: reader.name,
       numEvents: Math.min(body.numEvents ?? READ.defaultEvents, READ.maxEvents),
       ttlMs: body.ttlMs ?? READ.defaultTtlMs,
       autoCommit: body.autoCommit ?? false,

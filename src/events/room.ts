@@ -12,6 +12,7 @@ import { toProblem, unreachable, type Failure } from "./failure.ts";
 import type { OwnTopic } from "./own-topics.ts";
 import type { PushSubscriptionObject } from "./push-subscription.do.ts";
 import type { PushPorts } from "./push-subscription.ts";
+import { readerOf, type Reader } from "./reader.ts";
 import type { TopicStore } from "./store/topic-store.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
@@ -53,14 +54,24 @@ interface TopicCall {
   readonly nowMs: number;
 }
 
+type Reading = (topic: TopicId, reader: Reader) => Promise<Result<Answer, Failure | Problem>>;
 type Operation = (topic: TopicId) => Promise<Result<Answer, Failure | Problem>>;
 
-/** Runs an operation for a caller who may consume the topic. */
-export function asConsumer(room: EventsRoom, call: TopicCall, run: Operation): Promise<Answer> {
+/** Runs an operation for a caller who may read the topic. */
+export function asReader(room: EventsRoom, call: TopicCall, run: Reading): Promise<Answer> {
+  return reaching(room, async () => {
+    const topic = topicOf(call);
+    const allowed = await room.access.mayRead(call.principal, topic, call.nowMs);
+    return allowed.ok ? run(topic, await readerOf(call.principal)) : allowed;
+  });
+}
+
+/** Runs an operation for a client that may consume the topic; never for a person. */
+export function asConsumer(room: EventsRoom, call: TopicCall, run: Reading): Promise<Answer> {
   return reaching(room, async () => {
     const topic = topicOf(call);
     const allowed = await room.access.mayConsume(call.principal, topic, call.nowMs);
-    return allowed.ok ? run(topic) : allowed;
+    return allowed.ok ? run(topic, await readerOf(call.principal)) : allowed;
   });
 }
 

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
-import type { Principal } from "../http/auth.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import type { Failure } from "./failure.ts";
 import type { ConsumePorts } from "./read.ts";
+import type { Reader } from "./reader.ts";
 import type { SeekOutcome } from "./topic-consumer.ts";
 import { addressOf, consumerOf, type TopicId } from "./topic.ts";
 
@@ -14,18 +14,18 @@ export const seekBody = z.object({
   ),
 });
 
-/** Moves the cursor of the caller's client. The caller may consume the topic. */
+/** Moves the reader's cursor. It may consume the topic. */
 export async function seek(
   ports: ConsumePorts,
   id: TopicId,
-  principal: Principal,
+  reader: Reader,
   { to }: z.infer<typeof seekBody>,
   nowMs: number,
 ): Promise<Result<void, Failure>> {
   const outcome = await ports.directory.onActive(id, nowMs, async (topic) => {
-    const answer: SeekOutcome = await consumerOf(ports.consumers, topic, principal.clientId).seek(
+    const answer: SeekOutcome = await consumerOf(ports.consumers, topic, reader.name).seek(
       addressOf(topic),
-      principal.clientId,
+      reader.name,
       to,
     );
     return answer.kind === "gone" ? undefined : answer;

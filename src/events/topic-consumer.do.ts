@@ -30,7 +30,7 @@ import type { ConsumerReadOutcome, LockOutcome, ReadRequest, SeekOutcome } from 
 import { Turns } from "./turns.ts";
 
 /**
- * One client on one topic: its cursor, its lock and how its last batches ended, in one row.
+ * One reader on one topic: its cursor, its lock and how its last batches ended, in one row.
  *
  * The states and transitions stand in lock.ts. What this object adds is that they hold under parallel calls, lost
  * answers and eviction:
@@ -48,7 +48,7 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
   readonly #row = new ConsumerRow(this.ctx.storage.sql);
   #record: ConsumerRecord | undefined = this.#row.load();
   #logs = new LookAhead();
-  /** Whether the topic knows this client: before anything is stored here, so that deleting the topic finds it. */
+  /** Whether the topic knows this consumer: before anything is stored here, so that deleting the topic finds it. */
   #registered = this.#record !== undefined;
   /** Of reads, seeks and the end. */
   readonly #turns = new Turns();
@@ -88,9 +88,9 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
   }
 
   /** Moves the cursor, unless the topic is locked. */
-  seek(topic: TopicAddress, clientId: string, to: Place): Promise<SeekOutcome> {
+  seek(topic: TopicAddress, consumer: string, to: Place): Promise<SeekOutcome> {
     return this.#turns.take(async () => {
-      const registered = await this.#register(topic, clientId);
+      const registered = await this.#register(topic, consumer);
       if (registered !== "registered") return { kind: registered };
       const answers = await askLogs(this.env.TOPIC_LOG, topic, shardsOf(topic), async (log): Promise<number | "gone"> =>
         log.positionBefore(to),
@@ -145,7 +145,7 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
       // Of a client that finds nothing, too, it is kept where it began: so it learns what it missed when it comes again.
       const hasNews = ahead.count > 0 || (record !== stored && !this.#logs.failed);
       if (hasNews && !this.#registered) {
-        const registered = await this.#register(topic, request.clientId);
+        const registered = await this.#register(topic, request.consumer);
         if (registered === "gone") return { kind: "gone" };
         if (registered === "failed") return this.#cannotSay();
         continue;
@@ -176,11 +176,11 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
     return { kind: "batch", events: taken.texts.join(","), token: state.lock?.token, attempt, lost };
   }
 
-  async #register(topic: TopicAddress, clientId: string): Promise<"registered" | "gone" | "failed"> {
+  async #register(topic: TopicAddress, consumer: string): Promise<"registered" | "gone" | "failed"> {
     if (this.#registered) return "registered";
     const arrivals = this.#arrivals;
     const answer = await askLog(this.env.TOPIC_LOG, topic, 0, async (log): Promise<"added" | "gone"> =>
-      log.addConsumer(clientId),
+      log.addConsumer(consumer),
     );
     if (answer === undefined) {
       this.#unregisteredArrivals = arrivals;

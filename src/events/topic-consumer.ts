@@ -4,7 +4,8 @@ import type { Gone } from "./topic-log.ts";
 
 export interface ReadRequest {
   readonly topic: TopicAddress;
-  readonly clientId: string;
+  /** This consumer's name, by which the topic knows it. */
+  readonly consumer: string;
   readonly numEvents: number;
   readonly ttlMs: number;
   readonly autoCommit: boolean;

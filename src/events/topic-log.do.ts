@@ -177,20 +177,20 @@ export class TopicLog extends DurableObject<LogEnv> {
     return place === "oldest" ? this.#segments.positionBeforeOldest(seq) : this.#segments.positionBefore(place, seq);
   }
 
-  /** Remembers a client that reads the topic; called on the first shard's log. */
-  addConsumer(clientId: string): "added" | "gone" {
+  /** Remembers a consumer by its name; called on the first shard's log. */
+  addConsumer(name: string): "added" | "gone" {
     if (this.#tail === undefined) return "gone";
-    this.#consumers.add(clientId);
+    this.#consumers.add(name);
     return "added";
   }
 
-  /** Some of the clients that read the topic; none of an absent log. */
+  /** Some of the consumers' names; none of an absent log. */
   consumers(limit: number): string[] {
     return this.#exists() ? this.#consumers.list(limit) : [];
   }
 
-  forgetConsumers(clientIds: readonly string[]): void {
-    if (this.#exists()) for (const clientId of clientIds) this.#consumers.remove(clientId);
+  forgetConsumers(names: readonly string[]): void {
+    if (this.#exists()) for (const name of names) this.#consumers.remove(name);
   }
 
   /** Remembers a push subscription, by its object's name; gives the end of this log, behind which it begins. */

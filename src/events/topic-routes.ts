@@ -6,7 +6,7 @@ import { clearTopic, deleteTopic } from "./delete-topic.ts";
 import { PUBLISH } from "./limits.ts";
 import { makeWithin } from "./own-topics.ts";
 import { publish } from "./publish.ts";
-import { asConsumer, asOwner, byTopic, reaching, topicParams, type EventsRoom } from "./room.ts";
+import { asOwner, asReader, byTopic, reaching, topicParams, type EventsRoom } from "./room.ts";
 import type { Topic } from "./topic.ts";
 import { createTopic, getTopic, newTopicBody } from "./topics.ts";
 
@@ -48,8 +48,8 @@ export const topicRoutes = (room: EventsRoom): Route[] => [
     access: byTopic,
     params: topicParams,
     handle: (call) =>
-      asConsumer(room, call, async (id) => {
-        const found = await getTopic(room, id, call.principal, call.nowMs);
+      asReader(room, call, async (id, reader) => {
+        const found = await getTopic(room, id, reader, call.nowMs);
         if (!found.ok) return found;
         const [topic, status] = found.value;
         return ok(json(200, { ...topicView(topic, `${call.url.origin}${call.url.pathname}`), ...status }));

@@ -52,8 +52,9 @@ export const logOf = (
 export const consumerOf = (
   consumers: DurableObjectNamespace<TopicConsumer>,
   topic: TopicAddress,
-  clientId: string,
-): DurableObjectStub<TopicConsumer> => consumers.getByName(`${objectPrefix(topic)}/${clientId}`);
+  /** See reader.ts. */
+  name: string,
+): DurableObjectStub<TopicConsumer> => consumers.getByName(`${objectPrefix(topic)}/${name}`);
 
 /** The name of a push subscription's object; `id` is its record's. */
 export const pushObjectName = (topic: Incarnation, id: string): string => `${objectPrefix(topic)}/push/${id}`;

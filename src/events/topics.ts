@@ -5,8 +5,10 @@ import { PATTERNS } from "../platform/names.ts";
 import { randomId, type Random } from "../platform/random.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { twice } from "../platform/twice.ts";
+import { isClientsOwn } from "./access.ts";
 import type { Failure } from "./failure.ts";
 import { TOPIC } from "./limits.ts";
+import type { Reader } from "./reader.ts";
 import type { TopicStore } from "./store/topic-store.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
@@ -47,7 +49,8 @@ export async function createTopic(
   body: z.infer<typeof newTopicBody>,
   nowMs: number,
 ): Promise<Result<Topic, Failure>> {
-  if (principal.clientName === "") return err({ kind: "no_client" });
+  if (principal.clientId === "") return err({ kind: "no_client" });
+  if (!isClientsOwn(principal)) return err({ kind: "not_the_clients" });
   const topic: NewTopic = {
     owner: principal.clientName,
     eventType: body.eventType,
@@ -95,12 +98,12 @@ export interface TopicStatus {
 export async function getTopic(
   ports: TopicPorts,
   id: TopicId,
-  principal: Principal,
+  reader: Reader,
   nowMs: number,
 ): Promise<Result<readonly [Topic, TopicStatus], Failure>> {
   const found = await ports.directory.onActive(id, nowMs, async (topic) => {
     const [position, ...logs] = await Promise.all([
-      consumerOf(ports.consumers, topic, principal.clientId).position() as Promise<readonly number[] | undefined>,
+      consumerOf(ports.consumers, topic, reader.name).position() as Promise<readonly number[] | undefined>,
       ...shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard).stats() as Promise<LogStats | Gone>),
     ]);
     const stats = logs.filter((log) => log.kind === "stats");

@@ -1,5 +1,12 @@
-import { describe, expect, it } from "vitest";
-import { call, expectJson, makeClient, makeTenant, put, tokenFor, unique } from "../support/platform.ts";
+import { env } from "cloudflare:workers";
+import { describe, expect, it, vi } from "vitest";
+import { createTopicStore } from "../../src/events/store/topic-store.ts";
+import { consumerOf, logOf } from "../../src/events/topic.ts";
+import { Browser, landed } from "../support/browser.ts";
+import { basic, call, expectJson, makeClient, makeTenant, put, tokenFor, unique } from "../support/platform.ts";
+import { makeApp, signInThrough } from "../support/sign-in.ts";
+import { makeUser, type TestUser } from "../support/users.ts";
+import { eventsApp, makeTopic, someClient } from "./events-app.ts";
 
 /** Who may do what, with real clients, tokens and registrations (contract 3.3). */
 async function makeOwner(scopes: readonly string[] = ["plat.pubsub_publish"]) {
@@ -92,5 +99,218 @@ describe("publishing for another tenant", () => {
       call(`/pubsub/v1/topics/${client.clientId}/x/publish`, { token, json: { payload: "p", tenant } });
     expect((await publish(subscriber)).status).toBe(201);
     expect((await publish(stranger)).status).toBe(403);
+  });
+});
+
+/** Every operation below a topic's address, as it would succeed. */
+const BELOW_A_TOPIC: readonly (readonly [method: string, path: string, json?: unknown])[] = [
+  ["GET", ""],
+  ["GET", "/events"],
+  ["POST", "/read", { numEvents: 1000, autoCommit: true }],
+  ["POST", "/commit", { token: "1.x" }],
+  ["POST", "/extend", { token: "1.x", ttlMs: 1000 }],
+  ["POST", "/release", { token: "1.x" }],
+  ["POST", "/seek", { to: "newest" }],
+  ["POST", "/publish", { payload: "forged" }],
+  ["GET", "/subscriptions"],
+  ["POST", "/subscriptions", subscription("copy")],
+  ["GET", "/subscriptions/warehouse"],
+  ["PUT", "/subscriptions/warehouse", subscription("warehouse")],
+  ["DELETE", "/subscriptions/warehouse"],
+  ["GET", "/subscriptions/warehouse/deliveries"],
+  ["POST", "/subscriptions/warehouse/deliveries/0000000000000000-0/redeliver"],
+  ["POST", "/subscriptions/warehouse/test"],
+  ["DELETE", ""],
+];
+
+function subscription(name: string) {
+  return {
+    name,
+    pushConfig: { endpoint: "https://hooks.example.com/x", basicAuth: { username: "u", password: "p" } },
+  };
+}
+
+/** The status of each of the operations, by its method and path. */
+async function attemptAll(path: string, token: string): Promise<Record<string, number>> {
+  const statuses: Record<string, number> = {};
+  for (const [method, below, json] of BELOW_A_TOPIC)
+    statuses[`${method} ${below}`] = (
+      await call(`${path}${below}`, { method, token, ...(json === undefined ? {} : { json }) })
+    ).status;
+  return statuses;
+}
+
+const NEEDS_A_SCOPE = ["POST /publish", "DELETE "];
+const READING = ["GET ", "GET /events", "POST /read", "POST /commit", "POST /extend", "POST /release"];
+
+/** What each operation answers whose status is not 404. */
+const but404 = (statuses: Record<string, number>): Record<string, number> =>
+  Object.fromEntries(Object.entries(statuses).filter(([, status]) => status !== 404));
+
+/** A topic with an event and a push subscription, owned by a client with these ways to get a token. */
+async function makeVictim(...grantTypes: readonly string[]) {
+  const app = await makeApp({ grantTypes: ["client_credentials", ...grantTypes] });
+  const token = await tokenFor(app);
+  const path = `/pubsub/v1/topics/${app.clientId}/orders`;
+  expect((await call("/pubsub/v1/topics", { token, json: { eventType: "orders" } })).status).toBe(201);
+  expect((await call(`${path}/publish`, { token, json: { payload: "secret" } })).status).toBe(201);
+  expect((await call(`${path}/subscriptions`, { token, json: subscription("warehouse") })).status).toBe(201);
+  return { app, ownerToken: token, path };
+}
+
+const passwordForm = (user: TestUser, more: Record<string, string>) => ({
+  grant_type: "password",
+  plat_id_provider: "legacy_idp",
+  username: user.email,
+  password: user.password,
+  ...more,
+});
+
+const tokenBy = async (form: Record<string, string>, headers?: Record<string, string>): Promise<string> =>
+  (await expectJson(await call("/oauth2/v1/token", { form, ...(headers && { headers }) }), 200)).access_token;
+
+describe("a person's token at the topic's owner", () => {
+  it("is not the owner's: without a role and without a tenant nothing is found (Zoe of orgb)", async () => {
+    const { app, ownerToken, path } = await makeVictim("password");
+    const zoe = await makeUser({ scopes: [] });
+    const token = await tokenBy(passwordForm(zoe, { client_id: app.clientId, scope: "plat.no_tenant" }));
+    const statuses = await attemptAll(path, token);
+    for (const operation of NEEDS_A_SCOPE) {
+      expect([403, 404], operation).toContain(statuses[operation]);
+      delete statuses[operation];
+    }
+    expect(but404(statuses)).toEqual({});
+    expect(await attemptAll(`${path}x`, token)).toMatchObject(statuses);
+    // Nothing was consumed, nothing was subscribed, nothing was removed.
+    const read = await expectJson(await call(`${path}/read`, { token: ownerToken, method: "POST" }), 200);
+    expect(read.events).toMatchObject([{ payload: "secret" }]);
+    const left = await expectJson(await call(`${path}/subscriptions`, { token: ownerToken }), 200);
+    expect(left).toMatchObject([{ name: "warehouse" }]);
+  });
+
+  it("neither by the implicit flow nor by the code flow", async () => {
+    const zoe = await makeUser({ scopes: [] });
+    const scope = "plat.no_tenant";
+    const implicit = await makeVictim("implicit");
+    const shown = await signInThrough(new Browser(), implicit.app, zoe, { response_type: "token", scope });
+    const code = await makeVictim("authorization_code");
+    const sent = await signInThrough(new Browser(), code.app, zoe, { scope });
+    const redeemed = await tokenBy(
+      { grant_type: "authorization_code", redirect_uri: code.app.redirectUri, code: landed(sent).query.get("code")! },
+      { authorization: basic(code.app) },
+    );
+    for (const [path, token] of [
+      [implicit.path, landed(shown).fragment.get("access_token")!],
+      [code.path, redeemed],
+    ] as const) {
+      const statuses = await attemptAll(path, token);
+      for (const operation of NEEDS_A_SCOPE) delete statuses[operation];
+      expect(but404(statuses)).toEqual({});
+      expect(await expectJson(await call("/pubsub/v1/topics", { token }), 200)).toEqual([]);
+    }
+  });
+
+  it("publishes nothing, creates and deletes nothing with every scope of its role and the client's id alone", async () => {
+    const { app, ownerToken, path } = await makeVictim("password");
+    const eve = await makeUser({ tenant: app.tenant, scopes: ["plat.pubsub_publish"] });
+    const asked = { scope: "plat.pubsub_publish" };
+    for (const token of [
+      await tokenBy(passwordForm(eve, { ...asked, client_id: app.clientId })),
+      await tokenBy(passwordForm(eve, asked), { authorization: basic(app) }),
+    ]) {
+      const statuses = await attemptAll(path, token);
+      // The client lists `plat.pubsub.topic=*`, so what reads says what is missing.
+      expect(but404(statuses)).toEqual(Object.fromEntries(READING.map((operation) => [operation, 403])));
+      const made = await call("/pubsub/v1/topics", { token, json: { eventType: "of-eve" } });
+      expect(await expectJson(made, 403)).toMatchObject({ type: "insufficient_permissions" });
+      expect(await expectJson(await call("/pubsub/v1/topics", { token }), 200)).toEqual([]);
+    }
+    const read = await expectJson(await call(`${path}/read`, { token: ownerToken, json: { numEvents: 10 } }), 200);
+    expect(read.events).toHaveLength(1);
+  });
+});
+
+describe("a token whose client did not prove itself, without a user", () => {
+  it("has no right at all, whatever its scopes", async () => {
+    const app = eventsApp();
+    const owner = someClient({ scopes: ["plat.pubsub_publish", "plat.pubsub.topic=*"] });
+    const topic = await makeTopic(app, { owner });
+    for (const changes of [{ clientAuthenticated: false }, { tenant: "" }]) {
+      const as = { ...owner, ...changes };
+      for (const [method, below, json] of BELOW_A_TOPIC) {
+        const answer = await app.call(`${topic.path}${below}`, { as, method, json });
+        expect([method, below, answer.status]).toEqual([method, below, 404]);
+      }
+      expect(await (await app.call("/pubsub/v1/topics", { as })).json()).toEqual([]);
+      expect((await app.call("/pubsub/v1/topics", { as, json: { eventType: "x" } })).status).toBe(403);
+    }
+  });
+});
+
+describe("a person with a role that names the topic", () => {
+  const makeReaders = async () => {
+    const { app, ownerToken, path } = await makeVictim("password");
+    const scopes = [`plat.pubsub.topic=${app.clientId}.orders`];
+    const readerToken = async () => {
+      const user = await makeUser({ tenant: app.tenant, scopes });
+      return tokenBy(passwordForm(user, { client_id: app.clientId }));
+    };
+    return { app, ownerToken, path, readerToken };
+  };
+
+  it("looks, reads and commits; never seeks, publishes, deletes or subscribes", async () => {
+    const { app, path, readerToken } = await makeReaders();
+    const token = await readerToken();
+    const read = await expectJson(await call(`${path}/read`, { token, method: "POST" }), 200);
+    const held = { token: read.token };
+    expect((await call(`${path}/extend`, { token, json: { ...held, ttlMs: 9000 } })).status).toBe(200);
+    expect((await call(`${path}/release`, { token, json: held })).status).toBe(200);
+    const again = await expectJson(await call(`${path}/read`, { token, method: "POST" }), 200);
+    expect((await call(`${path}/commit`, { token, json: { token: again.token } })).status).toBe(200);
+    expect(await expectJson(await call(path, { token }), 200)).toMatchObject({ storedEvents: 1, lag: 0 });
+    expect(await expectJson(await call("/pubsub/v1/topics", { token }), 200)).toMatchObject([
+      { topicOwnerClient: app.clientId, eventType: "orders" },
+    ]);
+    const statuses = await attemptAll(path, token);
+    for (const operation of READING) delete statuses[operation];
+    for (const operation of NEEDS_A_SCOPE) {
+      expect([403, 404], operation).toContain(statuses[operation]);
+      delete statuses[operation];
+    }
+    expect(but404(statuses)).toEqual({});
+  });
+
+  it("has a cursor and a lock of its own: the client's and other people's stay where they are", async () => {
+    const { path, ownerToken, readerToken } = await makeReaders();
+    const tokens = [await readerToken(), ownerToken, await readerToken()];
+    const locks: string[] = [];
+    for (const token of tokens) {
+      const read = await expectJson(await call(`${path}/read`, { token, json: { ttlMs: 60_000 } }), 200);
+      expect(read.events).toMatchObject([{ payload: "secret" }]);
+      locks.push(read.token);
+    }
+    // Nobody ends the lock of another.
+    for (const [index, token] of tokens.entries()) {
+      const foreign = await call(`${path}/commit`, { token, json: { token: locks[(index + 1) % 3] } });
+      expect(await expectJson(foreign, 409)).toMatchObject({ type: "topic_not_locked" });
+      expect((await call(`${path}/read`, { token, method: "POST" })).status).toBe(409);
+    }
+    for (const [index, token] of tokens.entries())
+      expect((await call(`${path}/commit`, { token, json: { token: locks[index] } })).status).toBe(200);
+  });
+
+  it("leaves a consumer that goes with the topic", async () => {
+    const { app, path, ownerToken, readerToken } = await makeReaders();
+    await call(`${path}/read`, { token: await readerToken(), json: { autoCommit: true } });
+    const record = (await createTopicStore(env.DB).find({ owner: app.clientId, eventType: "orders" }))!;
+    const names: string[] = await logOf(env.TOPIC_LOG, record, 0).consumers(10);
+    expect(names).toHaveLength(1);
+    const consumer = consumerOf(env.TOPIC_CONSUMER, record, names[0]!);
+    expect(await consumer.position()).toEqual([1]);
+    expect((await call(path, { method: "DELETE", token: ownerToken })).status).toBe(202);
+    await vi.waitFor(async () => {
+      expect((await call(path, { token: ownerToken })).status).toBe(404);
+      expect(await consumer.position()).toBe(undefined);
+    });
   });
 });

@@ -302,7 +302,13 @@ describe("a topic that is being deleted", () => {
       const own = instance as unknown as { env: object };
       own.env = { ...own.env, TOPIC_LOG: { getByName: () => slow } };
       const { clientId } = topic.owner;
-      const read = instance.read({ topic: { ...record }, clientId, numEvents: 1, ttlMs: 1000, autoCommit: false });
+      const read = instance.read({
+        topic: { ...record },
+        consumer: clientId,
+        numEvents: 1,
+        ttlMs: 1000,
+        autoCommit: false,
+      });
       await reached.promise;
       const [answer] = await Promise.all([read, instance.destroy()]);
       return answer.kind;

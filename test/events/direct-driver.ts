@@ -104,6 +104,7 @@ async function callRoom(
   const nowMs = Date.now();
   const { owner, eventType } = topic;
   const id = { owner, eventType };
+  const as = { name: reader.clientId };
   switch (call.do) {
     case "publish": {
       const events = call.events.map(({ tenant, payload }) => ({
@@ -116,17 +117,17 @@ async function callRoom(
     }
     case "read": {
       const { numEvents, ttlMs, autoCommit, key } = call;
-      const seen = await read(ports, id, reader, { numEvents, ttlMs, autoCommit }, key ?? null, nowMs);
+      const seen = await read(ports, id, as, { numEvents, ttlMs, autoCommit }, key ?? null, nowMs);
       return seen.ok ? readAnswer(seen.value) : refusal(seen.error);
     }
     case "commit":
-      return done(await commit(ports, id, reader, { token: call.token }, nowMs));
+      return done(await commit(ports, id, as, { token: call.token }, nowMs));
     case "extend":
-      return done(await extend(ports, id, reader, { token: call.token, ttlMs: call.ttlMs }, nowMs));
+      return done(await extend(ports, id, as, { token: call.token, ttlMs: call.ttlMs }, nowMs));
     case "release":
-      return done(await release(ports, id, reader, { token: call.token, commitThrough: call.through }, nowMs));
+      return done(await release(ports, id, as, { token: call.token, commitThrough: call.through }, nowMs));
     case "seek":
-      return done(await seek(ports, id, reader, { to: call.to }, nowMs));
+      return done(await seek(ports, id, as, { to: call.to }, nowMs));
   }
 }
 

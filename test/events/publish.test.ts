@@ -297,13 +297,6 @@ describe("POST …/publish", () => {
       expect((await topic.read()).status).toBe(204);
     });
 
-    it("no tenant in the event and none in the token", async () => {
-      const owner = someClient({ tenant: "" });
-      const topic = await makeTopic(app, { owner });
-      const body = await expectProblem(await topic.publish([{ payload: "x" }]), 400, "validation_violation");
-      expect(faults(body)).toEqual(["missing_field [0].tenant"]);
-    });
-
     it("a body that ends early, or is no UTF-8", async () => {
       const topic = await makeTopic(app);
       const headers = { "content-type": "application/json" };

@@ -395,7 +395,7 @@ describe("POST …/read", () => {
       const { consumer, record } = await objectsOf(topic);
       const request = {
         topic: { ...record },
-        clientId: topic.owner.clientId,
+        consumer: topic.owner.clientId,
         numEvents: 1,
         ttlMs: 1000,
         autoCommit: false,
@@ -432,7 +432,7 @@ describe("POST …/read", () => {
         vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
         const reads = Promise.all(
           [1, 1, 5, 1].map((numEvents) =>
-            instance.read({ topic: { ...record }, clientId, numEvents, ttlMs: 1000, autoCommit: false }),
+            instance.read({ topic: { ...record }, consumer: clientId, numEvents, ttlMs: 1000, autoCommit: false }),
           ),
         );
         const settled = { all: false };
@@ -776,7 +776,7 @@ describe("what survives", () => {
     const { consumer, record } = await objectsOf(topic);
     const request = {
       topic: { ...record },
-      clientId: topic.owner.clientId,
+      consumer: topic.owner.clientId,
       numEvents: 2,
       ttlMs: 1000,
       autoCommit: true,
