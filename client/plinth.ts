@@ -379,6 +379,10 @@ export type Service = {
     tenant: string;
     /** Whether the gateway asks for a token. */
     access: "token" | "public";
+    /** It gets the whole token of callers of other tenants too, which is good at the whole platform; else one for it alone. Absent where it is built in. */
+    forwardAuthorization?: boolean;
+    /** Its pages and cookies share the platform's origin with all others'; else they are kept apart by a sandbox and by their path. Absent where it is built in. */
+    trusted?: boolean;
     /** When it was made. In milliseconds since 1970. */
     createdAt?: number;
 };
@@ -3139,6 +3143,10 @@ export function putService(name: string, body: {
     tenant: string;
     /** `token`: the gateway asks for a valid token. `public`: an absent one is fine. */
     access: "token" | "public";
+    /** It gets the whole token of callers of other tenants too, which is good at the whole platform; else one for it alone. */
+    forwardAuthorization?: boolean;
+    /** Its pages and cookies share the platform's origin with all others'; else they are kept apart by a sandbox and by their path. */
+    trusted?: boolean;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;

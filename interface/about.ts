@@ -30,9 +30,10 @@ is refused. JSON is nested at most 64 deep. Times are whole milliseconds since 1
 
 **The gateway** answers every other path below the prefix: a service that an operator registered is reached at its
 \`proxyPath\`, and its answers are its own. Addresses of the service in them are rewritten to the platform's; towards the
-service go \`plat-tenant\`, \`plat-client\`, \`plat-user\`, \`plat-scopes\` and \`plat-session-id\`. Without a valid token the
-gateway answers 401 where the service asks for one, 403 where the tenant may not use it, 503 where it does not answer, and
-404 where there is none, as the error object.
+service go \`plat-tenant\`, \`plat-client\`, \`plat-client-authenticated\`, \`plat-user\`, \`plat-scopes\` and
+\`plat-session-id\`. A service of another tenant than the caller's gets, in the place of the caller's token, one for itself
+alone. Without a valid token the gateway answers 401 where the service asks for one, 403 where the tenant may not use
+it, 503 where it does not answer, and 404 where there is none, as the error object.
 
 The names here are those of a deployment whose platform is called \`plat\`; another one's document has its own.`,
 } as const;

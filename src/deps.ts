@@ -144,6 +144,7 @@ export function createDeps(env: Env): Deps {
     verifier: oauth.verifier,
     access: oauth.access,
     limits,
+    serviceToken: oauth.serviceToken,
     pathPrefix,
     allowLoopback: config.allowLoopback,
     timeoutMs: config.gatewayTimeoutMs,

@@ -28,8 +28,13 @@ const TOKEN_FAULTS: ReadonlySet<string> = new Set(
 );
 
 /**
- * Checks the access token of a request by the platform's public keys, which are fetched once and again when a token
+ * Checks the token of a request by the platform's public keys, which are fetched once and again when a token
  * names a key that is new. No request to the platform is needed to check a token.
+ *
+ * Two kinds arrive. A caller of another tenant has its token kept back by the gateway, which sends one in its place that
+ * is for this service and for a minute: `service+jwt`, and `aud` is our name. A caller of our own tenant is sent on with
+ * the token that it has: `at+jwt`, for the whole platform. Each kind has an audience of its own, and neither passes for
+ * the other; so a token that was made for another service is none here.
  *
  * The gateway has checked the token already, and says in the headers `plat-tenant`, `plat-client`, `plat-user` and
  * `plat-scopes` whose it is. These are not looked at here: a header is written by whoever sends the request, and the
@@ -42,24 +47,32 @@ const TOKEN_FAULTS: ReadonlySet<string> = new Set(
  * not read tokens at all; and a proxy on the way can choose by them, for example a limit for each tenant.
  *
  * What only the gateway knows: that a token was revoked, and that the tenant's subscription ended, within seconds.
- * Here a token is good until it expires, an hour at most.
+ * Here a token is good until it expires: a minute or an hour at most.
  */
-export function createTokenCheck({ platformUrl }: Settings): (authorization: string | undefined) => Promise<Caller> {
+export function createTokenCheck({
+  platformUrl,
+  service,
+}: Settings): (authorization: string | undefined) => Promise<Caller> {
   const issuer = `${platformUrl}/oauth2/v1`;
   const keys = createRemoteJWKSet(new URL(`${issuer}/jwks`), { timeoutDuration: 5_000 });
   const expected = {
     issuer,
-    audience: new URL(issuer).origin,
-    // An ID token is signed by the same platform, for the same person, and gives no access.
-    typ: "at+jwt",
     algorithms: ["ES256"],
-    requiredClaims: ["exp", "sub", "client_id", "tenant", "scope"],
+    requiredClaims: ["exp", "aud", "sub", "client_id", "tenant", "scope"],
   };
+  // Others there are, such as ID tokens, signed by the same platform for the same person: they give no access.
+  const audiences = new Map([
+    ["service+jwt", service],
+    ["at+jwt", new URL(issuer).origin],
+  ]);
   return async (authorization) => {
     const [, token] = /^Bearer +([\w.-]+)$/i.exec(authorization ?? "") ?? [];
     if (token === undefined) throw unauthorized("This needs an access token: send Authorization: Bearer <token>.");
     try {
-      const { payload } = await jwtVerify(token, keys, expected);
+      const { payload, protectedHeader } = await jwtVerify(token, keys, expected);
+      const audience = audiences.get(protectedHeader.typ ?? "");
+      if (audience === undefined || payload.aud !== audience)
+        throw unauthorized("The access token is not one for this service.", "invalid_token");
       return toCaller(payload);
     } catch (error) {
       if (error instanceof Refusal) throw error;

@@ -4,6 +4,8 @@ export interface Settings {
   readonly platformUrl: string;
   /** The platform's own prefix of scopes and headers. */
   readonly platform: string;
+  /** The name that this service is registered by: who tokens have to be for. */
+  readonly service: string;
   readonly clientId: string;
   readonly clientSecret: string;
   readonly host: string;
@@ -30,6 +32,7 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
   const settings = {
     platformUrl: address("PLATFORM_URL", "http://127.0.0.1:8787"),
     platform: env["PLATFORM"] || "plat",
+    service: env["CATALOG_SERVICE"] || "catalog",
     clientId: env["CATALOG_CLIENT_ID"] || "shelfware.catalog",
     clientSecret,
     host,

@@ -25,6 +25,11 @@ export interface ResourceWords {
   readonly written?: string;
 }
 
+const FORWARDS =
+  "It gets the whole token of callers of other tenants too, which is good at the whole platform; else one for it alone.";
+const TRUSTED =
+  "Its pages and cookies share the platform's origin with all others'; else they are kept apart by a sandbox and by their path.";
+
 export function resource(words: ResourceWords): Readonly<Record<string, Entry>> {
   const { path, key, shown, ids, tag, about, parent } = words;
   const [one, many] = ids;
@@ -220,6 +225,8 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
       essential: bool("Tenants need no subscription."),
       tenant: str("The tenant that owns it."),
       access: oneOf(["token", "public"], "Whether the gateway asks for a token."),
+      "forwardAuthorization?": bool(`${FORWARDS} Absent where it is built in.`),
+      "trusted?": bool(`${TRUSTED} Absent where it is built in.`),
       "createdAt?": created,
     }),
     example: {
@@ -230,6 +237,8 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
       essential: false,
       tenant: "demo",
       access: "token",
+      forwardAuthorization: false,
+      trusted: false,
       createdAt: CREATED,
     },
   },
@@ -403,6 +412,8 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
       essential: "Tenants need no subscription.",
       tenant: "The tenant that owns it.",
       access: "`token`: the gateway asks for a valid token. `public`: an absent one is fine.",
+      forwardAuthorization: FORWARDS,
+      trusted: TRUSTED,
     },
     more: { sourceUrl: { format: "uri" } },
     example: {

@@ -6,6 +6,7 @@
  *     └▶ who calls: none or no valid token 401, a tenant that may not use the service 403
  *     └▶ where to: target.ts, platform/outside-address.ts again; circles and what climbs out are refused
  *     └▶ breaker.ts: a service that did not answer three times in a row is left alone for a while, 503
+ *     └▶ service-token.ts: what a service of another tenant gets in the place of the caller's token
  *     └▶ headers (request-headers.ts), body counted (request-body.ts) ── forward.ts ──▶ the service
  *     ◀── its answer: headers (answer-headers.ts), body rewritten (rewrite.ts) or as it is (answer.ts, answer-body.ts)
  *
@@ -32,6 +33,7 @@ import { lengthOf, readHeaders, type GivenHeaders, type MadeHeaders } from "./re
 import { createRegistry, type Registered } from "./registry.ts";
 import { hopsOf, requestHeaders } from "./request-headers.ts";
 import { createRegistryStore } from "./store/registry-store.ts";
+import { authorizationFor, type ServiceToken } from "./service-token.ts";
 import { targetOf } from "./target.ts";
 
 export interface GatewayDeps {
@@ -41,7 +43,8 @@ export interface GatewayDeps {
   readonly random: Random;
   readonly log: Log;
   readonly verifier: TokenVerifier;
-  readonly access: Pick<ClientAccess, "tenantUses">;
+  readonly access: Pick<ClientAccess, "tenantUses" | "belongsTo">;
+  readonly serviceToken: ServiceToken;
   readonly limits: Limits;
   readonly pathPrefix: string;
   readonly allowLoopback: boolean;
@@ -96,7 +99,9 @@ async function pass(call: FallbackCall, service: Registered, context: Context): 
   const { url, requestId } = call;
   // The runtime would make a GET of anything.
   const isUpgrade = passing.method === "GET" && given.get("upgrade")?.toLowerCase() === "websocket";
-  const facts = { headers: given, url, publicPath, principal: caller.value, requestId, isUpgrade };
+  const principal = caller.value;
+  const authorization = await authorizationFor(principal, service, call, context);
+  const facts = { headers: given, url, publicPath, principal, authorization, requestId, isUpgrade };
   const headers = requestHeaders({ ...facts, sessionId: sessionIdOf(given, context) }, context.names);
   return exchange(passing, target.value, headers, context);
 }

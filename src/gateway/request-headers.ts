@@ -10,6 +10,8 @@ export interface RequestFacts {
   /** Path of the public address up to where the service's own begins. */
   readonly publicPath: string;
   readonly principal: Principal | undefined;
+  /** In the place of the one that was sent; undefined: that one, if any. */
+  readonly authorization: string | undefined;
   readonly requestId: string;
   readonly sessionId: string;
   readonly isUpgrade: boolean;
@@ -38,6 +40,7 @@ export function requestHeaders(facts: RequestFacts, names: Names): MadeHeaders {
   const headers = noHeaders();
   for (const [name, value] of given) if (!endsHere(name) && !isRefused(spelled(name), names)) headers[name] = value;
 
+  if (facts.authorization !== undefined) headers["authorization"] = facts.authorization;
   const cookies = withoutPlatformCookies(given.get("cookie") ?? "", names);
   if (cookies !== "") headers["cookie"] = cookies;
   headers["accept-encoding"] = decodableOf(given.get("accept-encoding"));
@@ -64,6 +67,7 @@ export function requestHeaders(facts: RequestFacts, names: Names): MadeHeaders {
   };
   for (const [suffix, value] of Object.entries(identity))
     if (value !== "") headers[names.header(suffix)] = asciiOf(value);
+  headers[names.header("client-authenticated")] = String(principal.clientAuthenticated);
   return headers;
 }
 

@@ -47,6 +47,8 @@ export interface ClientAccess {
   listsScope(clientId: string, scope: string, nowMs: number): Promise<boolean>;
   /** Whether the tenant that a token is for may use a service: an essential one, its own, or one of its packages. */
   tenantUses(caller: Pick<Principal, "tenant">, service: string, nowMs: number): Promise<boolean>;
+  /** Whether it is the client's own tenant: a service's client acts for others besides. */
+  belongsTo(clientId: string, tenant: string, nowMs: number): Promise<boolean>;
   /** Whether the client could get a token for its own tenant now: neither is gone or disabled. */
   isLive(clientId: string, nowMs: number): Promise<boolean>;
 }

@@ -18,7 +18,7 @@
  * transaction that disables, removes, renames or revokes it. Such a row voids what was issued by the records as
  * they were before, in whatever isolate and however late, and nothing that was issued by the records after it.
  */
-import type { ClientAccess, TokenVerifier } from "../http/auth.ts";
+import type { ClientAccess, Principal, TokenVerifier } from "../http/auth.ts";
 import { problem } from "../http/errors.ts";
 import type { RateLimit } from "../http/rate-limit.ts";
 import type { Service } from "../http/service.ts";
@@ -52,6 +52,7 @@ import { createSessionStore } from "./store/session-store.ts";
 import { createUserStore, type Subject } from "./store/user-store.ts";
 import { createTrustStore, type OwnerKind } from "./store/trust-store.ts";
 import { allExpiredSec, createTokenVerifier, type Issuer } from "./tokens/access-token.ts";
+import { createServiceTokens, type AudienceService } from "./tokens/service-token.ts";
 import { createKeyRotation, type KeyRotation } from "./tokens/key-rotation.ts";
 import { makeKey } from "./tokens/signing-key.ts";
 import { createTrust } from "./tokens/trust.ts";
@@ -85,6 +86,8 @@ export interface OAuth extends EndAll {
   readonly services: readonly Service[];
   readonly verifier: TokenVerifier;
   readonly access: ClientAccess;
+  /** What a service of another tenant gets in the place of the caller's token; `origin`: the request's public one. */
+  serviceToken(caller: Principal, service: AudienceService, origin: string, nowMs: number): Promise<string>;
   /** To be called after a change of clients, tenants, services, packages or subscriptions in this isolate. */
   recordsChanged(): void;
   /**
@@ -125,6 +128,9 @@ export function createOAuth(deps: OAuthDeps): OAuth {
   const issuerAt = (origin: string): Issuer => ({ issuer: `${origin}${pathPrefix}${OAUTH_BASE}`, audience: origin });
   const verifier = createTokenVerifier(trust, publicUrl === "" ? undefined : issuerAt(publicUrl));
 
+  const serviceTokens = createServiceTokens(trust, random);
+  const ownIssuer = (origin: string): Issuer => issuerAt(publicUrl || origin);
+
   const users = createUserStore(deps.db, deps.subject, random);
   const explainStore = createExplainStore(deps.db, builtIn);
   const sessions = createSessionStore(deps.db);
@@ -151,7 +157,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     directory,
     trust,
     verifier,
-    issuerOf: (call: AnyCall) => issuerAt(publicUrl || call.url.origin),
+    issuerOf: (call: AnyCall) => ownIssuer(call.url.origin),
     pagesOf: (call: AnyCall) => issuerAt(authUrl || call.url.origin).issuer,
     users,
     sessions,
@@ -179,6 +185,8 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     services: createOAuthServices(context, pathPrefix),
     verifier,
     access: directory.access,
+    serviceToken: (caller, service, origin, nowMs) =>
+      serviceTokens.tokenFor(caller, service, ownIssuer(origin).issuer, nowMs),
     recordsChanged() {
       directory.clear();
       federation.providers.clear();

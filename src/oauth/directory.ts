@@ -86,6 +86,10 @@ export function createDirectory(
         const { tenant } = await find(undefined, id, nowMs);
         return tenant !== undefined && tenant.services.some(({ name }) => name === service);
       },
+      async belongsTo(clientId, tenant, nowMs) {
+        const { client } = await find(clientId, undefined, nowMs);
+        return client?.tenant === tenant;
+      },
       async isLive(clientId, nowMs) {
         const { client, tenant } = await find(clientId, undefined, nowMs);
         return client !== undefined && tenant !== undefined && !tenant.disabled;

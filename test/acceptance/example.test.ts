@@ -251,11 +251,20 @@ describe("past the gateway", () => {
     expect(catalog.edge.seen.slice(before).filter((path) => path.includes("/oauth2/"))).toEqual([]);
   });
 
+  test("a token for this service, as the gateway makes it, is good", async () => {
+    const forwarded = await signed({ aud: "catalog" }, { typ: "service+jwt" });
+    expect((await direct("GET", "/lamp", forwarded)).status).toBe(200);
+  });
+
   test.each<[string, () => string | Promise<string>]>([
     ["no token", () => ""],
     ["an expired one", () => signed({ exp: nowSec() - 1 })],
     ["one without an end", () => signed({ exp: undefined })],
     ["one for another audience", () => signed({ aud: "https://other.example" })],
+    ["one for another service", () => signed({ aud: "reviews" }, { typ: "service+jwt" })],
+    ["one for the platform that says it is one for a service", () => signed({}, { typ: "service+jwt" })],
+    ["one for this service that says it is one for the platform", () => signed({ aud: "catalog" })],
+    ["one for this service among others", () => signed({ aud: ["catalog", "reviews"] }, { typ: "service+jwt" })],
     ["one of another issuer", () => signed({ iss: "https://other.example/oauth2/v1" })],
     ["an ID token", () => signed({}, { typ: "JWT" })],
     ["one by a key that nobody published", () => signed({}, { kid: "unknown" })],

@@ -432,7 +432,7 @@ describe("the difference", () => {
   function worldOf(file: File, before: World = {}): World {
     const world: World = { subscriptions: {}, tenantMembers: {}, organizationMembers: {} };
     const defaults: Record<string, object> = {
-      services: { essential: false },
+      services: { essential: false, forwardAuthorization: false, trusted: false },
       clients: { redirectUris: [], postLogoutRedirectUris: [], requirePkce: false },
       identityProviders: { scopes: ["openid", "email"] },
     };

@@ -152,7 +152,7 @@ describe("a resource is made, listed, shown, changed and removed", () => {
       word: "service",
       id: "service{n}",
       set: "--source-url http://127.0.0.1:9/{n} --proxy-path /s{n}/v1 --tenant base --access token --scope s{n}.a",
-      change: "--access public --essential",
+      change: "--access public --essential --forward-authorization --trusted",
       shown: {
         name: "service1",
         sourceUrl: "http://127.0.0.1:9/1",
@@ -161,6 +161,8 @@ describe("a resource is made, listed, shown, changed and removed", () => {
         essential: false,
         tenant: "base",
         access: "token",
+        forwardAuthorization: false,
+        trusted: false,
       },
       changed: {
         name: "service1",
@@ -170,6 +172,8 @@ describe("a resource is made, listed, shown, changed and removed", () => {
         essential: true,
         tenant: "base",
         access: "public",
+        forwardAuthorization: true,
+        trusted: true,
       },
       row: {
         NAME: "service2",

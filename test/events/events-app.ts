@@ -71,6 +71,7 @@ export function eventsApp(
         mayActFor: async ({ clientId }, tenant) => actsFor.has(`${clientId} ${tenant}`),
         listsScope: async (clientId, scope) => registered.has(`${clientId} ${scope}`),
         tenantUses: async () => true,
+        belongsTo: async () => true,
         isLive: async () => true,
       },
       allowLoopback: false,

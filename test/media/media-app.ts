@@ -77,6 +77,7 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
       mayActFor: async ({ clientId }, tenant) => actsFor.has(`${clientId} ${tenant}`),
       listsScope: async () => false,
       tenantUses: async () => true,
+      belongsTo: async () => true,
       isLive: async () => true,
     },
     contentUrl: "",

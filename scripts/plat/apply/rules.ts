@@ -66,6 +66,8 @@ const HARMLESS: Partial<Record<KindName, Readonly<Record<string, unknown>>>> = {
     essential: false,
     tenant: "any",
     access: "token",
+    forwardAuthorization: false,
+    trusted: false,
   },
   clients: {
     name: "any.name",

@@ -113,6 +113,16 @@ export const SOFTWARE = {
         required: true,
       },
       essential: { flag: "essential", type: "boolean", help: "every tenant has it, without a package" },
+      forwardAuthorization: {
+        flag: "forward-authorization",
+        type: "boolean",
+        help: "gets the whole token of callers of other tenants, which is good everywhere",
+      },
+      trusted: {
+        flag: "trusted",
+        type: "boolean",
+        help: "its pages and cookies are not kept apart from those of other services",
+      },
     },
     columns: [
       { field: "name", title: "NAME" },

@@ -30,6 +30,8 @@ const body = z.object({
   essential: flag,
   tenant: tenantId,
   access: z.enum(["token", "public"]),
+  forwardAuthorization: flag,
+  trusted: flag,
 });
 
 const FAULTS = `
@@ -38,16 +40,18 @@ const FAULTS = `
   UNION ALL SELECT 'taken', 'proxyPath', 'Another service has the path ' || ?3 || '.'
     WHERE EXISTS (SELECT 1 FROM service WHERE proxy_path = ?3 AND name <> ?1)`;
 const UPSERT = `
-  INSERT INTO service (name, source_url, proxy_path, scopes, essential, tenant, access, created_at)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+  INSERT INTO service (name, source_url, proxy_path, scopes, essential, tenant, access, created_at,
+    forward_authorization, trusted)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
   ON CONFLICT (name) DO UPDATE SET source_url = excluded.source_url, proxy_path = excluded.proxy_path,
-    scopes = excluded.scopes, essential = excluded.essential, tenant = excluded.tenant, access = excluded.access`;
+    scopes = excluded.scopes, essential = excluded.essential, tenant = excluded.tenant, access = excluded.access,
+    forward_authorization = excluded.forward_authorization, trusted = excluded.trusted`;
 /** Registered services and, from JSON, the built-in ones, as one list. */
+const COLUMNS = `name, source_url, proxy_path, scopes, essential, tenant, access, created_at, forward_authorization, trusted`;
 const ALL = `
-  (SELECT name, source_url, proxy_path, scopes, essential, tenant, access, created_at FROM service
+  (SELECT ${COLUMNS} FROM service
    UNION ALL SELECT value ->> 'name', NULL, value ->> 'proxyPath', value -> 'scopes', value ->> 'essential',
-     value ->> 'tenant', 'token', NULL FROM json_each(?1))`;
-const COLUMNS = `name, source_url, proxy_path, scopes, essential, tenant, access, created_at`;
+     value ->> 'tenant', 'token', NULL, 0, 0 FROM json_each(?1))`;
 const SELECT = `SELECT ${COLUMNS} FROM ${ALL} WHERE name = ?2`;
 const PAGE = `SELECT ${COLUMNS}, name AS page_key FROM ${ALL} WHERE name > ?2 ORDER BY name LIMIT ?3 OFFSET ?4`;
 const USERS = `
@@ -83,9 +87,10 @@ export const services = ({ db, builtIn, names, allowLoopback }: AdminDeps): Reso
       if (taken !== undefined)
         return invalid("invalid_field", "scopes", `${taken} is, or covers, a scope of the platform itself.`);
       const { sourceUrl: source, proxyPath: path, scopes, essential, tenant, access } = service;
+      const [forwards, trusted] = [Number(service.forwardAuthorization), Number(service.trusted)];
       const write = db
         .prepare(UPSERT)
-        .bind(name, source, path, JSON.stringify(scopes), Number(essential), tenant, access, nowMs);
+        .bind(name, source, path, JSON.stringify(scopes), Number(essential), tenant, access, nowMs, forwards, trusted);
       return { writes: [write] };
     },
     select: ({ name }) => db.prepare(SELECT).bind(builtInJson, name),
@@ -94,7 +99,12 @@ export const services = ({ db, builtIn, names, allowLoopback }: AdminDeps): Reso
       name: row["name"],
       ...(row["source_url"] === null
         ? { builtIn: true }
-        : { sourceUrl: row["source_url"], createdAt: row["created_at"] }),
+        : {
+            sourceUrl: row["source_url"],
+            createdAt: row["created_at"],
+            forwardAuthorization: toFlag(row["forward_authorization"]),
+            trusted: toFlag(row["trusted"]),
+          }),
       proxyPath: row["proxy_path"],
       scopes: toList(row["scopes"]),
       essential: toFlag(row["essential"]),

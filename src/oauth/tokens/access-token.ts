@@ -40,25 +40,30 @@ export async function issueAccessToken(token: NewToken, from: Issuer, trust: Tru
     jti: token.tokenId,
     iss: from.issuer,
     aud: from.audience,
-    sub: token.subject,
     iat: issuedAtSec,
     exp: issuedAtSec + ACCESS_TOKEN_LIFETIME_SEC,
-    client_id: token.clientId,
-    client_name: token.clientName,
-    client_auth: token.clientAuthenticated,
-    tenant: token.tenant,
-    tenant_explicit: token.tenantExplicit,
-    org: token.org,
+    ...identityOf(token),
     plan: token.plan,
-    user: token.user,
     scope: token.scopes.join(" "),
     gid: token.grantId,
-    sid: token.sessionId,
     asof: token.recordsAsOfMs,
     user_asof: token.userAsOfMs,
   };
   return signJwt({ alg: ACCESS_TOKEN_ALG, typ: TYPE, kid: signer.kid }, claims, signer.key);
 }
+
+/** The claims that say who calls, alike in every token that a service may see. */
+export const identityOf = (token: Principal | NewToken) => ({
+  sub: token.subject,
+  client_id: token.clientId,
+  client_name: token.clientName,
+  client_auth: token.clientAuthenticated,
+  tenant: token.tenant,
+  tenant_explicit: token.tenantExplicit,
+  org: token.org,
+  user: token.user,
+  sid: token.sessionId,
+});
 
 /**
  * `expected` is the issuer of a deployment with a `PUBLIC_URL`. Without one the issuer is whatever origin a request

@@ -1,0 +1,54 @@
+import type { Principal } from "../../http/auth.ts";
+import { toSec } from "../../platform/clock.ts";
+import { FreshCache } from "../../platform/fresh-cache.ts";
+import { randomId, type Random } from "../../platform/random.ts";
+import { covers } from "../../platform/scope-pattern.ts";
+import { identityOf } from "./access-token.ts";
+import { signJwt } from "./sign-jwt.ts";
+import { ACCESS_TOKEN_ALG } from "./signing-key.ts";
+import type { Trust } from "./trust.ts";
+
+/**
+ * What the gateway gives a service in the place of a caller's token (contract 8, row 2.1): it says who calls, as an access
+ * token does, and is good at that service alone. `aud` is the service's name, `scope` what the caller may do there.
+ * `typ` is one that nothing of the platform takes: sent back to us it opens nothing.
+ *
+ * A signature costs as much as everything else of a small request. So one token serves the requests that come with the
+ * same access token within half of its time; the other half is for the last of them to arrive.
+ */
+export const SERVICE_TOKEN_LIFETIME_SEC = 60;
+const TYPE = "service+jwt";
+/** Some 1.5 KB each. */
+const KEPT = { ttlMs: (SERVICE_TOKEN_LIFETIME_SEC * 1000) / 2, maxEntries: 1_000 } as const;
+
+export interface ServiceTokens {
+  /** `issuer`: as it is known where the request came in. It ends with the caller's own token at the latest. */
+  tokenFor(caller: Principal, service: AudienceService, issuer: string, nowMs: number): Promise<string>;
+}
+
+export interface AudienceService {
+  readonly name: string;
+  /** Patterns. */
+  readonly scopes: readonly string[];
+}
+
+export function createServiceTokens(trust: Pick<Trust, "signingKey">, random: Random): ServiceTokens {
+  const kept = new FreshCache<string, string>(KEPT);
+  return {
+    tokenFor: (caller, service, issuer, nowMs) =>
+      kept.get(JSON.stringify([caller.tokenId, service.name, issuer]), nowMs, async () => {
+        const signer = await trust.signingKey(nowMs, ACCESS_TOKEN_ALG);
+        const issuedAtSec = toSec(nowMs);
+        const claims = {
+          jti: randomId(random),
+          iss: issuer,
+          aud: service.name,
+          iat: issuedAtSec,
+          exp: Math.min(issuedAtSec + SERVICE_TOKEN_LIFETIME_SEC, caller.expiresAtSec),
+          ...identityOf(caller),
+          scope: caller.scopes.filter((scope) => service.scopes.some((own) => covers(own, scope))).join(" "),
+        };
+        return signJwt({ alg: ACCESS_TOKEN_ALG, typ: TYPE, kid: signer.kid }, claims, signer.key);
+      }),
+  };
+}
