@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { ClientAccess, Principal } from "../http/auth.ts";
 import { isProblem, type Problem } from "../http/errors.ts";
-import { anyToken, type Answer } from "../http/route.ts";
+import { anyToken, scoped, type Answer } from "../http/route.ts";
 import { matching } from "../http/validate.ts";
 import { describeError, type Log } from "../platform/log.ts";
 import { PATTERNS, type Names } from "../platform/names.ts";
@@ -48,6 +48,8 @@ export const byTopic = anyToken(
   "pubsub.topic=*",
 );
 
+export const byOwner = scoped("pubsub_publish", "pubsub.topic=*");
+
 interface TopicCall {
   readonly principal: Principal;
   readonly params: z.infer<typeof topicParams>;
@@ -79,7 +81,7 @@ export function asConsumer(room: EventsRoom, call: TopicCall, run: Reading): Pro
 export function asOwner(room: EventsRoom, call: TopicCall, run: Operation): Promise<Answer> {
   return reaching(room, async () => {
     const topic = topicOf(call);
-    const allowed = room.access.mayOwn(call.principal, topic);
+    const allowed = await room.access.mayOwn(call.principal, topic, call.nowMs);
     return allowed.ok ? run(topic) : allowed;
   });
 }

@@ -1,12 +1,12 @@
 import * as z from "zod/mini";
 import { pageLinks } from "../http/paging.ts";
-import { anyToken, defineRoute, empty, json, jsonBody, scoped, type Route } from "../http/route.ts";
+import { anyToken, defineRoute, empty, json, jsonBody, type Route } from "../http/route.ts";
 import { err, ok } from "../platform/result.ts";
 import { clearTopic, deleteTopic } from "./delete-topic.ts";
 import { PUBLISH } from "./limits.ts";
 import { makeWithin } from "./own-topics.ts";
 import { publish } from "./publish.ts";
-import { asOwner, asReader, byTopic, reaching, topicParams, type EventsRoom } from "./room.ts";
+import { asOwner, asReader, byOwner, byTopic, reaching, topicParams, type EventsRoom } from "./room.ts";
 import type { Topic } from "./topic.ts";
 import { createTopic, getTopic, newTopicBody } from "./topics.ts";
 
@@ -16,11 +16,13 @@ export const topicRoutes = (room: EventsRoom): Route[] => [
     method: "POST",
     path: "/topics",
     summary: "Create a topic; the caller becomes its owner",
-    access: scoped("pubsub_publish"),
+    access: byOwner,
     body: jsonBody(newTopicBody),
     produces: "any",
     handle: (call) =>
       reaching(room, async () => {
+        const allowed = await room.access.mayCreate(call.principal, call.body.eventType, call.nowMs);
+        if (!allowed.ok) return allowed;
         const created = await createTopic(room, call.principal, call.body, call.nowMs);
         return created.ok ? ok(empty(201, { location: topicUrl(call.url, created.value) })) : created;
       }),
@@ -59,7 +61,7 @@ export const topicRoutes = (room: EventsRoom): Route[] => [
     method: "DELETE",
     path: "/topics/{topicOwnerClient}/{eventType}",
     summary: "Delete a topic with its events, cursors and subscriptions",
-    access: scoped("pubsub_publish"),
+    access: byOwner,
     params: topicParams,
     produces: "any",
     handle: (call) =>
@@ -74,7 +76,7 @@ export const topicRoutes = (room: EventsRoom): Route[] => [
     method: "POST",
     path: "/topics/{topicOwnerClient}/{eventType}/publish",
     summary: "Publish an event or an array of events",
-    access: scoped("pubsub_publish"),
+    access: byOwner,
     params: topicParams,
     body: jsonBody(z.unknown(), PUBLISH.maxRequestBytes),
     handle: (call) =>

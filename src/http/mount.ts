@@ -5,6 +5,7 @@ import { StoreUnavailable } from "../platform/database.ts";
 import { describeError } from "../platform/log.ts";
 import { randomId } from "../platform/random.ts";
 import { err, ok, type Result } from "../platform/result.ts";
+import { covers } from "../platform/scope-pattern.ts";
 import { withoutSecrets } from "../platform/text.ts";
 import { authenticate, missingScope, type Principal } from "./auth.ts";
 import { drain } from "./body.ts";
@@ -196,7 +197,8 @@ async function admit(incoming: Incoming, route: Route): Promise<Result<Principal
   if (excess !== undefined) return err(excess);
   if (!caller.ok || route.access.kind === "token") return caller;
   const { scope, others } = route.access;
-  if (others.some((other) => caller.value.scopes.includes(deps.names.scope(other)))) return caller;
+  // One that ends in `*` names scopes of which the operation knows which will do.
+  if (others.some((other) => caller.value.scopes.some((held) => covers(deps.names.scope(other), held)))) return caller;
   const refused = missingScope(caller.value, deps.names.scope(scope), deps.names);
   return refused === undefined ? caller : err(refused);
 }

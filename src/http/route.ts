@@ -26,7 +26,10 @@ export interface Route {
 
 /** Who may call. A route cannot leave it out, and one without a scope says why. */
 export type Access =
-  /** A token with this scope, or one of the others that do as well; written without the platform's prefix. */
+  /**
+   * A token with this scope, or one of the others that do as well; written without the platform's prefix. Of scopes that
+   * another one's `*` stands for, the operation says which will do.
+   */
   | { readonly kind: "scope"; readonly scope: string; readonly others: readonly string[] }
   /** Any valid token; the operation decides by the resource, and by the scopes that are named here. */
   | { readonly kind: "token"; readonly why: string; readonly scopes: readonly string[] }

@@ -66,6 +66,74 @@ describe("another client", () => {
   });
 });
 
+describe("a client's own token with a scope that names topics of its own, without pubsub_publish", () => {
+  const tokenWith = async (more: { tenant?: string } = {}, listed = (own: string) => `${own}.*`, asked = listed) => {
+    const tenant = more.tenant ?? (await makeTenant());
+    const clientId = `${tenant}.${unique("app")}`;
+    const scopes = [`plat.pubsub.topic=${listed(clientId)}`, "plat.media_view"];
+    const client = await makeClient({ tenant, clientId, scopes });
+    const token = await tokenFor(client, `plat.pubsub.topic=${asked(clientId)}`);
+    return { clientId, token };
+  };
+  const publish = (clientId: string, token: string, type: string) =>
+    call(`/pubsub/v1/topics/${clientId}/${type}/publish`, { token, json: { payload: "p" } });
+
+  it("creates, publishes to and deletes those, and no other", async () => {
+    for (const asked of [(own: string) => `${own}.*`, () => "*"]) {
+      const { clientId, token } = await tokenWith({}, () => "*", asked);
+      expect((await call("/pubsub/v1/topics", { token, json: { eventType: "x" } })).status).toBe(201);
+      expect((await publish(clientId, token, "x")).status).toBe(201);
+      const gone = await call(`/pubsub/v1/topics/${clientId}/x`, { method: "DELETE", token });
+      expect(gone.status).toBe(202);
+    }
+    const { clientId, token } = await tokenWith({}, (own) => `${own}.x`);
+    expect((await call("/pubsub/v1/topics", { token, json: { eventType: "x" } })).status).toBe(201);
+    for (const refused of [
+      await call("/pubsub/v1/topics", { token, json: { eventType: "y" } }),
+      await publish(clientId, token, "y"),
+      await call(`/pubsub/v1/topics/${clientId}/y`, { method: "DELETE", token }),
+    ])
+      expect((await expectJson(refused, 403)).message).toContain("plat.pubsub_publish");
+  });
+
+  it("nobody else's, whether it exists or not", async () => {
+    const { client, eventType } = await makeOwner();
+    const { token } = await tokenWith({}, () => "*");
+    for (const type of [eventType, "none"])
+      expect((await expectJson(await publish(client.clientId, token, type), 403)).message).toContain("pubsub_publish");
+  });
+
+  it("not in a tenant that may not use the service of publishing", async () => {
+    const { clientId, token } = await tokenWith({ tenant: await makeTenant({ subscribed: false }) });
+    const refused = await expectJson(await call("/pubsub/v1/topics", { token, json: { eventType: "x" } }), 403);
+    expect(refused.message).toContain("plat.pubsub_publish");
+    expect((await call(`/pubsub/v1/topics/${clientId}/x`, { token })).status).toBe(404);
+  });
+});
+
+describe("a scope whose * stands in the owner's name", () => {
+  it("covers that owner alone: by name, in a token, in the list of topics", async () => {
+    const tenant = await makeTenant();
+    const owner = await makeTopicOf(`${tenant}.shop`, tenant);
+    const other = await makeTopicOf(`${tenant}.shopping`, await makeTenant());
+    const reader = await makeClient({ scopes: [`plat.pubsub.topic=${tenant}.shop*`] });
+    const token = await tokenFor(reader);
+    expect((await call(owner, { token })).status).toBe(200);
+    expect((await call(other, { token })).status).toBe(404);
+    const listed = await expectJson(await call("/pubsub/v1/topics", { token }), 200);
+    expect(listed).toMatchObject([{ topicOwnerClient: `${tenant}.shop` }]);
+    const asked = { grant_type: "client_credentials", scope: `plat.pubsub.topic=${tenant}.shopping.x` };
+    const refused = await call("/oauth2/v1/token", { form: asked, headers: { authorization: basic(reader) } });
+    expect(await expectJson(refused, 400)).toMatchObject({ error: "invalid_scope" });
+  });
+
+  async function makeTopicOf(clientId: string, tenant: string): Promise<string> {
+    const token = await tokenFor(await makeClient({ clientId, tenant }));
+    expect((await call("/pubsub/v1/topics", { token, json: { eventType: "x" } })).status).toBe(201);
+    return `/pubsub/v1/topics/${clientId}/x`;
+  }
+});
+
 describe("publishing for another tenant", () => {
   it("is refused to a client that could not name it; a token that names its own tenant publishes for that", async () => {
     const { publish, client, path } = await makeOwner();

@@ -159,6 +159,26 @@ describe("scope patterns", () => {
       }),
     );
   });
+
+  it.each([
+    ["demo.shop*", "demo.shop.x", true],
+    ["demo.shop*", "demo.shop.*", true],
+    ["demo.shop*", "demo.shop*", true],
+    ["demo.shop.*", "demo.shop*", true],
+    ["demo.shop*", "demo.shopping.x", false],
+    ["demo.shop*", "demo.shopping*", false],
+    ["demo*", "demo.shopping.x", true],
+    ["demo*", "demolition.shop.x", false],
+    ["demo.*", "demo.shop*", true],
+    ["demo.sho*", "demo.shop.x", false],
+    ["demo.shop.or*", "demo.shop.orders", true],
+    ["demo.shop.or*", "demo.shop.or*", true],
+    ["*", "demo.shop*", true],
+  ])("a name of a topic's owner is matched whole: %s covers %s: %s", (listed, scope, isCovered) => {
+    const [wide, narrow] = [`plat.pubsub.topic=${listed}`, `plat.pubsub.topic=${scope}`];
+    expect(covers(wide, narrow)).toBe(isCovered);
+    expect(covers("plat.pubsub.*", narrow)).toBe(true);
+  });
 });
 
 describe("normalizeEmail", () => {
