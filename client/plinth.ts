@@ -1050,7 +1050,7 @@ export function getToken(body: {
     password?: string;
     /** `password`: the directory of the user. */
     plat_id_provider?: "legacy_idp";
-    /** A session that the tokens belong to; the header of the same name wins. */
+    /** What the caller calls its session: for the log. The header of the same name wins. */
     "plat-session-id"?: string;
     /** The client, where it does not authenticate by HTTP Basic. */
     client_id?: string;
@@ -1328,7 +1328,7 @@ export function postUserInfo(body?: {}, opts?: Oazapfts.RequestOpts) {
     }));
 }
 /**
- * List the user's refresh tokens, newest first
+ * List the refresh tokens that the client has of the user, newest first
  */
 export function listRefreshTokens({ clientId, pageNumber, pageSize, cursor }: {
     clientId?: string;
@@ -1370,7 +1370,7 @@ export function listRefreshTokens({ clientId, pageNumber, pageSize, cursor }: {
     });
 }
 /**
- * Delete the user's refresh tokens, all or those of one client
+ * Delete all refresh tokens that the client has of the user
  */
 export function deleteRefreshTokens({ clientId }: {
     clientId?: string;
@@ -1403,7 +1403,7 @@ export function deleteRefreshTokens({ clientId }: {
     });
 }
 /**
- * Delete one of the user's refresh tokens
+ * Delete one of the refresh tokens that the client has of the user
  */
 export function deleteRefreshToken(id: string, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -1508,7 +1508,7 @@ export function postAuthorize(body: {
     max_age?: number;
     /** Whom the client expects: an e-mail. */
     login_hint?: string;
-    /** An ID token of this client and of the expected user: nobody else gets an answer. */
+    /** An ID token of this client and of the expected user: nobody else gets an answer. While its session and grant live, no prompt; what comes of it has no refresh token, no scope beyond its grant's, and ends with it. */
     id_token_hint?: string;
     /** Languages of the page, the preferred one first (BCP 47). */
     ui_locales?: string;
@@ -1516,7 +1516,7 @@ export function postAuthorize(body: {
     display?: "page" | "popup";
     /** Who knows the user: `default_idp`, `legacy_idp` (one directory), or a provider that an operator registered. */
     plat_id_provider?: string;
-    /** A session that the tokens belong to. */
+    /** What the caller calls its session: for the log. The tokens carry an id of the platform's own. */
     "plat-session-id"?: string;
 }, { platSessionId }: {
     platSessionId?: string;

@@ -61,7 +61,7 @@ export function components(tables: Tables, rooms: readonly Room[], paths: object
       "Repr-Digest": header("Repr-Digest", "The same: the body is the whole file.", { type: "string" }),
       "Session-Id": header(
         names.header("session-id"),
-        "A session that the tokens belong to; made where it is absent.",
+        "What the caller calls its session: for the log. The tokens carry an id of the platform's own.",
         {
           type: "string",
           pattern: SESSION_ID.source,

@@ -72,7 +72,7 @@ export const admin: Room = {
     name: { text: "The name.", example: "editor" },
     clientId: { text: "The client's id.", example: "demo.shop" },
     packageId: { text: "The package's id.", example: "platform" },
-    sessionId: { text: "The session, as `plat-session-id` named it.", example: "a1b2c3" },
+    sessionId: { text: "The session, as its tokens carry it (`sid`).", example: "a1b2c3" },
   },
   schemas: {
     ...SCHEMAS,

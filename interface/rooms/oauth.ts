@@ -12,7 +12,7 @@ const clientFields = {
   "client_id?": str("The client, where it does not authenticate by HTTP Basic."),
   "client_secret?": str("Its secret, where it does not authenticate by HTTP Basic.", { format: "password" }),
 };
-const SESSION = str("A session that the tokens belong to; the header of the same name wins.", {
+const SESSION = str("What the caller calls its session: for the log. The header of the same name wins.", {
   pattern: SESSION_ID.source,
 });
 const SCOPES =
@@ -63,14 +63,16 @@ const authorization: Readonly<Record<string, Parameter>> = {
   },
   max_age: { text: "The user signed in at most so many seconds ago.", schema: { type: "integer", minimum: 0 } },
   login_hint: { text: "Whom the client expects: an e-mail." },
-  id_token_hint: { text: "An ID token of this client and of the expected user: nobody else gets an answer." },
+  id_token_hint: {
+    text: "An ID token of this client and of the expected user: nobody else gets an answer. While its session and grant live, no prompt; what comes of it has no refresh token, no scope beyond its grant's, and ends with it.",
+  },
   ui_locales: { text: "Languages of the page, the preferred one first (BCP 47)." },
   display: { text: "`popup`: a page for a small window.", schema: { type: "string", enum: ["page", "popup"] } },
   plat_id_provider: {
     text: "Who knows the user: `default_idp`, `legacy_idp` (one directory), or a provider that an operator registered.",
   },
   "plat-session-id": {
-    text: "A session that the tokens belong to.",
+    text: "What the caller calls its session: for the log. The tokens carry an id of the platform's own.",
     schema: { type: "string", pattern: SESSION_ID.source },
   },
 };
@@ -407,13 +409,17 @@ export const oauth: Room = {
       id: "listRefreshTokens",
       tag: GRANTS,
       answers: {
-        200: { text: "A page of grants, never the tokens.", json: list(ref("RefreshToken")), headers: ["Link"] },
+        200: {
+          text: "A page of the grants of the client whose token asks, never the tokens.",
+          json: list(ref("RefreshToken")),
+          headers: ["Link"],
+        },
       },
     },
     "DELETE /refreshtokens": {
       id: "deleteRefreshTokens",
       tag: GRANTS,
-      answers: { 204: { text: "They are gone, with their access tokens." } },
+      answers: { 204: { text: "All that the client got of the user is gone, its access tokens too." } },
     },
     "DELETE /refreshtokens/{id}": {
       id: "deleteRefreshToken",

@@ -103,7 +103,7 @@ const REVOCATIONS = [
   },
   {
     word: "session",
-    arg: { name: "session", help: "its id, as tokens carry it (sid) and services send it in the session id header" },
+    arg: { name: "session", help: "its id, as tokens carry it (sid)" },
     operation: api.revokeSession,
     ends: "the session, with the tokens that were issued in it",
     id: "2f1c…",

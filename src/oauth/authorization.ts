@@ -17,7 +17,19 @@ export interface Authorization extends SignInTimes {
   readonly openid: boolean;
   /** Service scopes, without those that name the tenant and without `openid`. */
   readonly scopes: readonly string[];
+  /** The platform's own id of the session, never the caller's. */
   readonly sessionId: string;
+  /** An ID token stood for the sign-in: what comes of this has bounds, and no refresh token is of it. */
+  readonly hint?: HintBounds | undefined;
+}
+
+/** What came of an ID token hint is within the grant that the token came with, and ends when the token does. */
+export interface HintBounds {
+  readonly endsAtMs: number;
+  /** The tenant that the grant was given for; empty outside any. */
+  readonly tenant: string;
+  /** The service scopes of that grant. */
+  readonly scopes: readonly string[];
 }
 
 /** The scope that says where the tokens are for. */
@@ -31,17 +43,24 @@ export const scopeText = (authorized: Authorization, names: Names): string =>
 /** What was just granted, as what may be granted again. `scopes` are those that the answer shows. */
 export const authorizationOf = (
   { scopes, ...place }: Pick<Authorization, "tenant" | "tenantExplicit" | "org" | "scopes">,
-  { sessionId, ...times }: Pick<Authorization, "sessionId"> & SignInTimes,
+  { sessionId, hint, ...times }: Pick<Authorization, "sessionId" | "hint"> & SignInTimes,
   names: Names,
 ): Authorization => ({
   tenant: place.tenant,
   tenantExplicit: place.tenantExplicit,
   org: place.org,
   openid: scopes.includes("openid"),
-  scopes: scopes.filter((scope) => scope !== "openid" && scope !== placeScope(place, names)),
+  scopes: serviceScopes({ scopes, ...place }, names),
   sessionId,
   ...timesOf(times),
+  ...(hint === undefined ? {} : { hint }),
 });
+
+/** Of the scopes that an answer shows those that are neither `openid` nor the one that says where the tokens are for. */
+export const serviceScopes = (
+  { scopes, ...place }: Pick<Authorization, "tenant" | "org" | "scopes">,
+  names: Names,
+): readonly string[] => scopes.filter((scope) => scope !== "openid" && scope !== placeScope(place, names));
 
 /**
  * What may be asked for now (RFC 6749 6): no scope parameter, or one that names where the token is for alone, means all

@@ -21,6 +21,8 @@ export interface CodeRequest {
   readonly redirectUri: string | undefined;
   readonly challenge: CodeChallenge | undefined;
   readonly nonce: string | undefined;
+  /** The grant that the code goes on with; absent: a new one. */
+  readonly grantId?: string | undefined;
   readonly authorization: Authorization;
 }
 
@@ -31,12 +33,11 @@ export async function createCode(
   nowMs: number,
 ): Promise<string | undefined> {
   const code = randomSecret(context.random);
-  const grantId = randomId(context.random);
   const added = await context.codes.add({
     ...request,
     codeHash: await sha256Hex(code),
-    grantId,
-    expiresAtMs: nowMs + CODE_LIFETIME_MS,
+    grantId: request.grantId ?? randomId(context.random),
+    expiresAtMs: Math.min(nowMs + CODE_LIFETIME_MS, request.authorization.hint?.endsAtMs ?? Infinity),
   });
   return added ? code : undefined;
 }

@@ -166,7 +166,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     federation,
     codes,
     refreshGrants,
-    grantLists: createGrantListStore(deps.db),
+    grantLists: createGrantListStore(deps.db, trustStore),
     endings: { ...endings, voidStatement: trustStore.voidStatement },
     audit,
     pages: deps.pages,

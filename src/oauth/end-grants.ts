@@ -39,19 +39,33 @@ export async function endGrants(
 }
 
 /**
- * Ends all grants of a user, or those of one client alone. `by`: how the user asked for it. False: there are more than one
- * request ends.
+ * Ends all that a client got of a user: its grants, and with the last of them also codes, access tokens and ID token hints
+ * that are of no such grant. `by`: how the user asked for it. `consent`: takes back what the user allowed the client, with
+ * the last of them too. The audit log says so where something was there. False: there are more grants than one request ends.
  */
-export async function endGrantsOfUser(
-  { email, clientId, by }: { readonly email: string; readonly clientId: string | undefined; readonly by: string },
+export async function endAccess(
+  { email, clientId, by }: { readonly email: string; readonly clientId: string; readonly by: string },
   call: Pick<AnyCall, "nowMs" | "requestId">,
   context: Pick<OAuthContext, "trust" | "refreshGrants" | "grantLists" | "audit" | "log">,
+  consent?: D1PreparedStatement,
 ): Promise<boolean> {
+  const { grantLists, trust, audit } = context;
+  const { nowMs, requestId } = call;
   for (let step = 0; step < OF_USER.steps; step++) {
-    const ids = await context.grantLists.idsOf(email, clientId, OF_USER.grants);
-    if (ids.length > 0)
-      await endGrants(ids, byUser(email, `users/${email}/grants`, `${ids.length} ${by}`), call, context);
-    if (ids.length < OF_USER.grants) return true;
+    const ids = await grantLists.idsOf(email, clientId, OF_USER.grants);
+    const isLast = ids.length < OF_USER.grants;
+    const rest = isLast ? grantLists.endRestStatements(email, clientId, allExpiredSec(nowMs)) : [];
+    const taken = consent !== undefined && isLast ? [consent] : [];
+    const why = byUser(email, `users/${email}/grants`, `${ids.length} ${by}`);
+    const ifTaken = taken.map(() => audit.statement("if changed", { ...why, atMs: nowMs, requestId, outcome: "done" }));
+    try {
+      if (ids.length > 0) await endGrants(ids, why, call, context, [...taken, ...rest]);
+      else await trust.end([], [...taken, ...ifTaken, ...rest]);
+    } finally {
+      // Whatever became of the answer: the rest may have been written, which this isolate's copy does not know.
+      if (isLast) trust.changedBeside();
+    }
+    if (isLast) return true;
   }
   return false;
 }

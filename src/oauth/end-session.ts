@@ -9,7 +9,7 @@ import { readIdTokenHint } from "./tokens/id-token.ts";
 
 /**
  * `GET` and `POST /end_session` (specification; contract 2.5; OIDC RP-Initiated Logout): the browser is signed out here.
- * Tokens live on by their own rules; an ID token can still be handed back to get others.
+ * Tokens live on by their own rules; an ID token signs nobody in any more as a hint (authorize/hint.ts).
  *
  * Wrong input ends nothing: 400 page. Else the browser goes to `post_logout_redirect_uri`, or sees that it is signed out.
  */

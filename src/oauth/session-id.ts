@@ -4,7 +4,11 @@ import { SESSION_ID } from "../platform/session-id.ts";
 import { failure, type OAuthFailure } from "./failure.ts";
 import type { Parameters } from "./form.ts";
 
-/** The caller's session id by header or parameter, the header first (specification, `/token` and `/authorize`). */
+/**
+ * What the caller calls its session, by header or parameter, the header first (specification, `/token` and `/authorize`).
+ * It is passed on and logged, so that calls can be traced. Tokens carry the platform's own id of the session, since
+ * nothing may be revoked, or kept from it, by a name that the caller chose.
+ */
 export function readSessionId(
   request: Request,
   parameters: Parameters,

@@ -1,5 +1,4 @@
 import { json } from "../http/route.ts";
-import { randomId } from "../platform/random.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { readCredentials } from "./client-auth.ts";
 import type { OAuthContext } from "./context.ts";
@@ -8,11 +7,10 @@ import { readParameters } from "./form.ts";
 import { authorizationCodeGrant } from "./grants/authorization-code.ts";
 import { clientCredentials } from "./grants/client-credentials.ts";
 import { passwordGrant } from "./grants/password.ts";
-import { refusedScope, type GrantOutcome, type GrantStep, type TokenCall } from "./grants/granted.ts";
+import { refusedScope, type GrantOutcome, type GrantStep, type Issue, type TokenCall } from "./grants/granted.ts";
 import { refreshTokenGrant } from "./grants/refresh-token.ts";
 import { parseScopes } from "./scopes.ts";
 import { readSessionId } from "./session-id.ts";
-import { ACCESS_TOKEN_LIFETIME_SEC } from "./tokens/access-token.ts";
 import { issueTokens } from "./tokens/issue.ts";
 
 const GRANTS: Readonly<Record<string, GrantStep>> = {
@@ -33,7 +31,7 @@ export async function token(call: TokenCall, context: OAuthContext): Promise<Res
   const body = {
     token_type: "Bearer",
     access_token: issued.value.accessToken,
-    expires_in: ACCESS_TOKEN_LIFETIME_SEC,
+    expires_in: issued.value.expiresInSec,
     scope: granted.scopes.join(" "),
     ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
     ...(issued.value.idToken === undefined ? {} : { id_token: issued.value.idToken }),
@@ -44,7 +42,7 @@ export async function token(call: TokenCall, context: OAuthContext): Promise<Res
 async function grant(
   call: TokenCall,
   context: OAuthContext,
-): Promise<Result<GrantOutcome & { readonly sessionId: string }, OAuthFailure>> {
+): Promise<Result<GrantOutcome & Pick<Issue, "callerSessionId">, OAuthFailure>> {
   const parameters = readParameters(call.body, context.names);
   if (!parameters.ok) return parameters;
   const grantType = parameters.value.get("grant_type");
@@ -53,8 +51,8 @@ async function grant(
   if (!credentials.ok) return credentials;
   const scopes = parseScopes(parameters.value.get("scope") ?? "", context.names);
   if (!scopes.ok) return err(refusedScope(scopes.error));
-  const sessionId = readSessionId(call.request, parameters.value, context.names);
-  if (!sessionId.ok) return sessionId;
+  const callerSessionId = readSessionId(call.request, parameters.value, context.names);
+  if (!callerSessionId.ok) return callerSessionId;
   const step = Object.hasOwn(GRANTS, grantType) ? GRANTS[grantType] : undefined;
   if (step === undefined)
     return err(
@@ -65,9 +63,7 @@ async function grant(
     parameters: parameters.value,
     credentials: credentials.value,
     scopes: scopes.value,
-    sessionId: sessionId.value,
   };
   const outcome = await step(request, context);
-  if (!outcome.ok) return outcome;
-  return ok({ ...outcome.value, sessionId: outcome.value.sessionId ?? sessionId.value ?? randomId(context.random) });
+  return outcome.ok ? ok({ ...outcome.value, callerSessionId: callerSessionId.value }) : outcome;
 }

@@ -118,10 +118,10 @@ describe("POST /token, authorization_code: 200", () => {
     expect(await errorOf(await refresh(flow.client, tokens.refresh_token, { scope: "openid" }))).toBe("invalid_scope");
   });
 
-  it("takes the session id that the request names before that of the authorization", async () => {
+  it("keeps the session of the authorization, whatever the request names", async () => {
     const flow = await makeFlow();
     const response = await redeem(flow.client, await codeFor(flow), { "plat-session-id": "mine" });
-    expect(decodeJwt((await expectJson<Tokens>(response, 200)).access_token)).toMatchObject({ sid: "mine" });
+    expect(decodeJwt((await expectJson<Tokens>(response, 200)).access_token)).toMatchObject({ sid: "session-1" });
   });
 
   it("works outside any tenant, and in an organization", async () => {
@@ -536,6 +536,12 @@ describe("the ID token", () => {
       auth_time: expect.any(Number),
       // The platform's own: auth_time to the millisecond, for hints.
       auth_ms: expect.any(Number),
+      // What it stands on as a hint: grant, session, and when the records were read that decided.
+      gid: decodeJwt(tokens.access_token)["gid"],
+      sid: "session-1",
+      scope: [...MEDIA].sort().join(" "),
+      asof: expect.any(Number),
+      user_asof: expect.any(Number),
     });
     expect(idToken.payload.iss).toMatch(/^https:/);
     expect(Math.abs(iat - Date.now() / 1000)).toBeLessThan(60);

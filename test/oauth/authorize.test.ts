@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { decodeJwt } from "jose";
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { authorizeAddress, Browser, landed, type Visit } from "../support/browser.ts";
+import { authorizeAddress, Browser, landed, toInit, type Visit } from "../support/browser.ts";
 import { counting } from "../support/counting.ts";
 import { isolate } from "../support/isolate.ts";
 import { basic, call, expectJson, makeTenant, OPERATOR, ORIGIN, put, tokenFor, unique } from "../support/platform.ts";
@@ -239,18 +239,28 @@ describe("the session id of the tokens", () => {
     expect(decodeJwt(token)["sid"]).toBe(sid);
   });
 
-  it("is the one that the request names, the header first", async () => {
-    expect(await sidOf({ "plat-session-id": "mine.1" })).toBe("mine.1");
-    expect(await sidOf({ "plat-session-id": "c2Vzc2lv/+==" })).toBe("c2Vzc2lv/+==");
-    expect(await sidOf({ "plat-session-id": "mine.1" }, { "plat-session-id": "header.1" })).toBe("header.1");
+  it("is never the one that the request names, which is taken for the log alone", async () => {
+    const sid = await sidOf({});
+    expect(await sidOf({ "plat-session-id": "mine.1" })).toBe(sid);
+    expect(await sidOf({ "plat-session-id": "c2Vzc2lv/+==" })).toBe(sid);
+    expect(await sidOf({ "plat-session-id": "mine.1" }, { "plat-session-id": "header.1" })).toBe(sid);
   });
 
-  it("is kept while the user signs in", async () => {
-    const fresh = new Browser();
-    const address = authorizeAddress(requestFor(app, { response_type: "token" }));
+  it("is logged beside the caller's, which is kept while the user signs in", async () => {
+    const worker = isolate({ LOG_LEVEL: "info" });
+    const fresh = new Browser({ send: (to, init) => worker.fetch(to, toInit(init)) });
+    const address = authorizeAddress(requestFor(app, { response_type: "token", "plat-session-id": "form.2" }));
     const page = await fresh.get(address, "none", { "plat-session-id": "header.2" });
+    const lines = vi.spyOn(console, "info").mockImplementation(() => {});
     const done = landed(await fresh.submit(page, { email: user.email, password: user.password }));
-    expect(decodeJwt(done.fragment.get("access_token") ?? "")["sid"]).toBe("header.2");
+    const told = lines.mock.calls.map(([line]) => JSON.parse(String(line)) as Record<string, unknown>);
+    lines.mockRestore();
+    const { sid } = decodeJwt(done.fragment.get("access_token") ?? "");
+    expect(told.find(({ event }) => event === "session started")).toMatchObject({ sessionId: sid });
+    expect(told.find(({ event }) => event === "token issued")).toMatchObject({
+      sessionId: sid,
+      callerSessionId: "header.2",
+    });
   });
 });
 

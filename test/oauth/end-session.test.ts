@@ -95,11 +95,13 @@ describe.each<Way>(["GET", "POST"])("%s ends the browser's session", (way) => {
     expect((await end(way, { client_id: app.clientId }, nobody)).status).toBe(200);
   });
 
-  it("and no token: access token and ID token stay good", async () => {
+  it("and no token: access token and ID token stay good, but the ID token signs nobody in any more", async () => {
+    const silent = async () => visit(new Browser(), app, { id_token_hint: idToken, prompt: "none" });
+    expect(landed(await silent()).query.get("code")).not.toBeNull();
     await end(way, { client_id: app.clientId });
     expect((await call(`/oauth2/v1/tokeninfo?access_token=${accessToken}`)).status).toBe(200);
-    const answer = await visit(new Browser(), app, { id_token_hint: idToken, prompt: "none" });
-    expect(landed(answer).query.get("code")).not.toBeNull();
+    expect(landed(await silent()).query.get("error")).toBe("login_required");
+    expect((await end(way, { id_token_hint: idToken }, new Browser())).status).toBe(200);
   });
 
   it.each<[string, () => Record<string, string> | Promise<Record<string, string>>]>([

@@ -145,12 +145,13 @@ describe("200, no client passed", () => {
     await expectJson(await signIn({ email: ` ${wide} `, password: "cafe\u0301 au lait" }), 200);
   });
 
-  it("uses the caller's session id, or makes one", async () => {
+  it("takes the caller's session id, and makes one of its own for each sign-in", async () => {
     const user = await makeUser({ tenant: home });
-    const own = await expectJson(await signIn(user, { "plat-session-id": "s-1" }), 200);
-    expect(decodeJwt(own.access_token)["sid"]).toBe("s-1");
-    const made = await expectJson(await signIn(user), 200);
-    expect(decodeJwt(made.access_token)["sid"]).toMatch(/^[0-9a-f]{32}$/);
+    const sidOf = async (more: Record<string, string>) =>
+      decodeJwt((await expectJson(await signIn(user, more), 200)).access_token)["sid"];
+    const [named, again] = [await sidOf({ "plat-session-id": "s-1" }), await sidOf({ "plat-session-id": "s-1" })];
+    for (const sid of [named, again, await sidOf({})]) expect(sid).toMatch(/^[0-9a-f]{32}$/);
+    expect(again).not.toBe(named);
   });
 });
 

@@ -1,14 +1,16 @@
 import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { call, expectJson, makeClient, put, tokenFor } from "../support/platform.ts";
+import { call, expectJson, makeClient, put, tokenFor, unique } from "../support/platform.ts";
 import {
   auditOf,
+  codeFor,
   errorOf,
   isLiving,
   makeFlow,
   makeFlowClient,
   makeUser,
+  redeem,
   refresh,
   refreshed,
   signIn,
@@ -30,13 +32,12 @@ beforeEach(async () => {
 
 describe("GET /refreshtokens: 200", () => {
   it("lists the user's grants newest first, never a token", async () => {
-    const other = { ...flow, client: await makeFlowClient(flow.tenant, { name: undefined }) };
     const nowMs = Date.now();
     vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(nowMs + 10);
     const first = await signIn(flow, { authorization: { openid: true } });
     vi.setSystemTime(nowMs + 20);
-    const second = await signIn(other, { authorization: { scopes: ["plat.media_view"] } });
+    const second = await signIn(flow, { authorization: { scopes: ["plat.media_view"] } });
     vi.setSystemTime(nowMs + 30);
     await refreshed(flow.client, first.refresh_token);
     const response = await call(PATH, { token: first.access_token });
@@ -47,8 +48,8 @@ describe("GET /refreshtokens: 200", () => {
     expect(JSON.parse(text)).toEqual([
       {
         id: gidOf(second),
-        clientId: other.client.clientId,
-        clientName: other.client.clientId,
+        clientId: flow.client.clientId,
+        clientName: flow.client.clientId,
         tenant: flow.tenant,
         scope: `plat.tenant=${flow.tenant} plat.media_view`,
         createdAt: nowMs + 20,
@@ -64,10 +65,54 @@ describe("GET /refreshtokens: 200", () => {
         lastUsedAt: nowMs + 30,
       },
     ]);
-    expect((await list(first.access_token, `?clientId=${other.client.clientId}`)).map(({ id }) => id)).toEqual([
-      gidOf(second),
-    ]);
+    expect(await list(first.access_token, `?clientId=${flow.client.clientId}`)).toHaveLength(2);
     expect(await list(first.access_token, "?clientId=no.body")).toEqual([]);
+  });
+
+  it("and those of the calling client alone; what others have of the user is nothing there", async () => {
+    const other = { ...flow, client: await makeFlowClient(flow.tenant) };
+    const [mine, theirs] = [await signIn(flow), await signIn(other)];
+    expect((await list(mine.access_token)).map(({ id }) => id)).toEqual([gidOf(mine)]);
+    const query = `?clientId=${other.client.clientId}`;
+    expect(await list(mine.access_token, query)).toEqual([]);
+    expect((await remove(mine.access_token, query)).status).toBe(204);
+    expect((await expectJson(await remove(mine.access_token, `/${gidOf(theirs)}`), 404)).type).toBe(
+      "element_resource_non_existing",
+    );
+    expect((await remove(mine.access_token)).status).toBe(204);
+    expect(await isLiving(mine.access_token)).toBe(false);
+    expect(await isLiving(theirs.access_token)).toBe(true);
+    expect((await refresh(other.client, theirs.refresh_token)).status).toBe(200);
+  });
+
+  it.each<[string, object, boolean]>([
+    ["that has a secret, without it: nothing is there", { confidential: true }, false],
+    ["that has none: its own grants", { confidential: false }, true],
+  ])("by a token of a client %s", async (_, client, reaches) => {
+    const password = unique("a password ");
+    const all = ["password", "authorization_code", "refresh_token"];
+    const named = { ...flow, client: await makeFlowClient(flow.tenant, { ...client, grantTypes: all }) };
+    await put(`users/${flow.email}`, { name: "Ada", password });
+    const nowMs = Date.now() + 1_000;
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(nowMs);
+    const held = await signIn(named);
+    const byPassword = async (clientId: Record<string, string>) => {
+      const form = { grant_type: "password", plat_id_provider: "legacy_idp", username: flow.email, password };
+      return (await expectJson<Tokens>(await call("/oauth2/v1/token", { form: { ...form, ...clientId } }), 200))
+        .access_token;
+    };
+    const unproven = await byPassword({ client_id: named.client.clientId });
+    expect((await list(unproven)).map(({ id }) => id)).toEqual(reaches ? [gidOf(held)] : []);
+    // A token of no client reaches no client's.
+    for (const token of [await byPassword({}), ...(reaches ? [] : [unproven])]) {
+      expect(await list(token)).toEqual([]);
+      expect((await remove(token, `/${gidOf(held)}`)).status).toBe(404);
+      expect((await remove(token)).status).toBe(204);
+    }
+    expect(await isLiving(held.access_token)).toBe(true);
+    if (reaches) expect((await remove(unproven)).status).toBe(204);
+    expect(await isLiving(held.access_token)).toBe(!reaches);
   });
 
   it("shows nobody else's, and a rotated token as the one grant that it is", async () => {
@@ -83,8 +128,7 @@ describe("GET /refreshtokens: 200", () => {
     vi.setSystemTime(nowMs);
     const grants = await Promise.all(Array.from({ length: 5 }, () => signIn(flow)));
     // A token that is of none of them.
-    const reader = await makeFlowClient(flow.tenant, { grantTypes: ["authorization_code"] });
-    const token = (await signIn({ ...flow, client: reader })).access_token;
+    const token = await tokenOfNoGrant();
     const seen: string[] = [];
     let next: string | undefined = `${PATH}?pageSize=2`;
     while (next !== undefined) {
@@ -123,6 +167,12 @@ describe("GET /refreshtokens: 400", () => {
   });
 });
 
+/** A token of the client that is of none of its grants: an ID token stood for the sign-in. */
+async function tokenOfNoGrant(): Promise<string> {
+  const hint = { endsAtMs: Math.floor(Date.now() / 1000 + 3_600) * 1000, tenant: flow.tenant, scopes: [] };
+  return (await signIn(flow, { authorization: { hint, scopes: [] } })).access_token;
+}
+
 async function makeGrants(count: number): Promise<void> {
   await env.DB.prepare(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?3)
@@ -157,14 +207,19 @@ describe("DELETE /refreshtokens: 204", () => {
     ]);
   });
 
-  it("those of one client; none at all is fine too", async () => {
-    const other = { ...flow, client: await makeFlowClient(flow.tenant) };
-    const [kept, gone] = [await signIn(flow), await signIn(other)];
-    const query = `?clientId=${other.client.clientId}`;
-    for (let time = 0; time < 2; time++) expect((await remove(kept.access_token, query)).status).toBe(204);
-    expect(await isLiving(gone.access_token)).toBe(false);
-    expect((await refresh(flow.client, kept.refresh_token)).status).toBe(200);
-    expect(await errorOf(await refresh(other.client, gone.refresh_token))).toBe("invalid_grant");
+  it("of the client, named or not; none at all is fine too, and a token that is of no grant goes as well", async () => {
+    const gone = await signIn(flow);
+    const query = `?clientId=${flow.client.clientId}`;
+    for (const make of [() => gone.access_token, tokenOfNoGrant, tokenOfNoGrant]) {
+      const token = await make();
+      expect((await remove(token, query)).status).toBe(204);
+      expect(await isLiving(token)).toBe(false);
+    }
+    expect(await errorOf(await refresh(flow.client, gone.refresh_token))).toBe("invalid_grant");
+    const code = await codeFor(flow);
+    expect((await remove(await tokenOfNoGrant())).status).toBe(204);
+    expect(await errorOf(await redeem(flow.client, code))).toBe("invalid_grant");
+    expect(await isLiving((await signIn(flow)).access_token)).toBe(true);
   });
 
   it("one, by its id", async () => {
@@ -187,12 +242,11 @@ describe("DELETE /refreshtokens: 204", () => {
 
 describe("DELETE /refreshtokens: 503", () => {
   it("more than one request deletes: the rest goes with the next", async () => {
-    const lasting = await makeFlowClient(flow.tenant, { grantTypes: ["authorization_code"] });
-    const { access_token } = await signIn({ ...flow, client: lasting });
+    const token = await tokenOfNoGrant();
     await makeGrants(10_000);
-    expect((await expectJson(await remove(access_token), 503)).type).toBe("service_temporarily_unavailable");
-    expect((await remove(access_token)).status).toBe(204);
-    expect(await list(access_token)).toEqual([]);
+    expect((await expectJson(await remove(token), 503)).type).toBe("service_temporarily_unavailable");
+    expect((await remove(token)).status).toBe(204);
+    expect(await list(await tokenOfNoGrant())).toEqual([]);
   });
 });
 

@@ -1,5 +1,6 @@
 import { createLocalJWKSet, decodeJwt, jwtVerify, type JSONWebKeySet } from "jose";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { isolate } from "../support/isolate.ts";
 import {
   ALL_SCOPES,
   basic,
@@ -64,24 +65,32 @@ describe("POST /token: 200", () => {
     );
   });
 
-  it("uses the session id of the caller, by header or parameter", async () => {
+  it("takes the session id of the caller, by header or parameter, for the log alone: each token has one of its own", async () => {
     const client = await makeClient();
-    const headers = { authorization: basic(client) };
-    const byHeader = await expectJson(
-      await call(TOKEN, { form: grant, headers: { ...headers, "plat-session-id": "s-1" } }),
-      200,
-    );
-    expect(decodeJwt(byHeader.access_token)["sid"]).toBe("s-1");
-    const byParameter = await expectJson(
-      await call(TOKEN, { form: { ...grant, "plat-session-id": "s-2" }, headers }),
-      200,
-    );
-    expect(decodeJwt(byParameter.access_token)["sid"]).toBe("s-2");
-    // Without one each token gets one of its own.
-    const made = await Promise.all([tokenFor(client), tokenFor(client)]);
-    const [one, another] = made.map((token) => decodeJwt(token)["sid"]);
-    expect(one).toMatch(/^[0-9a-f]{32}$/);
-    expect(another).not.toBe(one);
+    const worker = isolate({ LOG_LEVEL: "info" });
+    const issue = async (form: Record<string, string>, headers: Record<string, string> = {}) => {
+      const lines = vi.spyOn(console, "info").mockImplementation(() => {});
+      const init = { method: "POST", headers: { authorization: basic(client), ...headers } };
+      const body = new URLSearchParams({ ...grant, ...form });
+      const { access_token: token } = await expectJson(await worker.fetch(TOKEN, { ...init, body }), 200);
+      const told = lines.mock.calls.map(([line]) => JSON.parse(String(line)) as Record<string, unknown>);
+      lines.mockRestore();
+      const { sid } = decodeJwt<{ sid: string }>(token);
+      expect(sid).toMatch(/^[0-9a-f]{32}$/);
+      return { sid, told: told.find(({ event }) => event === "token issued") };
+    };
+    const named = "plat-session-id";
+    const made = [
+      { caller: "s-1", ...(await issue({}, { [named]: "s-1" })) },
+      { caller: "s-2", ...(await issue({ [named]: "s-2" })) },
+      { caller: "header", ...(await issue({ [named]: "form" }, { [named]: "header" })) },
+      { caller: undefined, ...(await issue({})) },
+    ];
+    for (const { caller, sid, told } of made) {
+      expect(told).toMatchObject({ sessionId: sid });
+      expect(told?.["callerSessionId"]).toBe(caller);
+    }
+    expect(new Set(made.map(({ sid }) => sid)).size).toBe(made.length);
   });
 
   it("grants named scopes alone, and the tenant that is named", async () => {

@@ -42,6 +42,7 @@ const newToken = (tokenId: string): NewToken => ({
   sessionId: "sid",
   recordsAsOfMs: NOW_MS,
   userAsOfMs: NOW_MS,
+  expiresAtSec: Math.floor(NOW_MS / 1000) + 3_600,
 });
 
 const other = (char: string): string => (char === "A" ? "B" : "A");

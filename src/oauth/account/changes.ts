@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "../../platform/result.ts";
 import type { AnyCall, OAuthContext } from "../context.ts";
-import { endGrantsOfUser } from "../end-grants.ts";
+import { endAccess } from "../end-grants.ts";
 import { readParameters, type Parameters } from "../form.ts";
 import { isFromElsewhere, isOwnForm, withCookie } from "../sign-in/browser.ts";
 import { FROM_ELSEWHERE } from "../sign-in/form.ts";
@@ -51,11 +51,7 @@ export async function removeAccess(call: FormCall, context: OAuthContext): Promi
   if (clientId === undefined)
     return refusedAtAccount(call, "remove access", { detail: "client_id is missing." }, context);
   const { email } = session.user;
-  const ended = await endGrantsOfUser(
-    { email, clientId, by: `of client ${clientId} at the account page` },
-    call,
-    context,
-  );
+  const ended = await endAccess({ email, clientId, by: `of client ${clientId} at the account page` }, call, context);
   // What is left over of very many is shown, and can be taken away by another press.
   return backToAccount(call, ended ? "removed" : undefined, context);
 }

@@ -195,6 +195,6 @@ async function toRequest(
     prompt: (["none", "login", "select_account"] as const).find((word) => prompts.includes(word)),
     maxAgeMs: maxAge === undefined ? undefined : Number(maxAge) * 1000,
     provider: providerOf(given, names),
-    sessionId: sessionId.value,
+    callerSessionId: sessionId.value,
   });
 }

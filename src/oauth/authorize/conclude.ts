@@ -1,11 +1,9 @@
-import { randomId } from "../../platform/random.ts";
 import { authorizationOf } from "../authorization.ts";
 import { createCode } from "../codes.ts";
 import type { AnyCall, OAuthContext } from "../context.ts";
 import type { Granted } from "../grants/granted.ts";
 import { DEFAULT_TENANT, grantForUser } from "../grants/user-grant.ts";
 import { timesOf } from "../sign-in/times.ts";
-import { ACCESS_TOKEN_LIFETIME_SEC } from "../tokens/access-token.ts";
 import { issueTokens } from "../tokens/issue.ts";
 import { grantedAnswer, refusedAnswer } from "./answer.ts";
 import { askToSignIn } from "./ask.ts";
@@ -22,7 +20,8 @@ export async function conclude(
   call: AnyCall,
   context: OAuthContext,
 ): Promise<Response> {
-  const { client, scopes, flow } = request;
+  const { client, flow } = request;
+  const scopes = identity.hint === undefined ? request.scopes : { ...request.scopes, within: identity.hint.scopes };
   const defaultTenant = DEFAULT_TENANT[FLOWS[flow].grantType];
   const asked = { client, clientAuthenticated: false, user: identity.user, scopes, defaultTenant } as const;
   const granted = await grantForUser(asked, context, call.nowMs);
@@ -53,18 +52,27 @@ const mayBeAnother = ({ prompt, meant }: AuthorizationRequest, { from }: Identit
 async function issue(
   request: AuthorizationRequest,
   granted: Granted,
-  { user, sid, ...times }: Identity,
+  { user, sid: sessionId, hint, ...times }: Identity,
   call: AnyCall,
   context: OAuthContext,
 ): Promise<Response> {
-  const { client, flow, nonce, challenge } = request;
-  const sessionId = request.sessionId ?? sid ?? randomId(context.random);
+  const { client, flow, nonce, challenge, callerSessionId } = request;
+  const { requestId } = call;
   if (flow === "code") {
-    const authorization = authorizationOf(granted, { sessionId, ...times }, context.names);
+    const bounds = hint && { endsAtMs: hint.endsAtMs, tenant: hint.tenant, scopes: hint.scopes };
+    const authorization = authorizationOf(granted, { sessionId, hint: bounds, ...times }, context.names);
     // As it was sent, not as it was found: at `/token` it has to be sent again, or left out again (RFC 6749 4.1.3).
     const redirectUri = request.given.get("redirect_uri");
     const code = await createCode(
-      { clientId: client.id, email: user.email, redirectUri, challenge, nonce, authorization },
+      {
+        clientId: client.id,
+        email: user.email,
+        redirectUri,
+        challenge,
+        nonce,
+        grantId: hint?.grantId,
+        authorization,
+      },
       context,
       call.nowMs,
     );
@@ -72,14 +80,28 @@ async function issue(
       const failure = refused("access_denied", "The client or the user has just been removed.");
       return refusedAnswer(request, failure, call, context);
     }
-    const { requestId } = call;
-    context.log.info("code issued", { requestId, clientId: client.id, user: user.email, tenant: granted.tenant });
+    const { tenant } = granted;
+    context.log.info("code issued", {
+      requestId,
+      clientId: client.id,
+      user: user.email,
+      tenant,
+      sessionId,
+      callerSessionId,
+    });
     return grantedAnswer(request, { code }, call, context);
   }
   const idToken = flow === "token" ? undefined : { ...timesOf(times), nonce };
   const recordsAsOfMs = Math.min(granted.recordsAsOfMs, request.clientAsOfMs);
   const issued = await issueTokens(
-    { granted: { ...granted, recordsAsOfMs }, sessionId, grantId: undefined, idToken },
+    {
+      granted: { ...granted, recordsAsOfMs },
+      sessionId,
+      callerSessionId,
+      grantId: hint?.grantId,
+      idToken,
+      hint,
+    },
     call,
     context,
   );
@@ -90,7 +112,7 @@ async function issue(
   const tokens = {
     access_token: issued.value.accessToken,
     token_type: "bearer",
-    expires_in: String(ACCESS_TOKEN_LIFETIME_SEC),
+    expires_in: String(issued.value.expiresInSec),
     scope: granted.scopes.join(" "),
     ...(issued.value.idToken === undefined ? {} : { id_token: issued.value.idToken }),
   };

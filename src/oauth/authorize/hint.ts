@@ -1,17 +1,21 @@
 import type { AnyCall, OAuthContext } from "../context.ts";
-import type { Session } from "../sign-in/sessions.ts";
+import { sessionOf, type Session } from "../sign-in/sessions.ts";
 import { timesOf } from "../sign-in/times.ts";
-import { readIdTokenHint } from "../tokens/id-token.ts";
+import { readIdTokenHint, type HintBasis, type IdTokenHint } from "../tokens/id-token.ts";
 import type { Meant } from "./meant.ts";
 import type { AuthorizationRequest } from "./request.ts";
-import type { Identity } from "./who.ts";
+import { bySession, type Identity } from "./who.ts";
 
 /**
- * What `id_token_hint` says: whom the client means, and whether that user needs no prompt (contract 2.4).
+ * What `id_token_hint` says: whom the client means, and whether that user needs no prompt (contract 2.4, 8).
  *
- *   holds          of this very client, not expired, nothing ended it since: it is its user's word
+ *   holds          of this very client, not expired; the session that it came of lives in its browser, and its grant,
+ *                  session, client, tenant and user were not revoked since: it is its user's word
  *   holds no more  ours all the same, or another client's: it signs nobody in, and nobody but its user gets an answer
  *   unreadable     not ours, or of a key that is gone: whom it means is not known
+ *
+ * What comes of one that holds is within its bounds: the scopes of its grant, until it ends, and no refresh token. Whether it
+ * holds is not asked where the browser is signed in as the user that it means: then the session is better than the hint.
  */
 export interface Hint {
   readonly meant: Meant;
@@ -21,7 +25,7 @@ export interface Hint {
 
 /** Undefined: there is none. */
 export async function readHint(
-  { given, client }: AuthorizationRequest,
+  { given, client, provider }: AuthorizationRequest,
   session: Session | undefined,
   call: AnyCall,
   context: OAuthContext,
@@ -33,16 +37,33 @@ export async function readHint(
     context.noteRefusal(call, "id_token_hint", { error: "ignored", reason, actor: client.id });
     return { meant, identity: undefined };
   };
-  const hint = await readIdTokenHint(token, context.issuerOf(call).issuer, context.trust, call.nowMs);
-  if (!hint.ok) return ignore(hint.error, "unknown");
-  const { clientId, email, expired } = hint.value;
-  const times = timesOf(hint.value);
-  const meant = { email };
-  if (clientId !== client.id) return ignore(`issued to client ${clientId}`, meant);
-  if (expired) return ignore("it has expired", meant);
-  const own = session?.user.email === email ? session : undefined;
-  const user = own?.user ?? (await context.users.find(email));
-  if (user === undefined) return ignore(`user ${email} is unknown or disabled`, meant);
-  if (times.authenticatedAtMs <= user.signedOutAtMs) return ignore(`${email} was signed out since`, meant);
-  return { meant, identity: { user, ...times, sid: own?.sid, from: "hint" } };
+  const read = await readIdTokenHint(token, context.issuerOf(call).issuer, context.trust, call.nowMs);
+  if (!read.ok) return ignore(read.error, "unknown");
+  const hint = read.value;
+  const meant = { email: hint.email };
+  if (hint.clientId !== client.id) return ignore(`issued to client ${hint.clientId}`, meant);
+  if (hint.expired) return ignore("it has expired", meant);
+  if (hint.basis === undefined) return ignore("it does not say which grant and session it is of", meant);
+  if (bySession({ provider }, session)?.user.email === hint.email) return { meant, identity: undefined };
+  const identity = await holds(hint, hint.basis, call.nowMs, context);
+  return typeof identity === "string" ? ignore(identity, meant) : { meant, identity };
+}
+
+/** The user whose word it is, or why it is nobody's. */
+async function holds(
+  { clientId, email, tenant, ...times }: IdTokenHint,
+  { grantId, sessionId: sid, grantTenant, scopes, endsAtMs, ...asOf }: HintBasis,
+  nowMs: number,
+  context: OAuthContext,
+): Promise<Identity | string> {
+  const { trust } = context;
+  const [session, isNew] = await Promise.all([sessionOf(sid, nowMs, context), trust.ensure(nowMs, "now")]);
+  if (!isNew) return "revocations cannot be read";
+  if (session?.user.email !== email) return `session ${sid} of ${email} is over`;
+  // The access token beside an implicit flow's ID token is alone, and its id that of the grant.
+  const issued = { tokenId: grantId, grantId, sessionId: sid, clientId, user: email, ...asOf };
+  if ([tenant, grantTenant].some((one) => trust.isRevoked({ ...issued, tenant: one })))
+    return `grant ${grantId}, or what it stands on, was revoked`;
+  const hint = { grantId, tenant: grantTenant, scopes, endsAtMs };
+  return { user: session.user, ...timesOf(times), sid, from: "hint", hint };
 }

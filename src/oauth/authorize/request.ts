@@ -28,8 +28,8 @@ export interface AuthorizationRequest {
   readonly maxAgeMs: number | undefined;
   /** `default_idp`, `legacy_idp`, or the id of a registered identity provider. */
   readonly provider: string;
-  /** The caller's session id; undefined where none was sent. */
-  readonly sessionId: string | undefined;
+  /** What the caller calls its session: for the log alone; undefined where none was sent. */
+  readonly callerSessionId: string | undefined;
 }
 
 /** Whether it is the platform's own directory of users. */
@@ -66,12 +66,12 @@ export const isMeant = ({ meant }: Pick<AuthorizationRequest, "meant">, email: s
 
 /** The request as it can be sent again: what came, the session id that came with a header, and whom a hint meant. */
 export async function asParameters(
-  { given, sessionId, meant }: Pick<AuthorizationRequest, "given" | "sessionId" | "meant">,
+  { given, callerSessionId, meant }: Pick<AuthorizationRequest, "given" | "callerSessionId" | "meant">,
   context: Pick<OAuthContext, "names" | "sealer">,
 ): Promise<Readonly<Record<string, string>>> {
   const { names } = context;
   const { [meantParameter(names)]: _meant, ...parameters } = Object.fromEntries(given.entries());
-  const explicit = sessionId === undefined ? {} : { [names.header("session-id")]: sessionId };
+  const explicit = callerSessionId === undefined ? {} : { [names.header("session-id")]: callerSessionId };
   const expected = typeof meant === "object" ? { [meantParameter(names)]: await sealMeant(meant.email, context) } : {};
   return { ...parameters, ...explicit, ...expected };
 }

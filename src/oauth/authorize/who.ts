@@ -1,3 +1,4 @@
+import type { HintBounds } from "../authorization.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import type { Session } from "../sign-in/sessions.ts";
 import { authTimeMs, type SignInTimes } from "../sign-in/times.ts";
@@ -9,17 +10,18 @@ import { isLocal, isMeant, type AuthorizationRequest } from "./request.ts";
  * Who the user is, without asking (contract 2.4):
  *
  *   just signed in                       that user, whatever `prompt` and `max_age` say
- *   valid `id_token_hint`                that user
  *   a session of the browser             its user; for a provider of their own, if that very provider vouched
- *   another user than a hint names       to be asked
+ *   another user than a hint names       the hint's user, where it holds (hint.ts), within its bounds; else to be asked
  *   `prompt=login`, sign-in too old      to be asked, though known
  *   none of these                        to be asked
  */
 export interface Identity extends SignInTimes {
   readonly user: UserRecord;
-  /** The browser session's, undefined where there is none. */
-  readonly sid: string | undefined;
+  /** The id of the browser's session; of a hint, of the session that it came of. */
+  readonly sid: string;
   readonly from: "sign-in" | "hint" | "session";
+  /** A hint's grant, with which what comes of it goes on, and its bounds. */
+  readonly hint?: HintBounds & { readonly grantId: string };
 }
 
 /** Nobody, or somebody who has to show it again. */
@@ -34,7 +36,9 @@ export function identify(
   { hint, session }: { readonly hint: Hint | undefined; readonly session: Session | undefined },
   nowMs: number,
 ): Result<Identity, Unidentified> {
-  const known = hint?.identity ?? bySession(request, session);
+  const signedIn = bySession(request, session);
+  const known =
+    signedIn !== undefined && isMeant(request, signedIn.user.email) ? signedIn : (hint?.identity ?? signedIn);
   const email = emailFor(request, known?.user.email);
   if (known === undefined) return err({ email, reason: "nobody is signed in" });
   if (!isMeant(request, known.user.email))
@@ -50,7 +54,10 @@ export function identify(
 export const emailFor = ({ meant, given }: AuthorizationRequest, known = ""): string =>
   (typeof meant === "object" ? meant.email : given.get("login_hint")) ?? known;
 
-function bySession({ provider }: AuthorizationRequest, session: Session | undefined): Identity | undefined {
+export function bySession(
+  { provider }: Pick<AuthorizationRequest, "provider">,
+  session: Session | undefined,
+): Identity | undefined {
   return session !== undefined && (isLocal(provider) || session.provider === provider)
     ? { ...session, from: "session" }
     : undefined;

@@ -20,7 +20,7 @@ import type { GrantStep, TokenRequest } from "./granted.ts";
  * comes with it: one of the two who sent it stole it.
  */
 export const authorizationCodeGrant: GrantStep = async (request, context) => {
-  const { call, parameters, scopes, sessionId } = request;
+  const { call, parameters, scopes } = request;
   const caller = await clientOf(request, "authorization_code", context);
   if (!caller.ok) return caller;
   const { client } = caller.value;
@@ -44,16 +44,18 @@ export const authorizationCodeGrant: GrantStep = async (request, context) => {
   if (!again.ok) return again;
 
   const { granted, authorization } = again.value;
-  const refreshToken = client.grantTypes.includes("refresh_token") ? randomSecret(context.random) : undefined;
+  const lasts = client.grantTypes.includes("refresh_token") && authorization.hint === undefined;
+  const refreshToken = lasts ? randomSecret(context.random) : undefined;
   const refresh = refreshToken === undefined ? undefined : { tokenHash: await sha256Hex(refreshToken), authorization };
   const redemption = { id: randomId(context.random), refresh };
   if (!(await redeemTwice(context.codes, code.codeHash, redemption, call.nowMs))) return replayed();
   return ok({
     granted,
-    sessionId: sessionId ?? authorization.sessionId,
+    sessionId: authorization.sessionId,
     grantId: code.grantId,
     refreshToken,
     idToken: { ...timesOf(authorization), nonce: code.nonce },
+    hint: authorization.hint,
   });
 };
 

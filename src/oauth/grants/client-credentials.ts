@@ -1,5 +1,6 @@
 import type { BuiltIn } from "../../platform/built-in.ts";
 import type { Names } from "../../platform/names.ts";
+import { randomId } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { authenticateClient, noCredentials } from "../client-auth.ts";
 import type { ClientRecord, Entry } from "../directory.ts";
@@ -31,7 +32,7 @@ export const clientCredentials: GrantStep = async ({ call, credentials, scopes: 
   if (!granted.ok) return err(refusedScope(granted.error, client.id));
   return ok({
     granted: granted.value,
-    sessionId: undefined,
+    sessionId: randomId(context.random),
     grantId: undefined,
     refreshToken: undefined,
     idToken: undefined,

@@ -1,6 +1,7 @@
 import type { Call } from "../../http/route.ts";
 import type { Plan } from "../../platform/plans.ts";
 import type { Result } from "../../platform/result.ts";
+import type { HintBounds } from "../authorization.ts";
 import type { Credentials } from "../client-auth.ts";
 import type { OAuthContext } from "../context.ts";
 import { failure, type OAuthFailure } from "../failure.ts";
@@ -16,16 +17,12 @@ export interface TokenRequest {
   readonly parameters: Parameters;
   readonly credentials: Credentials | undefined;
   readonly scopes: ScopeRequest;
-  /** The caller's session id; undefined where none was sent. */
-  readonly sessionId: string | undefined;
 }
 
 export type GrantStep = (request: TokenRequest, context: OAuthContext) => Promise<Result<GrantOutcome, OAuthFailure>>;
 
 /** What a grant's step ends in. */
-export interface GrantOutcome extends Omit<Issue, "sessionId"> {
-  /** Undefined: the caller's, or a new one. */
-  readonly sessionId: string | undefined;
+export interface GrantOutcome extends Omit<Issue, "callerSessionId"> {
   /** Shown beside the access token. */
   readonly refreshToken: string | undefined;
 }
@@ -33,11 +30,16 @@ export interface GrantOutcome extends Omit<Issue, "sessionId"> {
 /** What tokens are made of, at the token endpoint and in the implicit flow. */
 export interface Issue {
   readonly granted: Granted;
+  /** The platform's own id: of the browser's session, or of this sign-in or token alone. */
   readonly sessionId: string;
+  /** What the caller calls its session: for the log alone; undefined where none was sent. */
+  readonly callerSessionId: string | undefined;
   /** A family of tokens that can be revoked together; undefined: this token is alone. */
   readonly grantId: string | undefined;
   /** When the user signed in, and the request's nonce: an ID token is issued too, where the scopes have `openid`. */
   readonly idToken: (SignInTimes & { readonly nonce: string | undefined }) | undefined;
+  /** An ID token stood for the sign-in. */
+  readonly hint?: HintBounds | undefined;
 }
 
 /** Who a token is for and what it may do. */

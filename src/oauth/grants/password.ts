@@ -54,7 +54,7 @@ export const passwordGrant: GrantStep = async (request, context) => {
   const granted = { ...grantedFor.value, recordsAsOfMs };
 
   const idToken = client === undefined ? undefined : { authenticatedAtMs: call.nowMs, nonce: undefined };
-  const sessionId = request.sessionId ?? randomId(context.random);
+  const sessionId = randomId(context.random);
   const outcome = { granted, sessionId, idToken };
   if (client === undefined || !clientAuthenticated || !client.grantTypes.includes("refresh_token"))
     return ok({ ...outcome, grantId: undefined, refreshToken: undefined });

@@ -14,7 +14,7 @@ import type { GrantStep } from "./granted.ts";
  * A lost answer is asked for again with the same token.
  */
 export const refreshTokenGrant: GrantStep = async (request, context) => {
-  const { call, parameters, scopes, sessionId } = request;
+  const { call, parameters, scopes } = request;
   const { nowMs } = call;
   const caller = await clientOf(request, "refresh_token", context);
   if (!caller.ok) return caller;
@@ -53,7 +53,7 @@ export const refreshTokenGrant: GrantStep = async (request, context) => {
   const { granted, authorization } = again.value;
   return ok({
     granted,
-    sessionId: sessionId ?? authorization.sessionId,
+    sessionId: authorization.sessionId,
     grantId: grant.id,
     refreshToken: current,
     idToken: { ...timesOf(authorization), nonce: undefined },

@@ -27,9 +27,15 @@ export interface Session extends SignInTimes {
 export async function findSession(call: AnyCall, context: OAuthContext): Promise<Session | undefined> {
   const cookie = readCookie(call, "session", context.names);
   if (cookie === undefined) return undefined;
-  const found = await context.users.signedIn(await sha256Hex(cookie), call.nowMs);
-  return found !== undefined && found.authenticatedAtMs > found.user.signedOutAtMs ? found : undefined;
+  return ifCounts(await context.users.signedIn(await sha256Hex(cookie), call.nowMs));
 }
+
+/** The living session of this id, in whatever browser: one round trip. */
+export const sessionOf = async (sid: string, nowMs: number, { users }: OAuthContext): Promise<Session | undefined> =>
+  ifCounts(await users.ofSession(sid, nowMs));
+
+const ifCounts = (found: Session | undefined): Session | undefined =>
+  found !== undefined && found.authenticatedAtMs > found.user.signedOutAtMs ? found : undefined;
 
 export interface NewSignIn extends Partial<SignInTimes> {
   readonly email: string;

@@ -7,7 +7,7 @@ import type { OwnerKind } from "./trust-store.ts";
  *
  *   client, tenant   refresh grants and codes
  *   user             the same, and the browsers' sessions
- *   session          the same, and the other access tokens of its grants: a refresh may have named another session id
+ *   session          the same, and its grants for good, with what is being issued by them in this moment
  *
  * A transaction removes so many rows and no more, since the database does nothing else meanwhile.
  */

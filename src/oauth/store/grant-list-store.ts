@@ -1,4 +1,5 @@
 import type { Paging } from "../../http/paging.ts";
+import type { TrustStore } from "./trust-store.ts";
 import type { Authorization } from "../authorization.ts";
 
 /** The refresh grants of a user, as the user looks through them. */
@@ -30,26 +31,34 @@ export interface GrantPlace {
 }
 
 export interface GrantListStore {
-  /** One more than the page's size, where there are so many. `clientId`: those of this client alone. */
+  /** Those of one client; one more than the page's size, where there are so many. */
   page(
     email: string,
-    clientId: string | undefined,
+    clientId: string,
     after: GrantPlace | undefined,
     paging: Pick<Paging, "pageSize" | "skip">,
   ): Promise<readonly ListedGrant[]>;
   /** The clients that hold grants of the user, at most `limit`, the one that was used last first. */
   applications(email: string, limit: number): Promise<readonly Application[]>;
   /** At most `limit` ids. */
-  idsOf(email: string, clientId: string | undefined, limit: number): Promise<readonly string[]>;
-  isOf(email: string, grantId: string): Promise<boolean>;
+  idsOf(email: string, clientId: string, limit: number): Promise<readonly string[]>;
+  isOf(email: string, clientId: string, grantId: string): Promise<boolean>;
+  /**
+   * Ends what the client has of the user besides grants that were listed before: codes, grants that came meanwhile, and by a
+   * row of `revocation` all that was issued until now.
+   */
+  endRestStatements(email: string, clientId: string, expiresSec: number): readonly D1PreparedStatement[];
 }
 
-/** A grant whose sign-in counts no more gives nothing, and is not shown. */
+/**
+ * A grant whose sign-in counts no more gives nothing, and is not shown. Grants are found by their user, who has few, never by
+ * their client: `+` keeps the query planner from that index.
+ */
 const PAGE = `
   SELECT refresh_grant.id, refresh_grant.client, client.name AS client_name, refresh_grant.authorization,
     refresh_grant.created_at, refresh_grant.last_used_at
   FROM refresh_grant JOIN client ON client.id = refresh_grant.client JOIN user ON user.email = refresh_grant.email
-  WHERE refresh_grant.email = ?1 AND (?2 IS NULL OR refresh_grant.client = ?2)
+  WHERE refresh_grant.email = ?1 AND +refresh_grant.client = ?2
     AND (refresh_grant.created_at, refresh_grant.id) < (?3, ?4)
     AND refresh_grant.authorization ->> 'authenticatedAtMs' > user.signed_out_at
   ORDER BY refresh_grant.created_at DESC, refresh_grant.id DESC LIMIT ?5 OFFSET ?6`;
@@ -61,19 +70,23 @@ const APPLICATIONS = `
   FROM refresh_grant JOIN client ON client.id = refresh_grant.client JOIN user ON user.email = refresh_grant.email
   WHERE refresh_grant.email = ?1 AND refresh_grant.authorization ->> 'authenticatedAtMs' > user.signed_out_at
   GROUP BY refresh_grant.client ORDER BY max(refresh_grant.last_used_at) DESC, refresh_grant.client LIMIT ?2`;
-const IDS = `SELECT id FROM refresh_grant WHERE email = ?1 AND (?2 IS NULL OR client = ?2) LIMIT ?3`;
-const IS_OF = `SELECT 1 FROM refresh_grant WHERE id = ?2 AND email = ?1`;
+const IDS = `SELECT id FROM refresh_grant WHERE email = ?1 AND +client = ?2 LIMIT ?3`;
+const IS_OF = `SELECT 1 FROM refresh_grant WHERE id = ?3 AND email = ?1 AND client = ?2`;
+const END_REST = [
+  `DELETE FROM authorization_code WHERE email = ?1 AND +client = ?2`,
+  `DELETE FROM refresh_grant WHERE email = ?1 AND +client = ?2`,
+] as const;
 /** Before every other in this order. */
 const FIRST: GrantPlace = { createdAtMs: Number.MAX_SAFE_INTEGER, id: "" };
 
 type Row = Record<string, string | number | null>;
 
-export function createGrantListStore(db: D1Database): GrantListStore {
+export function createGrantListStore(db: D1Database, trust: Pick<TrustStore, "voidAccessStatement">): GrantListStore {
   return {
     async page(email, clientId, after = FIRST, { pageSize, skip }) {
       const { results } = await db
         .prepare(PAGE)
-        .bind(email, clientId ?? null, after.createdAtMs, after.id, pageSize + 1, skip)
+        .bind(email, clientId, after.createdAtMs, after.id, pageSize + 1, skip)
         .all<Row>();
       return results.map(toListedGrant);
     },
@@ -82,13 +95,14 @@ export function createGrantListStore(db: D1Database): GrantListStore {
       return results.map(toApplication);
     },
     async idsOf(email, clientId, limit) {
-      const { results } = await db
-        .prepare(IDS)
-        .bind(email, clientId ?? null, limit)
-        .all<{ id: string }>();
+      const { results } = await db.prepare(IDS).bind(email, clientId, limit).all<{ id: string }>();
       return results.map(({ id }) => id);
     },
-    isOf: async (email, grantId) => (await db.prepare(IS_OF).bind(email, grantId).first()) !== null,
+    isOf: async (email, clientId, grantId) => (await db.prepare(IS_OF).bind(email, clientId, grantId).first()) !== null,
+    endRestStatements: (email, clientId, expiresSec) => [
+      ...END_REST.map((sql) => db.prepare(sql).bind(email, clientId)),
+      trust.voidAccessStatement(email, clientId, expiresSec),
+    ],
   };
 }
 

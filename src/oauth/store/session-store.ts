@@ -5,7 +5,7 @@ export interface SessionRow extends SignInTimes {
   /** SHA-256 in hex of the cookie. */
   readonly idHash: string;
   readonly email: string;
-  /** The session id of the tokens that the browser gets, unless a request names one. */
+  /** The session id of the tokens that the browser gets. */
   readonly sid: string;
   readonly provider: string;
   readonly expiresAtMs: number;

@@ -53,11 +53,16 @@ export interface TrustStore {
    * only when the statement before it changed a row.
    */
   voidStatement(kind: OwnerKind, key: string, expiresSec: number, when: "always" | "if changed"): D1PreparedStatement;
+  /** Voids all that a client got of a user until now, whatever grant it came by; nothing where there is no such client. */
+  voidAccessStatement(email: string, clientId: string, expiresSec: number): D1PreparedStatement;
   /** Voids all that members of an organization got until now, in the transaction that removes it. */
   voidMembersStatement(organization: string, expiresSec: number): D1PreparedStatement;
   /** Removes at most `limit` rows that concern no living token; returns how many. */
   forgetExpired(nowSec: number, limit: number): Promise<number>;
 }
+
+/** Names all grants of a user to a client together, among the ids of grants: those have no space. */
+export const accessKey = (email: string, clientId: string): string => `${clientId} of ${email}`;
 
 /**
  * Revoked tokens of a client that live: five a second, an hour long. A copy of them is some megabytes in each isolate.
@@ -90,6 +95,7 @@ const FORGET_BOUND = `DELETE FROM revocation WHERE client IN (${OVERFULL})`;
 const VOID = `
   INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
   SELECT ?1, ?2, ${DATABASE_NOW_MS}, ?3`;
+const VOID_ACCESS = `${VOID} WHERE EXISTS (SELECT 1 FROM client WHERE id = ?4)`;
 const VOID_MEMBERS = `
   INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
   SELECT 'user', email, ${DATABASE_NOW_MS}, ?2 FROM organization_member WHERE organization = ?1`;
@@ -118,7 +124,7 @@ export function createTrustStore(db: D1Database): TrustStore {
       };
     },
     async end(ended, beside) {
-      if (ended.length === 0) return [];
+      if (ended.length + beside.length === 0) return [];
       const [made] = await db.batch<RevocationRow>([db.prepare(END).bind(JSON.stringify(ended)), ...beside]);
       return (made?.results ?? []).map(({ seq, kind, key, until_ms: untilMs, expires_sec: expiresSec, client }) => ({
         seq,
@@ -135,6 +141,8 @@ export function createTrustStore(db: D1Database): TrustStore {
     },
     voidStatement: (kind, key, expiresSec, when) =>
       db.prepare(when === "always" ? VOID : `${VOID} WHERE changes() > 0`).bind(kind, key, expiresSec),
+    voidAccessStatement: (email, clientId, expiresSec) =>
+      db.prepare(VOID_ACCESS).bind("grant", accessKey(email, clientId), expiresSec, clientId),
     voidMembersStatement: (organization, expiresSec) => db.prepare(VOID_MEMBERS).bind(organization, expiresSec),
     async forgetExpired(nowSec, limit) {
       return (await db.prepare(FORGET).bind(nowSec, limit).run()).meta.changes;

@@ -59,6 +59,8 @@ export interface UserStore {
   find(email: string): Promise<UserRecord | undefined>;
   /** The user of a session, by the hash of its cookie. One round trip. */
   signedIn(sessionHash: string, nowMs: number): Promise<SignedIn | undefined>;
+  /** The same by the id that tokens carry. */
+  ofSession(sid: string, nowMs: number): Promise<SignedIn | undefined>;
   /** Undefined for an unknown user. */
   credential(email: string): Promise<Credential | undefined>;
   /**
@@ -82,13 +84,14 @@ export interface UserStore {
 
 const AS_OF = `SELECT ${DATABASE_NOW_MS} AS as_of`;
 /** A session that a provider vouched for is as good as the provider. */
-const SESSION = `
+const session = (key: SessionKey) => `
   SELECT sid, provider, authenticated_at, proven_at FROM session
-  WHERE id_hash = ?1 AND expires_at > ?2 AND (provider IN ('${DEFAULT_PROVIDER}', '${LEGACY_PROVIDER}') OR EXISTS
+  WHERE ${key} = ?1 AND expires_at > ?2 AND (provider IN ('${DEFAULT_PROVIDER}', '${LEGACY_PROVIDER}') OR EXISTS
     (SELECT 1 FROM identity_provider WHERE id = session.provider AND trusted_since <= session.authenticated_at))`;
 /** Who is meant, as the statements below compare with it. */
 const BY_EMAIL = `?1`;
-const BY_SESSION = `(SELECT email FROM session WHERE id_hash = ?1 AND expires_at > ?2)`;
+const bySession = (key: SessionKey) => `(SELECT email FROM session WHERE ${key} = ?1 AND expires_at > ?2)`;
+type SessionKey = "id_hash" | "sid";
 const user = (who: string) => `
   SELECT email, name, subject, signed_out_at FROM user WHERE email = ${who} AND disabled = 0`;
 const tenants = (who: string) => `
@@ -136,6 +139,24 @@ export function createUserStore(db: D1Database, subject: Subject, random: Random
       storedSubject ?? (await db.prepare(GIVE_SUBJECT).bind(email, randomId(random)).first<string>("subject"));
     return own === null ? undefined : { ...found, subject: own };
   }
+
+  async function ofSession(key: SessionKey, value: string, nowMs: number): Promise<SignedIn | undefined> {
+    const [times, sessions, ...records] = await db.batch<Row>([
+      db.prepare(AS_OF),
+      ...[session(key), ...RECORDS.map((sql) => sql(bySession(key)))].map((sql) => db.prepare(sql).bind(value, nowMs)),
+    ]);
+    const row = sessions?.results[0];
+    const found = await named(toUser(times?.results ?? [], records));
+    if (row === undefined || found === undefined) return undefined;
+    return {
+      user: found,
+      sid: String(row["sid"]),
+      provider: String(row["provider"]),
+      authenticatedAtMs: Number(row["authenticated_at"]),
+      ...(row["proven_at"] === null ? {} : { provenAtMs: Number(row["proven_at"]) }),
+    };
+  }
+
   return {
     async find(email) {
       const [times, ...records] = await db.batch<Row>([
@@ -144,22 +165,8 @@ export function createUserStore(db: D1Database, subject: Subject, random: Random
       ]);
       return named(toUser(times?.results ?? [], records));
     },
-    async signedIn(sessionHash, nowMs) {
-      const [times, sessions, ...records] = await db.batch<Row>([
-        db.prepare(AS_OF),
-        ...[SESSION, ...RECORDS.map((sql) => sql(BY_SESSION))].map((sql) => db.prepare(sql).bind(sessionHash, nowMs)),
-      ]);
-      const session = sessions?.results[0];
-      const found = await named(toUser(times?.results ?? [], records));
-      if (session === undefined || found === undefined) return undefined;
-      return {
-        user: found,
-        sid: String(session["sid"]),
-        provider: String(session["provider"]),
-        authenticatedAtMs: Number(session["authenticated_at"]),
-        ...(session["proven_at"] === null ? {} : { provenAtMs: Number(session["proven_at"]) }),
-      };
-    },
+    signedIn: (sessionHash, nowMs) => ofSession("id_hash", sessionHash, nowMs),
+    ofSession: (sid, nowMs) => ofSession("sid", sid, nowMs),
     async credential(email) {
       const row = await db.prepare(CREDENTIAL).bind(email).first<{ password_hash: string | null; disabled: number }>();
       return row === null ? undefined : { passwordHash: row.password_hash ?? undefined, disabled: row.disabled === 1 };

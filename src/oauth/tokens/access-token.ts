@@ -3,6 +3,7 @@ import type { Principal, TokenFault, TokenVerifier } from "../../http/auth.ts";
 import { toSec } from "../../platform/clock.ts";
 import { planOf } from "../../platform/plans.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
+import type { HintBounds } from "../authorization.ts";
 import { readOwnToken, type Kind } from "./own-token.ts";
 import { signJwt } from "./sign-jwt.ts";
 import { ACCESS_TOKEN_ALG } from "./signing-key.ts";
@@ -30,7 +31,11 @@ export interface Issuer {
 
 type Fault = Exclude<TokenFault, "unavailable">;
 
-export type NewToken = Omit<IssuedToken, "issuedAtSec" | "expiresAtSec">;
+export type NewToken = Omit<IssuedToken, "issuedAtSec">;
+
+/** When a token ends that is issued now; what comes of an ID token hint ends with the hint. */
+export const accessTokenEndSec = (nowMs: number, hint: HintBounds | undefined): number =>
+  Math.min(toSec(nowMs) + ACCESS_TOKEN_LIFETIME_SEC, toSec(hint?.endsAtMs ?? Infinity));
 
 export async function issueAccessToken(token: NewToken, from: Issuer, trust: Trust, nowMs: number): Promise<string> {
   const signer = await trust.signingKey(nowMs, ACCESS_TOKEN_ALG);
@@ -41,7 +46,7 @@ export async function issueAccessToken(token: NewToken, from: Issuer, trust: Tru
     iss: from.issuer,
     aud: from.audience,
     iat: issuedAtSec,
-    exp: issuedAtSec + ACCESS_TOKEN_LIFETIME_SEC,
+    exp: token.expiresAtSec,
     ...identityOf(token),
     plan: token.plan,
     scope: token.scopes.join(" "),

@@ -14,6 +14,9 @@ import type { Trust } from "./trust.ts";
  * `id_token_hint` to get a token without a prompt, so it is read with the same care as it is made. `auth_ms` is
  * when the user signed in here, to the millisecond: whether a password was changed since then is not a matter of the same
  * second, nor of when another provider had asked the user, which `auth_time` says.
+ *
+ * What the hint stands on goes along: its grant (`gid`, `scope`, and `grant_tenant` where the token is for another tenant),
+ * its session (`sid`), and when the records were read that decided (`asof`, `user_asof`), by which revocations reach it.
  */
 export const ID_TOKEN_LIFETIME_SEC = 3600;
 const TYPE = "JWT";
@@ -27,23 +30,45 @@ export interface NewIdToken extends SignInTimes {
   readonly nonce: string | undefined;
   /** The token that is issued beside it. */
   readonly accessToken: string;
+  readonly basis: Omit<HintBasis, "endsAtMs"> & { readonly endsAtMs: number | undefined };
+}
+
+/** What an ID token stands on, and all that comes of it as a hint. */
+export interface HintBasis {
+  readonly grantId: string;
+  readonly sessionId: string;
+  /** The tenant that the grant was given for. */
+  readonly grantTenant: string;
+  /** The service scopes of the grant. */
+  readonly scopes: readonly string[];
+  readonly endsAtMs: number;
+  /** As in IssuedToken. */
+  readonly recordsAsOfMs: number;
+  readonly userAsOfMs: number;
 }
 
 export async function issueIdToken(token: NewIdToken, from: Issuer, trust: Trust, nowMs: number): Promise<string> {
   const signer = await trust.signingKey(nowMs, ID_TOKEN_ALG);
   const issuedAtSec = toSec(nowMs);
+  const { basis } = token;
   const claims = {
     iss: from.issuer,
     aud: token.clientId,
     sub: token.subject,
     iat: issuedAtSec,
-    exp: issuedAtSec + ID_TOKEN_LIFETIME_SEC,
+    exp: Math.min(issuedAtSec + ID_TOKEN_LIFETIME_SEC, toSec(basis.endsAtMs ?? Infinity)),
     email: token.email,
     tenant: token.tenant,
     auth_time: toSec(authTimeMs(token)),
     auth_ms: token.authenticatedAtMs,
     at_hash: toBase64Url((await sha256(token.accessToken)).slice(0, 16)),
     ...(token.nonce === undefined ? {} : { nonce: token.nonce }),
+    gid: basis.grantId,
+    sid: basis.sessionId,
+    scope: basis.scopes.join(" "),
+    ...(basis.grantTenant === token.tenant ? {} : { grant_tenant: basis.grantTenant }),
+    asof: basis.recordsAsOfMs,
+    user_asof: basis.userAsOfMs,
   };
   return signJwt({ alg: ID_TOKEN_ALG, typ: TYPE, kid: signer.kid }, claims, signer.key);
 }
@@ -51,7 +76,24 @@ export async function issueIdToken(token: NewIdToken, from: Issuer, trust: Trust
 export interface IdTokenHint extends SignInTimes {
   readonly clientId: string;
   readonly email: string;
+  /** What the token itself is for. */
+  readonly tenant: string;
   readonly expired: boolean;
+  /** Undefined in a token of a former version: it says nothing of what it stands on. */
+  readonly basis: HintBasis | undefined;
+}
+
+interface Claims {
+  readonly auth_ms?: unknown;
+  readonly auth_time?: unknown;
+  readonly email?: unknown;
+  readonly tenant?: string;
+  readonly gid?: string;
+  readonly sid?: string;
+  readonly scope?: string;
+  readonly grant_tenant?: string;
+  readonly asof?: number;
+  readonly user_asof?: number;
 }
 
 /** Reads an ID token that a client hands back, also one past its end. Errors say why, for the log. */
@@ -62,12 +104,7 @@ export async function readIdTokenHint(
   nowMs: number,
 ): Promise<Result<IdTokenHint, string>> {
   const kind: Kind = { alg: ID_TOKEN_ALG, typ: TYPE, requiredClaims: REQUIRED_CLAIMS, issuer, expired: "taken" };
-  const read = await readOwnToken<{ auth_ms?: unknown; auth_time?: unknown; email?: unknown }>(
-    token,
-    kind,
-    trust,
-    nowMs,
-  );
+  const read = await readOwnToken<Claims>(token, kind, trust, nowMs);
   if (!read.ok) return err(read.error.reason);
   const { aud, email, exp = 0, auth_ms: authMs, auth_time: authTime } = read.value;
   if (
@@ -78,5 +115,30 @@ export async function readIdTokenHint(
   )
     return err("claims are missing");
   const times = { authenticatedAtMs: authMs, provenAtMs: authTime === toSec(authMs) ? undefined : authTime * 1000 };
-  return ok({ clientId: aud, email, expired: exp <= toSec(nowMs), ...times });
+  const { tenant = "" } = read.value;
+  return ok({
+    clientId: aud,
+    email,
+    tenant,
+    expired: exp <= toSec(nowMs),
+    basis: basisOf(read.value, tenant, exp),
+    ...times,
+  });
+}
+
+function basisOf(
+  { gid, sid, scope, grant_tenant: grantTenant, asof, user_asof: userAsOf }: Claims,
+  tenant: string,
+  exp: number,
+): HintBasis | undefined {
+  if (gid === undefined || sid === undefined || asof === undefined || userAsOf === undefined) return undefined;
+  return {
+    grantId: gid,
+    sessionId: sid,
+    grantTenant: grantTenant ?? tenant,
+    scopes: (scope ?? "").split(" ").filter((one) => one !== ""),
+    endsAtMs: exp * 1000,
+    recordsAsOfMs: asof,
+    userAsOfMs: userAsOf,
+  };
 }

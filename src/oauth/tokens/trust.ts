@@ -2,7 +2,7 @@ import type { Principal } from "../../http/auth.ts";
 import type { Sealer } from "../../platform/seal.ts";
 import { within } from "../../platform/within.ts";
 import type { PublicJwk } from "../store/key-store.ts";
-import type { Ended, Revocation, SigningKeyRow, TrustStore } from "../store/trust-store.ts";
+import { accessKey, type Ended, type Revocation, type SigningKeyRow, type TrustStore } from "../store/trust-store.ts";
 import { signerOf } from "./key-life.ts";
 import { importVerifyKey, openPrivateKey, SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
 
@@ -25,7 +25,7 @@ export interface Trust {
   ensure(nowMs: number, freshness: "recent" | "newest" | "now"): Promise<boolean>;
   /** The key that verifies; one that is not known is looked for in D1, once a second. */
   verifyKey(kid: string, alg: SigningAlg, nowMs: number): Promise<CryptoKey | undefined>;
-  isRevoked(token: IssuedToken): boolean;
+  isRevoked(token: Revocable): boolean;
   /** The key that signs now; made at the platform's first token of its kind. */
   signingKey(nowMs: number, alg: SigningAlg): Promise<{ readonly kid: string; readonly key: CryptoKey }>;
   /** True when the copy should be brought up to date beside a request that does not wait for it. */
@@ -47,6 +47,11 @@ export interface IssuedToken extends Principal {
   /** When the user's were, which are read each time, and so after a change that the others do not show yet. */
   readonly userAsOfMs: number;
 }
+
+export type Revocable = Pick<
+  IssuedToken,
+  "tokenId" | "grantId" | "sessionId" | "clientId" | "tenant" | "user" | "recordsAsOfMs" | "userAsOfMs"
+>;
 
 /** Contract 2.1; the ages for signing and the wait are ours. */
 const TRUST_AGE = { maxMs: 5_000, withoutD1Ms: 60_000, unknownKeyMs: 1_000, wantedMs: 60_000 } as const;
@@ -150,6 +155,7 @@ export function createTrust(
       const about = [
         ["token", token.tokenId, recordsAsOfMs],
         ["grant", token.grantId, recordsAsOfMs],
+        ["grant", accessKey(token.user, token.clientId), userAsOfMs],
         ["session", token.sessionId, recordsAsOfMs],
         ["client", token.clientId, recordsAsOfMs],
         ["tenant", token.tenant, recordsAsOfMs],

@@ -239,15 +239,13 @@ export function parametersSuite(stage: () => Stage): void {
           "302 invalid_request",
         );
       }
-      const kept = await ask("/token", {
+      const taken = await ask("/token", {
         basic: service,
         form: { ...grant, [name]: "from-the-form" },
         headers: { [name]: "from-the-header" },
       });
-      expect(Buffer.from(kept.json.access_token.split(".")[1], "base64url").toString()).toContain(
-        '"sid":"from-the-header"',
-      );
-      expect(header(kept, name)).toBe("");
+      expect(Buffer.from(taken.json.access_token.split(".")[1], "base64url").toString()).not.toContain("from-the-");
+      expect(header(taken, name)).toBe("");
     });
   });
 }
