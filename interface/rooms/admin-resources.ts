@@ -423,7 +423,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
       tenant: "demo",
       access: "token",
     },
-    conflict: `\`taken\`: another service has the path. ${BUILT_IN}`,
+    conflict: `\`taken\`: another service has the path, or one of another tenant has one above or below it. ${BUILT_IN}`,
     inUse: `${IN_USE} ${BUILT_IN}`,
   }),
   ...resource({

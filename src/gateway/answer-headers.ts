@@ -11,6 +11,9 @@ const OF_THE_HOST = new Set([
   "strict-transport-security",
   "clear-site-data",
   "service-worker-allowed",
+  "origin-agent-cluster",
+  "set-login",
+  "use-as-dictionary",
   "public-key-pins",
   "nel",
   "report-to",
@@ -24,6 +27,8 @@ export interface AnswerPlan {
   readonly isChanged: boolean;
   /** The entity tag is handed out as a weak one. */
   readonly isWeakened: boolean;
+  /** Set besides, in the place of the service's own. */
+  readonly more: Readonly<Record<string, string>>;
 }
 
 /** True of the very bytes that the service sent, and of no others. */
@@ -61,6 +66,7 @@ export function answerHeaders(given: GivenHeaders, plan: AnswerPlan, names: Name
   }
   const etag = headers["etag"];
   if (plan.isWeakened && etag?.startsWith(`"`) === true) headers["etag"] = `W/${etag}`;
+  Object.assign(headers, plan.more);
   headers[`${CROSS_ORIGIN}allow-origin`] = "*";
   // Whatever a service exposes, and what the platform adds.
   headers[`${CROSS_ORIGIN}expose-headers`] = "*";

@@ -1,4 +1,5 @@
 import { answerHeaders, isOfBytes, OF_THE_BYTES } from "./answer-headers.ts";
+import { ownCookie, sandboxOf, type Apart } from "./apart.ts";
 import { carryAnswer, takeWhole, WHOLE_BYTES } from "./answer-body.ts";
 import { isPlatformCookie } from "./header-rules.ts";
 import { lengthOf, type GivenHeaders } from "./read-headers.ts";
@@ -63,6 +64,8 @@ export function isPartOfRewritten({ status, headers }: Response): boolean {
 export interface AnswerDeps {
   readonly names: Names;
   readonly rewriter: Rewriter;
+  /** Undefined for a trusted service. */
+  readonly apart: Apart | undefined;
   readonly idleMs: number;
   /** To be awaited before the answer goes out to its end. */
   readonly beforeEnd: (() => Promise<void>) | undefined;
@@ -73,19 +76,22 @@ export interface AnswerDeps {
 export async function toAnswer(
   { response, patience, headers: given, coding, rewrites }: Answered,
   asked: Asked,
-  { names, rewriter, idleMs, beforeEnd, brokeOff }: AnswerDeps,
+  { names, rewriter, apart, idleMs, beforeEnd, brokeOff }: AnswerDeps,
 ): Promise<Response | undefined> {
   const { status, webSocket } = response;
   const isDecoded =
     coding !== undefined && DECODED.includes(coding) && !accepts(asked.headers.get("accept-encoding"), coding);
   const isChanged = rewrites || isDecoded;
   const isWeakened = isChanged || (status === 304 && isKnownAsWeak(given, asked.headers));
-  const headers = answerHeaders(given, { header: rewriter.header, isChanged, isWeakened }, names);
+  const more = apart === undefined ? {} : sandboxOf(status, given);
+  const headers = answerHeaders(given, { header: rewriter.header, isChanged, isWeakened, more }, names);
   const answer = (body: BodyInit | null): Response => {
     const made = new Response(body, { status, headers, webSocket });
     if (given.has("set-cookie"))
-      for (const cookie of response.headers.getSetCookie())
-        if (!isPlatformCookie(cookie, names)) made.headers.append("set-cookie", cookie);
+      for (const cookie of response.headers.getSetCookie()) {
+        const own = apart === undefined ? cookie : ownCookie(cookie, apart);
+        if (own !== undefined && !isPlatformCookie(own, names)) made.headers.append("set-cookie", own);
+      }
     return made;
   };
   if (webSocket !== null) return answer(null);

@@ -107,7 +107,10 @@ async function pass(call: FallbackCall, service: Registered, context: Context): 
 }
 
 /** What no service is asked for. */
-async function refuseRequest({ call, method, given }: Passing, { names }: Context): Promise<Problem | undefined> {
+async function refuseRequest(
+  { call, service, method, given }: Passing,
+  { names }: Context,
+): Promise<Problem | undefined> {
   // Its answer would be the request itself, with the headers that are no business of the caller's.
   if (method === "TRACE")
     return problem("unsupported_method", "TRACE is not passed on.", {
@@ -116,6 +119,11 @@ async function refuseRequest({ call, method, given }: Passing, { names }: Contex
   // The runtime sends none with these, and a service that means something by it would not get it (RFC 9110 9.3.1).
   if (isToRead(method) && (await hasBytes(call.request.body, lengthOf(given))))
     return invalid("invalid_field", "", `A ${method} is passed on without a body: send none, or another method.`);
+  if (given.has("service-worker") && !service.trusted)
+    return problem(
+      "insufficient_permissions",
+      "A script for a service worker is passed on for a trusted service alone.",
+    );
   if ((lengthOf(given) ?? 0) > LIMITS.requestBodyBytes) return tooLarge();
   if (hopsOf(given, names) >= LIMITS.hops)
     return unavailable("The request goes in circles: its service's source leads back to the gateway.", 60, "loop");
@@ -235,9 +243,9 @@ const OUTCOMES: Record<Forwarded["kind"], Outcome> = {
 async function takeAnswer(
   { response, patience, rest }: Extract<Forwarded, { kind: "answered" }>,
   { call, service, method, given, hasBody }: Passing & { readonly hasBody: boolean },
-  { names, log, timeoutMs }: Context,
+  { names, log, pathPrefix, timeoutMs }: Context,
 ): Promise<Response | Problem> {
-  const { name } = service;
+  const { name, proxyPath, sourcePath } = service;
   const headers = readHeaders(response.headers, LIMITS.answerHeaderBytes);
   const answered = headers === undefined ? undefined : readAnswer(response, patience, headers);
   if (answered === undefined || isUnreadable(answered)) {
@@ -254,7 +262,8 @@ async function takeAnswer(
     { method, headers: given, hasBody },
     {
       names,
-      rewriter: service.rewriterTo(`${call.publicBase}${service.proxyPath}`),
+      rewriter: service.rewriterTo(`${call.publicBase}${proxyPath}`),
+      apart: service.trusted ? undefined : { publicPath: `${pathPrefix}${proxyPath}`, sourcePath },
       idleMs: timeoutMs,
       beforeEnd: rest,
       brokeOff: (thrown) =>

@@ -10,6 +10,8 @@ export interface Registered extends Omit<ServiceRow, "sourceUrl"> {
   readonly sourceUrl: string;
   /** The same as it is called, or why it must not be called. */
   readonly address: Result<string, string>;
+  /** Of its address, without a slash at the end. */
+  readonly sourcePath: string;
   /** From its own address to this public one. */
   rewriterTo(publicUrl: string): Rewriter;
 }
@@ -48,11 +50,13 @@ export function createRegistry(store: RegistryStore, allowLoopback: boolean): Re
 function toRegistered(row: ServiceRow, allowLoopback: boolean): Registered {
   const sourceUrl = row.sourceUrl.replace(/\/+$/, "");
   const address = readOutsideAddress(sourceUrl, allowLoopback);
+  const sourcePath = address.ok ? address.value.pathname.replace(/\/+$/, "") : "";
   let last: { readonly publicUrl: string; readonly rewriter: Rewriter } | undefined;
   return {
     ...row,
     sourceUrl,
-    address: address.ok ? ok(`${address.value.origin}${address.value.pathname.replace(/\/+$/, "")}`) : address,
+    address: address.ok ? ok(`${address.value.origin}${sourcePath}`) : address,
+    sourcePath,
     rewriterTo(publicUrl) {
       // Another one only where the platform is reached by several names.
       if (last?.publicUrl !== publicUrl) last = { publicUrl, rewriter: createRewriter(sourceUrl, publicUrl) };

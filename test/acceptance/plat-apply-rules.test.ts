@@ -250,6 +250,35 @@ clients:
     ]);
   });
 
+  test("refuses a path below that of another tenant's service, and what is made so alone", async () => {
+    const world = {
+      organizations: { acme: { name: "Acme" } },
+      tenants: { shop: { organization: "acme", name: "Shop" }, labs: { organization: "acme", name: "Labs" } },
+      services: { outer: service("shop", "/a"), inner: service("labs", "/a/old"), far: service("labs", "/far") },
+    };
+    const file = {
+      services: {
+        below: service("labs", "/a/b"),
+        own: service("shop", "/a/c"),
+        like: service("labs", "/ab"),
+        inner: { ...service("labs", "/a/old"), scopes: ["a.x"] },
+        far: service("labs", "/a/far"),
+        one: service("shop", "/new/x"),
+        two: service("labs", "/new"),
+      },
+    };
+    const reasons = (await mistakesOf(JSON.stringify(file), structuredClone(world), true)).map((line) =>
+      line.replace(/^f:1:\d+: /, "").replace(" are one below the other, and belong to different tenants.", ""),
+    );
+    // Also beside what --prune removes, since that comes last.
+    expect(reasons).toEqual([
+      "proxyPath /a/b and /a of services/outer",
+      "proxyPath /a/far and /a of services/outer",
+      "proxyPath /new/x and /new of services/two",
+      "proxyPath /new and /new/x of services/one",
+    ]);
+  });
+
   test("refuses removals that something else needs, and values that go round in a circle", async () => {
     const world = {
       organizations: { acme: { name: "Acme" } },

@@ -309,6 +309,59 @@ describe("a service that goes between check and write", () => {
   });
 });
 
+describe("a path below that of another tenant's service, which would take its requests", () => {
+  const at = (proxyPath: string, tenant: string, sourceUrl = "https://s.example") => ({
+    sourceUrl,
+    proxyPath,
+    scopes: [],
+    tenant,
+    access: "token",
+  });
+  const send409 = async (name: string, json: object, db = env.DB): Promise<string> => {
+    const refused = await expectJson(await send(db, "PUT", `services/${name}`, json), 409);
+    expect(refused.details).toMatchObject([{ type: "taken", field: "proxyPath" }]);
+    return refused.message as string;
+  };
+
+  it("is refused from either side, and by a change of path or tenant: 409 that names the service", async () => {
+    const [mine, theirs] = [await makeTenant(), await makeTenant()];
+    const [path, name] = [`/${unique("p")}`, unique("svc")];
+    await put(`services/${name}`, at(`${path}/v1`, mine));
+    expect(await send409(unique("svc"), at(`${path}/v1/a/b`, theirs))).toContain(name);
+    expect(await send409(unique("svc"), at(path, theirs))).toContain(name);
+    // The tenant's own, and what only looks like it.
+    await put(`services/${name}-below`, at(`${path}/v1/a`, mine));
+    await put(`services/${name}-like`, at(`${path}/v10`, theirs));
+    await put(`services/${name}-other`, at(`${path}-v1`, theirs));
+    expect(await send409(`${name}-like`, at(`${path}/v1/a/b`, theirs))).toContain(name);
+    expect(await send409(`${name}-below`, at(`${path}/v1/a`, theirs))).toContain(name);
+  });
+
+  it("goes on where it stands so already, and cannot be made anew", async () => {
+    const [mine, theirs] = [await makeTenant(), await makeTenant()];
+    const [path, name] = [`/${unique("p")}`, unique("svc")];
+    await put(`services/${name}`, at(path, mine));
+    await put(`services/${name}-below`, at(`${path}/a`, mine));
+    await env.DB.prepare("UPDATE service SET tenant = ?1 WHERE name = ?2").bind(theirs, `${name}-below`).run();
+    const moved = await put(`services/${name}-below`, at(`${path}/a`, theirs, "https://moved.example"));
+    expect(moved).toMatchObject({ sourceUrl: "https://moved.example" });
+    await admin(`services/${name}-below`, { method: "DELETE" });
+    await send409(`${name}-below`, at(`${path}/a`, theirs));
+  });
+
+  it("is refused also where the other one came between check and write", async () => {
+    const [mine, theirs] = [await makeTenant(), await makeTenant()];
+    const [path, name] = [`/${unique("p")}`, unique("svc")];
+    const db = interrupted(() => put(`services/${name}`, at(path, mine)));
+    await send409(`${name}-below`, at(`${path}/a`, theirs), db);
+    expect((await admin(`services/${name}-below`)).status).toBe(404);
+    const known = interrupted(() => put(`services/${name}-b`, at(`${path}/b`, mine)));
+    await put(`services/${name}-far`, at(`${path}-far`, theirs));
+    await send409(`${name}-far`, at(`${path}/b/c`, theirs), known);
+    expect(await expectJson(await admin(`services/${name}-far`), 200)).toMatchObject({ proxyPath: `${path}-far` });
+  });
+});
+
 describe("a file that is committed between check and write", () => {
   it("keeps its client, the name and tenant of that, and its tenant: 409, naming it", async () => {
     const client = await makeClient();

@@ -407,7 +407,86 @@ describe("what a caller gets", () => {
     for (const name of ["clear-site-data", "strict-transport-security", "alt-svc", "service-worker-allowed", "x-hop"])
       expect(headers.has(name), name).toBe(false);
     expect((await answered(service, { "set-cookie": "=plat_session=forged; Path=/" })).getSetCookie()).toEqual([]);
-    expect((await answered(service, { "set-cookie": "cart=1; Path=/" })).getSetCookie()).toEqual(["cart=1; Path=/"]);
+  });
+
+  it("is a document in a sandbox, and every policy of the service besides, unless that is trusted", async () => {
+    const [service, trusted] = [await makeService(), await makeService({ trusted: true })];
+    const policyOf = async (from: Made, headers: Record<string, string>): Promise<string | null> =>
+      (await answered(from, headers)).get("content-security-policy");
+    const html = { "content-type": "text/html; charset=utf-8" };
+    for (const type of [
+      "text/html",
+      "TEXT/HTML; a=b",
+      "application/xhtml+xml",
+      "image/svg+xml",
+      "text/xml",
+      "multipart/x-mixed-replace; boundary=x",
+      "text/plain, text/html",
+      "text/html, text/plain",
+      "*/*x",
+      "html",
+    ]) {
+      const policy = await policyOf(service, { "content-type": type });
+      expect(policy, type).toMatch(/^sandbox allow-scripts /);
+      expect(policy, type).not.toContain("allow-same-origin");
+      expect(await policyOf(trusted, { "content-type": type }), type).toBeNull();
+    }
+    for (const type of ["application/json", "text/plain;charset=utf-8", "application/pdf", "image/png", "text/css"])
+      expect(await policyOf(service, { "content-type": type }), type).toBeNull();
+    const own = "default-src 'self'; sandbox allow-same-origin";
+    expect(await policyOf(service, { ...html, "content-security-policy": own })).toMatch(/^sandbox [^,]*, default-src/);
+    expect(await policyOf(trusted, { ...html, "content-security-policy": own })).toBe(own);
+    // What a browser has stored gets the policy of the 304.
+    for (const [headers, policy] of [
+      [{ "content-security-policy": own }, expect.stringMatching(/^sandbox allow-scripts [^,]*, default-src/)],
+      [{}, null],
+    ] as const) {
+      await answerAt(`${service.source}/kept`, { status: 304, headers });
+      const kept = await call(`${service.path}/kept`, { token: service.token });
+      expect(kept.headers.get("content-security-policy")).toEqual(policy);
+    }
+  });
+
+  it("is a cookie for the service alone, unless that is trusted", async () => {
+    const [service, trusted] = [await makeService(), await makeService({ trusted: true })];
+    const { path } = service;
+    for (const [given, got] of [
+      ["cart=1; Path=/", `cart=1; Path=${path}`],
+      ["cart=1", `cart=1; Path=${path}`],
+      [
+        "cart=a=b; Secure; Domain=plinth.test; HttpOnly; Max-Age=5",
+        `cart=a=b; Secure; HttpOnly; Max-Age=5; Path=${path}`,
+      ],
+      ["cart=1; path=/v1/a/", `cart=1; Path=${path}/a`],
+      [`cart=1; PATH = ${path}/b; path=x`, `cart=1; Path=${path}`],
+      [`cart=1; path=x; PATH = ${path}/b`, `cart=1; Path=${path}/b`],
+      ["cart=1; Path=/v10/a", `cart=1; Path=${path}`],
+      ["__Host-cart=1; Secure; Path=/", undefined],
+      ["__HOST-cart=1; Secure; Path=/", undefined],
+      ["__Secure-cart=1; Secure", `__Secure-cart=1; Secure; Path=${path}`],
+    ] as const) {
+      expect((await answered(service, { "set-cookie": given })).getSetCookie(), given).toEqual(
+        got === undefined ? [] : [got],
+      );
+      expect((await answered(trusted, { "set-cookie": given })).getSetCookie(), given).toEqual([given]);
+    }
+    const prefixed = isolate({ PATH_PREFIX: "/hybris" });
+    const open = await makeService({ access: "public", sourceUrl: `https://${unique("open-")}.example.com` });
+    const body = await (
+      await call(`/admin/v1/services/${open.name}`, { token: await tokenFor(OPERATOR) })
+    ).json<Made>();
+    await answerAt(`${(body as any).sourceUrl}/c`, { headers: { "set-cookie": "a=1; Path=/x" } });
+    expect((await prefixed.fetch(`/hybris${open.path}/c`)).headers.getSetCookie()).toEqual([
+      `a=1; Path=/hybris${open.path}/x`,
+    ]);
+  });
+
+  it("is no script for a service worker, unless the service is trusted", async () => {
+    const [service, trusted] = [await makeService(), await makeService({ trusted: true })];
+    const statusOf = async ({ path, token }: Made) =>
+      (await call(`${path}/`, { token, headers: { "service-worker": "script" } })).status;
+    expect([await statusOf(service), await statusOf(trusted)]).toEqual([403, 200]);
+    expect(await requestsTo(`${service.source}/`)).toEqual([]);
   });
 
   it("is kept by no shared cache where a token was needed, unless the service says so", async () => {

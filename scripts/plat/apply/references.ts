@@ -3,6 +3,7 @@ import { toRemove, turnOf, whoWaits } from "./difference.ts";
 import type { Found } from "./found.ts";
 import { keyOf, KIND, KINDS, labelOf, referred, type KindName, type Wanted } from "./kinds.ts";
 import { didYouMean } from "../nearest.ts";
+import { nestedPaths } from "./nested-paths.ts";
 import { inOrder, START, type Mistake } from "./mistake.ts";
 
 /** Names that a wrong one is compared with. */
@@ -15,7 +16,12 @@ export function checkReferences(description: Description, found: Found, prune: b
     return reason === undefined ? [] : [{ place: reference.place, reason }];
   });
   const taken = KINDS.flatMap((kind) => takenValues(kind, description, found, prune));
-  return [...unknown, ...taken, ...(prune ? neededRemovals(description, found) : [])];
+  return [
+    ...unknown,
+    ...taken,
+    ...nestedPaths(description, found),
+    ...(prune ? neededRemovals(description, found) : []),
+  ];
 }
 
 function whyUnknown(

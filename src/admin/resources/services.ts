@@ -23,6 +23,12 @@ const sourceUrl = z.string().check(
 
 const firstPartOf = (path: string): string => path.split("/")[1] ?? "";
 
+/** `/a/b/c` → `/a`, `/a/b`; as JSON. */
+function pathsAbove(path: string): string {
+  const parts = path.split("/");
+  return JSON.stringify(parts.slice(2).map((_, index) => parts.slice(0, index + 2).join("/")));
+}
+
 const body = z.object({
   sourceUrl,
   proxyPath,
@@ -34,15 +40,27 @@ const body = z.object({
   trusted: flag,
 });
 
+/**
+ * Services of other tenants whose path is above ?3, by the list ?4, or below it: the longer path takes what comes to the
+ * shorter one, with its callers' tokens. What stands so already goes on.
+ */
+const NESTED = `
+  SELECT name, proxy_path FROM service
+  WHERE (proxy_path IN (SELECT value FROM json_each(?4)) OR (proxy_path > ?3 || '/' AND proxy_path < ?3 || '0'))
+    AND tenant <> ?2 AND name <> ?1
+    AND NOT EXISTS (SELECT 1 FROM service WHERE name = ?1 AND proxy_path = ?3 AND tenant = ?2)`;
 const FAULTS = `
   SELECT 'invalid_field' AS type, 'tenant' AS field, 'There is no tenant ' || ?2 || '.' AS message
     WHERE NOT EXISTS (SELECT 1 FROM tenant WHERE id = ?2)
   UNION ALL SELECT 'taken', 'proxyPath', 'Another service has the path ' || ?3 || '.'
-    WHERE EXISTS (SELECT 1 FROM service WHERE proxy_path = ?3 AND name <> ?1)`;
+    WHERE EXISTS (SELECT 1 FROM service WHERE proxy_path = ?3 AND name <> ?1)
+  UNION ALL SELECT 'taken', 'proxyPath', 'The path and ' || proxy_path || ', of the service ' || name
+    || ', are one below the other, and belong to different tenants.' FROM (${NESTED} LIMIT 1)`;
+/** Without an access it is refused by the table, which is what becomes of one that came below another meanwhile. */
 const UPSERT = `
   INSERT INTO service (name, source_url, proxy_path, scopes, essential, tenant, access, created_at,
     forward_authorization, trusted)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+  VALUES (?1, ?5, ?3, ?6, ?7, ?2, iif(EXISTS (${NESTED}), NULL, ?8), ?9, ?10, ?11)
   ON CONFLICT (name) DO UPDATE SET source_url = excluded.source_url, proxy_path = excluded.proxy_path,
     scopes = excluded.scopes, essential = excluded.essential, tenant = excluded.tenant, access = excluded.access,
     forward_authorization = excluded.forward_authorization, trusted = excluded.trusted`;
@@ -72,7 +90,8 @@ export const services = ({ db, builtIn, names, allowLoopback }: AdminDeps): Reso
     key: "name",
     params: z.object({ name: identifier }),
     body,
-    faults: ({ params, body: service }) => db.prepare(FAULTS).bind(params["name"], service.tenant, service.proxyPath),
+    faults: ({ params, body: service }) =>
+      db.prepare(FAULTS).bind(params["name"], service.tenant, service.proxyPath, pathsAbove(service.proxyPath)),
     builtIn: ({ name = "" }) =>
       builtIn.services.some((service) => service.name === name) ? builtInRefusal("service", name) : undefined,
     async put({ params: { name }, body: service, nowMs, origin }) {
@@ -90,7 +109,19 @@ export const services = ({ db, builtIn, names, allowLoopback }: AdminDeps): Reso
       const [forwards, trusted] = [Number(service.forwardAuthorization), Number(service.trusted)];
       const write = db
         .prepare(UPSERT)
-        .bind(name, source, path, JSON.stringify(scopes), Number(essential), tenant, access, nowMs, forwards, trusted);
+        .bind(
+          name,
+          tenant,
+          path,
+          pathsAbove(path),
+          source,
+          JSON.stringify(scopes),
+          Number(essential),
+          access,
+          nowMs,
+          forwards,
+          trusted,
+        );
       return { writes: [write] };
     },
     select: ({ name }) => db.prepare(SELECT).bind(builtInJson, name),
