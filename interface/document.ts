@@ -1,4 +1,6 @@
 import { toJSONSchema } from "zod/mini";
+import { rightOf } from "../src/http/rights.ts";
+import { TOKEN_KINDS } from "../src/http/token-kind.ts";
 import type { MountedRoute, Tables } from "./tables.ts";
 import { components } from "./components.ts";
 import type { AnswerEntry, BodyEntry, Entry, Parameter, Room } from "./entry.ts";
@@ -263,6 +265,7 @@ function followingErrors({ route, errors }: MountedRoute, entry: Entry): readonl
     ...(takesInput || takesBody ? [400] : []),
     ...(needsToken ? [401] : []),
     ...(route.access.kind === "scope" ? [403] : []),
+    ...TOKEN_KINDS.map((kind) => rightOf(route.operation, kind)).filter((right) => typeof right === "number"),
     ...(route.produces === "json" && errors === "platform" ? [406] : []),
     ...(takesBody ? [413, 415] : []),
     414,

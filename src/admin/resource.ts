@@ -10,7 +10,6 @@ import {
   json,
   jsonBody,
   optionalJsonBody,
-  scoped,
   type Answer,
   type Call,
   type Route,
@@ -109,7 +108,6 @@ export interface ResourceDeps {
 const NAMED_USERS = 5;
 /** Rows to ask the database for: one more tells that there are more. */
 export const ASKED_USERS = NAMED_USERS + 1;
-const CONFIGURE = scoped("admin");
 const NO_PARAMS: Schema<Params> = z.object({});
 
 type AdminCall<B> = Call<Params, unknown, B, Principal>;
@@ -122,7 +120,7 @@ export function resourceRoutes<B>(resource: Resource<B>, deps: ResourceDeps): Ro
       method: "GET",
       path: resource.collection,
       summary: `List every ${noun}`,
-      access: CONFIGURE,
+      operation: "listResources",
       params: resource.owner?.params ?? NO_PARAMS,
       paged: true,
       handle: (call) => list(call, resource),
@@ -131,7 +129,7 @@ export function resourceRoutes<B>(resource: Resource<B>, deps: ResourceDeps): Ro
       method: "PUT",
       path: onePath,
       summary: `Make or replace the ${noun}`,
-      access: CONFIGURE,
+      operation: "putResource",
       params,
       body: resource.bodyOptional === true ? optionalJsonBody(resource.body) : jsonBody(resource.body),
       handle: (call) => put(call, resource, deps),
@@ -140,7 +138,7 @@ export function resourceRoutes<B>(resource: Resource<B>, deps: ResourceDeps): Ro
       method: "GET",
       path: onePath,
       summary: `Show the ${noun}`,
-      access: CONFIGURE,
+      operation: "readResource",
       params,
       handle: async (call) => {
         const row = await resource.select(call.params).first<Row>();
@@ -151,7 +149,7 @@ export function resourceRoutes<B>(resource: Resource<B>, deps: ResourceDeps): Ro
       method: "DELETE",
       path: onePath,
       summary: `Remove the ${noun}`,
-      access: CONFIGURE,
+      operation: "deleteResource",
       params,
       produces: "any",
       handle: (call) => remove(call, resource, deps),

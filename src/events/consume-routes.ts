@@ -6,7 +6,7 @@ import { commit, commitBody, extend, extendBody, release, releaseBody } from "./
 import type { Failure } from "./failure.ts";
 import { look, lookQuery } from "./look.ts";
 import { read, readBody, type ReadAnswer } from "./read.ts";
-import { asConsumer, asReader, byTopic, topicParams, type EventsRoom } from "./room.ts";
+import { asConsumer, asReader, topicParams, type EventsRoom } from "./room.ts";
 import type { Reader } from "./reader.ts";
 import { seek, seekBody } from "./seek.ts";
 import type { TopicId } from "./topic.ts";
@@ -17,7 +17,7 @@ export const consumeRoutes = (room: EventsRoom): Route[] => [
     method: "POST",
     path: "/topics/{topicOwnerClient}/{eventType}/read",
     summary: "Read the next events and lock the topic for the caller",
-    access: byTopic,
+    operation: "readEvents",
     params: topicParams,
     body: optionalJsonBody(readBody),
     handle: (call) =>
@@ -27,22 +27,39 @@ export const consumeRoutes = (room: EventsRoom): Route[] => [
         return answer.ok ? ok(readResponse(answer.value, call.url, room.names)) : answer;
       }),
   }),
-  change(room, asReader, "commit", "Commit the events that were read under a token", commitBody, commit),
-  change(room, asReader, "extend", "Let the lock of a batch last ttlMs from now", extendBody, extend),
+  change(
+    room,
+    asReader,
+    "commit",
+    "commitEvents",
+    "Commit the events that were read under a token",
+    commitBody,
+    commit,
+  ),
+  change(room, asReader, "extend", "extendLock", "Let the lock of a batch last ttlMs from now", extendBody, extend),
   change(
     room,
     asReader,
     "release",
+    "releaseLock",
     "Give a batch back, after committing the events up to one of them",
     releaseBody,
     release,
   ),
-  change(room, asConsumer, "seek", "Move the calling client's cursor, while the topic is not locked", seekBody, seek),
+  change(
+    room,
+    asConsumer,
+    "seek",
+    "seekEvents",
+    "Move the calling client's cursor, while the topic is not locked",
+    seekBody,
+    seek,
+  ),
   defineRoute({
     method: "GET",
     path: "/topics/{topicOwnerClient}/{eventType}/events",
     summary: "Look at stored events without lock or cursor",
-    access: byTopic,
+    operation: "lookAtEvents",
     params: topicParams,
     query: lookQuery,
     handle: (call) =>
@@ -60,6 +77,7 @@ function change<B>(
   room: EventsRoom,
   as: typeof asReader,
   name: string,
+  operation: "commitEvents" | "extendLock" | "releaseLock" | "seekEvents",
   summary: string,
   body: Schema<B>,
   run: (room: EventsRoom, id: TopicId, reader: Reader, body: B, nowMs: number) => Promise<Result<void, Failure>>,
@@ -68,7 +86,7 @@ function change<B>(
     method: "POST",
     path: `/topics/{topicOwnerClient}/{eventType}/${name}`,
     summary,
-    access: byTopic,
+    operation,
     params: topicParams,
     body: jsonBody(body),
     produces: "any",

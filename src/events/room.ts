@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { ClientAccess, Principal } from "../http/auth.ts";
 import { isProblem, type Problem } from "../http/errors.ts";
-import { anyToken, scoped, type Answer } from "../http/route.ts";
+import type { Answer } from "../http/route.ts";
 import { matching } from "../http/validate.ts";
 import { describeError, type Log } from "../platform/log.ts";
 import { PATTERNS, type Names } from "../platform/names.ts";
@@ -42,13 +42,6 @@ export const topicParams = z.object({
   topicOwnerClient: matching(PATTERNS.clientName),
   eventType: matching(PATTERNS.eventType),
 });
-
-export const byTopic = anyToken(
-  "the topic's owner needs no scope; everybody else needs one that names the topic",
-  "pubsub.topic=*",
-);
-
-export const byOwner = scoped("pubsub_publish", "pubsub.topic=*");
 
 interface TopicCall {
   readonly principal: Principal;

@@ -7,7 +7,7 @@ import { err, ok, type Result } from "../platform/result.ts";
 import { deliveryView, listDeliveries, redeliver, testSubscription, testView } from "./delivery-log.ts";
 import type { Failure } from "./failure.ts";
 import { DELIVERY_STATES } from "./push-subscription.ts";
-import { asConsumer, byTopic, topicParams, type EventsRoom } from "./room.ts";
+import { asConsumer, topicParams, type EventsRoom } from "./room.ts";
 import { subscriptionBodies, subscriptionName, subscriptionView } from "./subscription-body.ts";
 import { deleteSubscription, updateSubscription } from "./subscription-changes.ts";
 import {
@@ -31,7 +31,7 @@ export const subscriptionRoutes = (room: EventsRoom): Route[] => {
       method: "GET",
       path: COLLECTION,
       summary: "List the calling client's push subscriptions",
-      access: byTopic,
+      operation: "listSubscriptions",
       params: topicParams,
       handle: (call) =>
         asConsumer(room, call, async (topic) => {
@@ -49,7 +49,7 @@ export const subscriptionRoutes = (room: EventsRoom): Route[] => {
       method: "POST",
       path: COLLECTION,
       summary: "Create a push subscription; the answer shows its signing secret once",
-      access: byTopic,
+      operation: "createSubscription",
       params: topicParams,
       body: jsonBody(bodies.creation),
       handle: (call) =>
@@ -66,7 +66,7 @@ export const subscriptionRoutes = (room: EventsRoom): Route[] => {
       method: "GET",
       path: ONE,
       summary: "A push subscription, and how far it is",
-      access: byTopic,
+      operation: "readSubscription",
       params,
       handle: (call) =>
         onSubscription(room, call, async (found) =>
@@ -77,7 +77,7 @@ export const subscriptionRoutes = (room: EventsRoom): Route[] => {
       method: "PUT",
       path: ONE,
       summary: "Change endpoint, username and password of a push subscription, and enable it",
-      access: byTopic,
+      operation: "updateSubscription",
       params,
       body: jsonBody(bodies.update),
       handle: (call) =>
@@ -93,7 +93,7 @@ export const subscriptionRoutes = (room: EventsRoom): Route[] => {
       method: "DELETE",
       path: ONE,
       summary: "Delete a push subscription",
-      access: byTopic,
+      operation: "deleteSubscription",
       params,
       produces: "any",
       handle: (call) =>
@@ -106,7 +106,7 @@ export const subscriptionRoutes = (room: EventsRoom): Route[] => {
       method: "GET",
       path: `${ONE}/deliveries`,
       summary: "What became of each event, the latest first",
-      access: byTopic,
+      operation: "listDeliveries",
       params,
       query: z.object({ state: z.optional(z.enum(DELIVERY_STATES)) }),
       paged: true,
@@ -128,7 +128,7 @@ export const subscriptionRoutes = (room: EventsRoom): Route[] => {
       method: "POST",
       path: `${ONE}/deliveries/{eventId}/redeliver`,
       summary: "Deliver an event again",
-      access: byTopic,
+      operation: "redeliverEvent",
       params: z.extend(params, { eventId: z.string() }),
       produces: "any",
       handle: (call) =>
@@ -141,7 +141,7 @@ export const subscriptionRoutes = (room: EventsRoom): Route[] => {
       method: "POST",
       path: `${ONE}/test`,
       summary: "Send a test event to the endpoint and tell what came of it",
-      access: byTopic,
+      operation: "testSubscription",
       params,
       handle: (call) =>
         onSubscription(room, call, async (found) => {

@@ -1,12 +1,12 @@
 import * as z from "zod/mini";
 import { pageLinks } from "../http/paging.ts";
-import { anyToken, defineRoute, empty, json, jsonBody, type Route } from "../http/route.ts";
+import { defineRoute, empty, json, jsonBody, type Route } from "../http/route.ts";
 import { err, ok } from "../platform/result.ts";
 import { clearTopic, deleteTopic } from "./delete-topic.ts";
 import { PUBLISH } from "./limits.ts";
 import { makeWithin } from "./own-topics.ts";
 import { publish } from "./publish.ts";
-import { asOwner, asReader, byOwner, byTopic, reaching, topicParams, type EventsRoom } from "./room.ts";
+import { asOwner, asReader, reaching, topicParams, type EventsRoom } from "./room.ts";
 import type { Topic } from "./topic.ts";
 import { createTopic, getTopic, newTopicBody } from "./topics.ts";
 
@@ -16,7 +16,7 @@ export const topicRoutes = (room: EventsRoom): Route[] => [
     method: "POST",
     path: "/topics",
     summary: "Create a topic; the caller becomes its owner",
-    access: byOwner,
+    operation: "createTopic",
     body: jsonBody(newTopicBody),
     produces: "any",
     handle: (call) =>
@@ -31,7 +31,7 @@ export const topicRoutes = (room: EventsRoom): Route[] => [
     method: "GET",
     path: "/topics",
     summary: "List the topics that the caller owns or may consume",
-    access: anyToken("the list holds what the caller may see"),
+    operation: "listTopics",
     paged: true,
     handle: (call) =>
       reaching(room, async () => {
@@ -47,7 +47,7 @@ export const topicRoutes = (room: EventsRoom): Route[] => [
     method: "GET",
     path: "/topics/{topicOwnerClient}/{eventType}",
     summary: "A topic, what it stores, and how far behind the caller is",
-    access: byTopic,
+    operation: "readTopic",
     params: topicParams,
     handle: (call) =>
       asReader(room, call, async (id, reader) => {
@@ -61,7 +61,7 @@ export const topicRoutes = (room: EventsRoom): Route[] => [
     method: "DELETE",
     path: "/topics/{topicOwnerClient}/{eventType}",
     summary: "Delete a topic with its events, cursors and subscriptions",
-    access: byOwner,
+    operation: "deleteTopic",
     params: topicParams,
     produces: "any",
     handle: (call) =>
@@ -76,7 +76,7 @@ export const topicRoutes = (room: EventsRoom): Route[] => [
     method: "POST",
     path: "/topics/{topicOwnerClient}/{eventType}/publish",
     summary: "Publish an event or an array of events",
-    access: byOwner,
+    operation: "publishEvents",
     params: topicParams,
     body: jsonBody(z.unknown(), PUBLISH.maxRequestBytes),
     handle: (call) =>

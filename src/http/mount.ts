@@ -4,10 +4,9 @@ import type { BlankEnv, BlankSchema } from "hono/types";
 import { StoreUnavailable } from "../platform/database.ts";
 import { describeError } from "../platform/log.ts";
 import { randomId } from "../platform/random.ts";
-import { err, ok, type Result } from "../platform/result.ts";
-import { covers } from "../platform/scope-pattern.ts";
 import { withoutSecrets } from "../platform/text.ts";
-import { authenticate, missingScope, type Principal } from "./auth.ts";
+import { admit } from "./admit.ts";
+import type { Principal } from "./auth.ts";
 import { drain } from "./body.ts";
 import { allowAnyOrigin, exposedHeaders, preflight } from "./cors.ts";
 import { invalid, isProblem, problem, problemBody, PROBLEM_TYPES, type Problem } from "./errors.ts";
@@ -166,7 +165,7 @@ async function dispatch(incoming: Incoming): Promise<Response | Problem> {
   }
   const refused = await incoming.service?.guard?.(context.req.raw);
   if (refused !== undefined) return refused;
-  const caller = await admit(incoming, route);
+  const caller = await admit(route, context.req.raw, incoming.service, deps, incoming.nowMs);
   if (!caller.ok) return caller.error;
   incoming.learnt.principal = caller.value;
   const { requestId, nowMs, publicBase } = incoming;
@@ -183,24 +182,6 @@ function allowedMethods(routes: readonly Route[]): string[] {
   const methods = routes.map((route) => route.method as string);
   if (routes.some(takesHead)) methods.push("HEAD");
   return [...new Set([...methods, "OPTIONS"])];
-}
-
-async function admit(incoming: Incoming, route: Route): Promise<Result<Principal | undefined, Problem>> {
-  const { deps, nowMs, service } = incoming;
-  const request = incoming.context.req.raw;
-  if (route.access.kind === "public") {
-    const excess = await deps.limits.stranger(request, service?.strangers);
-    return excess === undefined ? ok(undefined) : err(excess);
-  }
-  const caller = await authenticate(request.headers.get("authorization"), deps.verifier, deps.names, nowMs);
-  const excess = await (caller.ok ? deps.limits.caller(caller.value) : deps.limits.stranger(request));
-  if (excess !== undefined) return err(excess);
-  if (!caller.ok || route.access.kind === "token") return caller;
-  const { scope, others } = route.access;
-  // One that ends in `*` names scopes of which the operation knows which will do.
-  if (others.some((other) => caller.value.scopes.some((held) => covers(deps.names.scope(other), held)))) return caller;
-  const refused = missingScope(caller.value, deps.names.scope(scope), deps.names);
-  return refused === undefined ? caller : err(refused);
 }
 
 const workAfter =

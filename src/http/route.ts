@@ -1,6 +1,8 @@
+import type { Access } from "./access.ts";
 import type { Principal } from "./auth.ts";
 import type { Problem } from "./errors.ts";
 import type { Page, Paging } from "./paging.ts";
+import { RIGHTS, type Operation } from "./rights.ts";
 import type { Schema } from "./validate.ts";
 
 /**
@@ -12,6 +14,9 @@ export interface Route {
   /** Below the service's base, parameters in braces: `/topics/{topicOwnerClient}/{eventType}/read`. */
   readonly path: string;
   readonly summary: string;
+  /** Its row in the table of rights. */
+  readonly operation: Operation;
+  /** As its row says. */
   readonly access: Access;
   readonly params: Schema | undefined;
   readonly query: Schema | undefined;
@@ -23,18 +28,6 @@ export interface Route {
   readonly changes: boolean;
   readonly handle: (call: Call<unknown, unknown, unknown, Principal | undefined>) => Promise<Answer>;
 }
-
-/** Who may call. A route cannot leave it out, and one without a scope says why. */
-export type Access =
-  /**
-   * A token with this scope, or one of the others that do as well; written without the platform's prefix. Of scopes that
-   * another one's `*` stands for, the operation says which will do.
-   */
-  | { readonly kind: "scope"; readonly scope: string; readonly others: readonly string[] }
-  /** Any valid token; the operation decides by the resource, and by the scopes that are named here. */
-  | { readonly kind: "token"; readonly why: string; readonly scopes: readonly string[] }
-  /** No token. The operation may authenticate a client or a signed link itself. */
-  | { readonly kind: "public"; readonly why: string };
 
 export type Body =
   | { readonly kind: "none" }
@@ -66,10 +59,6 @@ export interface Call<P, Q, B, W> {
 
 export type Answer = Response | Problem;
 
-export const scoped = (scope: string, ...others: readonly string[]) => ({ kind: "scope", scope, others }) as const;
-export const anyToken = (why: string, ...scopes: readonly string[]) => ({ kind: "token", why, scopes }) as const;
-export const open = (why: string) => ({ kind: "public", why }) as const;
-
 /** Default limit of a JSON body. */
 const JSON_MAX_BYTES = 64 * 1024;
 
@@ -94,11 +83,11 @@ type BodyValue<B> = B extends { kind: "json"; schema: Schema<infer T>; optional:
       ? URLSearchParams
       : undefined;
 
-type Caller<A> = A extends { kind: "public" } ? undefined : Principal;
+type Caller<O extends Operation> = (typeof RIGHTS)[O]["access"] extends { kind: "public" } ? undefined : Principal;
 
-/** Types the handler by the schemas and the access of its route. */
+/** Types the handler by the schemas of its route and by its row in the table of rights. */
 export function defineRoute<
-  const A extends Access,
+  const O extends Operation,
   P = Record<string, never>,
   Q = Record<string, never>,
   const B extends Body | undefined = undefined,
@@ -106,20 +95,21 @@ export function defineRoute<
   method: Route["method"];
   path: string;
   summary: string;
-  access: A;
+  operation: O;
   params?: Schema<P>;
   query?: Schema<Q>;
   body?: B;
   paged?: boolean;
   produces?: Route["produces"];
   changes?: boolean;
-  handle: (call: Call<P, Q, BodyValue<B>, Caller<A>>) => Promise<Answer>;
+  handle: (call: Call<P, Q, BodyValue<B>, Caller<O>>) => Promise<Answer>;
 }): Route {
   return {
     method: route.method,
     path: route.path,
     summary: route.summary,
-    access: route.access,
+    operation: route.operation,
+    access: RIGHTS[route.operation].access,
     params: route.params,
     query: route.query,
     body: route.body ?? { kind: "none" },

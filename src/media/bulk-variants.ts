@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { invalidCursor, pageLinks } from "../http/paging.ts";
-import { defineRoute, empty, json, scoped, type Answer, type Call, type Page, type Route } from "../http/route.ts";
+import { defineRoute, empty, json, type Answer, type Call, type Page, type Route } from "../http/route.ts";
 import type { Principal } from "../http/auth.ts";
 import { booleanText, matching } from "../http/validate.ts";
 import { PATTERNS } from "../platform/names.ts";
@@ -46,7 +46,7 @@ export const createBulkVariants = (media: MediaContext, visibility: Visibility):
     method: "POST",
     path: pathOf(visibility),
     summary: `Add variants to many ${visibility} files, a page a call`,
-    access: scoped("media_manage"),
+    operation: "createBulkVariants",
     query: creationQuery,
     paged: true,
     handle: (call) =>
@@ -72,7 +72,7 @@ export const deleteBulkVariants = (media: MediaContext, visibility: Visibility):
     method: "DELETE",
     path: pathOf(visibility),
     summary: `Delete variants of many ${visibility} files, a page a call`,
-    access: scoped("media_manage"),
+    operation: "deleteBulkVariants",
     query: deletionQuery,
     paged: true,
     produces: "any",

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import type { Principal } from "../http/auth.ts";
-import { defineRoute, json, jsonObjectBody, scoped, type Route } from "../http/route.ts";
+import { defineRoute, json, jsonObjectBody, type Route } from "../http/route.ts";
 import { matching } from "../http/validate.ts";
 import { sha256Hex } from "../platform/hash.ts";
 import { describeError } from "../platform/log.ts";
@@ -21,7 +21,7 @@ export const commitFile = (media: MediaContext, visibility: Visibility): Route =
     method: "POST",
     path: `${filePath(visibility)}/{fileId}/commit`,
     summary: `Commit a ${visibility} file`,
-    access: scoped("media_manage"),
+    operation: "commitFile",
     params: z.object({ fileId: z.string() }),
     query: z.object({ tenant: z.optional(matching(PATTERNS.tenant)) }),
     body: jsonObjectBody(LIMITS.metadataMaxBytes, true),

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { defineRoute, open, type Answer, type Call, type Route } from "../http/route.ts";
+import { defineRoute, type Answer, type Call, type Route } from "../http/route.ts";
 import { isProblem } from "../http/errors.ts";
 import { describeError } from "../platform/log.ts";
 import { randomId } from "../platform/random.ts";
@@ -17,8 +17,6 @@ import { parseSizes, VARIANT_TYPES, type VariantName } from "./sizes.ts";
 import type { CommittedFile } from "./store/files.ts";
 
 const query = z.object({ expires: z.optional(z.string()), signature: z.optional(z.string()) });
-const access = open("public files need no permission; for private ones the signed link is it");
-
 type ContentCall = Call<{ fileId: string }, z.infer<typeof query>, undefined, undefined>;
 
 /** `GET` of the content addresses: the bytes of public files, and of private ones by a signed link that has not ended. */
@@ -27,7 +25,7 @@ export const contentRoutes = (media: MediaContext): readonly Route[] => [
     method: "GET",
     path: "/content/{fileId}",
     summary: "The content of a file",
-    access,
+    operation: "fetchContent",
     params: z.object({ fileId: z.string() }),
     query,
     produces: "any",
@@ -37,7 +35,7 @@ export const contentRoutes = (media: MediaContext): readonly Route[] => [
     method: "GET",
     path: "/content/{fileId}/{variant}",
     summary: "The content of a variant, named as clip-300x200",
-    access,
+    operation: "fetchContent",
     params: z.object({ fileId: z.string(), variant: z.string() }),
     query,
     produces: "any",

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { defineRoute, json, optionalJsonBody, scoped, type Route } from "../http/route.ts";
+import { defineRoute, json, optionalJsonBody, type Route } from "../http/route.ts";
 import { randomId } from "../platform/random.ts";
 import { ownerName, type MediaContext } from "./context.ts";
 import { isContentType, isMasterType, isMultipartForm } from "./content-type.ts";
@@ -23,7 +23,7 @@ export const createFile = (media: MediaContext, visibility: Visibility): Route =
     method: "POST",
     path: filePath(visibility),
     summary: `Create the upload link of a ${visibility} file`,
-    access: scoped("media_manage"),
+    operation: "createFile",
     query: z.object(variantParameters),
     body: optionalJsonBody(z.object({ "Content-Type": z.optional(contentType) })),
     async handle({ principal, query, body, nowMs, publicBase }) {

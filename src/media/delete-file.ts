@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { defineRoute, empty, scoped, type Route } from "../http/route.ts";
+import { defineRoute, empty, type Route } from "../http/route.ts";
 import { err, ok } from "../platform/result.ts";
 import { twice } from "../platform/twice.ts";
 import { asFileCaller, type MediaContext } from "./context.ts";
@@ -17,7 +17,7 @@ export const deleteFile = (media: MediaContext, visibility: Visibility): Route =
     method: "DELETE",
     path: `${filePath(visibility)}/{fileId}`,
     summary: `Delete a ${visibility} file`,
-    access: scoped("media_manage"),
+    operation: "deleteFile",
     params: z.object({ fileId: z.string() }),
     produces: "any",
     async handle({ principal, params: { fileId }, nowMs, publicBase, after }) {

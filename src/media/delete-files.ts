@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { invalid } from "../http/errors.ts";
-import { defineRoute, empty, json, scoped, type Route } from "../http/route.ts";
+import { defineRoute, empty, json, type Route } from "../http/route.ts";
 import { booleanText, matching } from "../http/validate.ts";
 import { PATTERNS } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
@@ -32,7 +32,7 @@ export const deleteFiles = (media: MediaContext, visibility: Visibility): Route 
     method: "DELETE",
     path: filePath(visibility),
     summary: `Delete the ${visibility} files of a tenant, all or by query`,
-    access: scoped("media_admin"),
+    operation: "deleteFiles",
     query,
     produces: "any",
     async handle({ principal, query: { tenant, q, dryRun }, nowMs, publicBase, url, after }) {

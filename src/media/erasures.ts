@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { invalidCursor, lookBefore, pageLinks, toPage, type Paging, type RowRange } from "../http/paging.ts";
-import { defineRoute, json, scoped, type Route } from "../http/route.ts";
+import { defineRoute, json, type Route } from "../http/route.ts";
 import { matching } from "../http/validate.ts";
 import { PATTERNS } from "../platform/names.ts";
 import { ownerName, reachesTenant, type MediaContext } from "./context.ts";
@@ -9,7 +9,6 @@ import { ERASURES_PATH } from "./links.ts";
 import type { Erasure } from "./store/erasures.ts";
 
 /** Whoever may delete may read what became of it. */
-const DELETING = scoped("media_manage", "media_admin");
 
 /** Reports of deletions: for the client that asked for one, and the tenants that it reaches. */
 export const erasureRoutes = (media: MediaContext): readonly Route[] => [
@@ -17,7 +16,7 @@ export const erasureRoutes = (media: MediaContext): readonly Route[] => [
     method: "GET",
     path: `${ERASURES_PATH}/{erasureId}`,
     summary: "Read how far a deletion is",
-    access: DELETING,
+    operation: "readErasure",
     params: z.object({ erasureId: z.string() }),
     async handle({ principal, params: { erasureId }, nowMs }) {
       const client = ownerName(principal);
@@ -34,7 +33,7 @@ export const erasureRoutes = (media: MediaContext): readonly Route[] => [
     method: "GET",
     path: ERASURES_PATH,
     summary: "List the deletions of a tenant's files",
-    access: DELETING,
+    operation: "listErasures",
     query: z.object({ tenant: matching(PATTERNS.tenant) }),
     paged: true,
     async handle({ principal, query: { tenant }, paging, nowMs, url }) {

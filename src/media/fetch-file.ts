@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { defineRoute, empty, json, open, scoped, type Answer, type Call, type Route } from "../http/route.ts";
+import { defineRoute, empty, json, type Answer, type Call, type Route } from "../http/route.ts";
 import { booleanText, matching } from "../http/validate.ts";
 import { PATTERNS } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
@@ -26,7 +26,7 @@ export const fetchPrivateFile = (media: MediaContext): Route =>
     method: "GET",
     path: `${filePath("private")}/{fileId}`,
     summary: "Get a temporary link to a private file or one of its variants",
-    access: scoped("media_view"),
+    operation: "fetchPrivateFile",
     params,
     query,
     async handle(call) {
@@ -49,7 +49,7 @@ export const fetchPublicFile = (media: MediaContext): Route =>
     method: "GET",
     path: `${filePath("public")}/{fileId}`,
     summary: "Be redirected to a public file or one of its variants",
-    access: open("public files are fetched without a token"),
+    operation: "fetchPublicFile",
     params,
     query,
     produces: "any",

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { invalidCursor, lookBefore, pageLinks, type Paging } from "../http/paging.ts";
 import type { Principal } from "../http/auth.ts";
-import { defineRoute, scoped, type Page, type Route } from "../http/route.ts";
+import { defineRoute, type Page, type Route } from "../http/route.ts";
 import { matching } from "../http/validate.ts";
 import { PATTERNS } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
@@ -21,7 +21,7 @@ export const listFiles = (media: MediaContext, visibility: Visibility): Route =>
     method: "GET",
     path: filePath(visibility),
     summary: `List the ${visibility} files of a tenant`,
-    access: scoped("media_view"),
+    operation: "listFiles",
     query: z.object({ tenant: matching(PATTERNS.tenant), ...filterParameters, ...sortParameter }),
     paged: true,
     async handle({ principal, query, paging, nowMs, publicBase, url }) {

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { defineRoute, jsonObjectBody, scoped, type Route } from "../http/route.ts";
+import { defineRoute, jsonObjectBody, type Route } from "../http/route.ts";
 import { attributesOf, hasTooManyPairs } from "./attributes.ts";
 import { fileCaller, type MediaContext } from "./context.ts";
 import { toProblem } from "./failure.ts";
@@ -18,7 +18,7 @@ export const readMetadata = (media: MediaContext, visibility: Visibility): Route
     method: "GET",
     path: `${filePath(visibility)}/{fileId}/metadata`,
     summary: `Read the metadata of a ${visibility} file`,
-    access: scoped("media_view"),
+    operation: "readMetadata",
     params,
     async handle({ principal, params: { fileId }, nowMs }) {
       const caller = await fileCaller(media, principal, visibility, fileId, nowMs);
@@ -34,7 +34,7 @@ export const replaceMetadata = (media: MediaContext, visibility: Visibility): Ro
     method: "PUT",
     path: `${filePath(visibility)}/{fileId}/metadata`,
     summary: `Replace the metadata of a ${visibility} file`,
-    access: scoped("media_manage"),
+    operation: "replaceMetadata",
     params,
     body: jsonObjectBody(LIMITS.metadataMaxBytes, false),
     async handle({ principal, params: { fileId }, body, nowMs }) {

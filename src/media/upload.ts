@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { defineRoute, empty, open, streamBody, type Route } from "../http/route.ts";
+import { defineRoute, empty, streamBody, type Route } from "../http/route.ts";
 import { describeError } from "../platform/log.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { masterKey, type UploadFault } from "./blob-store.ts";
@@ -19,7 +19,7 @@ export const uploadFile = (media: MediaContext): Route =>
     method: "PUT",
     path: "/uploads/{fileId}",
     summary: "Upload the content of a file",
-    access: open("the signed link is the permission"),
+    operation: "uploadFile",
     params: z.object({ fileId: z.string() }),
     query: z.object({
       type: z.optional(z.string()),

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { defineRoute, empty, json, scoped, type Route } from "../http/route.ts";
+import { defineRoute, empty, json, type Route } from "../http/route.ts";
 import { randomId } from "../platform/random.ts";
 import { isMasterType } from "./content-type.ts";
 import { fileCaller, type MediaContext } from "./context.ts";
@@ -20,7 +20,7 @@ export const listVariants = (media: MediaContext, visibility: Visibility): Route
     method: "GET",
     path: pathOf(visibility),
     summary: `List the variants of a ${visibility} file`,
-    access: scoped("media_view"),
+    operation: "listVariants",
     params,
     async handle({ principal, params: { fileId }, publicBase, nowMs }) {
       const caller = await fileCaller(media, principal, visibility, fileId, nowMs);
@@ -37,7 +37,7 @@ export const createVariants = (media: MediaContext, visibility: Visibility): Rou
     method: "POST",
     path: pathOf(visibility),
     summary: `Add variants to a ${visibility} file`,
-    access: scoped("media_manage"),
+    operation: "createVariants",
     params,
     query,
     async handle(call) {
@@ -72,7 +72,7 @@ export const deleteVariants = (media: MediaContext, visibility: Visibility): Rou
     method: "DELETE",
     path: pathOf(visibility),
     summary: `Delete variants of a ${visibility} file`,
-    access: scoped("media_manage"),
+    operation: "deleteVariants",
     params,
     query,
     produces: "any",

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { defineRoute, formBody, open, type Route } from "../http/route.ts";
+import { defineRoute, formBody, type Route } from "../http/route.ts";
 import { authorize } from "./authorize/authorize.ts";
 import type { OAuthContext } from "./context.ts";
 import { endSession } from "./end-session.ts";
@@ -16,7 +16,7 @@ export const createPageRoutes = (context: OAuthContext): readonly Route[] => [
     method: "GET",
     path: "/authorize",
     summary: "Start a sign-in for a client",
-    access: open("the user signs in on the page"),
+    operation: "authorize",
     changes: true,
     produces: "any",
     handle: (call) => authorize(call, call.url.searchParams, context),
@@ -25,7 +25,7 @@ export const createPageRoutes = (context: OAuthContext): readonly Route[] => [
     method: "POST",
     path: "/authorize",
     summary: "Start a sign-in for a client, with the parameters in a form",
-    access: open("the user signs in on the page"),
+    operation: "authorize",
     body: formBody(REQUEST_FORM_BYTES),
     produces: "any",
     handle: (call) => authorize(call, call.body, context),
@@ -34,7 +34,7 @@ export const createPageRoutes = (context: OAuthContext): readonly Route[] => [
     method: "POST",
     path: "/sign-in",
     summary: "The form of the sign-in page",
-    access: open("the form carries the user's password"),
+    operation: "signIn",
     body: formBody(SIGN_IN_FORM_BYTES),
     produces: "any",
     handle: (call) => signIn(call, context),
@@ -43,7 +43,7 @@ export const createPageRoutes = (context: OAuthContext): readonly Route[] => [
     method: "GET",
     path: "/callback/{providerId}",
     summary: "Where browsers come back to from an identity provider",
-    access: open("the state belongs to the browser"),
+    operation: "returnFromProvider",
     params: z.object({ providerId: z.string() }),
     changes: true,
     produces: "any",
@@ -53,7 +53,7 @@ export const createPageRoutes = (context: OAuthContext): readonly Route[] => [
     method: "GET",
     path: "/end_session",
     summary: "Sign the browser out",
-    access: open("whoever has the browser may sign it out"),
+    operation: "endSession",
     changes: true,
     produces: "any",
     handle: (call) => endSession(call, call.url.searchParams, context),
@@ -62,7 +62,7 @@ export const createPageRoutes = (context: OAuthContext): readonly Route[] => [
     method: "POST",
     path: "/end_session",
     summary: "Sign the browser out, with the parameters in a form",
-    access: open("whoever has the browser may sign it out"),
+    operation: "endSession",
     body: formBody(REQUEST_FORM_BYTES),
     produces: "any",
     handle: (call) => endSession(call, call.body, context),

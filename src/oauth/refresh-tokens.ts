@@ -2,12 +2,12 @@ import * as z from "zod/mini";
 import type { Principal } from "../http/auth.ts";
 import { notFound, problem } from "../http/errors.ts";
 import { invalidCursor, lookBefore, pageLinks, toPage } from "../http/paging.ts";
-import { anyToken, defineRoute, empty, json, type Answer, type Call, type Route } from "../http/route.ts";
+import { defineRoute, empty, json, type Answer, type Call, type Route } from "../http/route.ts";
 import { scopeText } from "./authorization.ts";
 import type { OAuthContext } from "./context.ts";
 import { byUser, endAccess, endGrants } from "./end-grants.ts";
 import type { ListedGrant } from "./store/grant-list-store.ts";
-import { withoutUser } from "./without-user.ts";
+import { withoutUser } from "../http/without-user.ts";
 
 /**
  * `/refreshtokens` (specification; contract 2.5, 8): what a user gave the client that asks, looked through and ended by the
@@ -18,14 +18,13 @@ import { withoutUser } from "./without-user.ts";
  *   … of one that has a secret and did not send it, or of none    nothing is there
  */
 const query = z.object({ clientId: z.optional(z.string()) });
-const ACCESS = anyToken("the grants of a user and the client whose token it is, whatever the token was issued for");
 
 export const refreshTokenRoutes = (context: OAuthContext): readonly Route[] => [
   defineRoute({
     method: "GET",
     path: "/refreshtokens",
     summary: "List the refresh tokens that the client has of the user, newest first",
-    access: ACCESS,
+    operation: "listRefreshTokens",
     query,
     paged: true,
     handle: (call) => forOwner(call, context, (owner) => list(call, owner, context)),
@@ -34,7 +33,7 @@ export const refreshTokenRoutes = (context: OAuthContext): readonly Route[] => [
     method: "DELETE",
     path: "/refreshtokens",
     summary: "Delete all refresh tokens that the client has of the user",
-    access: ACCESS,
+    operation: "deleteRefreshTokens",
     query,
     produces: "any",
     handle: (call) => forOwner(call, context, (owner) => removeAll(call, owner, context)),
@@ -43,7 +42,7 @@ export const refreshTokenRoutes = (context: OAuthContext): readonly Route[] => [
     method: "DELETE",
     path: "/refreshtokens/{id}",
     summary: "Delete one of the refresh tokens that the client has of the user",
-    access: ACCESS,
+    operation: "deleteRefreshToken",
     params: z.object({ id: z.string() }),
     produces: "any",
     handle: (call) => forOwner(call, context, (owner) => removeOne(call, owner, context)),

@@ -1,5 +1,5 @@
 import type { Service } from "../http/service.ts";
-import { defineRoute, formBody, json, open, type Route } from "../http/route.ts";
+import { defineRoute, formBody, json, type Route } from "../http/route.ts";
 import type { AnyCall, OAuthContext } from "./context.ts";
 import { serverMetadata } from "./discovery.ts";
 import { renderOAuthProblem } from "./failure.ts";
@@ -41,7 +41,7 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
   };
   const wellKnown = {
     method: "GET",
-    access: open("RFC 8414: metadata is public"),
+    operation: "readMetadataOfServer",
     produces: "any",
     handle: metadata,
   } as const;
@@ -50,7 +50,7 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
       method: "POST",
       path: "/token",
       summary: "Get an access token",
-      access: open("the client authenticates by its secret"),
+      operation: "getToken",
       body: formBody(TOKEN_FORM_BYTES),
       produces: "any",
       handle: (call) => token(call, context),
@@ -59,7 +59,7 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
       method: "GET",
       path: "/tokeninfo",
       summary: "What an access token is good for",
-      access: open("the token itself is the query"),
+      operation: "readTokenInfo",
       produces: "any",
       handle: (call) => tokenInfo(call, context),
     }),
@@ -67,7 +67,7 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
       method: "POST",
       path: "/revoke",
       summary: "Revoke tokens",
-      access: open("the client authenticates by its secret"),
+      operation: "revokeTokens",
       body: formBody(REVOKE_FORM_BYTES),
       produces: "any",
       handle: (call) => revoke(call, context),
@@ -76,7 +76,7 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
       method: "POST",
       path: "/introspect",
       summary: "What a token is good for, for clients",
-      access: open("the client authenticates by its secret"),
+      operation: "introspectToken",
       body: formBody(TOKEN_FORM_BYTES),
       produces: "any",
       handle: (call) => introspect(call, context),
@@ -85,7 +85,7 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
       method: "GET",
       path: "/jwks",
       summary: "Public keys that verify tokens",
-      access: open("RFC 7517: public keys"),
+      operation: "readKeys",
       produces: "any",
       handle: async (call) => {
         // A verifier keeps what it gets for a while, so it must not miss the key of the token that made it ask.

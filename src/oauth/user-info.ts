@@ -1,10 +1,10 @@
 import { authenticate, type TokenVerifier } from "../http/auth.ts";
 import { problem, problemBody } from "../http/errors.ts";
-import { defineRoute, formBody, json, open, type Answer, type Call, type Route } from "../http/route.ts";
+import { defineRoute, formBody, json, type Answer, type Call, type Route } from "../http/route.ts";
 import { err } from "../platform/result.ts";
 import type { OAuthContext } from "./context.ts";
 import type { StrictVerifier } from "./tokens/access-token.ts";
-import { withoutUser } from "./without-user.ts";
+import { withoutUser } from "../http/without-user.ts";
 
 /** `/userinfo` (specification, User information; OIDC Core 5.3): who the token was issued for. Asks D1 every time. */
 const FORM_BYTES = 64 * 1024;
@@ -13,7 +13,7 @@ export function userInfoRoutes(context: OAuthContext): readonly Route[] {
   const route = {
     path: "/userinfo",
     summary: "The user that an access token was issued for",
-    access: open("the token is checked by the operation, against D1"),
+    operation: "readUserInfo",
     produces: "any",
   } as const;
   return [

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { notFound } from "../http/errors.ts";
-import { defineRoute, empty, json, open, type Route } from "../http/route.ts";
+import { defineRoute, empty, json, type Route } from "../http/route.ts";
 import { errorReferencePage } from "./error-reference.ts";
 import type { createInterfaceDocument } from "./interface-document.ts";
 import { createReferencePage } from "./reference-page.ts";
@@ -12,7 +12,7 @@ export const createPlatformRoutes = (pathPrefix: string): readonly Route[] => [
     method: "GET",
     path: "/health",
     summary: "Whether the Worker answers",
-    access: open("asked by monitors; says nothing but that the Worker runs"),
+    operation: "readHealth",
     produces: "any",
     handle: async () => json(200, { status: "ok" }, { "cache-control": "no-store" }),
   }),
@@ -20,7 +20,7 @@ export const createPlatformRoutes = (pathPrefix: string): readonly Route[] => [
     method: "GET",
     path: "/docs/errors",
     summary: "What each error type means and what to do about it",
-    access: open("documentation"),
+    operation: "readDocuments",
     produces: "any",
     handle: async (call) => errorReferencePage(call.publicBase, pathPrefix, call.url.searchParams.get("request")),
   }),
@@ -28,7 +28,7 @@ export const createPlatformRoutes = (pathPrefix: string): readonly Route[] => [
     method: "GET",
     path: `${STYLESHEET_DIRECTORY}/{file}`,
     summary: "The stylesheet of the pages, under the name of its content",
-    access: open("needed by pages that are shown before anyone signs in"),
+    operation: "readStylesheet",
     params: z.object({ file: z.string() }),
     produces: "any",
     handle: async (call) => (call.params.file === STYLESHEET_NAME ? stylesheet() : notFound("stylesheet")),
@@ -43,7 +43,7 @@ export const createReferenceRoutes = (pathPrefix: string, documentOf: DocumentOf
       method: "GET",
       path: "/docs",
       summary: "What the platform can do, for people",
-      access: open("documentation"),
+      operation: "readDocuments",
       produces: "any",
       handle: async ({ publicBase }) => referencePage(await documentOf(publicBase), publicBase),
     }),
@@ -58,7 +58,7 @@ export const createDocumentRoutes = (documentOf: DocumentOf): readonly Route[] =
     method: "GET",
     path: "/openapi.json",
     summary: "What the platform can do, for machines: this document",
-    access: open("documentation"),
+    operation: "readDocuments",
     produces: "any",
     handle: async ({ request, publicBase }) => {
       const { text, etag } = await documentOf(publicBase);

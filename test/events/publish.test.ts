@@ -313,6 +313,13 @@ describe("POST …/publish", () => {
       await expectProblem(await topic.publish({ payload: "x" }, { as }), 403, "insufficient_permissions");
     });
 
+    it("with a token for no tenant, whatever tenant the event names", async () => {
+      const topic = await makeTopic(app);
+      const as = { ...topic.owner, tenant: "" };
+      const answer = await topic.publish([{ payload: "x", tenant: topic.owner.tenant }], { as });
+      await expectProblem(answer, 404, "element_resource_non_existing");
+    });
+
     it("for a tenant that the client may not act for; nothing of the request is stored", async () => {
       const topic = await makeTopic(app);
       const body = await topic.publish([{ payload: "x" }, { payload: "y", tenant: "foreign" }]);

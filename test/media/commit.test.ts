@@ -118,7 +118,7 @@ describe("commit", () => {
     const bad = await app.call(`${file.commitLink}?tenant=Bad!`, { as, method: "POST" });
     await expectProblem(bad, 400, "validation_violation", [{ type: "invalid_query_parameter", field: "tenant" }]);
     const nameless = await app.call(file.commitLink, { as: { ...as, tenant: "" }, method: "POST" });
-    await expectProblem(nameless, 400, "validation_violation", [{ type: "missing_query_parameter", field: "tenant" }]);
+    await expectProblem(nameless, 403, "insufficient_permissions");
     await expectJson(await app.call(`${file.commitLink}?tenant=globex`, { as, method: "POST" }), 202);
     await expectProblem(await app.call(file.path, { as: explicit }), 404, "element_resource_non_existing");
     await expectJson(await app.call(file.path, { as: { ...explicit, tenant: "globex" } }), 200);

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { invalidCursor, lookBefore, pageLinks, toPage, type RowRange } from "../../http/paging.ts";
-import { defineRoute, json, scoped, type Route } from "../../http/route.ts";
+import { defineRoute, json, type Route } from "../../http/route.ts";
 import { harmless } from "../../platform/text.ts";
 import { TEXT_CHARS } from "../audit.ts";
 
@@ -62,7 +62,7 @@ export const auditRoute = (db: D1Database): Route =>
     path: "/audit",
     summary:
       "Who did what, newest first; by request id, action, actor, outcome, time, and the beginning of the subject",
-    access: scoped("admin"),
+    operation: "readAudit",
     query,
     paged: true,
     handle: async (call) => {

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { noSuch, problem } from "../../http/errors.ts";
-import { defineRoute, json, scoped, type Route } from "../../http/route.ts";
+import { defineRoute, json, type Route } from "../../http/route.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import { randomSecret } from "../../platform/random.ts";
 import { identifier } from "../fields.ts";
@@ -23,7 +23,7 @@ export const clientSecretRoute = (deps: AdminDeps): Route =>
     method: "POST",
     path: "/clients/{clientId}/secret",
     summary: "Give the client a new secret; the old one works for 24 h",
-    access: scoped("admin"),
+    operation: "makeClientSecret",
     params: z.object({ clientId: identifier }),
     handle: async ({ params: { clientId }, nowMs, requestId, principal }) => {
       const { db, names } = deps;

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { invalid } from "../../http/errors.ts";
-import { defineRoute, json, scoped, type Route } from "../../http/route.ts";
+import { defineRoute, json, type Route } from "../../http/route.ts";
 import { PATTERNS } from "../../platform/names.ts";
 import { email, identifier, tenantId } from "../fields.ts";
 
@@ -43,7 +43,7 @@ export const explainRoute = (explain: Explain): Route =>
     method: "GET",
     path: "/explain",
     summary: "Say whether a client or a user gets scopes, and exactly why",
-    access: scoped("admin"),
+    operation: "explainScope",
     query,
     handle: async ({ query: { client, tenant, user, scope, grant }, nowMs }) => {
       const missing = (name: string, why: string) =>

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { DetailType } from "../../http/detail-types.ts";
 import { noSuch, problem } from "../../http/errors.ts";
 import { invalidCursor, lookBefore, pageLinks, toPage, type Paging } from "../../http/paging.ts";
-import { defineRoute, json, scoped, type Route } from "../../http/route.ts";
+import { defineRoute, json, type Route } from "../../http/route.ts";
 import type { Result } from "../../platform/result.ts";
 
 /** Port to the media room: comparisons of R2 with D1, and their repair. Starting one writes a row of the audit log. */
@@ -58,14 +58,13 @@ export interface ConsistencyFinding {
 
 const COLLECTION = "/media/consistency";
 const params = z.object({ id: z.string() });
-const CONFIGURE = scoped("admin");
 
 export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly Route[] => [
   defineRoute({
     method: "GET",
     path: COLLECTION,
     summary: "List the comparisons of R2 with D1, the newest first",
-    access: CONFIGURE,
+    operation: "listComparisons",
     paged: true,
     handle: async ({ url, paging }) => {
       const before = readRunKey(paging);
@@ -80,7 +79,7 @@ export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly 
     method: "POST",
     path: COLLECTION,
     summary: "Start a comparison of R2 with D1; while one runs, the answer is that one",
-    access: CONFIGURE,
+    operation: "startComparison",
     handle: async ({ url, principal, requestId, nowMs }) => {
       const started = await consistency.start({ actor: principal.clientId, requestId, nowMs });
       if (!started.ok) return conflict("repair_under_way", "A repair is under way: compare when it is done.");
@@ -91,7 +90,7 @@ export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly 
     method: "GET",
     path: `${COLLECTION}/{id}`,
     summary: "A comparison of R2 with D1: its counts, and what it found, in pages",
-    access: CONFIGURE,
+    operation: "readComparison",
     params,
     paged: true,
     handle: async ({ url, paging, params: { id } }) => {
@@ -110,7 +109,7 @@ export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly 
     method: "POST",
     path: `${COLLECTION}/{id}/repair`,
     summary: "Repair what a comparison found",
-    access: CONFIGURE,
+    operation: "repairComparison",
     params,
     handle: async ({ url, principal, requestId, nowMs, params: { id } }) => {
       const repairing = await consistency.repair(id, { actor: principal.clientId, requestId, nowMs });

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { noSuch } from "../../http/errors.ts";
-import { defineRoute, empty, scoped, type Route } from "../../http/route.ts";
+import { defineRoute, empty, type Route } from "../../http/route.ts";
 import type { Schema } from "../../http/validate.ts";
 import { SESSION_ID } from "../../platform/session-id.ts";
 import { endAll, type EndKind } from "./end-all.ts";
@@ -67,7 +67,7 @@ export const revocationRoutes = (deps: AdminDeps): readonly Route[] =>
       method: "POST",
       path: `/${collection}/{${key}}/revoke`,
       summary,
-      access: scoped("admin"),
+      operation: "revokeAll",
       params,
       produces: "any",
       handle: async (call) => {

@@ -1,6 +1,6 @@
 import { problem } from "../../http/errors.ts";
 import { invalidCursor, lookBefore, pageLinks, toPage, type Paging } from "../../http/paging.ts";
-import { defineRoute, json, scoped, type Route } from "../../http/route.ts";
+import { defineRoute, json, type Route } from "../../http/route.ts";
 import type { Result } from "../../platform/result.ts";
 
 /** Port to the OAuth room: the keys that sign tokens, without the keys themselves. */
@@ -37,7 +37,7 @@ export const signingKeyRoutes = (keys: SigningKeys): readonly Route[] => [
     method: "GET",
     path: "/signing-keys",
     summary: "List every signing key, the newest first",
-    access: scoped("admin"),
+    operation: "listSigningKeys",
     paged: true,
     handle: async ({ url, paging, nowMs }) => {
       const before = readCursor(paging);
@@ -52,7 +52,7 @@ export const signingKeyRoutes = (keys: SigningKeys): readonly Route[] => [
     method: "POST",
     path: "/signing-keys",
     summary: "Sign with new keys from now on; the old ones verify while their tokens live",
-    access: scoped("admin"),
+    operation: "rotateSigningKeys",
     handle: async ({ principal, requestId, nowMs }) => {
       const made = await keys.byOperator({ actor: principal.clientId, requestId, nowMs });
       if (made.ok) return json(201, made.value.map(toJson));

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { noSuch } from "../../http/errors.ts";
-import { defineRoute, json, scoped, type Route } from "../../http/route.ts";
+import { defineRoute, json, type Route } from "../../http/route.ts";
 import { tenantId } from "../fields.ts";
 import type { Row } from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";
@@ -14,7 +14,7 @@ export const tenantUsageRoute = ({ db, usage }: AdminDeps): Route =>
     method: "GET",
     path: "/tenants/{id}/usage",
     summary: "Show what the tenant stores, and its quota",
-    access: scoped("admin"),
+    operation: "readUsage",
     params: z.object({ id: tenantId }),
     async handle({ params: { id } }) {
       const [row, stored] = await Promise.all([db.prepare(QUOTA).bind(id).first<Row>(), usage(id)]);

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { noSuch } from "../../http/errors.ts";
-import { defineRoute, empty, scoped, type Route } from "../../http/route.ts";
+import { defineRoute, empty, type Route } from "../../http/route.ts";
 import { email } from "../fields.ts";
 import type { AdminDeps } from "../routes.ts";
 
@@ -11,7 +11,7 @@ export const userUnlockRoute = ({ db, audit, unlock }: AdminDeps): Route =>
     method: "POST",
     path: "/users/{email}/unlock",
     summary: "End the block of the user's account and forget its failed sign-ins",
-    access: scoped("admin"),
+    operation: "unlockUser",
     params: z.object({ email }),
     produces: "any",
     handle: async ({ params, nowMs: atMs, requestId, principal }) => {

@@ -9,7 +9,7 @@
  * to the session, so that no other site sends them; each is answered by a redirect to the page, or by the page with what
  * was wrong (changes.ts, password.ts). Sessions are those of `/authorize` (sign-in/sessions.ts).
  */
-import { defineRoute, formBody, open, type Route } from "../../http/route.ts";
+import { defineRoute, formBody, type Route } from "../../http/route.ts";
 import type { OAuthContext } from "../context.ts";
 import { endAll, removeAccess, signOut, type FormCall } from "./changes.ts";
 import { account } from "./page.ts";
@@ -22,33 +22,32 @@ const FORM_BYTES = 16 * 1024;
 export function createAccountRoutes(context: OAuthContext): readonly Route[] {
   const form = (
     path: string,
+    operation: "signIn" | "changeAccount",
     summary: string,
-    why: string,
     handle: (call: FormCall, context: OAuthContext) => Promise<Response>,
   ): Route =>
     defineRoute({
       method: "POST",
       path,
       summary,
-      access: open(why),
+      operation,
       body: formBody(FORM_BYTES),
       produces: "any",
       handle: (call) => handle(call, context),
     });
-  const ofSession = "the browser's session is the user's, and the form is bound to it";
   return [
     defineRoute({
       method: "GET",
       path: "",
       summary: "The page of a person who signs in",
-      access: open("whoever is not signed in sees the sign-in form"),
+      operation: "showAccount",
       produces: "any",
       handle: (call) => account(call, context),
     }),
-    form("/sign-in", "Sign in for the page", "the form carries the user's password", accountSignIn),
-    form("/sign-out", "Sign this browser out", ofSession, signOut),
-    form("/remove-access", "Take an application's lasting access away", ofSession, removeAccess),
-    form("/password", "Change the password", ofSession, changePassword),
-    form("/end-all", "End every session, grant and token of the user", ofSession, endAll),
+    form("/sign-in", "signIn", "Sign in for the page", accountSignIn),
+    form("/sign-out", "changeAccount", "Sign this browser out", signOut),
+    form("/remove-access", "changeAccount", "Take an application's lasting access away", removeAccess),
+    form("/password", "changeAccount", "Change the password", changePassword),
+    form("/end-all", "changeAccount", "End every session, grant and token of the user", endAll),
   ];
 }

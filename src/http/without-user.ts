@@ -1,4 +1,4 @@
-import { problem, type Problem } from "../http/errors.ts";
+import { problem, type Problem } from "./errors.ts";
 
 /** 401 for a valid token of a client that acts for itself, where only a user's will do (specification, `/userinfo`). */
 export function withoutUser(realm: string): Problem {

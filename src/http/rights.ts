@@ -1,0 +1,154 @@
+import { anyToken, open, scoped, type Access } from "./access.ts";
+import { TOKEN_KINDS } from "./token-kind.ts";
+
+/**
+ * Who may do what: one table for every service. An operation is a row; a route names its row and does not compile
+ * without one. Rows of one sort share their columns, in `WHO`:
+ *
+ * - kinds of token (token-kind.ts): what the platform knows of who holds it. `mount.ts` refuses by them before it looks
+ *   at the scope, at the input or at anything that is stored, so a refusal tells nothing of what there is;
+ * - who else might ask for what belongs to a client: another client of its tenant, a client of another tenant, a client
+ *   of a service that the tenant subscribes to. Each comes with its own proven token and every scope that it can get.
+ *
+ * `test/http/rights.test.ts` gets a token of every kind and asks every operation of every service with it.
+ */
+export type Right =
+  /** What belongs to the token's client, which needs no scope but the operation's. */
+  | "own"
+  /** What the token's scopes name. */
+  | "scope"
+  /** What belongs to the token's user. */
+  | "user"
+  /** The same as anybody. */
+  | "all"
+  /** Nothing: the list is empty. */
+  | "none"
+  /** Nothing, and this is the answer. */
+  | 401
+  | 403
+  | 404;
+
+const COLUMNS = [...TOKEN_KINDS, "sameTenant", "otherTenant", "servesTenant"] as const;
+export type Column = (typeof COLUMNS)[number];
+type Columns = typeof COLUMNS;
+type Row = readonly Right[] & { readonly length: Columns["length"] };
+
+// prettier-ignore
+const WHO = {
+  //               its own   a person's at a client    of no  of an organi-  of no          another client  of another  serving
+  //               token     proven      not proven    tenant zation         client  nobody of the tenant   tenant      the tenant
+  newTopic:      ["own",     403,        403,          403,   403,           403,    403,   "own",          "own",      "own"],
+  topics:        ["own",     "scope",    "scope",      "none", "none",       403,    "none", "scope",       "scope",    "scope"],
+  topicOwner:    ["own",     404,        404,          404,   404,           403,    404,   404,            404,        404],
+  topicReader:   ["own",     "scope",    "scope",      404,   404,           403,    404,   "scope",        "scope",    "scope"],
+  topicConsumer: ["own",     404,        404,          404,   404,           403,    404,   "scope",        "scope",    "scope"],
+  subscriber:    ["own",     404,        404,          404,   404,           403,    404,   404,            404,        404],
+  newFile:       ["own",     "own",      403,          403,   403,           403,    403,   "own",          "own",      "own"],
+  filesOfTenant: ["own",     "own",      403,          403,   403,           403,    403,   "own",          404,        "own"],
+  file:          ["own",     "own",      403,          403,   403,           403,    403,   404,            404,        404],
+  person:        [401,       "user",     "user",       "user", "user",       "user", 401,   401,            401,        401],
+  operator:      ["scope",   403,        403,          403,   403,           403,    403,   403,            403,        403],
+  everybody:     ["all",     "all",      "all",        "all", "all",         "all",  "all", "all",          "all",      "all"],
+} as const satisfies Record<string, Row>;
+
+export type Who = keyof typeof WHO;
+
+const BY_TOPIC = anyToken(
+  "the topic's owner needs no scope; everybody else needs one that names the topic",
+  "pubsub.topic=*",
+);
+const BY_OWNER = scoped("pubsub_publish", "pubsub.topic=*");
+const OWN_GRANTS = anyToken("the grants of a user and the client whose token it is, whatever the token was issued for");
+
+export const RIGHTS = {
+  // Topics and their events
+  listTopics: { who: "topics", access: anyToken("the list holds what the caller may see") },
+  createTopic: { who: "newTopic", access: BY_OWNER },
+  readTopic: { who: "topicReader", access: BY_TOPIC },
+  deleteTopic: { who: "topicOwner", access: BY_OWNER },
+  publishEvents: { who: "topicOwner", access: BY_OWNER },
+  readEvents: { who: "topicReader", access: BY_TOPIC },
+  commitEvents: { who: "topicReader", access: BY_TOPIC },
+  extendLock: { who: "topicReader", access: BY_TOPIC },
+  releaseLock: { who: "topicReader", access: BY_TOPIC },
+  lookAtEvents: { who: "topicReader", access: BY_TOPIC },
+  seekEvents: { who: "topicConsumer", access: BY_TOPIC },
+  // Push subscriptions
+  listSubscriptions: { who: "topicConsumer", access: BY_TOPIC },
+  createSubscription: { who: "topicConsumer", access: BY_TOPIC },
+  readSubscription: { who: "subscriber", access: BY_TOPIC },
+  updateSubscription: { who: "subscriber", access: BY_TOPIC },
+  deleteSubscription: { who: "subscriber", access: BY_TOPIC },
+  listDeliveries: { who: "subscriber", access: BY_TOPIC },
+  redeliverEvent: { who: "subscriber", access: BY_TOPIC },
+  testSubscription: { who: "subscriber", access: BY_TOPIC },
+  // Files, private and public alike
+  createFile: { who: "newFile", access: scoped("media_manage") },
+  commitFile: { who: "file", access: scoped("media_manage") },
+  fetchPrivateFile: { who: "file", access: scoped("media_view") },
+  fetchPublicFile: { who: "everybody", access: open("public files are fetched without a token") },
+  deleteFile: { who: "file", access: scoped("media_manage") },
+  readMetadata: { who: "file", access: scoped("media_view") },
+  replaceMetadata: { who: "file", access: scoped("media_manage") },
+  listVariants: { who: "file", access: scoped("media_view") },
+  createVariants: { who: "file", access: scoped("media_manage") },
+  deleteVariants: { who: "file", access: scoped("media_manage") },
+  listFiles: { who: "filesOfTenant", access: scoped("media_view") },
+  deleteFiles: { who: "filesOfTenant", access: scoped("media_admin") },
+  createBulkVariants: { who: "filesOfTenant", access: scoped("media_manage") },
+  deleteBulkVariants: { who: "filesOfTenant", access: scoped("media_manage") },
+  listErasures: { who: "filesOfTenant", access: scoped("media_manage", "media_admin") },
+  readErasure: { who: "file", access: scoped("media_manage", "media_admin") },
+  uploadFile: { who: "everybody", access: open("the signed link is the permission") },
+  fetchContent: {
+    who: "everybody",
+    access: open("public files need no permission; for private ones the signed link is it"),
+  },
+  // OAuth
+  getToken: { who: "everybody", access: open("the client authenticates by its secret") },
+  readTokenInfo: { who: "everybody", access: open("the token itself is the query") },
+  revokeTokens: { who: "everybody", access: open("the client authenticates by its secret") },
+  introspectToken: { who: "everybody", access: open("the client authenticates by its secret") },
+  readKeys: { who: "everybody", access: open("RFC 7517: public keys") },
+  readMetadataOfServer: { who: "everybody", access: open("RFC 8414: metadata is public") },
+  readUserInfo: { who: "person", access: open("the token is checked by the operation, against D1") },
+  listRefreshTokens: { who: "person", access: OWN_GRANTS },
+  deleteRefreshTokens: { who: "person", access: OWN_GRANTS },
+  deleteRefreshToken: { who: "person", access: OWN_GRANTS },
+  // Pages: the browser's session says who is there
+  authorize: { who: "everybody", access: open("the user signs in on the page") },
+  signIn: { who: "everybody", access: open("the form carries the user's password") },
+  returnFromProvider: { who: "everybody", access: open("the state belongs to the browser") },
+  endSession: { who: "everybody", access: open("whoever has the browser may sign it out") },
+  showAccount: { who: "everybody", access: open("whoever is not signed in sees the sign-in form") },
+  changeAccount: { who: "everybody", access: open("the browser's session is the user's, and the form is bound to it") },
+  // The operator service
+  listResources: { who: "operator", access: scoped("admin") },
+  putResource: { who: "operator", access: scoped("admin") },
+  readResource: { who: "operator", access: scoped("admin") },
+  deleteResource: { who: "operator", access: scoped("admin") },
+  readUsage: { who: "operator", access: scoped("admin") },
+  unlockUser: { who: "operator", access: scoped("admin") },
+  makeClientSecret: { who: "operator", access: scoped("admin") },
+  revokeAll: { who: "operator", access: scoped("admin") },
+  explainScope: { who: "operator", access: scoped("admin") },
+  listSigningKeys: { who: "operator", access: scoped("admin") },
+  rotateSigningKeys: { who: "operator", access: scoped("admin") },
+  listComparisons: { who: "operator", access: scoped("admin") },
+  startComparison: { who: "operator", access: scoped("admin") },
+  readComparison: { who: "operator", access: scoped("admin") },
+  repairComparison: { who: "operator", access: scoped("admin") },
+  readAudit: { who: "operator", access: scoped("admin") },
+  // Addresses of the platform itself
+  readHealth: { who: "everybody", access: open("asked by monitors; says nothing but that the Worker runs") },
+  readStylesheet: { who: "everybody", access: open("needed by pages that are shown before anyone signs in") },
+  readDocuments: { who: "everybody", access: open("documentation") },
+} as const satisfies Record<string, { readonly who: Who; readonly access: Access }>;
+
+export type Operation = keyof typeof RIGHTS;
+
+/** What the table says of an operation and a column. */
+export function rightOf(operation: Operation, column: Column): Right {
+  const row: Row = WHO[RIGHTS[operation].who];
+  return row[COLUMNS.indexOf(column)]!;
+}
