@@ -602,8 +602,21 @@ export type AuditRow = {
     subject: string;
     /** What came of it. */
     outcome: "done" | "refused";
-    /** Exactly why; where there is something to say. */
+    /** Exactly why; where there is something to say. `created`: there was none before. */
     reason?: string;
+    /** What a change changed. A change that changes nothing has no row. */
+    changes?: {
+        /** The field; alone where it is a secret. */
+        field: string;
+        /** What it was; absent where there was nothing. */
+        "from"?: unknown;
+        /** What it is; absent where there is nothing. */
+        to?: unknown;
+        /** What came to a list: 40 at most, then `…and more`. */
+        added?: string[];
+        /** What went from a list, alike. */
+        removed?: string[];
+    }[];
 };
 export type Topic = {
     /** The name of the client that owns the topic and alone publishes to it. */

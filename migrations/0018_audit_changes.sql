@@ -4,11 +4,11 @@ ALTER TABLE audit ADD COLUMN changes TEXT NOT NULL DEFAULT '[]';
 ALTER TABLE audit ADD COLUMN share TEXT NOT NULL DEFAULT '';
 CREATE INDEX audit_by_share ON audit (share, at);
 
--- What a change is about to change, within its transaction alone: outside of one there is no row here.
-CREATE TABLE audit_before (
-  id INTEGER PRIMARY KEY CHECK (id = 1),
+-- What a change is about to change, and what became of it, within its transaction alone: outside of one this is empty.
+CREATE TABLE audit_state (
+  moment TEXT PRIMARY KEY CHECK (moment IN ('before', 'after')),
   fields TEXT NOT NULL
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 -- Copies of the log in the bucket, each with the hash of its last line. `written_at` is absent until the object is there.
 CREATE TABLE audit_copy (

@@ -161,7 +161,7 @@ export function createDeps(env: Env): Deps {
       gateway.recordsChanged();
     },
     voidStatement: oauth.voidStatement,
-    sealProviderSecret: oauth.sealProviderSecret,
+    providerSecrets: oauth.providerSecrets,
     forget: oauth.forget,
     endAll: oauth.endAll,
     signOutStatement: oauth.signOutStatement,

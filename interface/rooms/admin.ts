@@ -84,15 +84,30 @@ export const admin: Room = {
         action: str("What was done."),
         subject: str("To what."),
         outcome: oneOf(["done", "refused"], "What came of it."),
-        "reason?": str("Exactly why; where there is something to say."),
+        "reason?": str("Exactly why; where there is something to say. `created`: there was none before."),
+        "changes?": list(
+          obj({
+            field: str("The field; alone where it is a secret."),
+            "from?": { description: "What it was; absent where there was nothing." },
+            "to?": { description: "What it is; absent where there is nothing." },
+            "added?": list({ type: "string" }, "What came to a list: 40 at most, then `…and more`."),
+            "removed?": list({ type: "string" }, "What went from a list, alike."),
+          }),
+          "What a change changed. A change that changes nothing has no row.",
+        ),
       }),
       example: {
         at: 1_763_000_000_000,
         requestId: "3f2a9c0d51b84e7f9a6c2d8e1f405b67",
         actor: "plat.operator",
         action: "put",
-        subject: "tenants/demo",
+        subject: "clients/demo.shop",
         outcome: "done",
+        changes: [
+          { field: "name", from: "demo.shop", to: "demo.store" },
+          { field: "scopes", added: ["plat.media_view"] },
+          { field: "clientSecret" },
+        ],
       },
     },
     Explanation: {

@@ -46,7 +46,10 @@ export const auditCommand: Command = {
         : option,
     ),
   ],
-  notes: ["A row is kept for 90 days at most. It never holds a secret, and never a body."],
+  notes: [
+    "A change says what it changed: a field's value before and after, what came to a list and went from it, of a secret its " +
+      "name alone. A PUT that changes nothing has no row. A row is kept for 90 days at most. It never holds a secret.",
+  ],
   examples: [
     "audit",
     "audit --since 2h --outcome refused",
@@ -63,12 +66,34 @@ export const auditCommand: Command = {
     }
     const { limit, pageSize } = readBounds(options, options.has("since") ? Infinity : USUAL_ROWS);
     const found = listed(await invocation.client(), { ...filters, pageSize });
-    await printRows(found, { io, asJson: options.has("json"), columns: COLUMNS, limit, nouns: "rows" });
+    const asJson = options.has("json");
+    const shown = asJson ? found : inWords(found);
+    await printRows(shown, { io, asJson, columns: COLUMNS, limit, nouns: "rows" });
   },
 };
 
 const listed = ({ opts }: AdminClient, filters: Filters): AsyncIterable<AuditRow> =>
   rowsOf((query) => listAudit(query, opts), filters);
+
+/** In a table, what a change changed stands behind the reason. */
+const toWords = (row: AuditRow): AuditRow => {
+  const reason = [...(row.reason === undefined ? [] : [row.reason]), ...(row.changes ?? []).map(wordsOf)].join("; ");
+  return { ...row, ...(reason !== "" && { reason }) };
+};
+
+async function* inWords(rows: AsyncIterable<AuditRow>): AsyncGenerator<AuditRow> {
+  for await (const row of rows) yield toWords(row);
+}
+
+/** `name: "A" → "B"`, `scopes +a.view -a.edit`, `password changed`; only what there was, or is, where there was nothing else. */
+function wordsOf({ field, added = [], removed = [], ...values }: NonNullable<AuditRow["changes"]>[number]): string {
+  const elements = [...added.map((one) => `+${one}`), ...removed.map((one) => `-${one}`)];
+  if (elements.length > 0) return `${field} ${elements.join(" ")}`;
+  if (!("from" in values) && !("to" in values)) return `${field} changed`;
+  const from = "from" in values ? `${JSON.stringify(values.from)} ` : "";
+  const to = "to" in values ? JSON.stringify(values.to) : "none";
+  return `${field}: ${from}${from !== "" || to === "none" ? "→ " : ""}${to}`;
+}
 
 function readFilters(options: Given, nowMs: number): Filters {
   const time = (flag: string): number | undefined => {
@@ -96,7 +121,7 @@ async function follow(client: AdminClient, { options, io }: Invocation, filters:
   const seen = createSeen();
   const print = async (fresh: readonly AuditRow[]): Promise<void> => {
     if (fresh.length === 0) return;
-    const lines = asJson ? fresh.map((row) => toJson(row)) : table.lines(fresh);
+    const lines = asJson ? fresh.map((row) => toJson(row)) : table.lines(fresh.map(toWords));
     await io.out(`${lines.join("\n")}\n`);
   };
 

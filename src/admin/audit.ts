@@ -1,6 +1,7 @@
 import type { AuditRecord, AuditTrail } from "../platform/audit.ts";
 import { describeError, type Log } from "../platform/log.ts";
 import { harmless } from "../platform/text.ts";
+import { CHANGED, namesOf, stateStatements, type LoggedFields, type RowQuery } from "./changes.ts";
 import { createNoteBudget, type Counted } from "./note-budget.ts";
 
 /**
@@ -13,6 +14,16 @@ import { createNoteBudget, type Counted } from "./note-budget.ts";
  * names that nobody has.
  */
 export interface AuditLog extends AuditTrail {
+  /**
+   * A row that says what a change changed, in its transaction: `before` in front of all of it; `behind` at once behind it,
+   * the row and then, wherever, what ends it. A PUT that changes nothing has no row, a removal of nothing neither.
+   */
+  change(
+    kind: "put" | "delete",
+    record: AuditRecord,
+    row: RowQuery,
+    fields: LoggedFields,
+  ): { readonly before: D1PreparedStatement; readonly behind: readonly D1PreparedStatement[] };
   sweep(nowMs: number): Promise<void>;
 }
 
@@ -47,8 +58,16 @@ const SWEEP = { rows: 2_000, steps: 25 } as const;
 export const TEXT_CHARS = { requestId: 64, actor: 256, action: 64, subject: 512, reason: 1024 } as const;
 
 const INSERT = `
-  INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason, share)
-  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8`;
+  INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason, share, changes)
+  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9`;
+/** ?9: the fields. */
+const INSERT_CHANGE = `
+  INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason, share, changes)
+  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ${CHANGED.reason}, ?8, changes FROM (SELECT ${CHANGED.changes("?9")} AS changes)
+  WHERE ${CHANGED.isChange("changes")}`;
+const INSERT_REMOVAL = `
+  INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason, share, changes)
+  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ${CHANGED.changes("?9")} WHERE changes() > 0`;
 const REMOVE_OLD = `
   DELETE FROM audit WHERE seq IN (SELECT seq FROM audit WHERE at < ?1 ORDER BY at LIMIT ?2)`;
 /** The newest row beyond its share. */
@@ -60,21 +79,20 @@ const REMOVE_BEYOND = `
 export function createAuditLog({ db, log, operatorClientId, wait }: AuditDeps, kept: Kept = KEPT): AuditLog {
   const budget = createNoteBudget(NOTES);
 
-  const statement: AuditTrail["statement"] = (when, record) => {
-    const { atMs, requestId, actor, action, subject, outcome, reason } = record;
-    return db
+  const valuesOf = (record: AuditRecord): readonly (string | number)[] => [
+    record.atMs,
+    harmless(record.requestId, TEXT_CHARS.requestId),
+    harmless(record.actor, TEXT_CHARS.actor),
+    harmless(record.action, TEXT_CHARS.action),
+    harmless(record.subject, TEXT_CHARS.subject),
+    record.outcome,
+    harmless(record.reason, TEXT_CHARS.reason),
+    shareOf(record, operatorClientId),
+  ];
+  const statement: AuditTrail["statement"] = (when, record) =>
+    db
       .prepare(when === "always" ? INSERT : `${INSERT} WHERE changes() > 0`)
-      .bind(
-        atMs,
-        harmless(requestId, TEXT_CHARS.requestId),
-        harmless(actor, TEXT_CHARS.actor),
-        harmless(action, TEXT_CHARS.action),
-        harmless(subject, TEXT_CHARS.subject),
-        outcome,
-        harmless(reason, TEXT_CHARS.reason),
-        shareOf(record, operatorClientId),
-      );
-  };
+      .bind(...valuesOf(record), JSON.stringify((record.changed ?? []).map((field) => ({ field }))));
 
   const write = async (requestId: string, records: readonly AuditRecord[]): Promise<void> => {
     try {
@@ -86,6 +104,12 @@ export function createAuditLog({ db, log, operatorClientId, wait }: AuditDeps, k
 
   return {
     statement,
+    change(kind, record, row, fields) {
+      const { before, after, end } = stateStatements(db, row, fields);
+      const insert = db.prepare(kind === "put" ? INSERT_CHANGE : INSERT_REMOVAL);
+      const inserted = insert.bind(...valuesOf(record), namesOf(fields));
+      return { before, behind: kind === "put" ? [after, inserted, end] : [inserted, end] };
+    },
     async note(record) {
       const { atMs, requestId, action } = record;
       const place = budget.take({ action, about: aboutOf(record) }, atMs);

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { AuditRecord, AuditTrail } from "../platform/audit.ts";
+import type { AuditRecord } from "../platform/audit.ts";
 import type { Principal } from "../http/auth.ts";
 import type { DetailType } from "../http/detail-types.ts";
 import { noSuch, problem, type Problem, type ProblemDetail } from "../http/errors.ts";
@@ -15,6 +15,8 @@ import {
   type Route,
 } from "../http/route.ts";
 import type { Schema } from "../http/validate.ts";
+import type { AuditLog } from "./audit.ts";
+import type { LoggedField, RowQuery } from "./changes.ts";
 
 /**
  * What every resource of the operator service has in common (contract section 5): PUT makes or replaces, GET shows,
@@ -47,7 +49,9 @@ export interface Resource<B> {
   /** Rows that stand in the way of this change: `{type, field, message}`; `absent` is a parent that is not there. */
   faults?(change: Change<B>): D1PreparedStatement;
   /** At most one row. */
-  select(params: Params): D1PreparedStatement;
+  row(params: Params): RowQuery;
+  /** Every field of the body, as the audit log tells of it. */
+  readonly logged: { readonly [field in keyof B & string]-?: LoggedField };
   /** `limit` rows ordered by `page_key`, after `after` or behind `skip`. */
   page(params: Params, page: PageRequest): D1PreparedStatement;
   toJson(row: Row): object;
@@ -99,7 +103,7 @@ export interface RemovePlan {
 
 export interface ResourceDeps {
   readonly db: D1Database;
-  readonly audit: AuditTrail;
+  readonly audit: AuditLog;
   /** Told after every change: this isolate's copies are old. */
   recordsChanged(): void;
 }
@@ -141,7 +145,7 @@ export function resourceRoutes<B>(resource: Resource<B>, deps: ResourceDeps): Ro
       operation: "readResource",
       params,
       handle: async (call) => {
-        const row = await resource.select(call.params).first<Row>();
+        const row = await select(resource, call.params, deps).first<Row>();
         return row === null ? noSuch(noun) : json(200, resource.toJson(row));
       },
     }),
@@ -156,6 +160,11 @@ export function resourceRoutes<B>(resource: Resource<B>, deps: ResourceDeps): Ro
     }),
   ];
 }
+
+const select = <B>(resource: Resource<B>, params: Params, { db }: ResourceDeps): D1PreparedStatement => {
+  const { sql, values } = resource.row(params);
+  return db.prepare(sql).bind(...values);
+};
 
 async function list<B>(call: AdminCall<unknown>, resource: Resource<B>): Promise<Answer> {
   const { cursor, pageSize, skip } = call.paging;
@@ -178,15 +187,16 @@ async function put<B>(call: AdminCall<B | undefined>, resource: Resource<B>, dep
   if (refused !== undefined) return refused;
   const plan = await resource.put(change);
   if ("problem" in plan) return plan;
-  const select = resource.select(call.params);
+  const found = select(resource, call.params, deps);
+  const noted = deps.audit.change("put", auditEntry(call, "put", resource), resource.row(call.params), resource.logged);
   try {
-    const audit = deps.audit.statement("always", auditEntry(call, "put", resource));
-    const results = await deps.db.batch<Row>([select, ...plan.writes, audit, select]);
+    const results = await deps.db.batch<Row>([found, noted.before, ...plan.writes, ...noted.behind, found]);
     const created = results[0]?.results.length === 0;
     const row = results.at(-1)?.results[0];
     if (row === undefined) throw new Error(`${resource.noun} is missing after it was written`);
-    const stored = plan.once === undefined ? undefined : results[1 + plan.writes.indexOf(plan.once.write)];
-    await plan.goOn?.(results.slice(1, -2).map(({ meta }) => meta.changes));
+    const ofWrites = results.slice(2, 2 + plan.writes.length);
+    const stored = plan.once === undefined ? undefined : ofWrites[plan.writes.indexOf(plan.once.write)];
+    await plan.goOn?.(ofWrites.map(({ meta }) => meta.changes));
     const shown = stored?.meta.changes === 1 ? plan.once?.fields : undefined;
     const headers: Record<string, string> = shown === undefined ? {} : { "cache-control": "no-store" };
     return json(created ? 201 : 200, { ...resource.toJson(row), ...shown }, headers);
@@ -209,8 +219,9 @@ async function remove<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: 
   try {
     const unfinished = await plan.first?.(record);
     if (unfinished !== undefined) return unfinished;
-    const audit = deps.audit.statement("if changed", record);
-    const statements = [plan.before, plan.delete, audit, plan.andThen].filter((one) => one !== undefined);
+    const { before, behind } = deps.audit.change("delete", record, resource.row(call.params), resource.logged);
+    const [row, end] = behind;
+    const statements = [before, plan.before, plan.delete, row, plan.andThen, end].filter((one) => one !== undefined);
     const results = await deps.db.batch(statements);
     if (results[statements.indexOf(plan.delete)]?.meta.changes !== 0) return empty(204);
     // Nothing was there, or something came to use it in between.

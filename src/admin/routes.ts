@@ -44,8 +44,11 @@ export interface AdminDeps extends ResourceDeps {
   ): D1PreparedStatement;
   /** Port to the OAuth room: voids what members of an organization got until now, as a part of the same transaction. */
   voidMembersStatement(organization: string, nowMs: number): D1PreparedStatement;
-  /** Port to the OAuth room: the client secret of an identity provider, as its row holds it. */
-  sealProviderSecret(providerId: string, secret: string): Promise<string>;
+  /** Port to the OAuth room: the client secret of an identity provider, as its row holds it and as it is. */
+  readonly providerSecrets: {
+    seal(providerId: string, secret: string): Promise<string>;
+    open(providerId: string, sealed: string): Promise<string | undefined>;
+  };
   /**
    * Port to the OAuth room: removes grants, codes and browsers' sessions, as a part of the same transaction. Where a
    * statement changed `mostRows`, there may be more; `exceeds` finds a row where there are more grants than that.

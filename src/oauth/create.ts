@@ -35,6 +35,7 @@ import { createDirectory } from "./directory.ts";
 import { oauthError } from "./failure.ts";
 import { explain, type ExplainQuestion, type Explanation } from "./explain/explain.ts";
 import { createFederation } from "./federation/federation.ts";
+import type { ProviderSecrets } from "./federation/providers.ts";
 import type { AuditTrail } from "../platform/audit.ts";
 import type { Pages } from "./ports.ts";
 import type { LoginAttempts } from "./login-attempts.do.ts";
@@ -100,7 +101,7 @@ export interface OAuth extends EndAll {
   /** Removes what a client, tenant, user or session could get tokens by, in the transactions that revoke it or sign it out. */
   readonly forget: Forget;
   /** The client secret of an identity provider, as its row holds it. */
-  sealProviderSecret(providerId: string, secret: string): Promise<string>;
+  readonly providerSecrets: ProviderSecrets;
   /** Forgets the failed sign-ins of an account and ends its block. */
   unlock(email: string): Promise<void>;
   /** Whether `/token` would grant it, and exactly why; read anew. */
@@ -196,7 +197,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     voidMembersStatement: (organization, nowMs) => trustStore.voidMembersStatement(organization, allExpiredSec(nowMs)),
     forget: forgetAll,
     ...endings,
-    sealProviderSecret: federation.providers.sealSecret,
+    providerSecrets: federation.providers.secrets,
     unlock: accounts.unlock,
     explain: (question, nowMs) =>
       explain(question, { names, builtIn, directoryStore, users, store: explainStore }, nowMs),

@@ -13,6 +13,8 @@ export interface AuditRecord {
   readonly known?: boolean;
   /** Exactly what happened. */
   readonly reason: string;
+  /** What it changed, where that is known before: the names of fields. */
+  readonly changed?: readonly string[];
 }
 
 export interface AuditTrail {

@@ -87,8 +87,16 @@ describe("a resource is made, listed, shown, changed and removed", () => {
         organization: "base",
         disabled: false,
         quota: { files: 10, bytes: 5_000_000 },
+        plan: "standard",
       },
-      changed: { id: "tenant1", name: "T1", organization: "base", disabled: true, quota: { bytes: 5_000_000 } },
+      changed: {
+        plan: "standard",
+        id: "tenant1",
+        name: "T1",
+        organization: "base",
+        disabled: true,
+        quota: { bytes: 5_000_000 },
+      },
       row: { ID: "tenant2", NAME: "T2", ORGANIZATION: "base", DISABLED: "", CREATED: ANY_TIME },
     },
     {

@@ -725,6 +725,106 @@ describe("patterns of names", () => {
   });
 });
 
+describe("the audit log says what a change changed", () => {
+  const rowsOf = async (subject: string): Promise<any[]> => {
+    const all = await expectJson<any[]>(await admin(`audit?subject=${encodeURIComponent(subject)}&pageSize=100`), 200);
+    return all.filter((row) => row.subject === subject).toReversed();
+  };
+
+  it("of every resource: created with its fields, nothing for a PUT that changes nothing, removed with what it was", async () => {
+    for (const [noun, { path, json }] of Object.entries(await examples())) {
+      await put(path, json);
+      for (const status of [200, 200]) expect((await admin(path, { method: "PUT", json })).status, noun).toBe(status);
+      const rows = await rowsOf(path);
+      expect(rows, noun).toHaveLength(1);
+      expect(rows[0], noun).toMatchObject({ action: "put", reason: "created" });
+      const named = (rows[0].changes ?? []).map(({ field }: { field: string }) => field);
+      expect(named, noun).toEqual(expect.arrayContaining(Object.keys(json).filter((name) => noEmptyList(json, name))));
+      await admin(path, { method: "DELETE" });
+      const removal = (await rowsOf(path))[1];
+      expect(removal, noun).toMatchObject({ action: "delete" });
+      expect(
+        removal.changes?.map(({ field }: { field: string }) => field),
+        noun,
+      ).toEqual(rows[0].changes?.map((one: any) => one.field));
+      expect(removal.changes?.filter((one: object) => "to" in one || "added" in one) ?? [], noun).toEqual([]);
+    }
+    expect(await env.DB.prepare("SELECT count(*) AS n FROM audit_state").first("n")).toBe(0);
+  });
+  const noEmptyList = (json: object, name: string) =>
+    !(Array.isArray((json as any)[name]) && (json as any)[name].length === 0);
+
+  it("a user: the name before and after, of the password its name alone", async () => {
+    const path = `users/${unique("eve")}@example.org`;
+    await put(path, { name: "Eve", password: "the first password" });
+    await put(path, { name: "Eve\u202e", password: "the first password" });
+    await put(path, { name: "Eve\u202e", password: "the second password", disabled: true });
+    expect((await rowsOf(path)).map((row) => row.changes)).toEqual([
+      [{ field: "name", to: "Eve" }, { field: "password" }, { field: "disabled", to: false }],
+      [{ field: "name", from: "Eve", to: "Eve\uFFFD" }],
+      [{ field: "password" }, { field: "disabled", from: false, to: true }],
+    ]);
+  });
+
+  it("a client: what came to its lists and what went, each secret, and no reordering", async () => {
+    const { clientId, tenant } = await makeClient({ scopes: ["a.b", "a.c"] });
+    const path = `clients/${clientId}`;
+    const base = { tenant, confidential: true, grantTypes: ["client_credentials"] };
+    const before = (await rowsOf(path)).length;
+    await put(path, { ...base, scopes: ["a.c", "a.b"] });
+    await put(path, { ...base, scopes: ["a.c", "a.d"], redirectUris: ["https://attacker.example/cb"] });
+    await put(path, {
+      ...base,
+      scopes: Array.from({ length: 60 }, (_, at) => `a.c${at}`),
+      clientSecret: "s".repeat(40),
+    });
+    await put(path, { ...base, scopes: [], clientSecret: "s".repeat(40), requirePkce: true });
+    await admin(`${path}/secret`, { method: "POST" });
+    const rows = (await rowsOf(path)).slice(before);
+    expect(rows[0].changes).toEqual([
+      { field: "redirectUris", added: ["https://attacker.example/cb"] },
+      { field: "scopes", added: ["a.d"], removed: ["a.b"] },
+    ]);
+    expect(rows[1].changes.map(({ field }: any) => field)).toEqual(["redirectUris", "scopes", "clientSecret"]);
+    expect(rows[1].changes[1].added).toHaveLength(41);
+    expect(rows[1].changes[1].added[40]).toBe("…and more");
+    expect(rows[2].changes.map(({ field }: any) => field)).toEqual(["scopes", "requirePkce"]);
+    expect(rows[3]).toMatchObject({ action: "rotate secret", changes: [{ field: "clientSecret" }] });
+    expect(rows).toHaveLength(4);
+  });
+
+  it("a tenant's quota, a member's roles", async () => {
+    const { path, json } = (await examples())["tenant"]!;
+    await put(path, { ...json, quota: { files: 3 } });
+    await put(path, { ...json, quota: { files: 3, bytes: 9 } });
+    await put(path, { ...json, quota: {} });
+    expect((await rowsOf(path)).slice(1).map((row) => row.changes)).toEqual([
+      [{ field: "quota", from: { files: 3 }, to: { files: 3, bytes: 9 } }],
+      [{ field: "quota", from: { files: 3, bytes: 9 }, to: {} }],
+    ]);
+    const member = (await examples())["tenant member"]!;
+    const { roles } = member.json as { roles: string[] };
+    await put(member.path, member.json);
+    await put(member.path, { roles: [] });
+    expect((await rowsOf(member.path)).at(-1).changes).toEqual([{ field: "roles", removed: roles }]);
+  });
+
+  it("truly, whoever writes at the same moment: each change begins where the one before it ended", async () => {
+    const path = `organizations/${unique("org")}`;
+    const names = Array.from({ length: 12 }, (_, at) => `Name ${at % 5}`);
+    await put(path, { name: "first" });
+    await Promise.all(names.map((name) => put(path, { name })));
+    const rows = await rowsOf(path);
+    let is: unknown;
+    for (const { changes } of rows) {
+      expect(changes).toEqual([{ field: "name", ...(is !== undefined && { from: is }), to: expect.any(String) }]);
+      expect(changes[0].to).not.toBe(is);
+      is = changes[0].to;
+    }
+    expect(await expectJson(await admin(path), 200)).toMatchObject({ name: is });
+  });
+});
+
 describe("PUT keeps what shuts and limits where it does not name it", () => {
   it.each(["user", "client", "tenant"])("a disabled %s stays disabled until somebody says otherwise", async (kind) => {
     const { path, json } = (await examples())[kind]!;

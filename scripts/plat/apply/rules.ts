@@ -102,7 +102,7 @@ export function createRules(platform: string, allowLoopback: boolean, origin: st
     voidStatement: () => EMPTY,
     topicsOf: () => EMPTY,
     filesOfClient: () => EMPTY,
-    sealProviderSecret: async () => "",
+    providerSecrets: { seal: async () => "", open: async () => undefined },
   } as unknown as AdminDeps;
   const resources: Readonly<Record<KindName, AnyResource>> = {
     organizations: organizations(deps),

@@ -3,6 +3,7 @@ import { invalidCursor, lookBefore, pageLinks, toPage, type RowRange } from "../
 import { defineRoute, json, type Route } from "../../http/route.ts";
 import { harmless } from "../../platform/text.ts";
 import { TEXT_CHARS } from "../audit.ts";
+import { readChanges } from "../changes.ts";
 
 /** A time in milliseconds since 1970. */
 const timeMs = z.pipe(z.string().check(z.regex(/^\d{1,15}$/)), z.transform(Number));
@@ -41,7 +42,7 @@ const FILTERS = [
 
 /** ?1 to ?2: times; at ?2 itself only what comes before ?3. */
 const page = (index: string, conditions: readonly string[]): string => `
-  SELECT seq, at, request_id, actor, action, subject, outcome, reason FROM audit INDEXED BY ${index}
+  SELECT seq, at, request_id, actor, action, subject, outcome, reason, changes FROM audit INDEXED BY ${index}
   WHERE ${[...conditions, "at >= ?1 AND at <= ?2 AND (at < ?2 OR seq < ?3)"].join(" AND ")}
   ORDER BY at DESC, seq DESC LIMIT ?4 OFFSET ?5`;
 
@@ -54,6 +55,7 @@ interface AuditRow {
   subject: string;
   outcome: string;
   reason: string;
+  changes: string;
 }
 
 export const auditRoute = (db: D1Database): Route =>
@@ -90,7 +92,7 @@ export const auditRoute = (db: D1Database): Route =>
     },
   });
 
-const toJson = (row: AuditRow): object => ({
+export const toJson = (row: Omit<AuditRow, "seq">): object => ({
   at: row.at,
   requestId: row.request_id,
   actor: row.actor,
@@ -98,4 +100,5 @@ const toJson = (row: AuditRow): object => ({
   subject: row.subject,
   outcome: row.outcome,
   ...(row.reason === "" ? {} : { reason: row.reason }),
+  ...(row.changes === "[]" ? {} : { changes: readChanges(row.changes) }),
 });

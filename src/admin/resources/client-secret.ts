@@ -41,7 +41,8 @@ export const clientSecretRoute = (deps: AdminDeps): Route =>
           action: "rotate secret",
           subject: `clients/${clientId}`,
           outcome: "done",
-          reason: "",
+          reason: `the one before works until ${new Date(expiresAt).toISOString()}`,
+          changed: ["clientSecret"],
         }),
       ];
       try {

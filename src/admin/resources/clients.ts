@@ -80,6 +80,10 @@ const PAGE = `SELECT ${COLUMNS}, id AS page_key FROM client WHERE id > ?1 ORDER 
 const OWNER = `SELECT name, tenant FROM client WHERE id = ?1`;
 const DELETE = `DELETE FROM client WHERE id = ?1`;
 
+/** What changes when a secret does; never kept. */
+const LIVE_SECRETS = `
+  SELECT group_concat(digest || coalesce(expires_at, '')) FROM
+    (SELECT digest, expires_at FROM client_secret WHERE client = shown.id ORDER BY digest)`;
 const DROP_SECRETS = `DELETE FROM client_secret WHERE client = ?1`;
 const DROP_OTHER_SECRETS = `DELETE FROM client_secret WHERE client = ?1 AND digest <> ?2`;
 /** One that was on its way out stays. */
@@ -106,7 +110,20 @@ export const clients = (deps: AdminDeps): Resource<Body> => {
         .prepare(FAULTS)
         .bind(params["clientId"], client.tenant, client.service ?? null, client.name ?? params["clientId"]),
     put: (change) => plan(change, deps),
-    select: (params) => db.prepare(SELECT).bind(params["clientId"]),
+    row: (params) => ({ sql: SELECT, values: [params["clientId"]] }),
+    logged: {
+      name: { value: "name" },
+      tenant: { value: "tenant" },
+      confidential: { flag: "confidential" },
+      service: { value: "service" },
+      redirectUris: { list: "redirect_uris" },
+      postLogoutRedirectUris: { list: "post_logout_redirect_uris" },
+      grantTypes: { list: "grant_types" },
+      scopes: { list: "scopes" },
+      requirePkce: { flag: "require_pkce" },
+      clientSecret: { secret: LIVE_SECRETS },
+      disabled: { flag: "disabled" },
+    },
     page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
     toJson: (row) => ({
       clientId: row["id"],

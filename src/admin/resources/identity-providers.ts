@@ -35,7 +35,7 @@ const UPSERT = `
   INSERT INTO identity_provider (id, issuer, client_id, scopes, sealed_client_secret, trusted_since, created_at)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)
   ON CONFLICT (id) DO UPDATE SET issuer = excluded.issuer, client_id = excluded.client_id, scopes = excluded.scopes,
-    sealed_client_secret = excluded.sealed_client_secret,
+    sealed_client_secret = iif(sealed_client_secret = ?7, sealed_client_secret, excluded.sealed_client_secret),
     trusted_since = iif(issuer = excluded.issuer, trusted_since, excluded.trusted_since)`;
 const UPDATE = `UPDATE identity_provider SET client_id = ?3, scopes = ?4 WHERE id = ?1 AND issuer = ?2`;
 const SELECT = `SELECT id, issuer, client_id, scopes, created_at FROM identity_provider WHERE id = ?1`;
@@ -44,11 +44,13 @@ const PAGE = `
   WHERE id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
 const DELETE = `DELETE FROM identity_provider WHERE id = ?1`;
 
+const SEALED = `SELECT sealed_client_secret AS sealed FROM identity_provider WHERE id = ?1`;
+
 /** OIDC providers that users may sign in with. Sessions and sign-ins under way end with the provider, or with its issuer. */
 export const identityProviders = ({
   db,
   allowLoopback,
-  sealProviderSecret,
+  providerSecrets,
 }: AdminDeps): Resource<z.output<typeof body>> => ({
   noun: "identity provider",
   collection: "/identity-providers",
@@ -68,9 +70,19 @@ export const identityProviders = ({
     const values = [id, issuer, clientId, JSON.stringify(provider.scopes)];
     const secret = newSecret(provider.clientSecret);
     if (secret === undefined) return { writes: [db.prepare(UPDATE).bind(...values)] };
-    return { writes: [db.prepare(UPSERT).bind(...values, await sealProviderSecret(id, secret), nowMs)] };
+    // The same secret again stays as it is sealed, so that it is no change.
+    const stored = await db.prepare(SEALED).bind(id).first<{ sealed: string }>();
+    const isSame = stored !== null && (await providerSecrets.open(id, stored.sealed)) === secret;
+    const sealed = await providerSecrets.seal(id, secret);
+    return { writes: [db.prepare(UPSERT).bind(...values, sealed, nowMs, isSame ? stored.sealed : null)] };
   },
-  select: ({ id }) => db.prepare(SELECT).bind(id),
+  row: ({ id }) => ({ sql: SELECT, values: [id] }),
+  logged: {
+    issuer: { value: "issuer" },
+    clientId: { value: "client_id" },
+    clientSecret: { secret: "SELECT sealed_client_secret FROM identity_provider WHERE id = shown.id" },
+    scopes: { list: "scopes" },
+  },
   page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
   toJson: (row) => ({
     id: row["id"],

@@ -65,7 +65,8 @@ export function members(kind: keyof typeof KINDS, { db, voidStatement }: AdminDe
         ],
       };
     },
-    select: (params) => db.prepare(sql.select).bind(params["id"], params["email"]),
+    row: (params) => ({ sql: sql.select, values: [params["id"], params["email"]] }),
+    logged: { roles: { list: "roles" } },
     page: (params, { after, limit, skip }) => db.prepare(sql.page).bind(params["id"], after, limit, skip),
     toJson: (row) => ({
       [kind]: row["owner"],

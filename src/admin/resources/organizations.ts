@@ -27,7 +27,8 @@ export const organizations = ({ db, builtIn, voidMembersStatement }: AdminDeps):
   async put({ params, body: { name }, nowMs }) {
     return { writes: [db.prepare(UPSERT).bind(params["id"], name, nowMs)] };
   },
-  select: ({ id }) => db.prepare(SELECT).bind(id),
+  row: ({ id }) => ({ sql: SELECT, values: [id] }),
+  logged: { name: { value: "name" } },
   page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
   toJson: (row) => ({ id: row["id"], name: row["name"], createdAt: row["created_at"] }),
   remove: ({ id = "" }, nowMs) => ({

@@ -57,7 +57,12 @@ export const packages = ({ db, builtIn }: AdminDeps): Resource<z.output<typeof b
         ],
       };
     },
-    select: ({ id }) => db.prepare(SELECT).bind(builtInJson, id),
+    row: ({ id }) => ({ sql: SELECT, values: [builtInJson, id] }),
+    logged: {
+      version: { value: "version" },
+      organization: { value: "organization" },
+      services: { list: "services" },
+    },
     page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(builtInJson, after, limit, skip),
     toJson: (row) => ({
       id: row["id"],

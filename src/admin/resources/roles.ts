@@ -26,7 +26,8 @@ export const roles = ({ db }: AdminDeps): Resource<z.output<typeof body>> => ({
   async put({ params, body: { scopes }, nowMs }) {
     return { writes: [db.prepare(UPSERT).bind(params["name"], JSON.stringify(scopes), nowMs)] };
   },
-  select: ({ name }) => db.prepare(SELECT).bind(name),
+  row: ({ name }) => ({ sql: SELECT, values: [name] }),
+  logged: { scopes: { list: "scopes" } },
   page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
   toJson: (row) => ({ name: row["name"], scopes: toList(row["scopes"]), createdAt: row["created_at"] }),
   remove: ({ name }) => ({

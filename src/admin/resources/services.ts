@@ -124,7 +124,17 @@ export const services = ({ db, builtIn, names, allowLoopback }: AdminDeps): Reso
         );
       return { writes: [write] };
     },
-    select: ({ name }) => db.prepare(SELECT).bind(builtInJson, name),
+    row: ({ name }) => ({ sql: SELECT, values: [builtInJson, name] }),
+    logged: {
+      sourceUrl: { value: "source_url" },
+      proxyPath: { value: "proxy_path" },
+      scopes: { list: "scopes" },
+      essential: { flag: "essential" },
+      tenant: { value: "tenant" },
+      access: { value: "access" },
+      forwardAuthorization: { flag: "forward_authorization" },
+      trusted: { flag: "trusted" },
+    },
     page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(builtInJson, after, limit, skip),
     toJson: (row) => ({
       name: row["name"],

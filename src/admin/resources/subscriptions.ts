@@ -50,7 +50,8 @@ export const subscriptions = ({ db, random, builtIn, outbox }: AdminDeps): Resou
     const subscribe = db.prepare(SUBSCRIBE).bind(id, packageId, builtIn.package.id, subscriptionId, nowMs);
     return { writes: [subscribe, outbox.created(subscriptionId, nowMs)] };
   },
-  select: ({ id, packageId }) => db.prepare(SELECT).bind(id, packageId),
+  row: ({ id, packageId }) => ({ sql: SELECT, values: [id, packageId] }),
+  logged: {},
   page: ({ id }, { after, limit, skip }) => db.prepare(PAGE).bind(id, after, limit, skip),
   toJson: (row) => ({ id: row["id"], tenant: row["tenant"], package: row["package"], createdAt: row["created_at"] }),
   remove: ({ id = "", packageId = "" }, nowMs) => ({

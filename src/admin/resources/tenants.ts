@@ -49,7 +49,14 @@ export const tenants = ({ db, builtIn, voidStatement, filesOfTenant }: AdminDeps
       .bind(id, organization, name, flagOrKept(disabled), nowMs, ...quotas, chosen ?? null);
     return { writes: disabled === true ? [write, voidStatement("tenant", id, nowMs, "always")] : [write] };
   },
-  select: ({ id }) => db.prepare(SELECT).bind(id),
+  row: ({ id }) => ({ sql: SELECT, values: [id] }),
+  logged: {
+    organization: { value: "organization" },
+    name: { value: "name" },
+    disabled: { flag: "disabled" },
+    quota: { json: "json_patch('{}', json_object('files', quota_files, 'bytes', quota_bytes))" },
+    plan: { value: "plan" },
+  },
   page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
   toJson: (row) => ({
     id: row["id"],

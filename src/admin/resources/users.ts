@@ -52,7 +52,12 @@ export const users = (deps: AdminDeps): Resource<z.output<typeof body>> => {
         },
       };
     },
-    select: (params) => db.prepare(SELECT).bind(params["email"]),
+    row: (params) => ({ sql: SELECT, values: [params["email"]] }),
+    logged: {
+      name: { value: "name" },
+      password: { secret: "SELECT password_hash FROM user WHERE email = shown.email" },
+      disabled: { flag: "disabled" },
+    },
     page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
     toJson: (row) => ({
       email: row["email"],

@@ -8,8 +8,13 @@ export interface Providers {
   /** Undefined when it was sealed under a key that is not configured any more. */
   secretOf(provider: ProviderRow): Promise<string | undefined>;
   /** For the operator service, which stores what this gives. */
-  sealSecret(id: string, secret: string): Promise<string>;
+  readonly secrets: ProviderSecrets;
   clear(): void;
+}
+
+export interface ProviderSecrets {
+  seal(id: string, secret: string): Promise<string>;
+  open(id: string, sealed: string): Promise<string | undefined>;
 }
 
 const CACHE = { ttlMs: 30_000, maxEntries: 1_000 } as const;
@@ -21,7 +26,10 @@ export function createProviders(store: FederationStore, sealer: Sealer): Provide
   return {
     find: async (id, nowMs) => (ID.test(id) ? cache.get(id, nowMs, () => store.provider(id)) : undefined),
     secretOf: ({ id, sealedClientSecret }) => sealer.open(sealedClientSecret, contextOf(id)),
-    sealSecret: (id, secret) => sealer.seal(secret, contextOf(id)),
+    secrets: {
+      seal: (id, secret) => sealer.seal(secret, contextOf(id)),
+      open: (id, sealed) => sealer.open(sealed, contextOf(id)),
+    },
     clear: () => cache.clear(),
   };
 }
