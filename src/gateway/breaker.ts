@@ -1,31 +1,41 @@
 /**
- * When a service that does not answer is left alone (contract section 6). One breaker for each service, in the memory of
- * an isolate.
+ * When a service that does not answer is left alone (contract section 6). There is a breaker for each service, and one for
+ * each caller of each service, in the memory of an isolate. A request has to pass both.
  *
  *   closed ──three failures in a row──▶ open ──its wait is over, a request comes──▶ probing
  *     ▲ a success forgets the failures   ▲                                          │ │
- *     │                                  └──── the probe failed: twice the wait ────┘ │
- *     └───────────────────────────── the probe was answered ──────────────────────────┘
+ *     │                                  └───── a probe failed: twice the wait ─────┘ │
+ *     └───────────────────────────── a probe was answered ────────────────────────────┘
  *
- * - A failure is: no connection, or no headers in time. An answer is a success whatever its status, since somebody is there.
- *   What the caller broke off is neither, nor a connection that is lost under the caller's body: who is refused while
- *   they send much would shut the service to everybody.
- * - Open, every request is refused at once. Probing, every request but the one that probes.
- * - A state has a number. What a request found out counts only in the state that let it pass: one that began before
- *   the breaker opened neither closes it nor opens it longer.
+ * - What is nobody's doing counts for the service: there is no connection. What a caller may have brought about counts for
+ *   that caller alone: no headers in time, a connection that was lost. So a caller of slow operations shuts a service to
+ *   nobody else.
+ * - An answer is a success whatever its status, since somebody is there. What the caller broke off is neither, nor a
+ *   connection that is lost under the caller's body.
+ * - Open, every request is refused at once. Probing, several may try, but one of each caller at a time: a probe that hangs
+ *   keeps nobody else from finding out, nor does the caller who failed last.
+ * - A state has a number, and a probe its own. What a request found out counts only in the state that let it pass: one
+ *   that began before the breaker opened neither closes it nor opens it longer.
  * - A probe whose end nobody hears of (the runtime drops a request when its caller goes) is over after `probeMs`.
  */
-export const BREAKER = { failures: 3, firstWaitMs: 5_000, maxWaitMs: 60_000, probeMs: 60_000 } as const;
+export const BREAKER = { failures: 3, firstWaitMs: 5_000, maxWaitMs: 60_000, probeMs: 60_000, probes: 16 } as const;
 
 export type BreakerState = { readonly number: number } & (
   | { readonly kind: "closed"; readonly failures: number }
   | { readonly kind: "open"; readonly waitMs: number; readonly untilMs: number }
-  | { readonly kind: "probing"; readonly waitMs: number; readonly untilMs: number }
+  | { readonly kind: "probing"; readonly waitMs: number; readonly begun: number; readonly probes: readonly Probe[] }
 );
 
-/** A request that was let pass; `number` is the state's that did. */
+interface Probe {
+  readonly number: number;
+  readonly caller: string;
+  readonly untilMs: number;
+}
+
+/** A request that was let pass: by which state, and as which of its probes. */
 export interface Ticket {
   readonly number: number;
+  readonly probe: number;
 }
 
 export type Outcome = "answered" | "failed" | "broken off";
@@ -36,16 +46,41 @@ export type Admission =
 
 export const CLOSED: BreakerState = { number: 0, kind: "closed", failures: 0 };
 
-export function admit(state: BreakerState, nowMs: number): Admission {
-  if (state.kind === "closed") return { admitted: true, state, ticket: { number: state.number } };
-  const leftMs = state.untilMs - nowMs;
-  const longestMs = state.kind === "open" ? state.waitMs : BREAKER.probeMs;
-  // The second half: a clock that was set back is no reason to wait longer.
-  if (leftMs > 0 && leftMs <= longestMs) return { admitted: false, retryAfterMs: leftMs };
-  const number = state.number + 1;
-  const probing = { kind: "probing", number, waitMs: state.waitMs, untilMs: nowMs + BREAKER.probeMs } as const;
-  return { admitted: true, state: probing, ticket: { number } };
+export function admit(state: BreakerState, caller: string, nowMs: number): Admission {
+  switch (state.kind) {
+    case "closed":
+      return { admitted: true, state, ticket: { number: state.number, probe: 0 } };
+    case "open": {
+      if (isAhead(state.untilMs, state.waitMs, nowMs)) return { admitted: false, retryAfterMs: state.untilMs - nowMs };
+      return probe(
+        { kind: "probing", number: state.number + 1, waitMs: state.waitMs, begun: 0, probes: [] },
+        caller,
+        nowMs,
+      );
+    }
+    case "probing":
+      return probe(state, caller, nowMs);
+  }
 }
+
+function probe(state: Extract<BreakerState, { kind: "probing" }>, caller: string, nowMs: number): Admission {
+  const live = state.probes.filter(({ untilMs }) => isAhead(untilMs, BREAKER.probeMs, nowMs));
+  const own = live.find((one) => one.caller === caller);
+  const [first] = live;
+  const inTheWay = own ?? (live.length < BREAKER.probes ? undefined : first);
+  if (inTheWay !== undefined) return { admitted: false, retryAfterMs: inTheWay.untilMs - nowMs };
+  const number = state.begun + 1;
+  const probes = [...live, { number, caller, untilMs: nowMs + BREAKER.probeMs }];
+  return {
+    admitted: true,
+    state: { ...state, begun: number, probes },
+    ticket: { number: state.number, probe: number },
+  };
+}
+
+/** The second half: a clock that was set back is no reason to wait longer. */
+const isAhead = (untilMs: number, longestMs: number, nowMs: number): boolean =>
+  untilMs > nowMs && untilMs - nowMs <= longestMs;
 
 /** The state after a request that had passed came to its end. */
 export function settle(state: BreakerState, ticket: Ticket, outcome: Outcome, nowMs: number): BreakerState {
@@ -60,48 +95,18 @@ export function settle(state: BreakerState, ticket: Ticket, outcome: Outcome, no
       return failures === state.failures ? state : { ...state, failures };
     }
     case "probing": {
+      const others = state.probes.filter((one) => one.number !== ticket.probe);
+      // It was taken for lost.
+      if (others.length === state.probes.length) return state;
       if (outcome === "answered") return { kind: "closed", number, failures: 0 };
+      if (outcome === "failed") {
+        const waitMs = Math.min(2 * state.waitMs, BREAKER.maxWaitMs);
+        return open(waitMs, nowMs + waitMs);
+      }
       // Nothing was found out, so the next request may.
-      if (outcome === "broken off") return open(state.waitMs, nowMs);
-      const waitMs = Math.min(2 * state.waitMs, BREAKER.maxWaitMs);
-      return open(waitMs, nowMs + waitMs);
+      return others.length === 0 ? open(state.waitMs, nowMs) : { ...state, probes: others };
     }
     case "open":
       return state;
   }
-}
-
-/** The breakers of an isolate; the caller makes a key that changes when the service's address does. */
-export interface Breakers {
-  admit(key: string, nowMs: number): Admission;
-  /** `changed`: the breaker opened or closed by this. */
-  settle(key: string, ticket: Ticket, outcome: Outcome, nowMs: number): { readonly changed?: "opened" | "closed" };
-}
-
-const MAX_BREAKERS = 10_000;
-
-export function createBreakers(): Breakers {
-  /** None for a service that is well. */
-  const states = new Map<string, BreakerState>();
-  const keep = (key: string, state: BreakerState): void => {
-    states.delete(key);
-    states.set(key, state);
-    const [oldest] = states.keys();
-    if (states.size > MAX_BREAKERS && oldest !== undefined) states.delete(oldest);
-  };
-  return {
-    admit(key, nowMs) {
-      const admission = admit(states.get(key) ?? CLOSED, nowMs);
-      if (admission.admitted && admission.state.kind !== "closed") keep(key, admission.state);
-      return admission;
-    },
-    settle(key, ticket, outcome, nowMs) {
-      const before = states.get(key) ?? CLOSED;
-      const after = settle(before, ticket, outcome, nowMs);
-      if (after === before) return {};
-      keep(key, after);
-      if (after.kind === "open" && before.kind === "closed") return { changed: "opened" };
-      return after.kind === "closed" && before.kind === "probing" ? { changed: "closed" } : {};
-    },
-  };
 }

@@ -25,6 +25,9 @@ export type Forwarded = {
       /** Breaks the call off where the service is waited for too long. */
       readonly patience: Watchdog;
     }
+  /** There was no connection to the service, which nobody's request brings about. */
+  | { readonly kind: "unreached"; readonly why: string }
+  /** It came to nothing after that, or may have. */
   | { readonly kind: "failed"; readonly why: string }
   /** The connection was lost under the body. The service may have answered; the runtime keeps that to itself. */
   | { readonly kind: "cut short"; readonly why: string }
@@ -32,10 +35,12 @@ export type Forwarded = {
 );
 
 /**
- * What Cloudflare answers in the place of an origin that it cannot reach: the call gives an answer, and yet there was no
- * service.
+ * What Cloudflare answers in the place of an origin: the call gives an answer, and yet there was no service. It could not
+ * reach it: refused, too late, no route, TLS, DNS. Or, 520, it could not make sense of what came. The runtime's own errors
+ * do not tell a connection that was refused from one that was lost.
  */
-const UNREACHED: ReadonlySet<number> = new Set([520, 521, 522, 523, 525, 526, 530]);
+const UNREACHED: ReadonlySet<number> = new Set([521, 522, 523, 525, 526, 530]);
+const NOT_UNDERSTOOD = 520;
 
 /**
  * Sends a request on, once, and waits for the headers of the answer; redirects are answers like others. The time runs
@@ -69,11 +74,13 @@ export async function forward(sent: Forwarding): Promise<Forwarded> {
       // Kept by nobody on the way, as `cache: "no-store"` has it, which would send a `Cache-Control` of its own along.
       cf: { cacheTtl: -1 },
     });
-    if (!UNREACHED.has(response.status))
+    const { status } = response;
+    if (!UNREACHED.has(status) && status !== NOT_UNDERSTOOD)
       return { kind: "answered", response, patience, rest: carried?.isTaken() === false ? carried.rest : undefined };
     response.body?.cancel().catch(() => undefined);
     carried?.giveUp();
-    return { kind: "failed", why: `status ${response.status} in the service's place`, rest: carried?.rest };
+    const kind = status === NOT_UNDERSTOOD ? "failed" : "unreached";
+    return { kind, why: `status ${status} in the service's place`, rest: carried?.rest };
   } catch (thrown) {
     carried?.giveUp();
     const rest = carried?.rest;

@@ -5,7 +5,7 @@
  *     └▶ preflight? answered here (preflight.ts)
  *     └▶ who calls: none or no valid token 401, a tenant that may not use the service 403
  *     └▶ where to: target.ts, platform/outside-address.ts again; circles and what climbs out are refused
- *     └▶ breaker.ts: a service that did not answer three times in a row is left alone for a while, 503
+ *     └▶ breakers.ts: a service that did not answer a caller three times in a row is left alone for a while, 503
  *     └▶ service-token.ts: what a service of another tenant gets in the place of the caller's token
  *     └▶ headers (request-headers.ts), body counted (request-body.ts) ── forward.ts ──▶ the service
  *     ◀── its answer: headers (answer-headers.ts), body rewritten (rewrite.ts) or as it is (answer.ts, answer-body.ts)
@@ -25,7 +25,8 @@ import { randomId, type Random } from "../platform/random.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { SESSION_ID } from "../platform/session-id.ts";
 import { isPartOfRewritten, isUnreadable, readAnswer, toAnswer } from "./answer.ts";
-import { createBreakers, type Breakers, type Outcome } from "./breaker.ts";
+import { createBreakers, type Breakers, type Ending } from "./breakers.ts";
+import { callerOf } from "./caller.ts";
 import { forward, type Forwarded } from "./forward.ts";
 import { LIMITS } from "./limits.ts";
 import { answerPreflight, isPreflight } from "./preflight.ts";
@@ -103,7 +104,7 @@ async function pass(call: FallbackCall, service: Registered, context: Context): 
   const authorization = await authorizationFor(principal, service, call, context);
   const facts = { headers: given, url, publicPath, principal, authorization, requestId, isUpgrade };
   const headers = requestHeaders({ ...facts, sessionId: sessionIdOf(given, context) }, context.names);
-  return exchange(passing, target.value, headers, context);
+  return exchange(passing, target.value, headers, callerOf(principal, given), context);
 }
 
 /** What no service is asked for. */
@@ -190,14 +191,19 @@ async function exchange(
   passing: Passing,
   target: string,
   headers: MadeHeaders,
+  caller: string,
   context: Context,
 ): Promise<Response | Problem> {
   const { call, service, method, given } = passing;
   const { breakers, clock, log, timeoutMs } = context;
-  const key = `${service.name} ${service.sourceUrl}`;
-  const admission = breakers.admit(key, clock.nowMs());
-  if (!admission.admitted)
-    return unanswered(service.name, Math.ceil(admission.retryAfterMs / 1000), "the breaker is open");
+  const called = { service: `${service.name} ${service.sourceUrl}`, caller };
+  const admission = breakers.admit(called, clock.nowMs());
+  if ("felt" in admission)
+    return unanswered(
+      service.name,
+      Math.ceil(admission.retryAfterMs / 1000),
+      `the breaker is open for ${admission.felt}`,
+    );
 
   const body = isToRead(method) ? null : call.request.body;
   const sent = { target, method, headers, body, lengthBytes: lengthOf(given), timeoutMs };
@@ -207,13 +213,13 @@ async function exchange(
     forwarded.response.body?.cancel().catch(() => undefined);
     forwarded = await forward({ ...sent, headers: withoutRange(headers) });
   }
-  const { changed } = breakers.settle(key, admission.ticket, OUTCOMES[forwarded.kind], clock.nowMs());
-  const why = "why" in forwarded ? forwarded.why : undefined;
-  if (changed !== undefined)
-    log.warn(`breaker ${changed}`, { service: service.name, requestId: call.requestId, reason: why });
+  const reason = "why" in forwarded ? forwarded.why : undefined;
+  for (const { felt, now } of breakers.settle(called, admission.passed, ENDINGS[forwarded.kind], clock.nowMs()))
+    log.warn(`breaker ${now}`, { service: service.name, for: felt, requestId: call.requestId, reason });
 
   if (forwarded.kind !== "answered") await forwarded.rest?.();
   switch (forwarded.kind) {
+    case "unreached":
     case "failed":
       return unanswered(service.name, RETRY_AFTER_SEC, forwarded.why);
     case "cut short":
@@ -233,8 +239,9 @@ async function exchange(
 
 const isToRead = (method: string): boolean => method === "GET" || method === "HEAD";
 
-const OUTCOMES: Record<Forwarded["kind"], Outcome> = {
+const ENDINGS: Record<Forwarded["kind"], Ending> = {
   answered: "answered",
+  unreached: "unreached",
   failed: "failed",
   "cut short": "broken off",
   "caller's fault": "broken off",

@@ -22,15 +22,20 @@ beforeAll(async () => {
   source = `${upstream.origin}/v1`;
   shown = `${world().base}/shop/v1`;
   await register("shop", "/shop/v1", source);
-  const client = await makeClient(world(), "gateway", { grantTypes: ["client_credentials"] });
+  authorization = await authorize("gateway");
+});
+afterAll(() => upstream?.close());
+
+/** As a new client. */
+async function authorize(name: string): Promise<string> {
+  const client = await makeClient(world(), name, { grantTypes: ["client_credentials"] });
   const answer = await fetch(`${world().issuer}/token`, {
     method: "POST",
     headers: { authorization: `Basic ${btoa(`${client.id}:${client.secret}`)}` },
     body: new URLSearchParams({ grant_type: "client_credentials" }),
   });
-  authorization = `Bearer ${((await answer.json()) as any).access_token}`;
-});
-afterAll(() => upstream?.close());
+  return `Bearer ${((await answer.json()) as any).access_token}`;
+}
 
 const register = (name: string, proxyPath: string, sourceUrl: string): Promise<unknown> =>
   world().put(`services/${name}`, {
@@ -384,7 +389,10 @@ describe("a service that does not answer", () => {
     expect(performance.now() - startedMs).toBeLessThan(TIMEOUT_MS);
     expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([503]));
     expect(calls).toBe(3);
-    // Nobody else's.
+    // Nobody else's, of this service and of others.
+    upstream.at("/slow/quick", (_, response) => response.end("well"));
+    expect((await slow("/quick")).status).toBe(503);
+    expect((await slow("/quick", { headers: { authorization: await authorize("patient") } })).status).toBe(200);
     expect((await through("/nobody")).status).toBe(404);
 
     isWell = true;
