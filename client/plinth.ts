@@ -272,6 +272,18 @@ export type User = {
     /** When it was made. In milliseconds since 1970. */
     createdAt: number;
 };
+export type LinkedIdentity = {
+    /** The user. */
+    email: string;
+    /** The identity provider's id. */
+    provider: string;
+    /** The account there: `sub` of its ID tokens. */
+    subject: string;
+    /** Who said that it is the user's. */
+    linkedBy: "password" | "operator" | "verified_email";
+    /** Since when. In milliseconds since 1970. */
+    linkedAt: number;
+};
 export type TenantMember = {
     /** The tenant. */
     tenant: string;
@@ -421,6 +433,12 @@ export type IdentityProvider = {
     clientSecret: "********";
     /** What is asked for there. */
     scopes: string[];
+    /** The tenants that a sign-in by it reaches; none: all of the platform. */
+    tenants: string[];
+    /** The domains of the addresses that it vouches for; none: all. */
+    domains: string[];
+    /** Who says, once, that an account there is a user's. */
+    linking: "confirm" | "operator" | "verified_email";
     /** When it was made. In milliseconds since 1970. */
     createdAt: number;
 };
@@ -1583,6 +1601,21 @@ export function federationCallback(providerId: string, { code, state, iss, error
     });
 }
 /**
+ * The form of the page that links an account at an identity provider
+ */
+export function linkIdentity(body: {
+    /** Who signs in by the provider, and for which request. */
+    vouched: string;
+    /** The password here. */
+    password?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText("/oauth2/v1/link-identity", oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
  * Sign the browser out
  */
 export function endSession({ clientId, idTokenHint, postLogoutRedirectUri, state, uiLocales }: {
@@ -2352,6 +2385,180 @@ export function unlockUser(email: string, opts?: Oazapfts.RequestOpts) {
     }>(`/admin/v1/users/${encodeURIComponent(email)}/unlock`, {
         ...opts,
         method: "POST"
+    });
+}
+/**
+ * List every linked identity
+ */
+export function listLinkedIdentities(email: string, { pageNumber, pageSize, cursor }: {
+    pageNumber?: number;
+    pageSize?: number;
+    cursor?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: LinkedIdentity[];
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/users/${encodeURIComponent(email)}/identities${QS.query(QS.explode({
+        pageNumber,
+        pageSize,
+        cursor
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Make or replace the linked identity
+ */
+export function putLinkedIdentity(email: string, provider: string, body: {
+    /** The account there: `sub` of its ID tokens. */
+    subject: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: LinkedIdentity;
+    } | {
+        status: 201;
+        data: LinkedIdentity;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 409;
+        data: Error;
+    } | {
+        status: 413;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 415;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/users/${encodeURIComponent(email)}/identities/${encodeURIComponent(provider)}`, oazapfts.json({
+        ...opts,
+        method: "PUT",
+        body
+    }));
+}
+/**
+ * Show the linked identity
+ */
+export function getLinkedIdentity(email: string, provider: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: LinkedIdentity;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/users/${encodeURIComponent(email)}/identities/${encodeURIComponent(provider)}`, {
+        ...opts
+    });
+}
+/**
+ * Remove the linked identity
+ */
+export function deleteLinkedIdentity(email: string, provider: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 204;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/users/${encodeURIComponent(email)}/identities/${encodeURIComponent(provider)}`, {
+        ...opts,
+        method: "DELETE"
     });
 }
 /**
@@ -3680,6 +3887,12 @@ export function putIdentityProvider(id: string, body: {
     clientSecret?: string;
     /** What is asked for there; `openid` among it. */
     scopes?: string[];
+    /** The tenants that a sign-in by it reaches; left out, what is there stays; `[]`: all of the platform. */
+    tenants?: string[];
+    /** The domains of the addresses that it vouches for, those below them not; left out, what is there stays. */
+    domains?: string[];
+    /** Who says at the first sign-in that an account there is a user's: the user by the password here (`confirm`), an operator before, or the provider by the address that it verified, which needs `domains`. Left out, what is there stays. */
+    linking?: "confirm" | "operator" | "verified_email";
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;

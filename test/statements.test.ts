@@ -15,7 +15,7 @@ import {
   comeBack,
   makeApplication,
   makeProvider,
-  sendOff,
+  sendOffUnlinked,
   sign,
   toClient,
 } from "./support/scripted-provider.ts";
@@ -81,10 +81,15 @@ async function signInHere(): Promise<void> {
   await browser.get(`${ORIGIN}/oauth2/v1/end_session?client_id=${client.clientId}`);
 }
 
-/** At an identity provider, from `/authorize` to the code for the client. */
+/** At an identity provider, from `/authorize` to the code for the client, for the first time. */
 async function signInOutside(): Promise<void> {
-  const [application, provider] = [await makeApplication(), await makeProvider()];
-  const sent = await sendOff(application, provider, new Browser(isolate({ DB: recordingDb })));
+  const trusted = { linking: "verified_email", domains: ["example.org"] };
+  const [application, provider] = [await makeApplication(), await makeProvider(trusted)];
+  const sent = await sendOffUnlinked(
+    application,
+    provider,
+    new Browser(isolate({ DB: recordingDb, SUBJECT: "opaque" })),
+  );
   await answerToken(provider, await sign(claimsFor(application, provider, sent), provider.signer));
   if (!("code" in toClient(await comeBack(provider, sent)))) throw new Error("no code came of the sign-in");
 }
@@ -190,6 +195,7 @@ beforeAll(async () => {
     ["tenants/acme/subscriptions/shop", {}],
     ["tenants/acme/subscriptions/platform", {}],
     ["identity-providers/acme", { issuer: "https://idp.acme.example", clientId: "plinth", clientSecret: "a secret" }],
+    ["users/ada@acme.example/identities/acme", { subject: "248289761001" }],
     [
       "clients/acme.app",
       {

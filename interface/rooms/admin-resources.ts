@@ -130,6 +130,9 @@ const provider = {
   clientId: "plinth",
   clientSecret: "********",
   scopes: ["openid", "email"],
+  tenants: [],
+  domains: ["corporate.example"],
+  linking: "confirm",
 };
 
 export const SCHEMAS: Readonly<Record<string, Named>> = {
@@ -269,9 +272,28 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
       clientId: str("The platform's client there."),
       clientSecret: str("Always `********`.", { enum: ["********"] }),
       scopes: texts("What is asked for there."),
+      tenants: texts("The tenants that a sign-in by it reaches; none: all of the platform."),
+      domains: texts("The domains of the addresses that it vouches for; none: all."),
+      linking: oneOf(["confirm", "operator", "verified_email"], "Who says, once, that an account there is a user's."),
       createdAt: created,
     }),
     example: { ...provider, createdAt: CREATED },
+  },
+  LinkedIdentity: {
+    schema: obj({
+      email: str("The user."),
+      provider: str("The identity provider's id."),
+      subject: str("The account there: `sub` of its ID tokens."),
+      linkedBy: oneOf(["password", "operator", "verified_email"], "Who said that it is the user's."),
+      linkedAt: time("Since when."),
+    }),
+    example: {
+      email: "ada@demo.example",
+      provider: "corporate",
+      subject: "248289761001",
+      linkedBy: "password",
+      linkedAt: CREATED,
+    },
   },
 };
 
@@ -325,6 +347,20 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
       disabled: "The user cannot sign in. Left out, it stays as it is; false for a new one.",
     },
     example: { name: "Ada", password: "a long enough password" },
+  }),
+  ...resource({
+    path: "/users/{email}/identities",
+    key: "provider",
+    shown: "LinkedIdentity",
+    ids: ["LinkedIdentity", "LinkedIdentities"],
+    tag: TAGS.users,
+    about:
+      "The account there signs in as the user from now on. Another one than before ends what the user got until now.",
+    removal: "What the user got until now ends. The next sign-in by the provider is a first one again.",
+    fields: { subject: "The account there: `sub` of its ID tokens." },
+    example: { subject: "248289761001" },
+    parent: "There is no such user, or no such identity provider.",
+    conflict: "`taken`: another user has the account.",
   }),
   ...resource({
     path: "/tenants/{id}/members",
@@ -467,6 +503,10 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
       clientId: "The platform's client there.",
       clientSecret: "Its secret there, kept encrypted; left out, or `********`, what is there stays with its issuer.",
       scopes: "What is asked for there; `openid` among it.",
+      tenants: "The tenants that a sign-in by it reaches; left out, what is there stays; `[]`: all of the platform.",
+      domains: "The domains of the addresses that it vouches for, those below them not; left out, what is there stays.",
+      linking:
+        "Who says at the first sign-in that an account there is a user's: the user by the password here (`confirm`), an operator before, or the provider by the address that it verified, which needs `domains`. Left out, what is there stays.",
     },
     more: { issuer: { format: "uri" }, scopes: { contains: { const: "openid" } } },
     example: {
@@ -474,6 +514,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
       clientId: "plinth",
       clientSecret: "a secret of the provider's",
       scopes: ["openid", "email"],
+      domains: ["corporate.example"],
     },
   }),
 };

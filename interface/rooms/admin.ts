@@ -71,6 +71,7 @@ export const admin: Room = {
     email: { text: "The user's e-mail, in any spelling.", example: "ada@demo.example", schema: { format: "email" } },
     name: { text: "The name.", example: "editor" },
     clientId: { text: "The client's id.", example: "demo.shop" },
+    provider: { text: "The identity provider's id.", example: "corporate" },
     packageId: { text: "The package's id.", example: "platform" },
     sessionId: { text: "The session, as its tokens carry it (`sid`).", example: "a1b2c3" },
   },

@@ -478,8 +478,31 @@ export const oauth: Room = {
         error: { text: "Why the provider refuses." },
         error_description: { text: "The same in its own words." },
       },
-      answers: AUTHORIZE,
+      answers: {
+        200: {
+          text: "The page on which the user links the account there, or the choice of a tenant.",
+          mediaTypes: page!,
+        },
+        302: AUTHORIZE[302],
+      },
       errors: { 400: "A page: the sign-in is over, or the provider's answer does not belong to this browser." },
+    },
+    "POST /link-identity": {
+      id: "linkIdentity",
+      tag: SIGN_IN,
+      about: "For the page alone: its form holds what the provider vouched for, sealed for the browser.",
+      body: {
+        schema: obj({
+          vouched: str("Who signs in by the provider, and for which request."),
+          "password?": str("The password here.", { format: "password" }),
+        }),
+        example: { vouched: "…", password: "…" },
+      },
+      answers: {
+        200: { text: "The choice of a tenant.", mediaTypes: page! },
+        303: { ...TO_CLIENT, headers: ["Location"] },
+      },
+      errors: { 400: "The page again: wrong password, blocked; or one that says that the sign-in is over." },
     },
     "GET /end_session": {
       id: "endSession",

@@ -35,7 +35,7 @@ export function fieldOptions(fields: readonly Field[]): Option[] {
 
 /**
  * What PUT sends: what was found, with the file's fields over it, with the flags' over these. Secrets are never found;
- * what is left out of them stays as it is. So do `disabled` and `quota`, which are sent only where somebody named them:
+ * what is left out of them stays as it is. So do `disabled`, `quota` and what a provider is bound to, which are sent only where somebody named them:
  * whoever disables a client meanwhile is not overruled by who changes its scopes.
  */
 export function buildBody(
@@ -58,7 +58,9 @@ export function buildBody(
 /** By a flag of it, or of a field in it. */
 const isNamed = (fields: readonly Field[], name: string, options: Given): boolean =>
   fields.some(
-    (field) => field.name.split(".")[0] === name && (options.has(field.flag) || options.has(`no-${field.flag}`)),
+    ({ name: field, flag }) =>
+      field.split(".")[0] === name &&
+      [flag, `no-${flag}`, `add-${flag}`, `remove-${flag}`].some((one) => options.has(one)),
   );
 
 function apply(field: Field, body: Record<string, unknown>, options: Given, noun: string): void {

@@ -85,7 +85,10 @@ const setCommand = (resource: Resource): Command => {
   const hasSecret = fields.some(({ type }) => type === "secret");
   const fileOptions: readonly Option[] = [
     { flag: "file", value: "<file|->", help: "fields as a JSON object, as `show --json` prints it" },
-    { flag: "replace", help: "start from nothing instead of from what is there (secrets, disabled and quotas stay)" },
+    {
+      flag: "replace",
+      help: "start from nothing instead of from what is there (secrets, disabled, quotas and bindings stay)",
+    },
   ];
   const isBare = fields.length === 0;
   return {

@@ -14,7 +14,7 @@ export const flag = z._default(z.boolean(), false);
 /** Left out, what is there stays (contract section 8): what an operator shut is never opened by who did not say so. */
 export const disabledFlag = z.optional(z.boolean());
 /** The fields that a PUT leaves as they are where it does not name them. */
-export const KEPT_FIELDS: readonly string[] = ["disabled", "quota", "plan"];
+export const KEPT_FIELDS: readonly string[] = ["disabled", "quota", "plan", "tenants", "domains", "linking"];
 /** As a statement is given it: null where the body does not say. */
 export const flagOrKept = (value: boolean | undefined): number | null => (value === undefined ? null : Number(value));
 

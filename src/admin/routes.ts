@@ -20,6 +20,7 @@ import { signingKeyRoutes, type SigningKeys } from "./resources/signing-keys.ts"
 import { subscriptions } from "./resources/subscriptions.ts";
 import { tenantUsageRoute } from "./resources/tenant-usage.ts";
 import { tenants } from "./resources/tenants.ts";
+import { userIdentities } from "./resources/user-identities.ts";
 import { userUnlockRoute } from "./resources/user-unlock.ts";
 import { users } from "./resources/users.ts";
 
@@ -106,6 +107,7 @@ export function createAdminRoutes(deps: AdminDeps): Route[] {
     tenantUsageRoute(deps),
     ...resourceRoutes(users(deps), deps),
     userUnlockRoute(deps),
+    ...resourceRoutes(userIdentities(deps), deps),
     ...resourceRoutes(members("tenant", deps), deps),
     ...resourceRoutes(members("organization", deps), deps),
     ...resourceRoutes(roles(deps), deps),

@@ -119,6 +119,7 @@ export const RIGHTS = {
   authorize: { who: "everybody", access: open("the user signs in on the page") },
   signIn: { who: "everybody", access: open("the form carries the user's password") },
   returnFromProvider: { who: "everybody", access: open("the state belongs to the browser") },
+  linkIdentity: { who: "everybody", access: open("the form carries the user's password") },
   endSession: { who: "everybody", access: open("whoever has the browser may sign it out") },
   showAccount: { who: "everybody", access: open("whoever is not signed in sees the sign-in form") },
   changeAccount: { who: "everybody", access: open("the browser's session is the user's, and the form is bound to it") },

@@ -96,6 +96,7 @@ async function ofRefreshToken(token: string, call: Asked, context: OAuthContext)
   const { clientId, email, authorization } = found.grant;
   const user = await context.users.find(email);
   if (user === undefined || authorization.authenticatedAtMs <= user.signedOutAtMs) return undefined;
+  if ((await context.federation.bindingOf(email, authorization)) === undefined) return undefined;
   const { client } = await context.directory.find(clientId, undefined, call.nowMs);
   if (client?.grantTypes.includes("refresh_token") !== true) return undefined;
   return {

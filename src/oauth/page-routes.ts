@@ -4,6 +4,7 @@ import { authorize } from "./authorize/authorize.ts";
 import type { OAuthContext } from "./context.ts";
 import { endSession } from "./end-session.ts";
 import { federationCallback } from "./federation/callback.ts";
+import { confirmLink } from "./federation/confirm.ts";
 import { signIn } from "./sign-in/form.ts";
 
 /** A request has an ID token and a state at most; the form of the sign-in page holds all of it, encoded once more. */
@@ -48,6 +49,15 @@ export const createPageRoutes = (context: OAuthContext): readonly Route[] => [
     changes: true,
     produces: "any",
     handle: (call) => federationCallback(call, call.params.providerId, context),
+  }),
+  defineRoute({
+    method: "POST",
+    path: "/link-identity",
+    summary: "The form of the page that links an account at an identity provider",
+    operation: "linkIdentity",
+    body: formBody(SIGN_IN_FORM_BYTES),
+    produces: "any",
+    handle: (call) => confirmLink(call, context),
   }),
   defineRoute({
     method: "GET",

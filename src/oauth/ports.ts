@@ -38,6 +38,22 @@ export interface SignInView extends PageContext {
  */
 export type SignInFault = "wrong" | "blocked" | "stale" | "provider" | "another";
 
+/** At the first sign-in by a provider: the user confirms by the password that the account there is theirs. */
+export interface ConfirmLinkView extends PageContext {
+  readonly status: 200 | 400;
+  readonly action: string;
+  readonly hidden: Readonly<Record<string, string>>;
+  /** The user's address here, which the provider verified. */
+  readonly email: string;
+  /** The provider's id. */
+  readonly provider: string;
+  /** Empty where the user signs in for the account's own page. */
+  readonly clientName: string;
+  readonly fault: "wrong" | "blocked" | undefined;
+  /** As in SignInView. */
+  readonly formTargets: readonly string[];
+}
+
 export interface TenantChooserView extends PageContext {
   readonly action: string;
   readonly hidden: Readonly<Record<string, string>>;
@@ -104,6 +120,7 @@ export interface ErrorView extends PageContext {
 /** The pages that people see; made in `ui/`, each a whole answer with its security headers. */
 export interface Pages {
   signIn(view: SignInView): Response;
+  confirmLink(view: ConfirmLinkView): Response;
   chooseTenant(view: TenantChooserView): Response;
   account(view: AccountView): Response;
   error(view: ErrorView): Response;

@@ -3,7 +3,8 @@
  *
  *   what they say        texts/ (a language is a file), texts/languages.ts chooses
  *   how they look        stylesheet.ts, one for all pages
- *   what stands on them  sign-in-page.ts, choose-tenant-page.ts, account-page.ts, error-page.ts; around them layout.ts
+ *   what stands on them  sign-in-page.ts, confirm-link-page.ts, choose-tenant-page.ts, account-page.ts, error-page.ts;
+ *                        around them layout.ts
  *   where forms may go   form-action.ts
  *
  * They hold no state and run no script. `markup.ts` escapes whatever is put into them.
@@ -11,6 +12,7 @@
 import type { PageContext, Pages } from "../oauth/ports.ts";
 import { accountPage } from "./account-page.ts";
 import { chooseTenantPage } from "./choose-tenant-page.ts";
+import { confirmLinkPage } from "./confirm-link-page.ts";
 import { errorPage } from "./error-page.ts";
 import { documentResponse } from "./layout.ts";
 import { html } from "./markup.ts";
@@ -24,6 +26,14 @@ export function createPages(pathPrefix: string): Pages {
       const { status, layout, publicBase, formTargets } = view;
       return documentResponse(
         { status, lang, layout, publicBase, formTargets, ...signInPage(view, texts) },
+        pathPrefix,
+      );
+    },
+    confirmLink(view) {
+      const { lang, texts } = languageOf(view);
+      const { status, publicBase, formTargets } = view;
+      return documentResponse(
+        { status, lang, layout: "page", publicBase, formTargets, ...confirmLinkPage(view, texts) },
         pathPrefix,
       );
     },

@@ -81,8 +81,17 @@ const authorizeAddress = (provider: string, more: Record<string, string> = {}): 
 
 const newBrowser = (): CookieBrowser => new CookieBrowser(APPLICATION);
 
-/** Through the provider's two pages, as whoever says to be `login`. */
+/** The page of the platform that asks for the password, once for an account at a provider. */
+const isConfirmation = ({ text }: Shown): boolean => text.includes("/oauth2/v1/link-identity");
+
+/** The same to the end, with the password here if it is asked for. */
 async function signIn(browser: CookieBrowser, provider: Name, login: string): Promise<Shown> {
+  const shown = await signInThere(browser, provider, login);
+  return isConfirmation(shown) ? browser.submit(shown, { password: localSecret("DEMO_USER_PASSWORD") }) : shown;
+}
+
+/** Through the provider's two pages, as whoever says to be `login`. */
+async function signInThere(browser: CookieBrowser, provider: Name, login: string): Promise<Shown> {
   const form = await browser.open(authorizeAddress(provider, { login_hint: login }));
   expect(form.url.origin).toBe(providers[provider].issuer);
   expect(form.text).toContain(`value="${login}"`);
@@ -106,7 +115,13 @@ const claimsOf = (jwt: string): any => JSON.parse(Buffer.from(jwt.split(".")[1] 
 
 describe("signing in at a provider of one's own", () => {
   test.each(["asks", "tells"] as const)("ends in tokens of the platform for the local user (%s)", async (name) => {
-    const back = answer(await signIn(newBrowser(), name, "ADA@demo.example"));
+    const browser = newBrowser();
+    const page = await signInThere(browser, name, "ADA@demo.example");
+    expect([page.status, isConfirmation(page)]).toEqual([200, true]);
+    expect(page.text).toContain(ADA);
+    const wrong = await browser.submit(page, { password: "a guess" });
+    expect([wrong.status, isConfirmation(wrong)]).toEqual([400, true]);
+    const back = answer(await browser.submit(wrong, { password: localSecret("DEMO_USER_PASSWORD") }));
     expect(back).toMatchObject({ state: "kept", iss: `${platform.url}/oauth2/v1` });
     const tokens = await redeem(back["code"]);
     expect(claimsOf(tokens.id_token)).toMatchObject({ sub: ADA, email: ADA, iss: `${platform.url}/oauth2/v1` });
@@ -114,6 +129,7 @@ describe("signing in at a provider of one's own", () => {
     const headers = { authorization: `Bearer ${tokens.access_token}` };
     expect(await (await fetch(userinfo, { headers })).json()).toEqual({ sub: ADA });
     expect(tokens.refresh_token).toEqual(expect.any(String));
+    expect(answer(await signInThere(newBrowser(), name, "ADA@demo.example"))).toHaveProperty("code");
   });
 
   test("is remembered by the platform, until the client wants it anew", async () => {

@@ -24,6 +24,9 @@ describe("an identity provider", () => {
       clientId: "plinth",
       clientSecret: "********",
       scopes: ["openid", "email"],
+      tenants: [],
+      domains: [],
+      linking: "confirm",
       createdAt: expect.any(Number),
     });
     expect(await expectJson(await admin(path), 200)).toEqual(made);

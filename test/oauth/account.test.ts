@@ -8,7 +8,9 @@ import { isolate } from "../support/isolate.ts";
 import { call, expectJson, makeTenant, OPERATOR, ORIGIN, put, tokenFor, unique } from "../support/platform.ts";
 import {
   answerToken,
+  bindProvider,
   claimsFor,
+  linkAccount,
   makeProvider,
   sign,
   type Provider,
@@ -421,18 +423,24 @@ describe("signing in at another identity provider", () => {
     const browser = new Browser();
     const sent = await sendOff(provider, browser);
     await answerToken(provider, await sign(claimsFor(application(user.email), provider, sent), provider.signer));
-    const back = await comeBack(provider, browser, sent);
-    expect([back.status, back.location]).toEqual([302, ACCOUNT]);
+    const page = await comeBack(provider, browser, sent);
+    expect([page.status, browser.cookie("session")]).toEqual([200, undefined]);
+    const again = await browser.submit(page, { password: "a guess" });
+    expect([again.status, said(again).includes("The password is wrong.")]).toEqual([400, true]);
+    const back = await browser.submit(again, { password: user.password });
+    expect([back.status, back.location]).toEqual([303, ACCOUNT]);
     expect(said(await browser.get(ACCOUNT))).toContain(`, by ${provider.id}`);
     expect((await comeBack(provider, browser, sent)).status).toBe(400);
   });
 
   it("changes the password by the old one alone; from then on it is a sign-in by that", async () => {
     const provider = await makeProvider();
+    await linkAccount(user, provider);
     const browser = new Browser();
     const sent = await sendOff(provider, browser);
     await answerToken(provider, await sign(claimsFor(application(user.email), provider, sent), provider.signer));
-    await comeBack(provider, browser, sent);
+    const back = await comeBack(provider, browser, sent);
+    expect([back.status, back.location]).toEqual([302, ACCOUNT]);
     const before = browser.cookie("session");
     expectAgain(await send(browser, "password", passwords("a guess")), /old password is wrong/);
     expect(browser.cookie("session")).toBe(before);
@@ -440,6 +448,31 @@ describe("signing in at another identity provider", () => {
     expect(said(page)).toContain(`${user.email} Since `);
     expect(said(page)).not.toContain(provider.id);
     expect(await signsIn(NEW)).toBe(true);
+  });
+
+  it("is not the page's of a provider that is bound to tenants, whose session sees and changes nothing", async () => {
+    const provider = await makeProvider({ tenants: [user.tenant] });
+    await linkAccount(user, provider);
+    const browser = new Browser();
+    const sent = await sendOff(provider, browser);
+    await answerToken(provider, await sign(claimsFor(application(user.email), provider, sent), provider.signer));
+    expectAgain(await comeBack(provider, browser, sent), /did not confirm who you are/);
+    expect(browser.cookie("session")).toBeUndefined();
+
+    const own = await makeProvider();
+    await linkAccount(user, own);
+    const again = await sendOff(own, browser);
+    await answerToken(own, await sign(claimsFor(application(user.email), own, again), own.signer));
+    await comeBack(own, browser, again);
+    const page = await browser.get(ACCOUNT);
+    expect(isSignInForm(page)).toBe(false);
+    await bindProvider(own, { tenants: [user.tenant] });
+    expect(isSignInForm(await browser.get(ACCOUNT))).toBe(true);
+    const form = page.forms.find(({ action }) => action.endsWith("/end-all"))!;
+    const answer = await browser.post(form.action, form.fields);
+    expect([answer.status, answer.location]).toEqual([303, ACCOUNT]);
+    await bindProvider(own, { tenants: [] });
+    expect(isSignInForm(await browser.get(ACCOUNT))).toBe(false);
   });
 
   it("is told when nobody here has the address that is vouched for, or nobody vouches: 400, and nobody is signed in", async () => {

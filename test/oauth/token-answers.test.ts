@@ -13,9 +13,11 @@ import {
   tokenFor,
   unique,
 } from "../support/platform.ts";
+import { Browser, landed, toInit, type Visit } from "../support/browser.ts";
 import { isolate } from "../support/isolate.ts";
+import { makeApp, signInThrough, visit } from "../support/sign-in.ts";
+import { makeUser } from "../support/users.ts";
 import {
-  CODE_AND_REFRESH,
   codeFor,
   errorOf,
   makeFlow,
@@ -315,13 +317,11 @@ describe("SUBJECT", () => {
     ];
     return { subs, tokens };
   }
-  const made = (): Promise<Flow> => makeFlow({ grantTypes: [...CODE_AND_REFRESH, "implicit"] });
-
   it.each([
     ["email", (email: string) => email],
     ["opaque", () => expect.stringMatching(/^[0-9a-f]{32}$/) as string],
   ])("%s: ID token, access token, /userinfo and /introspect name the user alike, each time", async (SUBJECT, named) => {
-    const own = await made();
+    const own = await makeFlow();
     const { subs } = await told(SUBJECT, own);
     expect(new Set(subs).size).toBe(1);
     expect(subs[0]).toEqual(named(own.email));
@@ -329,7 +329,7 @@ describe("SUBJECT", () => {
   });
 
   it("opaque: two who come at once get one name, and whoever gets the address later has another", async () => {
-    const own = await made();
+    const own = await makeFlow();
     const first = await Promise.all([told("opaque", own), told("opaque", own)]);
     const [sub] = first[0].subs;
     expect(first.map(({ subs }) => subs[0])).toEqual([sub, sub]);
@@ -352,18 +352,18 @@ describe("SUBJECT", () => {
     ["email", "opaque"],
     ["opaque", "email"],
   ])("changed from %s to %s: an ID token of before is still its user's word", async (before, after) => {
-    const own = await made();
-    const { tokens } = await told(before, own);
-    const asked = new URLSearchParams({
-      response_type: "id_token token",
-      client_id: own.client.clientId,
-      redirect_uri: REDIRECT,
-      nonce: "n",
-      prompt: "none",
-      id_token_hint: tokens.id_token ?? "",
-    });
-    const answer = await isolate({ SUBJECT: after }).fetch(`/oauth2/v1/authorize?${asked.toString()}`);
-    const fragment = new URLSearchParams(new URL(answer.headers.get("location") ?? "").hash.slice(1));
-    expect(decodeJwt(fragment.get("id_token") ?? "")["email"]).toBe(own.email);
+    const user = await makeUser();
+    const app = await makeApp({ tenant: user.tenant });
+    const browserAt = (SUBJECT: string): Browser => {
+      const own = isolate({ SUBJECT });
+      return new Browser({ send: (address, init) => own.fetch(address, toInit(init)) });
+    };
+    const asked = { response_type: "id_token token", nonce: "n", scope: "openid" };
+    const idTokenOf = (answer: Visit): string => landed(answer).fragment.get("id_token") ?? "";
+    const first = idTokenOf(await signInThrough(browserAt(before), app, user, asked));
+    const hinted = { ...asked, prompt: "none", id_token_hint: first };
+    const second = idTokenOf(await visit(browserAt(after), app, hinted));
+    expect(decodeJwt(second)["email"]).toBe(user.email);
+    expect(decodeJwt(second).sub).not.toBe(decodeJwt(first).sub);
   });
 });

@@ -5,6 +5,7 @@ import { createDirectory } from "../../src/oauth/directory.ts";
 import { grantForUser } from "../../src/oauth/grants/user-grant.ts";
 import { parseScopes } from "../../src/oauth/scopes.ts";
 import { createDirectoryStore } from "../../src/oauth/store/directory-store.ts";
+import { UNBOUND } from "../../src/oauth/federation/binding.ts";
 import { createUserStore } from "../../src/oauth/store/user-store.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { createBuiltIn } from "../../src/platform/built-in.ts";
@@ -187,6 +188,7 @@ describe("grantForUser", () => {
           {
             client,
             clientAuthenticated: false,
+            binding: UNBOUND,
             user,
             scopes: asked.value,
             defaultTenant: w.defaultTenant,

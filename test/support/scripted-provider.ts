@@ -36,11 +36,20 @@ export interface Provider {
 export const at = (provider: Provider, path: string): string => `${provider.issuer}/${path}`;
 
 export async function makeProvider(
-  options: { metadata?: Record<string, unknown>; signer?: Signer; scopes?: string[]; id?: string } = {},
+  options: {
+    metadata?: Record<string, unknown>;
+    signer?: Signer;
+    id?: string;
+    /** Fields of its registration. */
+    scopes?: string[];
+    tenants?: string[];
+    domains?: string[];
+    linking?: string;
+  } = {},
 ): Promise<Provider> {
   const id = options.id ?? unique("idp");
   const issuer = `https://${unique("idp")}.test`;
-  const signer = options.signer ?? (await makeSigner());
+  const { signer = await makeSigner(), metadata: _metadata, id: _id, ...registered } = options;
   const metadata = {
     issuer,
     authorization_endpoint: `${issuer}/authorize?tenant=a`,
@@ -52,9 +61,13 @@ export async function makeProvider(
   await answerJson(at(provider, ".well-known/openid-configuration"), metadata);
   await answerJson(at(provider, "jwks"), { keys: [signer.publicJwk] });
   const registration = { issuer, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET };
-  await put(`identity-providers/${id}`, { ...registration, ...(options.scopes && { scopes: options.scopes }) });
+  await put(`identity-providers/${id}`, { ...registration, ...registered });
   return provider;
 }
+
+/** Another registration of it, where only these fields differ. */
+export const bindProvider = ({ id, issuer }: Provider, fields: object): Promise<unknown> =>
+  put(`identity-providers/${id}`, { issuer, clientId: CLIENT_ID, clientSecret: "********", ...fields });
 
 /** A client of the platform, and a user who may sign in to it. */
 export interface Application {
@@ -116,7 +129,26 @@ export const authorizeAddress = (app: Application, provider: Provider, more: Rec
     ...more,
   }).toString()}`;
 
+/** For a user whose account there is linked already. */
 export async function sendOff(
+  app: Application,
+  provider: Provider,
+  browser: Browser = new Browser(),
+  more: Record<string, string> = {},
+): Promise<SentOff> {
+  await linkAccount(app, provider);
+  return sendOffUnlinked(app, provider, browser, more);
+}
+
+/** The user's account there, as `claimsFor` names it. */
+export const subjectOf = ({ email }: Pick<Application, "email">): string => `account of ${email}`;
+
+/** As an operator does it. */
+export const linkAccount = (app: Pick<Application, "email">, { id }: Pick<Provider, "id">): Promise<unknown> =>
+  put(`users/${app.email}/identities/${id}`, { subject: subjectOf(app) });
+
+/** The same where nobody linked the account there before. */
+export async function sendOffUnlinked(
   app: Application,
   provider: Provider,
   browser: Browser = new Browser(),
@@ -134,7 +166,7 @@ export async function sendOff(
 export const claimsFor = (app: Application, provider: Provider, { nonce }: SentOff): JWTPayload => ({
   iss: provider.issuer,
   aud: CLIENT_ID,
-  sub: "user 1",
+  sub: subjectOf(app),
   nonce,
   email: app.email,
   email_verified: true,

@@ -36,7 +36,7 @@ const SECTIONS: Readonly<
   services: { kind: "services", inside: {} },
   packages: { kind: "packages", inside: {} },
   roles: { kind: "roles", inside: {} },
-  users: { kind: "users", inside: {} },
+  users: { kind: "users", inside: { identities: "linkedIdentities" } },
   clients: { kind: "clients", inside: {} },
   identityProviders: { kind: "identityProviders", inside: {} },
 };
@@ -88,7 +88,7 @@ export async function check(root: Mapping, rules: Rules): Promise<Description> {
       if (!own.delete(field) || collection === undefined) continue;
       described.set(collectionOf(nested, id ?? entry.key), collection.keyPlace);
       if (nested === "subscriptions") await checkSubscriptions(id ?? entry.key, collection.value);
-      else await checkMembers(nested, id ?? entry.key, collection.value);
+      else await checkNamed(nested, field, id ?? entry.key, collection.value);
     }
     await checkFields(kind, "", id, keyPlace, { ...value, entries: own }, Object.keys(inside));
   }
@@ -110,16 +110,20 @@ export async function check(root: Mapping, rules: Rules): Promise<Description> {
     }
   }
 
-  async function checkMembers(kind: KindName, owner: string, members: Tree): Promise<void> {
-    if (members.type !== "mapping")
-      return refuse(members.place, `members must be a mapping from users to lists of roles, not ${nameOf(members)}.`);
-    for (const { key, keyPlace, value } of members.entries.values()) {
+  /** What has one field: its value stands where the fields of others do. */
+  async function checkNamed(kind: KindName, section: string, owner: string, collection: Tree): Promise<void> {
+    const { field, meant } =
+      kind === "linkedIdentities"
+        ? { field: "subject", meant: "identity providers to the accounts there" }
+        : { field: "roles", meant: "users to lists of roles" };
+    if (collection.type !== "mapping")
+      return refuse(collection.place, `${section} must be a mapping from ${meant}, not ${nameOf(collection)}.`);
+    for (const { key, keyPlace, value } of collection.entries.values()) {
       const id = name(kind, owner, key, keyPlace);
-      const roles: Entry = { key: "roles", keyPlace, value };
       await checkFields(kind, owner, id, keyPlace, {
         type: "mapping",
         place: keyPlace,
-        entries: new Map([["roles", roles]]),
+        entries: new Map([[field, { key: field, keyPlace, value }]]),
       });
     }
   }

@@ -17,6 +17,7 @@ export const KINDS = [
   "tenantMembers",
   "clients",
   "identityProviders",
+  "linkedIdentities",
 ] as const;
 export type KindName = (typeof KINDS)[number];
 
@@ -87,8 +88,17 @@ export const KIND: Readonly<Record<KindName, Kind>> = {
     noun: "identity provider",
     label: "identity-providers/{}",
     idField: "id",
-    references: [],
+    references: [{ from: "tenants", to: "tenants" }],
     secret: "clientSecret",
+  },
+  linkedIdentities: {
+    noun: "linked identity",
+    label: "users/{}/identities/{}",
+    idField: "provider",
+    references: [
+      { from: "owner", to: "users" },
+      { from: "id", to: "identityProviders" },
+    ],
   },
 };
 

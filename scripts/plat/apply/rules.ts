@@ -10,6 +10,7 @@ import { roles } from "../../../src/admin/resources/roles.ts";
 import { services } from "../../../src/admin/resources/services.ts";
 import { subscriptions } from "../../../src/admin/resources/subscriptions.ts";
 import { tenants } from "../../../src/admin/resources/tenants.ts";
+import { userIdentities } from "../../../src/admin/resources/user-identities.ts";
 import { users } from "../../../src/admin/resources/users.ts";
 import type { AdminDeps } from "../../../src/admin/routes.ts";
 import type { ProblemDetail } from "../../../src/http/errors.ts";
@@ -85,6 +86,8 @@ const HARMLESS: Partial<Record<KindName, Readonly<Record<string, unknown>>>> = {
   identityProviders: { issuer: "https://a.example", clientId: "any", scopes: ["openid"] },
 };
 
+/** Where `any` is no id of an owner. */
+const ANY_OWNER: Partial<Record<KindName, string>> = { linkedIdentities: "any@any.example" };
 /** In the form that a client's id has to have if it is to be its name too. */
 const HARMLESS_ID = "any.id";
 
@@ -116,10 +119,13 @@ export function createRules(platform: string, allowLoopback: boolean, origin: st
     tenantMembers: members("tenant", deps),
     clients: clients(deps),
     identityProviders: identityProviders(deps),
+    linkedIdentities: userIdentities(deps),
   };
   /** The owner's id is checked where the owner is written; any that passes will do. */
-  const paramsOf = ({ owner, key }: AnyResource, ownerId: string, id: string): Params =>
-    owner === undefined ? { [key]: id } : { id: ownerId, [key]: id };
+  const paramsOf = ({ collection, key }: AnyResource, ownerId: string, id: string): Params => {
+    const owner = /\{(\w+)\}/.exec(collection)?.[1];
+    return owner === undefined ? { [key]: id } : { [owner]: ownerId, [key]: id };
+  };
 
   /** Against the rules that stand in the code of its writing. */
   async function faultsOf(kind: KindName, owner: string, id: string | undefined, fields: unknown): Promise<Fault[]> {
@@ -141,7 +147,7 @@ export function createRules(platform: string, allowLoopback: boolean, origin: st
 
   const readId = (kind: KindName, text: string) => {
     const resource = resources[kind];
-    return validate("path", resource.params, paramsOf(resource, "any", text));
+    return validate("path", resource.params, paramsOf(resource, ANY_OWNER[kind] ?? "any", text));
   };
 
   return {

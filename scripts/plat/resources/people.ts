@@ -187,4 +187,37 @@ export const PEOPLE = {
       ],
     },
   }),
+  linkedIdentities: resource({
+    noun: "linked identity",
+    word: "user",
+    operations: [api.listLinkedIdentities, api.getLinkedIdentity, api.putLinkedIdentity, api.deleteLinkedIdentity],
+    keys: [
+      { name: "email", help: "the user" },
+      { name: "provider", help: "the identity provider" },
+    ],
+    summary: "which accounts at identity providers sign in as a user",
+    fields: {
+      subject: {
+        flag: "subject",
+        type: "text",
+        value: "<sub>",
+        help: "the account there: `sub` of its ID tokens",
+        required: true,
+      },
+    },
+    columns: [
+      { field: "provider", title: "PROVIDER" },
+      { field: "subject", title: "SUBJECT" },
+      { field: "linkedBy", title: "LINKED BY" },
+      { field: "linkedAt", title: "SINCE", kind: "time" },
+    ],
+    verbs: { list: "identities", show: "show-identity", set: "link", remove: "unlink" },
+    readOnly: ["email", "provider", "linkedBy", "linkedAt"],
+    removal: "What the user got until now ends. The next sign-in by the provider is a first one again.",
+    examples: {
+      list: ["user identities ada@acme.example"],
+      set: ["user link ada@acme.example corp --subject 248289761001"],
+      remove: ["user unlink ada@acme.example corp"],
+    },
+  }),
 };

@@ -1,8 +1,9 @@
 import * as z from "zod/mini";
+import { EMAIL_MAX_CHARS, normalizeEmail } from "../../platform/email.ts";
 import { invalid } from "../../http/errors.ts";
 import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
 import { readOutsideAddress } from "../../platform/outside-address.ts";
-import { identifier } from "../fields.ts";
+import { identifier, tenantId } from "../fields.ts";
 import { toList, type Resource } from "../resource.ts";
 import type { AdminDeps } from "../routes.ts";
 
@@ -20,33 +21,62 @@ const scopes = z._default(
     .check(z.refine((list) => list.includes("openid"), "must include openid")),
   ["openid", "email"],
 );
+/** What stands behind the `@` of addresses, in the one spelling that these are known by. */
+const domainOf = (text: string): string | undefined => normalizeEmail(`a@${text}`)?.slice(2);
+const domain = z.pipe(
+  z
+    .string()
+    .check(z.maxLength(EMAIL_MAX_CHARS))
+    .check(z.refine((text) => domainOf(text) !== undefined, "must be the domain of an e-mail address")),
+  z.transform((text) => domainOf(text) ?? text),
+);
 const body = z.object({
   issuer: z.string().check(z.maxLength(500)),
   clientId: credential,
   clientSecret: z.optional(credential),
   scopes,
+  // Left out, these stay as they are: otherwise a PUT about something else would let a provider vouch for everybody.
+  tenants: z.optional(z.array(tenantId).check(z.maxLength(100))),
+  domains: z.optional(z.array(domain).check(z.maxLength(100))),
+  linking: z.optional(z.enum(["confirm", "operator", "verified_email"])),
 });
 
 /** A secret that is left out stays with the issuer that it is for: it would be sent to another one as soon as one is named. */
 const FAULTS = `
   SELECT 'missing_field' AS type, 'clientSecret' AS field, 'clientSecret is missing.' AS message
-    WHERE ?2 = 0 AND NOT EXISTS (SELECT 1 FROM identity_provider WHERE id = ?1 AND issuer = ?3)`;
+    WHERE ?2 = 0 AND NOT EXISTS (SELECT 1 FROM identity_provider WHERE id = ?1 AND issuer = ?3)
+  UNION ALL SELECT 'invalid_field', 'tenants[' || key || ']', 'There is no tenant ' || value || '.'
+    FROM json_each(?4) WHERE NOT EXISTS (SELECT 1 FROM tenant WHERE id = value)
+  UNION ALL SELECT 'invalid_field', 'linking', 'linking by verified_email needs domains, which it is for.'
+    WHERE '[]' = coalesce(?5, (SELECT domains FROM identity_provider WHERE id = ?1), '[]')
+      AND 'verified_email' = coalesce(?6, (SELECT linking FROM identity_provider WHERE id = ?1))`;
+/** Whom the accounts of another issuer belong to, nobody has said. */
+const UNLINK = `
+  DELETE FROM user_identity
+  WHERE provider = ?1 AND EXISTS (SELECT 1 FROM identity_provider WHERE id = ?1 AND issuer <> ?2)`;
+const BINDING = `
+  tenants = coalesce(?5, tenants), domains = coalesce(?6, domains), linking = coalesce(?7, linking)`;
 const UPSERT = `
-  INSERT INTO identity_provider (id, issuer, client_id, scopes, sealed_client_secret, trusted_since, created_at)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)
+  INSERT INTO identity_provider (id, issuer, client_id, scopes, tenants, domains, linking, sealed_client_secret,
+    trusted_since, created_at)
+  VALUES (?1, ?2, ?3, ?4, coalesce(?5, '[]'), coalesce(?6, '[]'), coalesce(?7, 'confirm'), ?8, ?9, ?9)
   ON CONFLICT (id) DO UPDATE SET issuer = excluded.issuer, client_id = excluded.client_id, scopes = excluded.scopes,
-    sealed_client_secret = iif(sealed_client_secret = ?7, sealed_client_secret, excluded.sealed_client_secret),
-    trusted_since = iif(issuer = excluded.issuer, trusted_since, excluded.trusted_since)`;
-const UPDATE = `UPDATE identity_provider SET client_id = ?3, scopes = ?4 WHERE id = ?1 AND issuer = ?2`;
-const SELECT = `SELECT id, issuer, client_id, scopes, created_at FROM identity_provider WHERE id = ?1`;
+    sealed_client_secret = iif(sealed_client_secret = ?10, sealed_client_secret, excluded.sealed_client_secret),
+    trusted_since = iif(issuer = excluded.issuer, trusted_since, excluded.trusted_since), ${BINDING}`;
+const UPDATE = `UPDATE identity_provider SET client_id = ?3, scopes = ?4, ${BINDING} WHERE id = ?1 AND issuer = ?2`;
+const COLUMNS = `id, issuer, client_id, scopes, tenants, domains, linking, created_at`;
+const SELECT = `SELECT ${COLUMNS} FROM identity_provider WHERE id = ?1`;
 const PAGE = `
-  SELECT id, issuer, client_id, scopes, created_at, id AS page_key FROM identity_provider
+  SELECT ${COLUMNS}, id AS page_key FROM identity_provider
   WHERE id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
 const DELETE = `DELETE FROM identity_provider WHERE id = ?1`;
 
 const SEALED = `SELECT sealed_client_secret AS sealed FROM identity_provider WHERE id = ?1`;
 
-/** OIDC providers that users may sign in with. Sessions and sign-ins under way end with the provider, or with its issuer. */
+/**
+ * OIDC providers that users may sign in with. Sessions, links of users to accounts there and sign-ins under way end with the
+ * provider, or with its issuer.
+ */
 export const identityProviders = ({
   db,
   allowLoopback,
@@ -59,22 +89,33 @@ export const identityProviders = ({
     id: identifier.check(z.refine((id) => !RESERVED_IDS.includes(id), "is the platform's own directory")),
   }),
   body,
-  faults: ({ params, body: { clientSecret, issuer } }) =>
-    db.prepare(FAULTS).bind(params["id"], Number(newSecret(clientSecret) !== undefined), issuer),
+  faults: ({ params, body: { clientSecret, issuer, tenants, domains, linking } }) =>
+    db
+      .prepare(FAULTS)
+      .bind(
+        params["id"],
+        Number(newSecret(clientSecret) !== undefined),
+        issuer,
+        JSON.stringify(tenants ?? []),
+        listed(domains),
+        linking ?? null,
+      ),
   async put({ params: { id = "" }, body: provider, nowMs }) {
     const { issuer, clientId } = provider;
     const address = readOutsideAddress(issuer, allowLoopback);
     // OIDC Discovery 3: an issuer has neither query nor fragment.
     const fault = !address.ok ? address.error : issuer.includes("?") ? "must have no query" : undefined;
     if (fault !== undefined) return invalid("invalid_field", "issuer", `issuer ${fault}.`);
-    const values = [id, issuer, clientId, JSON.stringify(provider.scopes)];
+    const binding = [listed(provider.tenants), listed(provider.domains), provider.linking ?? null];
+    const values = [id, issuer, clientId, JSON.stringify(provider.scopes), ...binding];
     const secret = newSecret(provider.clientSecret);
     if (secret === undefined) return { writes: [db.prepare(UPDATE).bind(...values)] };
     // The same secret again stays as it is sealed, so that it is no change.
     const stored = await db.prepare(SEALED).bind(id).first<{ sealed: string }>();
     const isSame = stored !== null && (await providerSecrets.open(id, stored.sealed)) === secret;
     const sealed = await providerSecrets.seal(id, secret);
-    return { writes: [db.prepare(UPSERT).bind(...values, sealed, nowMs, isSame ? stored.sealed : null)] };
+    const unlink = db.prepare(UNLINK).bind(id, issuer);
+    return { writes: [unlink, db.prepare(UPSERT).bind(...values, sealed, nowMs, isSame ? stored.sealed : null)] };
   },
   row: ({ id }) => ({ sql: SELECT, values: [id] }),
   logged: {
@@ -82,6 +123,9 @@ export const identityProviders = ({
     clientId: { value: "client_id" },
     clientSecret: { secret: "SELECT sealed_client_secret FROM identity_provider WHERE id = shown.id" },
     scopes: { list: "scopes" },
+    tenants: { list: "tenants" },
+    domains: { list: "domains" },
+    linking: { value: "linking" },
   },
   page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
   toJson: (row) => ({
@@ -90,9 +134,16 @@ export const identityProviders = ({
     clientId: row["client_id"],
     clientSecret: PLACEHOLDER,
     scopes: toList(row["scopes"]),
+    tenants: toList(row["tenants"]),
+    domains: toList(row["domains"]),
+    linking: row["linking"],
     createdAt: row["created_at"],
   }),
   remove: ({ id }) => ({ delete: db.prepare(DELETE).bind(id) }),
 });
 
 const newSecret = (given: string | undefined): string | undefined => (given === PLACEHOLDER ? undefined : given);
+
+/** Null: it stays as it is. */
+const listed = (list: readonly string[] | undefined): string | null =>
+  list === undefined ? null : JSON.stringify([...new Set(list)].sort());

@@ -4,7 +4,7 @@ import { endAccess } from "../end-grants.ts";
 import { readParameters, type Parameters } from "../form.ts";
 import { isFromElsewhere, isOwnForm, withCookie } from "../sign-in/browser.ts";
 import { FROM_ELSEWHERE } from "../sign-in/form.ts";
-import { dropSession, findSession, type Session } from "../sign-in/sessions.ts";
+import { dropSession, findAccountSession, type Session } from "../sign-in/sessions.ts";
 import { backToAccount, refusedAtAccount } from "./notice.ts";
 import { accountPage, formKey } from "./page.ts";
 
@@ -32,7 +32,7 @@ export async function admit(
   if (isFromElsewhere(call)) return refusePage(FROM_ELSEWHERE);
   const form = readParameters(call.body, context.names);
   if (!form.ok) return refusePage(form.error.description, form.error.reason);
-  const session = await findSession(call, context);
+  const session = await findAccountSession(call, context);
   if (session === undefined) return err(backToAccount(call, undefined, context));
   if (await isOwnForm(formKey(call, context), form.value.get("csrf"), context))
     return ok({ session, form: form.value });

@@ -4,7 +4,7 @@ import { readParameters } from "../form.ts";
 import { pageContext } from "../page.ts";
 import type { AccountApplication, AccountFault } from "../ports.ts";
 import { csrfToken, readCookie, withCookie } from "../sign-in/browser.ts";
-import { findSession, type Session } from "../sign-in/sessions.ts";
+import { findAccountSession, type Session } from "../sign-in/sessions.ts";
 import type { Application } from "../store/grant-list-store.ts";
 import type { Membership, UserRecord } from "../store/user-store.ts";
 import { accountAddress, readNotice, refusedAtAccount, uiLocalesOf } from "./notice.ts";
@@ -16,7 +16,7 @@ const LOCAL: readonly string[] = [DEFAULT_PROVIDER, LEGACY_PROVIDER];
 
 /** `GET /account`: the page, or the way to sign in for it. */
 export async function account(call: AnyCall, context: OAuthContext): Promise<Response> {
-  const session = await findSession(call, context);
+  const session = await findAccountSession(call, context);
   if (session !== undefined) return accountPage(call, session, undefined, context);
   const parameters = readParameters(call.url.searchParams, context.names);
   if (!parameters.ok) {

@@ -2,6 +2,7 @@ import { EMAIL_MAX_CHARS } from "../../platform/email.ts";
 import { DEFAULT_PROVIDER } from "../../platform/names.ts";
 import type { AnyCall, OAuthContext } from "../context.ts";
 import { beginFederation } from "../federation/begin.ts";
+import { isBoundToTenants } from "../federation/binding.ts";
 import { FOR_ACCOUNT } from "../federation/pending.ts";
 import { readParameters } from "../form.ts";
 import { pageContext } from "../page.ts";
@@ -73,8 +74,12 @@ export async function signInAtProvider(call: AnyCall, provider: string, context:
 
 /** A provider vouched for the user. */
 export async function enterAccount(call: AnyCall, who: NewSignIn, context: OAuthContext): Promise<Response> {
-  const failure = { error: "access_denied", reason: `user ${who.email} is unknown or disabled` };
-  return (await enter(call, who, context)) ?? accountSignInFailed(call, failure, context);
+  const fail = (reason: string): Promise<Response> =>
+    accountSignInFailed(call, { error: "access_denied", reason }, context);
+  const provider = await context.federation.providers.find(who.provider, call.nowMs);
+  if (provider !== undefined && isBoundToTenants(provider))
+    return fail(`the identity provider ${who.provider} is bound to tenants`);
+  return (await enter(call, who, context)) ?? fail(`user ${who.email} is unknown or disabled`);
 }
 
 /** A provider vouched for nobody, or could not be asked. */

@@ -23,7 +23,14 @@ export async function conclude(
   const { client, flow } = request;
   const scopes = identity.hint === undefined ? request.scopes : { ...request.scopes, within: identity.hint.scopes };
   const defaultTenant = DEFAULT_TENANT[FLOWS[flow].grantType];
-  const asked = { client, clientAuthenticated: false, user: identity.user, scopes, defaultTenant } as const;
+  const asked = {
+    client,
+    clientAuthenticated: false,
+    user: identity.user,
+    binding: identity.binding,
+    scopes,
+    defaultTenant,
+  } as const;
   const granted = await grantForUser(asked, context, call.nowMs);
   if (granted.ok) return issue(request, granted.value, identity, call, context);
   const refusal = granted.error;

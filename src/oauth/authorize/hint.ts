@@ -1,9 +1,10 @@
 import type { AnyCall, OAuthContext } from "../context.ts";
+import { isBound } from "../federation/binding.ts";
 import { sessionOf, type Session } from "../sign-in/sessions.ts";
 import { timesOf } from "../sign-in/times.ts";
 import { readIdTokenHint, type HintBasis, type IdTokenHint } from "../tokens/id-token.ts";
 import type { Meant } from "./meant.ts";
-import type { AuthorizationRequest } from "./request.ts";
+import { isLocal, type AuthorizationRequest } from "./request.ts";
 import { bySession, type Identity } from "./who.ts";
 
 /**
@@ -45,7 +46,7 @@ export async function readHint(
   if (hint.expired) return ignore("it has expired", meant);
   if (hint.basis === undefined) return ignore("it does not say which grant and session it is of", meant);
   if (bySession({ provider }, session)?.user.email === hint.email) return { meant, identity: undefined };
-  const identity = await holds(hint, hint.basis, call.nowMs, context);
+  const identity = await holds(hint, hint.basis, provider, call.nowMs, context);
   return typeof identity === "string" ? ignore(identity, meant) : { meant, identity };
 }
 
@@ -53,6 +54,7 @@ export async function readHint(
 async function holds(
   { clientId, email, tenant, ...times }: IdTokenHint,
   { grantId, sessionId: sid, grantTenant, scopes, endsAtMs, ...asOf }: HintBasis,
+  asked: string,
   nowMs: number,
   context: OAuthContext,
 ): Promise<Identity | string> {
@@ -65,5 +67,7 @@ async function holds(
   if ([tenant, grantTenant].some((one) => trust.isRevoked({ ...issued, tenant: one })))
     return `grant ${grantId}, or what it stands on, was revoked`;
   const hint = { grantId, tenant: grantTenant, scopes, endsAtMs };
-  return { user: session.user, ...timesOf(times), sid, from: "hint", hint };
+  const { user, provider, binding } = session;
+  if (isLocal(asked) && isBound(binding)) return `${provider}, which vouched, does not stand for the own directory`;
+  return { user, ...timesOf({ ...times, provider }), sid, binding, from: "hint", hint };
 }

@@ -6,6 +6,7 @@ import type { AnyCall, OAuthContext } from "../context.ts";
 import type { FederationFailure } from "../federation/failure.ts";
 import { withCookie } from "../sign-in/browser.ts";
 import { startSession, type NewSignIn } from "../sign-in/sessions.ts";
+import { timesOf } from "../sign-in/times.ts";
 import { refusedAnswer } from "./answer.ts";
 import { readRequest } from "./authorize.ts";
 import { conclude } from "./conclude.ts";
@@ -22,14 +23,23 @@ export async function goOnSignedIn(
   const checked = await readRequest(call, new URLSearchParams(text), context);
   if (!checked.ok) return checked.error;
   const request = checked.value;
-  const refuse = (error: "access_denied" | "login_required", description: string, reason: string): Response =>
-    refusedAnswer(request, refused(error, description, reason), call, context);
-  if (!isMeant(request, who.email))
-    return refuse("login_required", "Another user than the client means signed in.", `user ${who.email} signed in`);
+  if (!isMeant(request, who.email)) return anotherThanMeant(request, who.email, call, context);
+  const reason = `user ${who.email} is unknown or disabled`;
   return (
     (await enter(request, who, call, context)) ??
-    refuse("access_denied", "The user may not sign in here.", `user ${who.email} is unknown or disabled`)
+    refusedAnswer(request, refused("access_denied", "The user may not sign in here.", reason), call, context)
   );
+}
+
+/** A provider vouched for somebody, and the client means somebody else. */
+export function anotherThanMeant(
+  request: AuthorizationRequest,
+  email: string,
+  call: AnyCall,
+  context: OAuthContext,
+): Response {
+  const description = "Another user than the client means signed in.";
+  return refusedAnswer(request, refused("login_required", description, `user ${email} signed in`), call, context);
 }
 
 /** A provider vouched for nobody: the client is told. */
@@ -52,9 +62,11 @@ export async function enter(
   context: OAuthContext,
 ): Promise<Response | undefined> {
   const session = await startSession(call, who, context);
-  const user = session === undefined ? undefined : await context.users.find(who.email);
-  if (session === undefined || user === undefined) return undefined;
-  const { provenAtMs } = who;
-  const identity: Identity = { user, sid: session.sid, authenticatedAtMs: call.nowMs, provenAtMs, from: "sign-in" };
+  if (session === undefined) return undefined;
+  const times = timesOf({ ...who, authenticatedAtMs: call.nowMs });
+  const user = await context.users.find(who.email);
+  const binding = await context.federation.bindingOf(who.email, times);
+  if (user === undefined || binding === undefined) return undefined;
+  const identity: Identity = { user, sid: session.sid, ...times, binding, from: "sign-in" };
   return withCookie(await conclude(request, identity, call, context), session.cookie);
 }

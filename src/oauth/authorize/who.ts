@@ -1,5 +1,6 @@
 import type { HintBounds } from "../authorization.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
+import { isBound, type Binding } from "../federation/binding.ts";
 import type { Session } from "../sign-in/sessions.ts";
 import { authTimeMs, type SignInTimes } from "../sign-in/times.ts";
 import type { UserRecord } from "../store/user-store.ts";
@@ -10,7 +11,8 @@ import { isLocal, isMeant, type AuthorizationRequest } from "./request.ts";
  * Who the user is, without asking (contract 2.4):
  *
  *   just signed in                       that user, whatever `prompt` and `max_age` say
- *   a session of the browser             its user; for a provider of their own, if that very provider vouched
+ *   a session of the browser             its user; for a provider of their own, if that very provider vouched; for the
+ *                                        platform's own directory not if a provider did that is bound to less
  *   another user than a hint names       the hint's user, where it holds (hint.ts), within its bounds; else to be asked
  *   `prompt=login`, sign-in too old      to be asked, though known
  *   none of these                        to be asked
@@ -19,6 +21,8 @@ export interface Identity extends SignInTimes {
   readonly user: UserRecord;
   /** The id of the browser's session; of a hint, of the session that it came of. */
   readonly sid: string;
+  /** What the provider that vouched is bound to. */
+  readonly binding: Binding;
   readonly from: "sign-in" | "hint" | "session";
   /** A hint's grant, with which what comes of it goes on, and its bounds. */
   readonly hint?: HintBounds & { readonly grantId: string };
@@ -58,7 +62,7 @@ export function bySession(
   { provider }: Pick<AuthorizationRequest, "provider">,
   session: Session | undefined,
 ): Identity | undefined {
-  return session !== undefined && (isLocal(provider) || session.provider === provider)
-    ? { ...session, from: "session" }
-    : undefined;
+  if (session === undefined) return undefined;
+  const serves = isLocal(provider) ? !isBound(session.binding) : session.provider === provider;
+  return serves ? { ...session, from: "session" } : undefined;
 }

@@ -2,6 +2,7 @@ import type { BuiltIn } from "../../platform/built-in.ts";
 import type { Names } from "../../platform/names.ts";
 import { err } from "../../platform/result.ts";
 import { createDirectory, type ClientRecord, type Directory, type Entry } from "../directory.ts";
+import { UNBOUND } from "../federation/binding.ts";
 import { grantForClient, placeOfClient } from "../grants/client-credentials.ts";
 import { defaultTenantOf } from "../grants/password.ts";
 import { DEFAULT_TENANT, findPlace, grantForUser, type UserGrantRequest } from "../grants/user-grant.ts";
@@ -178,7 +179,14 @@ async function forUser(
 ): Promise<Outcome> {
   const defaultTenant =
     grant === "authorization_code" || grant === "implicit" ? DEFAULT_TENANT[grant] : defaultTenantOf(client, user);
-  const asked: UserGrantRequest = { client, clientAuthenticated: true, user, scopes: request, defaultTenant };
+  const asked: UserGrantRequest = {
+    client,
+    clientAuthenticated: true,
+    user,
+    binding: UNBOUND,
+    scopes: request,
+    defaultTenant,
+  };
   const rules = { names, builtIn, directory };
   const place = await findPlace(asked, rules, nowMs);
   if (!place.ok) {

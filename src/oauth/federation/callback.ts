@@ -6,8 +6,11 @@ import type { AnyCall, OAuthContext } from "../context.ts";
 import { readParameters, type Parameters } from "../form.ts";
 import { refusedPage } from "../page.ts";
 import { readCookie } from "../sign-in/browser.ts";
+import type { ProviderRow } from "../store/federation-store.ts";
 import { askedFor } from "./begin.ts";
+import { confirmPage } from "./confirm.ts";
 import { denied, faulty, quoted, SILENT_FAILURES, unreachable, type FederationFailure } from "./failure.ts";
+import { linkAtFirstUse } from "./linking.ts";
 import type { ProviderMetadata } from "./metadata.ts";
 import { FOR_ACCOUNT, type PendingSignIn } from "./pending.ts";
 import { vouch, type Vouched } from "./vouch.ts";
@@ -24,26 +27,62 @@ export async function federationCallback(call: AnyCall, providerId: string, cont
   if (!pending.ok) return refuse(pending.error);
 
   const { request, provider } = pending.value;
-  const vouched = await readAnswer(parameters.value, providerId, pending.value, call, context);
   const forAccount = request === FOR_ACCOUNT;
-  if (vouched.ok) {
-    const who = { ...vouched.value, provider };
-    return forAccount ? enterAccount(call, who, context) : goOnSignedIn(call, { who, request }, context);
+  const admitted = await admit(parameters.value, providerId, pending.value, call, context);
+  if (!admitted.ok) {
+    const { error, reason } = admitted.error;
+    const failure = { error, reason: `identity provider ${provider}: ${reason}` };
+    if (forAccount) return accountSignInFailed(call, failure, context);
+    return signInFailed(call, { request, failure }, context);
   }
-  const { error, reason } = vouched.error;
-  const failure = { error, reason: `identity provider ${provider}: ${reason}` };
-  if (forAccount) return accountSignInFailed(call, failure, context);
-  return signInFailed(call, { request, failure }, context);
+  const { vouched, mustConfirm } = admitted.value;
+  const { email, provenAtMs } = vouched;
+  if (mustConfirm) {
+    const { issuer, subject } = vouched;
+    const waiting = { provider, issuer, subject, email, vouchedAtMs: call.nowMs, provenAtMs, request };
+    return confirmPage(call, waiting, undefined, context);
+  }
+  const who = { email, provenAtMs, provider };
+  return forAccount ? enterAccount(call, who, context) : goOnSignedIn(call, { who, request }, context);
 }
 
-/** The user whom the answer vouches for. */
+interface Admitted {
+  readonly vouched: Vouched;
+  /** That the account there is theirs. */
+  readonly mustConfirm: boolean;
+}
+
+/** The user whom the answer vouches for, as far as the account there is linked, or may be. */
+async function admit(
+  answer: Parameters,
+  providerId: string,
+  pending: PendingSignIn,
+  call: AnyCall,
+  context: OAuthContext,
+): Promise<Result<Admitted, FederationFailure>> {
+  const read = await readAnswer(answer, providerId, pending, call, context);
+  if (!read.ok) return read;
+  const { vouched, provider } = read.value;
+  if (vouched.isLinked) return ok({ vouched, mustConfirm: false });
+  const linked = await linkAtFirstUse({ ...vouched, vouchedAtMs: call.nowMs }, provider, call, context);
+  if (!linked.ok) return linked;
+  const mustConfirm = linked.value === "to confirm";
+  if (mustConfirm && isSilent(pending, context))
+    return err({ error: "interaction_required", reason: "the account there is not linked yet" });
+  return ok({ vouched, mustConfirm });
+}
+
+const isSilent = ({ request }: PendingSignIn, context: OAuthContext): boolean =>
+  promptsOf(askedFor(request, context)).includes("none");
+
+/** The account that the answer vouches for. */
 async function readAnswer(
   answer: Parameters,
   providerId: string,
   pending: PendingSignIn,
   call: AnyCall,
   context: OAuthContext,
-): Promise<Result<Vouched, FederationFailure>> {
+): Promise<Result<{ readonly vouched: Vouched; readonly provider: ProviderRow }, FederationFailure>> {
   // A provider that was asked about one user must not answer for another provider.
   if (providerId !== pending.provider) return denied(`the answer came to the address of ${quoted(providerId)}`);
   const provider = await context.federation.providers.find(providerId, call.nowMs);
@@ -52,9 +91,11 @@ async function readAnswer(
     return denied("it was changed meanwhile");
   const metadata = await context.federation.metadata.of(provider.issuer, call.nowMs);
   if (!metadata.ok) return metadata;
-  const silent = promptsOf(askedFor(pending.request, context)).includes("none");
+  const silent = isSilent(pending, context);
   const code = readCode(answer, { issuer: provider.issuer, silent }, metadata.value);
-  return code.ok ? vouch(code.value, pending, { provider, metadata: metadata.value }, call, context) : code;
+  if (!code.ok) return code;
+  const vouched = await vouch(code.value, pending, { provider, metadata: metadata.value }, call, context);
+  return vouched.ok ? ok({ vouched: vouched.value, provider }) : vouched;
 }
 
 function readCode(

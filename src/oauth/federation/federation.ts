@@ -2,20 +2,28 @@
  * Signing in at a provider of somebody else (contract 2.4): OpenID Connect, code flow with PKCE. The platform is a client
  * there, and its own clients never see the provider's tokens.
  *
- *   /authorize ──begin──▶ pending ──the browser comes back──▶ taken ──vouch──▶ signed in ──▶ on with the request
- *                            │                                  └── an error, an answer that is not to be believed,
- *                            │                                      no user here: back to the client with the error
+ *   /authorize ──begin──▶ pending ──the browser comes back──▶ taken ──vouch──▶ an account ──linked──▶ signed in ──▶ on
+ *                            │                                  │                  └── not linked yet: linking.ts
+ *                            │                                  └── an error, an answer that is not to be believed:
+ *                            │                                      back to the client with the error
  *                            └── 10 min · provider removed: over; who comes back then sees a page
  *
  * A state is taken once, by the browser that was sent off with it; everybody else sees a page and learns nothing. Where to
- * look: begin.ts and callback.ts (the two ways through a browser), vouch.ts (code → ID token → e-mail → user).
+ * look: begin.ts and callback.ts (the two ways through a browser), vouch.ts (code → ID token → account), linking.ts and
+ * confirm.ts (the account's first time), binding.ts (what the provider is trusted for).
  *
  * What a provider says is believed only if: the issuer is the registered one in discovery, in the answer (RFC 9207) and
  * in the ID token; each provider has a redirect address of its own (RFC 9700 4.4.2.2); the token is signed by the
- * provider's own key, was made for this sign-in (nonce, PKCE) and for nobody else; and the e-mail is verified.
+ * provider's own key, was made for this sign-in (nonce, PKCE) and for nobody else. An account is known by issuer and `sub`
+ * (OIDC Core 5.7); its e-mail counts once, to find whom to link it to, and is verified then.
  */
+import { DEFAULT_PROVIDER } from "../../platform/names.ts";
 import type { Sealer } from "../../platform/seal.ts";
+import { isLocal } from "../authorize/request.ts";
+import type { SignInTimes } from "../sign-in/times.ts";
 import { createFederationStore } from "../store/federation-store.ts";
+import { createIdentityStore, type IdentityStore } from "../store/identity-store.ts";
+import { mayVouchFor, UNBOUND, type Binding } from "./binding.ts";
 import { createProviderKeys, type ProviderKeys } from "./keys.ts";
 import { createMetadataSource, type MetadataSource } from "./metadata.ts";
 import { createPendingSignIns, type PendingSignIns } from "./pending.ts";
@@ -26,6 +34,9 @@ export interface Federation {
   readonly pending: PendingSignIns;
   readonly metadata: MetadataSource;
   readonly keys: ProviderKeys;
+  readonly identities: IdentityStore;
+  /** What the provider that vouched is bound to; undefined: its word counts no more. The own directory is bound to nothing. */
+  bindingOf(email: string, signIn: Pick<SignInTimes, "provider" | "authenticatedAtMs">): Promise<Binding | undefined>;
   /** Removes at most `limit` sign-ins that nobody came back from; returns how many. */
   forgetExpired(nowMs: number, limit: number): Promise<number>;
 }
@@ -36,11 +47,19 @@ export function createFederation(deps: {
   readonly allowLoopback: boolean;
 }): Federation {
   const store = createFederationStore(deps.db);
+  const identities = createIdentityStore(deps.db);
   return {
     providers: createProviders(store, deps.sealer),
     pending: createPendingSignIns(store, deps.sealer),
     metadata: createMetadataSource(deps.allowLoopback),
     keys: createProviderKeys(),
+    identities,
+    bindingOf: async (email, { provider = DEFAULT_PROVIDER, authenticatedAtMs }) =>
+      isLocal(provider) ? UNBOUND : boundFor(email, await identities.bindingOf(email, provider, authenticatedAtMs)),
     forgetExpired: store.forgetExpired,
   };
 }
+
+/** What it is bound to, unless that leaves the user out. */
+const boundFor = (email: string, binding: Binding | undefined): Binding | undefined =>
+  binding !== undefined && mayVouchFor(binding, email) ? binding : undefined;

@@ -6,6 +6,7 @@ import { promptsOf } from "../authorize/request.ts";
 import type { AnyCall } from "../context.ts";
 import type { SignInTimes } from "../sign-in/times.ts";
 import type { ProviderRow } from "../store/federation-store.ts";
+import type { Account } from "../store/identity-store.ts";
 import { askedFor, callbackAddress, type FederationContext } from "./begin.ts";
 import { denied, faulty, quoted, type FederationFailure } from "./failure.ts";
 import { fetchJson, type JsonObject } from "./fetch-json.ts";
@@ -20,13 +21,17 @@ interface Tokens {
   readonly accessToken: string | undefined;
 }
 
-/** Whom a provider vouches for. */
-export interface Vouched extends Pick<SignInTimes, "provenAtMs"> {
-  /** Normalised. */
+/** Whom a provider vouches for: by their account there, which is linked to a user here already or not yet. */
+export interface Vouched extends Account, Pick<SignInTimes, "provenAtMs"> {
+  readonly isLinked: boolean;
+  /** The user's here; of one who is not linked yet the address that the provider verified, normalised. */
   readonly email: string;
 }
 
-/** The user whom the provider vouches for by this code. */
+/** OIDC Core 2: at most 255 characters of ASCII. Others could be stored as another one's. */
+const SUBJECT = /^[\x20-\x7e]{1,255}$/;
+
+/** The account that the provider vouches for by this code. */
 export async function vouch(
   code: string,
   pending: PendingSignIn,
@@ -42,8 +47,14 @@ export async function vouch(
   const keys = { of: context.federation.keys.of, jwksUri: metadata.jwksUri };
   const claims = await verifyIdToken(tokens.value.idToken, expectedOf(pending, context), keys, call.nowMs);
   if (!claims.ok) return claims;
+  const { sub: subject } = claims.value;
+  if (!SUBJECT.test(subject)) return denied("the ID token's sub is not of 1 to 255 characters of ASCII");
+  const account = { provider: provider.id, issuer: provider.issuer, subject };
+  const provenAtMs = provenAt(claims.value["auth_time"], call.nowMs);
+  const user = await context.federation.identities.userOf(account);
+  if (user !== undefined) return ok({ ...account, provenAtMs, isLinked: true, email: user });
   const email = await findEmail(claims.value, tokens.value.accessToken, metadata);
-  return email.ok ? ok({ email: email.value, provenAtMs: provenAt(claims.value["auth_time"], call.nowMs) }) : email;
+  return email.ok ? ok({ ...account, provenAtMs, isLinked: false, email: email.value }) : email;
 }
 
 /** A provider whose clock is ahead does not make the sign-in any fresher. */

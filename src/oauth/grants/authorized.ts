@@ -41,10 +41,13 @@ export async function grantAuthorized(
   if (user === undefined) return err(invalidGrant(`user ${email} is unknown or disabled`, client.id));
   if (authorization.authenticatedAtMs <= user.signedOutAtMs)
     return err(invalidGrant(`the sign-in of ${email} counts no more`, client.id));
+  const binding = await context.federation.bindingOf(email, authorization);
+  if (binding === undefined)
+    return err(invalidGrant(`what ${authorization.provider} said of ${email} counts no more`, client.id));
 
   const scopes = requestAgain(authorization, narrowed.value, asked.everything);
   const granted = await grantForUser(
-    { client, clientAuthenticated: authenticated, user, scopes, defaultTenant: "of-client" },
+    { client, clientAuthenticated: authenticated, user, binding, scopes, defaultTenant: "of-client" },
     context,
     nowMs,
   );

@@ -4,6 +4,7 @@ import { err, ok, type Result } from "../../platform/result.ts";
 import { authorizationOf } from "../authorization.ts";
 import { authenticateClient, type Caller } from "../client-auth.ts";
 import type { OAuthContext } from "../context.ts";
+import { UNBOUND } from "../federation/binding.ts";
 import { failure, type OAuthFailure } from "../failure.ts";
 import { createRefreshGrant } from "../refresh-grants.ts";
 import type { ClientRights } from "../scopes.ts";
@@ -45,7 +46,14 @@ export const passwordGrant: GrantStep = async (request, context) => {
 
   const clientAuthenticated = caller?.authenticated ?? false;
   const grantedFor = await grantForUser(
-    { client, clientAuthenticated, user, scopes: request.scopes, defaultTenant: defaultTenantOf(client, user) },
+    {
+      client,
+      clientAuthenticated,
+      user,
+      binding: UNBOUND,
+      scopes: request.scopes,
+      defaultTenant: defaultTenantOf(client, user),
+    },
     context,
     call.nowMs,
   );

@@ -3,6 +3,7 @@ import type { Names } from "../../platform/names.ts";
 import { DEFAULT_PLAN, type Plan } from "../../platform/plans.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import type { ClientRecord, Directory } from "../directory.ts";
+import { isBoundToTenants, reaches, type Binding } from "../federation/binding.ts";
 import {
   grantScopes,
   mayActFor,
@@ -31,6 +32,8 @@ export interface UserGrantRequest {
   readonly client: ClientRecord | undefined;
   readonly clientAuthenticated: boolean;
   readonly user: UserRecord;
+  /** What the identity provider that vouched is bound to. */
+  readonly binding: Binding;
   readonly scopes: ScopeRequest;
   readonly defaultTenant: DefaultTenant;
 }
@@ -102,13 +105,16 @@ export async function findPlace(
   deps: UserGrantDeps,
   nowMs: number,
 ): Promise<Result<Place, UserGrantRefusal>> {
-  const { client, user, scopes: asked } = request;
+  const { client, user, binding, scopes: asked } = request;
   const { names } = deps;
   const rolesOf = (membership: Membership | undefined): RoleScopes => ({
     user: user.email,
     scopes: membership?.scopes ?? [],
   });
   const outside = { tenant: "", org: "", plan: DEFAULT_PLAN, asOfMs: user.asOfMs };
+  const beyond = `the identity provider that vouched for ${user.email} is bound to ${binding.tenants.join(", ")}`;
+  const outsideScope = asked.noTenant ? "no_tenant" : asked.organization && `org=${asked.organization}`;
+  if (outsideScope !== undefined && isBoundToTenants(binding)) return refusedPlace(names.scope(outsideScope), beyond);
   if (asked.noTenant)
     return ok({
       ...outside,
@@ -128,11 +134,11 @@ export async function findPlace(
   const chosen = asked.tenant ?? defaultTenant(request);
   if (typeof chosen !== "string") return err(chosen);
   const scope = names.scope(`tenant=${chosen}`);
+  const refuse = (reason: string): Result<never, UserGrantRefusal> =>
+    asked.tenant === undefined ? err({ kind: "no-tenant", reason }) : refusedPlace(scope, reason);
+  if (!reaches(binding, chosen)) return refuse(beyond);
   const membership = user.tenants.find(({ id }) => id === chosen);
-  if (membership === undefined) {
-    const reason = `${user.email} is no member of tenant ${chosen}`;
-    return asked.tenant === undefined ? err({ kind: "no-tenant", reason }) : refusedPlace(scope, reason);
-  }
+  if (membership === undefined) return refuse(`${user.email} is no member of tenant ${chosen}`);
   // The client's own tenant came with the client already, where none was named.
   const own = asked.tenant === undefined && chosen === client?.tenant;
   const entry = await deps.directory.find(client?.id, own ? undefined : chosen, nowMs);
@@ -153,11 +159,11 @@ export async function findPlace(
 }
 
 /** The tenant where none was named, or why there is none. */
-function defaultTenant({ client, user, defaultTenant: rule }: UserGrantRequest): string | UserGrantRefusal {
+function defaultTenant({ client, user, binding, defaultTenant: rule }: UserGrantRequest): string | UserGrantRefusal {
   if (rule === "of-client" && client !== undefined) return client.tenant;
-  const reaches = ({ id, subscribed }: TenantMembership): boolean =>
-    client === undefined || id === client.tenant || subscribed.includes(client.service ?? "");
-  const candidates = user.tenants.filter(reaches);
+  const mayBeMeant = ({ id, subscribed }: TenantMembership): boolean =>
+    reaches(binding, id) && (client === undefined || id === client.tenant || subscribed.includes(client.service ?? ""));
+  const candidates = user.tenants.filter(mayBeMeant);
   const [first, second] = candidates;
   if (first === undefined)
     return { kind: "no-tenant", reason: `${user.email} belongs to no tenant that the client may act for` };

@@ -1,7 +1,8 @@
 import { sha256Hex } from "../../platform/hash.ts";
 import { randomId, randomSecret } from "../../platform/random.ts";
 import type { AnyCall, OAuthContext } from "../context.ts";
-import type { UserRecord } from "../store/user-store.ts";
+import { isBoundToTenants, type Binding } from "../federation/binding.ts";
+import type { SignedIn, UserRecord } from "../store/user-store.ts";
 import type { SignInTimes } from "./times.ts";
 import { dropCookie, readCookie, setCookie } from "./browser.ts";
 
@@ -21,21 +22,37 @@ export interface Session extends SignInTimes {
   readonly sid: string;
   /** `default_idp`, `legacy_idp`, or the id of the identity provider that vouched for the user. */
   readonly provider: string;
+  /** What that provider is bound to. */
+  readonly binding: Binding;
 }
 
-/** The session of the browser's cookie with its user's records: one round trip, none without a cookie. */
+/**
+ * The session of the browser's cookie with its user's records: one round trip, none without a cookie, one more where a
+ * provider vouched: the session is as good as the provider, and as the link to the account there.
+ */
 export async function findSession(call: AnyCall, context: OAuthContext): Promise<Session | undefined> {
   const cookie = readCookie(call, "session", context.names);
   if (cookie === undefined) return undefined;
-  return ifCounts(await context.users.signedIn(await sha256Hex(cookie), call.nowMs));
+  return ifCounts(await context.users.signedIn(await sha256Hex(cookie), call.nowMs), context);
 }
 
-/** The living session of this id, in whatever browser: one round trip. */
-export const sessionOf = async (sid: string, nowMs: number, { users }: OAuthContext): Promise<Session | undefined> =>
-  ifCounts(await users.ofSession(sid, nowMs));
+/**
+ * The session by which its user sees and changes the account, all of it. A provider that is bound to tenants vouches for less.
+ */
+export async function findAccountSession(call: AnyCall, context: OAuthContext): Promise<Session | undefined> {
+  const session = await findSession(call, context);
+  return session === undefined || isBoundToTenants(session.binding) ? undefined : session;
+}
 
-const ifCounts = (found: Session | undefined): Session | undefined =>
-  found !== undefined && found.authenticatedAtMs > found.user.signedOutAtMs ? found : undefined;
+/** The living session of this id, in whatever browser: as many round trips. */
+export const sessionOf = async (sid: string, nowMs: number, context: OAuthContext): Promise<Session | undefined> =>
+  ifCounts(await context.users.ofSession(sid, nowMs), context);
+
+async function ifCounts(found: SignedIn | undefined, { federation }: OAuthContext): Promise<Session | undefined> {
+  if (found === undefined || found.authenticatedAtMs <= found.user.signedOutAtMs) return undefined;
+  const binding = await federation.bindingOf(found.user.email, found);
+  return binding && { ...found, binding };
+}
 
 export interface NewSignIn extends Partial<SignInTimes> {
   readonly email: string;

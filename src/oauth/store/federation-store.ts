@@ -1,12 +1,23 @@
+import type { Binding } from "../federation/binding.ts";
+import { readBinding } from "./identity-store.ts";
+
 /** Identity providers, which the operator service writes, and the sign-ins that are under way at them. */
-export interface ProviderRow {
+export interface ProviderRow extends Binding {
   readonly id: string;
   readonly issuer: string;
   /** The platform as the provider knows it. */
   readonly clientId: string;
   readonly sealedClientSecret: string;
   readonly scopes: readonly string[];
+  /** Who says that an account there is a user's here, at its first sign-in. */
+  readonly linking: Linking;
 }
+
+/**
+ * `confirm`: the user, by the password here. `operator`: an operator, before. `verified_email`: the provider, by the address
+ * that it verified; for those of its domains alone.
+ */
+export type Linking = "confirm" | "operator" | "verified_email";
 
 /** A sign-in under way; the hashes are SHA-256 in hex. */
 export interface FederationRow {
@@ -27,7 +38,7 @@ export interface FederationStore {
   forgetExpired(nowMs: number, limit: number): Promise<number>;
 }
 
-const PROVIDER = `SELECT id, issuer, client_id, sealed_client_secret, scopes FROM identity_provider WHERE id = ?1`;
+const PROVIDER = `SELECT id, issuer, client_id, sealed_client_secret, scopes, tenants, domains, linking FROM identity_provider WHERE id = ?1`;
 const BEGIN = `
   INSERT INTO federation (state_hash, browser_hash, provider, sealed, expires_at)
   SELECT ?1, ?2, id, ?4, ?5 FROM identity_provider WHERE id = ?3`;
@@ -49,6 +60,8 @@ export function createFederationStore(db: D1Database): FederationStore {
         clientId: String(row["client_id"]),
         sealedClientSecret: String(row["sealed_client_secret"]),
         scopes: JSON.parse(String(row["scopes"])) as string[],
+        linking: String(row["linking"]) as Linking,
+        ...readBinding({ tenants: String(row["tenants"]), domains: String(row["domains"]) }),
       };
     },
     async begin({ stateHash, browserHash, provider, sealed, expiresAtMs }) {

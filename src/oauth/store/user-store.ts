@@ -1,6 +1,5 @@
 import type { ServiceRecord } from "../../platform/built-in.ts";
 import { DATABASE_NOW_MS } from "../../platform/database.ts";
-import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
 import { randomId, type Random } from "../../platform/random.ts";
 import type { SignInTimes } from "../sign-in/times.ts";
 import { signedOutAt } from "./end-all-store.ts";
@@ -83,11 +82,8 @@ export interface UserStore {
 }
 
 const AS_OF = `SELECT ${DATABASE_NOW_MS} AS as_of`;
-/** A session that a provider vouched for is as good as the provider. */
 const session = (key: SessionKey) => `
-  SELECT sid, provider, authenticated_at, proven_at FROM session
-  WHERE ${key} = ?1 AND expires_at > ?2 AND (provider IN ('${DEFAULT_PROVIDER}', '${LEGACY_PROVIDER}') OR EXISTS
-    (SELECT 1 FROM identity_provider WHERE id = session.provider AND trusted_since <= session.authenticated_at))`;
+  SELECT sid, provider, authenticated_at, proven_at FROM session WHERE ${key} = ?1 AND expires_at > ?2`;
 /** Who is meant, as the statements below compare with it. */
 const BY_EMAIL = `?1`;
 const bySession = (key: SessionKey) => `(SELECT email FROM session WHERE ${key} = ?1 AND expires_at > ?2)`;

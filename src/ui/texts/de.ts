@@ -19,6 +19,15 @@ export const de: Texts = {
       provider: "Der andere Dienst hat nicht bestätigt, wer Sie sind, oder Ihre Adresse ist hier nicht bekannt.",
     },
   },
+  confirmLink: {
+    title: "Ist das Ihr Konto?",
+    lead: "{provider} sagt, dass Sie {user} sind.",
+    once: "Sie melden sich zum ersten Mal über {provider} an. Bestätigen Sie das mit dem Passwort Ihres Kontos hier. Danach werden Sie nicht mehr gefragt.",
+    submit: "Bestätigen und anmelden",
+    wrong: "Das Passwort ist falsch.",
+    otherwise:
+      "Wenn Sie das Passwort nicht kennen, schließen Sie dieses Fenster und fragen Sie, wer Ihr Konto verwaltet.",
+  },
   chooseTenant: {
     title: "Arbeitsbereich auswählen",
     lead: "{client} öffnet den Bereich, den Sie auswählen.",

@@ -18,6 +18,14 @@ export const en: Texts = {
       provider: "The other service did not confirm who you are, or your address is not known here.",
     },
   },
+  confirmLink: {
+    title: "Is this account yours?",
+    lead: "{provider} says that you are {user}.",
+    once: "You sign in by {provider} for the first time. Confirm it by the password of your account here. You are asked this once.",
+    submit: "Confirm and sign in",
+    wrong: "The password is wrong.",
+    otherwise: "If you do not know the password, close this window and ask whoever manages your account.",
+  },
   chooseTenant: {
     title: "Choose a workspace",
     lead: "{client} will open the one that you choose.",

@@ -19,6 +19,15 @@ export const fr: Texts = {
       provider: "L’autre service n’a pas confirmé votre identité, ou votre adresse n’est pas connue ici.",
     },
   },
+  confirmLink: {
+    title: "Ce compte est-il le vôtre\u00a0?",
+    lead: "{provider} indique que vous êtes {user}.",
+    once: "Vous vous connectez par {provider} pour la première fois. Confirmez-le avec le mot de passe de votre compte ici. Cela ne vous sera demandé qu’une fois.",
+    submit: "Confirmer et se connecter",
+    wrong: "Le mot de passe est incorrect.",
+    otherwise:
+      "Si vous ne connaissez pas le mot de passe, fermez cette fenêtre et adressez-vous à la personne qui gère votre compte.",
+  },
   chooseTenant: {
     title: "Choisir un espace de travail",
     lead: "{client} ouvrira l’espace choisi.",

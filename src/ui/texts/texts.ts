@@ -18,6 +18,17 @@ export interface Texts {
     readonly failed: string;
     readonly faults: Readonly<Record<SignInFault, string>>;
   };
+  readonly confirmLink: {
+    readonly title: string;
+    /** `{provider}`, `{user}` */
+    readonly lead: string;
+    /** `{provider}` */
+    readonly once: string;
+    readonly submit: string;
+    readonly wrong: string;
+    /** For who is not that user, or has no password. */
+    readonly otherwise: string;
+  };
   readonly chooseTenant: {
     readonly title: string;
     /** `{client}` */

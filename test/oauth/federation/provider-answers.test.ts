@@ -19,7 +19,9 @@ import {
   makeSigner,
   reasonOf,
   sendOff,
+  sendOffUnlinked,
   sign,
+  subjectOf,
   toClient,
   type Application,
   type Provider,
@@ -45,10 +47,11 @@ const expectError = async (response: Response, error: string, reason: string): P
 /** A sign-in whose ID token has other claims, another header or another signer. */
 async function signInWith(
   change: object,
-  more: { header?: object; signer?: any; provider?: Provider; request?: Record<string, string> } = {},
+  more: { header?: object; signer?: any; provider?: Provider; request?: Record<string, string>; first?: true } = {},
 ): Promise<Response> {
   const from = more.provider ?? provider;
-  const sent = await sendOff(app, from, new Browser(), more.request);
+  const send = more.first === true ? sendOffUnlinked : sendOff;
+  const sent = await send(app, from, new Browser(), more.request);
   await answerToken(
     from,
     await sign({ ...claimsFor(app, from, sent), ...change }, more.signer ?? from.signer, more.header),
@@ -221,9 +224,13 @@ describe("the provider's keys", () => {
   });
 });
 
-describe("the e-mail address", () => {
+describe("the e-mail address, at an account's first sign-in", () => {
+  /** Links whoever it vouches for, so that whoever it is believed of is signed in. */
+  const trusted = { linking: "verified_email", domains: ["example.org"] };
+  const firstSignIn = (change: object, from: Provider): Promise<Response> =>
+    signInWith(change, { provider: from, first: true });
   const userinfoOf = async (userinfo: unknown): Promise<Provider> => {
-    const own = await makeProvider();
+    const own = await makeProvider(trusted);
     const metadata = { ...own.metadata, userinfo_endpoint: at(own, "userinfo") };
     await answerJson(at(own, DISCOVERY), metadata);
     await answerJson(at(own, "userinfo"), userinfo);
@@ -232,7 +239,9 @@ describe("the e-mail address", () => {
   const silent = { email: undefined, email_verified: undefined };
 
   it("is the user's in any case", async () => {
-    expect(toClient(await signInWith({ email: ` ${app.email.toUpperCase()} ` }))).toHaveProperty("code");
+    expect(
+      toClient(await firstSignIn({ email: ` ${app.email.toUpperCase()} ` }, await makeProvider(trusted))),
+    ).toHaveProperty("code");
   });
 
   it.each([
@@ -245,24 +254,25 @@ describe("the e-mail address", () => {
     ["is no address", { email: "ada" }, "no e-mail address"],
     ["is empty", { email: "" }, "no e-mail address"],
   ])("is not believed where it %s", async (_, change, reason) => {
-    await expectError(await signInWith(change), "access_denied", reason);
+    await expectError(await firstSignIn(change, await makeProvider(trusted)), "access_denied", reason);
   });
 
   it("is not another mailbox that Unicode alone makes the user's", async () => {
     const [name = "", domain = ""] = app.email.split("@");
+    const own = await makeProvider();
     for (const email of [
       `${String.fromCodePoint(name.charCodeAt(0) + 0xfee0)}${name.slice(1)}@${domain}`,
       `${name}@${domain.replace("e", "\uff45")}`,
       `${name}@${domain.replace(".", "\uff0e")}`,
     ]) {
       expect(email.normalize("NFKC")).toBe(app.email);
-      await expectError(await signInWith({ email }), "access_denied", "normal form");
+      await expectError(await firstSignIn({ email }, own), "access_denied", "normal form");
     }
   });
 
   it("comes from userinfo where the ID token is silent", async () => {
-    const own = await userinfoOf({ sub: "user 1", email: app.email, email_verified: true });
-    expect(toClient(await signInWith(silent, { provider: own }))).toHaveProperty("code");
+    const own = await userinfoOf({ sub: subjectOf(app), email: app.email, email_verified: true });
+    expect(toClient(await firstSignIn(silent, own))).toHaveProperty("code");
     const [request] = await requestsTo(at(own, "userinfo"));
     expect(request?.headers["authorization"]).toBe("Bearer access-token-of-the-provider");
   });
@@ -274,13 +284,13 @@ describe("the e-mail address", () => {
     ["with verification in words", { email_verified: "true" }, "has not verified"],
     ["without an address", { email: undefined }, "names no e-mail"],
   ])("is not believed of userinfo %s", async (_, change, reason) => {
-    const own = await userinfoOf({ sub: "user 1", email: app.email, email_verified: true, ...change });
-    await expectError(await signInWith(silent, { provider: own }), "access_denied", reason);
+    const own = await userinfoOf({ sub: subjectOf(app), email: app.email, email_verified: true, ...change });
+    await expectError(await firstSignIn(silent, own), "access_denied", reason);
   });
 
   it("and its verification come from one place", async () => {
-    const own = await userinfoOf({ sub: "user 1", email: "eve@example.org", email_verified: true });
-    const back = await signInWith({ email_verified: undefined }, { provider: own });
+    const own = await userinfoOf({ sub: subjectOf(app), email: "eve@example.org", email_verified: true });
+    const back = await firstSignIn({ email_verified: undefined }, own);
     await expectError(back, "access_denied", "eve@example.org is unknown");
   });
 
@@ -293,8 +303,8 @@ describe("the e-mail address", () => {
     ["\u20ac", "Bearer"],
     [7, "Bearer"],
   ])("is not asked for with the token %o of type %s", async (accessToken, type) => {
-    const own = await userinfoOf({ sub: "user 1", email: app.email, email_verified: true });
-    const sent = await sendOff(app, own);
+    const own = await userinfoOf({ sub: subjectOf(app), email: app.email, email_verified: true });
+    const sent = await sendOffUnlinked(app, own);
     const idToken = await sign({ ...claimsFor(app, own, sent), ...silent }, own.signer);
     await answerJson(at(own, "token"), { id_token: idToken, access_token: accessToken, token_type: type });
     await expectError(await comeBack(own, sent), "access_denied", "no userinfo to ask");
@@ -415,7 +425,7 @@ describe("a provider that does not answer as it should", () => {
     for (const path of ["token", "jwks", "userinfo"]) {
       const own = await makeProvider();
       await answerJson(at(own, DISCOVERY), { ...own.metadata, userinfo_endpoint: at(own, "userinfo") });
-      const sent = await sendOff(app, own);
+      const sent = await sendOffUnlinked(app, own);
       const claims = { ...claimsFor(app, own, sent), email: undefined };
       await answerToken(own, await sign(claims, own.signer));
       await answerAt(at(own, path), answer);
@@ -447,7 +457,9 @@ describe("a provider that does not answer as it should", () => {
     await answerJson(at(own, path), { error: "x" }, { status });
     const silent = { email: undefined };
     const back =
-      path === DISCOVERY ? new Browser().get(authorizeAddress(app, own)) : signInWith(silent, { provider: own });
+      path === DISCOVERY
+        ? new Browser().get(authorizeAddress(app, own))
+        : signInWith(silent, { provider: own, first: true });
     await expectError(await back, "server_error", String(status));
   });
 

@@ -14,10 +14,12 @@ import {
   CLIENT_ID,
   CLIENT_SECRET,
   comeBack,
+  linkAccount,
   makeApplication,
   makeProvider,
   reasonOf,
   sendOff,
+  sendOffUnlinked,
   sign,
   toClient,
   tokenRequests,
@@ -201,6 +203,7 @@ describe("a sign-in at a provider", () => {
     await vouchFor(first);
     const { id_token: hint } = await redeem(toClient(await comeBack(provider, first))["code"]);
     const bob = await makeApplication();
+    await linkAccount(bob, provider);
     const asked = { id_token_hint: hint, prompt: "login", login_hint: "somebody@example.org" };
     const sent = await sendOff(app, provider, new Browser(), asked);
     expect(sent.address.searchParams.get("login_hint")).toBe(app.email);
@@ -446,9 +449,9 @@ describe("back to the client with an error", () => {
   it.each(["unknown", "disabled", "disabled meanwhile"])("a user who is %s", async (who) => {
     const email = `${unique("eve")}@example.org`;
     if (who !== "unknown") await put(`users/${email}`, { disabled: who === "disabled" });
-    const sent = await sendOff(app, provider);
+    const sent = await sendOffUnlinked(app, provider);
     if (who === "disabled meanwhile") await put(`users/${email}`, { disabled: true });
-    await answerToken(provider, await sign({ ...claimsFor(app, provider, sent), email }, provider.signer));
+    await answerToken(provider, await sign({ ...claimsFor({ ...app, email }, provider, sent) }, provider.signer));
     await expectError(await comeBack(provider, sent), "access_denied", `${email} is unknown or disabled`);
   });
 

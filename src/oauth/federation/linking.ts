@@ -1,0 +1,66 @@
+import type { AuditRecord } from "../../platform/audit.ts";
+import { ok, type Result } from "../../platform/result.ts";
+import type { AnyCall, OAuthContext } from "../context.ts";
+import type { ProviderRow } from "../store/federation-store.ts";
+import type { Account, LinkedBy } from "../store/identity-store.ts";
+import { isBound, mayVouchFor } from "./binding.ts";
+import { denied, type FederationFailure } from "./failure.ts";
+
+/**
+ * Whose account at a provider it is that signs in here for the first time (OIDC Core 5.7: by `iss` and `sub`, and by nothing
+ * that changes hands). Its e-mail says who it could be; that it is, somebody has to say:
+ *
+ *   another domain than the provider is bound to, no such user, a user who has another account there ──▶ denied
+ *   the user has a password, `linking` is `confirm` ──▶ the user says it, by the password, once (confirm.ts)
+ *   `linking` is `verified_email`, of a provider that is bound to domains ──▶ linked
+ *   else ──▶ denied: an operator links them
+ */
+export interface Unlinked extends Account {
+  /** Normalised, and verified by the provider. */
+  readonly email: string;
+  readonly vouchedAtMs: number;
+}
+
+/** Whether the user has to confirm it; the others are linked. */
+export async function linkAtFirstUse(
+  unlinked: Unlinked,
+  provider: ProviderRow,
+  call: AnyCall,
+  context: OAuthContext,
+): Promise<Result<"linked" | "to confirm", FederationFailure>> {
+  const { email } = unlinked;
+  if (!mayVouchFor(provider, email)) return denied(`it is not bound to the domain of ${email}`);
+  const user = await context.federation.identities.candidate(email, provider.id);
+  if (user === undefined) return denied(`user ${email} is unknown or disabled`);
+  if (user.isLinked) return denied(`${email} is linked to another account there`);
+  if (provider.linking === "verified_email" && isBound(provider)) {
+    const linked = await link(unlinked, "verified_email", call, context);
+    return linked.ok ? ok("linked") : linked;
+  }
+  if (provider.linking === "confirm" && user.hasPassword) return ok("to confirm");
+  return denied(`an operator has to link ${email} to the account there`);
+}
+
+/** Links them, unless anything of it changed meanwhile. Two who come at once with the same are both right. */
+export async function link(
+  unlinked: Unlinked,
+  by: LinkedBy,
+  call: AnyCall,
+  context: OAuthContext,
+): Promise<Result<true, FederationFailure>> {
+  const { identities } = context.federation;
+  const { email, provider } = unlinked;
+  const record: AuditRecord = {
+    atMs: call.nowMs,
+    requestId: call.requestId,
+    actor: `user ${email}`,
+    action: "link identity",
+    subject: `users/${email}/identities/${provider}`,
+    outcome: "done",
+    reason: `by ${by}`,
+  };
+  await identities.link({ ...unlinked, by, nowMs: call.nowMs }, [context.audit.statement("if changed", record)]);
+  return (await identities.userOf(unlinked)) === email
+    ? ok(true)
+    : denied(`${email}, or the account there, changed meanwhile`);
+}

@@ -1,0 +1,410 @@
+import { env } from "cloudflare:workers";
+import { decodeJwt } from "jose";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Browser, landed, type Visit } from "../../support/browser.ts";
+import { basic, call, expectJson, makeTenant, OPERATOR, put, tokenFor, unique } from "../../support/platform.ts";
+import {
+  answerToken,
+  bindProvider,
+  claimsFor,
+  CLIENT_ID,
+  CLIENT_SECRET,
+  linkAccount,
+  makeProvider,
+  sign,
+  subjectOf,
+  type Provider,
+} from "../../support/scripted-provider.ts";
+import { makeApp, visit, type TestApp } from "../../support/sign-in.ts";
+import { join, makeUser, type TestUser } from "../../support/users.ts";
+
+/** Whose an account at a provider is, and how far the word of that provider reaches. */
+const TEN_MINUTES_MS = 600_000;
+let ada: TestUser;
+let app: TestApp;
+beforeEach(async () => {
+  ada = await makeUser();
+  app = await makeApp({ tenant: ada.tenant });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+type Changes = Record<string, string | undefined>;
+
+/** Goes to the provider, and comes back with what it says of this user; `claims`: what it says else. */
+async function signIn(
+  provider: Provider,
+  options: { browser?: Browser; user?: { email: string }; claims?: object; asked?: Changes; app?: TestApp } = {},
+): Promise<Visit & { readonly browser: Browser }> {
+  const { browser = new Browser(), user = ada, claims = {}, asked = {} } = options;
+  const sent = await visit(browser, options.app ?? app, { scope: "openid", plat_id_provider: provider.id, ...asked });
+  const address = new URL(sent.location ?? "");
+  if (address.origin !== provider.issuer) throw new Error(`not sent to the provider: ${sent.location}`);
+  const [state, nonce] = [address.searchParams.get("state") ?? "", address.searchParams.get("nonce") ?? ""];
+  const person = { clientId: "", clientSecret: "", email: user.email };
+  const said = { ...claimsFor(person, provider, { browser: undefined as never, address, state, nonce }), ...claims };
+  await answerToken(provider, await sign(said, provider.signer));
+  const callback = `/oauth2/v1/callback/${provider.id}?${new URLSearchParams({ state, code: "c" }).toString()}`;
+  return Object.assign(await browser.get(callback, "cross-site"), { browser });
+}
+
+const reasonOf = async (answer: Visit): Promise<string> => {
+  const row = env.DB.prepare("SELECT group_concat(reason, ' | ') AS reason FROM audit WHERE request_id = ?");
+  return (await row.bind(answer.headers.get("plat-request-id")).first<string>("reason")) ?? "";
+};
+async function expectError(answer: Visit, error: string, reason: string): Promise<void> {
+  const { query } = landed(answer);
+  expect(Object.fromEntries(query)).toMatchObject({ error, state: "a state" });
+  expect(await reasonOf(answer)).toContain(reason);
+}
+/** The page that asks for the password once; nobody is signed in by it. */
+function expectPage(answer: Visit & { readonly browser: Browser }, status = 200): void {
+  expect([answer.status, answer.forms.map(({ action }) => new URL(action).pathname)]).toEqual([
+    status,
+    ["/oauth2/v1/link-identity"],
+  ]);
+  expect(answer.browser.cookie("session")).toBeUndefined();
+}
+const codeOf = (answer: Visit): string => {
+  const code = landed(answer).query.get("code");
+  if (code === null) throw new Error(`no code: ${answer.location}`);
+  return code;
+};
+const tokenOf = async (form: Record<string, string>, status = 200): Promise<any> =>
+  expectJson(
+    await call("/oauth2/v1/token", {
+      form,
+      headers: { authorization: basic({ clientId: app.clientId, clientSecret: app.clientSecret }) },
+    }),
+    status,
+  );
+const redeem = (answer: Visit): Promise<any> =>
+  tokenOf({ grant_type: "authorization_code", code: codeOf(answer), redirect_uri: app.redirectUri });
+const refresh = (token: string, status?: number): Promise<any> =>
+  tokenOf({ grant_type: "refresh_token", refresh_token: token }, status);
+const operator = async (method: string, path: string, json?: unknown): Promise<Response> =>
+  call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR), ...(json === undefined ? {} : { json }) });
+const identityOf = async ({ id }: Provider, user = ada): Promise<any> => {
+  const answer = await operator("GET", `users/${user.email}/identities/${id}`);
+  return answer.status === 404 ? undefined : expectJson(answer, 200);
+};
+
+describe("the first sign-in by a provider", () => {
+  it("needs the account's password once; from then on the account there is the user, whatever its address", async () => {
+    const provider = await makeProvider();
+    const page = await signIn(provider);
+    expectPage(page);
+    expect(page.headers.get("cache-control")).toContain("no-store");
+    expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
+    expect(page.html).toContain(ada.email);
+    expect(page.html).toContain(provider.id);
+    expect(await identityOf(provider)).toBeUndefined();
+    const again = await page.browser.submit(page, { password: "a guess" });
+    expectPage({ ...again, browser: page.browser }, 400);
+    expect(await reasonOf(again)).toBe("wrong password");
+    const back = await page.browser.submit(again, { password: ada.password });
+    expect(decodeJwt((await redeem(back)).id_token)).toMatchObject({ email: ada.email });
+    expect(await identityOf(provider)).toMatchObject({ subject: subjectOf(ada), linkedBy: "password" });
+    const audit = await expectJson<any[]>(await operator("GET", `audit?subject=users/${ada.email}/identities`), 200);
+    expect(audit).toMatchObject([{ action: "link identity", actor: `user ${ada.email}`, reason: "by password" }]);
+
+    for (const claims of [{ email: "another@elsewhere.example" }, { email: undefined }, { email_verified: false }])
+      expect(decodeJwt((await redeem(await signIn(provider, { claims }))).id_token)["email"]).toBe(ada.email);
+  });
+
+  it("gets a stranger nothing by a user's verified address, at a provider of another tenant (p13)", async () => {
+    const mallory = await makeProvider();
+    const page = await signIn(mallory);
+    expectPage(page);
+    const elsewhere = await visit(page.browser, app, { scope: "openid" });
+    expect([elsewhere.status, elsewhere.html.includes('name="email"')]).toEqual([200, true]);
+  });
+
+  it("is no second account of the same provider for one user, until the operator moves the link", async () => {
+    const provider = await makeProvider();
+    await linkAccount(ada, provider);
+    const claims = { sub: "another account with her address" };
+    await expectError(await signIn(provider, { claims }), "access_denied", "linked to another account there");
+    const first = await signIn(provider);
+    const tokens = await redeem(first);
+    await put(`users/${ada.email}/identities/${provider.id}`, { subject: claims.sub });
+    expect(codeOf(await signIn(provider, { claims }))).toBeTruthy();
+    await expectError(await signIn(provider), "access_denied", "linked to another account there");
+    expect((await visit(first.browser, app)).status).toBe(200);
+    expect(await refresh(tokens.refresh_token, 400)).toMatchObject({ error: "invalid_grant" });
+    expect((await call("/oauth2/v1/userinfo", { token: tokens.access_token })).status).toBe(401);
+  });
+
+  it("counts a guess as every other one, and blocks", async () => {
+    const provider = await makeProvider();
+    let page: Visit & { browser: Browser } = await signIn(provider);
+    const { browser } = page;
+    for (let guess = 0; guess < 15; guess++) page = { ...(await browser.submit(page, { password: "no" })), browser };
+    const right = await browser.submit(page, { password: ada.password });
+    expectPage({ ...right, browser }, 400);
+    expect(right.html).toMatch(/too many unsuccessful/i);
+    expect(await identityOf(provider)).toBeUndefined();
+  });
+
+  it("is its own browser's, for ten minutes, from our own page, and nobody can change what it is about", async () => {
+    const provider = await makeProvider();
+    const page = await signIn(provider);
+    const [form] = page.forms;
+    const fields = { ...form!.fields, password: ada.password };
+    const stranger = new Browser();
+    await visit(stranger, app);
+    const mallory = await makeUser({ tenant: ada.tenant });
+    const other = (await signIn(provider, { user: mallory })).forms[0]!;
+    const answers = [
+      await stranger.post(form!.action, fields),
+      await new Browser().post(form!.action, fields),
+      await page.browser.post(form!.action, fields, "cross-site"),
+      await page.browser.post(form!.action, { ...fields, vouched: other.fields["vouched"]! }),
+      await page.browser.post(form!.action, { ...fields, vouched: `${form!.fields["vouched"]}x` }),
+      await page.browser.post(form!.action, { password: ada.password }),
+    ];
+    expect(answers.map(({ status, forms }) => [status, forms.length])).toEqual(answers.map(() => [400, 0]));
+    expect(await identityOf(provider)).toBeUndefined();
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(Date.now() + TEN_MINUTES_MS);
+    expect((await page.browser.post(form!.action, fields)).forms).toEqual([]);
+    vi.setSystemTime(Date.now() - 1_000);
+    expect(codeOf(await page.browser.post(form!.action, fields))).toBeTruthy();
+  });
+
+  it("links one of two accounts there that are confirmed at once", async () => {
+    const provider = await makeProvider();
+    const pages = [await signIn(provider), await signIn(provider, { claims: { sub: "the other" } })];
+    const answers = await Promise.all(pages.map((page) => page.browser.submit(page, { password: ada.password })));
+    const codes = answers.filter((answer) => landed(answer).query.has("code"));
+    expect(codes).toHaveLength(1);
+    const refused = answers.find((answer) => !codes.includes(answer))!;
+    await expectError(refused, "access_denied", "changed meanwhile");
+    // The same one twice, by a press too many: both are right.
+    const own = await makeProvider();
+    const page = await signIn(own);
+    const both = [0, 1].map(() => page.browser.submit(page, { password: ada.password }));
+    for (const answer of await Promise.all(both)) expect(codeOf(answer)).toBeTruthy();
+  });
+
+  it("links nothing that the operator changed meanwhile", async () => {
+    const provider = await makeProvider();
+    const page = await signIn(provider);
+    const { issuer } = await makeProvider();
+    await put(`identity-providers/${provider.id}`, { issuer, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET });
+    await expectError(
+      await page.browser.submit(page, { password: ada.password }),
+      "access_denied",
+      "changed meanwhile",
+    );
+  });
+
+  it("shows no page where the client wants none, or means somebody else", async () => {
+    const provider = await makeProvider();
+    const silent = await signIn(provider, { asked: { prompt: "none" } });
+    expect(landed(silent).query.get("error")).toBe("interaction_required");
+    const bob = await makeUser({ tenant: ada.tenant });
+    await linkAccount(bob, provider);
+    const { id_token: hint } = await redeem(await signIn(provider, { user: bob }));
+    const answer = await signIn(provider, { asked: { id_token_hint: hint, prompt: "login" } });
+    expect(landed(answer).query.get("error")).toBe("login_required");
+  });
+
+  it("is the operator's to allow for who has no password, and for all where linking is theirs", async () => {
+    await env.DB.prepare("UPDATE user SET password_hash = NULL WHERE email = ?").bind(ada.email).run();
+    const [confirm, byOperator] = [await makeProvider(), await makeProvider({ linking: "operator" })];
+    const bob = await makeUser({ tenant: ada.tenant });
+    for (const [provider, user] of [
+      [confirm, ada],
+      [byOperator, bob],
+    ] as const) {
+      await expectError(await signIn(provider, { user }), "access_denied", "an operator has to link");
+      await linkAccount(user, provider);
+      expect(codeOf(await signIn(provider, { user }))).toBeTruthy();
+    }
+  });
+
+  it("is enough by itself at a provider that links by the addresses of its domains", async () => {
+    const provider = await makeProvider({ linking: "verified_email", domains: ["EXAMPLE.org"] });
+    expect(codeOf(await signIn(provider))).toBeTruthy();
+    expect(await identityOf(provider)).toMatchObject({ linkedBy: "verified_email" });
+    await expectError(await signIn(provider, { claims: { sub: "x" } }), "access_denied", "linked to another account");
+  });
+
+  it.each(["", "x".repeat(256), "\u00e9", "nul\0"])("is refused of an account named %o", async (sub) => {
+    const answer = await signIn(await makeProvider(), { claims: { sub } });
+    expect(landed(answer).query.get("error")).toBe("access_denied");
+  });
+});
+
+describe("a link", () => {
+  it("ends with the user, the provider, its issuer, or by the operator: the next sign-in is a first one", async () => {
+    const provider = await makeProvider();
+    const ends: (() => Promise<unknown>)[] = [
+      () => operator("DELETE", `users/${ada.email}/identities/${provider.id}`),
+      async () => {
+        await operator("DELETE", `users/${ada.email}`);
+        await put(`users/${ada.email}`, { password: ada.password });
+        await join(ada.email, ada.tenant);
+      },
+      async () => {
+        await operator("DELETE", `identity-providers/${provider.id}`);
+        await put(`identity-providers/${provider.id}`, {
+          issuer: provider.issuer,
+          clientId: CLIENT_ID,
+          clientSecret: CLIENT_SECRET,
+        });
+      },
+      async () => {
+        const registration = { clientId: CLIENT_ID, clientSecret: CLIENT_SECRET };
+        await put(`identity-providers/${provider.id}`, { ...registration, issuer: "https://another.example" });
+        await put(`identity-providers/${provider.id}`, { ...registration, issuer: provider.issuer });
+      },
+    ];
+    for (const end of ends) {
+      await linkAccount(ada, provider);
+      const before = await signIn(provider);
+      const { refresh_token: token } = await redeem(before);
+      await end();
+      expect(await identityOf(provider)).toBeUndefined();
+      expect((await visit(before.browser, app)).status).toBe(200);
+      expect(await refresh(token, 400)).toMatchObject({ error: "invalid_grant" });
+      expectPage(await signIn(provider));
+    }
+  });
+
+  it("is the operator's to make, list, show and end", async () => {
+    const provider = await makeProvider();
+    const path = `users/${ada.email}/identities/${provider.id}`;
+    const made = await expectJson(await operator("PUT", path, { subject: "a" }), 201);
+    const shown = { email: ada.email, provider: provider.id, subject: "a", linkedBy: "operator" };
+    expect(made).toEqual({ ...shown, linkedAt: expect.any(Number) });
+    expect(await expectJson(await operator("GET", path), 200)).toEqual(made);
+    expect(await expectJson(await operator("GET", `users/${ada.email}/identities`), 200)).toEqual([made]);
+    expect(await expectJson(await operator("PUT", path, { subject: "a" }), 200)).toEqual(made);
+    expect(await expectJson(await operator("PUT", path, { subject: "b" }), 200)).toMatchObject({ subject: "b" });
+    const bob = await makeUser({ tenant: ada.tenant });
+    const taken = await operator("PUT", `users/${bob.email}/identities/${provider.id}`, { subject: "b" });
+    expect((await expectJson(taken, 409)).details).toMatchObject([{ type: "taken", field: "subject" }]);
+    for (const absent of [`users/${ada.email}/identities/none`, `users/no@body.example/identities/${provider.id}`])
+      expect((await operator("PUT", absent, { subject: "c" })).status).toBe(404);
+    for (const subject of ["", "x".repeat(256), "\u00e9", "a\nb", 7])
+      expect((await operator("PUT", path, { subject })).status).toBe(400);
+    expect((await operator("GET", "users/no@body.example/identities")).status).toBe(404);
+    expect((await operator("DELETE", path)).status).toBe(204);
+    expect((await operator("DELETE", path)).status).toBe(404);
+  });
+});
+
+describe("a provider that is bound to tenants", () => {
+  it("reaches these and nothing else: by the code, by the refresh token, by the ID token, without a page", async () => {
+    const provider = await makeProvider({ tenants: [ada.tenant] });
+    await linkAccount(ada, provider);
+    const other = await makeTenant();
+    await join(ada.email, other);
+    const theirs = await makeApp({ tenant: other });
+    const first = await signIn(provider);
+    const tokens = await redeem(first);
+    expect(decodeJwt(tokens.access_token)["tenant"]).toBe(ada.tenant);
+    expect(await refresh(tokens.refresh_token)).toMatchObject({ token_type: "Bearer" });
+
+    const asked = { plat_id_provider: provider.id };
+    const bound = `is bound to ${ada.tenant}`;
+    for (const scope of ["plat.no_tenant", "plat.org=x"])
+      await expectError(await visit(first.browser, app, { ...asked, scope }), "invalid_scope", bound);
+    await expectError(await visit(first.browser, theirs, asked), "access_denied", bound);
+    for (const scope of [`plat.tenant=${other}`, "plat.no_tenant"])
+      await expectError(await visit(first.browser, theirs, { ...asked, scope }), "invalid_scope", bound);
+    await expectError(await signIn(provider, { app: theirs, asked: { prompt: "login" } }), "access_denied", bound);
+    const hint = { id_token_hint: tokens.id_token, prompt: "none" };
+    const elsewhere = { ...hint, ...asked, scope: "plat.no_tenant" };
+    await expectError(await visit(new Browser(), app, elsewhere), "invalid_scope", bound);
+    expect(landed(await visit(new Browser(), app, hint)).query.get("error")).toBe("login_required");
+    expect(codeOf(await visit(new Browser(), app, { ...hint, ...asked }))).toBeTruthy();
+  });
+
+  it("does not stand for the platform's own directory: there the user is asked", async () => {
+    const [bound, open] = [await makeProvider({ tenants: [ada.tenant] }), await makeProvider()];
+    for (const [provider, status] of [
+      [bound, 200],
+      [open, 302],
+    ] as const) {
+      await linkAccount(ada, provider);
+      const { browser } = await signIn(provider);
+      expect((await visit(browser, app)).status).toBe(status);
+      expect((await visit(browser, app, { plat_id_provider: provider.id })).status).toBe(302);
+    }
+  });
+
+  it("is so for what was had before it was bound: sessions, refresh tokens, ID tokens", async () => {
+    const provider = await makeProvider();
+    await linkAccount(ada, provider);
+    const first = await signIn(provider);
+    const tokens = await redeem(first);
+    const elsewhere = await makeTenant();
+    await bindProvider(provider, { tenants: [elsewhere] });
+    expect(await refresh(tokens.refresh_token, 400)).toMatchObject({ error: "invalid_grant" });
+    const bound = `is bound to ${elsewhere}`;
+    const asked = { plat_id_provider: provider.id };
+    await expectError(await visit(first.browser, app, asked), "access_denied", bound);
+    const hint = { ...asked, id_token_hint: tokens.id_token, prompt: "none" };
+    await expectError(await visit(new Browser(), app, hint), "access_denied", bound);
+    await bindProvider(provider, { tenants: [] });
+    expect(await refresh(tokens.refresh_token)).toMatchObject({ token_type: "Bearer" });
+  });
+
+  it("offers no tenant to choose but its own", async () => {
+    const provider = await makeProvider({ tenants: [ada.tenant] });
+    await linkAccount(ada, provider);
+    await join(ada.email, await makeTenant());
+    const answer = await signIn(provider, { asked: { response_type: "token", scope: undefined } });
+    const token = landed(answer).fragment.get("access_token") ?? "";
+    expect(decodeJwt(token)["tenant"]).toBe(ada.tenant);
+  });
+});
+
+describe("a provider that is bound to domains", () => {
+  it("vouches for nobody else, also not below them, and not for whom it did before", async () => {
+    const provider = await makeProvider({ domains: ["sub.example.org", "xexample.org"] });
+    await expectError(await signIn(provider), "access_denied", "not bound to the domain");
+    await linkAccount(ada, provider);
+    await expectError(await signIn(provider), "access_denied", "unknown or disabled");
+    await bindProvider(provider, { domains: ["Example.ORG"] });
+    const first = await signIn(provider);
+    const tokens = await redeem(first);
+    expect((await visit(first.browser, app)).status).toBe(200);
+    expect((await visit(first.browser, app, { plat_id_provider: provider.id })).status).toBe(302);
+    await bindProvider(provider, { domains: ["elsewhere.example"] });
+    expect(await refresh(tokens.refresh_token, 400)).toMatchObject({ error: "invalid_grant" });
+    const again = await visit(first.browser, app, { plat_id_provider: provider.id });
+    expect(new URL(again.location ?? "").origin).toBe(provider.issuer);
+  });
+
+  it("keeps what a PUT about something else leaves out, and is told what makes no sense", async () => {
+    const provider = await makeProvider({ tenants: [ada.tenant], domains: ["b.example", "A.example", "b.example"] });
+    await bindProvider(provider, { scopes: ["openid"] });
+    const path = `identity-providers/${provider.id}`;
+    expect(await expectJson(await operator("GET", path), 200)).toMatchObject({
+      tenants: [ada.tenant],
+      domains: ["a.example", "b.example"],
+      linking: "confirm",
+    });
+    const { issuer } = provider;
+    const registration = { issuer, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET };
+    for (const [field, fields] of [
+      ["tenants[0]", { tenants: [unique("t").slice(0, 16)] }],
+      ["domains[0]", { domains: ["a@b.example"] }],
+      ["domains[0]", { domains: ["example"] }],
+      ["domains[0]", { domains: [""] }],
+      ["linking", { linking: "always" }],
+      ["linking", { linking: "verified_email", domains: [] }],
+    ] as const) {
+      const refused = await expectJson(await operator("PUT", path, { ...registration, ...fields }), 400);
+      expect(refused.details[0].field).toBe(field);
+    }
+    await bindProvider(provider, { linking: "verified_email" });
+    expect((await operator("PUT", path, { ...registration, domains: [] })).status).toBe(400);
+    expect((await operator("PUT", path, { ...registration, domains: [], linking: "operator" })).status).toBe(200);
+  });
+});
