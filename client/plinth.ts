@@ -667,14 +667,14 @@ export type TopicStatus = {
     state: "active" | "deleting";
     /** The topic's own address. */
     href: string;
-    /** How many events are stored. */
-    storedEvents: number;
+    /** How many events are stored; null for who is shown its own tenant's alone. */
+    storedEvents: number | null;
     /** When the oldest of them was published; null: there is none. In milliseconds since 1970. */
     oldestEventAt: number | null;
     /** When the newest of them was published; null: there is none. In milliseconds since 1970. */
     newestEventAt: number | null;
-    /** How many of them the calling client has not committed. */
-    lag: number;
+    /** How many of them the caller has not committed; null as above. */
+    lag: number | null;
 };
 export type NewEvent = {
     /** The event's text, at most 256 KiB of UTF-8. */

@@ -108,6 +108,8 @@ function securitySchemes({ names, builtIn }: Tables): object {
     [scope("pubsub_publish")]: "Create and delete own topics, and publish to them. Service `pubsub`.",
     [scope("pubsub.topic=*")]:
       "Read, commit and subscribe to topics: `<owner>.<eventType>`, or a beginning and `*`. A client creates, publishes to and deletes topics of its own by it, too, where the tenant may use `pubsub`.",
+    [scope("pubsub.own_tenant_topic=*")]:
+      "Read and commit, of topics named like this, the events of the token's own tenant alone.",
     [scope("media_view")]: "List files, read their metadata and variants, get links to private ones.",
     [scope("media_manage")]: "Create, commit, change and delete files and variants.",
     [scope("media_admin")]: "Delete all files of a tenant, or those of a query.",

@@ -142,10 +142,10 @@ export const events: Room = {
     TopicStatus: {
       schema: obj({
         ...topicFields,
-        storedEvents: int("How many events are stored."),
+        storedEvents: orNull(int("How many events are stored; null for who is shown its own tenant's alone.")),
         oldestEventAt: orNull(time("When the oldest of them was published; null: there is none.")),
         newestEventAt: orNull(time("When the newest of them was published; null: there is none.")),
-        lag: int("How many of them the calling client has not committed."),
+        lag: orNull(int("How many of them the caller has not committed; null as above.")),
       }),
       example: {
         ...topic,

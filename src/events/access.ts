@@ -1,4 +1,5 @@
 import type { ClientAccess, Principal } from "../http/auth.ts";
+import { kindOf } from "../http/token-kind.ts";
 import type { Names } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { aligned, covers } from "../platform/scope-pattern.ts";
@@ -12,6 +13,7 @@ import { nameOf, type TopicId } from "./topic.ts";
  *   a scope that names the topic, in a tenant that may use the service which has `pubsub_publish`;
  * - another client, by a token of its own with a scope that names the topic: look, read, commit, seek, subscribe;
  * - a person, by a token of a tenant with such a scope, whatever the client: look, read and commit, nothing else;
+ * - either of them, by a scope for the token's own tenant: look, read and commit, and only this tenant's events are shown;
  * - who is registered for such a scope, without it in the token: 403, so that it can ask for the scope;
  * - everybody else: 404.
  */
@@ -35,53 +37,66 @@ export class TopicAccess {
     const isOwners = owns(principal, topic);
     const scope = this.#names.scope("pubsub_publish");
     if (principal.scopes.includes(scope)) return isOwners ? ok(undefined) : err({ kind: "no_topic" });
-    const isNamed = isOwners && this.#isNamed(principal, topic);
+    const isNamed = isOwners && this.#isNamed(ALL, principal, topic);
     const publishes = isNamed && (await this.#clients.tenantUses(principal, PUBLISHING, nowMs));
     return publishes ? ok(undefined) : err({ kind: "scope_missing", scope });
   }
 
   /** Whether the caller may do what a client may with another one's topic. */
   async mayConsume(principal: Principal, topic: TopicId, nowMs: number): Promise<Result<void, Failure>> {
-    if (principal.clientId === "") return err({ kind: "no_client" });
-    return isClientsOwn(principal) ? this.mayRead(principal, topic, nowMs) : err({ kind: "no_topic" });
+    if (principal.clientId !== "" && !isClientsOwn(principal)) return err({ kind: "no_topic" });
+    const reach = await this.mayRead(principal, topic, nowMs);
+    if (!reach.ok) return reach;
+    return reach.value === "all" ? ok(undefined) : err({ kind: "scope_missing", scope: this.#scopeOf(ALL, topic) });
   }
 
-  /** Whether the caller may do what a person may as well. */
-  async mayRead(principal: Principal, topic: TopicId, nowMs: number): Promise<Result<void, Failure>> {
+  /** Whether the caller may do what a person may as well, and which events it is shown. */
+  async mayRead(principal: Principal, topic: TopicId, nowMs: number): Promise<Result<Reach, Failure>> {
     if (principal.clientId === "") return err({ kind: "no_client" });
     if (!isClientsOwn(principal) && !isPersons(principal)) return err({ kind: "no_topic" });
-    if (owns(principal, topic) || this.#isNamed(principal, topic)) return ok(undefined);
-    const scope = this.#scopeOf(topic);
-    const registered = await this.#clients.listsScope(principal.clientId, scope, nowMs);
-    return err(registered ? { kind: "scope_missing", scope } : { kind: "no_topic" });
+    if (owns(principal, topic) || this.#isNamed(ALL, principal, topic)) return ok("all");
+    if (this.#isNamed(OWN_TENANT, principal, topic)) return ok("own_tenant");
+    for (const form of FORMS) {
+      const scope = this.#scopeOf(form, topic);
+      if (await this.#clients.listsScope(principal.clientId, scope, nowMs))
+        return err({ kind: "scope_missing", scope });
+    }
+    return err({ kind: "no_topic" });
   }
 
   /** The names of all topics that the caller owns or may read. */
   visible(principal: Principal): NameRange[] {
     const isOwn = isClientsOwn(principal);
     if (!isOwn && !isPersons(principal)) return [];
-    const prefix = this.#prefix();
-    const ranges = principal.scopes
-      .filter((scope) => scope.startsWith(prefix))
-      .map((scope) => aligned(scope).slice(prefix.length))
+    const ranges = FORMS.map((form) => this.#names.scope(form))
+      .flatMap((prefix) =>
+        principal.scopes
+          .filter((scope) => scope.startsWith(prefix))
+          .map((scope) => aligned(scope).slice(prefix.length)),
+      )
       .map((pattern) => (pattern.endsWith("*") ? namesFrom(pattern.slice(0, -1)) : nameExactly(pattern)));
     return isOwn ? [namesFrom(`${principal.clientName}.`), ...ranges] : ranges;
   }
 
   /** Whether a scope of the token names the topic, by its name or by the beginning of it and `*`. */
-  #isNamed(principal: Principal, topic: TopicId): boolean {
-    const prefix = this.#prefix();
-    return principal.scopes.some((held) => held.startsWith(prefix) && covers(held, this.#scopeOf(topic)));
+  #isNamed(form: Form, principal: Principal, topic: TopicId): boolean {
+    const prefix = this.#names.scope(form);
+    return principal.scopes.some((held) => held.startsWith(prefix) && covers(held, this.#scopeOf(form, topic)));
   }
 
-  #scopeOf(topic: TopicId): string {
-    return `${this.#prefix()}${nameOf(topic)}`;
-  }
-
-  #prefix(): string {
-    return this.#names.scope("pubsub.topic=");
+  #scopeOf(form: Form, topic: TopicId): string {
+    return `${this.#names.scope(form)}${nameOf(topic)}`;
   }
 }
+
+/** Which events of a topic somebody is shown: all of them, or those of the token's own tenant. */
+export type Reach = "all" | "own_tenant";
+
+/** The scopes that name topics. Who has both is shown all events. */
+const ALL = "pubsub.topic=";
+const OWN_TENANT = "pubsub.own_tenant_topic=";
+const FORMS = [ALL, OWN_TENANT] as const;
+type Form = (typeof FORMS)[number];
 
 /** The service that has the scope `pubsub_publish`. */
 const PUBLISHING = "pubsub";
@@ -91,8 +106,7 @@ export const owns = (principal: Principal, topic: TopicId): boolean =>
   isClientsOwn(principal) && principal.clientName === topic.owner;
 
 /** A token that a client got for itself, having proved who it is: nothing else has a client's rights. */
-export const isClientsOwn = ({ clientId, clientName, clientAuthenticated, user, tenant }: Principal): boolean =>
-  clientId !== "" && clientName !== "" && clientAuthenticated && user === "" && tenant !== "";
+const isClientsOwn = (principal: Principal): boolean => kindOf(principal) === "client";
 
 /** A person's token, for a tenant in which the person's roles gave it its scopes. */
-const isPersons = ({ user, tenant }: Principal): boolean => user !== "" && tenant !== "";
+const isPersons = (principal: Principal): boolean => ["person", "personUnproven"].includes(kindOf(principal));

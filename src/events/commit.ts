@@ -3,8 +3,9 @@ import { err, ok, type Result } from "../platform/result.ts";
 import { askLog } from "./ask-log.ts";
 import { positionOf } from "./event-id.ts";
 import type { Failure } from "./failure.ts";
+import { masked } from "./hidden-ids.ts";
 import { ttlMs, type ConsumePorts } from "./read.ts";
-import type { Reader } from "./reader.ts";
+import { shownTo, type Reader } from "./reader.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
 import type { LockOutcome } from "./topic-consumer.ts";
 import { consumerOf, type Topic, type TopicId } from "./topic.ts";
@@ -48,15 +49,18 @@ export async function release(
   const { commitThrough } = body;
   if (commitThrough === undefined)
     return onLock(ports, id, reader, nowMs, (consumer) => consumer.release(body.token, undefined));
-  const through = positionOf(commitThrough);
   // What is no event id is in no batch either.
-  if (through === undefined) return err({ kind: "not_in_batch" });
+  if (positionOf(commitThrough) === undefined) return err({ kind: "not_in_batch" });
   return onLock(ports, id, reader, nowMs, async (consumer, topic) => {
+    const own = shownTo(reader, topic);
+    const eventId = own === undefined ? commitThrough : masked(commitThrough, own)!;
+    const through = positionOf(eventId);
+    if (through === undefined) return { kind: "not_in_batch" };
     // A lock knows positions alone. That this very event has this one, and not one of another topic, its log says.
     const time =
       through.shard < topic.shards
         ? await askLog(ports.logs, topic, through.shard, async (log): Promise<number | "unknown" | "gone"> =>
-            log.timeOf(through.seq, commitThrough),
+            log.timeOf(through.seq, eventId),
           )
         : "unknown";
     if (time === undefined) return { kind: "failed" };

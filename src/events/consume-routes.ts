@@ -63,8 +63,8 @@ export const consumeRoutes = (room: EventsRoom): Route[] => [
     params: topicParams,
     query: lookQuery,
     handle: (call) =>
-      asReader(room, call, async (topic) => {
-        const view = await look(room, topic, call.query, call.nowMs);
+      asReader(room, call, async (topic, reader) => {
+        const view = await look(room, topic, reader, call.query, call.nowMs);
         if (!view.ok) return view;
         const { events, next } = view.value;
         return ok(jsonText(200, `{"events":[${events}],"next":${JSON.stringify(next)}}`));

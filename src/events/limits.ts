@@ -33,6 +33,8 @@ export const IDEMPOTENCY_KEY = {
 export const LOG = {
   /** Our choice: a hundred small events are one row written, and whoever wants one of them reads no more than this. */
   segmentChars: 64 * 1024,
+  /** Our choice: how much one call reads through for a reader of one tenant's events, which takes some 100 ms. */
+  passedChars: 16 * 1024 * 1024,
   /** Our choice: expired idempotency keys that a publish clears away on its way, twice what it can add. */
   keysClearedAPublish: 2,
   /** Our choice: the part of a log's maximum that keys may take; beyond it the oldest go before their time. */

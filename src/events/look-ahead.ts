@@ -1,7 +1,8 @@
 import { askLogs } from "./ask-log.ts";
+import type { OwnTenant } from "./hidden-ids.ts";
 import { READ } from "./limits.ts";
 import { ReadAhead, type AnswerLimits } from "./read-ahead.ts";
-import { shardsOf, type TopicAddress } from "./topic.ts";
+import { shardFor, shardsOf, type TopicAddress } from "./topic.ts";
 import type { TopicLog } from "./topic-log.do.ts";
 import type { ReadOutcome } from "./topic-log.ts";
 
@@ -20,9 +21,15 @@ export class LookAhead {
   #complete = false;
   /** Looks in a row in which a shard did not answer. */
   #failures = 0;
+  /** The last look ended where it had passed over enough of other tenants. */
+  #isCut = false;
 
   get failed(): boolean {
     return this.#failures > 0;
+  }
+
+  get isCut(): boolean {
+    return this.#isCut;
   }
 
   /** Whether that has gone on for so long that who follows `rel="more"` should stop. */
@@ -45,31 +52,35 @@ export class LookAhead {
   /**
    * Asks every shard for what follows what is held, and those that have more once more while an answer has room for it:
    * most of a topic may lie in one shard. Each time one of them is seen to its end, or the answer is full. No more is held
-   * meanwhile than an answer and a segment of each shard. `arrivals`: reads that arrived so far.
+   * meanwhile than an answer and a segment of each shard. `arrivals`: reads that arrived so far. Of one tenant's events all
+   * lie in one shard.
    */
   async look(
     logs: DurableObjectNamespace<TopicLog>,
     topic: TopicAddress,
     limits: AnswerLimits,
     arrivals: number,
+    own: OwnTenant | undefined,
   ): Promise<"looked" | "gone"> {
-    const share = (chars: number): number => Math.ceil(chars / topic.shards);
+    const shards = own === undefined ? shardsOf(topic) : [shardFor(own.tenant, topic.shards)];
+    const share = (chars: number): number => Math.ceil(chars / shards.length);
     const first = { events: limits.maxEvents, aheadChars: share(this.#aheadChars), chars: share(limits.maxChars) };
-    let seen = await this.#ask(logs, topic, shardsOf(topic), first);
+    let seen = await this.#ask(logs, topic, shards, first, own);
     let failed = seen.failed;
     for (
       let room = this.ahead.room(limits);
-      room !== undefined && seen.unread.length > 0;
+      room !== undefined && seen.unread.length > 0 && !seen.isCut;
       room = this.ahead.room(limits)
     ) {
       const chars = Math.ceil(room.chars / seen.unread.length);
-      seen = await this.#ask(logs, topic, seen.unread, { events: room.events, aheadChars: 0, chars });
+      seen = await this.#ask(logs, topic, seen.unread, { events: room.events, aheadChars: 0, chars }, own);
       failed ||= seen.failed;
     }
     // Of a topic that is gone nothing is told to those who wait: each of them learns it.
     if (seen.gone) return "gone";
     this.#aheadChars = Math.min(this.#aheadChars * READ.aheadGrowth, READ.aheadChars);
     this.#arrivals = arrivals;
+    this.#isCut = seen.isCut;
     this.#complete = seen.unread.length === 0;
     this.#failures = failed ? this.#failures + 1 : 0;
     return "looked";
@@ -86,18 +97,23 @@ export class LookAhead {
     topic: TopicAddress,
     shards: readonly number[],
     { events, aheadChars, chars }: { readonly events: number; readonly aheadChars: number; readonly chars: number },
+    own: OwnTenant | undefined,
   ): Promise<Seen> {
-    const answers = await askLogs(logs, topic, shards, async (log, shard): Promise<ReadOutcome> =>
-      log.read(this.ahead.endOf(shard), events, aheadChars, chars),
-    );
-    if (answers.some((answer) => answer?.kind === "gone")) return { gone: true, failed: false, unread: [] };
+    const answers = await askLogs(logs, topic, shards, async (log, shard): Promise<ReadOutcome> => {
+      const afterSeq = this.ahead.endOf(shard);
+      if (own === undefined) return log.read(afterSeq, events, aheadChars, chars);
+      return log.readTenant(own, { afterSeq, minEvents: events, aheadChars, maxChars: chars });
+    });
+    if (answers.some((answer) => answer?.kind === "gone"))
+      return { gone: true, failed: false, isCut: false, unread: [] };
     const unread: number[] = [];
     for (const [index, answer] of answers.entries())
       if (answer?.kind === "segments") {
         this.ahead.append(shards[index]!, answer.segments, answer.endSeq);
         if (!answer.atEnd) unread.push(shards[index]!);
       }
-    return { gone: false, failed: answers.includes(undefined), unread };
+    const isCut = answers.some((answer) => answer?.kind === "segments" && answer.isCut === true);
+    return { gone: false, failed: answers.includes(undefined), isCut, unread };
   }
 }
 
@@ -106,6 +122,7 @@ interface Seen {
   readonly gone: boolean;
   /** A shard did not answer. */
   readonly failed: boolean;
+  readonly isCut: boolean;
   /** Those that have more than they gave. */
   readonly unread: readonly number[];
 }

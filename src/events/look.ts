@@ -4,11 +4,14 @@ import { err, ok, type Result } from "../platform/result.ts";
 import { positionOf, type Position } from "./event-id.ts";
 import type { Failure } from "./failure.ts";
 import { LOOK, READ } from "./limits.ts";
+import { lookAtOwn } from "./look-own-tenant.ts";
+import { shownTo, type Reader } from "./reader.ts";
 import { idOf, unpackSegment, type LogEvent } from "./segments.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
 import type { TopicLog } from "./topic-log.do.ts";
 import type { LookFrom, LookOutcome } from "./topic-log.ts";
 import { logOf, shardsOf, type Topic, type TopicId } from "./topic.ts";
+import { fitting, type View } from "./view.ts";
 
 export interface LookPorts {
   readonly directory: TopicDirectory;
@@ -16,13 +19,6 @@ export interface LookPorts {
 }
 
 export const lookQuery = z.object({ after: z.optional(z.string()), limit: z.optional(z.string()) });
-
-export interface View {
-  /** Event objects as JSON, comma-separated. */
-  readonly events: string;
-  /** The id to look after for more; null when this was the end. */
-  readonly next: string | null;
-}
 
 /**
  * A look at stored events without lock or cursor. The caller may read the topic.
@@ -33,6 +29,7 @@ export interface View {
 export async function look(
   ports: LookPorts,
   id: TopicId,
+  reader: Reader,
   query: z.infer<typeof lookQuery>,
   nowMs: number,
 ): Promise<Result<View, Failure | Problem>> {
@@ -42,6 +39,8 @@ export async function look(
   const after = query.after === undefined ? undefined : markOf(query.after);
   if (query.after !== undefined && after === undefined) return err(NO_EVENT);
   const view = await ports.directory.onActive(id, nowMs, async (topic) => {
+    const own = shownTo(reader, topic);
+    if (own !== undefined) return lookAtOwn(ports.logs, topic, own, query.after, limit);
     const afterMs = after === undefined ? 0 : await timeOf(ports.logs, topic, after);
     if (typeof afterMs !== "number") return afterMs === "gone" ? undefined : afterMs;
     const from = (shard: number): LookFrom => {
@@ -125,19 +124,6 @@ async function gather(
     events: shown.map((event) => event.text).join(","),
     next: last !== undefined && (isCut || unread.size > 0) ? idOf(last.text) : null,
   };
-}
-
-/** The first ones that fit into an answer; one at least. */
-function fitting(events: readonly Placed[], limit: number): readonly Placed[] {
-  let payloadBytes = 0;
-  let chars = 0;
-  const end = events.findIndex((event, index) => {
-    payloadBytes += event.payloadBytes;
-    chars += event.text.length + 1;
-    const isTooMuch = payloadBytes > READ.maxPayloadBytes || chars > READ.maxAnswerChars;
-    return index === limit || (index > 0 && isTooMuch);
-  });
-  return end === -1 ? events : events.slice(0, end);
 }
 
 interface Placed extends LogEvent {

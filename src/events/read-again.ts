@@ -1,4 +1,5 @@
 import { askLogs } from "./ask-log.ts";
+import type { OwnTenant } from "./hidden-ids.ts";
 import { behind, type Batch } from "./lock.ts";
 import { unpackSegment, type LogEvent, type Segment } from "./segments.ts";
 import type { TopicLog } from "./topic-log.do.ts";
@@ -23,11 +24,13 @@ export async function readAgain(
   topic: TopicAddress,
   cursor: readonly number[],
   batch: Batch,
+  own: OwnTenant | undefined,
 ): Promise<ReadAgain> {
   const ends = behind(cursor, batch);
   const shards = [...new Set(batch.map(([shard]) => shard))];
   const answers = await askLogs(logs, topic, shards, async (log, shard): Promise<ReadOutcome> => {
     const after = cursor[shard]!;
+    if (own !== undefined) return readThrough(log, own, after, ends[shard]!);
     // As many positions as the batch spans: how long that may be was decided when it was handed out.
     return log.read(after, ends[shard]! - after, 0, Infinity);
   });
@@ -40,6 +43,24 @@ export async function readAgain(
   const texts = pick(cursor, batch, segments);
   const positions = ends.reduce((sum, end, shard) => sum + end - cursor[shard]!, 0);
   return { kind: "left", events: texts.join(","), lost: positions - texts.length };
+}
+
+/** One tenant's events of a stretch, however much of others lies in it. */
+async function readThrough(
+  log: DurableObjectStub<TopicLog>,
+  own: OwnTenant,
+  afterSeq: number,
+  throughSeq: number,
+): Promise<ReadOutcome> {
+  const segments: Segment[] = [];
+  for (let endSeq = afterSeq; ;) {
+    const asked = { afterSeq: endSeq, throughSeq, minEvents: Infinity, aheadChars: Infinity, maxChars: Infinity };
+    const part: ReadOutcome = await log.readTenant(own, asked);
+    if (part.kind === "gone") return part;
+    segments.push(...part.segments);
+    endSeq = part.endSeq;
+    if (part.atEnd || endSeq >= throughSeq) return { ...part, segments };
+  }
 }
 
 /** The batch's events out of the segments of each shard. */

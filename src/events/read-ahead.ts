@@ -54,6 +54,11 @@ export class ReadAhead {
     lane.end = Math.max(lane.end, endSeq);
   }
 
+  /** Begins behind what was seen: of a reader of one tenant's events, who is shown none of what lay before. */
+  passOver(): void {
+    for (const lane of this.#lanes) if (lane.events.length === 0) lane.after = lane.end;
+  }
+
   /** How many more events, and characters of them, an answer could have; undefined when what is held makes a whole one. */
   room(limits: AnswerLimits): { readonly events: number; readonly chars: number } | undefined {
     const events = limits.maxEvents - this.count;
@@ -150,7 +155,7 @@ export interface Taken {
 
 /** `events` follow `after` up to `end`; only retention makes gaps, and those are counted when a batch spans them. */
 interface Lane {
-  /** What it was aligned to: `after`, or NOT_BEGUN, which says nothing of where the shard began. */
+  /** What it was aligned to: `after`; or NOT_BEGUN, which says nothing of where the shard began; or what was passed over since. */
   cursor: number;
   after: number;
   end: number;

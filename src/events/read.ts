@@ -54,6 +54,7 @@ export async function read(
     const answer: ConsumerReadOutcome = await consumerOf(ports.consumers, topic, reader.name).read({
       topic: addressOf(topic),
       consumer: reader.name,
+      onlyTenant: reader.onlyTenant,
       numEvents: Math.min(body.numEvents ?? READ.defaultEvents, READ.maxEvents),
       ttlMs: body.ttlMs ?? READ.defaultTtlMs,
       autoCommit: body.autoCommit ?? false,

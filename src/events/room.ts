@@ -57,7 +57,7 @@ export function asReader(room: EventsRoom, call: TopicCall, run: Reading): Promi
   return reaching(room, async () => {
     const topic = topicOf(call);
     const allowed = await room.access.mayRead(call.principal, topic, call.nowMs);
-    return allowed.ok ? run(topic, await readerOf(call.principal)) : allowed;
+    return allowed.ok ? run(topic, await readerOf(call.principal, allowed.value)) : allowed;
   });
 }
 
@@ -66,7 +66,7 @@ export function asConsumer(room: EventsRoom, call: TopicCall, run: Reading): Pro
   return reaching(room, async () => {
     const topic = topicOf(call);
     const allowed = await room.access.mayConsume(call.principal, topic, call.nowMs);
-    return allowed.ok ? run(topic, await readerOf(call.principal)) : allowed;
+    return allowed.ok ? run(topic, await readerOf(call.principal, "all")) : allowed;
   });
 }
 

@@ -13,6 +13,8 @@ export interface Segment {
   readonly events: string;
   /** Size of each payload in UTF-8, comma-separated. */
   readonly payloadBytes: string;
+  /** Positions of the events, where it holds those of one tenant alone. */
+  readonly seqs?: readonly number[] | undefined;
 }
 
 /** An event ready to be stored: its JSON text from `"tenant"` on; the log puts `id` and `createdAt` in front. */
@@ -72,7 +74,7 @@ export function unpackSegment(segment: Segment, afterSeq: number): LogEvent[] {
   return segment.events
     .split("\n")
     .map((text, index) => ({
-      seq: segment.firstSeq + index,
+      seq: segment.seqs?.[index] ?? segment.firstSeq + index,
       createdAtMs: segment.createdAtMs,
       text,
       payloadBytes: Number(sizes[index]),
@@ -82,5 +84,9 @@ export function unpackSegment(segment: Segment, afterSeq: number): LogEvent[] {
 
 /** The id of an event, with which its text begins. */
 export const idOf = (text: string): string => text.slice(ID_BEFORE.length, text.indexOf('"', ID_BEFORE.length));
+
+/** The text with another id. */
+export const withId = (text: string, id: string): string =>
+  `${ID_BEFORE}${id}${text.slice(ID_BEFORE.length + idOf(text).length)}`;
 
 const ID_BEFORE = '{"id":"';

@@ -23,6 +23,7 @@ import {
 import { LookAhead } from "./look-ahead.ts";
 import type { Taken } from "./read-ahead.ts";
 import { readAgain, type ReadAgain } from "./read-again.ts";
+import { shownTo } from "./reader.ts";
 import { shardsOf, type TopicAddress } from "./topic.ts";
 import type { TopicLog } from "./topic-log.do.ts";
 import type { Place } from "./topic-log.ts";
@@ -67,11 +68,11 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
       const outcome = await this.#turns.take(() => this.#readInTurn(request, arrival));
       if (outcome.kind !== "repeat") return outcome;
       const { token, keyed } = outcome.lock;
-      const left = await this.#readAgain(request.topic, outcome);
+      const left = await this.#readAgain(request, outcome);
       if (left.kind !== "left") return left;
       // Other calls ran meanwhile: what is not held any more is no answer.
       if (this.#holds(token))
-        return { kind: "batch", events: left.events, token, attempt: keyed.attempt, lost: left.lost };
+        return { kind: "batch", events: left.events, token, attempt: keyed.attempt, lost: lostTo(request, left.lost) };
     }
   }
 
@@ -137,10 +138,18 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
       if (!this.#registered && arrival <= this.#unregisteredArrivals) return this.#cannotSay();
       const kept = this.#logs.align(stored.state.cursor);
       if (ahead.count < numEvents && !(kept && (looks > 0 || this.#logs.toldAll(arrival)))) {
-        const looked = await this.#logs.look(this.env.TOPIC_LOG, topic, limits, this.#arrivals);
+        const looked = await this.#logs.look(
+          this.env.TOPIC_LOG,
+          topic,
+          limits,
+          this.#arrivals,
+          shownTo(request, request.topic),
+        );
         if (looked === "gone") return { kind: "gone" };
         continue;
       }
+      // Who comes again after "more" goes on behind what it is not shown.
+      if (this.#logs.isCut && ahead.count === 0) ahead.passOver();
       const record = begunAt(ahead.cursor, stored);
       // Of a client that finds nothing, too, it is kept where it began: so it learns what it missed when it comes again.
       const hasNews = ahead.count > 0 || (record !== stored && !this.#logs.failed);
@@ -154,7 +163,7 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
       if (taken !== undefined) return this.#handOut(request, record, taken);
       if (this.#logs.keepsFailing) return { kind: "failed" };
       if (hasNews) this.#save(record);
-      return { kind: "empty", more: this.#logs.failed, lost: ahead.lost };
+      return { kind: "empty", more: this.#logs.failed || this.#logs.isCut, lost: lostTo(request, ahead.lost) };
     }
   }
 
@@ -173,7 +182,8 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
     );
     this.#save({ state, handouts });
     this.#logs.shrink();
-    return { kind: "batch", events: taken.texts.join(","), token: state.lock?.token, attempt, lost };
+    const events = taken.texts.join(",");
+    return { kind: "batch", events, token: state.lock?.token, attempt, lost: lostTo(request, lost) };
   }
 
   async #register(topic: TopicAddress, consumer: string): Promise<"registered" | "gone" | "failed"> {
@@ -198,10 +208,16 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
     return this.#unregistered > READ.failedLooks ? { kind: "failed" } : { kind: "empty", more: true, lost: 0 };
   }
 
-  #readAgain(topic: TopicAddress, { cursor, lock }: Repeat): Promise<ReadAgain> {
+  #readAgain(request: ReadRequest, { cursor, lock }: Repeat): Promise<ReadAgain> {
     const { token } = lock;
     if (this.#again?.token === token) return this.#again.left;
-    const left = readAgain(this.env.TOPIC_LOG, topic, cursor, lock.batch).finally(() => {
+    const left = readAgain(
+      this.env.TOPIC_LOG,
+      request.topic,
+      cursor,
+      lock.batch,
+      shownTo(request, request.topic),
+    ).finally(() => {
       if (this.#again?.token === token) this.#again = undefined;
     });
     this.#again = { token, left };
@@ -225,6 +241,9 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
     this.#record = this.#row.save(record, this.#record === undefined);
   }
 }
+
+/** Of what retention removed nothing says whose it was: who is shown one tenant's events is told nothing of it. */
+const lostTo = ({ onlyTenant }: ReadRequest, lost: number): number => (onlyTenant === undefined ? lost : 0);
 
 /** What keeps a read from taking a batch; undefined when nothing does. */
 function inTheWayOf(

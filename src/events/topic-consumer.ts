@@ -6,6 +6,8 @@ export interface ReadRequest {
   readonly topic: TopicAddress;
   /** This consumer's name, by which the topic knows it. */
   readonly consumer: string;
+  /** The one whose events it reads; all where undefined. The same in every read of a consumer. */
+  readonly onlyTenant?: string | undefined;
   readonly numEvents: number;
   readonly ttlMs: number;
   readonly autoCommit: boolean;
@@ -25,7 +27,7 @@ export type ConsumerReadOutcome =
       /** Events that retention removed before this client got them. */
       readonly lost: number;
     }
-  /** `more`: a shard could not be looked at, so there may be events. `lost`: as above; counted again until a batch passes them. */
+  /** `more`: a shard could not be looked at, or not to its end, so there may be events. `lost`: as above; counted again until a batch passes them. */
   | { readonly kind: "empty"; readonly more: boolean; readonly lost: number }
   | { readonly kind: "locked"; readonly retryAfterMs: number }
   /** The key holds the batch of another read. */

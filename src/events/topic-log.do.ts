@@ -3,6 +3,7 @@ import { systemClock } from "../platform/clock.ts";
 import { systemRandom } from "../platform/random.ts";
 import { ConsumerRegister } from "./consumer-register.ts";
 import { newEventIds } from "./event-id.ts";
+import type { OwnTenant } from "./hidden-ids.ts";
 import { LOG } from "./limits.ts";
 import { LogAlarm } from "./log-alarm.ts";
 import { LogRetention } from "./log-retention.ts";
@@ -11,6 +12,7 @@ import { clearedAtMs, expiryOf, PublishKeys } from "./publish-keys.ts";
 import type { PushSubscriptionObject } from "./push-subscription.do.ts";
 import { idOf, packSegments, unpackSegment, type NewEvent, type Segment } from "./segments.ts";
 import { StoredSegments } from "./stored-segments.ts";
+import { readTenant, type TenantRead } from "./tenant-segments.ts";
 import { createLogTables, logExists, readLog } from "./topic-log-schema.ts";
 import { TopicSubscribers } from "./topic-subscribers.ts";
 import type {
@@ -137,6 +139,12 @@ export class TopicLog extends DurableObject<LogEnv> {
       endSeq = segment.lastSeq;
     }
     return { kind: "segments", segments, endSeq: lastSeq, atEnd: true };
+  }
+
+  /** What follows a position of one tenant's events. */
+  readTenant(own: OwnTenant, asked: TenantRead): ReadOutcome {
+    if (this.#tail === undefined) return GONE;
+    return readTenant(this.#segments.from(asked.afterSeq + 1), this.#tail.seq, own, asked);
   }
 
   /** What follows a position, or what is of a time or later; for a reader without a cursor. */

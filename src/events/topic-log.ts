@@ -42,6 +42,8 @@ export type ReadOutcome =
       /** Up to which position this saw the log: behind the last segment where retention removed what followed it. */
       readonly endSeq: number;
       readonly atEnd: boolean;
+      /** It ended since it passed over so much of other tenants. */
+      readonly isCut?: boolean;
     }
   | Gone;
 

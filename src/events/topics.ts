@@ -84,11 +84,12 @@ export async function makeTopic(
 }
 
 export interface TopicStatus {
-  readonly storedEvents: number;
+  /** Null for who is shown one tenant's events: nobody counts those. */
+  readonly storedEvents: number | null;
   readonly oldestEventAt: number | null;
   readonly newestEventAt: number | null;
   /** Stored events that the caller has not committed. */
-  readonly lag: number;
+  readonly lag: number | null;
 }
 
 /** The topic as it is stored, and as the caller stands on it. */
@@ -98,6 +99,10 @@ export async function getTopic(
   reader: Reader,
   nowMs: number,
 ): Promise<Result<readonly [Topic, TopicStatus], Failure>> {
+  if (reader.onlyTenant !== undefined) {
+    const topic = await ports.directory.current(id, nowMs);
+    return topic === undefined ? err({ kind: "no_topic" }) : ok([topic, NOT_TOLD]);
+  }
   const found = await ports.directory.onActive(id, nowMs, async (topic) => {
     const [position, ...logs] = await Promise.all([
       consumerOf(ports.consumers, topic, reader.name).position() as Promise<readonly number[] | undefined>,
@@ -128,6 +133,8 @@ function statusOf(logs: readonly LogStats[], position: readonly number[] | undef
 
 /** Of a topic that is being deleted. */
 const NOTHING_STORED: TopicStatus = { storedEvents: 0, oldestEventAt: null, newestEventAt: null, lag: 0 };
+
+const NOT_TOLD: TopicStatus = { storedEvents: null, oldestEventAt: null, newestEventAt: null, lag: null };
 
 const alreadyThere = (topic: Topic): Failure =>
   topic.state === "deleting" ? { kind: "topic_deleting" } : { kind: "topic_exists" };

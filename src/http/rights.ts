@@ -57,6 +57,11 @@ const BY_TOPIC = anyToken(
   "the topic's owner needs no scope; everybody else needs one that names the topic",
   "pubsub.topic=*",
 );
+const READS_TOPIC = anyToken(
+  "the topic's owner needs no scope; everybody else needs one that names the topic, for all of its events or those of the token's tenant",
+  "pubsub.topic=*",
+  "pubsub.own_tenant_topic=*",
+);
 const BY_OWNER = scoped("pubsub_publish", "pubsub.topic=*");
 const OWN_GRANTS = anyToken("the grants of a user and the client whose token it is, whatever the token was issued for");
 
@@ -64,14 +69,14 @@ export const RIGHTS = {
   // Topics and their events
   listTopics: { who: "topics", access: anyToken("the list holds what the caller may see") },
   createTopic: { who: "newTopic", access: BY_OWNER },
-  readTopic: { who: "topicReader", access: BY_TOPIC },
+  readTopic: { who: "topicReader", access: READS_TOPIC },
   deleteTopic: { who: "topicOwner", access: BY_OWNER },
   publishEvents: { who: "topicOwner", access: BY_OWNER },
-  readEvents: { who: "topicReader", access: BY_TOPIC },
-  commitEvents: { who: "topicReader", access: BY_TOPIC },
-  extendLock: { who: "topicReader", access: BY_TOPIC },
-  releaseLock: { who: "topicReader", access: BY_TOPIC },
-  lookAtEvents: { who: "topicReader", access: BY_TOPIC },
+  readEvents: { who: "topicReader", access: READS_TOPIC },
+  commitEvents: { who: "topicReader", access: READS_TOPIC },
+  extendLock: { who: "topicReader", access: READS_TOPIC },
+  releaseLock: { who: "topicReader", access: READS_TOPIC },
+  lookAtEvents: { who: "topicReader", access: READS_TOPIC },
   seekEvents: { who: "topicConsumer", access: BY_TOPIC },
   // Push subscriptions
   listSubscriptions: { who: "topicConsumer", access: BY_TOPIC },

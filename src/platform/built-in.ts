@@ -38,7 +38,7 @@ export function createBuiltIn(names: Names): BuiltIn {
   return {
     services: [
       service("oauth2", "v1", true, []),
-      service("events", "v1", true, ["pubsub.topic=*"]),
+      service("events", "v1", true, ["pubsub.topic=*", "pubsub.own_tenant_topic=*"]),
       service("admin", "v1", true, ["admin"]),
       service("pubsub", "v1", false, ["pubsub_publish"]),
       service("media", "v2", false, ["media_view", "media_manage", "media_admin"]),

@@ -17,4 +17,4 @@ export const meet = (a: string, b: string): boolean => covers(a, b) || covers(b,
 export const aligned = (pattern: string): string => pattern.replace(CUT_OWNER, "$1.*");
 
 /** An owner has two names, `<project>.<app>`: one of them, or both, and the `*` right behind. */
-const CUT_OWNER = /(\.pubsub\.topic=[a-z0-9-]+(?:\.[a-z0-9-]+)?)\*$/;
+const CUT_OWNER = /(\.pubsub\.(?:own_tenant_)?topic=[a-z0-9-]+(?:\.[a-z0-9-]+)?)\*$/;

@@ -46,6 +46,7 @@ describe("both documents", () => {
         "openid",
         "plat.no_tenant",
         "plat.pubsub.topic=*",
+        "plat.pubsub.own_tenant_topic=*",
         "plat.pubsub_publish",
         "plat.media_view",
         "plat.media_manage",

@@ -39,7 +39,8 @@ describe("/openapi.json", () => {
       expect(known).toEqual(expect.arrayContaining(stated));
     }
     const { security } = paths["/pubsub/v1/topics/{topicOwnerClient}/{eventType}/read"].post;
-    expect(security).toEqual([{ token: ["plat.pubsub.topic=*"] }, { token: [] }]);
+    const forms = ["plat.pubsub.topic=*", "plat.pubsub.own_tenant_topic=*"];
+    expect(security).toEqual([...forms.map((form) => ({ token: [form] })), { token: [] }]);
   });
 
   it("is for any origin, kept for a while, and not sent twice", async () => {
