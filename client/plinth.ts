@@ -636,6 +636,44 @@ export type AuditRow = {
         removed?: string[];
     }[];
 };
+export type AuditCopy = {
+    /** Counts from 1 on, without a gap. */
+    "number": number;
+    /** Its key in the bucket. */
+    name: string;
+    /** How many rows it has. */
+    rows: number;
+    /** The number of its first row. */
+    firstSeq: number;
+    /** The number of its last row. */
+    lastSeq: number;
+    /** The hash of the last line of the copy before; zeros in front of the first. */
+    previous: string;
+    /** The hash of its own last line, as the database has it. */
+    head: string;
+    /** When it was written. In milliseconds since 1970. */
+    writtenAt: number;
+};
+export type AuditCopyLines = {
+    /** Counts from 1 on, without a gap. */
+    "number": number;
+    /** Its key in the bucket. */
+    name: string;
+    /** How many rows it has. */
+    rows: number;
+    /** The number of its first row. */
+    firstSeq: number;
+    /** The number of its last row. */
+    lastSeq: number;
+    /** The hash of the last line of the copy before; zeros in front of the first. */
+    previous: string;
+    /** The hash of its own last line, as the database has it. */
+    head: string;
+    /** When it was written. In milliseconds since 1970. */
+    writtenAt: number;
+    /** Its lines, each with its hash at the end. */
+    lines: string[];
+};
 export type Topic = {
     /** The name of the client that owns the topic and alone publishes to it. */
     topicOwnerClient: string;
@@ -4490,6 +4528,87 @@ export function listAudit({ requestId, subject, actor, action, outcome, since, u
         pageSize,
         cursor
     }))}`, {
+        ...opts
+    });
+}
+/**
+ * List every copy of the audit log in the bucket, the oldest first
+ */
+export function listAuditCopies({ pageNumber, pageSize, cursor }: {
+    pageNumber?: number;
+    pageSize?: number;
+    cursor?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: AuditCopy[];
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/audit/copies${QS.query(QS.explode({
+        pageNumber,
+        pageSize,
+        cursor
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Show a copy of the audit log with its lines, as they are in the bucket
+ */
+export function getAuditCopy($number: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: AuditCopyLines;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/audit/copies/${encodeURIComponent($number)}`, {
         ...opts
     });
 }

@@ -1,6 +1,7 @@
 import { readConfig } from "./config.ts";
 import type { Env } from "./env.ts";
 import { createAuditLog, type AuditLog } from "./admin/audit.ts";
+import { createAuditCopies, type AuditCopies } from "./admin/audit-copies.ts";
 import { createAdminRoutes } from "./admin/routes.ts";
 import { createPushStore } from "./events/store/push-store.ts";
 import type { PushPorts } from "./events/push-subscription.ts";
@@ -32,6 +33,7 @@ export interface Deps {
   readonly outbox: Outbox;
   readonly adminRoutes: readonly Route[];
   readonly audit: AuditLog;
+  readonly auditCopies: AuditCopies;
   readonly events: Events;
   readonly push: PushPorts;
   readonly media: Media;
@@ -149,6 +151,7 @@ export function createDeps(env: Env): Deps {
     allowLoopback: config.allowLoopback,
     timeoutMs: config.gatewayTimeoutMs,
   });
+  const auditCopies = createAuditCopies({ db, bucket: env.MEDIA, log });
   const adminRoutes = createAdminRoutes({
     names,
     builtIn,
@@ -176,6 +179,7 @@ export function createDeps(env: Env): Deps {
     filesOfClient: media.filesOfClient,
     filesOfTenant: media.filesOfTenant,
     mediaConsistency: media.consistency,
+    auditCopies,
   });
 
   const http = {
@@ -190,7 +194,7 @@ export function createDeps(env: Env): Deps {
     verifier: oauth.verifier,
     limits,
   };
-  return { http, clock, log, oauth, outbox, adminRoutes, audit, events, push, media, gateway };
+  return { http, clock, log, oauth, outbox, adminRoutes, audit, auditCopies, events, push, media, gateway };
 }
 
 /** One key for one copy, whatever address it was asked for by. Without a public address the Worker runs locally. */

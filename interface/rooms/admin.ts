@@ -56,6 +56,27 @@ const revoke = (id: string, who: string, isRegistered: boolean): Entry => ({
   errors: isRegistered ? { 404: "" } : {},
 });
 
+const copyFields = {
+  number: int("Counts from 1 on, without a gap."),
+  name: str("Its key in the bucket."),
+  rows: int("How many rows it has."),
+  firstSeq: int("The number of its first row."),
+  lastSeq: int("The number of its last row."),
+  previous: str("The hash of the last line of the copy before; zeros in front of the first."),
+  head: str("The hash of its own last line, as the database has it."),
+  writtenAt: time("When it was written."),
+};
+const copy = {
+  number: 2,
+  name: "audit/2026/11/22-000002-5f4dcc3b5aa765d6.jsonl",
+  rows: 1,
+  firstSeq: 8,
+  lastSeq: 8,
+  previous: "9c56cc51b374c3ba189210d5b6d4bf57790d351c96c47c02190ecf1e430635ab",
+  head: "5f4dcc3b5aa765d61d8327deb882cf9960f44dcb8d8ad4df6e5e9e0d8d8f8ab1",
+  writtenAt: 1_763_000_000_000,
+};
+
 export const admin: Room = {
   base: "/admin/v1",
   tags: [
@@ -108,6 +129,17 @@ export const admin: Room = {
           { field: "name", from: "demo.shop", to: "demo.store" },
           { field: "scopes", added: ["plat.media_view"] },
           { field: "clientSecret" },
+        ],
+      },
+    },
+    AuditCopy: { schema: obj(copyFields), example: copy },
+    AuditCopyLines: {
+      schema: obj({ ...copyFields, lines: list({ type: "string" }, "Its lines, each with its hash at the end.") }),
+      example: {
+        ...copy,
+        lines: [
+          '{"number":2,"rows":1,"firstSeq":8,"lastSeq":8,"previous":"…","chain":"…"}',
+          '{"seq":8,"at":1763000000000,"chain":"…"}',
         ],
       },
     },
@@ -323,6 +355,20 @@ export const admin: Room = {
         until: { text: "Up to this time, in ms since 1970.", schema: TIME },
       },
       answers: { 200: { text: "A page of rows.", json: list(ref("AuditRow")), headers: ["Link"] } },
+    },
+    "GET /audit/copies": {
+      id: "listAuditCopies",
+      tag: TAGS.upkeep,
+      about:
+        "Each line ends with the SHA-256 of the hash of the line before it, a line feed, and its own text without the hash; the first line goes on from the copy before.",
+      answers: { 200: { text: "A page of copies.", json: list(ref("AuditCopy")), headers: ["Link"] } },
+    },
+    "GET /audit/copies/{number}": {
+      id: "getAuditCopy",
+      tag: TAGS.upkeep,
+      parameters: { number: { text: "The copy's number.", example: "2" } },
+      answers: { 200: { text: "The copy and its lines.", json: ref("AuditCopyLines") } },
+      errors: { 404: "There is no such copy, or it is not in the bucket any more." },
     },
   },
 };

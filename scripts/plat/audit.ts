@@ -47,6 +47,8 @@ export const auditCommand: Command = {
     ),
   ],
   notes: [
+    "Copies in the bucket: `audit verify` checks them.",
+    "Copies in the bucket, printed: `audit export`.",
     "A change says what it changed: a field's value before and after, what came to a list and went from it, of a secret its " +
       "name alone. A PUT that changes nothing has no row. A row is kept for 90 days at most. It never holds a secret.",
   ],

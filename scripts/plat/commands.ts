@@ -1,6 +1,7 @@
 import { actionCommands } from "./actions.ts";
 import { applyCommand } from "./apply/command.ts";
 import { auditCommand } from "./audit.ts";
+import { auditCopyCommands } from "./audit-copies.ts";
 import type { Command } from "./command.ts";
 import { consistencyCommands } from "./consistency.ts";
 import { eraseCommand } from "./erase/command.ts";
@@ -17,6 +18,7 @@ export function allCommands(): readonly Command[] {
     eraseCommand,
     ...consistencyCommands(),
     auditCommand,
+    ...auditCopyCommands(),
     explainCommand,
     healthCommand,
     applyCommand,
@@ -35,6 +37,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   tenant: "whose data stays apart: clients act in a tenant, users are its members",
   organization: "companies: tenants and packages belong to one",
   session: "what began with one sign-in, or with one call of a service",
+  audit: "who did what, and copies of it in the bucket",
   "signing-key": "keys that tokens are signed with",
   "media-consistency": "comparisons of the bucket with the database, and their repair",
 };

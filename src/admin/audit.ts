@@ -9,7 +9,7 @@ import { createNoteBudget, type Counted } from "./note-budget.ts";
  * holds a secret: bodies are not kept, only addresses.
  *
  * Rows come by `statement`, in the transaction of what they tell of, or by `note`, beside an answer, bounded kind by kind.
- * They go by the sweep: after 90 days, or when newer ones fill the share that theirs have. So nobody pushes the operator's
+ * They go by the sweep, never before they are in a copy in the bucket (audit-copies.ts): after 90 days, or when newer ones fill the share that theirs have. So nobody pushes the operator's
  * changes out of the log, be it by being refused or by ending thousands of tokens, nor what happened to an account by
  * names that nobody has.
  */
@@ -69,12 +69,16 @@ const INSERT_REMOVAL = `
   INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason, share, changes)
   SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ${CHANGED.changes("?9")} WHERE changes() > 0`;
 const REMOVE_OLD = `
-  DELETE FROM audit WHERE seq IN (SELECT seq FROM audit WHERE at < ?1 ORDER BY at LIMIT ?2)`;
+  DELETE FROM audit WHERE seq IN (SELECT seq FROM audit WHERE at < ?1 AND seq <= ?3 ORDER BY at LIMIT ?2)`;
+/** The last row that is in a copy. */
+const COPIED = `
+  SELECT coalesce((SELECT last_seq FROM audit_copy WHERE number > 0 AND written_at IS NOT NULL ORDER BY number DESC LIMIT 1), 0) AS seq`;
 /** The newest row beyond its share. */
 const FIRST_BEYOND = `SELECT at, seq FROM audit WHERE share = ?1 ORDER BY at DESC, seq DESC LIMIT 1 OFFSET ?2`;
 const REMOVE_BEYOND = `
   DELETE FROM audit WHERE seq IN (
-    SELECT seq FROM audit WHERE share = ?1 AND at <= ?2 AND (at < ?2 OR seq <= ?3) ORDER BY at LIMIT ?4)`;
+    SELECT seq FROM audit WHERE share = ?1 AND at <= ?2 AND (at < ?2 OR seq <= ?3) AND seq <= ?5
+    ORDER BY at LIMIT ?4)`;
 
 export function createAuditLog({ db, log, operatorClientId, wait }: AuditDeps, kept: Kept = KEPT): AuditLog {
   const budget = createNoteBudget(NOTES);
@@ -124,11 +128,12 @@ export function createAuditLog({ db, log, operatorClientId, wait }: AuditDeps, k
         );
     },
     async sweep(nowMs) {
-      await inSteps(db.prepare(REMOVE_OLD).bind(nowMs - kept.ageMs, SWEEP.rows));
+      const copied = (await db.prepare(COPIED).first<number>("seq")) ?? 0;
+      await inSteps(db.prepare(REMOVE_OLD).bind(nowMs - kept.ageMs, SWEEP.rows, copied));
       for (const [share, rows] of Object.entries(kept.rows)) {
         const first = await db.prepare(FIRST_BEYOND).bind(share, rows).first<{ at: number; seq: number }>();
         if (first === null) continue;
-        await inSteps(db.prepare(REMOVE_BEYOND).bind(share, first.at, first.seq, SWEEP.rows));
+        await inSteps(db.prepare(REMOVE_BEYOND).bind(share, first.at, first.seq, SWEEP.rows, copied));
       }
     },
   };

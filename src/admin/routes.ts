@@ -4,7 +4,9 @@ import type { BuiltIn } from "../platform/built-in.ts";
 import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
 import { resourceRoutes, type ResourceDeps } from "./resource.ts";
+import type { AuditCopies } from "./audit-copies.ts";
 import { auditRoute } from "./resources/audit.ts";
+import { auditCopyRoutes } from "./resources/audit-copies.ts";
 import { clientSecretRoute } from "./resources/client-secret.ts";
 import { clients } from "./resources/clients.ts";
 import { explainRoute, type Explain } from "./resources/explain.ts";
@@ -98,6 +100,7 @@ export interface AdminDeps extends ResourceDeps {
   /** Port to the media room: what a tenant stores. */
   usage(tenant: string): Promise<{ readonly files: number; readonly bytes: number }>;
   readonly mediaConsistency: MediaConsistency;
+  readonly auditCopies: AuditCopies;
 }
 
 export function createAdminRoutes(deps: AdminDeps): Route[] {
@@ -122,5 +125,6 @@ export function createAdminRoutes(deps: AdminDeps): Route[] {
     ...signingKeyRoutes(deps.signingKeys),
     ...mediaConsistencyRoutes(deps.mediaConsistency),
     auditRoute(deps.db),
+    ...auditCopyRoutes(deps.auditCopies),
   ];
 }

@@ -145,6 +145,8 @@ export const RIGHTS = {
   readComparison: { who: "operator", access: scoped("admin") },
   repairComparison: { who: "operator", access: scoped("admin") },
   readAudit: { who: "operator", access: scoped("admin") },
+  listAuditCopies: { who: "operator", access: scoped("admin") },
+  readAuditCopy: { who: "operator", access: scoped("admin") },
   // Addresses of the platform itself
   readHealth: { who: "everybody", access: open("asked by monitors; says nothing but that the Worker runs") },
   readStylesheet: { who: "everybody", access: open("needed by pages that are shown before anyone signs in") },

@@ -12,6 +12,7 @@ export async function runSchedule(deps: Deps, nowMs: number): Promise<void> {
     seals: () => deps.events.reseal(),
     revocations: () => deps.oauth.sweep(nowMs),
     keys: () => deps.oauth.rotateKeys(nowMs),
+    copies: () => deps.auditCopies.run(nowMs),
     audit: () => deps.audit.sweep(nowMs),
     topics: () => deps.events.sweep(),
     media: () => deps.media.sweep(nowMs),

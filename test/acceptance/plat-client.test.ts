@@ -18,6 +18,7 @@ import { Unreachable } from "../../scripts/plat/send.ts";
 import { createTable, widthOf } from "../../scripts/plat/table.ts";
 import { findSecret, findTarget } from "../../scripts/plat/target.ts";
 import { readCount, readTime, toJson } from "../../scripts/plat/values.ts";
+import { chain, GENESIS } from "../../src/platform/audit-chain.ts";
 import { plat } from "./support/plat-command.ts";
 
 /** What the platform played here answers: `lost` hangs up on a request, `cut` in the middle of its answer, `silent` never answers. */
@@ -408,6 +409,67 @@ describe("with --json whatever was not done is one line of JSON, the last of the
       [3, "r"],
       [4, '"nonsense"'],
     ]);
+  });
+});
+
+describe("audit verify", () => {
+  const row = (seq: number, actor = "shop.app") => ({ seq, at: seq, requestId: "r", actor, action: "put" });
+
+  /** Two copies of two rows each, as the platform lists and shows them. */
+  async function copies() {
+    let previous = GENESIS;
+    const made: { facts: Record<string, unknown>; lines: string[] }[] = [];
+    for (const number of [1, 2]) {
+      const facts = { number, rows: 2, firstSeq: 2 * number - 1, lastSeq: 2 * number, previous };
+      const { lines, head } = await chain(facts, [row(facts.firstSeq), row(facts.lastSeq)]);
+      made.push({ facts: { ...facts, name: `audit/2026/11/2${number}.jsonl`, head, writtenAt: 1 }, lines: [...lines] });
+      previous = head;
+    }
+    return made;
+  }
+  const verify = async (made: Awaited<ReturnType<typeof copies>>, more = "") => {
+    const shown = made.map(({ facts, lines }): Script =>
+      lines.length === 0
+        ? { status: 404, body: { status: 404, type: "element_resource_non_existing", message: "none" } }
+        : { status: 200, body: { ...facts, lines } },
+    );
+    const { base } = await play([{ status: 200, body: made.map(({ facts }) => facts) }, ...shown]);
+    return plat({ OPERATOR_CLIENT_SECRET: "s" }, [
+      ..."audit verify --url".split(" "),
+      base,
+      ...more.split(" ").filter(Boolean),
+    ]);
+  };
+
+  test("says that all is as it was written, and prints the last hash, which a later run may ask for", async () => {
+    const made = await copies();
+    const [first, second] = made.map(({ facts }) => String(facts["head"]));
+    expect(await verify(made)).toMatchObject({ code: 0, out: `${second}\n`, err: /4 rows in 2 copies/ });
+    expect((await verify(made, `--head ${first}`)).code).toBe(0);
+    const gone = await verify(made.slice(0, 1), `--head ${second}`);
+    expect(gone).toMatchObject({ code: 1, out: `the chain does not lead through ${second}\n` });
+    const asJson = await verify(made, "--json");
+    expect(asJson.json()).toEqual({ whole: true, copies: 2, rows: 4, head: second, breaks: [] });
+  });
+
+  test("names the copy and the line where the chain breaks, and ends with 1", async () => {
+    const changed = await copies();
+    changed[1]!.lines[2] = changed[1]!.lines[2]!.replace("shop.app", "shop.foe");
+    expect(await verify(changed)).toMatchObject({
+      code: 1,
+      out: "audit/2026/11/22.jsonl:3: row 4 was changed, or rows between 3 and 4 were taken out\n",
+      err: /are not what the platform wrote/,
+    });
+    const cut = await copies();
+    cut[1]!.lines.pop();
+    expect((await verify(cut)).out).toBe("audit/2026/11/22.jsonl:3: 1 lines are missing at the end\n");
+    const lost = await copies();
+    lost[0]!.lines.length = 0;
+    expect((await verify(lost)).out).toBe("audit/2026/11/21.jsonl: it is not in the bucket any more\n");
+    const [, second] = await copies();
+    expect((await verify([second!])).out.split("\n")[0]).toBe(
+      "audit/2026/11/22.jsonl: it is copy 2, and 1 should be there",
+    );
   });
 });
 

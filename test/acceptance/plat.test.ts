@@ -499,6 +499,12 @@ describe("actions", () => {
 });
 
 describe("audit", () => {
+  test("copies are checked and printed, those that there are", async () => {
+    expect((await done("audit verify")).out).toMatch(/^[0-9a-f]{64}\n$/);
+    const lines = (await done("audit export")).out.split("\n");
+    for (const line of lines.slice(0, -1)) expect(JSON.parse(line)).toHaveProperty("chain");
+  });
+
   test("filters, and tells times that can be given back", async () => {
     await done("role set audited --scope a.a");
     await run("role delete audited --yes");

@@ -3,6 +3,8 @@ import * as fc from "fast-check";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createAuditLog, NOTES, TEXT_CHARS } from "../../src/admin/audit.ts";
 import { createNoteBudget, type NoteKind } from "../../src/admin/note-budget.ts";
+import { COPY, createAuditCopies } from "../../src/admin/audit-copies.ts";
+import { chain, findBreak, GENESIS } from "../../src/platform/audit-chain.ts";
 import { auditRoute } from "../../src/admin/resources/audit.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { harmless } from "../../src/platform/text.ts";
@@ -36,7 +38,12 @@ const read = async (query: string, init: CallInit = {}): Promise<Response> =>
   call(`/admin/v1/audit?${query}`, { token: await tokenFor(OPERATOR), ...init });
 const entries = async (query: string): Promise<Entry[]> => expectJson(await read(query), 200);
 const rows = async (sql: string): Promise<Record<string, any>[]> => (await env.DB.prepare(sql).all()).results;
-const clear = () => env.DB.exec("DELETE FROM audit");
+const clear = () => env.DB.exec("DELETE FROM audit; DELETE FROM audit_copy");
+/** As if all rows were in a copy. */
+const allCopied = () =>
+  env.DB.exec(
+    "INSERT INTO audit_copy SELECT 1, 'all', 1, 1000000000, 1, '', '', 0, 0 WHERE NOT EXISTS (SELECT 1 FROM audit_copy)",
+  );
 
 /** As many rows as asked for, one a second from `fromMs` on. */
 async function fill(count: number, fromMs: number, columns: string, share: string): Promise<void> {
@@ -407,6 +414,7 @@ describe("with 100,000 rows", () => {
       { db: env.DB, log: heardLog, operatorClientId: OPERATOR.clientId, wait: async () => {} },
       kept,
     );
+    await allCopied();
     // The last row is of 1_700_099_999_000: the first 40,000 are too old.
     await audit.sweep(1_700_040_000_000 + kept.ageMs);
     const counted = () =>
@@ -425,6 +433,8 @@ describe("with 100,000 rows", () => {
 });
 
 it("refusals push neither a change out of the log nor what is about an account, and a run of the sweep is bounded", async () => {
+  await allCopied();
+  await allCopied();
   await put(`organizations/${unique("org")}`, { name: "x" });
   await fill(10, Date.now(), `'', 'sign in', 'users/ada', 'refused'`, `'known'`);
   await fill(90_000, Date.now() + 60_000, `'', 'token', '', 'refused'`, `'unknown'`);
@@ -447,6 +457,8 @@ it("refusals push neither a change out of the log nor what is about an account, 
 }, 30_000);
 
 it("what clients and users end pushes no change by the operator out of the log", async () => {
+  await allCopied();
+  await allCopied();
   const id = unique("org");
   await put(`organizations/${id}`, { name: "x" });
   await fill(12_000, Date.now() + 1_000, `'user a@b.example', 'revoke', '', 'done'`, `'done'`);
@@ -458,6 +470,141 @@ it("what clients and users end pushes no change by the operator out of the log",
     { action: "put", n: 1 },
     { action: "revoke", n: 10_000 },
   ]);
+});
+
+describe("copies of the log in the bucket", () => {
+  const DAY = 86_400_000;
+  const day = Date.UTC(2026, 10, 22);
+  const copiesOf = (bindings: Partial<{ bucket: R2Bucket }> = {}) =>
+    createAuditCopies({ db: env.DB, bucket: env.MEDIA, log: heardLog, ...bindings });
+  const copies = copiesOf();
+  const written = async () => copies.page(0, 100, 0);
+  const linesOf = async (number: number): Promise<readonly string[]> => {
+    const copy = await copies.read(number);
+    if (copy === undefined || copy === "missing") throw new Error(`copy ${number}: ${copy}`);
+    return copy.lines;
+  };
+  const breakOf = async (number: number, lines?: readonly string[]) => {
+    const copy = (await written()).find((one) => one.number === number)!;
+    return findBreak(lines ?? (await linesOf(number)), copy);
+  };
+  const rowsToCopy = (count: number) => fill(count, day, `'app' || i, 'put', 'users/u' || i, 'done'`, `'operator'`);
+  beforeEach(async () => {
+    for (const { key } of (await env.MEDIA.list({ prefix: "audit/" })).objects) await env.MEDIA.delete(key);
+  });
+
+  it("one a day, each going on from the one before, and more where many rows wait", async () => {
+    await copies.run(day);
+    expect(await written()).toEqual([]);
+    await rowsToCopy(3);
+    await copies.run(day);
+    await rowsToCopy(2);
+    await copies.run(day + DAY - 1);
+    expect(await written()).toHaveLength(1);
+    await copies.run(day + DAY);
+    await rowsToCopy(COPY.rows + 10);
+    await copies.run(day + DAY + 1);
+    const [first, second, third, ...rest] = await written();
+    expect(rest).toEqual([]);
+    expect(first).toMatchObject({
+      number: 1,
+      rows: 3,
+      previous: GENESIS,
+      name: /^audit\/2026\/11\/22-000001-[0-9a-f]{16}\.jsonl$/,
+    });
+    expect(second).toMatchObject({ number: 2, rows: 2, previous: first!.head, firstSeq: first!.lastSeq + 1 });
+    expect(third).toMatchObject({ number: 3, rows: COPY.rows, previous: second!.head });
+    for (const number of [1, 2, 3]) expect(await breakOf(number)).toBeUndefined();
+    expect(JSON.parse((await linesOf(1))[1]!)).toMatchObject({
+      seq: first!.firstSeq,
+      actor: "app0",
+      subject: "users/u0",
+    });
+    expect(
+      await expectJson(await call("/admin/v1/audit/copies?pageSize=2", { token: await tokenFor(OPERATOR) }), 200),
+    ).toHaveLength(2);
+    const shown = await expectJson(await call("/admin/v1/audit/copies/1", { token: await tokenFor(OPERATOR) }), 200);
+    expect(shown).toMatchObject({ head: first!.head, lines: await linesOf(1) });
+    expect((await call("/admin/v1/audit/copies/9", { token: await tokenFor(OPERATOR) })).status).toBe(404);
+    await env.MEDIA.delete(first!.name);
+    expect((await call("/admin/v1/audit/copies/1", { token: await tokenFor(OPERATOR) })).status).toBe(404);
+  });
+
+  it("whoever is ended in between is followed by the next, and two at once make one chain", async () => {
+    await rowsToCopy(5);
+    const ends = () => Promise.reject(new Error("ended here"));
+    const ending = new Proxy(env.MEDIA, {
+      get: (target, name) => (name === "put" ? ends : Reflect.get(target, name, target)),
+    });
+    await expect(copiesOf({ bucket: ending }).run(day)).rejects.toThrow("ended here");
+    await rowsToCopy(5);
+    expect(await written()).toEqual([]);
+    await Promise.all([copies.run(day + DAY), copies.run(day + DAY), copiesOf().run(day + DAY)]);
+    const all = await written();
+    expect(all[0]).toMatchObject({ number: 1, rows: 5, name: /^audit\/2026\/11\/22-/ });
+    expect(all.reduce((sum, copy) => sum + copy.rows, 0)).toBeGreaterThanOrEqual(5);
+    for (const { number } of all) expect(await breakOf(number)).toBeUndefined();
+    expect((await env.MEDIA.list({ prefix: "audit/" })).objects).toHaveLength(all.length);
+  });
+
+  it("what was planned and can be made no more is planned again", async () => {
+    await rowsToCopy(5);
+    const ends = () => Promise.reject(new Error("ended here"));
+    const ending = new Proxy(env.MEDIA, {
+      get: (target, name) => (name === "put" ? ends : Reflect.get(target, name, target)),
+    });
+    await expect(copiesOf({ bucket: ending }).run(day)).rejects.toThrow("ended here");
+    await env.DB.exec("UPDATE audit SET reason = 'in other words' WHERE seq = (SELECT min(seq) FROM audit)");
+    await copies.run(day);
+    expect(await breakOf(1)).toBeUndefined();
+    expect((await linesOf(1))[1]).toContain("in other words");
+  });
+
+  it("shows which line was changed, taken out, put in, moved, or is missing at the end", async () => {
+    await rowsToCopy(20);
+    await copies.run(day);
+    const lines = await linesOf(1);
+    const { name, firstSeq } = (await written())[0]!;
+    const moved = lines.toSpliced(4, 2, lines[5]!, lines[4]!);
+    const cases: [string, readonly string[], number, RegExp][] = [
+      ["changed", lines.with(7, lines[7]!.replace("app6", "app9")), 8, new RegExp(`row ${firstSeq + 6} was changed`)],
+      ["its hash", lines.with(7, lines[7]!.replace(/.{4}"\}$/, '0000"}')), 8, /was changed/],
+      ["taken out", lines.toSpliced(7, 1), 8, /rows between \d+ and \d+ were taken out/],
+      ["put in", lines.toSpliced(7, 0, lines[6]!), 8, /rows were moved/],
+      ["moved", moved, 5, /was changed, or rows between/],
+      ["the first", lines.with(0, lines[0]!.replace('"rows":20', '"rows":19')), 1, /first line was changed/],
+      ["cut", lines.slice(0, 15), 16, /6 lines are missing at the end/],
+      ["no line", lines.with(3, "{}"), 4, /none of a copy/],
+      ["longer", [...lines, lines[20]!], 22, /./],
+    ];
+    for (const [what, tampered, line, reason] of cases) {
+      // In the bucket itself, as somebody with its keys would.
+      await env.MEDIA.put(name, `${tampered.join("\n")}\n`);
+      const found = await breakOf(1);
+      expect(found, what).toMatchObject({ line });
+      expect(found?.reason, what).toMatch(reason);
+    }
+    const { previous } = (await written())[0]!;
+    const facts = { number: 1, rows: 20, firstSeq, lastSeq: firstSeq + 19, previous };
+    const anew = await chain(
+      facts,
+      lines.slice(1).map((line) => ({ ...JSON.parse(line), actor: "somebody else" })),
+    );
+    expect(await breakOf(1, anew.lines)).toMatchObject({ line: 21, reason: /written anew/ });
+  });
+
+  it("rows go from the log when they are in a copy, and not before", async () => {
+    const kept = { ageMs: DAY, rows: { operator: 0, done: 0, known: 0, unknown: 0, "": 0 } };
+    const deps = { db: env.DB, log: heardLog, operatorClientId: OPERATOR.clientId, wait: async () => {} };
+    const sweep = () => createAuditLog(deps, kept).sweep(day + 10 * DAY);
+    await rowsToCopy(4);
+    await sweep();
+    expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: 4 }]);
+    await copies.run(day);
+    await rowsToCopy(1);
+    await sweep();
+    expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: 1 }]);
+  });
 });
 
 describe("the structured log", () => {

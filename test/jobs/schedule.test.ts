@@ -19,9 +19,20 @@ it("each sweep runs, whatever became of the others; those that may have most to 
     reseal: failing("seals").sweep,
   };
   const outbox = { drain: failing("outbox").sweep };
-  const rooms = { events, media: failing("media"), audit: failing("audit"), oauth, outbox, log };
+  const auditCopies = { run: failing("copies").sweep };
+  const rooms = { events, media: failing("media"), audit: failing("audit"), auditCopies, oauth, outbox, log };
   await runSchedule(rooms as unknown as Deps, 0);
-  expect(ran.toSorted()).toEqual(["audit", "events", "keys", "media", "oauth", "outbox", "seals", "subscriptions"]);
+  expect(ran.toSorted()).toEqual([
+    "audit",
+    "copies",
+    "events",
+    "keys",
+    "media",
+    "oauth",
+    "outbox",
+    "seals",
+    "subscriptions",
+  ]);
   expect(ran.slice(-2)).toEqual(["events", "media"]);
-  expect(errors).toHaveLength(8);
+  expect(errors).toHaveLength(9);
 });

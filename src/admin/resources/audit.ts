@@ -3,7 +3,7 @@ import { invalidCursor, lookBefore, pageLinks, toPage, type RowRange } from "../
 import { defineRoute, json, type Route } from "../../http/route.ts";
 import { harmless } from "../../platform/text.ts";
 import { TEXT_CHARS } from "../audit.ts";
-import { readChanges } from "../changes.ts";
+import { toJson, type AuditRow } from "../audit-row.ts";
 
 /** A time in milliseconds since 1970. */
 const timeMs = z.pipe(z.string().check(z.regex(/^\d{1,15}$/)), z.transform(Number));
@@ -46,16 +46,8 @@ const page = (index: string, conditions: readonly string[]): string => `
   WHERE ${[...conditions, "at >= ?1 AND at <= ?2 AND (at < ?2 OR seq < ?3)"].join(" AND ")}
   ORDER BY at DESC, seq DESC LIMIT ?4 OFFSET ?5`;
 
-interface AuditRow {
-  seq: number;
-  at: number;
-  request_id: string;
-  actor: string;
-  action: string;
-  subject: string;
-  outcome: string;
-  reason: string;
-  changes: string;
+interface SequencedRow extends AuditRow {
+  readonly seq: number;
 }
 
 export const auditRoute = (db: D1Database): Route =>
@@ -83,7 +75,7 @@ export const auditRoute = (db: D1Database): Route =>
           await db
             .prepare(sql)
             .bind(since, ...before, limit, skipped, ...values)
-            .all<AuditRow>()
+            .all<SequencedRow>()
         ).results;
       const rows = await read([atMs, seq], { limit: pageSize + 1, skip });
       const asked = toPage(rows, call.paging, (row) => [row.at, row.seq]);
@@ -91,14 +83,3 @@ export const auditRoute = (db: D1Database): Route =>
       return json(200, found.items.map(toJson), { link: pageLinks(call.url, call.paging, found) });
     },
   });
-
-export const toJson = (row: Omit<AuditRow, "seq">): object => ({
-  at: row.at,
-  requestId: row.request_id,
-  actor: row.actor,
-  action: row.action,
-  subject: row.subject,
-  outcome: row.outcome,
-  ...(row.reason === "" ? {} : { reason: row.reason }),
-  ...(row.changes === "[]" ? {} : { changes: readChanges(row.changes) }),
-});
