@@ -22,8 +22,6 @@ const TITLES: Readonly<Record<number, readonly [component: string, text: string]
   503: ["Unavailable", "This cannot be done at the moment; `Retry-After` says when to try again."],
 };
 const HEADERS: Readonly<Record<number, readonly string[]>> = {
-  // Of a token that is sent twice (RFC 6750 3.1).
-  400: ["WWW-Authenticate"],
   401: ["WWW-Authenticate"],
   403: ["WWW-Authenticate"],
   404: ["Retry-After"],
@@ -31,6 +29,13 @@ const HEADERS: Readonly<Record<number, readonly string[]>> = {
   416: ["Content-Range"],
   429: ["Retry-After"],
   503: ["Retry-After"],
+};
+const HEADERS_OF_400: Readonly<Record<Style, readonly string[]>> = {
+  // Of a token that is sent twice (RFC 6750 3.1).
+  platform: ["WWW-Authenticate"],
+  // Of a blocked account.
+  protocol: ["Retry-After"],
+  page: [],
 };
 const PREFIX = { platform: "", protocol: "OAuth", page: "Page" } as const;
 
@@ -91,7 +96,7 @@ const REQUEST_ID = "3f2a9c0d51b84e7f9a6c2d8e1f405b67";
 /** `components.responses`: those that are used. */
 export function errorResponse(style: Style, status: number): Schema {
   const [, description] = TITLES[status]!;
-  const own = status === 400 && style !== "platform" ? [] : (HEADERS[status] ?? []);
+  const own = (status === 400 ? HEADERS_OF_400[style] : HEADERS[status]) ?? [];
   const headers = Object.fromEntries(
     ["Request-Id", ...own].map((name) => [
       name === "Request-Id" ? "plat-request-id" : name,

@@ -77,6 +77,7 @@ export function createDeps(env: Env): Deps {
     builtIn,
     db,
     loginAttempts: env.LOGIN_ATTEMPTS,
+    guessCounters: config.allowLoopback ? undefined : env.GUESS_COUNTER,
     clientLimit: limited(env.CLIENT_LIMIT),
     sealer,
     random,

@@ -1,6 +1,7 @@
 import type { PushSubscriptionObject } from "./events/push-subscription.do.ts";
 import type { TopicConsumer } from "./events/topic-consumer.do.ts";
 import type { TopicLog } from "./events/topic-log.do.ts";
+import type { GuessCounter } from "./oauth/guess-counter.do.ts";
 import type { LoginAttempts } from "./oauth/login-attempts.do.ts";
 import type { MediaJob } from "./media/job.ts";
 
@@ -23,6 +24,7 @@ export interface Env {
   readonly TENANT_LIMIT: RateLimit;
   readonly TENANT_LIMIT_LARGE: RateLimit;
   readonly LOGIN_ATTEMPTS: DurableObjectNamespace<LoginAttempts>;
+  readonly GUESS_COUNTER: DurableObjectNamespace<GuessCounter>;
 
   readonly PLATFORM: string;
   readonly PATH_PREFIX: string;

@@ -6,6 +6,7 @@ import type { App } from "./http/mount.ts";
 import { runSchedule } from "./jobs/schedule.ts";
 
 export { TopicConsumer } from "./events/topic-consumer.do.ts";
+export { GuessCounter } from "./oauth/guess-counter.do.ts";
 export { LoginAttempts } from "./oauth/login-attempts.do.ts";
 export { TopicLog } from "./events/topic-log.do.ts";
 

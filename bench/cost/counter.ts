@@ -30,7 +30,7 @@ export function countedEnv(env: Env): Env {
   if (counted !== undefined) return counted.env;
   const inner = counting({ ...env, MEDIA: countParts(env.MEDIA) });
   const timed: Around = (_, call) => timing(call);
-  const objects = ["TOPIC_LOG", "TOPIC_CONSUMER", "PUSH_SUBSCRIPTION", "LOGIN_ATTEMPTS"] as const;
+  const objects = ["TOPIC_LOG", "TOPIC_CONSUMER", "PUSH_SUBSCRIPTION", "LOGIN_ATTEMPTS", "GUESS_COUNTER"] as const;
   const namespaces = Object.fromEntries(objects.map((name) => [name, aroundObjects(inner.env[name] as object, timed)]));
   // What else a queue can do is missed here at once, not uncounted.
   const MEDIA_JOBS: Pick<Env["MEDIA_JOBS"], "sendBatch"> = {

@@ -42,6 +42,7 @@ export const TopicLog = countedObject(objects.TopicLog);
 export const TopicConsumer = countedObject(objects.TopicConsumer);
 export const PushSubscription = countedObject(objects.PushSubscription);
 export const LoginAttempts = countedObject(objects.LoginAttempts);
+export const GuessCounter = countedObject(objects.GuessCounter);
 
 export default {
   fetch(request, env, context) {

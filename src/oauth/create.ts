@@ -7,7 +7,8 @@
  *   metadata        discovery.ts
  *   who is who      directory.ts (30 s copy of what the operator registered)
  *   the own page    account/routes.ts (`/account`: what people see of it, end and change)
- *   who signs in    sign-in/accounts.ts → login-attempts.do.ts (the attempts of one account, by the rules of attempts.ts)
+ *   who signs in    sign-in/accounts.ts → login-attempts.do.ts (the attempts of one account, by the rules of attempts.ts);
+ *                   guess-guard.ts → guess-counter.do.ts (of one network, and with one password, by guesses.ts)
  *   what is valid   tokens/trust.ts (5 s copy of keys and revocations), tokens/own-token.ts (how a token is read)
  *   why a scope is granted or not, for the operator   explain/explain.ts
  *   which key signs tokens/key-life.ts, tokens/key-rotation.ts
@@ -41,7 +42,9 @@ import type { Pages } from "./ports.ts";
 import type { LoginAttempts } from "./login-attempts.do.ts";
 import { createOAuthServices, OAUTH_BASE } from "./routes.ts";
 import { createCodeStore } from "./store/code-store.ts";
+import type { GuessCounter } from "./guess-counter.do.ts";
 import { createAccounts } from "./sign-in/accounts.ts";
+import { createGuessGuard, unguarded } from "./sign-in/guess-guard.ts";
 import { createDirectoryStore } from "./store/directory-store.ts";
 import { createExplainStore } from "./store/explain-store.ts";
 import { createEndAll, type EndAll } from "./store/end-all-store.ts";
@@ -63,6 +66,8 @@ export interface OAuthDeps {
   readonly builtIn: BuiltIn;
   readonly db: D1Database;
   readonly loginAttempts: DurableObjectNamespace<LoginAttempts>;
+  /** Undefined: nobody is counted by network and password. */
+  readonly guessCounters: DurableObjectNamespace<GuessCounter> | undefined;
   /** How often one client may authenticate. */
   readonly clientLimit: RateLimit;
   readonly sealer: Sealer;
@@ -140,7 +145,8 @@ export function createOAuth(deps: OAuthDeps): OAuth {
   const federation = createFederation(deps);
   const forgetAll = createForget(deps.db);
   const endings = createEndAll(deps.db, trustStore, forgetAll, audit);
-  const accounts = createAccounts({ users, attempts: deps.loginAttempts, audit, log, random });
+  const guesses = deps.guessCounters === undefined ? unguarded : createGuessGuard(deps.guessCounters, deps.sealer, log);
+  const accounts = createAccounts({ users, attempts: deps.loginAttempts, guesses, audit, log, random });
 
   const noteRefusal: OAuthContext["noteRefusal"] = (call, action, { error, reason: exactly, actor, clientId }) => {
     const { requestId, nowMs: atMs } = call;
@@ -175,7 +181,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     noteRefusal,
     refuse(call, action, refusal) {
       noteRefusal(call, action, refusal);
-      return oauthError(refusal, `${call.publicBase}/docs/errors`, call.requestId, names.platform);
+      return oauthError(refusal, `${call.publicBase}/docs/errors`, call, names.platform);
     },
     unavailable: () =>
       problem("service_temporarily_unavailable", "Tokens cannot be checked at the moment.", {

@@ -17,6 +17,8 @@ export interface OAuthFailure {
   readonly actor: string;
   /** The client that there is, and that whoever asked did not prove to be. */
   readonly clientId?: string;
+  /** From when on it may go well. */
+  readonly retryAtMs?: number;
 }
 
 const STATUS = {
@@ -39,13 +41,23 @@ export const failure = (
   actor = "",
 ): OAuthFailure => ({ error, description, reason, actor });
 
-export function oauthError(given: OAuthFailure, docsUrl: string, requestId: string, realm: string): Response {
+export function oauthError(
+  given: OAuthFailure,
+  docsUrl: string,
+  { requestId, nowMs }: { readonly requestId: string; readonly nowMs: number },
+  realm: string,
+): Response {
   const headers: Partial<Record<OAuthErrorCode, Record<string, string>>> = {
     invalid_client: { "www-authenticate": `Basic realm="${realm}", charset="UTF-8"` },
     temporarily_unavailable: { "retry-after": String(RETRY_AFTER_SEC) },
   };
   const status = STATUS[given.error];
-  return errorAnswer(status, given.error, given.description, docsUrl, requestId, headers[given.error] ?? {});
+  const retry: Record<string, string> =
+    given.retryAtMs === undefined
+      ? {}
+      : { "retry-after": String(Math.max(1, Math.ceil((given.retryAtMs - nowMs) / 1000))) };
+  const own = { ...headers[given.error], ...retry };
+  return errorAnswer(status, given.error, given.description, docsUrl, requestId, own);
 }
 
 /** What `http/` refuses before an endpoint runs (method, size, format) and what failed inside, in the protocol's words. */

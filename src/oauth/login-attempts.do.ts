@@ -8,7 +8,12 @@ import { afterFailure, ATTEMPTS, isBlocked, type Attempts } from "./attempts.ts"
 export type AttemptOutcome =
   | { readonly kind: "ok" }
   | { readonly kind: "wrong"; readonly blockedFromNow: boolean }
-  | { readonly kind: "blocked" };
+  | { readonly kind: "blocked"; readonly untilMs: number };
+
+/** Who tries: anybody, or one browser that is known by its id. */
+const STRANGERS = "";
+/** Browsers that are counted by themselves at a time; more of them are counted as strangers. */
+const MAX_DEVICES = 50;
 
 /**
  * The sign-in attempts of one account, or of an address that is nobody's: both look alike from outside.
@@ -22,62 +27,94 @@ export type AttemptOutcome =
  */
 export class LoginAttempts extends DurableObject {
   readonly #sql = this.ctx.storage.sql;
-  #attempts: Attempts | undefined = this.#load();
+  /** By device. */
+  readonly #attempts = this.#load();
 
-  /** `passwordHash` is undefined where no password can be right; that costs as much and is counted alike. */
-  attempt(passwordHash: string | undefined, password: string): AttemptOutcome {
+  /**
+   * `passwordHash` is undefined where no password can be right; that costs as much and is counted alike. `device`: the
+   * known browser that tries.
+   */
+  attempt(passwordHash: string | undefined, password: string, device: string = STRANGERS): AttemptOutcome {
     const nowMs = systemClock.nowMs();
-    if (isBlocked(this.#attempts, nowMs)) return { kind: "blocked" };
+    const who = this.#attempts.has(device) || this.#attempts.size <= MAX_DEVICES ? device : STRANGERS;
+    const known = this.#attempts.get(who);
+    if (known !== undefined && isBlocked(known, nowMs)) return { kind: "blocked", untilMs: known.untilMs };
     const matches = verifyPassword(password, passwordHash ?? NO_PASSWORD_HASH);
     if (passwordHash !== undefined && matches) {
-      this.unlock();
+      if (this.#attempts.delete(who)) this.#sql.exec(`DELETE FROM failed WHERE device = ?`, who);
       return { kind: "ok" };
     }
-    const next = afterFailure(this.#attempts, nowMs);
-    this.#save(next);
-    return { kind: "wrong", blockedFromNow: next.failures >= ATTEMPTS.limit };
+    const next = afterFailure(known, nowMs);
+    this.#save(who, next);
+    return { kind: "wrong", blockedFromNow: isBlocked(next, nowMs) };
   }
 
-  /** Forgets the failures and ends a block. */
+  /** Forgets the failures and ends every block. */
   unlock(): void {
-    if (this.#attempts === undefined) return;
-    this.#sql.exec(`DELETE FROM attempts`);
-    this.#attempts = undefined;
+    if (this.#attempts.size === 0) return;
+    this.#sql.exec(`DELETE FROM failed`);
+    this.#attempts.clear();
   }
 
   /** Removes everything when nothing counts any more. One that comes early, after another failure, is set again. */
   override async alarm(): Promise<void> {
-    if (this.#attempts !== undefined && systemClock.nowMs() < this.#attempts.untilMs)
-      return this.ctx.storage.setAlarm(this.#attempts.untilMs);
-    this.#attempts = undefined;
+    const lastMs = Math.max(0, ...[...this.#attempts.values()].map(({ forgetAtMs }) => forgetAtMs));
+    if (systemClock.nowMs() < lastMs) return this.ctx.storage.setAlarm(lastMs);
+    this.#attempts.clear();
     await this.ctx.storage.deleteAll();
   }
 
-  #load(): Attempts | undefined {
-    if (!hasTable(this.#sql, "attempts")) return undefined;
-    const row = this.#sql
-      .exec<{ failures: number; until_at: number }>(`SELECT failures, until_at FROM attempts`)
-      .toArray()[0];
-    return row === undefined ? undefined : { failures: row.failures, untilMs: row.until_at };
+  #load(): Map<string, Attempts> {
+    if (hasTable(this.#sql, "attempts")) this.#upgrade();
+    if (!hasTable(this.#sql, "failed")) return new Map();
+    const rows = this.#sql.exec<Row>(`SELECT device, failures, until_at, since_block, blocks, forget_at FROM failed`);
+    return new Map(rows.toArray().map((row) => [row.device, toAttempts(row)]));
   }
 
-  #save(next: Attempts): void {
+  #save(device: string, next: Attempts): void {
     this.#sql.exec(SCHEMA);
-    this.#sql.exec(
-      `INSERT OR REPLACE INTO attempts (id, schema_version, failures, until_at) VALUES (1, ${SCHEMA_VERSION}, ?, ?)`,
-      next.failures,
-      next.untilMs,
-    );
-    this.#attempts = next;
-    this.ctx.waitUntil(this.ctx.storage.setAlarm(next.untilMs));
+    this.#sql.exec(SAVE, device, next.failures, next.untilMs, next.sinceBlock, next.blocks, next.forgetAtMs);
+    this.#attempts.set(device, next);
+    this.ctx.waitUntil(this.ctx.storage.setAlarm(next.forgetAtMs));
+  }
+
+  /** Version 1 had one row, of everybody. */
+  #upgrade(): void {
+    this.ctx.storage.transactionSync(() => {
+      this.#sql.exec(SCHEMA);
+      this.#sql.exec(
+        `INSERT OR REPLACE INTO failed (device, schema_version, failures, until_at, since_block, blocks, forget_at)
+         SELECT '', ${SCHEMA_VERSION}, failures, until_at, iif(failures < ?1, failures, 0), iif(failures < ?1, 0, 1), until_at + ?2
+         FROM attempts`,
+        ATTEMPTS.limit,
+        ATTEMPTS.quietMs,
+      );
+      this.#sql.exec(`DROP TABLE attempts`);
+    });
   }
 }
 
-const SCHEMA_VERSION = 1;
+type Row = Record<"failures" | "until_at" | "since_block" | "blocks" | "forget_at", number> & { device: string };
+
+const toAttempts = (row: Row): Attempts => ({
+  failures: row.failures,
+  untilMs: row.until_at,
+  sinceBlock: row.since_block,
+  blocks: row.blocks,
+  forgetAtMs: row.forget_at,
+});
+
+const SCHEMA_VERSION = 2;
 const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS attempts (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
+  CREATE TABLE IF NOT EXISTS failed (
+    device TEXT PRIMARY KEY,
     schema_version INTEGER NOT NULL,
     failures INTEGER NOT NULL,
-    until_at INTEGER NOT NULL
-  ) STRICT`;
+    until_at INTEGER NOT NULL,
+    since_block INTEGER NOT NULL,
+    blocks INTEGER NOT NULL,
+    forget_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID`;
+const SAVE = `
+  INSERT OR REPLACE INTO failed (device, schema_version, failures, until_at, since_block, blocks, forget_at)
+  VALUES (?, ${SCHEMA_VERSION}, ?, ?, ?, ?, ?)`;

@@ -38,7 +38,7 @@ export function verifyPassword(password: string, stored: string): boolean {
 
 /** Whether two passwords are one: they are compared in the form in which they are hashed. */
 export const samePassword = (one: string, other: string): boolean =>
-  !isTooLong(one) && !isTooLong(other) && normalized(one) === normalized(other);
+  !isTooLong(one) && !isTooLong(other) && normalizedPassword(one) === normalizedPassword(other);
 
 const isTooLong = (password: string): boolean => password.length > PASSWORD_CHARS.max;
 
@@ -65,9 +65,9 @@ function parse(stored: string): (Parameters & { readonly key: Uint8Array }) | un
 }
 
 /** One Unicode form, so that the keyboard's way of typing an accent does not matter. Nothing of what is too long. */
-const normalized = (password: string): string => nfkc(password, PASSWORD_CHARS.max) ?? "";
+export const normalizedPassword = (password: string): string => nfkc(password, PASSWORD_CHARS.max) ?? "";
 
 function derive(password: string, { log2N, r, p, salt }: Parameters): Uint8Array {
   const options = { N: 2 ** log2N, r, p, maxmem: 128 * 2 ** log2N * r * 2 };
-  return scryptSync(utf8(normalized(password)), salt, KEY_BYTES, options);
+  return scryptSync(utf8(normalizedPassword(password)), salt, KEY_BYTES, options);
 }

@@ -69,8 +69,9 @@ describe("the right password", () => {
     const page = await browser.get(authorizeAddress(requestFor(app)).replace(ORIGIN, local));
     const answer = await browser.submit(page, password());
     expect(landed(answer).query.get("iss")).toBe(`${local}/oauth2/v1`);
-    expect([...browser.cookies.keys()].sort()).toEqual(["plat_browser", "plat_session"]);
-    for (const cookie of browser.setCookies) expect(cookie).toMatch(/; Path=\/; HttpOnly; SameSite=Lax$/);
+    expect([...browser.cookies.keys()].sort()).toEqual(["plat_browser", "plat_device", "plat_session"]);
+    for (const cookie of browser.setCookies)
+      expect(cookie).toMatch(/; Path=\/; HttpOnly; SameSite=Lax(; Max-Age=31536000)?$/);
     expect((await browser.get(authorizeAddress(requestFor(app)).replace(ORIGIN, local))).status).toBe(302);
   });
 
@@ -89,7 +90,11 @@ describe("the right password", () => {
     expect(page.forms[0]?.action).toBe("https://public.example/base/oauth2/v1/sign-in");
     const answer = await browser.submit(page, password());
     expect(landed(answer).query.get("iss")).toBe("https://public.example/base/oauth2/v1");
-    expect([...browser.cookies.keys()].sort()).toEqual(["__Host-acme_browser", "__Host-acme_session"]);
+    expect([...browser.cookies.keys()].sort()).toEqual([
+      "__Host-acme_browser",
+      "__Host-acme_device",
+      "__Host-acme_session",
+    ]);
   });
 });
 

@@ -28,6 +28,7 @@ export function counting(env: Env): { env: Env; tally: Tally; reset: () => void 
       add(tally.objectCalls, `PUSH_SUBSCRIPTION.${method}`),
     ),
     LOGIN_ATTEMPTS: countNamespace(env.LOGIN_ATTEMPTS, (method) => add(tally.objectCalls, `LOGIN_ATTEMPTS.${method}`)),
+    GUESS_COUNTER: countNamespace(env.GUESS_COUNTER, (method) => add(tally.objectCalls, `GUESS_COUNTER.${method}`)),
     TOPIC_CONSUMER: countNamespace(env.TOPIC_CONSUMER, (method) => add(tally.objectCalls, `TOPIC_CONSUMER.${method}`)),
   };
   return { env: { ...env, ...bindings } as Env, tally, reset: () => void Object.assign(tally, emptyTally()) };

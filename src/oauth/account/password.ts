@@ -5,6 +5,7 @@ import type { OAuthContext } from "../context.ts";
 import type { Parameters } from "../form.ts";
 import type { AccountFault } from "../ports.ts";
 import { withCookie } from "../sign-in/browser.ts";
+import { deviceCookie, knownDevice } from "../sign-in/device.ts";
 import { startSession } from "../sign-in/sessions.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
 import { admit, type FormCall } from "./changes.ts";
@@ -30,7 +31,9 @@ export async function changePassword(call: FormCall, context: OAuthContext): Pro
   const [old, next] = [form.get("password") ?? "", form.get("new_password") ?? ""];
   const fault = faultOf(old, next, form);
   if (fault !== undefined) return accountPage(call, session, fault, context);
-  const confirmed = await context.accounts.confirm(email, old, ACTION, call);
+  // Who is signed in is no stranger, whichever way they came.
+  const device = (await knownDevice(call, email, context)) ?? { id: session.sid, sinceMs: authenticatedAtMs };
+  const confirmed = await context.accounts.confirm(email, { password: old, device }, ACTION, call);
   if (confirmed.kind !== "ok") return accountPage(call, session, confirmed.kind, context);
   const signedOutAtMs = await write(call, { email, authenticatedAtMs, from: confirmed.hash, next }, context);
   if (signedOutAtMs === undefined) {
@@ -39,7 +42,11 @@ export async function changePassword(call: FormCall, context: OAuthContext): Pro
     return backToAccount(call, "notChanged", context);
   }
   context.log.info("password changed", { requestId: call.requestId, user: email });
-  return withCookie(backToAccount(call, "changed", context), await goOn(call, { email, signedOutAtMs }, context));
+  const answer = withCookie(
+    backToAccount(call, "changed", context),
+    await goOn(call, { email, signedOutAtMs }, context),
+  );
+  return withCookie(answer, await deviceCookie(call, email, signedOutAtMs + 1, context));
 }
 
 /** The rules of the operator service. */

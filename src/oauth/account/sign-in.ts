@@ -9,6 +9,7 @@ import { pageContext } from "../page.ts";
 import type { SignInFault } from "../ports.ts";
 import { redirect, statusOf } from "../redirect.ts";
 import { csrfToken, isFromElsewhere, isOwnForm, knowBrowser, readCookie, withCookie } from "../sign-in/browser.ts";
+import { rememberDevice, signInHere } from "../sign-in/device.ts";
 import { FROM_ELSEWHERE } from "../sign-in/form.ts";
 import { startSession, type NewSignIn } from "../sign-in/sessions.ts";
 import { accountAddress, readNotice, refusedAtAccount, uiLocalesOf } from "./notice.ts";
@@ -56,12 +57,12 @@ export async function accountSignIn(
     context.noteRefusal(call, ACTION, { error: "invalid_request", reason, actor: "" });
     return accountSignInPage(call, { email, fault: "stale" }, context);
   }
-  const signedIn = await context.accounts.signIn(email, form.value.get("password") ?? "", call);
+  const signedIn = await signInHere(email, form.value.get("password") ?? "", call, context);
   if (signedIn.kind !== "ok") return accountSignInPage(call, { email, fault: signedIn.kind }, context);
-  return (
-    (await enter(call, { email: signedIn.email, provider: DEFAULT_PROVIDER }, context)) ??
-    accountSignInPage(call, { email, fault: "wrong" }, context)
-  );
+  const entered = await enter(call, { email: signedIn.email, provider: DEFAULT_PROVIDER }, context);
+  return entered === undefined
+    ? accountSignInPage(call, { email, fault: "wrong" }, context)
+    : rememberDevice(call, entered, signedIn, context);
 }
 
 /** Sends the browser to sign in at another identity provider. */

@@ -8,6 +8,7 @@ import { readParameters } from "../form.ts";
 import { pageContext, refusedPage } from "../page.ts";
 import type { ConfirmLinkView } from "../ports.ts";
 import { isFromElsewhere, knowBrowser, readCookie, withCookie } from "../sign-in/browser.ts";
+import { signInHere } from "../sign-in/device.ts";
 import { FROM_ELSEWHERE } from "../sign-in/form.ts";
 import { askedFor } from "./begin.ts";
 import { link, type Unlinked } from "./linking.ts";
@@ -69,7 +70,7 @@ export async function confirmLink(
   const waiting = await open(form.value.get("vouched") ?? "", call, context);
   if (waiting === undefined) return refusePage("over", "", "the form is too old, or was not made for this browser");
   const { email, request, provider, provenAtMs } = waiting;
-  const signedIn = await context.accounts.signIn(email, form.value.get("password") ?? "", call);
+  const signedIn = await signInHere(email, form.value.get("password") ?? "", call, context);
   if (signedIn.kind !== "ok") return confirmPage(call, waiting, signedIn.kind, context);
 
   const linked = await link(waiting, "password", call, context);

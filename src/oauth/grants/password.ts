@@ -37,12 +37,15 @@ export const passwordGrant: GrantStep = async (request, context) => {
   const client = caller?.client;
 
   const refused = (kind: Exclude<SignIn["kind"], "ok">, reason: string) =>
-    err(failure("invalid_grant", REFUSAL[kind], reason, client?.id));
-  const signIn = await context.accounts.signIn(username, password, call);
-  if (signIn.kind !== "ok") return refused(signIn.kind, `the sign-in was refused: ${signIn.kind}`);
+    failure("invalid_grant", REFUSAL[kind], reason, client?.id);
+  const signIn = await context.accounts.signIn(username, { password }, call);
+  if (signIn.kind !== "ok") {
+    const failed = refused(signIn.kind, `the sign-in was refused: ${signIn.kind}`);
+    return err(signIn.kind === "blocked" ? { ...failed, retryAtMs: signIn.untilMs } : failed);
+  }
   const user = await context.users.find(signIn.email);
   // Whatever happened to the user while the password was looked at happened before the sign-in.
-  if (user === undefined || user.signedOutAtMs >= call.nowMs) return refused("wrong", "the user has just changed");
+  if (user === undefined || user.signedOutAtMs >= call.nowMs) return err(refused("wrong", "the user has just changed"));
 
   const clientAuthenticated = caller?.authenticated ?? false;
   const grantedFor = await grantForUser(

@@ -4,20 +4,21 @@ import { randomSecret } from "../../platform/random.ts";
 import type { AnyCall, OAuthContext } from "../context.ts";
 
 /**
- * What a browser keeps for us: two cookies of 256 random bits each (contract 2.4), and a word.
+ * What a browser keeps for us: two cookies of 256 random bits each (contract 2.4), a word, and who signed in by it.
  *
  *   browser   knows the browser again before anybody signed in. A form carries a token made of it (HMAC), so no other
  *             site and no other browser can send the form, and nobody is signed in as somebody else behind their back.
  *   session   stands for the sign-in; made anew by each one (session fixation), stored as its hash.
+ *   device    which users signed in by this browser before (device.ts)
  *   notice    what the form before did, for the page that follows it (account/notice.ts).
  *
  * `__Host-` lets neither another host of the domain nor plain http set them. On plain-http loopback the names have no
  * such prefix, since browsers would refuse it there.
  */
-export type CookieKind = "browser" | "session" | "notice";
+export type CookieKind = "browser" | "session" | "device" | "notice";
 
 /** What a cookie of ours can hold; undefined for anything else. */
-export function readCookie(call: AnyCall, kind: Exclude<CookieKind, "notice">, names: Names): string | undefined {
+export function readCookie(call: AnyCall, kind: "browser" | "session", names: Names): string | undefined {
   const value = cookieText(call, kind, names);
   return fromBase64Url(value ?? "")?.length === 32 ? value : undefined;
 }
@@ -35,6 +36,15 @@ export function cookieText(call: AnyCall, kind: CookieKind, names: Names): strin
 /** Gone with the browser; how long a session lasts is the server's to know. */
 export const setCookie = (call: AnyCall, kind: CookieKind, value: string, names: Names): string =>
   `${cookieName(call, kind, names)}=${value}; Path=/; HttpOnly; SameSite=Lax${isSecure(call) ? "; Secure" : ""}`;
+
+/** Kept for so long. */
+export const setLastingCookie = (
+  call: AnyCall,
+  kind: "device",
+  value: string,
+  maxAgeSec: number,
+  names: Names,
+): string => `${setCookie(call, kind, value, names)}; Max-Age=${maxAgeSec}`;
 
 export const dropCookie = (call: AnyCall, kind: CookieKind, names: Names): string =>
   `${setCookie(call, kind, "", names)}; Max-Age=0`;

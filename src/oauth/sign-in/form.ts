@@ -7,6 +7,7 @@ import type { AnyCall, OAuthContext } from "../context.ts";
 import { readParameters } from "../form.ts";
 import { refusedPage } from "../page.ts";
 import { isFromElsewhere, isOwnForm, readCookie } from "./browser.ts";
+import { rememberDevice, signInHere } from "./device.ts";
 
 export const FROM_ELSEWHERE = "The form was sent from another site.";
 
@@ -49,10 +50,10 @@ export async function signIn(
     context.noteRefusal(call, "sign in", { error: "login_required", reason, actor: request.client.id });
     return signInPage(request, { email: meant.email, fault: "another" }, call, context);
   }
-  const signedIn = await context.accounts.signIn(email, form.value.get("password") ?? "", call);
+  const signedIn = await signInHere(email, form.value.get("password") ?? "", call, context);
   if (signedIn.kind !== "ok") return signInPage(request, { email, fault: signedIn.kind }, call, context);
-  return (
-    (await enter(request, { email: signedIn.email, provider: request.provider }, call, context)) ??
-    signInPage(request, { email, fault: "wrong" }, call, context)
-  );
+  const entered = await enter(request, { email: signedIn.email, provider: request.provider }, call, context);
+  return entered === undefined
+    ? signInPage(request, { email, fault: "wrong" }, call, context)
+    : rememberDevice(call, entered, signedIn, context);
 }

@@ -41,6 +41,8 @@ export interface Credential {
   /** Undefined for a user without a password. */
   readonly passwordHash: string | undefined;
   readonly disabled: boolean;
+  /** Sign-ins of this moment or before count no more. */
+  readonly signedOutAtMs: number;
 }
 
 /** A session that is not over, with the user that it belongs to. */
@@ -114,7 +116,7 @@ const organizations = (who: string) => `
   FROM organization_member AS member JOIN organization ON organization.id = member.organization
   WHERE member.email = ${who} ORDER BY organization.id`;
 const RECORDS = [user, tenants, organizations] as const;
-const CREDENTIAL = `SELECT password_hash, disabled FROM user WHERE email = ?1`;
+const CREDENTIAL = `SELECT password_hash, disabled, signed_out_at FROM user WHERE email = ?1`;
 const CHANGE_PASSWORD = `
   UPDATE user SET password_hash = ?3, signed_out_at = ${signedOutAt("?4")}
   WHERE email = ?1 AND password_hash = ?2 AND disabled = 0 AND signed_out_at < ?5 RETURNING signed_out_at`;
@@ -164,8 +166,13 @@ export function createUserStore(db: D1Database, subject: Subject, random: Random
     signedIn: (sessionHash, nowMs) => ofSession("id_hash", sessionHash, nowMs),
     ofSession: (sid, nowMs) => ofSession("sid", sid, nowMs),
     async credential(email) {
-      const row = await db.prepare(CREDENTIAL).bind(email).first<{ password_hash: string | null; disabled: number }>();
-      return row === null ? undefined : { passwordHash: row.password_hash ?? undefined, disabled: row.disabled === 1 };
+      const row = await db
+        .prepare(CREDENTIAL)
+        .bind(email)
+        .first<{ password_hash: string | null; disabled: number; signed_out_at: number }>();
+      if (row === null) return undefined;
+      const { password_hash: hash, disabled, signed_out_at: signedOutAtMs } = row;
+      return { passwordHash: hash ?? undefined, disabled: disabled === 1, signedOutAtMs };
     },
     async changePassword({ email, authenticatedAtMs, from, to, nowMs }, beside) {
       const change = db.prepare(CHANGE_PASSWORD).bind(email, from, to, nowMs, authenticatedAtMs);
