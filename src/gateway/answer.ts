@@ -67,6 +67,8 @@ export interface AnswerDeps {
   /** Undefined for a trusted service. */
   readonly apart: Apart | undefined;
   readonly idleMs: number;
+  /** What the caller gets of the service's WebSocket. */
+  carryWebSocket(socket: WebSocket): WebSocket;
   /** To be awaited before the answer goes out to its end. */
   readonly beforeEnd: (() => Promise<void>) | undefined;
   brokeOff(thrown: unknown): void;
@@ -76,7 +78,7 @@ export interface AnswerDeps {
 export async function toAnswer(
   { response, patience, headers: given, coding, rewrites }: Answered,
   asked: Asked,
-  { names, rewriter, apart, idleMs, beforeEnd, brokeOff }: AnswerDeps,
+  { names, rewriter, apart, idleMs, carryWebSocket, beforeEnd, brokeOff }: AnswerDeps,
 ): Promise<Response | undefined> {
   const { status, webSocket } = response;
   const isDecoded =
@@ -86,7 +88,7 @@ export async function toAnswer(
   const more = apart === undefined ? {} : sandboxOf(status, given);
   const headers = answerHeaders(given, { header: rewriter.header, isChanged, isWeakened, more }, names);
   const answer = (body: BodyInit | null): Response => {
-    const made = new Response(body, { status, headers, webSocket });
+    const made = new Response(body, { status, headers, webSocket: webSocket && carryWebSocket(webSocket) });
     if (given.has("set-cookie"))
       for (const cookie of response.headers.getSetCookie()) {
         const own = apart === undefined ? cookie : ownCookie(cookie, apart);

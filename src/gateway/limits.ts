@@ -10,4 +10,9 @@ export const LIMITS = {
   callerIdleMs: 60_000,
   /** How often a request may come by here before it is taken for one that goes in circles. */
   hops: 5,
+  /** How often a WebSocket's token is looked at. */
+  webSocketLookMs: 15_000,
+  /** What each side of a WebSocket may send at once, and each second after that. */
+  webSocketBurstBytes: 8 * 1024 * 1024,
+  webSocketBytesPerSec: 1024 * 1024,
 } as const;

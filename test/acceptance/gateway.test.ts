@@ -23,8 +23,50 @@ beforeAll(async () => {
   shown = `${world().base}/shop/v1`;
   await register("shop", "/shop/v1", source);
   authorization = await authorize("gateway");
+  serveWebSockets();
+  revoked = await openAndRevoke();
 });
 afterAll(() => upstream?.close());
+
+/** What came to the service: handshakes, and the codes that its sockets were closed with. */
+const handshakes: { readonly path: string; readonly tenant: unknown }[] = [];
+const closes: number[] = [];
+const live = (): string => `${shown.replace(/^http/, "ws")}/live`;
+
+/** At any path: what is sent comes back; `close <code>` closes. */
+function serveWebSockets(): void {
+  const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => "chat" });
+  upstream.server.on("upgrade", (request, socket, head) => {
+    handshakes.push({ path: request.url ?? "", tenant: request.headers["plat-tenant"] });
+    sockets.handleUpgrade(request, socket, head, (peer: any) => {
+      peer.on("close", (code: number) => closes.push(code));
+      peer.on("message", (data: Buffer, isBinary: boolean) => {
+        const [, code] = /^close (\d+)$/.exec(data.toString()) ?? [];
+        if (code === undefined) peer.send(data, { binary: isBinary });
+        else peer.close(Number(code), "service");
+      });
+    });
+  });
+}
+
+async function closeOf(socket: WebSocket): Promise<[number, string]> {
+  const [code, reason] = (await once(socket, "close")) as [number, Buffer];
+  return [code, reason.toString()];
+}
+
+let revoked: { readonly closed: Promise<[number, string]>; readonly other: WebSocket };
+
+/** Two sockets, of which one loses its token. */
+async function openAndRevoke(): Promise<typeof revoked> {
+  const leaving = await authorize("leaver");
+  const [ended, other] = [leaving, authorization].map(
+    (value) => new WebSocket(live(), ["chat"], { headers: { authorization: value } }),
+  );
+  await Promise.all([once(ended, "open"), once(other, "open")]);
+  const { client_id: client } = JSON.parse(Buffer.from(leaving.split(".")[1]!, "base64url").toString());
+  expect((await world().operate("POST", `clients/${client}/revoke`)).status).toBe(204);
+  return { closed: closeOf(ended), other: other };
+}
 
 /** As a new client. */
 async function authorize(name: string): Promise<string> {
@@ -439,22 +481,13 @@ describe("a service that does not answer", () => {
 });
 
 describe("a WebSocket", () => {
-  test("passes through, with its subprotocol, and needs a token too", async () => {
-    const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => "chat" });
-    const paths: string[] = [];
-    const tenants: unknown[] = [];
-    upstream.server.on("upgrade", (request, socket, head) => {
-      paths.push(request.url ?? "");
-      tenants.push(request.headers["plat-tenant"]);
-      sockets.handleUpgrade(request, socket, head, (peer: any) => {
-        peer.on("message", (data: Buffer, isBinary: boolean) => peer.send(data, { binary: isBinary }));
-      });
-    });
-    const address = `${shown.replace(/^http/, "ws")}/live?room=1`;
+  test("passes through, with its subprotocol and how it is closed, and needs a token too", async () => {
+    const address = `${live()}?room=1`;
     const socket = new WebSocket(address, ["chat", "other"], { headers: { authorization, "plat-tenant": "forged" } });
     await once(socket, "open");
     expect(socket.protocol).toBe("chat");
-    expect([paths, tenants]).toEqual([["/v1/live?room=1"], [TENANT]]);
+    const ofRoom = () => handshakes.filter(({ path }) => path.endsWith("?room=1"));
+    expect(ofRoom()).toEqual([{ path: "/v1/live?room=1", tenant: TENANT }]);
     for (const message of ["hello", "長崎", "x".repeat(200_000)]) {
       socket.send(message);
       const [data, isBinary] = (await once(socket, "message")) as [Buffer, boolean];
@@ -464,6 +497,12 @@ describe("a WebSocket", () => {
     expect((await once(socket, "message"))[0]).toEqual(Buffer.from([0, 255]));
     socket.close(4001, "bye");
     expect((await once(socket, "close"))[0]).toBe(4001);
+    // By the service.
+    const left = new WebSocket(address, ["chat"], { headers: { authorization } });
+    await once(left, "open");
+    left.send("close 4002");
+    expect(await closeOf(left)).toEqual([4002, "service"]);
+    await expect.poll(() => closes).toEqual(expect.arrayContaining([4001, 4002]));
 
     // Only a GET is one: the runtime would make a handshake of a POST.
     upstream.at("/v1/live", async (request, response) =>
@@ -481,6 +520,28 @@ describe("a WebSocket", () => {
     const [, refusal] = await once(stranger, "unexpected-response");
     expect(refusal.statusCode).toBe(401);
     refusal.destroy();
-    expect(paths).toHaveLength(1);
+    expect(ofRoom()).toHaveLength(2);
   });
+
+  test("of a service for anybody passes through without a token", async () => {
+    await world().put("services/open", {
+      sourceUrl: source,
+      proxyPath: "/open/v1",
+      scopes: [],
+      tenant: TENANT,
+      access: "public",
+    });
+    const socket = new WebSocket(`${world().base.replace(/^http/, "ws")}/open/v1/live`, ["chat"]);
+    await once(socket, "open");
+    socket.send("close 4003");
+    expect(await closeOf(socket)).toEqual([4003, "service"]);
+  });
+
+  test("ends when its token is revoked, for both sides, and no other one does", async () => {
+    // Since before the first test, so that nobody waits for it here.
+    expect(await revoked.closed).toEqual([1008, "the access token is not valid any more"]);
+    await expect.poll(() => closes).toContain(1008);
+    expect(revoked.other.readyState).toBe(WebSocket.OPEN);
+    revoked.other.close();
+  }, 25_000);
 });

@@ -1,0 +1,1 @@
+export const isToRead = (method: string): boolean => method === "GET" || method === "HEAD";
