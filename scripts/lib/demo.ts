@@ -13,13 +13,21 @@ export const DEMO = {
   otherRedirectUri: "http://localhost/callback",
 };
 
-/** Every scope that a client or a user of the built-in services can hold. */
-export const serviceScopes = (platform: string): string[] => [
+/** Everything that a user of the built-in services can do, but for a look at other tenants' events. */
+const roleScopes = (platform: string): string[] => [
   `${platform}.pubsub_publish`,
-  `${platform}.pubsub.topic=*`,
+  ownEvents(platform),
   `${platform}.media_view`,
   `${platform}.media_manage`,
   `${platform}.media_admin`,
+];
+
+const ownEvents = (platform: string): string => `${platform}.pubsub.own_tenant_topic=*`;
+
+/** Besides, a client reads all of its own topics, and may subscribe to them. */
+const clientScopes = (platform: string): string[] => [
+  ...roleScopes(platform),
+  `${platform}.pubsub.topic=${DEMO.client}.*`,
 ];
 
 /**
@@ -41,11 +49,11 @@ export async function loadDemo(origin: string, settings: Settings): Promise<void
     if (!response.ok) throw new Error(`PUT ${path}: ${response.status} ${await response.text()}`);
     await response.arrayBuffer();
   };
-  const scopes = serviceScopes(platform);
+  const scopes = clientScopes(platform);
   await put(`organizations/${DEMO.organization}`, { name: "Demo organization" });
   await put(`tenants/${DEMO.tenant}`, { organization: DEMO.organization, name: "Demo shop" });
   await put(`tenants/${DEMO.tenant}/subscriptions/platform`, {});
-  await put(`roles/${DEMO.role}`, { scopes });
+  await put(`roles/${DEMO.role}`, { scopes: roleScopes(platform) });
   await put(`users/${DEMO.user}`, { name: "Ada Demo", password: settings.demoUserPassword });
   await put(`tenants/${DEMO.tenant}/members/${DEMO.user}`, { roles: [DEMO.role] });
   await put(`clients/${DEMO.client}`, {
@@ -78,7 +86,11 @@ async function isLoaded(base: string, { config, demoClientSecret }: Settings): P
   if (page.status !== 200) return false;
   const answer = await signIn(base, DEMO.client, demoClientSecret);
   const { scope = "" } = (await answer.json()) as { scope?: string };
-  return answer.status === 200 && scope.split(" ").includes(`${config.platform}.media_view`);
+  const held = scope.split(" ");
+  return (
+    answer.status === 200 &&
+    [`${config.platform}.media_view`, ownEvents(config.platform)].every((wanted) => held.includes(wanted))
+  );
 }
 
 function signIn(base: string, clientId: string, secret: string): Promise<Response> {

@@ -23,11 +23,11 @@ afterAll(async () => {
   rmSync(stateDir, { recursive: true, force: true });
 });
 
-async function demoToken(): Promise<string> {
+async function demoToken(form: Record<string, string> = { grant_type: "client_credentials" }): Promise<string> {
   const response = await fetch(`${running().url}/oauth2/v1/token`, {
     method: "POST",
     headers: { authorization: `Basic ${btoa(`demo.shop:${localSecret("DEMO_CLIENT_SECRET")}`)}` },
-    body: new URLSearchParams({ grant_type: "client_credentials" }),
+    body: new URLSearchParams(form),
   });
   expect(response.status).toBe(200);
   return ((await response.json()) as { access_token: string }).access_token;
@@ -68,6 +68,21 @@ describe("npm start", () => {
     const publicFiles = tour.output().match(/\/media\/v2\/public\/files\/\w{24}/g) ?? expect.fail(tour.output());
     expect((await fetch(`${running().url}${publicFiles[0]}`, { redirect: "manual" })).status).toBe(404);
     expect(await listAll()).toEqual(before);
+  });
+
+  test("the demo's client and user see events of the demo's tenant alone; the tour's tenant subscribed to packages, too", async () => {
+    const topic = `${running().url}/pubsub/v1/topics/plat.authorization/subscriptionCreated`;
+    const ada = { username: "ada@demo.example", password: localSecret("DEMO_USER_PASSWORD") };
+    const ofAda = { grant_type: "password", plat_id_provider: "legacy_idp", ...ada };
+    for (const token of [await demoToken(), await demoToken(ofAda)]) {
+      const headers = { authorization: `Bearer ${token}` };
+      const { events } = (await (await fetch(`${topic}/events`, { headers })).json()) as {
+        events: { tenant: string }[];
+      };
+      expect(new Set(events.map(({ tenant }) => tenant))).toEqual(new Set(["demo"]));
+      const { body } = await post(`${topic}/read`, token, { numEvents: 1000 });
+      expect(new Set(body.events.map((event: { tenant: string }) => event.tenant))).toEqual(new Set(["demo"]));
+    }
   });
 
   test("npm run tour ends with 1 at the first thing that is not as expected", async () => {
