@@ -7,7 +7,7 @@ import type { Texts } from "./texts/texts.ts";
 export function confirmLinkPage(
   { action, hidden, email, provider, clientName, fault }: ConfirmLinkView,
   { confirmLink, signIn }: Texts,
-): { readonly title: string; readonly main: Markup } {
+): { readonly title: string; readonly main: Markup; readonly footer: Markup } {
   const names = { provider: given(provider), user: given(email) };
   const isWrong = fault === "wrong";
   const main = html`<h1>${confirmLink.title}</h1>
@@ -29,7 +29,7 @@ export function confirmLinkPage(
         ${fault === "blocked" ? undefined : html`autofocus`}
       />
       <button class="submit" type="submit">${confirmLink.submit}</button>
-    </form>
-    <p>${confirmLink.otherwise}</p>`;
-  return { title: fault === undefined ? confirmLink.title : `${signIn.failed}: ${confirmLink.title}`, main };
+    </form>`;
+  const title = fault === undefined ? confirmLink.title : `${signIn.failed}: ${confirmLink.title}`;
+  return { title, main, footer: html`<p>${confirmLink.otherwise}</p>` };
 }

@@ -116,7 +116,7 @@ const claimsOf = (jwt: string): any => JSON.parse(Buffer.from(jwt.split(".")[1] 
 describe("signing in at a provider of one's own", () => {
   test.each(["asks", "tells"] as const)("ends in tokens of the platform for the local user (%s)", async (name) => {
     const browser = newBrowser();
-    const page = await signInThere(browser, name, "ADA@demo.example");
+    const page = await signInThere(browser, name, ADA);
     expect([page.status, isConfirmation(page)]).toEqual([200, true]);
     expect(page.text).toContain(ADA);
     const wrong = await browser.submit(page, { password: "a guess" });
@@ -129,7 +129,7 @@ describe("signing in at a provider of one's own", () => {
     const headers = { authorization: `Bearer ${tokens.access_token}` };
     expect(await (await fetch(userinfo, { headers })).json()).toEqual({ sub: ADA });
     expect(tokens.refresh_token).toEqual(expect.any(String));
-    expect(answer(await signInThere(newBrowser(), name, "ADA@demo.example"))).toHaveProperty("code");
+    expect(answer(await signInThere(newBrowser(), name, ADA))).toHaveProperty("code");
   });
 
   test("is remembered by the platform, until the client wants it anew", async () => {

@@ -459,7 +459,7 @@ describe("the difference", () => {
 
   /** The world that the file describes, by the contract's defaults, beside what was there before. */
   function worldOf(file: File, before: World = {}): World {
-    const world: World = { subscriptions: {}, tenantMembers: {}, organizationMembers: {} };
+    const world: World = { subscriptions: {}, tenantMembers: {}, organizationMembers: {}, linkedIdentities: {} };
     const defaults: Record<string, object> = {
       services: { essential: false, forwardAuthorization: false, trusted: false },
       clients: { redirectUris: [], postLogoutRedirectUris: [], requirePkce: false },

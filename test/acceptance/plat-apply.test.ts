@@ -575,6 +575,36 @@ describe("what ends in between", () => {
   });
 });
 
+test("what a provider is bound to, and whose its accounts are; what the file leaves out of it stays", async () => {
+  const file = describePlatform("idp", 1) as any;
+  const corp = { issuer: "https://corp.example", clientId: "x", clientSecret: { env: "IDP" } };
+  const binding = { tenants: ["idp0"], domains: ["A.example", "b.example"], linking: "verified_email" };
+  file.identityProviders = { "idp-corp": { ...corp, ...binding } };
+  file.users["idp0-0@A.example"] = { name: "Ada", identities: { "idp-corp": "248289761001" } };
+  const secrets = secretsFile("identities");
+  const applied = (): Promise<Applied> => apply([writeFile(file), "--secrets", secrets], { IDP: "an idp's secret" });
+  const identity = "users/idp0-0@a.example/identities/idp-corp";
+  const first = await writesOf(async () => expect(await applied()).toMatchObject({ code: 0 }));
+  expect(first.slice(-2)).toEqual(["put identity-providers/idp-corp", `put ${identity}`]);
+  expect(await writesOf(applied)).toEqual([]);
+  file.identityProviders["idp-corp"] = corp;
+  expect(await writesOf(applied)).toEqual([]);
+  expect(await (await ask("identity-providers/idp-corp")).json()).toMatchObject({
+    ...binding,
+    domains: ["a.example", "b.example"],
+  });
+  file.users["idp0-0@A.example"].identities["idp-corp"] = "another";
+  expect(await writesOf(applied)).toEqual([`put ${identity}`]);
+
+  file.users["idp0-0@A.example"].identities = { "idp-corp": 7, "idp-nobody": "x" };
+  file.identityProviders["idp-corp"] = { ...corp, tenants: ["nowhere"] };
+  const refused = await applied();
+  expect(refused.code).not.toBe(0);
+  expect(refused.err).toContain("must be a string");
+  expect(refused.err).toContain('there is no identity provider "idp-nobody"');
+  expect(refused.err).toContain('there is no tenant "nowhere"');
+});
+
 test("a password is set when the user is new, and again only when told so", async () => {
   const file = describePlatform("pwd", 1) as any;
   const secrets = secretsFile("passwords");
@@ -663,7 +693,7 @@ test("--prune removes everything else, in an order that works, and says first wh
         .sort(),
     );
   // A kind that the file does not have is not its to remove.
-  expect(await ids("identity-providers", "id")).toEqual(["ref-idp"]);
+  expect(await ids("identity-providers", "id")).toEqual(["idp-corp", "ref-idp"]);
   expect(await writesOf(() => apply(args))).toEqual([]);
 
   delete file.tenants.pru2.members["pru2-1@a.example"];

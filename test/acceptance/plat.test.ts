@@ -208,19 +208,32 @@ describe("a resource is made, listed, shown, changed and removed", () => {
       word: "identity-provider",
       id: "corp{n}",
       set: "--issuer https://corp{n}.example --client-id plinth --client-secret-env CORP",
-      change: "--client-id other --add-scope profile",
-      shown: { id: "corp1", issuer: "https://corp1.example", clientId: "plinth", scopes: ["openid", "email"] },
+      change: "--client-id other --tenant base --linking verified_email --add-scope profile --add-domain Corp.example",
+      shown: {
+        id: "corp1",
+        issuer: "https://corp1.example",
+        clientId: "plinth",
+        scopes: ["openid", "email"],
+        tenants: [],
+        domains: [],
+        linking: "confirm",
+      },
       changed: {
         id: "corp1",
         issuer: "https://corp1.example",
         clientId: "other",
         scopes: ["openid", "email", "profile"],
+        tenants: ["base"],
+        domains: ["corp.example"],
+        linking: "verified_email",
       },
       row: {
         ID: "corp2",
         ISSUER: "https://corp2.example",
         "CLIENT ID": "plinth",
         SCOPES: "openid, email",
+        TENANTS: "",
+        DOMAINS: "",
         CREATED: ANY_TIME,
       },
     },
@@ -280,6 +293,21 @@ describe("a resource is made, listed, shown, changed and removed", () => {
     const removed = await done(`${word} remove-member ${one} -y`);
     expect(removed.err).toBe(`✓ The ${word} member member@base.example of base was removed.\n`);
     expect((await run(`${word} remove-member ${one} -y`)).code).toBe(1);
+  });
+
+  test("linked identities of a user", async () => {
+    const [user, provider] = ["linked@base.example", "linking"];
+    const secret = { ...env, CORP: "the secret of that provider" };
+    const registration = "--issuer https://linking.example --client-id plinth --client-secret-env CORP";
+    await plat(secret, `identity-provider set ${provider} ${registration}`.split(" "));
+    await done(`user set ${user} --name Linked`);
+    await done(`user link ${user} ${provider} --subject 248289761001`);
+    const shown = await done(`user show-identity ${user} ${provider} --json`);
+    expect(shown.json()).toMatchObject({ email: user, provider, subject: "248289761001", linkedBy: "operator" });
+    const row = { PROVIDER: provider, SUBJECT: "248289761001", "LINKED BY": "operator", SINCE: ANY_TIME };
+    expect(tableOf((await done(`user identities ${user}`)).out)).toEqual([row]);
+    await done(`user unlink ${user} ${provider} --yes`);
+    expect((await done(`user identities ${user} --json`)).json()).toEqual([]);
   });
 
   test("subscriptions of a tenant", async () => {

@@ -20,7 +20,7 @@ export const de: Texts = {
     },
   },
   confirmLink: {
-    title: "Ist das Ihr Konto?",
+    title: "Konto bestätigen",
     lead: "{provider} sagt, dass Sie {user} sind.",
     once: "Sie melden sich zum ersten Mal über {provider} an. Bestätigen Sie das mit dem Passwort Ihres Kontos hier. Danach werden Sie nicht mehr gefragt.",
     submit: "Bestätigen und anmelden",

@@ -19,7 +19,7 @@ export const en: Texts = {
     },
   },
   confirmLink: {
-    title: "Is this account yours?",
+    title: "Confirm your account",
     lead: "{provider} says that you are {user}.",
     once: "You sign in by {provider} for the first time. Confirm it by the password of your account here. You are asked this once.",
     submit: "Confirm and sign in",

@@ -20,7 +20,7 @@ export const fr: Texts = {
     },
   },
   confirmLink: {
-    title: "Ce compte est-il le vôtre\u00a0?",
+    title: "Confirmer votre compte",
     lead: "{provider} indique que vous êtes {user}.",
     once: "Vous vous connectez par {provider} pour la première fois. Confirmez-le avec le mot de passe de votre compte ici. Cela ne vous sera demandé qu’une fois.",
     submit: "Confirmer et se connecter",

@@ -12,6 +12,7 @@ const PATHS: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["subscriptions", /^\/tenants\/([^/]+)\/subscriptions(?:\/([^/]+))?$/],
   ["tenantMembers", /^\/tenants\/([^/]+)\/members(?:\/([^/]+))?$/],
   ["organizationMembers", /^\/organizations\/([^/]+)\/members(?:\/([^/]+))?$/],
+  ["linkedIdentities", /^\/users\/([^/]+)\/identities(?:\/([^/]+))?$/],
   ["organizations", /^\/organizations(?:\/([^/]+))?$/],
   ["tenants", /^\/tenants(?:\/([^/]+))?$/],
   ["services", /^\/services(?:\/([^/]+))?$/],
@@ -21,13 +22,14 @@ const PATHS: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["clients", /^\/clients(?:\/([^/]+))?$/],
   ["identityProviders", /^\/identity-providers(?:\/([^/]+))?$/],
 ];
-const NESTED = ["subscriptions", "tenantMembers", "organizationMembers"];
+const NESTED = ["subscriptions", "tenantMembers", "organizationMembers", "linkedIdentities"];
 const ID_FIELDS: Record<string, string> = {
   services: "name",
   roles: "name",
   users: "email",
   tenantMembers: "email",
   organizationMembers: "email",
+  linkedIdentities: "provider",
   clients: "clientId",
   subscriptions: "package",
 };
@@ -67,6 +69,10 @@ export function createModel(world: World, pause: () => Promise<void> = async () 
       },
       tenantMembers: () => need("tenants", owner),
       organizationMembers: () => need("organizations", owner),
+      linkedIdentities: () => {
+        need("users", owner);
+        need("identityProviders", id);
+      },
       clients: () => {
         need("tenants", body.tenant);
         if (body.service !== undefined) need("services", body.service);
@@ -107,6 +113,11 @@ export function createModel(world: World, pause: () => Promise<void> = async () 
         if ((kind === "users" && who === id) || (kind === `${members.replace("Members", "")}s` && of === id))
           delete table(members)[row];
       }
+    for (const row of Object.keys(table("linkedIdentities"))) {
+      const [of, by] = row.split("/");
+      if ((kind === "users" && of === id) || (kind === "identityProviders" && by === id))
+        delete table("linkedIdentities")[row];
+    }
   };
 
   async function answer(url: string, { method = "GET", body }: RequestInit): Promise<Response> {

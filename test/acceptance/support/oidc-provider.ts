@@ -17,7 +17,7 @@ export interface OidcProvider {
 
 /**
  * `oidc-provider` on a loopback port, with the login form that it brings itself: whoever signs in as `ada@x.example` has
- * that address, and one account, in whatever case. The platform is its only client.
+ * that address. The platform is its only client.
  */
 export async function makeOidcProvider(options: {
   readonly redirectUri: string;
@@ -55,7 +55,7 @@ export async function makeOidcProvider(options: {
         conformIdTokenClaims: options.emailIn === "userinfo",
         findAccount: (_context: unknown, id: string) => ({
           accountId: id,
-          claims: () => ({ sub: id.toLowerCase(), email: id, email_verified: options.verified ?? true }),
+          claims: () => ({ sub: id, email: id, email_verified: options.verified ?? true }),
         }),
       });
       server = createServer(provider.callback() as () => void).listen(port, "127.0.0.1");
