@@ -470,6 +470,37 @@ export type Explanation = {
     /** What the token would have; empty where there is none. */
     effective: string[];
 };
+export type OperatedSubscription = {
+    /** Identifies it. */
+    id: string;
+    /** Whose events it gets: `<owner>.<eventType>`. */
+    topic: string;
+    /** Whose it is. */
+    client: string;
+    /** Its name, one of the client's on the topic. */
+    name: string;
+    /** Where events go: scheme, host and port of the endpoint. */
+    endpointOrigin: string;
+    /** `disabled`: the endpoint answered 410. */
+    state: "active" | "disabled";
+    /** The right by which it was made is gone, so nothing is delivered: the client or a tenant of it is disabled, the client is not the topic's owner any more, or lists no scope of the topic any more; null: it is there. */
+    halt: "client_disabled" | "tenant_disabled" | "owner_changed" | "scope_lost" | null;
+    /** By which right it was made. */
+    right: "owner" | "scope";
+    /** The client's own token that made it; null: it is from before that was kept. */
+    made: {
+        /** The token's tenant. */
+        tenant: string;
+        /** By which request. */
+        requestId: string;
+        /** The scope of the token that covered the topic; null: the owner needs none. */
+        scope: string | null;
+    } | null;
+    /** When it was created. In milliseconds since 1970. */
+    createdAt: number;
+    /** When it was changed last. In milliseconds since 1970. */
+    updatedAt: number;
+};
 export type SigningKey = {
     /** The key's id, as tokens name it. */
     kid: string;
@@ -781,6 +812,8 @@ export type NewPushSubscription = {
     };
     /** `disabled`: the endpoint answered 410; an update enables it again. */
     state: "active" | "disabled";
+    /** The right by which it was made is gone, so nothing is delivered: the client or a tenant of it is disabled, the client is not the topic's owner any more, or lists no scope of the topic any more; null: it is there. */
+    halt: "client_disabled" | "tenant_disabled" | "owner_changed" | "scope_lost" | null;
     /** When it was created. In milliseconds since 1970. */
     createdAt: number;
     /** When it was changed last. In milliseconds since 1970. */
@@ -805,6 +838,8 @@ export type PushSubscription = {
     };
     /** `disabled`: the endpoint answered 410; an update enables it again. */
     state: "active" | "disabled";
+    /** The right by which it was made is gone, so nothing is delivered: the client or a tenant of it is disabled, the client is not the topic's owner any more, or lists no scope of the topic any more; null: it is there. */
+    halt: "client_disabled" | "tenant_disabled" | "owner_changed" | "scope_lost" | null;
     /** When it was created. In milliseconds since 1970. */
     createdAt: number;
     /** When it was changed last. In milliseconds since 1970. */
@@ -848,6 +883,26 @@ export type TestDelivery = {
     status: number | null;
     /** Why it failed: not 2xx, none in 15 s, no connection, 3xx, or an address that is not called; null: it did not. */
     error: "status" | "timeout" | "unreachable" | "redirect" | "refused" | null;
+};
+export type Subscriber = {
+    /** Identifies the subscription among those of the topic. */
+    id: string;
+    /** Whose it is. */
+    client: string;
+    /** Its name, one of that client's. */
+    name: string;
+    /** Where events go: scheme, host and port of the endpoint. */
+    endpointOrigin: string;
+    /** By which right it was made. */
+    right: "owner" | "scope";
+    /** `disabled`: the endpoint answered 410; an update enables it again. */
+    state: "active" | "disabled";
+    /** The right by which it was made is gone, so nothing is delivered: the client or a tenant of it is disabled, the client is not the topic's owner any more, or lists no scope of the topic any more; null: it is there. */
+    halt: "client_disabled" | "tenant_disabled" | "owner_changed" | "scope_lost" | null;
+    /** When it was created. In milliseconds since 1970. */
+    createdAt: number;
+    /** When it was changed last. In milliseconds since 1970. */
+    updatedAt: number;
 };
 export type NewFile = {
     /** The file's id: 24 hex digits. */
@@ -4232,6 +4287,128 @@ export function explain({ client, tenant, user, scope, grant }: {
     });
 }
 /**
+ * List push subscriptions of all clients; by client, topic, and whether it is known who made them
+ */
+export function listOperatedSubscriptions({ client, topic, maker, pageNumber, pageSize, cursor }: {
+    client?: string;
+    topic?: string;
+    maker?: "unknown";
+    pageNumber?: number;
+    pageSize?: number;
+    cursor?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: OperatedSubscription[];
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/push-subscriptions${QS.query(QS.explode({
+        client,
+        topic,
+        maker,
+        pageNumber,
+        pageSize,
+        cursor
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Show a push subscription
+ */
+export function getOperatedSubscription(subscriptionId: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: OperatedSubscription;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/push-subscriptions/${encodeURIComponent(subscriptionId)}`, {
+        ...opts
+    });
+}
+/**
+ * Remove a push subscription; nothing is sent to its endpoint any more
+ */
+export function removeOperatedSubscription(subscriptionId: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 204;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/push-subscriptions/${encodeURIComponent(subscriptionId)}`, {
+        ...opts,
+        method: "DELETE"
+    });
+}
+/**
  * List every signing key, the newest first
  */
 export function listSigningKeys({ pageNumber, pageSize, cursor }: {
@@ -5708,7 +5885,7 @@ export function createPushSubscription(topicOwnerClient: string, eventType: stri
         basicAuth: {
             /** Letters, digits, `_`, `.` or `-`. */
             username: string;
-            /** Kept encrypted and never shown; `********` in an update leaves it as it is. */
+            /** Kept encrypted and never shown; `********` in an update leaves it as it is, unless the endpoint moves to another origin. */
             password: string;
         };
     };
@@ -5810,7 +5987,7 @@ export function deprecatedCreatePushSubscription(topicOwnerClient: string, event
         basicAuth: {
             /** Letters, digits, `_`, `.` or `-`. */
             username: string;
-            /** Kept encrypted and never shown; `********` in an update leaves it as it is. */
+            /** Kept encrypted and never shown; `********` in an update leaves it as it is, unless the endpoint moves to another origin. */
             password: string;
         };
     };
@@ -5912,7 +6089,7 @@ export function updatePushSubscription(topicOwnerClient: string, eventType: stri
         basicAuth: {
             /** Letters, digits, `_`, `.` or `-`. */
             username: string;
-            /** Kept encrypted and never shown; `********` in an update leaves it as it is. */
+            /** Kept encrypted and never shown; `********` in an update leaves it as it is, unless the endpoint moves to another origin. */
             password: string;
         };
     };
@@ -6049,7 +6226,7 @@ export function deprecatedUpdatePushSubscription(topicOwnerClient: string, event
         basicAuth: {
             /** Letters, digits, `_`, `.` or `-`. */
             username: string;
-            /** Kept encrypted and never shown; `********` in an update leaves it as it is. */
+            /** Kept encrypted and never shown; `********` in an update leaves it as it is, unless the endpoint moves to another origin. */
             password: string;
         };
     };
@@ -6388,6 +6565,168 @@ export function deprecatedTestPushSubscription(topicOwnerClient: string, eventTy
     }>(`/events/v1/topics/${encodeURIComponent(topicOwnerClient)}/${encodeURIComponent(eventType)}/subscriptions/${encodeURIComponent(name)}/test`, {
         ...opts,
         method: "POST"
+    });
+}
+/**
+ * List every client's push subscriptions on the topic, for its owner
+ */
+export function listSubscribers(topicOwnerClient: string, eventType: string, { pageNumber, pageSize, cursor }: {
+    pageNumber?: number;
+    pageSize?: number;
+    cursor?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: Subscriber[];
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/pubsub/v1/topics/${encodeURIComponent(topicOwnerClient)}/${encodeURIComponent(eventType)}/subscribers${QS.query(QS.explode({
+        pageNumber,
+        pageSize,
+        cursor
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * List every client's push subscriptions on the topic, for its owner
+ */
+export function deprecatedListSubscribers(topicOwnerClient: string, eventType: string, { pageNumber, pageSize, cursor }: {
+    pageNumber?: number;
+    pageSize?: number;
+    cursor?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: Subscriber[];
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/events/v1/topics/${encodeURIComponent(topicOwnerClient)}/${encodeURIComponent(eventType)}/subscribers${QS.query(QS.explode({
+        pageNumber,
+        pageSize,
+        cursor
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * End a client's push subscription on the topic, as its owner
+ */
+export function endSubscriber(topicOwnerClient: string, eventType: string, subscriberId: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 204;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/pubsub/v1/topics/${encodeURIComponent(topicOwnerClient)}/${encodeURIComponent(eventType)}/subscribers/${encodeURIComponent(subscriberId)}`, {
+        ...opts,
+        method: "DELETE"
+    });
+}
+/**
+ * End a client's push subscription on the topic, as its owner
+ */
+export function deprecatedEndSubscriber(topicOwnerClient: string, eventType: string, subscriberId: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 204;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/events/v1/topics/${encodeURIComponent(topicOwnerClient)}/${encodeURIComponent(eventType)}/subscribers/${encodeURIComponent(subscriberId)}`, {
+        ...opts,
+        method: "DELETE"
     });
 }
 /**

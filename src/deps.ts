@@ -97,7 +97,7 @@ export function createDeps(env: Env): Deps {
     log,
     random,
     sealer,
-    store: createPushStore(db),
+    store: createPushStore(db, audit, names),
     clients: oauth.access,
     allowLoopback: config.allowLoopback,
   };
@@ -175,7 +175,8 @@ export function createDeps(env: Env): Deps {
     signingKeys: oauth.signingKeys,
     outbox,
     topicsOf: events.topicsOf,
-    removeSubscriptionsStatement: events.removeSubscriptionsStatement,
+    endSubscriptions: events.endSubscriptions,
+    pushSubscriptions: events.operated,
     usage: media.usage,
     filesOfClient: media.filesOfClient,
     filesOfTenant: media.filesOfTenant,

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { createAuditLog } from "../src/admin/audit.ts";
 import { createApp } from "../src/app.ts";
 import { createDeps } from "../src/deps.ts";
+import { BY_PLATFORM, pushAudit } from "../src/events/push-audit.ts";
 import { PUSH_SQL } from "../src/events/store/push-store.ts";
 import { BULK_SQL } from "../src/media/store/bulk-variants.ts";
 import { toBase64Url, utf8 } from "../src/platform/encoding.ts";
@@ -244,10 +245,20 @@ beforeAll(async () => {
   await send(`${topic}/subscriptions/one`, "GET", access);
   await send(`${topic}/subscriptions/one`, "PUT", access, { pushConfig });
   await send(`${topic}/subscriptions/one`, "DELETE", access);
+  await send(`${topic}/subscribers`, "GET", access);
+  for (const filter of [
+    "",
+    "?client=acme.app",
+    "?topic=a.b.c",
+    "?client=a&topic=a.b.c&maker=unknown",
+    "?maker=unknown",
+  ])
+    await admin(`push-subscriptions${filter}`, "GET");
   // What the object asks, which has the database itself; and what it takes to find something to seal anew.
   const [subscription] = await deps.push.store.activeAfter("", 1);
   await deps.push.store.findById(subscription!.id);
-  await deps.push.store.disable(subscription!.id, 0, Date.now());
+  const row = pushAudit(subscription!, "disable", BY_PLATFORM, Date.now());
+  await deps.push.store.disable(subscription!.id, 0, Date.now(), row);
   await deps.push.store.reseal(subscription!, subscription!.credentials, "other");
   await deps.events.reseal();
 

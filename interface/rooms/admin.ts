@@ -1,9 +1,11 @@
 import type { Entry, Room } from "../entry.ts";
-import { bool, int, list, obj, oneOf, orNull, ref, str, time, type Schema } from "../schema.ts";
+import { HALT, RIGHT } from "../push.ts";
+import { bool, int, list, obj, oneOf, orNull, ref, str, time, uri, type Schema } from "../schema.ts";
 import { RESOURCES, SCHEMAS, TAGS } from "./admin-resources.ts";
 
 /** The operator service: who exists on the platform and who may do what. */
 const RUN_ID = "5b1f6c0e9f7a8b4c2d9e3f5a6b7c8d9e";
+const SUBSCRIPTION_ID = "8f14e45fceea167a5a36dedd4bea2543";
 const kinds = (description: string, names: readonly string[]): Schema =>
   obj(Object.fromEntries(names.map((name) => [name, int(KINDS[name] ?? "")])), description);
 const KINDS: Readonly<Record<string, string>> = {
@@ -94,6 +96,7 @@ export const admin: Room = {
     clientId: { text: "The client's id.", example: "demo.shop" },
     provider: { text: "The identity provider's id.", example: "corporate" },
     packageId: { text: "The package's id.", example: "platform" },
+    subscriptionId: { text: "The push subscription's id, as the list shows it.", example: SUBSCRIPTION_ID },
     sessionId: { text: "The session, as its tokens carry it (`sid`).", example: "a1b2c3" },
   },
   schemas: {
@@ -198,6 +201,47 @@ export const admin: Room = {
         effective: [],
       },
     },
+    OperatedSubscription: {
+      schema: obj({
+        id: str("Identifies it."),
+        topic: str("Whose events it gets: `<owner>.<eventType>`."),
+        client: str("Whose it is."),
+        name: str("Its name, one of the client's on the topic."),
+        endpointOrigin: uri("Where events go: scheme, host and port of the endpoint."),
+        state: oneOf(["active", "disabled"], "`disabled`: the endpoint answered 410."),
+        halt: HALT,
+        right: RIGHT,
+        made: orNull(
+          obj(
+            {
+              tenant: str("The token's tenant."),
+              requestId: str("By which request."),
+              scope: orNull(str("The scope of the token that covered the topic; null: the owner needs none.")),
+            },
+            "The client's own token that made it; null: it is from before that was kept.",
+          ),
+        ),
+        createdAt: time("When it was created."),
+        updatedAt: time("When it was changed last."),
+      }),
+      example: {
+        id: SUBSCRIPTION_ID,
+        topic: "demo.shop.orderCreated",
+        client: "acme.erp",
+        name: "orders-to-erp",
+        endpointOrigin: "https://erp.example",
+        state: "active",
+        halt: null,
+        right: "scope",
+        made: {
+          tenant: "acme",
+          requestId: "3f2a9c0d51b84e7f9a6c2d8e1f405b67",
+          scope: "plat.pubsub.topic=demo.shop.*",
+        },
+        createdAt: 1_763_000_000_000,
+        updatedAt: 1_763_000_000_000,
+      },
+    },
     SigningKey: {
       schema: obj({
         kid: str("The key's id, as tokens name it."),
@@ -299,6 +343,35 @@ export const admin: Room = {
         grant: { text: "How the token is asked for; the first one that the client has where absent." },
       },
       answers: { 200: { text: "What would come of it, and why.", json: ref("Explanation") } },
+    },
+    "GET /push-subscriptions": {
+      id: "listOperatedSubscriptions",
+      tag: TAGS.control,
+      about: "Of all clients, by id. Addresses, users and passwords of endpoints are not shown.",
+      parameters: {
+        client: { text: "Those of this client alone.", example: "acme.erp" },
+        topic: { text: "Those of this topic alone, `<owner>.<eventType>`.", example: "demo.shop.orderCreated" },
+        maker: {
+          text: "`unknown`: those alone from before it was kept who made them, perhaps a person. The client's next update makes it known.",
+        },
+      },
+      answers: {
+        200: { text: "A page of subscriptions.", json: list(ref("OperatedSubscription")), headers: ["Link"] },
+      },
+    },
+    "GET /push-subscriptions/{subscriptionId}": {
+      id: "getOperatedSubscription",
+      tag: TAGS.control,
+      answers: { 200: { text: "The subscription.", json: ref("OperatedSubscription") } },
+      errors: { 404: "" },
+    },
+    "DELETE /push-subscriptions/{subscriptionId}": {
+      id: "removeOperatedSubscription",
+      tag: TAGS.control,
+      about:
+        "Deliveries in flight aside, nothing is sent any more. The client can make it again while it has the right.",
+      answers: { 204: { text: "Removed." } },
+      errors: { 404: "" },
     },
     "GET /signing-keys": {
       id: "listSigningKeys",

@@ -1,4 +1,5 @@
 import type { Entry, Parameter, Room } from "../entry.ts";
+import { HALT, RIGHT } from "../push.ts";
 import { bool, int, list, map, obj, oneOf, orNull, ref, str, time, uri } from "../schema.ts";
 
 /** Publish/subscribe; the same operations are mounted a second time, deprecated. */
@@ -46,6 +47,7 @@ const subscriptionFields = {
     "Where events go.",
   ),
   state: oneOf(["active", "disabled"], "`disabled`: the endpoint answered 410; an update enables it again."),
+  halt: HALT,
   createdAt: time("When it was created."),
   updatedAt: time("When it was changed last."),
 };
@@ -56,8 +58,21 @@ const subscription = {
     basicAuth: { username: "platform", password: "********" },
   },
   state: "active",
+  halt: null,
   createdAt: 1_763_000_000_000,
   updatedAt: 1_763_000_000_000,
+};
+const SUBSCRIBERS_PATH = `${TOPIC_PATH}/subscribers`;
+const subscriber = {
+  id: "8f14e45fceea167a5a36dedd4bea2543",
+  client: "acme.erp",
+  name: subscription.name,
+  endpointOrigin: "https://erp.example",
+  right: "scope",
+  state: "active",
+  halt: null,
+  createdAt: subscription.createdAt,
+  updatedAt: subscription.updatedAt,
 };
 const result = {
   durationMs: int("How long the endpoint took."),
@@ -97,6 +112,7 @@ const parameters: Readonly<Record<string, Parameter>> = {
   eventType: { text: "The topic's event type.", example: "orderCreated" },
   name: { text: "The subscription's name.", example: "orders-to-erp" },
   eventId: { text: "The event's id.", example: event.id },
+  subscriberId: { text: "The id of a subscription, as the list shows it.", example: subscriber.id },
 };
 
 const pushFields = {
@@ -106,7 +122,8 @@ const pushFields = {
     "An https address of a public host, without user-info and fragment; redirects are not followed.",
   "pushConfig.basicAuth": "What the platform sends as HTTP Basic.",
   "pushConfig.basicAuth.username": "Letters, digits, `_`, `.` or `-`.",
-  "pushConfig.basicAuth.password": "Kept encrypted and never shown; `********` in an update leaves it as it is.",
+  "pushConfig.basicAuth.password":
+    "Kept encrypted and never shown; `********` in an update leaves it as it is, unless the endpoint moves to another origin.",
 };
 const pushChecks = { "pushConfig.endpoint": { format: "uri" } };
 const pushExample = {
@@ -215,6 +232,20 @@ export const events: Room = {
         pausedUntil: orNull(time("Until when the endpoint is left alone; null: it is not.")),
       }),
       example: { ...subscription, lag: 0, deadLetters: 0, eventsLost: 0, pausedUntil: null },
+    },
+    Subscriber: {
+      schema: obj({
+        id: str("Identifies the subscription among those of the topic."),
+        client: str("Whose it is."),
+        name: str("Its name, one of that client's."),
+        endpointOrigin: uri("Where events go: scheme, host and port of the endpoint."),
+        right: RIGHT,
+        state: subscriptionFields.state,
+        halt: HALT,
+        createdAt: subscriptionFields.createdAt,
+        updatedAt: subscriptionFields.updatedAt,
+      }),
+      example: subscriber,
     },
     Delivery: {
       schema: obj({
@@ -398,7 +429,7 @@ export const events: Room = {
     [`PUT ${SUBSCRIPTION_PATH}`]: {
       id: "updatePushSubscription",
       tag: PUSH,
-      about: `What failed before is tried again at once, until an attempt fails. ${SCOPE}`,
+      about: `What failed before is tried again at once, until an attempt fails. An endpoint at another origin needs the password again. ${SCOPE}`,
       body: { fields: pushFields, more: pushChecks, example: pushExample },
       answers: { 200: { text: "The subscription as it is now.", json: ref("PushSubscription") } },
       errors: { ...consumer, 409: "`credentials_unreadable`: delete the subscription and create it again." },
@@ -409,6 +440,21 @@ export const events: Room = {
       about: `Deliveries in flight aside, nothing is sent any more. ${SCOPE}`,
       answers: { 204: { text: "Deleted." } },
       errors: consumer,
+    },
+    [`GET ${SUBSCRIBERS_PATH}`]: {
+      id: "listSubscribers",
+      tag: PUSH,
+      about: "By the topic's owner: who gets its events pushed, of all clients.",
+      answers: { 200: { text: "A page of subscriptions.", json: list(ref("Subscriber")), headers: ["Link"] } },
+      errors: { 404: "" },
+    },
+    [`DELETE ${SUBSCRIBERS_PATH}/{subscriberId}`]: {
+      id: "endSubscriber",
+      tag: PUSH,
+      about:
+        "By the topic's owner. Its client can subscribe again while it has the right: what lasts is the operator taking the scope away.",
+      answers: { 204: { text: "Ended." } },
+      errors: { 404: "" },
     },
     [`GET ${SUBSCRIPTION_PATH}/deliveries`]: {
       id: "listDeliveries",

@@ -7,6 +7,7 @@ import { consistencyCommands } from "./consistency.ts";
 import { eraseCommand } from "./erase/command.ts";
 import { explainCommand } from "./explain.ts";
 import { healthCommand } from "./health.ts";
+import { pushSubscriptionCommands } from "./push-subscriptions.ts";
 import { resourceCommands } from "./resource-commands.ts";
 import { RESOURCES } from "./resources.ts";
 
@@ -17,6 +18,7 @@ export function allCommands(): readonly Command[] {
     ...actionCommands(),
     eraseCommand,
     ...consistencyCommands(),
+    ...pushSubscriptionCommands(),
     auditCommand,
     ...auditCopyCommands(),
     explainCommand,
@@ -38,6 +40,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   organization: "companies: tenants and packages belong to one",
   session: "what began with one sign-in, or with one call of a service",
   audit: "who did what, and copies of it in the bucket",
+  "push-subscription": "whose endpoints get the events of which topic",
   "signing-key": "keys that tokens are signed with",
   "media-consistency": "comparisons of the bucket with the database, and their repair",
 };

@@ -94,8 +94,8 @@ export interface RemovePlan {
    * the refusal of a removal that has to be repeated.
    */
   first?(record: AuditRecord): Promise<Problem | undefined>;
-  /** Runs in front of `delete`, and sees what is about to go. */
-  readonly before?: D1PreparedStatement;
+  /** Run in front of `delete`, and see what is about to go; `record` is the row of the removal. */
+  before?(record: AuditRecord): Promise<readonly D1PreparedStatement[]> | readonly D1PreparedStatement[];
   readonly delete: D1PreparedStatement;
   /** Runs behind the audit row, and so with `changes()` above 0 exactly when something was removed. */
   readonly andThen?: D1PreparedStatement;
@@ -221,7 +221,8 @@ async function remove<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: 
     if (unfinished !== undefined) return unfinished;
     const { before, behind } = deps.audit.change("delete", record, resource.row(call.params), resource.logged);
     const [row, end] = behind;
-    const statements = [before, plan.before, plan.delete, row, plan.andThen, end].filter((one) => one !== undefined);
+    const inFront = (await plan.before?.(record)) ?? [];
+    const statements = [before, ...inFront, plan.delete, row, plan.andThen, end].filter((one) => one !== undefined);
     const results = await deps.db.batch(statements);
     if (results[statements.indexOf(plan.delete)]?.meta.changes !== 0) return empty(204);
     // Nothing was there, or something came to use it in between.

@@ -15,6 +15,7 @@ import { mediaConsistencyRoutes, type MediaConsistency } from "./resources/media
 import { members } from "./resources/members.ts";
 import { organizations } from "./resources/organizations.ts";
 import { packages } from "./resources/packages.ts";
+import { pushSubscriptionRoutes, type PushSubscriptions } from "./resources/push-subscriptions.ts";
 import { revocationRoutes } from "./resources/revocations.ts";
 import { roles } from "./resources/roles.ts";
 import { services } from "./resources/services.ts";
@@ -96,7 +97,8 @@ export interface AdminDeps extends ResourceDeps {
   /** The same for all clients that have files of a tenant. */
   filesOfTenant(tenant: string, limit: number): D1PreparedStatement;
   /** Port to the events room: removes the push subscriptions of a client that is removed, as a part of the same transaction. */
-  removeSubscriptionsStatement(clientId: string): D1PreparedStatement;
+  endSubscriptions(clientId: string, record: AuditRecord): Promise<readonly D1PreparedStatement[]>;
+  readonly pushSubscriptions: PushSubscriptions;
   /** Port to the media room: what a tenant stores. */
   usage(tenant: string): Promise<{ readonly files: number; readonly bytes: number }>;
   readonly mediaConsistency: MediaConsistency;
@@ -122,6 +124,7 @@ export function createAdminRoutes(deps: AdminDeps): Route[] {
     ...resourceRoutes(identityProviders(deps), deps),
     ...revocationRoutes(deps),
     explainRoute(deps.explain),
+    ...pushSubscriptionRoutes(deps.pushSubscriptions),
     ...signingKeyRoutes(deps.signingKeys),
     ...mediaConsistencyRoutes(deps.mediaConsistency),
     auditRoute(deps.db),

@@ -11,6 +11,7 @@ import { nameOf, type TopicId } from "./topic.ts";
  * Who may do what with a topic (contract 3.3, 8). Nothing here asks whether the topic exists, so nothing leaks it:
  * - its owner, by the client's own token: everything; creating, publishing and deleting need `pubsub_publish` besides, or
  *   a scope that names the topic, in a tenant that may use the service which has `pubsub_publish`;
+ *   Who subscribed to it is shown to the owner without a scope;
  * - another client, by a token of its own with a scope that names the topic: look, read, commit, seek, subscribe;
  * - a person, by a token of a tenant with such a scope, whatever the client: look, read and commit, nothing else;
  * - either of them, by a scope for the token's own tenant: look, read and commit, and only this tenant's events are shown;
@@ -30,6 +31,11 @@ export class TopicAccess {
     if (principal.clientId === "") return err({ kind: "no_client" });
     if (!isClientsOwn(principal)) return err({ kind: "not_the_clients" });
     return this.mayOwn(principal, { owner: principal.clientName, eventType }, nowMs);
+  }
+
+  /** Whether the caller may see and end what others have on the topic: its owner, by no scope. */
+  mayOversee(principal: Principal, topic: TopicId): Result<void, Failure> {
+    return owns(principal, topic) ? ok(undefined) : err({ kind: "no_topic" });
   }
 
   /** Whether the caller creates, publishes to and deletes the topic: what its owner alone does. */

@@ -4,7 +4,9 @@ import { within } from "../platform/within.ts";
 import type { Failure } from "./failure.ts";
 import { DELETE } from "./limits.ts";
 import type { PushSubscriptionObject } from "./push-subscription.do.ts";
+import { BY_PLATFORM } from "./push-audit.ts";
 import type { PushStore } from "./store/push-store.ts";
+import { endSubscriptionsOf } from "./subscription-end.ts";
 import type { TopicStore } from "./store/topic-store.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
@@ -37,11 +39,17 @@ export async function deleteTopic(ports: DeletePorts, id: TopicId): Promise<Resu
  * and subscriptions, whose names the logs keep; then the logs; then the row. Each step may be repeated, and by several at
  * once.
  */
-export async function clearTopic(ports: DeletePorts, topic: Topic, calls = newCalls()): Promise<void> {
+export async function clearTopic(
+  ports: DeletePorts,
+  topic: Topic,
+  nowMs: number,
+  by = BY_PLATFORM,
+  calls = newCalls(),
+): Promise<void> {
   const logs = shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard));
-  calls.left -= 2 * logs.length + 2;
+  calls.left -= 2 * logs.length + 3;
   await Promise.all(logs.map((log) => log.close()));
-  await ports.push.store.removeOfTopic(topic);
+  await endSubscriptionsOf(ports.push.store, topic, by, nowMs);
   while (calls.left > 0) {
     if (await clearConsumers(ports, topic, logs[0]!, calls)) continue;
     if (await clearSubscribers(ports, logs, calls)) continue;
@@ -98,12 +106,12 @@ async function someAtOnce(names: readonly string[], remove: (name: string) => Pr
  * Goes on with topics whose deletion was begun and not finished, one after the other, as many as one invocation can. One
  * that fails, or takes too long, stands in the log and does not keep the others waiting.
  */
-export async function sweepTopics(ports: DeletePorts & { readonly log: Log }): Promise<void> {
+export async function sweepTopics(ports: DeletePorts & { readonly log: Log }, nowMs: number): Promise<void> {
   const calls = newCalls();
   for (const topic of await ports.store.listDeleting(DELETE.topicsASweep)) {
     if (calls.left <= 0) break;
     try {
-      await within(DELETE.topicWaitMs, clearTopic(ports, topic, calls));
+      await within(DELETE.topicWaitMs, clearTopic(ports, topic, nowMs, BY_PLATFORM, calls));
     } catch (thrown) {
       ports.log.error("topic not cleared away", { topic: nameOf(topic), error: describeError(thrown) });
     }

@@ -12,7 +12,7 @@ import type {
   RedeliverOutcome,
   TestOutcome,
 } from "./push-subscription.ts";
-import type { PushRecord } from "./store/push-store.ts";
+import type { PushRecord } from "./store/push-record.ts";
 import type { FoundSubscription, SubscriptionPorts } from "./subscriptions.ts";
 import { pushOf } from "./topic.ts";
 

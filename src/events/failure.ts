@@ -21,6 +21,8 @@ export type Failure =
   | { readonly kind: "subscription_exists" }
   | { readonly kind: "too_many_subscriptions"; readonly ofClient: number; readonly ofTopic: number }
   | { readonly kind: "subscription_disabled" }
+  /** The stored password would go to another origin. */
+  | { readonly kind: "password_missing" }
   /** Sealed under a key that this deployment does not have, or changed by hand. */
   | { readonly kind: "credentials_unreadable" }
   | { readonly kind: "no_delivery" }
@@ -74,6 +76,12 @@ export function toProblem(failure: Failure, names: Names): Problem {
         "subscription_disabled",
         "",
         "The endpoint ended the subscription with 410; update it to enable it again.",
+      );
+    case "password_missing":
+      return refusedField(
+        "missing_field",
+        "pushConfig.basicAuth.password",
+        "The endpoint moves to another origin (scheme, host or port): send the password that it is to get. The stored one is sent nowhere else.",
       );
     case "credentials_unreadable":
       return conflict(

@@ -144,6 +144,8 @@ export const SUBSCRIPTION = {
   objectWaitMs: 5_000,
   /** Our choice: how often an update that loses to another one is tried again. */
   updateAttempts: 10,
+  /** Our choice: so many have a row each in the audit log when they end with their topic or client. */
+  endedNamed: 100,
   /** Our choice: what one sweep wakes, and what it seals anew. */
   wokenASweep: 50,
   resealedASweep: 50,

@@ -1,7 +1,7 @@
 import { toBase64 } from "../platform/encoding.ts";
 import type { Random } from "../platform/random.ts";
 import type { Sealer } from "../platform/seal.ts";
-import type { PushRecord } from "./store/push-store.ts";
+import type { PushRecord } from "./store/push-record.ts";
 
 /** What a delivery proves itself with: Basic Auth towards the endpoint, and a signature. */
 export interface PushCredentials {
@@ -23,15 +23,17 @@ export async function makeCredentials(
   return { sealed: await sealCredentials(sealer, id, { password, signingSecret }), signingSecret };
 }
 
-/** False when they were moved from another row, or their key is no longer configured. */
-export const credentialsOpen = async (sealer: Sealer, record: OfRecord): Promise<boolean> =>
-  (await sealer.open(record.credentials, contextOf(record.id))) !== undefined;
+/** Undefined when they were moved from another row, or their key is no longer configured. */
+export async function findCredentials(sealer: Sealer, record: OfRecord): Promise<PushCredentials | undefined> {
+  const opened = await sealer.open(record.credentials, contextOf(record.id));
+  return opened === undefined ? undefined : (JSON.parse(opened) as PushCredentials);
+}
 
 /** Throws when they do not open. */
 export async function openCredentials(sealer: Sealer, record: OfRecord): Promise<PushCredentials> {
-  const opened = await sealer.open(record.credentials, contextOf(record.id));
+  const opened = await findCredentials(sealer, record);
   if (opened === undefined) throw new Error(`the credentials of push subscription ${record.id} do not open`);
-  return JSON.parse(opened) as PushCredentials;
+  return opened;
 }
 
 /** The same signing secret beside another password (the same where none is given), under the key that seals now. */

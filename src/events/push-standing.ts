@@ -2,10 +2,11 @@ import type { Clock } from "../platform/clock.ts";
 import { describeError } from "../platform/log.ts";
 import { within } from "../platform/within.ts";
 import { DELIVERY } from "./limits.ts";
+import { BY_PLATFORM, pushAudit } from "./push-audit.ts";
 import { openCredentials } from "./push-credentials.ts";
 import type { PushState } from "./push-state.ts";
 import type { PushPorts } from "./push-subscription.ts";
-import type { PushRecord } from "./store/push-store.ts";
+import type { PushRecord } from "./store/push-record.ts";
 
 /** Where events go, and with what. */
 export interface Target {
@@ -18,7 +19,7 @@ export interface Target {
 
 /**
  * Whether events may be sent now.
- * - `wait`: disabled, without the right to the topic, without a key that opens the credentials, or not known. Nothing is
+ * - `wait`: disabled, without the right by which it was made, without a key that opens the credentials, or not known. Nothing is
  *   sent and nothing is lost; to be looked at again at `untilMs`, or when it changes.
  * - `gone`: there is no such subscription, or not any more.
  */
@@ -28,8 +29,8 @@ export type Standing =
   | { readonly kind: "gone" };
 
 /**
- * What the record in D1 says, and the client's rights, asked again when that is 10 s old. While D1 does not answer, what
- * it said less than a minute ago counts.
+ * What the record in D1 says, and whether the right is there by which it was made, asked again when that is 10 s old. While
+ * D1 does not answer, what it said less than a minute ago counts.
  */
 export class PushStanding {
   readonly #ports: PushPorts;
@@ -106,36 +107,42 @@ export class PushStanding {
   }
 
   async #ask(nowMs: number): Promise<Omit<Known, "atMs">> {
-    const { store, clients, names, log } = this.#ports;
+    const { store, log } = this.#ports;
     const { id, openedAtMs, health } = this.#state;
     const freshUntilMs = nowMs + DELIVERY.recordTtlMs;
     const waitFor = (waitMs: number, fresh = freshUntilMs): Omit<Known, "atMs"> => ({
       standing: { kind: "wait", untilMs: nowMs + waitMs },
       freshUntilMs: fresh,
     });
-    const unwanted = this.#unwanted;
-    if (unwanted !== undefined) {
-      await store.disable(id, unwanted, nowMs);
-      if (this.#unwanted === unwanted) this.#unwanted = undefined;
-    }
-    const record = await store.findById(id);
+    const record = await this.#unlessUnwanted(await store.findById(id), nowMs);
     // While it was never seen, it may still be on its way.
     if (record === undefined)
       return health.version === 0 && nowMs < openedAtMs + DELIVERY.openingMs
         ? waitFor(DELIVERY.missingAgainMs, nowMs)
         : { standing: { kind: "gone" }, freshUntilMs };
     if (record.state === "disabled") return waitFor(DELIVERY.disabledAgainMs);
-    const scope = names.scope(`pubsub.topic=${record.topic}`);
-    const mayConsume =
-      (await clients.isLive(record.client, nowMs)) &&
-      (record.asOwner || (await clients.listsScope(record.client, scope, nowMs)));
-    if (!mayConsume) return waitFor(DELIVERY.refusedAgainMs);
+    if (record.halt !== undefined) return waitFor(DELIVERY.refusedAgainMs);
     try {
       return { standing: { kind: "go", target: await this.#open(record) }, freshUntilMs };
     } catch (thrown) {
       log.error("push credentials do not open", { push: id, error: describeError(thrown) });
       return waitFor(DELIVERY.refusedAgainMs, nowMs + DELIVERY.refusedAgainMs);
     }
+  }
+
+  /** Tells D1 what the endpoint said, if it said it to this version, and reads the record again. */
+  async #unlessUnwanted(record: PushRecord | undefined, nowMs: number): Promise<PushRecord | undefined> {
+    const { store } = this.#ports;
+    const unwanted = this.#unwanted;
+    if (unwanted === undefined) return record;
+    let now = record;
+    if (record?.version === unwanted && record.state === "active") {
+      const row = pushAudit(record, "disable", BY_PLATFORM, nowMs, "the endpoint answered 410");
+      await store.disable(record.id, unwanted, nowMs, row);
+      now = await store.findById(record.id);
+    }
+    if (this.#unwanted === unwanted) this.#unwanted = undefined;
+    return now;
   }
 
   async #open(record: PushRecord): Promise<Target> {

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { ClientAccess, Principal } from "../http/auth.ts";
 import { isProblem, type Problem } from "../http/errors.ts";
-import type { Answer } from "../http/route.ts";
+import type { Answer, Call } from "../http/route.ts";
 import { matching } from "../http/validate.ts";
 import { describeError, type Log } from "../platform/log.ts";
 import { PATTERNS, type Names } from "../platform/names.ts";
@@ -43,6 +43,15 @@ export const topicParams = z.object({
   eventType: matching(PATTERNS.eventType),
 });
 
+/** Who calls, as a row of the audit log says it. */
+export const callerOf = ({
+  principal,
+  requestId,
+}: Pick<Call<unknown, unknown, unknown, Principal>, "principal" | "requestId">) => ({
+  actor: principal.clientId,
+  requestId,
+});
+
 interface TopicCall {
   readonly principal: Principal;
   readonly params: z.infer<typeof topicParams>;
@@ -75,6 +84,15 @@ export function asOwner(room: EventsRoom, call: TopicCall, run: Operation): Prom
   return reaching(room, async () => {
     const topic = topicOf(call);
     const allowed = await room.access.mayOwn(call.principal, topic, call.nowMs);
+    return allowed.ok ? run(topic) : allowed;
+  });
+}
+
+/** Runs what the topic's owner does with what others have on it. */
+export function asOverseer(room: EventsRoom, call: TopicCall, run: Operation): Promise<Answer> {
+  return reaching(room, async () => {
+    const topic = topicOf(call);
+    const allowed = room.access.mayOversee(call.principal, topic);
     return allowed.ok ? run(topic) : allowed;
   });
 }

@@ -1,4 +1,5 @@
 import type { Route } from "../http/route.ts";
+import type { AuditRecord } from "../platform/audit.ts";
 import { TopicAccess } from "./access.ts";
 import { consumeRoutes } from "./consume-routes.ts";
 import { sweepTopics } from "./delete-topic.ts";
@@ -7,6 +8,9 @@ import type { NamedEvent } from "./new-events.ts";
 import { findOrMake, publishOwn, type OwnTopic } from "./own-topics.ts";
 import type { PushSubscriptionObject } from "./push-subscription.do.ts";
 import type { PushPorts } from "./push-subscription.ts";
+import { operatedSubscriptions, type OperatedSubscriptions } from "./operated-subscriptions.ts";
+import { subscriberRoutes } from "./subscriber-routes.ts";
+import { endSubscriptionsOfClient } from "./subscription-end.ts";
 import { subscriptionRoutes } from "./subscription-routes.ts";
 import { resealSubscriptions, wakeSubscriptions } from "./subscription-sweep.ts";
 import { createTopicStore } from "./store/topic-store.ts";
@@ -37,10 +41,15 @@ export interface Events {
    * nothing, whatever events it brings. Throws when it is not known that they are stored.
    */
   publish(topic: TopicId, events: readonly NamedEvent[], key: string, nowMs: number): Promise<void>;
-  /** Removes all push subscriptions of a client (its id), as a part of the transaction that removes the client. */
-  removeSubscriptionsStatement(clientId: string): D1PreparedStatement;
+  /**
+   * Removes all push subscriptions of a client (its id), as a part of the transaction that removes the client; `record` is
+   * the row of that removal.
+   */
+  endSubscriptions(clientId: string, record: AuditRecord): Promise<readonly D1PreparedStatement[]>;
+  /** Push subscriptions as the operator sees them. */
+  readonly operated: OperatedSubscriptions;
   /** Goes on with deletions that were begun. */
-  sweep(): Promise<void>;
+  sweep(nowMs: number): Promise<void>;
   /** Wakes some push subscriptions, which heals what was lost between record and object. */
   wakeSubscriptions(): Promise<void>;
   /** Seals what is sealed under another key than the current one anew. */
@@ -79,11 +88,12 @@ export function createEvents(deps: EventsDeps): Events {
     pushSubscriptions: deps.pushSubscriptions,
   };
   return {
-    routes: [...topicRoutes(room), ...consumeRoutes(room), ...subscriptionRoutes(room)],
+    routes: [...topicRoutes(room), ...consumeRoutes(room), ...subscriptionRoutes(room), ...subscriberRoutes(room)],
     topicsOf: store.ownedBy,
     publish: (topic, events, key, nowMs) => publishOwn(room, topic, events, key, nowMs),
-    removeSubscriptionsStatement: push.store.removeOfClientStatement,
-    sweep: () => sweepTopics(room),
+    endSubscriptions: (clientId, record) => endSubscriptionsOfClient(push.store, clientId, record),
+    operated: operatedSubscriptions(room),
+    sweep: (nowMs) => sweepTopics(room, nowMs),
     wakeSubscriptions: () => wakeSubscriptions(room),
     reseal: () => resealSubscriptions(room),
   };

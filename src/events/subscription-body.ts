@@ -2,9 +2,10 @@ import * as z from "zod/mini";
 import { matching } from "../http/validate.ts";
 import { readOutsideAddress } from "../platform/outside-address.ts";
 import { SUBSCRIPTION } from "./limits.ts";
-import type { PushRecord } from "./store/push-store.ts";
+import type { PushRecord } from "./store/push-record.ts";
 
-/** What stands for a password in answers; sent back by an update it leaves the password as it is (contract 3.5). */
+/** What stands for a password in answers; sent back by an update it leaves the password as it is (contract 3.5),
+ * as long as the endpoint stays at its origin. */
 export const PASSWORD_PLACEHOLDER = "********";
 
 /** Specification, "Subscription". */
@@ -39,10 +40,11 @@ export type NewSubscription = z.infer<Bodies["creation"]>;
 export type SubscriptionUpdate = z.infer<Bodies["update"]>;
 
 /** A subscription as its client sees it. Times in milliseconds. */
-export const subscriptionView = ({ name, endpoint, username, state, createdAtMs, updatedAtMs }: PushRecord) => ({
+export const subscriptionView = ({ name, endpoint, username, state, halt, createdAtMs, updatedAtMs }: PushRecord) => ({
   name,
   pushConfig: { endpoint, basicAuth: { username, password: PASSWORD_PLACEHOLDER } },
   state,
+  halt: halt ?? null,
   createdAt: createdAtMs,
   updatedAt: updatedAtMs,
 });

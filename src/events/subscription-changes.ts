@@ -3,41 +3,58 @@ import { twice } from "../platform/twice.ts";
 import { within } from "../platform/within.ts";
 import type { Failure } from "./failure.ts";
 import { SUBSCRIPTION } from "./limits.ts";
-import { changePassword, credentialsOpen } from "./push-credentials.ts";
-import type { PushRecord } from "./store/push-store.ts";
+import { changesOf, describeMove, originOf, pushAudit, type ChangedBy } from "./push-audit.ts";
+import { changePassword, findCredentials } from "./push-credentials.ts";
+import type { PushMaking, PushRecord } from "./store/push-record.ts";
 import { PASSWORD_PLACEHOLDER, type SubscriptionUpdate } from "./subscription-body.ts";
-import type { Beside, FoundSubscription, SubscriptionPorts } from "./subscriptions.ts";
+import { topicOf, type Beside, type FoundSubscription, type SubscriptionPorts } from "./subscriptions.ts";
 import { pushOf } from "./topic.ts";
 
 /**
  * Changes endpoint, username and password of a subscription, and enables it; gives it as it is then.
  *
  * The write is conditional on the version that was read, so that a password that is left as it is is the one of the
- * moment, and tried again when another change came first. The object is told, and waited for a little: when the answer is
- * there, deliveries that begin go to the new endpoint. One that could not be told finds out by itself, an active one
+ * moment, and tried again when another change came first. It is left only to the origin that has it already: whoever may
+ * change the endpoint does not thereby learn the password. The object is told, and waited for a little: when the answer
+ * is there, deliveries that begin go to the new endpoint. One that could not be told finds out by itself, an active one
  * within seconds, a disabled one within minutes.
  */
 export async function updateSubscription(
   { push, pushSubscriptions }: SubscriptionPorts,
   { topic, record: found }: FoundSubscription,
   { pushConfig }: SubscriptionUpdate,
+  by: ChangedBy & { readonly making: PushMaking },
   nowMs: number,
   beside: Beside,
 ): Promise<Result<PushRecord, Failure>> {
   const { endpoint, basicAuth } = pushConfig;
-  const password = basicAuth.password === PASSWORD_PLACEHOLDER ? undefined : basicAuth.password;
+  const { username } = basicAuth;
   let record: PushRecord | undefined = found;
   for (let attempt = 0; attempt < SUBSCRIPTION.updateAttempts; attempt++) {
     // The signing secret is sealed with the password: a new password alone cannot replace both.
-    if (!(await credentialsOpen(push.sealer, record))) {
+    const before = await findCredentials(push.sealer, record);
+    if (before === undefined) {
       push.log.error("push credentials do not open", { push: record.id });
       return err({ kind: "credentials_unreadable" });
     }
+    const isLeft = basicAuth.password === PASSWORD_PLACEHOLDER;
+    if (isLeft && originOf(endpoint) !== originOf(record.endpoint)) return err({ kind: "password_missing" });
+    const password = isLeft ? before.password : basicAuth.password;
     const sealed = await changePassword(push.sealer, record, password);
-    const change = { endpoint, username: basicAuth.username, ...sealed };
-    if (await push.store.update(record.id, record.version, change, nowMs)) {
+    const change = { endpoint, username, made: record.made ?? by.making, ...sealed };
+    const after: PushRecord = {
+      ...record,
+      ...change,
+      state: "active",
+      version: record.version + 1,
+      updatedAtMs: nowMs,
+    };
+    const changed = changesOf(record, after, password !== before.password);
+    const row = pushAudit(record, "change", by, nowMs, describeMove(record, after), changed);
+    const audit = changed.length === 0 ? undefined : row;
+    if (await push.store.update(record.id, record.version, change, nowMs, audit)) {
       await tell(() => pushOf(pushSubscriptions, topic, found.id).changed(), beside);
-      return ok({ ...record, ...change, state: "active", version: record.version + 1, updatedAtMs: nowMs });
+      return ok(after);
     }
     record = await push.store.findById(record.id);
     if (record === undefined) return err({ kind: "no_subscription" });
@@ -50,14 +67,17 @@ export async function updateSubscription(
  * further delivery begins, unless the object could not be told: then it finds out by itself within seconds.
  */
 export async function deleteSubscription(
-  { push, pushSubscriptions }: SubscriptionPorts,
-  { topic, record }: FoundSubscription,
+  { push, pushSubscriptions }: Pick<SubscriptionPorts, "push" | "pushSubscriptions">,
+  record: PushRecord,
+  by: ChangedBy,
+  nowMs: number,
   beside: Beside,
 ): Promise<Result<void, Failure>> {
+  const audit = pushAudit(record, "delete", by, nowMs);
   // After a lost answer nobody knows who removed it: then it was this call.
-  const wasThere = await twice(async (isRepeat) => (await push.store.remove(record.id)) || isRepeat);
+  const wasThere = await twice(async (isRepeat) => (await push.store.remove(record.id, audit)) || isRepeat);
   if (!wasThere) return err({ kind: "no_subscription" });
-  await tell(() => pushOf(pushSubscriptions, topic, record.id).destroy(), beside);
+  await tell(() => pushOf(pushSubscriptions, topicOf(record), record.id).destroy(), beside);
   return ok(undefined);
 }
 

@@ -7,13 +7,14 @@ import { err, ok, type Result } from "../platform/result.ts";
 import { deliveryView, listDeliveries, redeliver, testSubscription, testView } from "./delivery-log.ts";
 import type { Failure } from "./failure.ts";
 import { DELIVERY_STATES } from "./push-subscription.ts";
-import { asConsumer, topicParams, type EventsRoom } from "./room.ts";
+import { asConsumer, callerOf, topicParams, type EventsRoom } from "./room.ts";
 import { subscriptionBodies, subscriptionName, subscriptionView } from "./subscription-body.ts";
 import { deleteSubscription, updateSubscription } from "./subscription-changes.ts";
 import {
   createSubscription,
   findSubscription,
   listSubscriptions,
+  makingBy,
   statusOf,
   type FoundSubscription,
 } from "./subscriptions.ts";
@@ -55,7 +56,9 @@ export const subscriptionRoutes = (room: EventsRoom): Route[] => {
       handle: (call) =>
         asConsumer(room, call, async (topic) => {
           const { principal, body, nowMs } = call;
-          const created = await createSubscription(room, topic, principal, body, nowMs, (work) => call.after(work));
+          const created = await createSubscription(room, topic, principal, body, callerOf(call), nowMs, (work) =>
+            call.after(work),
+          );
           if (!created.ok) return created;
           const { record, signingSecret } = created.value;
           const headers = { location: below(call.url, record.name), "cache-control": "no-store" };
@@ -84,7 +87,9 @@ export const subscriptionRoutes = (room: EventsRoom): Route[] => {
         onSubscription(room, call, async (found) => {
           const { body, nowMs } = call;
           if (body.name !== undefined && body.name !== found.record.name) return err(NAME_STAYS);
-          const updated = await updateSubscription(room, found, body, nowMs, (work) => call.after(work));
+          const caller = callerOf(call);
+          const by = { ...caller, making: makingBy(room, call.principal, found.topic, caller) };
+          const updated = await updateSubscription(room, found, body, by, nowMs, (work) => call.after(work));
           if (!updated.ok) return updated;
           return ok(json(200, { ...subscriptionView(updated.value), ...(await statusOf(room, found)) }));
         }),
@@ -97,8 +102,9 @@ export const subscriptionRoutes = (room: EventsRoom): Route[] => {
       params,
       produces: "any",
       handle: (call) =>
-        onSubscription(room, call, async (found) => {
-          const deleted = await deleteSubscription(room, found, (work) => call.after(work));
+        onSubscription(room, call, async ({ record }) => {
+          const by = callerOf(call);
+          const deleted = await deleteSubscription(room, record, by, call.nowMs, (work) => call.after(work));
           return deleted.ok ? ok(empty(204)) : deleted;
         }),
     }),

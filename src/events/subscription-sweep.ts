@@ -3,9 +3,9 @@ import { randomId } from "../platform/random.ts";
 import { within } from "../platform/within.ts";
 import { SUBSCRIPTION } from "./limits.ts";
 import { changePassword } from "./push-credentials.ts";
-import type { PushRecord } from "./store/push-store.ts";
-import type { SubscriptionPorts } from "./subscriptions.ts";
-import { pushOf, topicNamed } from "./topic.ts";
+import type { PushRecord } from "./store/push-record.ts";
+import { topicOf, type SubscriptionPorts } from "./subscriptions.ts";
+import { pushOf } from "./topic.ts";
 
 /**
  * Wakes some active subscriptions, others at each run: an object whose alarm was lost goes on. One whose record went
@@ -57,5 +57,3 @@ async function forEach(
   );
   return failed;
 }
-
-const topicOf = ({ topic, incarnation }: PushRecord) => ({ ...topicNamed(topic), incarnation });

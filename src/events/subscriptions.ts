@@ -3,17 +3,20 @@ import { describeError } from "../platform/log.ts";
 import { randomId } from "../platform/random.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { twice } from "../platform/twice.ts";
+import { covers } from "../platform/scope-pattern.ts";
 import { within } from "../platform/within.ts";
 import { owns } from "./access.ts";
 import type { Failure } from "./failure.ts";
 import { SUBSCRIPTION } from "./limits.ts";
+import { describeCreation, pushAudit, type ChangedBy } from "./push-audit.ts";
 import { makeCredentials } from "./push-credentials.ts";
 import type { PushSubscriptionObject } from "./push-subscription.do.ts";
 import type { OpenOutcome, PushPorts, PushStatus } from "./push-subscription.ts";
-import type { Admission, PushRecord } from "./store/push-store.ts";
+import type { PushMaking, PushRecord } from "./store/push-record.ts";
+import type { Admission } from "./store/push-store.ts";
 import type { NewSubscription } from "./subscription-body.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
-import { addressOf, nameOf, pushOf, type Topic, type TopicId } from "./topic.ts";
+import { addressOf, nameOf, pushOf, topicNamed, type Topic, type TopicId } from "./topic.ts";
 
 /**
  * Push subscriptions: what a client asked for, a record in D1. Delivering is the object's (push-subscription.do.ts).
@@ -46,6 +49,7 @@ export async function createSubscription(
   id: TopicId,
   principal: Principal,
   body: NewSubscription,
+  by: ChangedBy,
   nowMs: number,
   beside: Beside,
 ): Promise<Result<CreatedSubscription, Failure>> {
@@ -54,7 +58,7 @@ export async function createSubscription(
     const topic = await ports.directory.current(id, nowMs);
     if (topic === undefined) break;
     if (topic.state === "deleting") return err({ kind: "topic_deleting" });
-    const created = await createOn(ports, topic, principal, body, nowMs, beside);
+    const created = await createOn(ports, topic, principal, body, by, nowMs, beside);
     if (created !== undefined) return created;
   }
   return err({ kind: "no_topic" });
@@ -66,6 +70,7 @@ async function createOn(
   topic: Topic,
   principal: Principal,
   body: NewSubscription,
+  by: ChangedBy,
   nowMs: number,
   beside: Beside,
 ): Promise<Result<CreatedSubscription, Failure> | undefined> {
@@ -79,6 +84,7 @@ async function createOn(
     incarnation: topic.incarnation,
     client: principal.clientId,
     asOwner: owns(principal, topic),
+    made: makingBy(ports, principal, topic, by),
     name: body.name,
     endpoint,
     username: basicAuth.username,
@@ -91,13 +97,27 @@ async function createOn(
   // Asked first, since what is refused should not have woken the logs of the topic.
   const standing = await store.standing(record, SUBSCRIPTION);
   if (standing !== "free") return refusal(standing);
+  const created = pushAudit(record, "create", by, nowMs, describeCreation(record));
   const object = pushOf(ports.pushSubscriptions, topic, id);
   const opened: OpenOutcome = await object.open({ id, topic: addressOf(topic) });
   if (opened.kind === "gone") return undefined;
-  const inserted = await twice(() => store.insert(record, SUBSCRIPTION));
+  const inserted = await twice(() => store.insert(record, SUBSCRIPTION, created));
   if (inserted === "inserted") return ok({ record, signingSecret });
   beside(object.destroy());
   return refusal(inserted);
+}
+
+/** By which right: a scope of the token where the client does not own the topic. */
+export function makingBy(
+  { push: { names } }: SubscriptionPorts,
+  principal: Principal,
+  topic: TopicId,
+  { requestId }: ChangedBy,
+): PushMaking {
+  const prefix = names.scope("pubsub.topic=");
+  const covering = (scope: string) => scope.startsWith(prefix) && covers(scope.slice(prefix.length), nameOf(topic));
+  const scope = owns(principal, topic) ? undefined : principal.scopes.find(covering);
+  return { tenant: principal.tenant, requestId, scope };
 }
 
 function refusal(standing: Exclude<Admission, "free">): Result<never, Failure> | undefined {
@@ -120,6 +140,9 @@ export interface FoundSubscription {
   readonly topic: Topic;
   readonly record: PushRecord;
 }
+
+/** As its object is found by. */
+export const topicOf = ({ topic, incarnation }: PushRecord) => ({ ...topicNamed(topic), incarnation });
 
 /** The caller's own subscription of this name. The caller may consume the topic. */
 export async function findSubscription(
@@ -148,7 +171,11 @@ export async function listSubscriptions(
   return ok(await ports.push.store.list({ incarnation: topic.incarnation, client: principal.clientId }));
 }
 
-async function activeTopic(ports: SubscriptionPorts, id: TopicId, nowMs: number): Promise<Topic | undefined> {
+export async function activeTopic(
+  ports: Pick<SubscriptionPorts, "directory">,
+  id: TopicId,
+  nowMs: number,
+): Promise<Topic | undefined> {
   const topic = await ports.directory.current(id, nowMs);
   return topic?.state === "active" ? topic : undefined;
 }

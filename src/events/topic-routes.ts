@@ -6,7 +6,7 @@ import { clearTopic, deleteTopic } from "./delete-topic.ts";
 import { PUBLISH } from "./limits.ts";
 import { makeWithin } from "./own-topics.ts";
 import { publish } from "./publish.ts";
-import { asOwner, asReader, reaching, topicParams, type EventsRoom } from "./room.ts";
+import { asOwner, asReader, callerOf, reaching, topicParams, type EventsRoom } from "./room.ts";
 import type { Topic } from "./topic.ts";
 import { createTopic, getTopic, newTopicBody } from "./topics.ts";
 
@@ -68,7 +68,7 @@ export const topicRoutes = (room: EventsRoom): Route[] => [
       asOwner(room, call, async (id) => {
         const deleted = await deleteTopic(room, id);
         if (!deleted.ok) return deleted;
-        call.after(clearTopic(room, deleted.value));
+        call.after(clearTopic(room, deleted.value, call.nowMs, callerOf(call)));
         return ok(empty(202));
       }),
   }),

@@ -63,6 +63,7 @@ const READS_TOPIC = anyToken(
   "pubsub.own_tenant_topic=*",
 );
 const BY_OWNER = scoped("pubsub_publish", "pubsub.topic=*");
+const OF_OWNER = anyToken("the topic's owner needs no scope, and nobody else is asked for one");
 const OWN_GRANTS = anyToken("the grants of a user and the client whose token it is, whatever the token was issued for");
 
 export const RIGHTS = {
@@ -87,6 +88,8 @@ export const RIGHTS = {
   listDeliveries: { who: "subscriber", access: BY_TOPIC },
   redeliverEvent: { who: "subscriber", access: BY_TOPIC },
   testSubscription: { who: "subscriber", access: BY_TOPIC },
+  listSubscribers: { who: "topicOwner", access: OF_OWNER },
+  endSubscriber: { who: "topicOwner", access: OF_OWNER },
   // Files, private and public alike
   createFile: { who: "newFile", access: scoped("media_manage") },
   commitFile: { who: "file", access: scoped("media_manage") },
@@ -140,6 +143,9 @@ export const RIGHTS = {
   explainScope: { who: "operator", access: scoped("admin") },
   listSigningKeys: { who: "operator", access: scoped("admin") },
   rotateSigningKeys: { who: "operator", access: scoped("admin") },
+  listPushSubscriptions: { who: "operator", access: scoped("admin") },
+  readPushSubscription: { who: "operator", access: scoped("admin") },
+  removePushSubscription: { who: "operator", access: scoped("admin") },
   listComparisons: { who: "operator", access: scoped("admin") },
   startComparison: { who: "operator", access: scoped("admin") },
   readComparison: { who: "operator", access: scoped("admin") },

@@ -14,7 +14,7 @@ export async function runSchedule(deps: Deps, nowMs: number): Promise<void> {
     keys: () => deps.oauth.rotateKeys(nowMs),
     copies: () => deps.auditCopies.run(nowMs),
     audit: () => deps.audit.sweep(nowMs),
-    topics: () => deps.events.sweep(),
+    topics: () => deps.events.sweep(nowMs),
     media: () => deps.media.sweep(nowMs),
   };
   for (const [name, sweep] of Object.entries(sweeps)) {

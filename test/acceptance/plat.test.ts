@@ -507,6 +507,28 @@ describe("actions", () => {
     expect((await run("media-consistency show nothing")).code).toBe(1);
   });
 
+  test("push subscriptions of any client are listed, shown and removed", async () => {
+    const credentials = { client_id: DEMO.client, client_secret: localSecret("DEMO_CLIENT_SECRET") };
+    const { access_token } = await token({ grant_type: "client_credentials", ...credentials });
+    const headers = { authorization: `Bearer ${String(access_token)}`, "content-type": "application/json" };
+    const post = async (path: string, body: object): Promise<void> => {
+      const url = `http://127.0.0.1:${platform.port}/base/pubsub/v1/topics${path}`;
+      expect((await fetch(url, { method: "POST", headers, body: JSON.stringify(body) })).status).toBe(201);
+    };
+    await post("", { eventType: "pushed" });
+    const pushConfig = { endpoint: "https://hook.example/secret", basicAuth: { username: "u", password: "p" } };
+    await post(`/${DEMO.client}/pushed/subscriptions`, { name: "orders", pushConfig });
+    const { out } = await done(`push-subscription list --client ${DEMO.client} --topic ${DEMO.client}.pushed`);
+    const [row] = tableOf(out);
+    expect(row).toMatchObject({ NAME: "orders", ENDPOINT: "https://hook.example", STATE: "active", RIGHT: "owner" });
+    expect((await done("push-subscription list --maker unknown --json")).json()).toEqual([]);
+    const id = row!["ID"]!;
+    expect((await done(`push-subscription show ${id} --json`)).json()).toMatchObject({ id, made: { tenant: "demo" } });
+    expect((await run(`push-subscription delete ${id}`)).code).toBe(2);
+    await done(`push-subscription delete ${id} --yes`);
+    expect((await run(`push-subscription show ${id}`)).code).toBe(1);
+  });
+
   test("explain answers by its exit code, and tells each check", async () => {
     const granted = await done(`explain --client ${DEMO.client} --scope shop.media_view`);
     expect(granted.out).toMatch(/^✓ granted: .*shop\.media_view/);

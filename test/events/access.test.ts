@@ -188,6 +188,8 @@ const BELOW_A_TOPIC: readonly (readonly [method: string, path: string, json?: un
   ["GET", "/subscriptions/warehouse/deliveries"],
   ["POST", "/subscriptions/warehouse/deliveries/0000000000000000-0/redeliver"],
   ["POST", "/subscriptions/warehouse/test"],
+  ["GET", "/subscribers"],
+  ["DELETE", "/subscribers/8f14e45fceea167a5a36dedd4bea2543"],
   ["DELETE", ""],
 ];
 

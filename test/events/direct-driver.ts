@@ -70,7 +70,7 @@ export async function onTopic(shards: number, run: (driver: Driver) => Promise<v
         const ports = isolates[isolate]!;
         const gone = await deleteTopic(ports, topic);
         if (!gone.ok) throw new Error(gone.error.kind);
-        await clearTopic(ports, gone.value);
+        await clearTopic(ports, gone.value, Date.now());
       },
       async create(isolate) {
         const { eventType } = topic;

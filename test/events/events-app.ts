@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { Hono } from "hono";
 import { expect } from "vitest";
+import { createAuditLog } from "../../src/admin/audit.ts";
 import { decorateDeprecated } from "../../src/events/deprecation.ts";
 import type { OwnTopic } from "../../src/events/own-topics.ts";
 import { createPushStore } from "../../src/events/store/push-store.ts";
@@ -51,6 +52,12 @@ const LOG: Log = { ...heardLog, error: createLog("error").error };
 /** As the deployment's variables say unless they are set. */
 export const KEPT: Retention = { ageMs: 7 * 86_400_000, maxBytes: 8_000_000_000 };
 
+/** The audit log on this database, and the names. */
+export const auditedBy = (db: D1Database) => ({
+  names: createNames("plat"),
+  audit: createAuditLog({ db, log: LOG, operatorClientId: "plat.operator", wait: async () => {} }),
+});
+
 export function eventsApp(
   bindings: typeof env = env,
   ownTopics: readonly OwnTopic[] = [],
@@ -65,7 +72,7 @@ export function eventsApp(
       log: LOG,
       random: systemRandom,
       sealer: createSealer([{ id: "t1", bytes: new Uint8Array(32).fill(7) }], systemRandom),
-      store: createPushStore(bindings.DB),
+      store: createPushStore(bindings.DB, auditedBy(bindings.DB).audit, names),
       clients: {
         servesOthers: async (clientId) => [...actsFor].some((entry) => entry.startsWith(`${clientId} `)),
         mayActFor: async ({ clientId }, tenant) => actsFor.has(`${clientId} ${tenant}`),
@@ -109,7 +116,7 @@ export function eventsApp(
     },
   );
   return {
-    sweep,
+    sweep: () => sweep(Date.now()),
     publish,
     registered,
     actsFor,

@@ -6,7 +6,7 @@ import { DELIVERY } from "../../src/events/limits.ts";
 import { changePassword, makeCredentials } from "../../src/events/push-credentials.ts";
 import type { PushSubscriptionObject } from "../../src/events/push-subscription.do.ts";
 import type { Delivery, DeliveryState, PushStatus } from "../../src/events/push-subscription.ts";
-import { createPushStore, type PushRecord } from "../../src/events/store/push-store.ts";
+import type { PushRecord } from "../../src/events/store/push-record.ts";
 import { addressOf, nameOf, pushObjectName, type Topic } from "../../src/events/topic.ts";
 import type { Principal } from "../../src/http/auth.ts";
 import { systemRandom } from "../../src/platform/random.ts";
@@ -14,6 +14,7 @@ import { createSealer } from "../../src/platform/seal.ts";
 import { answerAt, heldAt, release, requestsTo } from "../support/outside.ts";
 import type { OutsideAnswer, OutsideRequest } from "../support/outside-world.ts";
 import { makeClient, unique } from "../support/platform.ts";
+import { store } from "./push-support.ts";
 import { eventsApp, inShard, makeTopic, objectsOf, someClient, type EventsApp, type TestTopic } from "./events-app.ts";
 
 /**
@@ -22,7 +23,7 @@ import { eventsApp, inShard, makeTopic, objectsOf, someClient, type EventsApp, t
  */
 export const DAY_MS = 86_400_000;
 const sealer = createSealer([{ id: "t1", bytes: new Uint8Array(32).fill(7) }], systemRandom);
-export const pushStore = createPushStore(env.DB);
+export const pushStore = store;
 
 export function stopTheClock(): void {
   vi.useFakeTimers({ toFake: ["Date"] });
@@ -110,7 +111,10 @@ export async function makePush(options: PushOptions = {}): Promise<TestPush> {
     const names = { topic: nameOf(record), incarnation: record.incarnation, client, name: id };
     const asked = { endpoint, username: options.username ?? "user", ...sealed };
     const asOwner = options.client === undefined;
-    await pushStore.insert({ id, ...names, asOwner, ...asked, state: "active", version: 1, ...times }, ROOM_FOR_ALL);
+    await pushStore.insert(
+      { id, ...names, asOwner, made: undefined, ...asked, state: "active", version: 1, ...times },
+      ROOM_FOR_ALL,
+    );
   }
   const current = async (): Promise<PushRecord> => (await pushStore.findById(id))!;
   const alarmAt = () =>

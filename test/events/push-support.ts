@@ -1,12 +1,13 @@
 import { env } from "cloudflare:workers";
-import { createPushStore, type PushRecord } from "../../src/events/store/push-store.ts";
+import type { PushRecord } from "../../src/events/store/push-record.ts";
+import { createPushStore } from "../../src/events/store/push-store.ts";
 import { nameOf, pushObjectName, type Topic } from "../../src/events/topic.ts";
 import type { Principal } from "../../src/http/auth.ts";
 import { guardDatabase } from "../../src/platform/database.ts";
 import { createSealer } from "../../src/platform/seal.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { makeClient, makeTenant } from "../support/platform.ts";
-import { eventsApp, someClient, type EventsApp, type EventsCall, type TestTopic } from "./events-app.ts";
+import { auditedBy, eventsApp, someClient, type EventsApp, type EventsCall, type TestTopic } from "./events-app.ts";
 
 /** What the tests of push subscriptions share: clients that are registered, objects that are played, D1 that fails. */
 
@@ -138,7 +139,23 @@ export function faultyDatabase(
 
 /** The key of events-app.ts. */
 export const sealer = createSealer([{ id: "t1", bytes: new Uint8Array(32).fill(7) }], systemRandom);
-export const store = createPushStore(env.DB);
+export const store = pushStoreOn();
+
+/** The store, with a row of the audit log and a maker where a test does not care. */
+function pushStoreOn() {
+  const { audit, names } = auditedBy(env.DB);
+  const real = createPushStore(env.DB, audit, names);
+  const row = { atMs: 0, requestId: "", actor: "", action: "", subject: "", outcome: "done", reason: "" } as const;
+  type Change = Parameters<typeof real.update>[2];
+  return {
+    ...real,
+    insert: (record: PushRecord, limits: Parameters<typeof real.insert>[1]) => real.insert(record, limits, row),
+    update: (id: string, version: number, change: Omit<Change, "made">, nowMs: number) =>
+      real.update(id, version, { made: undefined, ...change }, nowMs),
+    remove: (id: string) => real.remove(id, row),
+    disable: (id: string, version: number, nowMs: number) => real.disable(id, version, nowMs, row),
+  };
+}
 
 /** The records of a topic, whoever's. */
 export async function recordsOf(topic: Topic): Promise<PushRecord[]> {

@@ -3,7 +3,8 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createDeps } from "../../src/deps.ts";
 import { openCredentials } from "../../src/events/push-credentials.ts";
-import { PUSH_SQL, type PushRecord } from "../../src/events/store/push-store.ts";
+import type { PushRecord } from "../../src/events/store/push-record.ts";
+import { PUSH_SQL } from "../../src/events/store/push-store.ts";
 import { createTopicStore } from "../../src/events/store/topic-store.ts";
 import { logOf, pushOf, shardsOf, type Topic } from "../../src/events/topic.ts";
 import { isolate } from "../support/isolate.ts";
@@ -237,7 +238,7 @@ describe("a topic that is deleted", () => {
       ]);
       expect(answers.at(-1)!.status).toBe(202);
       for (const { status } of answers.slice(0, -1)) expect([201, 404, 409]).toContain(status);
-      await events.sweep();
+      await events.sweep(Date.now());
       expect(await createTopicStore(env.DB).find(there.topic)).toBeUndefined();
       expect(await recordsOf(there.topic)).toEqual([]);
       expect(await subscribersOf(there.topic)).toEqual([]);
@@ -327,7 +328,7 @@ describe("rotation of the seal keys", () => {
     const updated = await own.fetch(`${there.path}/subscriptions/orders`, {
       method: "PUT",
       headers: { authorization: `Bearer ${access_token}`, "content-type": "application/json" },
-      body: JSON.stringify(bodyWith({}, { password: "********" })),
+      body: JSON.stringify(bodyWith({ endpoint: "https://a.example/hook" }, { password: "********" })),
     });
     expect(updated.status).toBe(200);
     expect(await sealedBy()).toEqual({ orders: "t2", other: "t1" });

@@ -50,6 +50,7 @@ describe("PUT …/subscriptions/{name}", () => {
         name: "orders",
         pushConfig: { endpoint: "https://new.example/?a=b", basicAuth: { username: "n", password: "********" } },
         state: "active",
+        halt: null,
         createdAt: made.createdAt,
         updatedAt: expect.any(Number),
         lag: 1,
@@ -82,7 +83,8 @@ describe("PUT …/subscriptions/{name}", () => {
       const { name: _, ...shown } = await (await get()).json<any>();
       expect((await put(shown)).status).toBe(200);
       expect(await opened()).toEqual({ password: PASSWORD, signingSecret: made.signingSecret });
-      expect((await put(bodyWith({ endpoint: "https://new.example/" }, { password: "********" }))).status).toBe(200);
+      const elsewhere = bodyWith({ endpoint: "https://shop.example:443/other?path=1" }, { password: "********" });
+      expect((await put(elsewhere)).status).toBe(200);
       expect((await opened()).password).toBe(PASSWORD);
       expect((await put(bodyWith({}, { password: "" }))).status).toBe(200);
       expect((await opened()).password).toBe("");
@@ -127,6 +129,13 @@ describe("PUT …/subscriptions/{name}", () => {
       ["a private endpoint", bodyWith({ endpoint: "https://192.168.1.1/" }), ["invalid_field pushConfig.endpoint"]],
       ["no password", bodyWith({}, { password: undefined }), ["missing_field pushConfig.basicAuth.password"]],
       ["username null", bodyWith({}, { username: null }), ["invalid_field pushConfig.basicAuth.username"]],
+      ...["https://evil.example/events", "https://shop.example:8443/events", "https://shop.example./events"].map(
+        (endpoint): [string, object, string[]] => [
+          `the placeholder for another origin, ${endpoint}`,
+          bodyWith({ endpoint }, { password: "********" }),
+          ["missing_field pushConfig.basicAuth.password"],
+        ],
+      ),
     ])("%s, and nothing is changed", async (_, json, expected) => {
       const { put, stored } = await setUp();
       const before = await stored();
@@ -173,15 +182,30 @@ describe("PUT …/subscriptions/{name}", () => {
       expect((await opened()).password).toBe(`p${at}`);
     });
 
+    it("a password that is left as it is goes to no origin that came in between", async () => {
+      let between = async (): Promise<unknown> => undefined;
+      const slow = playedApp(objects, { DB: faultyDatabase(PUSH_SQL.update, { run: () => between() }) });
+      const { topic, put, opened } = await setUp(slow);
+      between = () =>
+        subscriptionsOf(app, topic).put(bodyWith({ endpoint: "https://between.example/" }, { password: "between" }));
+      const problem = await expectProblem(
+        await put(bodyWith({}, { password: "********" })),
+        400,
+        "validation_violation",
+      );
+      expect(faults(problem)).toEqual(["missing_field pushConfig.basicAuth.password"]);
+      expect((await opened()).password).toBe("between");
+    });
+
     it("a password that is left as it is is the one that came in between", async () => {
       let between = async (): Promise<unknown> => undefined;
       const slow = playedApp(objects, { DB: faultyDatabase(PUSH_SQL.update, { run: () => between() }) });
       const { topic, put, opened, stored, made } = await setUp(slow);
       between = () => subscriptionsOf(app, topic).put(bodyWith({}, { password: "between" }));
-      const left = bodyWith({ endpoint: "https://later.example/" }, { password: "********" });
-      expect(await (await put(left)).json()).toMatchObject({ pushConfig: { endpoint: "https://later.example/" } });
+      const left = bodyWith({ endpoint: "https://shop.example/later" }, { password: "********" });
+      expect(await (await put(left)).json()).toMatchObject({ pushConfig: { endpoint: "https://shop.example/later" } });
       expect(await opened()).toEqual({ password: "between", signingSecret: made.signingSecret });
-      expect(await stored()).toMatchObject({ endpoint: "https://later.example/", version: 3 });
+      expect(await stored()).toMatchObject({ endpoint: "https://shop.example/later", version: 3 });
     });
 
     it("one that its endpoint disables in between is enabled", async () => {

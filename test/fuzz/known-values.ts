@@ -26,6 +26,8 @@ export interface World {
   stylesheet: string;
   /** The id of an event that the subscription had. */
   delivered: string;
+  /** The id of the subscription. */
+  subscriber: string;
   erasure: string;
   /** The latest of each operation, and the latest `event`. */
   readonly cursors: Map<string, string>;
@@ -53,6 +55,9 @@ export function knownValues({ id, method, template }: Operation, name: string, w
       return [HOOK, "https://127.0.0.1/", "https://nobody.fuzz.test/"];
     case "eventId":
       return [world.delivered, world.own.topic.eventType];
+    case "subscriptionId":
+    case "subscriberId":
+      return [world.subscriber, "8f14e45fceea167a5a36dedd4bea2543"];
     case "erasureId":
       return [world.erasure, world.own.privateFile];
     case "after":

@@ -53,6 +53,7 @@ export class Sandbox {
       fresh: {},
       stylesheet: "",
       delivered: "",
+      subscriber: "",
       erasure: "",
       cursors: new Map(),
     });
@@ -63,7 +64,7 @@ export class Sandbox {
     if (operation.template.startsWith("/admin/")) await this.#world.pool.restore();
     if (operation.template.startsWith("/docs/assets"))
       this.#world.stylesheet = /assets\/([^"]+)"/.exec(await (await call("/docs")).text())?.[1] ?? "";
-    if (operation.template.includes("/subscriptions")) await this.#subscribe();
+    if (/subscriptions|subscribers/.test(operation.template)) await this.#subscribe();
     if (/redeliver/i.test(operation.id)) await this.#deliver();
     if (operation.id === "getVariantContent") await this.#makeVariant();
     if (operation.id === "getErasure") await this.#erase();
@@ -72,6 +73,7 @@ export class Sandbox {
   /** Before each request. */
   async prepare({ id, method, template }: Operation): Promise<void> {
     this.#world.fresh = {};
+    if (method === "DELETE" && /subscribers|push-subscriptions/.test(template)) await this.#subscribe();
     if (template.startsWith("/admin/"))
       this.#world.fresh = method === "DELETE" ? await this.#world.pool.victim(template) : {};
     else if (template.startsWith("/media/")) await this.#prepareMedia(id);
@@ -111,6 +113,9 @@ export class Sandbox {
     const made = await call(`${topic.path}/subscriptions`, { token, json: body });
     if (made.status === 409)
       await call(`${topic.path}/subscriptions/${SUBSCRIPTION}`, { token, method: "PUT", json: body });
+    const listed = await call(`${topic.path}/subscribers?pageSize=1000`, { token });
+    const found = (await expectJson<any[]>(listed, 200)).find(({ name }) => name === SUBSCRIPTION);
+    this.#world.subscriber = found.id;
   }
 
   /** An event that the subscription had. */

@@ -116,6 +116,13 @@ export const SAMPLES: Partial<Record<Operation, (asked: Asked) => Sample | Promi
     changes: true,
   }),
   deleteSubscription: (asked) => ({ params: subscribed(asked), changes: true }),
+  listSubscribers: (asked) => ({ params: topic(asked) }),
+  endSubscriber: async (asked) => {
+    const { topicOwnerClient, eventType } = topic(asked);
+    const path = `/pubsub/v1/topics/${topicOwnerClient}/${eventType}/subscribers`;
+    const [{ id }] = await expectJson(await call(path, { token: asked.world.own }), 200);
+    return { params: { ...topic(asked), subscriberId: id }, changes: true };
+  },
   listDeliveries: (asked) => ({ params: subscribed(asked) }),
   // Nothing was delivered yet: of their own subscription callers are told so, of others nothing.
   redeliverEvent: (asked) => ({ params: { ...subscribed(asked), eventId: "0000000000000000-0" }, owner: 404 }),

@@ -82,7 +82,7 @@ describe("every operation, with a token of every kind", () => {
   const fresh = async (route: Route): Promise<Owned> => {
     const visibility = visibilityOf(route);
     if (route.path.includes("{eventType}"))
-      return { ...owned, topic: await makeOwnedTopic(world.own, route.path.includes("{name}")) };
+      return { ...owned, topic: await makeOwnedTopic(world.own, /{(name|subscriberId)}/.test(route.path)) };
     if (route.operation === "commitFile")
       return { ...owned, pending: { ...owned.pending, [visibility]: await makePendingFile(world.own, visibility) } };
     if (!route.path.includes("{fileId}")) return owned;

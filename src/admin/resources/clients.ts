@@ -144,7 +144,7 @@ export const clients = (deps: AdminDeps): Resource<Body> => {
       return {
         users: [deps.topicsOf(name, ASKED_USERS), deps.filesOfClient(name, ASKED_USERS)],
         first: (record) => endManyFirst("client", clientId, nowMs, record, deps),
-        before: deps.removeSubscriptionsStatement(clientId),
+        before: (record) => deps.endSubscriptions(clientId, record),
         delete: db.prepare(DELETE).bind(clientId),
         andThen: deps.voidStatement("client", clientId, nowMs, "if changed"),
       };

@@ -33,7 +33,7 @@ export const organizations = ({ db, builtIn, voidMembersStatement }: AdminDeps):
   toJson: (row) => ({ id: row["id"], name: row["name"], createdAt: row["created_at"] }),
   remove: ({ id = "" }, nowMs) => ({
     users: [db.prepare(USERS).bind(id, ASKED_USERS)],
-    before: voidMembersStatement(id, nowMs),
+    before: () => [voidMembersStatement(id, nowMs)],
     delete: db.prepare(DELETE).bind(id),
   }),
 });

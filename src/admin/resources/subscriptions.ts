@@ -55,7 +55,7 @@ export const subscriptions = ({ db, random, builtIn, outbox }: AdminDeps): Resou
   page: ({ id }, { after, limit, skip }) => db.prepare(PAGE).bind(id, after, limit, skip),
   toJson: (row) => ({ id: row["id"], tenant: row["tenant"], package: row["package"], createdAt: row["created_at"] }),
   remove: ({ id = "", packageId = "" }, nowMs) => ({
-    before: outbox.cancelled(id, packageId, nowMs),
+    before: () => [outbox.cancelled(id, packageId, nowMs)],
     delete: db.prepare(DELETE).bind(id, packageId),
   }),
   afterChange: () => outbox.drain(),

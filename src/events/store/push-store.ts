@@ -1,38 +1,10 @@
-import type { TopicAddress } from "../topic.ts";
+import { lookBefore, toPage, type CursorPart, type Page, type Paging, type RowRange } from "../../http/paging.ts";
+import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
+import type { Names } from "../../platform/names.ts";
+import { COLUMNS, SELECT, toRecord, type PushKey, type PushRecord, type PushRow } from "./push-record.ts";
 
-/** A push subscription as D1 keeps it: what was asked for. How far it is, its object knows (push-subscription.do.ts). */
-export interface PushRecord extends PushKey {
-  /** Random; names the object, and a subscription that is made again has another one. */
-  readonly id: string;
-  /** `<owner>.<eventType>` */
-  readonly topic: string;
-  /** Whether the client owns the topic, and so needs no scope for it. */
-  readonly asOwner: boolean;
-  readonly endpoint: string;
-  readonly username: string;
-  /** See push-credentials.ts. */
-  readonly credentials: string;
-  /** The id of the key that `credentials` is sealed under. */
-  readonly sealKey: string;
-  readonly state: RecordState;
-  /** Grows with every change by a client, and when it is disabled. */
-  readonly version: number;
-  readonly createdAtMs: number;
-  readonly updatedAtMs: number;
-}
-
-/** `disabled`: the endpoint said 410. An update enables it again. */
-export type RecordState = "active" | "disabled";
-
-/** What a client knows a subscription by. */
-export interface PushKey {
-  readonly incarnation: string;
-  readonly client: string;
-  readonly name: string;
-}
-
-/** What an update may change (specification, "Endpoints"). */
-export type PushChange = Pick<PushRecord, "endpoint" | "username" | "credentials" | "sealKey">;
+/** What an update may change (specification, "Endpoints"), and who made it where nobody knew. */
+export type PushChange = Pick<PushRecord, "endpoint" | "username" | "credentials" | "sealKey" | "made">;
 
 /** How many there may be. */
 export interface PushLimits {
@@ -40,31 +12,49 @@ export interface PushLimits {
   readonly ofTopic: number;
 }
 
+/** Which the operator looks for. */
+export interface PushFilter {
+  readonly client?: string | undefined;
+  /** `<owner>.<eventType>` */
+  readonly topic?: string | undefined;
+  readonly maker?: "unknown" | undefined;
+}
+
 /** How a new record stands: `free` may be inserted, `inserted` is there, anything else is in its way. */
 export type Admission = "free" | "inserted" | "no_topic" | "no_client" | "exists" | "too_many";
 
-/** D1: which push subscriptions there are. */
+/** D1: which push subscriptions there are. The row of the audit log is written if and only if the change is. */
 export interface PushStore {
   find(key: PushKey): Promise<PushRecord | undefined>;
   findById(id: string): Promise<PushRecord | undefined>;
   /** All of a client's on a topic, by name; there are at most as many as `insert` lets in. */
   list(of: Omit<PushKey, "name">): Promise<readonly PushRecord[]>;
+  /** Everybody's on a topic, by client and name; undefined where the cursor is none of this list. */
+  listOfTopic(incarnation: string, paging: Paging): Promise<Page<PushRecord> | undefined>;
+  /** By id; undefined where the cursor is none of this list. */
+  listAll(filter: PushFilter, paging: Paging): Promise<Page<PushRecord> | undefined>;
+  /** Some, of a topic or of a client. */
+  some(
+    of: { readonly incarnation: string } | { readonly client: string },
+    limit: number,
+  ): Promise<readonly PushRecord[]>;
   /** Whether a record could be inserted now. */
   standing(record: PushRecord, limits: PushLimits): Promise<Admission>;
   /**
    * Inserts while the topic is active, the client is there and has nothing of that name on it, and neither holds too many.
    * Gives how the record stands afterwards: a repeat after a lost answer says the same.
    */
-  insert(record: PushRecord, limits: PushLimits): Promise<Exclude<Admission, "free">>;
-  /** Changes a subscription and enables it, if it is still at that version. */
-  update(id: string, version: number, change: PushChange, nowMs: number): Promise<boolean>;
+  insert(record: PushRecord, limits: PushLimits, audit: AuditRecord): Promise<Exclude<Admission, "free">>;
+  /** Changes a subscription and enables it, if it is still at that version; without a row where nothing differs. */
+  update(id: string, version: number, change: PushChange, nowMs: number, audit?: AuditRecord): Promise<boolean>;
   /** Gives whether it was there. */
-  remove(id: string): Promise<boolean>;
+  remove(id: string, audit: AuditRecord): Promise<boolean>;
   /** If it is still at that version: one that was changed meanwhile stays as it was asked for. */
-  disable(id: string, version: number, nowMs: number): Promise<void>;
-  removeOfTopic(topic: TopicAddress): Promise<void>;
+  disable(id: string, version: number, nowMs: number, audit: AuditRecord): Promise<void>;
+  /** Removes all of a topic; the rows tell of those that were there a moment ago. */
+  removeOfTopic(incarnation: string, audits: readonly AuditRecord[]): Promise<void>;
   /** Removes all of a client's, with the client. */
-  removeOfClientStatement(client: string): D1PreparedStatement;
+  removeOfClientStatements(client: string, audits: readonly AuditRecord[]): readonly D1PreparedStatement[];
   /** Some that are active, by id, after an id. */
   activeAfter(id: string, limit: number): Promise<readonly PushRecord[]>;
   /** Some that are sealed under another key than this one. */
@@ -72,9 +62,6 @@ export interface PushStore {
   /** Puts the same credentials under another key, unless they were changed meanwhile. */
   reseal(record: PushRecord, credentials: string, sealKey: string): Promise<void>;
 }
-
-const COLUMNS = `id, topic, incarnation, client, name, as_owner, endpoint, username, credentials, seal_key, state, version,
-  created_at, updated_at`;
 
 /**
  * How a record stands: ?1 to ?5 are its id, topic, incarnation, client and name, ?6 and ?7 the limits. A client that was
@@ -89,59 +76,57 @@ const STANDING = `CASE
     OR (SELECT count(*) FROM push_subscription WHERE incarnation = ?3) >= ?7 THEN 'too_many'
   ELSE 'free' END`;
 
+/** Where records are read, `?1` is the beginning of the scope of a topic (push-record.ts). */
 export const PUSH_SQL = {
-  find: `SELECT ${COLUMNS} FROM push_subscription WHERE incarnation = ? AND client = ? AND name = ?`,
-  findById: `SELECT ${COLUMNS} FROM push_subscription WHERE id = ?`,
-  list: `SELECT ${COLUMNS} FROM push_subscription WHERE incarnation = ? AND client = ? ORDER BY name`,
+  find: `${SELECT} WHERE incarnation = ?2 AND client = ?3 AND name = ?4`,
+  findById: `${SELECT} WHERE id = ?2`,
+  list: `${SELECT} WHERE incarnation = ?2 AND client = ?3 ORDER BY name`,
+  listOfTopic: `${SELECT} WHERE incarnation = ?2 AND (client, name) > (?3, ?4) ORDER BY client, name LIMIT ?5 OFFSET ?6`,
+  ofTopic: `${SELECT} WHERE incarnation = ?2 LIMIT ?3`,
+  ofClient: `${SELECT} WHERE client = ?2 LIMIT ?3`,
   standing: `SELECT ${STANDING} AS standing`,
   insert: `INSERT INTO push_subscription (${COLUMNS})
-    SELECT ?1, ?2, ?3, ?4, ?5, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16 WHERE ${STANDING} = 'free'`,
+    SELECT ?1, ?2, ?3, ?4, ?5, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19 WHERE ${STANDING} = 'free'`,
   update: `UPDATE push_subscription SET endpoint = ?3, username = ?4, credentials = ?5, seal_key = ?6, state = 'active',
-    version = version + 1, updated_at = ?7 WHERE id = ?1 AND version = ?2`,
+    made_in_tenant = ?8, made_by_request = ?9, made_by_scope = ?10, version = version + 1, updated_at = ?7
+    WHERE id = ?1 AND version = ?2`,
   remove: `DELETE FROM push_subscription WHERE id = ?`,
   disable: `UPDATE push_subscription SET state = 'disabled', version = version + 1, updated_at = ?3
     WHERE id = ?1 AND version = ?2 AND state = 'active'`,
   removeOfTopic: `DELETE FROM push_subscription WHERE incarnation = ?`,
   removeOfClient: `DELETE FROM push_subscription WHERE client = ?`,
-  activeAfter: `SELECT ${COLUMNS} FROM push_subscription WHERE id > ? AND state = 'active' ORDER BY id LIMIT ?`,
+  activeAfter: `${SELECT} WHERE id > ?2 AND state = 'active' ORDER BY id LIMIT ?3`,
   // In any order, or some that do not open would keep the others from it for ever.
-  sealedOtherwise: `SELECT ${COLUMNS} FROM push_subscription WHERE rowid IN (
-      SELECT rowid FROM push_subscription WHERE seal_key < ?1 OR seal_key > ?1 ORDER BY random() LIMIT ?2)`,
+  sealedOtherwise: `${SELECT} WHERE rowid IN (
+      SELECT rowid FROM push_subscription WHERE seal_key < ?2 OR seal_key > ?2 ORDER BY random() LIMIT ?3)`,
   reseal: `UPDATE push_subscription SET credentials = ?3, seal_key = ?4 WHERE id = ?1 AND credentials = ?2`,
 } as const;
 
-interface PushRow {
-  id: string;
-  topic: string;
-  incarnation: string;
-  client: string;
-  as_owner: number;
-  name: string;
-  endpoint: string;
-  username: string;
-  credentials: string;
-  seal_key: string;
-  state: RecordState;
-  version: number;
-  created_at: number;
-  updated_at: number;
-}
+/** Conditions of the operator's list; ?2 to ?4 are the id that it goes on from and the range. */
+const FILTERS = {
+  client: (at: number) => `client = ?${at}`,
+  topic: (at: number) => `topic = ?${at}`,
+  maker: () => `made_by_request IS NULL`,
+} as const satisfies Record<keyof PushFilter, (at: number) => string>;
 
-export function createPushStore(db: D1Database): PushStore {
-  const one = async (sql: string, ...values: unknown[]): Promise<PushRecord | undefined> => {
-    const row = await db
-      .prepare(sql)
-      .bind(...values)
-      .first<PushRow>();
-    return row === null ? undefined : toRecord(row);
-  };
+export function createPushStore(db: D1Database, audit: AuditTrail, names: Names): PushStore {
+  const topicScope = names.scope("pubsub.topic=");
   const many = async (sql: string, ...values: unknown[]): Promise<PushRecord[]> => {
     const { results } = await db
       .prepare(sql)
-      .bind(...values)
+      .bind(topicScope, ...values)
       .all<PushRow>();
-    return results.map(toRecord);
+    return results.map((row) => toRecord(row, topicScope));
   };
+  const one = async (sql: string, ...values: unknown[]): Promise<PushRecord | undefined> =>
+    (await many(sql, ...values))[0];
+  /** Runs a change with its rows; gives whether it changed anything. */
+  const change = async (statement: D1PreparedStatement, audits: readonly AuditRecord[]): Promise<boolean> => {
+    const [changed] = await db.batch([statement, ...rowsIfChanged(audits)]);
+    return changed!.meta.changes > 0;
+  };
+  /** Each row is written only if the one before it was, and so the first only if there was a change. */
+  const rowsIfChanged = (audits: readonly AuditRecord[]) => audits.map((row) => audit.statement("if changed", row));
   const placeOf = ({ id, topic, incarnation, client, name }: PushRecord, { ofClient, ofTopic }: PushLimits) =>
     [id, topic, incarnation, client, name, ofClient, ofTopic] as const;
   const standing = (record: PushRecord, limits: PushLimits) =>
@@ -150,16 +135,37 @@ export function createPushStore(db: D1Database): PushStore {
     find: ({ incarnation, client, name }) => one(PUSH_SQL.find, incarnation, client, name),
     findById: (id) => one(PUSH_SQL.findById, id),
     list: ({ incarnation, client }) => many(PUSH_SQL.list, incarnation, client),
+    async listOfTopic(incarnation, paging) {
+      const after = textsOf(paging, 2);
+      if (after === undefined) return undefined;
+      const read = (from: readonly string[], { limit, skip }: RowRange) =>
+        many(PUSH_SQL.listOfTopic, incarnation, ...from, limit, skip);
+      return pageOf(paging, after, read, ({ client, name }) => [client, name]);
+    },
+    async listAll(filter, paging) {
+      const after = textsOf(paging, 1);
+      if (after === undefined) return undefined;
+      const given = (["client", "topic", "maker"] as const).filter((name) => filter[name] !== undefined);
+      const conditions = given.map((name, index) => FILTERS[name](index + 5));
+      const sql = `${SELECT} WHERE ${["id > ?2", ...conditions].join(" AND ")} ORDER BY id LIMIT ?3 OFFSET ?4`;
+      const values = given.filter((name) => name !== "maker").map((name) => filter[name]);
+      const read = (from: readonly string[], { limit, skip }: RowRange) => many(sql, ...from, limit, skip, ...values);
+      return pageOf(paging, after, read, ({ id }) => [id]);
+    },
+    some: (of, limit) =>
+      "client" in of ? many(PUSH_SQL.ofClient, of.client, limit) : many(PUSH_SQL.ofTopic, of.incarnation, limit),
     async standing(record, limits) {
       return (await standing(record, limits).first<Admission>("standing"))!;
     },
-    async insert(record, limits) {
-      const { asOwner, endpoint, username, credentials, sealKey, state, version, createdAtMs, updatedAtMs } = record;
+    async insert(record, limits, row) {
+      const { asOwner, made, endpoint, username, credentials, sealKey, state, version, createdAtMs, updatedAtMs } =
+        record;
       const insert = db
         .prepare(PUSH_SQL.insert)
         .bind(
           ...placeOf(record, limits),
           Number(asOwner),
+          ...makingOf(made),
           endpoint,
           username,
           credentials,
@@ -169,27 +175,27 @@ export function createPushStore(db: D1Database): PushStore {
           createdAtMs,
           updatedAtMs,
         );
-      const results = await db.batch<{ standing: Admission }>([insert, standing(record, limits)]);
-      return results[1]!.results[0]!.standing as Exclude<Admission, "free">;
+      const asked = [insert, ...rowsIfChanged([row]), standing(record, limits)];
+      const results = await db.batch<{ standing: Admission }>(asked);
+      return results.at(-1)!.results[0]!.standing as Exclude<Admission, "free">;
     },
-    async update(id, version, { endpoint, username, credentials, sealKey }, nowMs) {
-      const { meta } = await db
+    update(id, version, { endpoint, username, credentials, sealKey, made }, nowMs, row) {
+      const update = db
         .prepare(PUSH_SQL.update)
-        .bind(id, version, endpoint, username, credentials, sealKey, nowMs)
-        .run();
-      return meta.changes > 0;
+        .bind(id, version, endpoint, username, credentials, sealKey, nowMs, ...makingOf(made));
+      return change(update, row === undefined ? [] : [row]);
     },
-    async remove(id) {
-      const { meta } = await db.prepare(PUSH_SQL.remove).bind(id).run();
-      return meta.changes > 0;
+    remove: (id, row) => change(db.prepare(PUSH_SQL.remove).bind(id), [row]),
+    async disable(id, version, nowMs, row) {
+      await change(db.prepare(PUSH_SQL.disable).bind(id, version, nowMs), [row]);
     },
-    async disable(id, version, nowMs) {
-      await db.prepare(PUSH_SQL.disable).bind(id, version, nowMs).run();
+    async removeOfTopic(incarnation, rows) {
+      await change(db.prepare(PUSH_SQL.removeOfTopic).bind(incarnation), rows);
     },
-    async removeOfTopic({ incarnation }) {
-      await db.prepare(PUSH_SQL.removeOfTopic).bind(incarnation).run();
-    },
-    removeOfClientStatement: (client) => db.prepare(PUSH_SQL.removeOfClient).bind(client),
+    removeOfClientStatements: (client, rows) => [
+      db.prepare(PUSH_SQL.removeOfClient).bind(client),
+      ...rowsIfChanged(rows),
+    ],
     activeAfter: (id, limit) => many(PUSH_SQL.activeAfter, id, limit),
     sealedOtherwise: (sealKey, limit) => many(PUSH_SQL.sealedOtherwise, sealKey, limit),
     async reseal({ id, credentials: before }, credentials, sealKey) {
@@ -198,19 +204,22 @@ export function createPushStore(db: D1Database): PushStore {
   };
 }
 
-const toRecord = (row: PushRow): PushRecord => ({
-  id: row.id,
-  topic: row.topic,
-  incarnation: row.incarnation,
-  client: row.client,
-  asOwner: row.as_owner === 1,
-  name: row.name,
-  endpoint: row.endpoint,
-  username: row.username,
-  credentials: row.credentials,
-  sealKey: row.seal_key,
-  state: row.state,
-  version: row.version,
-  createdAtMs: row.created_at,
-  updatedAtMs: row.updated_at,
-});
+const makingOf = (made: PushRecord["made"]) => [made?.tenant ?? null, made?.requestId ?? null, made?.scope ?? null];
+
+/** What a list goes on from: as many texts, empty at its beginning. Undefined where the cursor is another list's. */
+function textsOf({ cursor }: Paging, count: number): readonly string[] | undefined {
+  const parts: readonly CursorPart[] = cursor ?? Array.from({ length: count }, () => "");
+  const texts = parts.filter((part) => typeof part === "string");
+  return texts.length === count && parts.length === count ? texts : undefined;
+}
+
+async function pageOf(
+  paging: Paging,
+  after: readonly string[],
+  read: (after: readonly string[], range: RowRange) => Promise<readonly PushRecord[]>,
+  keyOf: (record: PushRecord) => readonly string[],
+): Promise<Page<PushRecord>> {
+  const rows = await read(after, { limit: paging.pageSize + 1, skip: paging.skip });
+  const beginning = after.map(() => "");
+  return lookBefore(toPage(rows, paging, keyOf), paging, (range) => read(beginning, range));
+}

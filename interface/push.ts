@@ -1,0 +1,10 @@
+import { oneOf, orNull } from "./schema.ts";
+
+/** What the client, the topic's owner and the operator are told alike of a push subscription. */
+export const HALT = orNull(
+  oneOf(
+    ["client_disabled", "tenant_disabled", "owner_changed", "scope_lost"],
+    "The right by which it was made is gone, so nothing is delivered: the client or a tenant of it is disabled, the client is not the topic's owner any more, or lists no scope of the topic any more; null: it is there.",
+  ),
+);
+export const RIGHT = oneOf(["owner", "scope"], "By which right it was made.");

@@ -1,0 +1,107 @@
+import * as z from "zod/mini";
+import { noSuch } from "../../http/errors.ts";
+import { invalidCursor, pageLinks, type Page, type Paging } from "../../http/paging.ts";
+import { defineRoute, empty, json, type Route } from "../../http/route.ts";
+import { matching } from "../../http/validate.ts";
+import { identifier } from "../fields.ts";
+
+/** Port to the events room: push subscriptions of any client. A removal writes a row of the audit log. */
+export interface PushSubscriptions {
+  find(id: string): Promise<PushSubscription | undefined>;
+  list(filter: Filter, paging: Paging): Promise<Page<PushSubscription> | undefined>;
+  remove(
+    id: string,
+    by: { readonly actor: string; readonly requestId: string },
+    nowMs: number,
+    beside: (work: Promise<unknown>) => void,
+  ): Promise<boolean>;
+}
+
+interface PushSubscription {
+  readonly id: string;
+  readonly topic: string;
+  readonly client: string;
+  readonly name: string;
+  readonly endpoint: string;
+  readonly state: string;
+  readonly halt?: string | undefined;
+  readonly asOwner: boolean;
+  readonly made:
+    | { readonly tenant: string; readonly requestId: string; readonly scope: string | undefined }
+    | undefined;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+}
+
+/** `<owner>.<eventType>`; no topic has a longer name. */
+const TOPIC = /^[A-Za-z0-9._-]{1,200}$/;
+const query = z.object({
+  client: z.optional(identifier),
+  topic: z.optional(matching(TOPIC)),
+  maker: z.optional(z.enum(["unknown"])),
+});
+type Filter = z.output<typeof query>;
+
+const COLLECTION = "/push-subscriptions";
+const ONE = `${COLLECTION}/{subscriptionId}`;
+const params = z.object({ subscriptionId: matching(/^[A-Za-z0-9_-]{1,64}$/) });
+
+/** Who gets events pushed, where, and by which right. The operator ends one, and makes or changes none. */
+export const pushSubscriptionRoutes = (subscriptions: PushSubscriptions): readonly Route[] => [
+  defineRoute({
+    method: "GET",
+    path: COLLECTION,
+    summary: "List push subscriptions of all clients; by client, topic, and whether it is known who made them",
+    operation: "listPushSubscriptions",
+    query,
+    paged: true,
+    handle: async (call) => {
+      const page = await subscriptions.list(call.query, call.paging);
+      if (page === undefined) return invalidCursor();
+      return json(200, page.items.map(toJson), { link: pageLinks(call.url, call.paging, page) });
+    },
+  }),
+  defineRoute({
+    method: "GET",
+    path: ONE,
+    summary: "Show a push subscription",
+    operation: "readPushSubscription",
+    params,
+    handle: async (call) => {
+      const found = await subscriptions.find(call.params.subscriptionId);
+      return found === undefined ? noSuch("push subscription") : json(200, toJson(found));
+    },
+  }),
+  defineRoute({
+    method: "DELETE",
+    path: ONE,
+    summary: "Remove a push subscription; nothing is sent to its endpoint any more",
+    operation: "removePushSubscription",
+    params,
+    produces: "any",
+    handle: async (call) => {
+      const by = { actor: call.principal.clientId, requestId: call.requestId };
+      const { subscriptionId } = call.params;
+      const wasThere = await subscriptions.remove(subscriptionId, by, call.nowMs, (work) => call.after(work));
+      return wasThere ? empty(204) : noSuch("push subscription");
+    },
+  }),
+];
+
+/** Of the endpoint the origin alone: paths and queries of webhooks often are secrets. */
+const toJson = (found: PushSubscription): object => ({
+  id: found.id,
+  topic: found.topic,
+  client: found.client,
+  name: found.name,
+  endpointOrigin: new URL(found.endpoint).origin,
+  state: found.state,
+  halt: found.halt ?? null,
+  right: found.asOwner ? "owner" : "scope",
+  made:
+    found.made === undefined
+      ? null
+      : { tenant: found.made.tenant, requestId: found.made.requestId, scope: found.made.scope ?? null },
+  createdAt: found.createdAtMs,
+  updatedAt: found.updatedAtMs,
+});
