@@ -24,6 +24,7 @@ export default defineConfig({
               bindings: {
                 TEST_MIGRATIONS: await readD1Migrations("migrations"),
                 ALLOW_LOOPBACK: "true",
+                PASSWORD_GRANT_WITHOUT_CLIENT: "true",
                 // Everything that can be logged; test/support/log-watch.ts shows less.
                 LOG_LEVEL: "info",
                 MEDIA_SCHEDULES: process.env["MEDIA_SCHEDULES"] ?? "",

@@ -29,12 +29,16 @@ export interface Config {
   readonly deprecatedSubscriptionEvents: boolean;
   /** What `sub` is: the user's address, or a text that says nothing and is never given to another user. */
   readonly subject: Subject;
+  /** Who may get tokens for a user's address and password at `/token`. */
+  readonly passwordGrant: PasswordGrant;
   readonly operatorSecret: string;
   readonly sealKeys: readonly SealKey[];
 }
 
 const SUBJECTS = ["email", "opaque"] as const;
 export type Subject = (typeof SUBJECTS)[number];
+
+export type PasswordGrant = "nobody" | "clients" | "everybody";
 
 export interface S3Access {
   /** Without a slash at the end; the bucket is the first segment after it. */
@@ -88,6 +92,7 @@ export function readConfig(raw: RawConfig): Config {
     s3,
     deprecatedSubscriptionEvents: flag(raw, "DEPRECATED_SUBSCRIPTION_EVENTS"),
     subject: oneOf(raw, "SUBJECT", SUBJECTS),
+    passwordGrant: passwordGrant(raw),
     operatorSecret: matching(raw, "OPERATOR_CLIENT_SECRET", new RegExp(`^[\\x21-\\x7e]{${MIN_SECRET_CHARS},512}$`)),
     sealKeys: sealKeys.value,
   };
@@ -195,6 +200,12 @@ function s3Endpoint(raw: RawConfig): string {
   if (url === null || !isSafe || url.search !== "" || url.hash !== "" || url.username !== "")
     throw new ConfigError("R2_S3_ENDPOINT must be an address such as https://<account>.r2.cloudflarestorage.com");
   return url.href.replace(/\/$/, "");
+}
+
+function passwordGrant(raw: RawConfig): PasswordGrant {
+  const withoutClient = flag(raw, "PASSWORD_GRANT_WITHOUT_CLIENT");
+  if (!flag(raw, "PASSWORD_GRANT")) return "nobody";
+  return withoutClient ? "everybody" : "clients";
 }
 
 function oneOf<Value extends string>(raw: RawConfig, name: string, values: readonly Value[]): Value {

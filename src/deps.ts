@@ -91,6 +91,7 @@ export function createDeps(env: Env): Deps {
     operatorSecret,
     allowLoopback: config.allowLoopback,
     subject: config.subject,
+    passwordGrant: config.passwordGrant,
   });
   const push: PushPorts = {
     names,

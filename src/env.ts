@@ -42,6 +42,8 @@ export interface Env {
   readonly R2_BUCKET: string;
   readonly DEPRECATED_SUBSCRIPTION_EVENTS: string;
   readonly SUBJECT: string;
+  readonly PASSWORD_GRANT: string;
+  readonly PASSWORD_GRANT_WITHOUT_CLIENT: string;
 
   readonly OPERATOR_CLIENT_SECRET: string;
   readonly SEAL_KEYS: string;

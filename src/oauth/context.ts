@@ -10,6 +10,7 @@ import type { Directory } from "./directory.ts";
 import type { Federation } from "./federation/federation.ts";
 import type { OAuthFailure } from "./failure.ts";
 import type { AuditTrail } from "../platform/audit.ts";
+import type { PasswordGrant } from "./grants/password-policy.ts";
 import type { Pages } from "./ports.ts";
 import type { CodeStore } from "./store/code-store.ts";
 import type { Accounts } from "./sign-in/accounts.ts";
@@ -46,6 +47,7 @@ export interface OAuthContext {
   readonly accounts: Accounts;
   /** Requests of a client that proved itself. */
   readonly clientLimit: RateLimit;
+  readonly passwordGrant: PasswordGrant;
   readonly federation: Federation;
   readonly codes: CodeStore;
   readonly refreshGrants: RefreshStore;

@@ -43,6 +43,7 @@ import type { LoginAttempts } from "./login-attempts.do.ts";
 import { createOAuthServices, OAUTH_BASE } from "./routes.ts";
 import { createCodeStore } from "./store/code-store.ts";
 import type { GuessCounter } from "./guess-counter.do.ts";
+import type { PasswordGrant } from "./grants/password-policy.ts";
 import { createAccounts } from "./sign-in/accounts.ts";
 import { createGuessGuard, unguarded } from "./sign-in/guess-guard.ts";
 import { createDirectoryStore } from "./store/directory-store.ts";
@@ -80,6 +81,8 @@ export interface OAuthDeps {
   readonly operatorSecret: string;
   /** Whether identity providers may be on loopback hosts and speak plain http. */
   readonly allowLoopback: boolean;
+  /** Who may get tokens by the password grant. */
+  readonly passwordGrant: PasswordGrant;
   /** What `sub` of a user is. */
   readonly subject: Subject;
   readonly audit: AuditTrail;
@@ -170,6 +173,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     sessions,
     accounts,
     clientLimit: deps.clientLimit,
+    passwordGrant: deps.passwordGrant,
     federation,
     codes,
     refreshGrants,
@@ -206,7 +210,11 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     providerSecrets: federation.providers.secrets,
     unlock: accounts.unlock,
     explain: (question, nowMs) =>
-      explain(question, { names, builtIn, directoryStore, users, store: explainStore }, nowMs),
+      explain(
+        question,
+        { names, builtIn, directoryStore, users, store: explainStore, passwordGrant: deps.passwordGrant },
+        nowMs,
+      ),
     signingKeys: {
       page: rotation.page,
       async byOperator(by) {

@@ -1,6 +1,5 @@
 import { FLOWS } from "./authorize/draft.ts";
 import { PROMPTS } from "./authorize/checks.ts";
-import { GRANT_TYPES } from "./token.ts";
 import { ID_TOKEN_ALG } from "./tokens/signing-key.ts";
 
 export interface ServerDescription {
@@ -12,6 +11,7 @@ export interface ServerDescription {
   readonly scopes: readonly string[];
   /** Tags of the languages that the pages speak (RFC 5646). */
   readonly uiLocales: readonly string[];
+  readonly grantTypes: readonly string[];
 }
 
 const BY_SECRET = ["client_secret_basic", "client_secret_post"];
@@ -20,7 +20,14 @@ const BY_SECRET = ["client_secret_basic", "client_secret_post"];
  * What this server can do, as machines read it (RFC 8414, OpenID Connect Discovery, RP-Initiated Logout, RFC 9207). It
  * says too what it does not do wherever silence would mean that it does.
  */
-export function serverMetadata({ issuer, pages, publicBase, scopes, uiLocales }: ServerDescription): object {
+export function serverMetadata({
+  issuer,
+  pages,
+  publicBase,
+  scopes,
+  uiLocales,
+  grantTypes,
+}: ServerDescription): object {
   const flows = Object.values(FLOWS);
   return {
     issuer,
@@ -34,7 +41,7 @@ export function serverMetadata({ issuer, pages, publicBase, scopes, uiLocales }:
     scopes_supported: scopes,
     response_types_supported: Object.keys(FLOWS),
     response_modes_supported: [...new Set(flows.map(({ mode }) => mode))],
-    grant_types_supported: [...new Set([...GRANT_TYPES, ...flows.map(({ grantType }) => grantType)])],
+    grant_types_supported: [...new Set([...grantTypes, ...flows.map(({ grantType }) => grantType)])],
     code_challenge_methods_supported: ["S256", "plain"],
     // `none`: clients without a secret, which prove themselves by PKCE.
     token_endpoint_auth_methods_supported: [...BY_SECRET, "none"],

@@ -11,7 +11,7 @@ import { createAccountRoutes } from "./account/routes.ts";
 import { createPageRoutes } from "./page-routes.ts";
 import { refreshTokenRoutes } from "./refresh-tokens.ts";
 import { revoke } from "./revoke.ts";
-import { token } from "./token.ts";
+import { GRANT_TYPES, token } from "./token.ts";
 import { tokenInfo } from "./token-info.ts";
 import { userInfoRoutes } from "./user-info.ts";
 
@@ -36,6 +36,7 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
       publicBase: call.publicBase,
       scopes: ["openid", context.names.scope("no_tenant"), ...scopes],
       uiLocales: context.uiLocales,
+      grantTypes: GRANT_TYPES.filter((type) => type !== "password" || context.passwordGrant !== "nobody"),
     };
     return publicDocument(serverMetadata(description), METADATA_MAX_AGE_SEC);
   };

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { readConfig } from "../../src/config.ts";
 import { createUserStore } from "../../src/oauth/store/user-store.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { sha256Hex } from "../../src/platform/hash.ts";
@@ -310,6 +311,57 @@ describe("400 invalid_grant", () => {
       error: "invalid_grant",
       error_description: WRONG,
     });
+  });
+});
+
+describe("a deployment that does not want it", () => {
+  const withoutClient = { PASSWORD_GRANT_WITHOUT_CLIENT: "false" };
+  const answer = async (bindings: object, form: Record<string, string>) => {
+    const user = await makeUser({ tenant: home });
+    const response = await isolate(bindings).fetch(TOKEN, {
+      ...posted(user),
+      body: new URLSearchParams({ ...formFor(user), ...form }).toString(),
+    });
+    return { response, body: JSON.parse(await response.text()) as Record<string, string> };
+  };
+
+  it("asks for a client: 401 where none is passed, and the audit log names the variable", async () => {
+    const { response, body } = await answer(withoutClient, {});
+    expect([response.status, body["error"]]).toEqual([401, "invalid_client"]);
+    expect(JSON.stringify(body)).not.toContain("PASSWORD_GRANT");
+    const reason = "without a client, the password grant needs PASSWORD_GRANT_WITHOUT_CLIENT=true";
+    expect((await audited({ reason })).length).toBeGreaterThan(0);
+    const { clientId, clientSecret } = await makePasswordClient(home);
+    const named: Record<string, string> = { client_id: clientId };
+    for (const client of [named, { ...named, client_secret: clientSecret }])
+      expect((await answer(withoutClient, { ...client, scope: "plat.no_tenant" })).response.status).toBe(200);
+  });
+
+  it("has none for anybody, and says so in its metadata and to who asks why", async () => {
+    const off = { PASSWORD_GRANT: "false" };
+    const { clientId, clientSecret } = await makePasswordClient(home);
+    const proven: Record<string, string> = { client_id: clientId, client_secret: clientSecret };
+    for (const client of [{}, proven]) {
+      const { response, body } = await answer(off, client);
+      expect([response.status, body["error"]]).toEqual([400, "unsupported_grant_type"]);
+    }
+    const types = async (bindings: object) => {
+      const metadata = await isolate(bindings).fetch("/oauth2/v1/.well-known/openid-configuration");
+      return ((await metadata.json()) as { grant_types_supported: string[] }).grant_types_supported;
+    };
+    expect(await types(off)).not.toContain("password");
+    expect(await types({})).toContain("password");
+    const { email } = await makeUser({ tenant: home });
+    const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}` };
+    const explained = await isolate(off).fetch(`/admin/v1/explain?user=${email}`, { headers });
+    expect(await explained.text()).toContain("the deployment has PASSWORD_GRANT=false");
+  });
+
+  it("is what wrangler.toml has: clients alone", () => {
+    const deployed = { ...env, PASSWORD_GRANT: "true", PASSWORD_GRANT_WITHOUT_CLIENT: "false" };
+    expect(readConfig(deployed).passwordGrant).toBe("clients");
+    expect(readConfig({ ...deployed, PASSWORD_GRANT_WITHOUT_CLIENT: "true" }).passwordGrant).toBe("everybody");
+    expect(() => readConfig({ ...deployed, PASSWORD_GRANT: "yes" })).toThrow("PASSWORD_GRANT");
   });
 });
 

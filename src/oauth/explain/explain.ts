@@ -4,6 +4,7 @@ import { err } from "../../platform/result.ts";
 import { createDirectory, type ClientRecord, type Directory, type Entry } from "../directory.ts";
 import { UNBOUND } from "../federation/binding.ts";
 import { grantForClient, placeOfClient } from "../grants/client-credentials.ts";
+import { passwordGrantFault, type PasswordGrant } from "../grants/password-policy.ts";
 import { defaultTenantOf } from "../grants/password.ts";
 import { DEFAULT_TENANT, findPlace, grantForUser, type UserGrantRequest } from "../grants/user-grant.ts";
 import { admits, limitsOf, mayActFor, parseScopes, type ScopeLimit, type ScopeRequest } from "../scopes.ts";
@@ -59,6 +60,7 @@ export interface ExplainDeps {
   readonly directoryStore: DirectoryStore;
   readonly users: UserStore;
   readonly store: ExplainStore;
+  readonly passwordGrant: PasswordGrant;
 }
 
 const USER_GRANTS = ["authorization_code", "implicit", "password"] as const;
@@ -98,7 +100,7 @@ export async function explain(question: ExplainQuestion, deps: ExplainDeps, nowM
   }
 
   const grant = grantOf(question, client);
-  const unregistered = grantFault(grant, question.grant, client);
+  const unregistered = grantFault(grant, question.grant, client, deps.passwordGrant);
   if (unregistered !== undefined) return refuse("grant", unregistered);
   checks.push({ check: "grant", passed: true, detail: client === undefined ? grant : `client ${client.id}: ${grant}` });
 
@@ -251,8 +253,10 @@ function grantFault(
   grant: ExplainGrant,
   asked: ExplainGrant | undefined,
   client: ClientRecord | undefined,
+  passwordGrant: PasswordGrant,
 ): string | undefined {
-  if (client === undefined) return undefined;
+  const off = grant === "password" ? passwordGrantFault(passwordGrant, client !== undefined) : undefined;
+  if (off !== undefined || client === undefined) return off;
   if (!client.grantTypes.includes(grant)) {
     const wanted = asked === undefined && grant !== "client_credentials" ? USER_GRANTS.join(", ") : grant;
     const registered = client.grantTypes.join(", ");

@@ -2,7 +2,7 @@ import { LEGACY_PROVIDER } from "../../platform/names.ts";
 import { randomId } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { authorizationOf } from "../authorization.ts";
-import { authenticateClient, type Caller } from "../client-auth.ts";
+import { authenticateClient, noCredentials, type Caller } from "../client-auth.ts";
 import type { OAuthContext } from "../context.ts";
 import { UNBOUND } from "../federation/binding.ts";
 import { failure, type OAuthFailure } from "../failure.ts";
@@ -10,20 +10,25 @@ import { createRefreshGrant } from "../refresh-grants.ts";
 import type { ClientRights } from "../scopes.ts";
 import type { SignIn } from "../sign-in/accounts.ts";
 import type { UserRecord } from "../store/user-store.ts";
+import { passwordGrantFault } from "./password-policy.ts";
 import { refusedScope, type GrantStep, type TokenRequest } from "./granted.ts";
 import { grantForUser, type DefaultTenant, type UserGrantRefusal } from "./user-grant.ts";
 
 /**
  * A user's address and password (RFC 6749 4.3, deprecated; contract 2.3). How far the client is trusted:
  *
- *   no client passed          any user, limited by roles alone; `clientId` is empty; no ID token, no refresh token
+ *   no client passed          only where the deployment takes that: any user, limited by roles alone; `clientId` is empty; no ID token, no refresh token
  *   client_id                 limited by the client's scopes too; nobody proved to be it: no refresh token
  *   client_id and its secret  the same, and a refresh token where the client is registered for them
  *
  * Where no tenant is named: the client's own if the user is a member, else the only one that it could be.
  */
 export const passwordGrant: GrantStep = async (request, context) => {
-  const { call, parameters } = request;
+  const { call, parameters, credentials } = request;
+  const fault = passwordGrantFault(context.passwordGrant, credentials !== undefined);
+  if (context.passwordGrant === "nobody")
+    return err(failure("unsupported_grant_type", "This grant_type is not supported.", fault));
+  if (fault !== undefined) return err({ ...noCredentials(), reason: fault });
   const provider = context.names.parameter("id_provider");
   if (parameters.get(provider) !== LEGACY_PROVIDER)
     return err(failure("invalid_request", `This grant needs ${provider}=${LEGACY_PROVIDER}.`));
