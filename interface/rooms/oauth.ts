@@ -59,7 +59,7 @@ const authorization: Readonly<Record<string, Parameter>> = {
     schema: { type: "string", enum: ["S256", "plain"] },
   },
   prompt: {
-    text: "`none`: ask nobody anything. `login`: let the user sign in anew. `select_account`: show the page to a user who is signed in and gets nothing here. `consent`: no effect.",
+    text: "`none`: ask nobody anything. `login`: let the user sign in anew. `select_account`: show the page to a user who is signed in and gets nothing here. `consent`: ask the user again for what they have to allow a client of a tenant that they are no member of.",
   },
   max_age: { text: "The user signed in at most so many seconds ago.", schema: { type: "integer", minimum: 0 } },
   login_hint: { text: "Whom the client expects: an e-mail." },
@@ -97,7 +97,7 @@ const formOf = (parameters: Readonly<Record<string, Parameter>>): Schema =>
 
 const TO_CLIENT = { text: "To the client: with a code, tokens or an error; or on to another identity provider." };
 const AUTHORIZE = {
-  200: { text: "The sign-in page, or the choice of a tenant.", mediaTypes: page! },
+  200: { text: "The sign-in page, the choice of a tenant, or what the user has to allow.", mediaTypes: page! },
   302: { ...TO_CLIENT, headers: ["Location"] },
 };
 const PAGE_400 =
@@ -462,10 +462,33 @@ export const oauth: Room = {
         example: { request: "response_type=code&client_id=demo.shop", email: "ada@demo.example", password: "…" },
       },
       answers: {
-        200: { text: "The choice of a tenant.", mediaTypes: page! },
+        200: { text: "The choice of a tenant, or what the user has to allow.", mediaTypes: page! },
         303: { ...TO_CLIENT, headers: ["Location"] },
       },
       errors: { 400: "The page again: wrong e-mail or password, blocked, or a form that is too old." },
+    },
+    "POST /consent": {
+      id: "consent",
+      tag: SIGN_IN,
+      about:
+        "For the page alone, which a person sees before a client of a tenant that they are no member of gets anything. Its form holds the request, what was shown, and a token that is bound to both and to the sign-in.",
+      body: {
+        schema: obj({
+          request: str("The authorization request, as a query."),
+          decision: oneOf(["allow", "deny"], "What the person decided."),
+          "asked?": str("What was shown."),
+          "csrf?": str("Binds the form to the sign-in and to what was shown."),
+        }),
+        example: { request: "response_type=code&client_id=demo.shop", decision: "deny" },
+      },
+      answers: {
+        200: {
+          text: "The page again, where more is asked for now than was shown; or the sign-in page.",
+          mediaTypes: page!,
+        },
+        303: { ...TO_CLIENT, headers: ["Location"] },
+      },
+      errors: { 400: "The page again: the form was made for another sign-in, or was changed." },
     },
     "GET /callback/{providerId}": {
       id: "federationCallback",

@@ -126,6 +126,10 @@ export const RIGHTS = {
   // Pages: the browser's session says who is there
   authorize: { who: "everybody", access: open("the user signs in on the page") },
   signIn: { who: "everybody", access: open("the form carries the user's password") },
+  decideConsent: {
+    who: "everybody",
+    access: open("the browser's session is the person's, and the form is bound to it"),
+  },
   returnFromProvider: { who: "everybody", access: open("the state belongs to the browser") },
   linkIdentity: { who: "everybody", access: open("the form carries the user's password") },
   endSession: { who: "everybody", access: open("whoever has the browser may sign it out") },

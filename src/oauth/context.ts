@@ -14,6 +14,7 @@ import type { PasswordGrant } from "./grants/password-policy.ts";
 import type { Pages } from "./ports.ts";
 import type { CodeStore } from "./store/code-store.ts";
 import type { Accounts } from "./sign-in/accounts.ts";
+import type { ConsentStore } from "./store/consent-store.ts";
 import type { EndAll } from "./store/end-all-store.ts";
 import type { GrantListStore } from "./store/grant-list-store.ts";
 import type { RefreshStore } from "./store/refresh-store.ts";
@@ -52,6 +53,7 @@ export interface OAuthContext {
   readonly codes: CodeStore;
   readonly refreshGrants: RefreshStore;
   readonly grantLists: GrantListStore;
+  readonly consents: ConsentStore;
   /** Ends what a user, say, got until now. */
   readonly endings: Pick<EndAll, "endAll" | "forgetSignedOut"> & Pick<TrustStore, "voidStatement">;
   readonly audit: AuditTrail;

@@ -46,6 +46,7 @@ import type { GuessCounter } from "./guess-counter.do.ts";
 import type { PasswordGrant } from "./grants/password-policy.ts";
 import { createAccounts } from "./sign-in/accounts.ts";
 import { createGuessGuard, unguarded } from "./sign-in/guess-guard.ts";
+import { createConsentStore } from "./store/consent-store.ts";
 import { createDirectoryStore } from "./store/directory-store.ts";
 import { createExplainStore } from "./store/explain-store.ts";
 import { createEndAll, type EndAll } from "./store/end-all-store.ts";
@@ -178,6 +179,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     codes,
     refreshGrants,
     grantLists: createGrantListStore(deps.db, trustStore),
+    consents: createConsentStore(deps.db),
     endings: { ...endings, voidStatement: trustStore.voidStatement },
     audit,
     pages: deps.pages,

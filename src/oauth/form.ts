@@ -23,6 +23,8 @@ const SINGLE: ReadonlySet<string> = new Set([
   "token_type_hint",
   "request",
   "csrf",
+  "asked",
+  "decision",
   "email",
   "id_token_hint",
   "post_logout_redirect_uri",

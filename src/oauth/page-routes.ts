@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { defineRoute, formBody, type Route } from "../http/route.ts";
 import { authorize } from "./authorize/authorize.ts";
+import { decideConsent } from "./authorize/consent-form.ts";
 import type { OAuthContext } from "./context.ts";
 import { endSession } from "./end-session.ts";
 import { federationCallback } from "./federation/callback.ts";
@@ -39,6 +40,15 @@ export const createPageRoutes = (context: OAuthContext): readonly Route[] => [
     body: formBody(SIGN_IN_FORM_BYTES),
     produces: "any",
     handle: (call) => signIn(call, context),
+  }),
+  defineRoute({
+    method: "POST",
+    path: "/consent",
+    summary: "The form of the page on which a person allows a client what it asks for",
+    operation: "decideConsent",
+    body: formBody(SIGN_IN_FORM_BYTES),
+    produces: "any",
+    handle: (call) => decideConsent(call, context),
   }),
   defineRoute({
     method: "GET",

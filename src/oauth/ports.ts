@@ -66,6 +66,27 @@ export interface TenantChooserView extends PageContext {
   readonly formTargets: readonly string[];
 }
 
+/** What a client of somebody else's tenant asks a person for. */
+export interface ConsentView extends PageContext {
+  readonly status: 200 | 400;
+  readonly action: string;
+  readonly hidden: Readonly<Record<string, string>>;
+  readonly client: { readonly id: string; readonly name: string };
+  /** The client's. */
+  readonly tenant: { readonly id: string; readonly name: string };
+  /** The address of the one who is signed in. */
+  readonly user: string;
+  /** The organization that the scopes are for; empty outside any. */
+  readonly place: string;
+  readonly scopes: readonly string[];
+  /** It goes on while the person is away. */
+  readonly lasts: boolean;
+  /** The form before was made for another sign-in, or for something else. */
+  readonly fault: "stale" | undefined;
+  /** As in SignInView. */
+  readonly formTargets: readonly string[];
+}
+
 /** The page `/account` of a user who is signed in. */
 export interface AccountView extends PageContext {
   readonly status: 200 | 400;
@@ -86,7 +107,7 @@ export interface AccountView extends PageContext {
   readonly fault: AccountFault | undefined;
 }
 
-/** A client that holds refresh tokens of the user. */
+/** A client that holds refresh tokens of the user, or that the user allowed something. */
 export interface AccountApplication {
   readonly clientId: string;
   readonly name: string;
@@ -122,6 +143,8 @@ export interface Pages {
   signIn(view: SignInView): Response;
   confirmLink(view: ConfirmLinkView): Response;
   chooseTenant(view: TenantChooserView): Response;
+  /** The form sends `decision`: `allow` or `deny`. */
+  consent(view: ConsentView): Response;
   account(view: AccountView): Response;
   error(view: ErrorView): Response;
   signedOut(view: PageContext): Response;

@@ -3,7 +3,7 @@
  *
  *   what they say        texts/ (a language is a file), texts/languages.ts chooses
  *   how they look        stylesheet.ts, one for all pages
- *   what stands on them  sign-in-page.ts, confirm-link-page.ts, choose-tenant-page.ts, account-page.ts, error-page.ts;
+ *   what stands on them  sign-in-page.ts, confirm-link-page.ts, choose-tenant-page.ts, consent-page.ts, account-page.ts, error-page.ts;
  *                        around them layout.ts
  *   where forms may go   form-action.ts
  *
@@ -13,6 +13,7 @@ import type { PageContext, Pages } from "../oauth/ports.ts";
 import { accountPage } from "./account-page.ts";
 import { chooseTenantPage } from "./choose-tenant-page.ts";
 import { confirmLinkPage } from "./confirm-link-page.ts";
+import { consentPage } from "./consent-page.ts";
 import { errorPage } from "./error-page.ts";
 import { documentResponse } from "./layout.ts";
 import { html } from "./markup.ts";
@@ -42,6 +43,14 @@ export function createPages(pathPrefix: string): Pages {
       const { publicBase, formTargets } = view;
       return documentResponse(
         { status: 200, lang, layout: "page", publicBase, formTargets, ...chooseTenantPage(view, texts) },
+        pathPrefix,
+      );
+    },
+    consent(view) {
+      const { lang, texts } = languageOf(view);
+      const { status, publicBase, formTargets } = view;
+      return documentResponse(
+        { status, lang, layout: "page", publicBase, formTargets, ...consentPage(view, texts) },
         pathPrefix,
       );
     },

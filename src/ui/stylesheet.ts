@@ -134,6 +134,15 @@ button { border: 1px solid transparent; cursor: pointer; }
   transform: rotate(45deg);
 }
 
+.asked { margin-top: 1.5rem; }
+.asked ul { margin: 0.5rem 0 0; padding-inline-start: 1.25rem; }
+.asked li + li { margin-top: 0.375rem; }
+.asked + p { margin-top: 1rem; font-size: 0.9375rem; }
+.decision { display: grid; gap: 0.75rem; margin-top: 1.5rem; }
+.decision .submit { margin-top: 0; }
+.other { padding: 0.5rem 1rem; border-color: var(--field-line); background: var(--surface); color: inherit; font-weight: 500; }
+.other:hover { border-color: var(--accent); background: var(--page); }
+
 .detail { margin-top: 1.75rem; padding-top: 1.25rem; border-top: 1px solid var(--line); color: var(--muted); }
 .detail p { margin: 0; }
 

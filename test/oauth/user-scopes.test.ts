@@ -192,6 +192,7 @@ describe("grantForUser", () => {
             user,
             scopes: asked.value,
             defaultTenant: w.defaultTenant,
+            hasPages: true,
           },
           { names, builtIn, directory },
           1,

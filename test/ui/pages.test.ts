@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { AccountView, ErrorView, SignInView, TenantChooserView } from "../../src/oauth/ports.ts";
+import type { AccountView, ConsentView, ErrorView, SignInView, TenantChooserView } from "../../src/oauth/ports.ts";
 import { formAction } from "../../src/ui/form-action.ts";
 import { createPages } from "../../src/ui/pages.ts";
 import { LANGUAGES, type Language } from "../../src/ui/texts/languages.ts";
@@ -36,6 +36,20 @@ const chooser: TenantChooserView = {
     { id: "globex", name: "Globex", value: "plat.tenant=globex" },
   ],
   formTargets: ["com.example.app:/callback"],
+};
+const consent: ConsentView = {
+  ...context,
+  status: 200,
+  action: "https://accounts.example:8443/base/oauth2/v1/consent",
+  hidden: { request: "a=b&c=d", csrf: "token" },
+  client: { id: "globex.spa", name: "Web shop" },
+  tenant: { id: "globex", name: "Globex" },
+  user: "ada@shop.example",
+  place: "Acme Group",
+  scopes: ["acme.read", "acme.write"],
+  lasts: true,
+  fault: undefined,
+  formTargets: ["https://shop.example/callback?x=1"],
 };
 const account: AccountView = {
   ...context,
@@ -75,6 +89,11 @@ const kinds = {
   },
   "tenant chooser": { view: chooser, show: pages.chooseTenant },
   "sign-in after a sign-out": { view: { ...signIn, fault: undefined, notice: "signedOut" }, show: pages.signIn },
+  consent: { view: consent, show: pages.consent },
+  "consent of a form that was stale, for nothing but who one is": {
+    view: { ...consent, status: 400, fault: "stale", place: "", scopes: [], lasts: false },
+    show: pages.consent,
+  },
   account: { view: account, show: pages.account },
   "account with nothing": {
     view: { ...account, applications: [], hasMore: false, hasPassword: false, provider: undefined, notice: undefined },
@@ -178,12 +197,17 @@ describe("every page", () => {
       expect(await show(pages.error({ ...error, ...inLanguage, kind }))).toContain(texts.errors[kind].text);
     const bye = await show(pages.signedOut({ ...context, ...inLanguage }));
     expect(bye).toContain(texts.signedOut.title);
+    const stranger = await show(pages.consent({ ...consent, ...inLanguage, status: 400, fault: "stale" }));
+    const inLine = (said: string) => said.replaceAll(/\s+/g, " ");
+    expect(stranger).toContain(inLine(`<title>${texts.signIn.failed}: ${texts.consent.title}</title>`));
+    for (const said of [texts.consent.asked, texts.consent.lasts, texts.consent.allow, texts.consent.stale])
+      expect(stranger).toContain(inLine(said));
     const own = await show(pages.account({ ...account, ...inLanguage, status: 400, notice: undefined, fault: "same" }));
     expect(own).toContain(`<title>${texts.signIn.failed}: ${texts.account.title}</title>`);
     for (const said of [texts.account.removeAccess, texts.account.endAllLead, texts.account.faults.same])
       expect(own).toContain(said);
     // No placeholder is left where a value belongs.
-    for (const page of [form, bye, own]) expect(page).not.toMatch(/[{}]/);
+    for (const page of [form, bye, stranger, own]) expect(page).not.toMatch(/[{}]/);
   });
 });
 

@@ -42,7 +42,10 @@ export async function admit(
   return err(await accountPage(call, session, "stale", context));
 }
 
-/** `POST /account/remove-access`: ends all grants of one client, as `DELETE /refreshtokens` does. What is gone stays gone. */
+/**
+ * `POST /account/remove-access`: ends all that one client got, as `DELETE /refreshtokens` does, and takes back what it was
+ * allowed. What is gone stays gone.
+ */
 export async function removeAccess(call: FormCall, context: OAuthContext): Promise<Response> {
   const admitted = await admit(call, "remove access", context);
   if (!admitted.ok) return admitted.error;
@@ -51,7 +54,12 @@ export async function removeAccess(call: FormCall, context: OAuthContext): Promi
   if (clientId === undefined)
     return refusedAtAccount(call, "remove access", { detail: "client_id is missing." }, context);
   const { email } = session.user;
-  const ended = await endAccess({ email, clientId, by: `of client ${clientId} at the account page` }, call, context);
+  const ended = await endAccess(
+    { email, clientId, by: `of client ${clientId} at the account page` },
+    call,
+    context,
+    context.consents.takeBackStatement(email, clientId),
+  );
   // What is left over of very many is shown, and can be taken away by another press.
   return backToAccount(call, ended ? "removed" : undefined, context);
 }

@@ -3,12 +3,13 @@
  * the client with a code, tokens or an error.
  *
  *   request ──draft──▶ who asks, where to answer ──checks──▶ checked ──who──▶ user known ──conclude──▶ granted ──▶ issued
- *      │                        │                               │                 │
- *      ▼                        ▼                               ▼                 ▼
- *   400 page          back with an error (answer)        sign-in page, or     chooser, where several
- *                                                        a provider (ask)     tenants could be meant (choose)
+ *      │                        │                               │                 │                       │
+ *      ▼                        ▼                               ▼                 ▼                       ▼
+ *   400 page          back with an error (answer)        sign-in page, or     chooser, where several   consent page, where a
+ *                                                        a provider (ask)     tenants could be meant   stranger asks (consent,
+ *                                                                             (choose)                 consent-form)
  *
- * Each word is a file. No request waits here: the sign-in form, the chooser and a provider's answer bring it along, and
+ * Each word is a file. No request waits here: the forms of these pages and a provider's answer bring it along, and
  * it is checked from scratch each time. Whoever signed in comes back in by `signed-in.ts`.
  */
 import { err, type Result } from "../../platform/result.ts";

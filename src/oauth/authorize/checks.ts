@@ -193,6 +193,7 @@ async function toRequest(
     nonce: given.get("nonce"),
     meant: expected === undefined ? undefined : await openMeant(expected, context),
     prompt: (["none", "login", "select_account"] as const).find((word) => prompts.includes(word)),
+    asksConsent: prompts.includes("consent"),
     maxAgeMs: maxAge === undefined ? undefined : Number(maxAge) * 1000,
     provider: providerOf(given, names),
     callerSessionId: sessionId.value,

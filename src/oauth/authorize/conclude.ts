@@ -8,17 +8,19 @@ import { issueTokens } from "../tokens/issue.ts";
 import { grantedAnswer, refusedAnswer } from "./answer.ts";
 import { askToSignIn } from "./ask.ts";
 import { chooseTenant } from "./choose.ts";
+import { askConsent } from "./consent.ts";
 import { FLOWS } from "./draft.ts";
 import { refused, scopeRefused } from "./failure.ts";
 import type { AuthorizationRequest } from "./request.ts";
 import { emailFor, type Identity } from "./who.ts";
 
-/** The user is known: where the tokens are for, which scopes they have, and the way back to the client with them. */
+/** The user is known: where the tokens are for, which scopes they have, and the way back to the client with them, once allowed. */
 export async function conclude(
   request: AuthorizationRequest,
   identity: Identity,
   call: AnyCall,
   context: OAuthContext,
+  { staleConsent = false }: { readonly staleConsent?: boolean } = {},
 ): Promise<Response> {
   const { client, flow } = request;
   const scopes = identity.hint === undefined ? request.scopes : { ...request.scopes, within: identity.hint.scopes };
@@ -30,9 +32,14 @@ export async function conclude(
     binding: identity.binding,
     scopes,
     defaultTenant,
+    hasPages: true,
   } as const;
   const granted = await grantForUser(asked, context, call.nowMs);
-  if (granted.ok) return issue(request, granted.value, identity, call, context);
+  if (granted.ok)
+    return (
+      (await askConsent(request, granted.value, identity, staleConsent, call, context)) ??
+      issue(request, granted.value, identity, call, context)
+    );
   const refusal = granted.error;
   if (refusal.kind !== "choose" && mayBeAnother(request, identity)) {
     const reason = "the user who is signed in gets nothing here";

@@ -24,6 +24,8 @@ export interface AuthorizationRequest {
    * where the one that is signed in gets nothing here.
    */
   readonly prompt: "none" | "login" | "select_account" | undefined;
+  /** `prompt=consent`: ask again for what has to be allowed (consent.ts). */
+  readonly asksConsent: boolean;
   /** An older sign-in does not do. */
   readonly maxAgeMs: number | undefined;
   /** `default_idp`, `legacy_idp`, or the id of a registered identity provider. */

@@ -5,6 +5,7 @@ import { createDirectory, type ClientRecord, type Directory, type Entry } from "
 import { UNBOUND } from "../federation/binding.ts";
 import { grantForClient, placeOfClient } from "../grants/client-credentials.ts";
 import { passwordGrantFault, type PasswordGrant } from "../grants/password-policy.ts";
+import { needsConsent } from "../consent.ts";
 import { defaultTenantOf } from "../grants/password.ts";
 import { DEFAULT_TENANT, findPlace, grantForUser, type UserGrantRequest } from "../grants/user-grant.ts";
 import { admits, limitsOf, mayActFor, parseScopes, type ScopeLimit, type ScopeRequest } from "../scopes.ts";
@@ -188,6 +189,7 @@ async function forUser(
     binding: UNBOUND,
     scopes: request,
     defaultTenant,
+    hasPages: grant !== "password",
   };
   const rules = { names, builtIn, directory };
   const place = await findPlace(asked, rules, nowMs);
@@ -200,10 +202,11 @@ async function forUser(
     return nowhere(reason, client, builtIn, false);
   }
   const { rights, roles, scope } = place.value;
+  const once = needsConsent(client, user, place.value) ? ", once they allow it on a page" : "";
   const granted = await grantForUser(asked, rules, nowMs);
   return {
     reason: granted.ok ? "" : granted.error.kind === "scope" ? granted.error.refusal.reason : granted.error.kind,
-    place: { passed: true, detail: `${user.email} may have a token for ${scope}`, hinted: false },
+    place: { passed: true, detail: `${user.email} may have a token for ${scope}${once}`, hinted: false },
     limits: limitsOf(request, client, rights, builtIn, roles),
     effective: granted.ok ? granted.value.scopes : undefined,
   };

@@ -1,6 +1,7 @@
 import { err, ok, type Result } from "../../platform/result.ts";
 import { narrow, type Authorization } from "../authorization.ts";
 import type { Caller } from "../client-auth.ts";
+import { consentTo, isAllowed, needsConsent } from "../consent.ts";
 import type { OAuthContext } from "../context.ts";
 import { failure, type OAuthFailure } from "../failure.ts";
 import type { ScopeRefusal, ScopeRequest } from "../scopes.ts";
@@ -47,11 +48,16 @@ export async function grantAuthorized(
 
   const scopes = requestAgain(authorization, narrowed.value, asked.everything);
   const granted = await grantForUser(
-    { client, clientAuthenticated: authenticated, user, binding, scopes, defaultTenant: "of-client" },
+    { client, clientAuthenticated: authenticated, user, binding, scopes, defaultTenant: "of-client", hasPages: true },
     context,
     nowMs,
   );
   if (!granted.ok) return err(refusedAgain(granted.error, asked, client.id));
+  if (needsConsent(client, user, granted.value)) {
+    const consent = consentTo(client, granted.value, context);
+    if (!isAllowed(consent, await context.consents.find(consent)))
+      return err(invalidGrant(`${email} does not allow the client this, or no more`, client.id));
+  }
   const tenantExplicit = authorization.tenantExplicit || asked.tenant !== undefined;
   const recordsAsOfMs = Math.min(granted.value.recordsAsOfMs, asOfMs);
   return ok({

@@ -2,6 +2,7 @@ import type { BuiltIn } from "../../platform/built-in.ts";
 import type { Names } from "../../platform/names.ts";
 import { DEFAULT_PLAN, type Plan } from "../../platform/plans.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
+import { needsConsent } from "../consent.ts";
 import type { ClientRecord, Directory } from "../directory.ts";
 import { isBoundToTenants, reaches, type Binding } from "../federation/binding.ts";
 import {
@@ -36,6 +37,8 @@ export interface UserGrantRequest {
   readonly binding: Binding;
   readonly scopes: ScopeRequest;
   readonly defaultTenant: DefaultTenant;
+  /** The user can be asked on a page for what they have to allow (../consent.ts); where they cannot, it is refused. */
+  readonly hasPages: boolean;
 }
 
 export type UserGrantRefusal =
@@ -115,6 +118,10 @@ export async function findPlace(
   const beyond = `the identity provider that vouched for ${user.email} is bound to ${binding.tenants.join(", ")}`;
   const outsideScope = asked.noTenant ? "no_tenant" : asked.organization && `org=${asked.organization}`;
   if (outsideScope !== undefined && isBoundToTenants(binding)) return refusedPlace(names.scope(outsideScope), beyond);
+  if (outsideScope !== undefined && !request.hasPages && needsConsent(client, user, outside)) {
+    const stranger = `${user.email} is no member of tenant ${client?.tenant}`;
+    return refusedPlace(names.scope(outsideScope), `${stranger}, and this grant has no page to allow it on`);
+  }
   if (asked.noTenant)
     return ok({
       ...outside,

@@ -5,7 +5,8 @@ import type { OwnerKind } from "./trust-store.ts";
  * What an operator's revocation removes, and with it a user's sign-out or a removal: everything by which tokens could be had without anybody being asked again. The
  * access tokens themselves end by a row of `revocation` (trust-store.ts), in the same transaction.
  *
- *   client, tenant   refresh grants and codes
+ *   tenant           refresh grants and codes
+ *   client           the same, and what people allowed it
  *   user             the same, and the browsers' sessions
  *   session          the same, and its grants for good, with what is being issued by them in this moment
  *
@@ -48,6 +49,10 @@ const REMOVE_SESSIONS = {
   user: `DELETE FROM session WHERE email = ?1`,
   session: `DELETE FROM session WHERE sid = ?1`,
 } as const;
+/** What was allowed goes with all that came of it: whoever may have been in somebody's place may have allowed it. */
+const removeConsents = (kind: "client" | "user"): string => `
+  DELETE FROM consent WHERE (email, client, org) IN (
+    SELECT email, client, org FROM consent WHERE ${kind === "user" ? "email" : "client"} = ?1 LIMIT ${MOST_ROWS[kind]})`;
 const END_GRANTS = `
   INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
   SELECT 'grant', id, ${Number.MAX_SAFE_INTEGER}, ?2 FROM (
@@ -62,6 +67,7 @@ export const createForget =
     statements: [
       ...(kind === "session" ? [db.prepare(END_GRANTS).bind(key, allExpiredSec(nowMs))] : []),
       ...(kind === "session" || kind === "user" ? [db.prepare(REMOVE_SESSIONS[kind]).bind(key)] : []),
+      ...(kind === "client" || kind === "user" ? [db.prepare(removeConsents(kind)).bind(key)] : []),
       db.prepare(removeGrants(kind)).bind(key),
       db.prepare(removeCodes(kind)).bind(key),
     ],

@@ -12,13 +12,13 @@ export interface ListedGrant {
   readonly lastUsedAtMs: number;
 }
 
-/** What a user lets a client do for as long as its grants live. */
+/** What a user lets a client do for as long as its grants live, or allowed it until it is taken back. */
 export interface Application {
   readonly clientId: string;
   readonly clientName: string;
   /** What its grants are good for, each once. */
   readonly access: readonly Pick<Authorization, "tenant" | "org" | "openid" | "scopes">[];
-  /** Of the oldest grant. */
+  /** Of the oldest grant, or of what was allowed first. */
   readonly createdAtMs: number;
   /** Of any of them; as `createdAtMs` until one is used. */
   readonly lastUsedAtMs: number;
@@ -38,7 +38,7 @@ export interface GrantListStore {
     after: GrantPlace | undefined,
     paging: Pick<Paging, "pageSize" | "skip">,
   ): Promise<readonly ListedGrant[]>;
-  /** The clients that hold grants of the user, at most `limit`, the one that was used last first. */
+  /** The clients that hold grants of the user or are allowed something, at most `limit`, the one that was used last first. */
   applications(email: string, limit: number): Promise<readonly Application[]>;
   /** At most `limit` ids. */
   idsOf(email: string, clientId: string, limit: number): Promise<readonly string[]>;
@@ -70,6 +70,14 @@ const APPLICATIONS = `
   FROM refresh_grant JOIN client ON client.id = refresh_grant.client JOIN user ON user.email = refresh_grant.email
   WHERE refresh_grant.email = ?1 AND refresh_grant.authorization ->> 'authenticatedAtMs' > user.signed_out_at
   GROUP BY refresh_grant.client ORDER BY max(refresh_grant.last_used_at) DESC, refresh_grant.client LIMIT ?2`;
+/** In the shape of a grant: the place, and what may be had there. */
+const CONSENTS = `
+  SELECT consent.client, client.name AS client_name, min(consent.given_at) AS created_at,
+    min(consent.given_at) AS last_used_at,
+    json_group_array(json_object('tenant', '', 'org', consent.org, 'openid', json('false'),
+      'scopes', json(consent.scopes)) || '') AS access
+  FROM consent JOIN client ON client.id = consent.client AND client.tenant = consent.tenant
+  WHERE consent.email = ?1 GROUP BY consent.client ORDER BY consent.client LIMIT ?2`;
 const IDS = `SELECT id FROM refresh_grant WHERE email = ?1 AND +client = ?2 LIMIT ?3`;
 const IS_OF = `SELECT 1 FROM refresh_grant WHERE id = ?3 AND email = ?1 AND client = ?2`;
 const END_REST = [
@@ -91,8 +99,11 @@ export function createGrantListStore(db: D1Database, trust: Pick<TrustStore, "vo
       return results.map(toListedGrant);
     },
     async applications(email, limit) {
-      const { results } = await db.prepare(APPLICATIONS).bind(email, limit).all<Row>();
-      return results.map(toApplication);
+      const found = await db.batch<Row>([APPLICATIONS, CONSENTS].map((sql) => db.prepare(sql).bind(email, limit)));
+      const byClient = new Map<string, Application>();
+      for (const one of found.flatMap(({ results }) => results.map(toApplication)))
+        byClient.set(one.clientId, together(byClient.get(one.clientId), one));
+      return [...byClient.values()].sort((a, b) => b.lastUsedAtMs - a.lastUsedAtMs).slice(0, limit);
     },
     async idsOf(email, clientId, limit) {
       const { results } = await db.prepare(IDS).bind(email, clientId, limit).all<{ id: string }>();
@@ -114,6 +125,15 @@ const toListedGrant = (row: Row): ListedGrant => ({
   createdAtMs: Number(row["created_at"]),
   lastUsedAtMs: Number(row["last_used_at"]),
 });
+
+const together = (known: Application | undefined, one: Application): Application =>
+  known === undefined
+    ? one
+    : {
+        ...known,
+        access: [...known.access, ...one.access],
+        createdAtMs: Math.min(known.createdAtMs, one.createdAtMs),
+      };
 
 const toApplication = (row: Row): Application => ({
   clientId: String(row["client"]),

@@ -33,6 +33,19 @@ export const de: Texts = {
     lead: "{client} öffnet den Bereich, den Sie auswählen.",
     user: "Angemeldet als {user}",
   },
+  consent: {
+    title: "Zugriff erlauben?",
+    lead: "{client} bittet um Zugriff auf Ihr Konto. Die Anwendung gehört zu {tenant}; dort sind Sie kein Mitglied.",
+    asked: "Wenn Sie es erlauben, kann sie",
+    identity: "erfahren, wer Sie sind: {user}",
+    inPlace: "für Sie handeln in {place}:",
+    nowhere: "für Sie handeln:",
+    lasts: "damit fortfahren, während Sie nicht da sind",
+    takeBack: "Sie können den Zugriff jederzeit auf Ihrer Kontoseite entziehen.",
+    allow: "Erlauben",
+    deny: "Ablehnen",
+    stale: "Diese Seite war nicht mehr aktuell, deshalb wurde nichts getan. Bitte entscheiden Sie noch einmal.",
+  },
   account: {
     title: "Ihr Konto",
     user: "Angemeldet",
@@ -41,7 +54,7 @@ export const de: Texts = {
     signOut: "In diesem Browser abmelden",
     applications: "Anwendungen mit Zugriff",
     applicationsLead:
-      "Hier haben Sie sich angemeldet. Diese Anwendungen können für Sie handeln, auch wenn Sie nicht da sind, bis Sie ihnen den Zugriff entziehen. Wer sich dort wieder anmeldet, gibt ihn zurück.",
+      "Hier haben Sie sich angemeldet oder erlaubt, dass man erfährt, wer Sie sind. Diese Anwendungen können für Sie handeln, auch wenn Sie nicht da sind, bis Sie ihnen den Zugriff entziehen. Wer sich dort wieder anmeldet, gibt ihn zurück.",
     noApplications: "Keine Anwendung hat dauerhaft Zugriff auf Ihr Konto.",
     more: "Es gibt noch mehr. Sie erscheinen hier, wenn Sie anderen den Zugriff entziehen.",
     inPlace: "Im Bereich {place}: {scopes}",

@@ -31,6 +31,19 @@ export const en: Texts = {
     lead: "{client} will open the one that you choose.",
     user: "Signed in as {user}",
   },
+  consent: {
+    title: "Allow access?",
+    lead: "{client} asks for access to your account. It belongs to {tenant}, of which you are not a member.",
+    asked: "If you allow it, it can",
+    identity: "know who you are: {user}",
+    inPlace: "act for you in {place}:",
+    nowhere: "act for you:",
+    lasts: "go on while you are away",
+    takeBack: "You can remove its access on your account page at any time.",
+    allow: "Allow",
+    deny: "Deny",
+    stale: "This page was out of date, so nothing was done. Please decide again.",
+  },
   account: {
     title: "Your account",
     user: "Signed in",
@@ -39,7 +52,7 @@ export const en: Texts = {
     signOut: "Sign out of this browser",
     applications: "Applications with access",
     applicationsLead:
-      "You signed in to these. They can act for you, also while you are away, until you remove their access. Signing in to one again gives it back.",
+      "You signed in to these or allowed them to know who you are. They can act for you, also while you are away, until you remove their access. Signing in to one again gives it back.",
     noApplications: "No application has lasting access to your account.",
     more: "There are more. They appear here as you remove others.",
     inPlace: "In {place}: {scopes}",

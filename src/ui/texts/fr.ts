@@ -33,6 +33,19 @@ export const fr: Texts = {
     lead: "{client} ouvrira l’espace choisi.",
     user: "Compte\u00a0: {user}",
   },
+  consent: {
+    title: "Autoriser l’accès\u00a0?",
+    lead: "{client} demande l’accès à votre compte. L’application appartient à {tenant}, dont vous n’êtes pas membre.",
+    asked: "Si vous l’autorisez, elle peut",
+    identity: "savoir qui vous êtes\u00a0: {user}",
+    inPlace: "agir en votre nom dans {place}\u00a0:",
+    nowhere: "agir en votre nom\u00a0:",
+    lasts: "continuer en votre absence",
+    takeBack: "Vous pouvez lui retirer l’accès à tout moment sur la page de votre compte.",
+    allow: "Autoriser",
+    deny: "Refuser",
+    stale: "Cette page n’était plus à jour\u00a0; rien n’a été fait. Veuillez décider à nouveau.",
+  },
   account: {
     title: "Votre compte",
     user: "Session ouverte",
@@ -41,7 +54,7 @@ export const fr: Texts = {
     signOut: "Se déconnecter de ce navigateur",
     applications: "Applications autorisées",
     applicationsLead:
-      "Vous vous y êtes connecté. Elles peuvent agir en votre nom, même en votre absence, jusqu’à ce que vous leur retiriez l’accès. Vous y reconnecter le leur rend.",
+      "Vous vous y êtes connecté ou leur avez permis de savoir qui vous êtes. Elles peuvent agir en votre nom, même en votre absence, jusqu’à ce que vous leur retiriez l’accès. Vous y reconnecter le leur rend.",
     noApplications: "Aucune application n’a d’accès durable à votre compte.",
     more: "Il y en a d’autres. Elles apparaissent ici à mesure que vous en retirez.",
     inPlace: "Dans {place}\u00a0: {scopes}",

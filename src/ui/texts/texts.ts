@@ -36,6 +36,24 @@ export interface Texts {
     /** `{user}` */
     readonly user: string;
   };
+  readonly consent: {
+    readonly title: string;
+    /** `{client}`, `{tenant}` */
+    readonly lead: string;
+    /** Above the list of what is asked for. */
+    readonly asked: string;
+    /** `{user}` */
+    readonly identity: string;
+    /** `{place}`: an organization; scopes follow. */
+    readonly inPlace: string;
+    /** Scopes follow. */
+    readonly nowhere: string;
+    readonly lasts: string;
+    readonly takeBack: string;
+    readonly allow: string;
+    readonly deny: string;
+    readonly stale: string;
+  };
   readonly account: {
     readonly title: string;
     readonly user: string;

@@ -1,0 +1,77 @@
+import type { AnyCall, OAuthContext } from "../context.ts";
+import { readParameters } from "../form.ts";
+import { refusedPage } from "../page.ts";
+import { isFromElsewhere, isOwnForm } from "../sign-in/browser.ts";
+import { FROM_ELSEWHERE } from "../sign-in/form.ts";
+import { findSession } from "../sign-in/sessions.ts";
+import { refusedAnswer } from "./answer.ts";
+import { askToSignIn } from "./ask.ts";
+import { readRequest } from "./authorize.ts";
+import { conclude } from "./conclude.ts";
+import { consentKey, readAsked } from "./consent.ts";
+import { refused } from "./failure.ts";
+import { identify } from "./who.ts";
+
+const ACTION = "consent";
+
+/**
+ * `POST /consent`: the form of the consent page, with the authorization request that it was shown for.
+ *
+ *   from another site ──▶ 400 page, nothing is looked at
+ *   the request does not hold any more ──▶ as `/authorize` would answer
+ *   nobody is signed in any more, or another than the client means ──▶ the sign-in page
+ *   the form is another sign-in's, or was changed ──▶ 400, the page again
+ *   denied ──▶ 303 to the client with `access_denied`
+ *   allowed ──▶ kept, and 303 on with the request; the page again where more is asked for now than was shown
+ */
+export async function decideConsent(
+  call: AnyCall & { readonly body: URLSearchParams },
+  context: OAuthContext,
+): Promise<Response> {
+  const refusePage = (detail: string, reason = detail): Response =>
+    refusedPage(call, ACTION, { detail, reason, clientId: "" }, context);
+  if (isFromElsewhere(call)) return refusePage(FROM_ELSEWHERE);
+  const form = readParameters(call.body, context.names);
+  if (!form.ok) return refusePage(form.error.description, form.error.reason);
+  const text = form.value.get("request");
+  if (text === undefined) return refusePage("request is missing.");
+  const decision = form.value.get("decision");
+  if (decision !== "allow" && decision !== "deny") return refusePage("decision must be allow or deny.");
+  const checked = await readRequest(call, new URLSearchParams(text), context);
+  if (!checked.ok) return checked.error;
+  const request = checked.value;
+  const identity = identify(request, { hint: undefined, session: await findSession(call, context) }, call.nowMs);
+  if (!identity.ok) return askToSignIn(request, identity.error, call, context);
+  const { user, sid } = identity.value;
+
+  const shown = form.value.get("asked") ?? "";
+  if (!(await isOwnForm(consentKey(sid, shown), form.value.get("csrf"), context))) {
+    const reason = "the form was not made for this sign-in";
+    context.noteRefusal(call, ACTION, { error: "invalid_request", reason, actor: request.client.id });
+    return conclude(request, identity.value, call, context, { staleConsent: true });
+  }
+  if (decision === "deny") {
+    const failure = refused("access_denied", "The user did not allow it.", `${user.email} did not allow it`);
+    return refusedAnswer(request, failure, call, context);
+  }
+  await keep(shown, call, context);
+  return conclude(request, identity.value, call, context);
+}
+
+/** Keeps what was shown and what was allowed before; a race of two forms loses at most what is asked for again. */
+async function keep(shown: string, { nowMs, requestId }: AnyCall, { consents, audit, log }: OAuthContext) {
+  const asked = readAsked(shown);
+  const { email, clientId } = asked;
+  const before = (await consents.find(asked))?.scopes ?? [];
+  const all = [...new Set([...asked.scopes, ...before])];
+  const scopes = all.length > MOST_SCOPES ? asked.scopes : all;
+  const reason = [asked.org === "" ? "" : `org ${asked.org}`, ...asked.scopes].join(" ").trim();
+  const about = { actor: `user ${email}`, action: "allow client", subject: `users/${email}/consents/${clientId}` };
+  await consents.allow({ ...asked, scopes }, nowMs, [
+    audit.statement("if changed", { ...about, atMs: nowMs, requestId, outcome: "done", reason }),
+  ]);
+  log.info("client allowed", { requestId, user: email, clientId, reason });
+}
+
+/** What a person allows a client at one place; a request names at most so many. */
+const MOST_SCOPES = 200;

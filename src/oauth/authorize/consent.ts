@@ -1,0 +1,65 @@
+import type { AnyCall, OAuthContext } from "../context.ts";
+import { consentTo, isAllowed, needsConsent } from "../consent.ts";
+import type { Granted } from "../grants/granted.ts";
+import { pageContext } from "../page.ts";
+import { csrfToken } from "../sign-in/browser.ts";
+import type { Consent } from "../store/consent-store.ts";
+import { refusedAnswer } from "./answer.ts";
+import { askToSignIn } from "./ask.ts";
+import { refused } from "./failure.ts";
+import { formTargetsOf, withoutHint, type AuthorizationRequest } from "./request.ts";
+import { emailFor, type Identity } from "./who.ts";
+
+/**
+ * The page on which a person allows a client of somebody else's tenant what it asks for, or not (../consent.ts). Undefined:
+ * nothing has to be asked. Who is known by a hint alone signs in first: whoever has an ID token may not answer for its user.
+ * `stale`: the form before was made for another sign-in, or for something else than is asked for now.
+ */
+export async function askConsent(
+  request: AuthorizationRequest,
+  granted: Granted,
+  identity: Identity,
+  stale: boolean,
+  call: AnyCall,
+  context: OAuthContext,
+): Promise<Response | undefined> {
+  const { client, prompt, given, asksConsent } = request;
+  const { user } = identity;
+  if (!needsConsent(client, user, granted)) return undefined;
+  const asked = consentTo(client, granted, context);
+  const standing = await context.consents.find(asked);
+  if (!asksConsent && isAllowed(asked, standing)) return undefined;
+  const reason = `${user.email} is no member of tenant ${client.tenant}, and did not allow client ${client.id} this`;
+  if (standing === undefined)
+    return refusedAnswer(request, refused("access_denied", "The client has just been removed.", reason), call, context);
+  if (prompt === "none")
+    return refusedAnswer(request, refused("consent_required", "The user has to allow it.", reason), call, context);
+  if (identity.from === "hint")
+    return askToSignIn(request, { email: emailFor(request, user.email), reason }, call, context);
+  // They signed in as the client wants, and are asked now: the form must not lead to either again.
+  const { prompt: _prompt, max_age: _maxAge, ...carried } = await withoutHint(request, context);
+  return context.pages.consent({
+    ...pageContext(call, given.get("ui_locales")),
+    status: stale ? 400 : 200,
+    action: `${context.issuerOf(call).issuer}/consent`,
+    hidden: {
+      request: new URLSearchParams(carried).toString(),
+      asked: JSON.stringify(asked),
+      csrf: await csrfToken(consentKey(identity.sid, JSON.stringify(asked)), context),
+    },
+    client: { id: client.id, name: client.name },
+    tenant: { id: client.tenant, name: standing.tenantName },
+    user: user.email,
+    place: asked.org === "" ? "" : (user.organizations.find(({ id }) => id === asked.org)?.name ?? asked.org),
+    scopes: asked.scopes.filter((scope) => scope !== "openid"),
+    lasts: request.flow === "code" && client.grantTypes.includes("refresh_token"),
+    fault: stale ? "stale" : undefined,
+    formTargets: formTargetsOf(request),
+  });
+}
+
+/** What the form is bound to: the sign-in, and what was shown. */
+export const consentKey = (sid: string, asked: string): string => `consent ${sid} ${asked}`;
+
+/** What the page had asked for, of a form that is its own. */
+export const readAsked = (asked: string): Consent => JSON.parse(asked) as Consent;
