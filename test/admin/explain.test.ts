@@ -123,7 +123,8 @@ async function build(w: World): Promise<void> {
     ),
     ...SERVICES.map((name) =>
       sql(
-        "INSERT INTO service VALUES (?, 'https://x.example', ?, ?, ?, ?, 'token', 0)",
+        `INSERT INTO service (name, source_url, proxy_path, scopes, essential, tenant, access, created_at)
+         VALUES (?, 'https://x.example', ?, ?, ?, ?, 'token', 0)`,
         name,
         `/${name}`,
         JSON.stringify([`${name}.read`, `${name}.write`]),

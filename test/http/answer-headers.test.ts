@@ -224,6 +224,15 @@ async function signIn({ app, user }: World, password = user.password): Promise<V
   const browser = new Browser();
   return browser.submit(await visit(browser, app), { email: user.email, password });
 }
+/** A user of its own signs in for a client of a tenant in which they are nobody, and decides. */
+async function decide(decision: string, { user }: World): Promise<Visit> {
+  const [browser, app] = [new Browser(), await makeApp()];
+  const page = await browser.submit(await visit(browser, app, { scope: "plat.no_tenant" }), {
+    email: user.email,
+    password: user.password,
+  });
+  return browser.submit(page, { decision });
+}
 /** A user of its own signs in to the account. */
 async function atAccount({ app }: World) {
   const [browser, { email, password }] = [new Browser(), await makeUser({ tenant: app.tenant })];
@@ -345,6 +354,20 @@ const ROWS: readonly Row[] = [
   {
     name: "POST /oauth2/v1/sign-in, a wrong password",
     ask: (given) => signIn(given, "not the password"),
+    status: 400,
+    cache: SECRET,
+    closed: "page",
+  },
+  {
+    name: "POST /oauth2/v1/consent",
+    ask: (given) => decide("deny", given),
+    status: 303,
+    cache: SECRET,
+    closed: "redirect",
+  },
+  {
+    name: "POST /oauth2/v1/consent, neither word",
+    ask: (given) => decide("perhaps", given),
     status: 400,
     cache: SECRET,
     closed: "page",

@@ -131,7 +131,8 @@ async function build(w: World): Promise<void> {
       const { essential, tenant } = w.services[name]!;
       const scopes = JSON.stringify([`${name}.read`, `${name}.write`]);
       return sql(
-        "INSERT INTO service VALUES (?, 'https://x.example', ?, ?, ?, ?, 'token', 0)",
+        `INSERT INTO service (name, source_url, proxy_path, scopes, essential, tenant, access, created_at)
+         VALUES (?, 'https://x.example', ?, ?, ?, ?, 'token', 0)`,
         name,
         `/${name}`,
         scopes,

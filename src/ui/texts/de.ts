@@ -35,7 +35,7 @@ export const de: Texts = {
   },
   consent: {
     title: "Zugriff erlauben?",
-    lead: "{client} bittet um Zugriff auf Ihr Konto. Die Anwendung gehört zu {tenant}; dort sind Sie kein Mitglied.",
+    lead: "{client}, eine Anwendung von {tenant}, bittet um Zugriff auf Ihr Konto. Sie sind dort kein Mitglied.",
     asked: "Wenn Sie es erlauben, kann sie",
     identity: "erfahren, wer Sie sind: {user}",
     inPlace: "für Sie handeln in {place}:",

@@ -33,7 +33,7 @@ export const en: Texts = {
   },
   consent: {
     title: "Allow access?",
-    lead: "{client} asks for access to your account. It belongs to {tenant}, of which you are not a member.",
+    lead: "{client}, an application of {tenant}, asks for access to your account. You are not a member there.",
     asked: "If you allow it, it can",
     identity: "know who you are: {user}",
     inPlace: "act for you in {place}:",

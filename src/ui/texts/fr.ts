@@ -35,7 +35,7 @@ export const fr: Texts = {
   },
   consent: {
     title: "Autoriser l’accès\u00a0?",
-    lead: "{client} demande l’accès à votre compte. L’application appartient à {tenant}, dont vous n’êtes pas membre.",
+    lead: "{client}, une application de {tenant}, demande l’accès à votre compte. Vous n’en êtes pas membre.",
     asked: "Si vous l’autorisez, elle peut",
     identity: "savoir qui vous êtes\u00a0: {user}",
     inPlace: "agir en votre nom dans {place}\u00a0:",

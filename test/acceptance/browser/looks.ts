@@ -13,7 +13,8 @@ export function looksSuite(stage: () => Stage): void {
     ["Sign in", (page) => page.goto(hostedLink())],
     ["Sign in", (page) => signIn(page, { ...ADA, password: "another" })],
     ["Choose a workspace", (page) => signIn(page, BOB)],
-    ["Your account", (page) => page.goto(account())],
+    ["Allow access?", (page) => page.goto(strangersLink())],
+    ["Your account", allowTheStranger],
     ["Your account", changeToNothing],
     ["This request cannot be completed", (page) => page.goto(`${stage().world.issuer}/authorize?client_id=nobody`)],
     ["You are signed out", (page) => page.goto(`${stage().world.issuer}/end_session?client_id=${stage().client.id}`)],
@@ -21,6 +22,16 @@ export function looksSuite(stage: () => Stage): void {
     ["Errors of this platform", (page) => page.goto(`${stage().world.url}/docs/errors`)],
     ["Plinth", (page) => page.goto(`${stage().world.url}/docs#readEvents`)],
   ];
+  const strangersLink = () => stage().link({ client_id: stage().stranger, scope: "plat.no_tenant openid" });
+  /** So that the account shows it too. */
+  async function allowTheStranger(page: Page): Promise<void> {
+    await page.getByRole("button", { name: "Allow", exact: true }).click();
+    await page.waitForURL((url) => url.pathname === "/landed");
+    await page.goto(account());
+    await page.getByRole("heading", { name: stage().stranger }).waitFor();
+    await page.getByRole("listitem").filter({ hasText: stage().stranger }).getByRole("button").click();
+    await page.getByRole("status").waitFor();
+  }
   const account = () => `${stage().world.url}/account`;
   const hostedLink = () => stage().link({ response_type: "token", client_id: stage().hosted.id });
 

@@ -12,6 +12,8 @@ export interface Stage {
   readonly client: Client;
   /** The client of a service that both tenants have, so that the implicit flow has to ask which one is meant. */
   readonly hosted: Client;
+  /** The id of a client of a tenant in which nobody is a member. */
+  readonly stranger: string;
   /** A page of a browser that has no cookies yet; gone after the test. */
   open(options?: BrowserContextOptions): Promise<Page>;
   /** An authorization request of the application; it lands on an empty page. */
@@ -59,6 +61,9 @@ export function useStage(): () => Stage {
     };
     const client = await makeClient(made, "spa", registration);
     const hosted = await makeClient(made, "hosted", { ...registration, service: SERVICE });
+    const stranger = "initech.shop";
+    await made.put("tenants/initech", { organization: "group", name: "Initech & Partner GmbH" });
+    await made.put(`clients/${stranger}`, { ...registration, tenant: "initech", scopes: [] });
     const scope = ["openid", ...SCOPES].join(" ");
     party.settings = { issuer: made.issuer, clientId: client.id, scope };
     return {
@@ -66,6 +71,7 @@ export function useStage(): () => Stage {
       app: party,
       client,
       hosted,
+      stranger,
       async open(options = {}) {
         const context = await launched.newContext({ locale: "en-GB", ...options });
         contexts.push(context);
