@@ -1626,7 +1626,7 @@ export function postAuthorize(body: {
     code_challenge?: string;
     /** How the challenge was made of the verifier; `plain` where absent. */
     code_challenge_method?: "S256" | "plain";
-    /** `none`: ask nobody anything. `login`: let the user sign in anew. `select_account`: show the page to a user who is signed in and gets nothing here. `consent`: no effect. */
+    /** `none`: ask nobody anything. `login`: let the user sign in anew. `select_account`: show the page to a user who is signed in and gets nothing here. `consent`: ask the user again for what they have to allow a client of a tenant that they are no member of. */
     prompt?: string;
     /** The user signed in at most so many seconds ago. */
     max_age?: number;
@@ -1668,6 +1668,25 @@ export function signIn(body: {
     password?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchText("/oauth2/v1/sign-in", oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * The form of the page on which a person allows a client what it asks for
+ */
+export function consent(body: {
+    /** The authorization request, as a query. */
+    request: string;
+    /** What the person decided. */
+    decision: "allow" | "deny";
+    /** What was shown. */
+    asked?: string;
+    /** Binds the form to the sign-in and to what was shown. */
+    csrf?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText("/oauth2/v1/consent", oazapfts.form({
         ...opts,
         method: "POST",
         body

@@ -192,9 +192,19 @@ async function really(w: World): Promise<Answer> {
       const code = target.searchParams.get("code");
       if (code !== null) return post({ grant_type: "authorization_code", code }, true);
       const error = told.get("error");
+      // The explainer says what there is once the person allowed it.
+      if (error === "consent_required") return (await allowAll(w)) ? really(w) : { error, requestId };
       return error === null ? { scopes: (told.get("scope") ?? "").split(" ") } : { error, requestId };
     }
   }
+}
+
+/** What the person would do at the page. False: it was done before. */
+async function allowAll({ client, place }: World): Promise<boolean> {
+  const org = place.startsWith("plat.org=") ? place.slice("plat.org=".length) : "";
+  const values = [USER.email, CLIENT.clientId, org, client.tenant];
+  const { meta } = await sql(`INSERT OR IGNORE INTO consent VALUES (?, ?, ?, ?, '["*"]', 0)`, ...values).run();
+  return meta.changes > 0;
 }
 
 const ofWorld = (w: World): Parameters => {
