@@ -35,7 +35,7 @@ const live = (): string => `${shown.replace(/^http/, "ws")}/live`;
 
 /** At any path: what is sent comes back; `close <code>` closes. */
 function serveWebSockets(): void {
-  const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => "chat" });
+  const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: true, handleProtocols: () => "chat" });
   upstream.server.on("upgrade", (request, socket, head) => {
     handshakes.push({ path: request.url ?? "", tenant: request.headers["plat-tenant"] });
     sockets.handleUpgrade(request, socket, head, (peer: any) => {

@@ -1,6 +1,18 @@
 import { describe, expect, test } from "vitest";
-import { ADA, makeClient } from "../support/world.ts";
+import { startUpstream } from "../support/upstream.ts";
+import { ADA, makeClient, TENANT } from "../support/world.ts";
 import { landed, postForm, signIn, type Stage } from "./stage.ts";
+
+/** A page that tries what it can get, and says what became of it. */
+const CURIOUS = `<!doctype html><title>Curious</title><output></output><script type="module">
+  const attempt = async (act) => { try { return await act(); } catch (error) { return error.name; } };
+  document.querySelector("output").textContent = JSON.stringify({
+    data: await attempt(async () => (await fetch("data")).text()),
+    cookie: await attempt(() => (document.cookie, "read")),
+    storage: await attempt(() => (localStorage.length, "read")),
+    account: await attempt(async () => String((await fetch("/account")).status)),
+  });
+</script>`;
 
 /** What the browser keeps other sites from, because the pages ask it to, and what it must not be kept from. */
 export function defencesSuite(stage: () => Stage): void {
@@ -34,6 +46,43 @@ export function defencesSuite(stage: () => Stage): void {
       const read = page.evaluate(`fetch(${JSON.stringify(stage().link())}, { credentials: "include" })`);
       await expect(read).rejects.toThrow("Failed to fetch");
       expect(await stage().complaints(1)).toEqual([expect.stringContaining("blocked by CORS policy")]);
+    });
+  });
+
+  describe("a page of a service behind the gateway", () => {
+    test("has its own answers, and nothing of the platform's, unless the service is trusted", async () => {
+      const service = await startUpstream();
+      service.at("/data", (_, response) => response.end("fine"));
+      service.at("/page", (_, response) => response.writeHead(200, { "content-type": "text/html" }).end(CURIOUS));
+      const { world } = stage();
+      const register = (more: object): Promise<unknown> =>
+        world.put("services/curious", {
+          sourceUrl: service.origin,
+          proxyPath: "/curious/v1",
+          scopes: [],
+          tenant: TENANT,
+          access: "public",
+          ...more,
+        });
+      const page = await stage().open();
+      await page.goto(stage().link());
+      await signIn(page, ADA);
+      await landed(page);
+      const found = async (): Promise<unknown> => {
+        await page.goto(`${world.base}/curious/v1/page`);
+        return JSON.parse((await page.locator("output:not(:empty)").textContent()) ?? "");
+      };
+      await register({});
+      expect(await found()).toEqual({
+        data: "fine",
+        cookie: "SecurityError",
+        storage: "SecurityError",
+        account: "TypeError",
+      });
+      expect(await stage().complaints(1)).toEqual([expect.stringContaining("blocked by CORS policy")]);
+      await register({ trusted: true });
+      expect(await found()).toMatchObject({ data: "fine", cookie: "read", storage: "read" });
+      await service.close();
     });
   });
 
