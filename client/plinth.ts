@@ -515,6 +515,20 @@ export type SigningKey = {
     /** Until when it is in `/jwks`; null: not known yet. In milliseconds since 1970. */
     publishedUntil: number | null;
 };
+export type SealKey = {
+    /** As `SEAL_KEYS` names it. */
+    id: string;
+    /** `missing`: something is sealed under it, and `SEAL_KEYS` lacks it. */
+    use: "seals" | "opens" | "missing";
+    /** Secrets of identity providers under it; 1000 stands for that many or more. */
+    identityProviders: number;
+    /** Private halves of signing keys under it. */
+    signingKeys: number;
+    /** Credentials of push subscriptions under it. */
+    pushSubscriptions: number;
+    /** Nothing that lasts is sealed under it: it may be taken out of `SEAL_KEYS`, an hour after another one was put in front. */
+    mayGo: boolean;
+};
 export type Comparison = {
     /** The comparison's id. */
     id: string;
@@ -4501,6 +4515,38 @@ export function rotateSigningKeys(opts?: Oazapfts.RequestOpts) {
     }>("/admin/v1/signing-keys", {
         ...opts,
         method: "POST"
+    });
+}
+/**
+ * What is sealed under which key of SEAL_KEYS, and which one may go
+ */
+export function listSealKeys(opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: SealKey[];
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>("/admin/v1/seal-keys", {
+        ...opts
     });
 }
 /**

@@ -183,6 +183,13 @@ export function createDeps(env: Env): Deps {
     filesOfTenant: media.filesOfTenant,
     mediaConsistency: media.consistency,
     auditCopies,
+    sealKeys: {
+      configured: sealer.keyIds,
+      counts: async (most) => ({
+        ...(await oauth.countSealed(most)),
+        pushSubscriptions: await push.store.countSealed(most),
+      }),
+    },
   });
 
   const http = {

@@ -261,6 +261,7 @@ beforeAll(async () => {
   await deps.push.store.disable(subscription!.id, 0, Date.now(), row);
   await deps.push.store.reseal(subscription!, subscription!.credentials, "other");
   await deps.events.reseal();
+  await admin("seal-keys", "GET");
 
   await send(topic, "DELETE", access);
 

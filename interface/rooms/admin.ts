@@ -135,6 +135,19 @@ export const admin: Room = {
         ],
       },
     },
+    SealKey: {
+      schema: obj({
+        id: str("As `SEAL_KEYS` names it."),
+        use: oneOf(["seals", "opens", "missing"], "`missing`: something is sealed under it, and `SEAL_KEYS` lacks it."),
+        identityProviders: int("Secrets of identity providers under it; 1000 stands for that many or more."),
+        signingKeys: int("Private halves of signing keys under it."),
+        pushSubscriptions: int("Credentials of push subscriptions under it."),
+        mayGo: bool(
+          "Nothing that lasts is sealed under it: it may be taken out of `SEAL_KEYS`, an hour after another one was put in front.",
+        ),
+      }),
+      example: { id: "k1", use: "opens", identityProviders: 0, signingKeys: 0, pushSubscriptions: 0, mayGo: true },
+    },
     AuditCopy: { schema: obj(copyFields), example: copy },
     AuditCopyLines: {
       schema: obj({ ...copyFields, lines: list({ type: "string" }, "Its lines, each with its hash at the end.") }),
@@ -372,6 +385,13 @@ export const admin: Room = {
         "Deliveries in flight aside, nothing is sent any more. The client can make it again while it has the right.",
       answers: { 204: { text: "Removed." } },
       errors: { 404: "" },
+    },
+    "GET /seal-keys": {
+      id: "listSealKeys",
+      tag: TAGS.upkeep,
+      about:
+        "The first key seals, all of them open. What is under another one is sealed anew within some minutes; links to uploads and sign-ins under way live an hour at most.",
+      answers: { 200: { text: "The keys, the one that seals first.", json: list(ref("SealKey")) } },
     },
     "GET /signing-keys": {
       id: "listSigningKeys",

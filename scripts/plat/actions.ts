@@ -13,6 +13,7 @@ export const actionCommands = (): Command[] => [
   newSecret,
   usage,
   ...REVOCATIONS.map(revoke),
+  listSealKeys,
   listKeys,
   rotateKeys,
 ];
@@ -139,6 +140,32 @@ const KEY_COLUMNS: readonly Column<api.SigningKey>[] = [
   { field: "signsFrom", title: "SIGNS FROM", kind: "time" },
   { field: "publishedUntil", title: "PUBLISHED UNTIL", kind: "time" },
 ];
+
+const SEAL_KEY_COLUMNS: readonly Column<api.SealKey>[] = [
+  { field: "id", title: "KEY" },
+  { field: "use", title: "USE" },
+  { field: "identityProviders", title: "PROVIDERS", kind: "count" },
+  { field: "signingKeys", title: "SIGNING KEYS", kind: "count" },
+  { field: "pushSubscriptions", title: "PUSH", kind: "count" },
+  { field: "mayGo", title: "MAY GO", kind: "flag" },
+];
+
+const listSealKeys: Command = {
+  words: ["seal-key", "list"],
+  summary: "What is sealed under which key of SEAL_KEYS, and which one may be taken out.",
+  args: [],
+  options: [],
+  notes: [
+    "To replace a key, put another in front of it in SEAL_KEYS. What is sealed is sealed anew within minutes; when the old " +
+      "one MAY GO, and an hour went by, take it out.",
+  ],
+  examples: ["seal-key list"],
+  async run({ options, io, client }) {
+    const keys = await ok(api.listSealKeys((await client()).opts));
+    const shown = { columns: SEAL_KEY_COLUMNS, limit: Infinity, nouns: "seal keys" };
+    await printRows(keys, { io, asJson: options.has("json"), ...shown });
+  },
+};
 
 const listKeys: Command = {
   words: ["signing-key", "list"],

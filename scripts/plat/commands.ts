@@ -41,6 +41,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   session: "what began with one sign-in, or with one call of a service",
   audit: "who did what, and copies of it in the bucket",
   "push-subscription": "whose endpoints get the events of which topic",
+  "seal-key": "keys that secrets are sealed with",
   "signing-key": "keys that tokens are signed with",
   "media-consistency": "comparisons of the bucket with the database, and their repair",
 };

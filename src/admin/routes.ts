@@ -18,6 +18,7 @@ import { packages } from "./resources/packages.ts";
 import { pushSubscriptionRoutes, type PushSubscriptions } from "./resources/push-subscriptions.ts";
 import { revocationRoutes } from "./resources/revocations.ts";
 import { roles } from "./resources/roles.ts";
+import { sealKeyRoute, type SealKeys } from "./resources/seal-keys.ts";
 import { services } from "./resources/services.ts";
 import { signingKeyRoutes, type SigningKeys } from "./resources/signing-keys.ts";
 import { subscriptions } from "./resources/subscriptions.ts";
@@ -103,6 +104,8 @@ export interface AdminDeps extends ResourceDeps {
   usage(tenant: string): Promise<{ readonly files: number; readonly bytes: number }>;
   readonly mediaConsistency: MediaConsistency;
   readonly auditCopies: AuditCopies;
+  /** Port to the rooms that seal. */
+  readonly sealKeys: SealKeys;
 }
 
 export function createAdminRoutes(deps: AdminDeps): Route[] {
@@ -126,6 +129,7 @@ export function createAdminRoutes(deps: AdminDeps): Route[] {
     explainRoute(deps.explain),
     ...pushSubscriptionRoutes(deps.pushSubscriptions),
     ...signingKeyRoutes(deps.signingKeys),
+    sealKeyRoute(deps.sealKeys),
     ...mediaConsistencyRoutes(deps.mediaConsistency),
     auditRoute(deps.db),
     ...auditCopyRoutes(deps.auditCopies),

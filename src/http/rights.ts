@@ -155,6 +155,7 @@ export const RIGHTS = {
   readComparison: { who: "operator", access: scoped("admin") },
   repairComparison: { who: "operator", access: scoped("admin") },
   readAudit: { who: "operator", access: scoped("admin") },
+  listSealKeys: { who: "operator", access: scoped("admin") },
   listAuditCopies: { who: "operator", access: scoped("admin") },
   readAuditCopy: { who: "operator", access: scoped("admin") },
   // Addresses of the platform itself

@@ -10,6 +10,7 @@ export async function runSchedule(deps: Deps, nowMs: number): Promise<void> {
     outbox: () => deps.outbox.drain(),
     subscriptions: () => deps.events.wakeSubscriptions(),
     seals: () => deps.events.reseal(),
+    oauthSeals: () => deps.oauth.reseal(),
     revocations: () => deps.oauth.sweep(nowMs),
     keys: () => deps.oauth.rotateKeys(nowMs),
     copies: () => deps.auditCopies.run(nowMs),

@@ -37,6 +37,8 @@ import { oauthError } from "./failure.ts";
 import { explain, type ExplainQuestion, type Explanation } from "./explain/explain.ts";
 import { createFederation } from "./federation/federation.ts";
 import type { ProviderSecrets } from "./federation/providers.ts";
+import { reseal } from "./reseal.ts";
+import { createSealStore, type SealedKind } from "./store/seal-store.ts";
 import type { AuditTrail } from "../platform/audit.ts";
 import type { Pages } from "./ports.ts";
 import type { LoginAttempts } from "./login-attempts.do.ts";
@@ -119,6 +121,10 @@ export interface OAuth extends EndAll {
   readonly signingKeys: Pick<KeyRotation, "page" | "byOperator">;
   /** Makes signing keys that are due, and removes those that are long gone. */
   rotateKeys(nowMs: number): Promise<void>;
+  /** Seals what is under an old key of SEAL_KEYS anew. */
+  reseal(): Promise<void>;
+  /** How much of each kind is sealed under each key. */
+  countSealed(most: number): Promise<Readonly<Record<SealedKind, ReadonlyMap<string, number>>>>;
   /** Forgets what is over and concerns nothing that lives: revocations, sessions, sign-ins, codes, used refresh tokens. */
   sweep(nowMs: number): Promise<void>;
 }
@@ -129,6 +135,7 @@ const SWEEP = { rows: 5_000, steps: 20 } as const;
 export function createOAuth(deps: OAuthDeps): OAuth {
   const { names, builtIn, random, log, pathPrefix, publicUrl, authUrl, audit } = deps;
   const trustStore = createTrustStore(deps.db);
+  const sealStore = createSealStore(deps.db);
   const rotation = createKeyRotation(createKeyStore(deps.db), (alg) => makeKey(alg, deps.sealer), audit);
   const trust = createTrust(trustStore, rotation.makeFirst, deps.sealer, (thrown) =>
     log.error("keys and revocations unread", { error: describeError(thrown) }),
@@ -229,6 +236,11 @@ export function createOAuth(deps: OAuthDeps): OAuth {
       },
     },
     rotateKeys: rotation.bySchedule,
+    reseal: () => reseal(sealStore, deps.sealer, log),
+    countSealed: async (most) => ({
+      identityProviders: await sealStore.count("identityProviders", most),
+      signingKeys: await sealStore.count("signingKeys", most),
+    }),
     async sweep(nowMs) {
       const forget: readonly ((rows: number) => Promise<number>)[] = [
         (rows) => trustStore.forgetExpired(toSec(nowMs), rows),

@@ -12,6 +12,8 @@ import { err, ok, type Result } from "./result.ts";
 export interface Sealer {
   /** The id of the key that seals now: what is sealed under another one is to be sealed anew before that key may go. */
   readonly keyId: string;
+  /** Of all keys that open, the one that seals first. */
+  readonly keyIds: readonly string[];
   seal(plain: string, context: string): Promise<string>;
   /** The plain text, or undefined when the text was changed, moved, or sealed under a key that is not configured. */
   open(sealed: string, context: string): Promise<string | undefined>;
@@ -49,6 +51,7 @@ export function createSealer(keys: readonly SealKey[], random: Random): Sealer {
 
   return {
     keyId: current.id,
+    keyIds: keys.map(({ id }) => id),
     async seal(plain, context) {
       const iv = random.bytes(12);
       const algorithm = { name: "AES-GCM", iv, additionalData: utf8(context) };

@@ -61,6 +61,8 @@ export interface PushStore {
   sealedOtherwise(sealKey: string, limit: number): Promise<readonly PushRecord[]>;
   /** Puts the same credentials under another key, unless they were changed meanwhile. */
   reseal(record: PushRecord, credentials: string, sealKey: string): Promise<void>;
+  /** How many there are under each key, up to `most` of each. */
+  countSealed(most: number): Promise<ReadonlyMap<string, number>>;
 }
 
 /**
@@ -99,8 +101,13 @@ export const PUSH_SQL = {
   // In any order, or some that do not open would keep the others from it for ever.
   sealedOtherwise: `${SELECT} WHERE rowid IN (
       SELECT rowid FROM push_subscription WHERE seal_key < ?2 OR seal_key > ?2 ORDER BY random() LIMIT ?3)`,
+  nextSealKey: `SELECT min(seal_key) AS key FROM push_subscription WHERE seal_key > ?1`,
+  countSealed: `SELECT count(*) AS n FROM (SELECT 1 FROM push_subscription WHERE seal_key = ?1 LIMIT ?2)`,
   reseal: `UPDATE push_subscription SET credentials = ?3, seal_key = ?4 WHERE id = ?1 AND credentials = ?2`,
 } as const;
+
+/** More than anybody rotates through at once. */
+const MOST_SEAL_KEYS = 20;
 
 /** Conditions of the operator's list; ?2 to ?4 are the id that it goes on from and the range. */
 const FILTERS = {
@@ -198,6 +205,15 @@ export function createPushStore(db: D1Database, audit: AuditTrail, names: Names)
     ],
     activeAfter: (id, limit) => many(PUSH_SQL.activeAfter, id, limit),
     sealedOtherwise: (sealKey, limit) => many(PUSH_SQL.sealedOtherwise, sealKey, limit),
+    async countSealed(most) {
+      const counts = new Map<string, number>();
+      for (let key: string | null = ""; counts.size < MOST_SEAL_KEYS;) {
+        key = await db.prepare(PUSH_SQL.nextSealKey).bind(key).first<string>("key");
+        if (key === null) break;
+        counts.set(key, (await db.prepare(PUSH_SQL.countSealed).bind(key, most).first<number>("n")) ?? 0);
+      }
+      return counts;
+    },
     async reseal({ id, credentials: before }, credentials, sealKey) {
       await db.prepare(PUSH_SQL.reseal).bind(id, before, credentials, sealKey).run();
     },

@@ -25,14 +25,14 @@ export function createProviders(store: FederationStore, sealer: Sealer): Provide
   const cache = new FreshCache<string, ProviderRow | undefined>(CACHE);
   return {
     find: async (id, nowMs) => (ID.test(id) ? cache.get(id, nowMs, () => store.provider(id)) : undefined),
-    secretOf: ({ id, sealedClientSecret }) => sealer.open(sealedClientSecret, contextOf(id)),
+    secretOf: ({ id, sealedClientSecret }) => sealer.open(sealedClientSecret, contextOfProvider(id)),
     secrets: {
-      seal: (id, secret) => sealer.seal(secret, contextOf(id)),
-      open: (id, sealed) => sealer.open(sealed, contextOf(id)),
+      seal: (id, secret) => sealer.seal(secret, contextOfProvider(id)),
+      open: (id, sealed) => sealer.open(sealed, contextOfProvider(id)),
     },
     clear: () => cache.clear(),
   };
 }
 
 /** A sealed secret copied to another provider's row does not open. */
-const contextOf = (id: string): string => `identity_provider:${id}`;
+export const contextOfProvider = (id: string): string => `identity_provider:${id}`;

@@ -1,0 +1,33 @@
+import { defineRoute, json, type Route } from "../../http/route.ts";
+
+/** Port to the rooms that seal: what is sealed under which key, of each kind. */
+export interface SealKeys {
+  /** As `SEAL_KEYS` names them; the first one seals. */
+  readonly configured: readonly string[];
+  /** By kind, how much is under each key, up to `most` of each. */
+  counts(most: number): Promise<Readonly<Record<"identityProviders" | "signingKeys" | "pushSubscriptions", Counts>>>;
+}
+type Counts = ReadonlyMap<string, number>;
+
+/** Our choice: who rotates keys asks whether there are any left. */
+const MOST = 1_000;
+
+export const sealKeyRoute = (keys: SealKeys): Route =>
+  defineRoute({
+    method: "GET",
+    path: "/seal-keys",
+    summary: "What is sealed under which key of SEAL_KEYS, and which one may go",
+    operation: "listSealKeys",
+    handle: async () => {
+      const counts = await keys.counts(MOST);
+      const ids = new Set([...keys.configured, ...Object.values(counts).flatMap((byKey) => [...byKey.keys()])]);
+      return json(
+        200,
+        [...ids].map((id) => {
+          const sealed = Object.fromEntries(Object.entries(counts).map(([kind, byKey]) => [kind, byKey.get(id) ?? 0]));
+          const use = id === keys.configured[0] ? "seals" : keys.configured.includes(id) ? "opens" : "missing";
+          return { id, use, ...sealed, mayGo: use === "opens" && Object.values(sealed).every((count) => count === 0) };
+        }),
+      );
+    },
+  });
