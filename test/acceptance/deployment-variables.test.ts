@@ -11,6 +11,7 @@ const variables = {
   PATH_PREFIX: "/base",
   PUBLIC_URL: "https://plinth.example",
   CONTENT_URL: content,
+  SUBJECT: "opaque",
   PORT: String(port),
 };
 let platform: Platform | undefined;

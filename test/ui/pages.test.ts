@@ -1,6 +1,13 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { AccountView, ConsentView, ErrorView, SignInView, TenantChooserView } from "../../src/oauth/ports.ts";
+import type {
+  AccountView,
+  ConfirmLinkView,
+  ConsentView,
+  ErrorView,
+  SignInView,
+  TenantChooserView,
+} from "../../src/oauth/ports.ts";
 import { formAction } from "../../src/ui/form-action.ts";
 import { createPages } from "../../src/ui/pages.ts";
 import { LANGUAGES, type Language } from "../../src/ui/texts/languages.ts";
@@ -22,6 +29,17 @@ const signIn: SignInView = {
   clientName: "Web shop",
   tenant: "acme",
   layout: "page",
+  fault: undefined,
+  formTargets: ["https://shop.example/callback?x=1"],
+};
+const confirmation: ConfirmLinkView = {
+  ...context,
+  status: 200,
+  action: "/base/oauth2/v1/link-identity",
+  hidden: { vouched: "sealed", more: "of it" },
+  email: "ada@shop.example",
+  provider: "corporate",
+  clientName: "Web shop",
   fault: undefined,
   formTargets: ["https://shop.example/callback?x=1"],
 };
@@ -86,6 +104,15 @@ const kinds = {
   "sign-in while blocked, popup": {
     view: { ...signIn, status: 400, fault: "blocked", layout: "popup" },
     show: pages.signIn,
+  },
+  "link to be confirmed": { view: confirmation, show: pages.confirmLink },
+  "link to be confirmed, after a wrong password": {
+    view: { ...confirmation, status: 400, fault: "wrong" },
+    show: pages.confirmLink,
+  },
+  "link to be confirmed while blocked": {
+    view: { ...confirmation, status: 400, fault: "blocked" },
+    show: pages.confirmLink,
   },
   "tenant chooser": { view: chooser, show: pages.chooseTenant },
   "sign-in after a sign-out": { view: { ...signIn, fault: undefined, notice: "signedOut" }, show: pages.signIn },
@@ -192,6 +219,9 @@ describe("every page", () => {
     expect(form).toContain(`<title>${texts.signIn.failed}: ${texts.signIn.title}</title>`);
     for (const said of [texts.signIn.email, texts.signIn.password, texts.signIn.submit, texts.signIn.faults.wrong])
       expect(form).toContain(said);
+    const link = await show(pages.confirmLink({ ...confirmation, ...inLanguage, fault: "wrong" }));
+    for (const said of [texts.confirmLink.submit, texts.confirmLink.wrong, texts.confirmLink.otherwise])
+      expect(link).toContain(said);
     expect(await show(pages.chooseTenant({ ...chooser, ...inLanguage }))).toContain(texts.chooseTenant.title);
     for (const kind of ["request", "over", "account", "busy", "unavailable", "internal"] as const)
       expect(await show(pages.error({ ...error, ...inLanguage, kind }))).toContain(texts.errors[kind].text);

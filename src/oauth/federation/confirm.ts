@@ -8,7 +8,7 @@ import { readParameters } from "../form.ts";
 import { pageContext, refusedPage } from "../page.ts";
 import type { ConfirmLinkView } from "../ports.ts";
 import { isFromElsewhere, knowBrowser, readCookie, withCookie } from "../sign-in/browser.ts";
-import { signInHere } from "../sign-in/device.ts";
+import { rememberDevice, signInHere } from "../sign-in/device.ts";
 import { FROM_ELSEWHERE } from "../sign-in/form.ts";
 import { askedFor } from "./begin.ts";
 import { link, type Unlinked } from "./linking.ts";
@@ -75,11 +75,15 @@ export async function confirmLink(
 
   const linked = await link(waiting, "password", call, context);
   const who = { email, provider, provenAtMs };
-  if (request === FOR_ACCOUNT)
-    return linked.ok ? enterAccount(call, who, context) : accountSignInFailed(call, linked.error, context);
-  return linked.ok
-    ? goOnSignedIn(call, { who, request }, context)
-    : signInFailed(call, { request, failure: linked.error }, context);
+  if (!linked.ok)
+    return request === FOR_ACCOUNT
+      ? accountSignInFailed(call, linked.error, context)
+      : signInFailed(call, { request, failure: linked.error }, context);
+  const entered =
+    request === FOR_ACCOUNT
+      ? await enterAccount(call, who, context)
+      : await goOnSignedIn(call, { who, request }, context);
+  return rememberDevice(call, entered, signedIn, context);
 }
 
 /** Whom the user signs in for; or what a request that does not hold any more is answered with. */

@@ -105,6 +105,7 @@ describe("the first sign-in by a provider", () => {
     expect(await reasonOf(again)).toBe("wrong password");
     const back = await page.browser.submit(again, { password: ada.password });
     expect(decodeJwt((await redeem(back)).id_token)).toMatchObject({ email: ada.email });
+    expect(page.browser.cookie("device")).toBeDefined();
     expect(await identityOf(provider)).toMatchObject({ subject: subjectOf(ada), linkedBy: "password" });
     const audit = await expectJson<any[]>(await operator("GET", `audit?subject=users/${ada.email}/identities`), 200);
     expect(audit).toMatchObject([{ action: "link identity", actor: `user ${ada.email}`, reason: "by password" }]);
