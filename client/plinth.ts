@@ -250,8 +250,14 @@ export type TenantUsage = {
     tenant: string;
     /** Files that it stores. */
     files: number;
-    /** Their bytes, with variants. */
+    /** Their bytes, without variants. */
     bytes: number;
+    pending: {
+        /** Files that wait for their commit. They count against the quota. */
+        files: number;
+        /** What their uploads take, where the tenant's bytes are limited. */
+        bytes: number;
+    };
     /** What it may store; what is absent is not limited. */
     quota: {
         /** At most so many files. */

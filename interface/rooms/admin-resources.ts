@@ -164,10 +164,20 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
     schema: obj({
       tenant: str("The tenant."),
       files: int("Files that it stores."),
-      bytes: int("Their bytes, with variants."),
+      bytes: int("Their bytes, without variants."),
+      pending: obj({
+        files: int("Files that wait for their commit. They count against the quota."),
+        bytes: int("What their uploads take, where the tenant's bytes are limited."),
+      }),
       quota,
     }),
-    example: { tenant: "demo", files: 12, bytes: 5_785_356, quota: { files: 10_000 } },
+    example: {
+      tenant: "demo",
+      files: 12,
+      bytes: 5_785_356,
+      pending: { files: 1, bytes: 0 },
+      quota: { files: 10_000 },
+    },
   },
   User: {
     schema: obj({

@@ -60,7 +60,8 @@ const fields = {
   signature: { text: "Part of the link." },
 };
 
-const FORBIDDEN = "The token lacks the scope, or was issued to no client: files belong to clients.";
+const FORBIDDEN =
+  "The token lacks the scope, is for no tenant, or its client did not prove itself by its secret: files belong to clients.";
 const NO_FILE = "There is no such file, or it is another client's or tenant's.";
 const QUERY_ERRORS =
   "`validation_violation`; `query_too_broad`: too many files to look at, add a term; `too_many_variants`, `too_many_transformations`.";
@@ -87,7 +88,12 @@ function files(visibility: Visibility): Readonly<Record<string, Entry>> {
         example: { "Content-Type": "image/jpeg" },
       },
       answers: { 200: { text: "The links.", json: ref("NewFile"), headers: ["Cache-Control"] } },
-      errors: { 400: VARIANTS_400, 403: FORBIDDEN },
+      errors: {
+        400: VARIANTS_400,
+        403: FORBIDDEN,
+        413: "`quota_exceeded`: what the tenant stores, and what waits for its commit, fill its quota.",
+        429: "The client has 10,000 files that wait for their commit.",
+      },
     },
     [`GET ${P}`]: {
       id: named("list", "Files"),
@@ -390,7 +396,7 @@ export const media: Room = {
         403: "The link is not valid, or has expired.",
         404: NO_FILE,
         409: "`already_uploaded`",
-        413: "The file is larger than the deployment takes.",
+        413: "The file is larger than the deployment takes, or `quota_exceeded`: than the tenant's quota leaves.",
         415: "The content type is not the declared one, or there is a `Content-Encoding`.",
       },
     },

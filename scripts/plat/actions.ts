@@ -69,12 +69,13 @@ const usage: Command = {
     const { args, io, options, client } = invocation;
     const stored = await ok(api.getTenantUsage(args["tenant"] ?? "", (await client()).opts));
     if (options.has("json")) return printRecord(invocation, stored);
-    const { files, bytes, quota } = stored;
+    const { files, bytes, pending, quota } = stored;
     const count = (value: number): string => value.toLocaleString("en");
     const share = (part: number, limit: number | undefined, show: (value: number) => string): string =>
       limit === undefined ? "no limit" : `${percent(part, limit)} of ${show(limit)}`;
     await io.out(`files  ${count(files)}, ${share(files, quota.files, count)}\n`);
     await io.out(`bytes  ${formatBytes(bytes)}, ${share(bytes, quota.bytes, formatBytes)}\n`);
+    await io.out(`pending  ${count(pending.files)} files, ${formatBytes(pending.bytes)} reserved\n`);
   },
 };
 

@@ -101,11 +101,16 @@ export interface AdminDeps extends ResourceDeps {
   endSubscriptions(clientId: string, record: AuditRecord): Promise<readonly D1PreparedStatement[]>;
   readonly pushSubscriptions: PushSubscriptions;
   /** Port to the media room: what a tenant stores. */
-  usage(tenant: string): Promise<{ readonly files: number; readonly bytes: number }>;
+  usage(tenant: string): Promise<Stored & { readonly pending: Stored }>;
   readonly mediaConsistency: MediaConsistency;
   readonly auditCopies: AuditCopies;
   /** Port to the rooms that seal. */
   readonly sealKeys: SealKeys;
+}
+
+interface Stored {
+  readonly files: number;
+  readonly bytes: number;
 }
 
 export function createAdminRoutes(deps: AdminDeps): Route[] {

@@ -19,6 +19,7 @@ import type { MatchingStore } from "./store/matching.ts";
 import type { PinStore } from "./store/pins.ts";
 import type { RemovedFileStore } from "./store/removed-files.ts";
 import type { VariantStore } from "./store/variants.ts";
+import type { WaitingStore } from "./store/waiting.ts";
 import type { Uploads } from "./uploads.ts";
 
 /** What the operations of this room work with. */
@@ -41,6 +42,7 @@ export interface MediaContext {
   readonly edge: EdgeCache;
   readonly links: Links;
   readonly uploads: Uploads;
+  readonly waiting: WaitingStore;
   readonly queue: JobQueue;
   readonly transformer: ImageTransformer;
   readonly maxUploadBytes: number;

@@ -35,8 +35,9 @@ export const createFile = (media: MediaContext, visibility: Visibility): Route =
       if (named.value.length > 0 && !isMasterType(type))
         return toProblem({ kind: "unsupported_content_type", contentType: type });
       const id = newFileId(nowMs, media.random);
-      await media.files.create({
+      const created = await media.waiting.create({
         id,
+        reservedFor: principal.tenant,
         client: client.value,
         visibility,
         contentType: type,
@@ -44,6 +45,12 @@ export const createFile = (media: MediaContext, visibility: Visibility): Route =
         createdAt: nowMs,
         dueAt: nowMs + LIMITS.uncommittedTtlMs,
       });
+      if (!created.ok)
+        return toProblem(
+          created.error === "over_quota"
+            ? { kind: "no_place", tenant: principal.tenant }
+            : { kind: "too_many_pending", count: LIMITS.pendingFilesPerClient },
+        );
       const uploadLink = await media.uploads.makeLink(publicBase, id, type, nowMs);
       const commitLink = `${media.links.file(publicBase, visibility, id)}/commit`;
       return json(200, { id, uploadLink, commitLink }, { "cache-control": "no-store" });

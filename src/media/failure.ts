@@ -25,6 +25,11 @@ export type MediaFailure =
   | { readonly kind: "malformed_digest" | "other_digest"; readonly header: DigestHeader }
   | { readonly kind: "storage_unavailable"; readonly reason: string }
   | { readonly kind: "quota_exceeded"; readonly tenant: string }
+  /** Nothing can be begun: what is stored and what waits for its commit fill the tenant's quota. */
+  | { readonly kind: "no_place"; readonly tenant: string }
+  /** The bytes of an upload are more than the quota leaves. */
+  | { readonly kind: "no_room" }
+  | { readonly kind: "too_many_pending"; readonly count: number }
   | { readonly kind: "commit_unavailable"; readonly reason: string }
   | { readonly kind: "content_unavailable"; readonly reason: string }
   | { readonly kind: "upload_changed" }
@@ -104,6 +109,18 @@ export function toProblem(failure: MediaFailure): Problem {
     case "quota_exceeded": {
       const message = `The tenant ${failure.tenant} has used up its quota. The file can be committed once there is room.`;
       return problem("bad_payload_size", message, { details: [{ type: "quota_exceeded", field: "", message }] });
+    }
+    case "no_place": {
+      const message = `What the tenant ${failure.tenant} stores, and its files that wait for their commit, fill its quota.`;
+      return problem("bad_payload_size", message, { details: [{ type: "quota_exceeded", field: "", message }] });
+    }
+    case "no_room": {
+      const message = "The tenant's quota has no room for these bytes. The link takes them once there is.";
+      return problem("bad_payload_size", message, { details: [{ type: "quota_exceeded", field: "", message }] });
+    }
+    case "too_many_pending": {
+      const message = `Your client has ${failure.count} files that wait for their commit: commit or delete some of them.`;
+      return problem("insufficient_resources", message, { headers: { "retry-after": "60" } });
     }
     case "commit_unavailable":
       return problem("service_temporarily_unavailable", "The storage did not answer. Nothing is lost: commit again.", {

@@ -8,6 +8,8 @@ export const LIMITS = {
   lateUploadMs: 2 * 60 * 60_000,
   /** Specification, Limits: uncommitted file lifetime. */
   uncommittedTtlMs: 24 * 60 * 60_000,
+  /** Our own: files that a client, for one tenant, may have waiting for their commit; as many again of public ones. */
+  pendingFilesPerClient: 10_000,
   /** Contract 4.3. */
   publicMaxAgeSec: 300,
   /** Our own: what is copied into the edge cache at most, and by one isolate at a time, which has 128 MB. */

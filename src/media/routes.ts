@@ -83,6 +83,7 @@ import { createMatchingStore } from "./store/matching.ts";
 import { createPinStore } from "./store/pins.ts";
 import { createRemovedFileStore } from "./store/removed-files.ts";
 import { createUsageStore, type Usage, type UsageStore } from "./store/usage.ts";
+import { createWaitingStore } from "./store/waiting.ts";
 import { createVariantStore } from "./store/variants.ts";
 import { sweepMedia } from "./sweep.ts";
 import { uploadFile } from "./upload.ts";
@@ -155,6 +156,7 @@ export function createMedia(deps: MediaDeps): Media {
     edge: deps.edgeCache === undefined ? noEdgeCache : createEdgeCache({ ...deps, ...deps.edgeCache }),
     links,
     uploads: createUploads(deps, { pins, blobs, links }),
+    waiting: createWaitingStore(deps.db),
     queue: createJobQueue(deps.jobs),
     transformer: createTransformer(deps.images),
     maxUploadBytes: deps.maxUploadBytes,

@@ -71,19 +71,27 @@ async function store(
   contentType: string,
   announced: Announced,
 ): Promise<Result<string, MediaFailure>> {
-  const maxBytes = media.maxUploadBytes;
   const key = masterKey(fileId);
   const fileName = parseFileName(request.headers.get("content-disposition"));
-  const upload = { fileId, body: request.body, ...announced, maxBytes, contentType, fileName };
+  const { lengthBytes } = announced;
   try {
     // Asked before the body is read; the conditional write decides.
-    const [isAlive, present] = await Promise.all([media.files.isAlive(fileId), media.blobs.head(key)]);
-    if (!isAlive) return err({ kind: "no_file" });
+    const [room, present] = await Promise.all([
+      media.waiting.reserve(fileId, lengthBytes, media.maxUploadBytes),
+      media.blobs.head(key),
+    ]);
+    if (room === "gone") return err({ kind: "no_file" });
     if (present !== null) return err({ kind: "already_uploaded" });
+    if (room === "over_quota") return err({ kind: "no_room" });
+    const { maxBytes } = room;
+    const upload = { fileId, body: request.body, ...announced, maxBytes, contentType, fileName };
     const stored = await media.blobs.putMaster(upload);
-    if (!stored.ok) return err(toFailure(stored.error, maxBytes, announced.digest));
+    if (!stored.ok) {
+      const isFull = stored.error === "too_large" && maxBytes < media.maxUploadBytes;
+      return err(isFull ? { kind: "no_room" } : toFailure(stored.error, maxBytes, announced.digest));
+    }
     // The file may have been removed while its bytes were under way, and its removal found nothing to delete.
-    if (await media.files.isAlive(fileId)) return ok(stored.value.etag);
+    if (await media.waiting.settle(fileId, room, stored.value.size)) return ok(stored.value.etag);
     await media.blobs.delete([key]);
     return err({ kind: "no_file" });
   } catch (thrown) {

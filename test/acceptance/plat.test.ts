@@ -485,11 +485,14 @@ describe("actions", () => {
 
   test("usage tells stored, allowed and share", async () => {
     await done("tenant set used --organization demo --name Used --quota-bytes 2GB --quota-files 0");
-    expect((await done("tenant usage used")).out).toBe("files  0, 100.0 % of 0\nbytes  0 bytes, 0.0 % of 2.0 GB\n");
+    expect((await done("tenant usage used")).out).toBe(
+      "files  0, 100.0 % of 0\nbytes  0 bytes, 0.0 % of 2.0 GB\npending  0 files, 0 bytes reserved\n",
+    );
     expect((await done("tenant usage used --json")).json()).toEqual({
       tenant: "used",
       files: 0,
       bytes: 0,
+      pending: { files: 0, bytes: 0 },
       quota: { files: 0, bytes: 2_000_000_000 },
     });
   });

@@ -40,6 +40,32 @@ describe("the table of rights", () => {
   });
 });
 
+describe("what an attacker took once", () => {
+  const refused = (who: readonly string[], kinds: readonly (typeof TOKEN_KINDS)[number][]) => {
+    for (const [operation, row] of Object.entries(RIGHTS))
+      if (who.includes(row.who))
+        for (const kind of kinds)
+          expect([operation, kind, [403, 404]]).toEqual([
+            operation,
+            kind,
+            expect.arrayContaining([rightOf(operation as Operation, kind)]),
+          ]);
+  };
+
+  it("files, by a client's id without its secret, by nobody's client, for no tenant", () => {
+    refused(
+      ["file", "newFile", "filesOfTenant"],
+      ["personUnproven", "noTenant", "organization", "clientless", "unproven"],
+    );
+  });
+
+  it("topics and subscriptions, by any person's token", () => {
+    const persons = ["person", "personUnproven", "noTenant", "organization", "clientless", "unproven"] as const;
+    refused(["newTopic", "topicOwner", "topicConsumer", "subscriber"], persons);
+    refused(["topicReader"], persons.slice(2));
+  });
+});
+
 const OWN_COLUMNS = new Set(["client", "person", "personUnproven"]);
 const protectedBySample = everyRoute.filter(
   ({ route }) => !["everybody", "operator"].includes(RIGHTS[route.operation].who),

@@ -13,6 +13,7 @@ import {
   stored,
   uploaded,
 } from "./media-app.ts";
+import { makeTenant, put as register } from "../support/platform.ts";
 
 const app = mediaApp();
 const PICTURE = await encodePng(gradient(64, 48));
@@ -151,6 +152,36 @@ describe("whose files", () => {
         }
       await expectJson(await app.call(`${file.path}/metadata`, { as }), 200);
     }
+  });
+});
+
+describe("files of a tenant that is disabled", () => {
+  it("404 by every address that a token was needed for or not: fetched, signed and content; back when it is enabled", async () => {
+    const apart = mediaApp();
+    const tenant = await makeTenant();
+    const disable = (disabled: boolean) =>
+      register(`tenants/${tenant}`, { organization: `${tenant}-org`, name: "x", disabled });
+    const as = principal({ tenant });
+    const common = { as, type: "text/plain" };
+    const secret = await stored(apart, new Uint8Array(3), common);
+    const open = await stored(apart, new Uint8Array(3), { ...common, visibility: "public" });
+    const signed = (await expectJson(await apart.call(secret.path, { as }), 200)).link;
+    const content = (await apart.call(open.path)).headers.get("location")!;
+    const statuses = async (of: typeof apart) => {
+      const found: number[] = [];
+      for (const address of [open.path, signed, content]) found.push((await of.call(address)).status);
+      return found;
+    };
+    await disable(true);
+    expect(await statuses(apart)).toEqual([404, 404, 404]);
+    await disable(false);
+    expect(await statuses(apart)).toEqual([302, 200, 200]);
+    // A copy of public content that the edge has by now counts for 300 s and no longer.
+    await apart.settle();
+    await disable(true);
+    expect(await statuses(apart)).toEqual([404, 404, 200]);
+    apart.clock.nowMs += 301_000;
+    expect(await statuses(apart)).toEqual([404, 404, 404]);
   });
 });
 

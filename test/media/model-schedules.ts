@@ -423,7 +423,11 @@ class Run {
     for (const tenantId of TENANTS) {
       const own = committed.filter((file) => file.tenant === tenantId);
       const bytes = own.reduce((sum, file) => sum + bytesOf(file, CONTENTS), 0);
-      expect(await this.#driver.app.media.usage(tenantId)).toEqual({ files: own.length, bytes });
+      expect(await this.#driver.app.media.usage(tenantId)).toEqual({
+        files: own.length,
+        bytes,
+        pending: { files: 0, bytes: 0 },
+      });
     }
     for (const by of CALLERS.keys()) await this.#listAll(by);
     await this.#checkIndex(committed);

@@ -19,6 +19,6 @@ export const tenantUsageRoute = ({ db, usage }: AdminDeps): Route =>
     async handle({ params: { id } }) {
       const [row, stored] = await Promise.all([db.prepare(QUOTA).bind(id).first<Row>(), usage(id)]);
       if (row === null) return noSuch("tenant");
-      return json(200, { tenant: id, files: stored.files, bytes: stored.bytes, quota: toQuota(row) });
+      return json(200, { tenant: id, ...stored, quota: toQuota(row) });
     },
   });

@@ -10,13 +10,14 @@ import type { VariantRow } from "./variants.ts";
 
 /** The rows of files in D1. Every change of a state is one conditional write; the answers say whether it happened. */
 export interface FileStore {
-  /** A pending file and the variants that it shall have, in one write. */
-  create(file: NewFile): Promise<void>;
   /** The tenant of a client's file that lives, empty while it is pending; undefined where there is no such file. */
   tenantOf(fileId: string, client: string, visibility: Visibility): Promise<string | undefined>;
   /** What a commit decides by; undefined where the caller has no such file. Removed files are nobody's. */
   findOwned(fileId: string, caller: FileCaller): Promise<OwnedFile | undefined>;
-  /** A committed file and, where asked for, one of its variants that lives. For any reader: the caller checks whose. */
+  /**
+   * A committed file of a tenant that is not disabled and, where asked for, one of its variants that lives. For any reader:
+   * the caller checks whose.
+   */
   findCommitted(fileId: string, variant: VariantName | undefined): Promise<CommittedFile | undefined>;
   /**
    * Pending → committed, unless something else happened first or the tenant may not store it; the nonces of the variants
@@ -27,7 +28,6 @@ export interface FileStore {
   replaceMetadata(fileId: string, caller: FileCaller, metadata: string, attributes: FileAttributes): Promise<boolean>;
   /** The text of a committed file's metadata. */
   readMetadata(fileId: string, caller: FileCaller): Promise<string | undefined>;
-  isAlive(fileId: string): Promise<boolean>;
 }
 
 /** A client at work on its private or public files of one tenant. */
@@ -35,16 +35,6 @@ export interface FileCaller {
   readonly client: string;
   readonly visibility: Visibility;
   readonly tenant: string;
-}
-
-export interface NewFile {
-  readonly id: string;
-  readonly client: string;
-  readonly visibility: Visibility;
-  readonly contentType: string;
-  readonly variants: readonly (VariantName & { readonly nonce: string })[];
-  readonly createdAt: number;
-  readonly dueAt: number;
 }
 
 export interface OwnedFile {
@@ -106,14 +96,10 @@ export const ownedBy = (fileId: string, caller: FileCaller) => [
   caller.tenant,
 ];
 
+export const ENSURE_OWNER = `INSERT INTO owner (client, tenant, visibility) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`;
+
 /** Changes of `state` answer by RETURNING: what D1 counts as changes includes those of the triggers. */
 const SQL = {
-  ensureOwner: `INSERT INTO owner (client, tenant, visibility) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`,
-  create: `INSERT INTO file (id, owner_id, state, content_type, created_at, due_at)
-    SELECT ?1, owner.id, 'pending', ?2, ?3, ?4 FROM owner
-    WHERE owner.client = ?5 AND owner.tenant = '' AND owner.visibility = ?6 AND owner.erasure_id IS NULL`,
-  declareVariants: `INSERT INTO variant (file_id, nonce, type, size, state, created_at)
-    SELECT ?1, value ->> 'nonce', value ->> 'type', value ->> 'size', 'declared', ?2 FROM json_each(?3)`,
   tenantOf: `SELECT owner.tenant FROM file JOIN owner ON owner.id = file.owner_id
     WHERE file.id = ?1 AND owner.client = ?2 AND owner.visibility = ?3 AND owner.erasure_id IS NULL
       AND file.state <> 'removed'`,
@@ -126,37 +112,26 @@ const SQL = {
     FROM file JOIN owner ON owner.id = file.owner_id
     LEFT JOIN variant ON variant.file_id = file.id AND variant.type = ?2 AND variant.size = ?3
       AND variant.state <> 'removed'
-    WHERE file.id = ?1 AND file.state = 'committed' AND owner.erasure_id IS NULL`,
+    WHERE file.id = ?1 AND file.state = 'committed' AND owner.erasure_id IS NULL
+      AND NOT EXISTS (SELECT 1 FROM tenant WHERE tenant.id = owner.tenant AND tenant.disabled = 1)`,
   commit: `UPDATE file SET
     owner_id = (SELECT id FROM owner AS new WHERE new.client = ?2 AND new.tenant = ?5 AND new.visibility = ?3
       AND new.erasure_id IS NULL),
     state = 'committed', due_at = CASE WHEN ?12 IS NOT NULL THEN created_at + ${LIMITS.lateUploadMs} END,
     committed_at = ?6, size_bytes = ?7, etag = ?8, file_name = ?9, commit_digest = ?10, metadata = ?11, blob_key = ?13,
     attributes = ?14
-    WHERE ${OWNED} AND state = 'pending' AND pinned_etag IS ?12 AND NOT ${overQuota("?5", "?7")} RETURNING id`,
-  isOverQuota: `SELECT 1 WHERE ${overQuota("?1", "?2")}`,
+    WHERE ${OWNED} AND state = 'pending' AND pinned_etag IS ?12 AND NOT ${overQuota("?5", "?7", "file.reserved_for")} RETURNING id`,
+  isOverQuota: `SELECT 1 FROM file WHERE file.id = ?3 AND ${overQuota("?1", "?2", "file.reserved_for")}`,
   startVariants: `UPDATE variant SET state = 'pending', due_at = ?2 WHERE file_id = ?1 AND state = 'declared'
     AND EXISTS (SELECT 1 FROM file WHERE file.id = ?1 AND file.state = 'committed') RETURNING nonce`,
   replaceMetadata: `UPDATE file SET metadata = ?5, attributes = ?6 WHERE ${OWNED} AND state = 'committed'
     RETURNING id`,
   readMetadata: `SELECT metadata FROM file WHERE ${OWNED} AND state = 'committed'`,
-  isAlive: `SELECT 1 FROM file JOIN owner ON owner.id = file.owner_id
-    WHERE file.id = ?1 AND file.state <> 'removed' AND owner.erasure_id IS NULL`,
 } as const;
 
 export function createFileStore(db: D1Database): FileStore {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
   return {
-    async create(file) {
-      const statements = [
-        prepared(SQL.ensureOwner, file.client, "", file.visibility),
-        prepared(SQL.create, file.id, file.contentType, file.createdAt, file.dueAt, file.client, file.visibility),
-      ];
-      if (file.variants.length > 0)
-        statements.push(prepared(SQL.declareVariants, file.id, file.createdAt, JSON.stringify(file.variants)));
-      await db.batch(statements);
-    },
-
     async tenantOf(fileId, client, visibility) {
       return (await prepared(SQL.tenantOf, fileId, client, visibility).first<string>("tenant")) ?? undefined;
     },
@@ -189,8 +164,8 @@ export function createFileStore(db: D1Database): FileStore {
       const place = [pinnedEtag ?? null, key === masterKey(fileId) ? null : key];
       const attributes = JSON.stringify(commit.attributes);
       const [, over, committed, started] = await db.batch<{ nonce: string }>([
-        prepared(SQL.ensureOwner, caller.client, tenant, caller.visibility),
-        prepared(SQL.isOverQuota, tenant, sizeBytes),
+        prepared(ENSURE_OWNER, caller.client, tenant, caller.visibility),
+        prepared(SQL.isOverQuota, tenant, sizeBytes, fileId),
         prepared(SQL.commit, ...ownedBy(fileId, caller), ...values, ...place, attributes),
         prepared(SQL.startVariants, fileId, commit.variantsDueAt),
         prepared(ATTRIBUTE_SQL.addKeySet, JSON.stringify([fileId])),
@@ -214,10 +189,6 @@ export function createFileStore(db: D1Database): FileStore {
 
     async readMetadata(fileId, caller) {
       return (await prepared(SQL.readMetadata, ...ownedBy(fileId, caller)).first<string>("metadata")) ?? undefined;
-    },
-
-    async isAlive(fileId) {
-      return (await prepared(SQL.isAlive, fileId).first()) !== null;
     },
   };
 }
