@@ -369,6 +369,9 @@ describe("id_token_hint", () => {
       const answer = await visit(nobody(), app, { id_token_hint: token });
       expect(isSignInPage(answer), what).toBe(true);
       expect(await reasonOf(answer), what).toEqual([expect.any(String)]);
+    }
+    // Behind those whose reason is looked at: the audit log keeps so many of a kind and no more.
+    for (const [what, token] of Object.entries(forged)) {
       const silent = await visit(nobody(), app, { id_token_hint: token, prompt: "none" });
       expect(errorOf(silent).error, what).toBe("login_required");
     }
@@ -493,7 +496,10 @@ describe("for which tenant", () => {
 
   it("no tenant, for anybody; an organization, for its members", async () => {
     const stranger = await makeUser();
-    const none = await signInThrough(new Browser(), app, stranger, { response_type: "token", scope: "plat.no_tenant" });
+    const asked = { response_type: "token", scope: "plat.no_tenant" };
+    const away = new Browser();
+    // Of a client of somebody else's tenant it has to be allowed first.
+    const none = await away.submit(await signInThrough(away, app, stranger, asked), { decision: "allow" });
     expect(landed(none).fragment.get("scope")).toBe("plat.no_tenant");
     const org = `${user.tenant}-org`;
     const outside = await visit(shared, app, { response_type: "token", scope: `plat.org=${org}` });

@@ -157,7 +157,7 @@ describe("an ID token hint, where its session and grant live", () => {
   });
 });
 
-/** What ends a hint, in the words of who does it. Undefined: `redeem` again, and so on, is told below. */
+/** What ends a hint. */
 const ENDINGS: readonly (readonly [string, (signedIn: Signed) => Promise<unknown>])[] = [
   ["/end_session", ({ app, browser }) => browser.get(`${OAUTH}/end_session?client_id=${app.clientId}`)],
   [
@@ -232,7 +232,7 @@ async function atAccount(browser: Browser, form: string, fields: Record<string, 
 }
 
 describe("an ID token hint holds no more", () => {
-  it.each(ENDINGS)("after %s, of the code flow and of the implicit one, made before or by a chain", async (_, end) => {
+  it.each(ENDINGS)("after %s, the first one and one of a chain", async (_, end) => {
     const user = await makeUser({ tenant });
     const app = await makeApp({ tenant, confidential: false, scopes: SCOPES });
     const own = await signed(app, user);
@@ -247,7 +247,7 @@ describe("an ID token hint holds no more", () => {
     }
   });
 
-  it.each(ENDINGS.filter(([what]) => /account|session|DELETE \/refreshtokens$|operator/.test(what)))(
+  it.each(ENDINGS.filter(([what]) => /taken away|DELETE \/refreshtokens$|the client/.test(what)))(
     "after %s, without any refresh grant: an implicit flow's",
     async (_, end) => {
       const user = await makeUser({ tenant });
