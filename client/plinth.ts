@@ -1865,7 +1865,7 @@ export function removeAccess(body?: {
 export function changePassword(body?: {
     /** The old password. */
     password?: string;
-    /** The new one, 8 to 256 characters. */
+    /** The new one, 8 to 256 characters: none that is guessed first, nor of the address. */
     new_password?: string;
     /** The new one again. */
     repeated_password?: string;

@@ -57,6 +57,13 @@ hands on the notices below with it: this file does.
 
 ${table(runtime)}
 
+## Made of others' data
+
+The commonest passwords, which are refused (\`src/platform/common-passwords-filter.ts\`, a Bloom filter), come from the list of
+@zxcvbn-ts/language-common 4.1.3 (MIT; Copyright (c) 2012-2016 Dan Wheeler and Dropbox, Inc., Copyright (c) 2021
+@zxcvbn-ts), read on 22 November 2026 by \`scripts/common-passwords.ts\`. The list stands
+in no file here. The permission of the MIT licence below goes for it too.
+
 ## For development
 
 Named by package.json, and not in the bundle: they build, test and start the platform, and are not handed on.

@@ -74,7 +74,9 @@ export const account: Room = {
         "The old password counts as an attempt to sign in. Every other session ends, and every token and grant of the user; this browser stays signed in.",
       schema: obj({
         "password?": str("The old password.", { format: "password" }),
-        "new_password?": str("The new one, 8 to 256 characters.", { format: "password" }),
+        "new_password?": str("The new one, 8 to 256 characters: none that is guessed first, nor of the address.", {
+          format: "password",
+        }),
         "repeated_password?": str("The new one again.", { format: "password" }),
         ...CSRF,
       }),

@@ -124,9 +124,10 @@ export type AccountNotice = (typeof ACCOUNT_NOTICES)[number];
 
 /**
  * Why nothing was done. `stale`: the form was made for another sign-in. `wrong`, `blocked`: the old password. The others are
- * about the new one: its length, that it was not repeated alike, that it is the old one.
+ * about the new one: its length, that everybody would guess it, that it stands in the account, that it was not repeated alike,
+ * that it is the old one.
  */
-export type AccountFault = "stale" | "wrong" | "blocked" | "length" | "repeated" | "same";
+export type AccountFault = "stale" | "wrong" | "blocked" | "length" | "common" | "own" | "repeated" | "same";
 
 export interface ErrorView extends PageContext {
   readonly status: number;

@@ -7,6 +7,8 @@ import type { Texts } from "./texts/texts.ts";
 const FIELD_OF: Partial<Record<AccountFault, FieldId>> = {
   wrong: "password",
   length: "new-password",
+  common: "new-password",
+  own: "new-password",
   same: "new-password",
   repeated: "repeated-password",
 };

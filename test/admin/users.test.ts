@@ -6,8 +6,8 @@ import { call, expectJson, makeTenant, OPERATOR, put, tokenFor, unique } from ".
 import { makeApp, signInThrough, visit } from "../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../support/users.ts";
 
-const admin = async (path: string, method: string): Promise<Response> =>
-  call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR) });
+const admin = async (path: string, method: string, json?: object): Promise<Response> =>
+  call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR), ...(json === undefined ? {} : { json }) });
 const signIn = (user: Pick<TestUser, "email" | "password">, client?: string): Promise<Response> =>
   call("/oauth2/v1/token", {
     form: {
@@ -111,6 +111,32 @@ describe("PUT users/{email}", () => {
     expect(await row()).toEqual(before);
     expect(await isValid(token)).toBe(true);
     expect(await revocations(email)).toBe(0);
+  });
+});
+
+describe("PUT users/{email} with a password that is guessed first", () => {
+  it.each(["password", "12345678", "aaaaaaaa"])(
+    "400 for %s, and what to do instead; nothing is changed",
+    async (password) => {
+      const email = `${unique("new")}@example.org`;
+      const refused = await admin(`users/${email}`, "PUT", { name: "New", password });
+      const message = "password is one of those that are guessed first; choose several words, or a random text.";
+      expect(await expectJson(refused, 400)).toMatchObject({
+        type: "validation_violation",
+        details: [{ type: "invalid_field", field: "password", message }],
+      });
+      expect((await admin(`users/${email}`, "GET")).status).toBe(404);
+    },
+  );
+
+  it("400 for the own address", async () => {
+    const email = `${unique("new")}@example.org`;
+    // Spelled otherwise: the log has the address, and tests look for passwords in it.
+    const spelled = email.toUpperCase();
+    for (const password of [spelled, `${spelled.split("@")[0]}!!!!!!!!`]) {
+      const { details } = await expectJson(await admin(`users/${email}`, "PUT", { password }), 400);
+      expect(details).toMatchObject([{ field: "password", message: expect.stringContaining("is the address") }]);
+    }
   });
 });
 

@@ -11,6 +11,7 @@ import {
   samePassword,
   verifyPassword,
 } from "../../src/platform/password-hash.ts";
+import { passwordFault } from "../../src/platform/password-rules.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { covers, meet } from "../../src/platform/scope-pattern.ts";
 import { createSealer, parseSealKeys } from "../../src/platform/seal.ts";
@@ -248,5 +249,46 @@ describe("a text without secrets", () => {
   it("is the same where there are none: ids, addresses, names", () => {
     for (const text of [id, `grants/${id}`, "client acme.shop", "x".repeat(42), "x".repeat(44), "eyJ.x", "a.b.c", ""])
       expect(withoutSecrets(text)).toBe(text);
+  });
+});
+
+describe("a new password", () => {
+  const about = { email: "ada.lovelace@analytical.example", platform: ["plat"] };
+  const fault = (password: string) => passwordFault(password, about);
+
+  it.each(["password", "PassWord", "12345678", "iloveyou", "trustno1", "ｐａｓｓｗｏｒｄ", "password1"])(
+    "is none that all guess first: %s",
+    (one) => expect(fault(one)).toBe("common"),
+  );
+
+  it.each(["aaaaaaaa", "abcabcabcab", "10101010", "hgfedcba", "asdfghjkl", "зззззззз".slice(1) + "з".repeat(3)])(
+    "is no simple row: %s",
+    (one) => expect(fault(one)).toBe("common"),
+  );
+
+  it.each([
+    about.email,
+    about.email.toUpperCase(),
+    "ada.lovelace",
+    "Lovelace",
+    "ada12345",
+    "1-lovelace-1",
+    "analytical",
+    "plat!!!!",
+  ])("is nothing of the account: %s", (one) => expect(fault(one)).toBe("own"));
+
+  it("is of no other length", () => {
+    expect([fault("short"), fault("x".repeat(257)), fault(`a${"\u0301".repeat(60_000)}`)]).toEqual([
+      "length",
+      "length",
+      "length",
+    ]);
+  });
+
+  it("is anything else: one of a thousand is refused that is in no list", () => {
+    for (const good of ["correct horse battery staple", "lovelace and babbage", "ada likes engines", "tr0ub4dor&3-x"])
+      expect(fault(good)).toBeUndefined();
+    const random = Array.from({ length: 5_000 }, (_, at) => `${(at * 2_654_435_761) % 4_294_967_296}-of-${at}x`);
+    expect(random.filter((one) => fault(one) !== undefined).length).toBeLessThan(20);
   });
 });

@@ -1,5 +1,7 @@
 import * as z from "zod/mini";
 import { hashPassword, PASSWORD_CHARS, verifyPassword } from "../../platform/password-hash.ts";
+import { passwordFault, type PasswordFault } from "../../platform/password-rules.ts";
+import { invalid } from "../../http/errors.ts";
 import type { Random } from "../../platform/random.ts";
 import { endManyFirst } from "./end-all.ts";
 import { disabledFlag, displayName, email, flagOrKept } from "../fields.ts";
@@ -8,6 +10,12 @@ import type { AdminDeps } from "../routes.ts";
 
 const password = z.string().check(z.minLength(PASSWORD_CHARS.min), z.maxLength(PASSWORD_CHARS.max));
 const body = z.object({ name: z.optional(displayName), password: z.optional(password), disabled: disabledFlag });
+
+const REFUSED: Readonly<Record<PasswordFault, string>> = {
+  length: `must have ${PASSWORD_CHARS.min} to ${PASSWORD_CHARS.max} characters`,
+  common: "is one of those that are guessed first; choose several words, or a random text",
+  own: "is the address, a part of it, or the platform's name; choose several words, or a random text",
+};
 
 const STORED_HASH = `SELECT password_hash FROM user WHERE email = ?1`;
 /** A password and `disabled` stay as they are where they are left out. A new user has never signed in, whoever had the address before. */
@@ -28,7 +36,7 @@ const DELETE = `DELETE FROM user WHERE email = ?1`;
  * refresh tokens, access tokens. The password that is stored already changes nothing.
  */
 export const users = (deps: AdminDeps): Resource<z.output<typeof body>> => {
-  const { db, random, voidStatement, forget, signOutStatement } = deps;
+  const { db, names, random, voidStatement, forget, signOutStatement } = deps;
   return {
     noun: "user",
     collection: "/users",
@@ -37,6 +45,8 @@ export const users = (deps: AdminDeps): Resource<z.output<typeof body>> => {
     body,
     async put({ params, body: user, nowMs }) {
       const address = params["email"] ?? "";
+      const fault = user.password && passwordFault(user.password, { email: address, platform: [names.platform] });
+      if (fault) return invalid("invalid_field", "password", `password ${REFUSED[fault]}.`);
       const stored = await db.prepare(STORED_HASH).bind(address).first<{ password_hash: string | null }>();
       const hash = newHash(user.password, stored?.password_hash ?? "", random);
       const write = db.prepare(UPSERT).bind(address, user.name ?? address, hash, flagOrKept(user.disabled), nowMs);

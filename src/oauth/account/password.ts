@@ -1,6 +1,7 @@
 import { DEFAULT_PROVIDER } from "../../platform/names.ts";
 import { describeError } from "../../platform/log.ts";
 import { hashPassword, PASSWORD_CHARS, samePassword } from "../../platform/password-hash.ts";
+import { passwordFault } from "../../platform/password-rules.ts";
 import type { OAuthContext } from "../context.ts";
 import type { Parameters } from "../form.ts";
 import type { AccountFault } from "../ports.ts";
@@ -29,7 +30,7 @@ export async function changePassword(call: FormCall, context: OAuthContext): Pro
   const { authenticatedAtMs } = session;
   const { email } = session.user;
   const [old, next] = [form.get("password") ?? "", form.get("new_password") ?? ""];
-  const fault = faultOf(old, next, form);
+  const fault = faultOf(old, next, form) ?? passwordFault(next, { email, platform: [context.names.platform] });
   if (fault !== undefined) return accountPage(call, session, fault, context);
   // Who is signed in is no stranger, whichever way they came.
   const device = (await knownDevice(call, email, context)) ?? { id: session.sid, sinceMs: authenticatedAtMs };
@@ -49,7 +50,7 @@ export async function changePassword(call: FormCall, context: OAuthContext): Pro
   return withCookie(answer, await deviceCookie(call, email, signedOutAtMs + 1, context));
 }
 
-/** The rules of the operator service. */
+/** About how it was typed in; what it may be, the rules of the operator service say. */
 function faultOf(old: string, next: string, form: Parameters): AccountFault | undefined {
   if (next.length < PASSWORD_CHARS.min || next.length > PASSWORD_CHARS.max) return "length";
   if (next !== form.get("repeated_password")) return "repeated";

@@ -83,6 +83,9 @@ export const de: Texts = {
       wrong: "Das alte Passwort ist falsch.",
       blocked: "Es gab zu viele erfolglose Anmeldeversuche. Versuchen Sie es später noch einmal.",
       length: "Das neue Passwort muss 8 bis 256 Zeichen haben.",
+      common:
+        "Das neue Passwort gehört zu denen, die zuerst geraten werden. Bitte wählen Sie ein anderes, etwa mehrere Wörter.",
+      own: "Das neue Passwort ist Ihre Adresse, ein Teil davon oder der Name dieses Dienstes. Bitte wählen Sie ein anderes, etwa mehrere Wörter.",
       repeated: "Das neue Passwort wurde beim zweiten Mal anders eingegeben.",
       same: "Das neue Passwort ist das alte.",
     },

@@ -80,6 +80,8 @@ export const en: Texts = {
       wrong: "The old password is wrong.",
       blocked: "There were too many unsuccessful authentication attempts. Try again later.",
       length: "The new password must have 8 to 256 characters.",
+      common: "The new password is one of those that are guessed first. Please choose another, such as several words.",
+      own: "The new password is your address, a part of it, or the name of this service. Please choose another, such as several words.",
       repeated: "The new password was typed in differently the second time.",
       same: "The new password is the old one.",
     },

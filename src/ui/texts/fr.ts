@@ -83,6 +83,9 @@ export const fr: Texts = {
       wrong: "L’ancien mot de passe est incorrect.",
       blocked: "Trop de tentatives de connexion ont échoué. Veuillez réessayer plus tard.",
       length: "Le nouveau mot de passe doit compter de 8 à 256 caractères.",
+      common:
+        "Le nouveau mot de passe est de ceux que l’on devine en premier. Veuillez en choisir un autre, par exemple plusieurs mots.",
+      own: "Le nouveau mot de passe est votre adresse, une partie de celle-ci ou le nom de ce service. Veuillez en choisir un autre, par exemple plusieurs mots.",
       repeated: "Le nouveau mot de passe a été saisi différemment la seconde fois.",
       same: "Le nouveau mot de passe est l’ancien.",
     },

@@ -130,6 +130,7 @@ function challenges(answer: Answer): string | undefined {
 function cookies(answer: Answer): string | undefined {
   const lines = get(answer, "set-cookie");
   if (lines === "") return undefined;
-  const sound = /^__Host-plat_(browser|session)=[A-Za-z0-9_-]*; Path=\/; HttpOnly; SameSite=Lax; Secure(; Max-Age=0)?$/;
+  const sound =
+    /^__Host-plat_(browser|session|device)=[\w.~-]*; Path=\/; HttpOnly; SameSite=Lax; Secure(; Max-Age=(0|31536000))?$/;
   return broken(!isPage(answer) || !lines.split("\n").every((line) => sound.test(line)), "a cookie that is not safe");
 }
