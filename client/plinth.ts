@@ -34,7 +34,7 @@ export type Error = {
     /** Each thing that is wrong; at most 20. */
     details: {
         /** What exactly is wrong; the error reference says what to do about it. */
-        "type": "missing_field" | "invalid_field" | "missing_header" | "invalid_header" | "missing_query_parameter" | "invalid_query_parameter" | "invalid_uri_parameter" | "out_of_range_parameter" | "taken" | "in_use" | "built_in" | "not_confidential" | "tenant_refused" | "idempotency_key_used" | "topic_exists" | "topic_deletion_in_progress" | "lock_expired" | "unknown_token" | "already_committed" | "subscription_exists" | "subscription_disabled" | "too_many_subscriptions" | "credentials_unreadable" | "event_expired" | "file_not_uploaded" | "already_uploaded" | "upload_changed" | "quota_exceeded" | "query_too_broad" | "unsupported_content_type" | "too_many_transformations" | "too_many_variants" | "too_many_attributes" | "comparison_running" | "repair_under_way" | "other_run_under_way";
+        "type": "missing_field" | "invalid_field" | "missing_header" | "invalid_header" | "missing_query_parameter" | "invalid_query_parameter" | "invalid_uri_parameter" | "out_of_range_parameter" | "taken" | "in_use" | "built_in" | "not_confidential" | "tenant_refused" | "idempotency_key_used" | "topic_exists" | "topic_deletion_in_progress" | "lock_expired" | "unknown_token" | "already_committed" | "subscription_exists" | "subscription_disabled" | "subscription_unverified" | "too_many_subscriptions" | "credentials_unreadable" | "event_expired" | "file_not_uploaded" | "already_uploaded" | "upload_changed" | "quota_exceeded" | "query_too_broad" | "unsupported_content_type" | "too_many_transformations" | "too_many_variants" | "too_many_attributes" | "comparison_running" | "repair_under_way" | "other_run_under_way";
         /** The field in bean notation, else the parameter or header; empty where it is none of them. */
         field: string;
         /** The same for people. */
@@ -487,8 +487,8 @@ export type OperatedSubscription = {
     name: string;
     /** Where events go: scheme, host and port of the endpoint. */
     endpointOrigin: string;
-    /** `disabled`: the endpoint answered 410. */
-    state: "active" | "disabled";
+    /** `unverified`: the endpoint is asked whether it wants the events, and they wait; `failed`: it did not say so; `disabled`: it answered 410. An update enables it, or has the endpoint asked again. */
+    state: "active" | "unverified" | "failed" | "disabled";
     /** The right by which it was made is gone, so nothing is delivered: the client or a tenant of it is disabled, the client is not the topic's owner any more, or lists no scope of the topic any more; null: it is there. */
     halt: "client_disabled" | "tenant_disabled" | "owner_changed" | "scope_lost" | null;
     /** By which right it was made. */
@@ -829,9 +829,11 @@ export type NewPushSubscription = {
             /** Always `********`. */
             password: "********";
         };
+        /** The endpoint is asked before it gets its first event; absent: it is not. */
+        handshake?: boolean;
     };
-    /** `disabled`: the endpoint answered 410; an update enables it again. */
-    state: "active" | "disabled";
+    /** `unverified`: the endpoint is asked whether it wants the events, and they wait; `failed`: it did not say so; `disabled`: it answered 410. An update enables it, or has the endpoint asked again. */
+    state: "active" | "unverified" | "failed" | "disabled";
     /** The right by which it was made is gone, so nothing is delivered: the client or a tenant of it is disabled, the client is not the topic's owner any more, or lists no scope of the topic any more; null: it is there. */
     halt: "client_disabled" | "tenant_disabled" | "owner_changed" | "scope_lost" | null;
     /** When it was created. In milliseconds since 1970. */
@@ -855,9 +857,11 @@ export type PushSubscription = {
             /** Always `********`. */
             password: "********";
         };
+        /** The endpoint is asked before it gets its first event; absent: it is not. */
+        handshake?: boolean;
     };
-    /** `disabled`: the endpoint answered 410; an update enables it again. */
-    state: "active" | "disabled";
+    /** `unverified`: the endpoint is asked whether it wants the events, and they wait; `failed`: it did not say so; `disabled`: it answered 410. An update enables it, or has the endpoint asked again. */
+    state: "active" | "unverified" | "failed" | "disabled";
     /** The right by which it was made is gone, so nothing is delivered: the client or a tenant of it is disabled, the client is not the topic's owner any more, or lists no scope of the topic any more; null: it is there. */
     halt: "client_disabled" | "tenant_disabled" | "owner_changed" | "scope_lost" | null;
     /** When it was created. In milliseconds since 1970. */
@@ -872,6 +876,15 @@ export type PushSubscription = {
     eventsLost: number | null;
     /** Until when the endpoint is left alone; null: it is not. In milliseconds since 1970. */
     pausedUntil: number | null;
+    /** How far asking the endpoint is; null: not known now. While `unverified` and `failed`. */
+    verification?: {
+        /** How often it was asked. */
+        attempts: number;
+        /** Why the last answer was none: as of deliveries, or 2xx without the challenge; null: there was none yet. */
+        lastError: "status" | "timeout" | "unreachable" | "redirect" | "refused" | "no_challenge" | null;
+        /** When it is asked next; null: not any more. In milliseconds since 1970. */
+        nextAttemptAt: number | null;
+    } | null;
 };
 export type Delivery = {
     /** The event. */
@@ -915,8 +928,8 @@ export type Subscriber = {
     endpointOrigin: string;
     /** By which right it was made. */
     right: "owner" | "scope";
-    /** `disabled`: the endpoint answered 410; an update enables it again. */
-    state: "active" | "disabled";
+    /** `unverified`: the endpoint is asked whether it wants the events, and they wait; `failed`: it did not say so; `disabled`: it answered 410. An update enables it, or has the endpoint asked again. */
+    state: "active" | "unverified" | "failed" | "disabled";
     /** The right by which it was made is gone, so nothing is delivered: the client or a tenant of it is disabled, the client is not the topic's owner any more, or lists no scope of the topic any more; null: it is there. */
     halt: "client_disabled" | "tenant_disabled" | "owner_changed" | "scope_lost" | null;
     /** When it was created. In milliseconds since 1970. */
@@ -5952,6 +5965,8 @@ export function createPushSubscription(topicOwnerClient: string, eventType: stri
     pushConfig: {
         /** An https address of a public host, without user-info and fragment; redirects are not followed. */
         endpoint: string;
+        /** Whether the endpoint is asked before it gets its first event, and again when it moves: it gets `{"type": "endpoint_verification", "challenge": "…"}`, signed as events are, and answers 2xx with the challenge as its body, or as `{"challenge": "…"}`. Asked seven times within eight hours; events wait. In an update absent: it stays. */
+        handshake?: boolean;
         /** What the platform sends as HTTP Basic. */
         basicAuth: {
             /** Letters, digits, `_`, `.` or `-`. */
@@ -6054,6 +6069,8 @@ export function deprecatedCreatePushSubscription(topicOwnerClient: string, event
     pushConfig: {
         /** An https address of a public host, without user-info and fragment; redirects are not followed. */
         endpoint: string;
+        /** Whether the endpoint is asked before it gets its first event, and again when it moves: it gets `{"type": "endpoint_verification", "challenge": "…"}`, signed as events are, and answers 2xx with the challenge as its body, or as `{"challenge": "…"}`. Asked seven times within eight hours; events wait. In an update absent: it stays. */
+        handshake?: boolean;
         /** What the platform sends as HTTP Basic. */
         basicAuth: {
             /** Letters, digits, `_`, `.` or `-`. */
@@ -6156,6 +6173,8 @@ export function updatePushSubscription(topicOwnerClient: string, eventType: stri
     pushConfig: {
         /** An https address of a public host, without user-info and fragment; redirects are not followed. */
         endpoint: string;
+        /** Whether the endpoint is asked before it gets its first event, and again when it moves: it gets `{"type": "endpoint_verification", "challenge": "…"}`, signed as events are, and answers 2xx with the challenge as its body, or as `{"challenge": "…"}`. Asked seven times within eight hours; events wait. In an update absent: it stays. */
+        handshake?: boolean;
         /** What the platform sends as HTTP Basic. */
         basicAuth: {
             /** Letters, digits, `_`, `.` or `-`. */
@@ -6293,6 +6312,8 @@ export function deprecatedUpdatePushSubscription(topicOwnerClient: string, event
     pushConfig: {
         /** An https address of a public host, without user-info and fragment; redirects are not followed. */
         endpoint: string;
+        /** Whether the endpoint is asked before it gets its first event, and again when it moves: it gets `{"type": "endpoint_verification", "challenge": "…"}`, signed as events are, and answers 2xx with the challenge as its body, or as `{"challenge": "…"}`. Asked seven times within eight hours; events wait. In an update absent: it stays. */
+        handshake?: boolean;
         /** What the platform sends as HTTP Basic. */
         basicAuth: {
             /** Letters, digits, `_`, `.` or `-`. */

@@ -259,6 +259,7 @@ beforeAll(async () => {
   await deps.push.store.findById(subscription!.id);
   const row = pushAudit(subscription!, "disable", BY_PLATFORM, Date.now());
   await deps.push.store.disable(subscription!.id, 0, Date.now(), row);
+  await deps.push.store.verify(subscription!.id, 0, "done", Date.now(), row);
   await deps.push.store.reseal(subscription!, subscription!.credentials, "other");
   await deps.events.reseal();
   await admin("seal-keys", "GET");

@@ -1,5 +1,5 @@
 import type { Entry, Room } from "../entry.ts";
-import { HALT, RIGHT } from "../push.ts";
+import { HALT, RIGHT, STATE } from "../push.ts";
 import { bool, int, list, obj, oneOf, orNull, ref, str, time, uri, type Schema } from "../schema.ts";
 import { RESOURCES, SCHEMAS, TAGS } from "./admin-resources.ts";
 
@@ -221,7 +221,7 @@ export const admin: Room = {
         client: str("Whose it is."),
         name: str("Its name, one of the client's on the topic."),
         endpointOrigin: uri("Where events go: scheme, host and port of the endpoint."),
-        state: oneOf(["active", "disabled"], "`disabled`: the endpoint answered 410."),
+        state: STATE,
         halt: HALT,
         right: RIGHT,
         made: orNull(

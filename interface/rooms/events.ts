@@ -1,5 +1,5 @@
 import type { Entry, Parameter, Room } from "../entry.ts";
-import { HALT, RIGHT } from "../push.ts";
+import { HALT, RIGHT, STATE } from "../push.ts";
 import { bool, int, list, map, obj, oneOf, orNull, ref, str, time, uri } from "../schema.ts";
 
 /** Publish/subscribe; the same operations are mounted a second time, deprecated. */
@@ -43,10 +43,11 @@ const subscriptionFields = {
         { username: str("Sent as HTTP Basic."), password: str("Always `********`.", { enum: ["********"] }) },
         "How the platform proves to the endpoint who it is.",
       ),
+      "handshake?": bool("The endpoint is asked before it gets its first event; absent: it is not."),
     },
     "Where events go.",
   ),
-  state: oneOf(["active", "disabled"], "`disabled`: the endpoint answered 410; an update enables it again."),
+  state: STATE,
   halt: HALT,
   createdAt: time("When it was created."),
   updatedAt: time("When it was changed last."),
@@ -120,6 +121,8 @@ const pushFields = {
   pushConfig: "Where events go.",
   "pushConfig.endpoint":
     "An https address of a public host, without user-info and fragment; redirects are not followed.",
+  "pushConfig.handshake":
+    'Whether the endpoint is asked before it gets its first event, and again when it moves: it gets `{"type": "endpoint_verification", "challenge": "…"}`, signed as events are, and answers 2xx with the challenge as its body, or as `{"challenge": "…"}`. Asked seven times within eight hours; events wait. In an update absent: it stays.',
   "pushConfig.basicAuth": "What the platform sends as HTTP Basic.",
   "pushConfig.basicAuth.username": "Letters, digits, `_`, `.` or `-`.",
   "pushConfig.basicAuth.password":
@@ -230,6 +233,21 @@ export const events: Room = {
         deadLetters: orNull(int("How many were given up; null: not known now.")),
         eventsLost: orNull(int("How many retention removed before they were taken up; null: not known now.")),
         pausedUntil: orNull(time("Until when the endpoint is left alone; null: it is not.")),
+        "verification?": orNull(
+          obj(
+            {
+              attempts: int("How often it was asked."),
+              lastError: orNull(
+                oneOf(
+                  ["status", "timeout", "unreachable", "redirect", "refused", "no_challenge"],
+                  "Why the last answer was none: as of deliveries, or 2xx without the challenge; null: there was none yet.",
+                ),
+              ),
+              nextAttemptAt: orNull(time("When it is asked next; null: not any more.")),
+            },
+            "How far asking the endpoint is; null: not known now. While `unverified` and `failed`.",
+          ),
+        ),
       }),
       example: { ...subscription, lag: 0, deadLetters: 0, eventsLost: 0, pausedUntil: null },
     },
@@ -469,7 +487,7 @@ export const events: Room = {
       tag: PUSH,
       about: `As if it had never been tried. ${SCOPE}`,
       answers: { 202: { text: "It will be delivered again." } },
-      errors: { ...consumer, 409: "`event_expired`, or `subscription_disabled`." },
+      errors: { ...consumer, 409: "`event_expired`, `subscription_disabled`, or `subscription_unverified`." },
     },
     [`POST ${SUBSCRIPTION_PATH}/test`]: {
       id: "testPushSubscription",
@@ -478,7 +496,7 @@ export const events: Room = {
       answers: { 200: { text: "What came of it.", json: ref("TestDelivery") } },
       errors: {
         ...consumer,
-        409: "`subscription_disabled`, or `credentials_unreadable`.",
+        409: "`subscription_unverified`, or `credentials_unreadable`.",
         429: "One test of a subscription at a time, and one a second.",
       },
     },

@@ -44,7 +44,9 @@ export async function redeliver(
 ): Promise<Result<void, Failure>> {
   // What is no event id was never delivered.
   if (positionOf(eventId) === undefined) return err({ kind: "no_delivery" });
-  if (found.record.state === "disabled") return err({ kind: "subscription_disabled" });
+  const { state } = found.record;
+  if (state !== "active")
+    return err({ kind: state === "disabled" ? "subscription_disabled" : "subscription_unverified" });
   const outcome: RedeliverOutcome = await objectOf(ports, found).redeliver(eventId);
   switch (outcome) {
     case "again":
@@ -62,6 +64,9 @@ export async function testSubscription(
   found: FoundSubscription,
   tenant: string,
 ): Promise<Result<Attempt, Failure>> {
+  // An endpoint that did not say that it wants the events gets none of any kind.
+  if (found.record.state === "unverified" || found.record.state === "failed")
+    return err({ kind: "subscription_unverified" });
   const outcome: TestOutcome = await objectOf(ports, found).sendTest(tenant);
   switch (outcome.kind) {
     case "tried":
@@ -73,11 +78,11 @@ export async function testSubscription(
   }
 }
 
-/** Of a disabled subscription nothing is tried again until it is updated. */
+/** Of one that is disabled or not verified nothing is tried again until it is updated. */
 export const deliveryView = (delivery: Delivery, { state }: PushRecord) => ({
   eventId: delivery.eventId,
   state: delivery.state,
-  nextAttemptAt: state === "disabled" ? null : (delivery.nextAttemptAtMs ?? null),
+  nextAttemptAt: state !== "active" ? null : (delivery.nextAttemptAtMs ?? null),
   attemptCount: delivery.attemptCount,
   attempts: delivery.attempts.map(({ atMs, ...attempt }) => ({ at: atMs, ...resultOf(attempt) })),
 });

@@ -21,6 +21,8 @@ export type Failure =
   | { readonly kind: "subscription_exists" }
   | { readonly kind: "too_many_subscriptions"; readonly ofClient: number; readonly ofTopic: number }
   | { readonly kind: "subscription_disabled" }
+  /** The endpoint did not say yet that it wants the events. */
+  | { readonly kind: "subscription_unverified" }
   /** The stored password would go to another origin. */
   | { readonly kind: "password_missing" }
   /** Sealed under a key that this deployment does not have, or changed by hand. */
@@ -76,6 +78,12 @@ export function toProblem(failure: Failure, names: Names): Problem {
         "subscription_disabled",
         "",
         "The endpoint ended the subscription with 410; update it to enable it again.",
+      );
+    case "subscription_unverified":
+      return conflict(
+        "subscription_unverified",
+        "",
+        "The endpoint did not answer with the challenge yet, so nothing is sent to it; an update has it asked again at once.",
       );
     case "password_missing":
       return refusedField(

@@ -151,6 +151,17 @@ export const SUBSCRIPTION = {
   resealedASweep: 50,
 } as const;
 
+/** Our choice: how an endpoint is asked whether it wants the events of a subscription. */
+export const HANDSHAKE = {
+  /** From each ping that failed to the next one; the one behind the last of them decides. */
+  retryMs: [5_000, 30_000, 300_000, 1_800_000, 7_200_000, 18_000_000],
+  lastAgainMs: 30_000,
+  /** As long as a `Retry-After` may be. */
+  maxWaitMs: 86_400_000,
+  /** What is read of an answer. */
+  maxAnswerBytes: 4_096,
+} as const;
+
 /** Contract 3.5; what it does not say is our choice. */
 export const DELIVERY = {
   /** Attempts in flight of one subscription. */

@@ -48,6 +48,7 @@ export const changesOf = (before: PushRecord, after: PushRecord, passwordChanged
     before.endpoint === after.endpoint ? "" : "pushConfig.endpoint",
     before.username === after.username ? "" : "pushConfig.basicAuth.username",
     passwordChanged ? "pushConfig.basicAuth.password" : "",
+    (before.verification === undefined) === (after.verification === undefined) ? "" : "pushConfig.handshake",
     before.state === after.state ? "" : "state",
     before.made === undefined ? "made" : "",
   ].filter((name) => name !== "");

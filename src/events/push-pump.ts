@@ -1,23 +1,15 @@
 import type { Clock } from "../platform/clock.ts";
-import type { Random } from "../platform/random.ts";
 import { DELIVERY } from "./limits.ts";
 import { judge, type Answer } from "./push-answer.ts";
 import { attempt, type Message } from "./push-attempt.ts";
-import type { Deliveries } from "./push-deliveries.ts";
 import { changedTo, isSilent, learned, onSchedule, pausedUntilMs, probed, windowOf } from "./push-health.ts";
-import type { PushIntake } from "./push-intake.ts";
-import { afterAttempt } from "./push-schedule.ts";
-import type { PushStanding } from "./push-standing.ts";
-import type { PushState } from "./push-state.ts";
+import type { PushParts } from "./push-parts.ts";
+import { afterAttempt, chance } from "./push-schedule.ts";
 import type { Attempt, PushPorts } from "./push-subscription.ts";
 
-export interface Pumped {
+export interface Pumped extends PushParts {
   readonly ports: PushPorts;
   readonly clock: Clock;
-  readonly state: PushState;
-  readonly deliveries: Deliveries;
-  readonly intake: PushIntake;
-  readonly standing: PushStanding;
 }
 
 /**
@@ -38,8 +30,9 @@ export class PushPump {
   #unread = true;
   #reading = false;
   #readAtMs = 0;
-  /** Until when the record keeps everything waiting. */
+  /** Until when the record keeps everything waiting; whether the endpoint is asked then. */
   #waitUntilMs = 0;
+  #asks = false;
   #topicGone = false;
   /** A write failed: the run ends with it. */
   #fault: unknown;
@@ -67,6 +60,7 @@ export class PushPump {
   stop(): void {
     this.#stopped = true;
     this.#on.intake.close();
+    this.#on.handshake.stop();
     this.ring();
   }
 
@@ -75,7 +69,7 @@ export class PushPump {
    * flight, so that a slow attempt does not hold up the others. "gone": the subscription or its topic is.
    */
   async run(): Promise<"gone" | "rests" | "goes on"> {
-    const { standing, clock, state } = this.#on;
+    const { standing, clock, state, handshake } = this.#on;
     const endMs = clock.nowMs() + DELIVERY.runMs;
     let calls = 0;
     for (;;) {
@@ -83,8 +77,15 @@ export class PushPump {
       if (this.#stopped) return "rests";
       if (this.#fault !== undefined) throw this.#takeFault();
       if (now.kind === "gone" || this.#topicGone) return "gone";
-      this.#waitUntilMs = now.kind === "wait" ? now.untilMs : 0;
+      this.#asks = now.kind === "unverified";
+      this.#waitUntilMs = handshake.waitUntilMs(now);
       if (calls >= DELIVERY.callsARun || clock.nowMs() >= endMs) return "goes on";
+      if (now.kind === "unverified" && this.#isIdle() && this.#waitUntilMs <= clock.nowMs()) {
+        calls += 1;
+        await handshake.ask(now.target);
+        standing.forget();
+        continue;
+      }
       if (now.kind === "go") {
         if (now.target.version !== state.health.version) state.health = changedTo(now.target.version, clock.nowMs());
         const places = this.#places();
@@ -97,17 +98,22 @@ export class PushPump {
           void this.#read();
         }
       }
-      if (this.#inFlight.size === 0 && !this.#reading) return "rests";
+      if (this.#isIdle()) return "rests";
       await this.#somethingHappens();
     }
   }
 
   /** When there is something to do again; Infinity when nothing is left. Of a pump that rests. */
   nextMs(): number {
+    if (this.#asks) return this.#waitUntilMs;
     const { deliveries, state, clock } = this.#on;
     const dueMs = deliveries.next(1)[0]?.dueAtMs ?? Infinity;
     const readMs = this.#unread && deliveries.room() > 0 ? this.#readAtMs : Infinity;
     return Math.max(Math.min(dueMs, readMs), pausedUntilMs(state.health, clock.nowMs()), this.#waitUntilMs);
+  }
+
+  #isIdle(): boolean {
+    return this.#inFlight.size === 0 && !this.#reading;
   }
 
   /** Does something that takes one of the six places; the pump leaves it the next one that is free. */
@@ -288,6 +294,3 @@ export class PushPump {
     clearTimeout(timer);
   }
 }
-
-/** From 0 up to 1, without it. */
-const chance = (random: Random): number => new DataView(random.bytes(4).buffer).getUint32(0) / 2 ** 32;

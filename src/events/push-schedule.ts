@@ -1,3 +1,4 @@
+import type { Random } from "../platform/random.ts";
 import { DELIVERY } from "./limits.ts";
 import type { Verdict } from "./push-answer.ts";
 
@@ -40,3 +41,6 @@ export function afterAttempt(
   const dueAtMs = nowMs + Math.round(waitMs * (1 + DELIVERY.jitter * chance));
   return { state: "pending", dueAtMs: Math.max(dueAtMs, namedMs), step: isStep ? step + 1 : step };
 }
+
+/** From 0 up to 1, without it. */
+export const chance = (random: Random): number => new DataView(random.bytes(4).buffer).getUint32(0) / 2 ** 32;

@@ -4,7 +4,7 @@
  * - `subscription`: one row, see push-state.ts.
  * - `delivery`: see push-deliveries.ts.
  */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 export const SCHEMA = [
   `CREATE TABLE subscription (
     id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -14,7 +14,8 @@ export const SCHEMA = [
     opened_at INTEGER NOT NULL,
     cursor TEXT NOT NULL,
     events_lost INTEGER NOT NULL,
-    health TEXT NOT NULL
+    health TEXT NOT NULL,
+    handshake TEXT
   ) STRICT`,
   `CREATE TABLE delivery (
     place INTEGER PRIMARY KEY,
@@ -35,4 +36,4 @@ export const SCHEMA = [
 export const upgradeFrom = (version: number): readonly string[] => UPGRADES.slice(version - 1).flat();
 
 /** What each version since the second one added to the one before. */
-const UPGRADES: readonly (readonly string[])[] = [];
+const UPGRADES: readonly (readonly string[])[] = [[`ALTER TABLE subscription ADD COLUMN handshake TEXT`]];

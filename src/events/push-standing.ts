@@ -21,10 +21,11 @@ export interface Target {
  * Whether events may be sent now.
  * - `wait`: disabled, without the right by which it was made, without a key that opens the credentials, or not known. Nothing is
  *   sent and nothing is lost; to be looked at again at `untilMs`, or when it changes.
+ * - `unverified`: the endpoint is to be asked first whether it wants them (push-handshake.ts).
  * - `gone`: there is no such subscription, or not any more.
  */
 export type Standing =
-  | { readonly kind: "go"; readonly target: Target }
+  | { readonly kind: "go" | "unverified"; readonly target: Target }
   | { readonly kind: "wait"; readonly untilMs: number }
   | { readonly kind: "gone" };
 
@@ -120,10 +121,11 @@ export class PushStanding {
       return health.version === 0 && nowMs < openedAtMs + DELIVERY.openingMs
         ? waitFor(DELIVERY.missingAgainMs, nowMs)
         : { standing: { kind: "gone" }, freshUntilMs };
-    if (record.state === "disabled") return waitFor(DELIVERY.disabledAgainMs);
+    if (record.state === "disabled" || record.state === "failed") return waitFor(DELIVERY.disabledAgainMs);
     if (record.halt !== undefined) return waitFor(DELIVERY.refusedAgainMs);
     try {
-      return { standing: { kind: "go", target: await this.#open(record) }, freshUntilMs };
+      const kind = record.state === "unverified" ? "unverified" : "go";
+      return { standing: { kind, target: await this.#open(record) }, freshUntilMs };
     } catch (thrown) {
       log.error("push credentials do not open", { push: id, error: describeError(thrown) });
       return waitFor(DELIVERY.refusedAgainMs, nowMs + DELIVERY.refusedAgainMs);

@@ -1,4 +1,5 @@
 import { hasTable } from "../platform/has-table.ts";
+import type { Handshake } from "./push-handshake.ts";
 import { wellOf, type Health } from "./push-health.ts";
 import { SCHEMA, SCHEMA_VERSION, upgradeFrom } from "./push-schema.ts";
 import type { PushOpening } from "./push-subscription.ts";
@@ -13,6 +14,7 @@ export class PushState {
   #cursor: readonly number[];
   #eventsLost: number;
   #health: Health;
+  #handshake: Handshake | undefined;
 
   private constructor(storage: DurableObjectStorage, row: StateRow) {
     this.#storage = storage;
@@ -22,6 +24,7 @@ export class PushState {
     this.#cursor = JSON.parse(row.cursor) as number[];
     this.#eventsLost = row.events_lost;
     this.#health = JSON.parse(row.health) as Health;
+    this.#handshake = row.handshake === null ? undefined : (JSON.parse(row.handshake) as Handshake);
   }
 
   /** Undefined when nothing was stored here. An older version is brought to this one. */
@@ -53,11 +56,12 @@ export class PushState {
       cursor: JSON.stringify(cursor),
       events_lost: 0,
       health: JSON.stringify(wellOf(0)),
+      handshake: null,
     };
     storage.transactionSync(() => {
       for (const statement of SCHEMA) storage.sql.exec(statement);
       storage.sql.exec(
-        `INSERT INTO subscription (id, schema_version, ${COLUMNS}) VALUES (1, ?, ?, ?, ?, ?, ?, ?)`,
+        `INSERT INTO subscription (id, schema_version, ${COLUMNS}) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)`,
         SCHEMA_VERSION,
         row.push_id,
         row.topic,
@@ -65,6 +69,7 @@ export class PushState {
         row.cursor,
         row.events_lost,
         row.health,
+        row.handshake,
       );
     });
     return new PushState(storage, row);
@@ -82,6 +87,11 @@ export class PushState {
 
   get health(): Health {
     return this.#health;
+  }
+
+  /** Undefined while no endpoint was asked. */
+  get handshake(): Handshake | undefined {
+    return this.#handshake;
   }
 
   /** Moves the cursor together with what `write` does, or neither. */
@@ -105,9 +115,14 @@ export class PushState {
     this.#storage.sql.exec(`UPDATE subscription SET health = ?`, JSON.stringify(health));
     this.#health = health;
   }
+
+  set handshake(handshake: Handshake) {
+    this.#storage.sql.exec(`UPDATE subscription SET handshake = ?`, JSON.stringify(handshake));
+    this.#handshake = handshake;
+  }
 }
 
-const COLUMNS = `push_id, topic, opened_at, cursor, events_lost, health`;
+const COLUMNS = `push_id, topic, opened_at, cursor, events_lost, health, handshake`;
 
 interface StateRow extends Record<string, SqlStorageValue> {
   push_id: string;
@@ -116,4 +131,5 @@ interface StateRow extends Record<string, SqlStorageValue> {
   cursor: string;
   events_lost: number;
   health: string;
+  handshake: string | null;
 }

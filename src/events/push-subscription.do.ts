@@ -6,7 +6,9 @@ import { DELIVERY } from "./limits.ts";
 import { wasReached } from "./push-answer.ts";
 import { attempt } from "./push-attempt.ts";
 import { Deliveries } from "./push-deliveries.ts";
+import { PushHandshake } from "./push-handshake.ts";
 import { PushIntake } from "./push-intake.ts";
+import type { PushParts } from "./push-parts.ts";
 import { PushPump } from "./push-pump.ts";
 import { PushStanding } from "./push-standing.ts";
 import { PushState } from "./push-state.ts";
@@ -45,7 +47,8 @@ import type { LogStats } from "./topic-log.ts";
  *   outcome was not written is made again: at least once. Nothing counts as tried before it was.
  * - A lost answer: each method may be repeated. A wake that is lost is made up for by the next one and by the sweep.
  * - A log that fails, D1 that fails: nothing is lost, it is tried again some seconds later.
- * - The states of a delivery stand in push-deliveries.ts, those of the endpoint in push-health.ts.
+ * - The states of a delivery stand in push-deliveries.ts, those of the endpoint in push-health.ts, whether it wants the events
+ *   in push-handshake.ts: the record says that it is not verified yet, and the pump asks it in the place of sending events.
  */
 export class PushSubscriptionObject extends DurableObject<PushEnv> {
   readonly ports: PushPorts;
@@ -161,6 +164,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
       deadLetters: deliveries.count("dead"),
       eventsLost: state.eventsLost,
       pausedUntilMs: life.pump.pausedUntilMs(),
+      handshake: life.handshake.status(),
     };
   }
 
@@ -243,8 +247,9 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
     const deliveries = new Deliveries(ctx.storage.sql);
     const intake = new PushIntake({ logs: env.TOPIC_LOG, state, deliveries, clock, log: ports.log });
     const standing = new PushStanding(ports, clock, state);
-    const pump = new PushPump({ ports, clock, state, deliveries, intake, standing });
-    return { state, deliveries, intake, standing, pump };
+    const handshake = new PushHandshake(ports, clock, state);
+    const pump = new PushPump({ ports, clock, state, deliveries, intake, standing, handshake });
+    return { state, deliveries, intake, standing, handshake, pump };
   }
 
   /** After a run: clears what is over, and wakes for what is next. In one turn, or news could come in between. */
@@ -279,7 +284,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> {
   }
 }
 
-const NOTHING: PushStatus = { lag: 0, deadLetters: 0, eventsLost: 0, pausedUntilMs: undefined };
+const NOTHING: PushStatus = { lag: 0, deadLetters: 0, eventsLost: 0, pausedUntilMs: undefined, handshake: undefined };
 
 export interface PushEnv {
   readonly TOPIC_LOG: DurableObjectNamespace<TopicLog>;
@@ -288,11 +293,6 @@ export interface PushEnv {
 /** For the caller to try again: such an error is no bug (room.ts, `reaching`). */
 const unavailable = (message: string): Error => Object.assign(new Error(message), { retryable: true });
 
-/** What an object works with while it is open. */
-interface Life {
-  readonly state: PushState;
-  readonly deliveries: Deliveries;
-  readonly intake: PushIntake;
-  readonly standing: PushStanding;
+interface Life extends PushParts {
   readonly pump: PushPump;
 }

@@ -55,6 +55,17 @@ export interface Attempt {
  */
 export type AttemptError = "status" | "timeout" | "unreachable" | "redirect" | "refused";
 
+/** `no_challenge`: 2xx, without the challenge in the body. */
+export type HandshakeError = AttemptError | "no_challenge";
+
+/** How far it is to ask the endpoint whether it wants the events. */
+export interface HandshakeStatus {
+  readonly attempts: number;
+  readonly lastError: HandshakeError | undefined;
+  /** Undefined when it is asked no more. */
+  readonly nextAttemptAtMs: number | undefined;
+}
+
 /** An event on its way to the endpoint. */
 export interface Delivery {
   readonly eventId: string;
@@ -82,6 +93,8 @@ export interface PushStatus {
   readonly eventsLost: number;
   /** Until when nothing is sent: the endpoint asked for it, or did not answer for a while. */
   readonly pausedUntilMs: number | undefined;
+  /** Undefined while no endpoint was asked. */
+  readonly handshake: HandshakeStatus | undefined;
 }
 
 /** `expired`: neither the delivery nor the topic has the event any more. */

@@ -21,6 +21,7 @@ export function subscriptionBodies(allowLoopback: boolean) {
       // The address itself stays out of the answer and of whatever logs it.
       if (!address.ok) issues.push({ code: "custom", message: address.error, input: undefined });
     }),
+    handshake: z.optional(z.boolean()),
     basicAuth: z.object({
       username: matching(new RegExp(`^[A-Za-z0-9_.-]{1,${SUBSCRIPTION.maxUsernameChars}}$`)),
       password: z.string().check(
@@ -40,9 +41,22 @@ export type NewSubscription = z.infer<Bodies["creation"]>;
 export type SubscriptionUpdate = z.infer<Bodies["update"]>;
 
 /** A subscription as its client sees it. Times in milliseconds. */
-export const subscriptionView = ({ name, endpoint, username, state, halt, createdAtMs, updatedAtMs }: PushRecord) => ({
+export const subscriptionView = ({
   name,
-  pushConfig: { endpoint, basicAuth: { username, password: PASSWORD_PLACEHOLDER } },
+  endpoint,
+  username,
+  state,
+  verification,
+  halt,
+  createdAtMs,
+  updatedAtMs,
+}: PushRecord) => ({
+  name,
+  pushConfig: {
+    endpoint,
+    basicAuth: { username, password: PASSWORD_PLACEHOLDER },
+    ...(verification === undefined ? {} : { handshake: true }),
+  },
   state,
   halt: halt ?? null,
   createdAt: createdAtMs,

@@ -5,7 +5,7 @@ import type { Failure } from "./failure.ts";
 import { SUBSCRIPTION } from "./limits.ts";
 import { changesOf, describeMove, originOf, pushAudit, type ChangedBy } from "./push-audit.ts";
 import { changePassword, findCredentials } from "./push-credentials.ts";
-import type { PushMaking, PushRecord } from "./store/push-record.ts";
+import { stateBy, type PushMaking, type PushRecord, type Verification } from "./store/push-record.ts";
 import { PASSWORD_PLACEHOLDER, type SubscriptionUpdate } from "./subscription-body.ts";
 import { topicOf, type Beside, type FoundSubscription, type SubscriptionPorts } from "./subscriptions.ts";
 import { pushOf } from "./topic.ts";
@@ -41,11 +41,12 @@ export async function updateSubscription(
     if (isLeft && originOf(endpoint) !== originOf(record.endpoint)) return err({ kind: "password_missing" });
     const password = isLeft ? before.password : basicAuth.password;
     const sealed = await changePassword(push.sealer, record, password);
-    const change = { endpoint, username, made: record.made ?? by.making, ...sealed };
+    const verification = verificationOf(record, pushConfig);
+    const change = { endpoint, username, made: record.made ?? by.making, verification, ...sealed };
     const after: PushRecord = {
       ...record,
       ...change,
-      state: "active",
+      state: stateBy(verification),
       version: record.version + 1,
       updatedAtMs: nowMs,
     };
@@ -60,6 +61,15 @@ export async function updateSubscription(
     if (record === undefined) return err({ kind: "no_subscription" });
   }
   return err({ kind: "unavailable" });
+}
+
+/** A new endpoint is asked, and one that did not say yes is asked again. Where the update does not say, it stays as it is. */
+function verificationOf(
+  before: PushRecord,
+  { endpoint, handshake }: SubscriptionUpdate["pushConfig"],
+): Verification | undefined {
+  if (!(handshake ?? before.verification !== undefined)) return undefined;
+  return before.verification === "done" && before.endpoint === endpoint ? "done" : "pending";
 }
 
 /**

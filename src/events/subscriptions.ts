@@ -12,7 +12,7 @@ import { describeCreation, pushAudit, type ChangedBy } from "./push-audit.ts";
 import { makeCredentials } from "./push-credentials.ts";
 import type { PushSubscriptionObject } from "./push-subscription.do.ts";
 import type { OpenOutcome, PushPorts, PushStatus } from "./push-subscription.ts";
-import type { PushMaking, PushRecord } from "./store/push-record.ts";
+import { stateBy, type PushMaking, type PushRecord } from "./store/push-record.ts";
 import type { Admission } from "./store/push-store.ts";
 import type { NewSubscription } from "./subscription-body.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
@@ -22,8 +22,9 @@ import { addressOf, nameOf, pushOf, topicNamed, type Topic, type TopicId } from 
  * Push subscriptions: what a client asked for, a record in D1. Delivering is the object's (push-subscription.do.ts).
  *
  * A subscription: absent → active (its object opened before, the record decides) ⇄ disabled (the endpoint said 410; an
- * update enables it) → absent (the record goes first: that is the promise). An object without a record takes itself for
- * gone and removes itself, so whatever is lost between the two heals.
+ * update enables it) → absent (the record goes first: that is the promise). With a handshake it is `unverified` before it is
+ * active (push-handshake.ts). An object without a record takes itself for gone and removes itself, so whatever is lost between
+ * the two heals.
  *
  * Every operation reads the topic from D1, not from what the isolate remembers: on the objects of a topic one is told
  * when it is gone, by rows that are not there one is not.
@@ -76,7 +77,8 @@ async function createOn(
 ): Promise<Result<CreatedSubscription, Failure> | undefined> {
   const { store, random } = ports.push;
   const id = randomId(random);
-  const { endpoint, basicAuth } = body.pushConfig;
+  const { endpoint, basicAuth, handshake } = body.pushConfig;
+  const verification = handshake === true ? "pending" : undefined;
   const { sealed, signingSecret } = await makeCredentials(ports.push, id, basicAuth.password);
   const record: PushRecord = {
     id,
@@ -89,7 +91,8 @@ async function createOn(
     endpoint,
     username: basicAuth.username,
     ...sealed,
-    state: "active",
+    state: stateBy(verification),
+    verification,
     version: 1,
     createdAtMs: nowMs,
     updatedAtMs: nowMs,
@@ -102,7 +105,11 @@ async function createOn(
   const opened: OpenOutcome = await object.open({ id, topic: addressOf(topic) });
   if (opened.kind === "gone") return undefined;
   const inserted = await twice(() => store.insert(record, SUBSCRIPTION, created));
-  if (inserted === "inserted") return ok({ record, signingSecret });
+  if (inserted === "inserted") {
+    // A notice that is lost is made up for by the object's own first look.
+    if (verification !== undefined) beside(twice(() => object.changed()));
+    return ok({ record, signingSecret });
+  }
   beside(object.destroy());
   return refusal(inserted);
 }
@@ -184,16 +191,26 @@ export async function activeTopic(
 export async function statusOf(
   { push, pushSubscriptions }: SubscriptionPorts,
   { topic, record }: FoundSubscription,
-): Promise<Record<"lag" | "deadLetters" | "eventsLost" | "pausedUntil", number | null>> {
+): Promise<object> {
+  // Of one that is verified, or never asked, there is nothing to tell.
+  const isAsked = record.state === "unverified" || record.state === "failed";
   try {
     const status: PushStatus = await within(
       SUBSCRIPTION.objectWaitMs,
       pushOf(pushSubscriptions, topic, record.id).status() as Promise<PushStatus>,
     );
-    const { lag, deadLetters, eventsLost, pausedUntilMs } = status;
-    return { lag, deadLetters, eventsLost, pausedUntil: pausedUntilMs ?? null };
+    const { lag, deadLetters, eventsLost, pausedUntilMs, handshake } = status;
+    const verification = isAsked ? { verification: handshakeView(handshake) } : {};
+    return { lag, deadLetters, eventsLost, pausedUntil: pausedUntilMs ?? null, ...verification };
   } catch (thrown) {
     push.log.warn("a push subscription does not answer", { subscription: record.id, error: describeError(thrown) });
-    return { lag: null, deadLetters: null, eventsLost: null, pausedUntil: null };
+    const verification = isAsked ? { verification: null } : {};
+    return { lag: null, deadLetters: null, eventsLost: null, pausedUntil: null, ...verification };
   }
 }
+
+const handshakeView = (handshake: PushStatus["handshake"]) => ({
+  attempts: handshake?.attempts ?? 0,
+  lastError: handshake?.lastError ?? null,
+  nextAttemptAt: handshake?.nextAttemptAtMs ?? null,
+});

@@ -24,6 +24,7 @@ export const DETAIL_TYPES = {
   already_committed: "Of a batch: nothing is left to do. Of a file: it stays as it was committed first.",
   subscription_exists: "Update it, or choose another name.",
   subscription_disabled: "Update the subscription to enable it.",
+  subscription_unverified: "Have the endpoint answer with the challenge that it is sent; an update has it asked again.",
   too_many_subscriptions: "Delete those that nobody needs.",
   credentials_unreadable: "Delete the subscription and create it anew, or let the operator bring the key back.",
   event_expired: "The event is older than what is kept.",

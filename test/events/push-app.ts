@@ -6,7 +6,7 @@ import { DELIVERY } from "../../src/events/limits.ts";
 import { changePassword, makeCredentials } from "../../src/events/push-credentials.ts";
 import type { PushSubscriptionObject } from "../../src/events/push-subscription.do.ts";
 import type { Delivery, DeliveryState, PushStatus } from "../../src/events/push-subscription.ts";
-import type { PushRecord } from "../../src/events/store/push-record.ts";
+import { stateBy, type PushRecord } from "../../src/events/store/push-record.ts";
 import { addressOf, nameOf, pushObjectName, type Topic } from "../../src/events/topic.ts";
 import type { Principal } from "../../src/http/auth.ts";
 import { systemRandom } from "../../src/platform/random.ts";
@@ -85,6 +85,8 @@ export interface PushOptions {
   readonly password?: string;
   /** False: the object alone, as while its creation is under way. */
   readonly withRecord?: boolean;
+  /** Its endpoint is asked first. */
+  readonly handshake?: boolean;
   /** Another client than the topic's owner. */
   readonly client?: string;
   readonly topic?: TestTopic;
@@ -111,8 +113,10 @@ export async function makePush(options: PushOptions = {}): Promise<TestPush> {
     const names = { topic: nameOf(record), incarnation: record.incarnation, client, name: id };
     const asked = { endpoint, username: options.username ?? "user", ...sealed };
     const asOwner = options.client === undefined;
+    const verification = options.handshake === true ? ("pending" as const) : undefined;
+    const standing = { state: stateBy(verification), verification };
     await pushStore.insert(
-      { id, ...names, asOwner, made: undefined, ...asked, state: "active", version: 1, ...times },
+      { id, ...names, asOwner, made: undefined, ...asked, ...standing, version: 1, ...times },
       ROOM_FOR_ALL,
     );
   }

@@ -9,6 +9,8 @@ export interface OutsideAnswer {
   readonly status?: number;
   readonly headers?: Record<string, string>;
   readonly body?: string;
+  /** The body is the challenge of the request's, as it is or as JSON. */
+  readonly challenge?: "text" | "json";
   /** A body of so many bytes instead. */
   readonly bodyBytes?: number;
   /** Nothing comes, or headers and a first byte and then nothing more. */
@@ -56,7 +58,7 @@ export async function outsideWorld(request: Request): Promise<Response> {
       await new Promise<void>((resolve) => {
         held.set(address, [...(held.get(address) ?? []), resolve]);
       });
-    return await respond(answer);
+    return await respond(proving(answer, seen.body));
   } finally {
     waiting.set(address, waiting.get(address)! - 1);
   }
@@ -82,6 +84,12 @@ async function control(url: URL, request: Request): Promise<Response> {
   if (url.pathname === "/release") for (const release of held.get(address)?.splice(0, count) ?? []) release();
   else answers.set(address, Array.isArray(answer) ? answer : [answer]);
   return new Response(null, { status: 204 });
+}
+
+function proving(answer: OutsideAnswer, asked: string): OutsideAnswer {
+  if (answer.challenge === undefined) return answer;
+  const { challenge } = JSON.parse(asked) as { challenge?: string };
+  return { ...answer, body: answer.challenge === "text" ? `${challenge}\n` : JSON.stringify({ challenge }) };
 }
 
 async function respond(answer: OutsideAnswer): Promise<Response> {

@@ -19,6 +19,8 @@ export interface PushRecord extends PushKey {
   /** The id of the key that `credentials` is sealed under. */
   readonly sealKey: string;
   readonly state: RecordState;
+  /** Whether the endpoint showed that it wants the events; undefined where it is not asked. */
+  readonly verification?: Verification | undefined;
   /** Grows with every change by a client, and when it is disabled. */
   readonly version: number;
   readonly createdAtMs: number;
@@ -49,11 +51,22 @@ export interface PushMaking {
 export const HALTS = ["client_disabled", "tenant_disabled", "owner_changed", "scope_lost"] as const;
 export type Halt = (typeof HALTS)[number];
 
-/** `disabled`: the endpoint said 410. An update enables it again. */
-export type RecordState = "active" | "disabled";
+/**
+ * `disabled`: the endpoint said 410. `unverified`: it is asked whether it wants the events. `failed`: it did not say so.
+ * An update enables it again, or has it asked again.
+ */
+export type RecordState = "active" | "unverified" | "failed" | "disabled";
+export type Verification = "pending" | "done" | "failed";
+
+/** Of one that is asked for now. */
+export const stateBy = (verification: Verification | undefined): RecordState =>
+  verification === "pending" ? "unverified" : verification === "failed" ? "failed" : "active";
+
+/** In the column of the state, by which code that knows nothing of handshakes goes. */
+export const storedState = (state: RecordState): "active" | "disabled" => (state === "active" ? "active" : "disabled");
 
 export const COLUMNS = `id, topic, incarnation, client, name, as_owner, made_in_tenant, made_by_request, made_by_scope,
-  endpoint, username, credentials, seal_key, state, version, created_at, updated_at`;
+  endpoint, username, credentials, seal_key, state, verification, version, created_at, updated_at`;
 
 /**
  * What of the right is gone at this moment, but for the scope: what isolates remember of clients is older. An owner's name
@@ -89,7 +102,8 @@ export interface PushRow {
   username: string;
   credentials: string;
   seal_key: string;
-  state: RecordState;
+  state: "active" | "disabled";
+  verification: Verification | null;
   version: number;
   created_at: number;
   updated_at: number;
@@ -124,7 +138,8 @@ export const toRecord = (row: PushRow, topicScope: string): PushRecord => ({
   username: row.username,
   credentials: row.credentials,
   sealKey: row.seal_key,
-  state: row.state,
+  state: row.verification === null || row.verification === "done" ? row.state : stateBy(row.verification),
+  verification: row.verification ?? undefined,
   version: row.version,
   createdAtMs: row.created_at,
   updatedAtMs: row.updated_at,

@@ -1,10 +1,22 @@
 import { lookBefore, toPage, type CursorPart, type Page, type Paging, type RowRange } from "../../http/paging.ts";
 import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
 import type { Names } from "../../platform/names.ts";
-import { COLUMNS, SELECT, toRecord, type PushKey, type PushRecord, type PushRow } from "./push-record.ts";
+import {
+  COLUMNS,
+  SELECT,
+  stateBy,
+  storedState,
+  toRecord,
+  type PushKey,
+  type PushRecord,
+  type PushRow,
+} from "./push-record.ts";
 
 /** What an update may change (specification, "Endpoints"), and who made it where nobody knew. */
-export type PushChange = Pick<PushRecord, "endpoint" | "username" | "credentials" | "sealKey" | "made">;
+export type PushChange = Pick<
+  PushRecord,
+  "endpoint" | "username" | "credentials" | "sealKey" | "made" | "verification"
+>;
 
 /** How many there may be. */
 export interface PushLimits {
@@ -51,11 +63,13 @@ export interface PushStore {
   remove(id: string, audit: AuditRecord): Promise<boolean>;
   /** If it is still at that version: one that was changed meanwhile stays as it was asked for. */
   disable(id: string, version: number, nowMs: number, audit: AuditRecord): Promise<void>;
+  /** What came of asking the endpoint, if the record is still at that version and waits for it. */
+  verify(id: string, version: number, to: "done" | "failed", nowMs: number, audit: AuditRecord): Promise<void>;
   /** Removes all of a topic; the rows tell of those that were there a moment ago. */
   removeOfTopic(incarnation: string, audits: readonly AuditRecord[]): Promise<void>;
   /** Removes all of a client's, with the client. */
   removeOfClientStatements(client: string, audits: readonly AuditRecord[]): readonly D1PreparedStatement[];
-  /** Some that are active, by id, after an id. */
+  /** Some that deliver, or ask whether they may, by id, after an id. */
   activeAfter(id: string, limit: number): Promise<readonly PushRecord[]>;
   /** Some that are sealed under another key than this one. */
   sealedOtherwise(sealKey: string, limit: number): Promise<readonly PushRecord[]>;
@@ -88,16 +102,18 @@ export const PUSH_SQL = {
   ofClient: `${SELECT} WHERE client = ?2 LIMIT ?3`,
   standing: `SELECT ${STANDING} AS standing`,
   insert: `INSERT INTO push_subscription (${COLUMNS})
-    SELECT ?1, ?2, ?3, ?4, ?5, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19 WHERE ${STANDING} = 'free'`,
-  update: `UPDATE push_subscription SET endpoint = ?3, username = ?4, credentials = ?5, seal_key = ?6, state = 'active',
+    SELECT ?1, ?2, ?3, ?4, ?5, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20 WHERE ${STANDING} = 'free'`,
+  update: `UPDATE push_subscription SET endpoint = ?3, username = ?4, credentials = ?5, seal_key = ?6, state = ?11, verification = ?12,
     made_in_tenant = ?8, made_by_request = ?9, made_by_scope = ?10, version = version + 1, updated_at = ?7
     WHERE id = ?1 AND version = ?2`,
   remove: `DELETE FROM push_subscription WHERE id = ?`,
   disable: `UPDATE push_subscription SET state = 'disabled', version = version + 1, updated_at = ?3
     WHERE id = ?1 AND version = ?2 AND state = 'active'`,
+  verify: `UPDATE push_subscription SET verification = ?3, state = iif(?3 = 'done', 'active', 'disabled'),
+    version = version + 1, updated_at = ?4 WHERE id = ?1 AND version = ?2 AND verification = 'pending'`,
   removeOfTopic: `DELETE FROM push_subscription WHERE incarnation = ?`,
   removeOfClient: `DELETE FROM push_subscription WHERE client = ?`,
-  activeAfter: `${SELECT} WHERE id > ?2 AND state = 'active' ORDER BY id LIMIT ?3`,
+  activeAfter: `${SELECT} WHERE id > ?2 AND (state = 'active' OR verification = 'pending') ORDER BY id LIMIT ?3`,
   // In any order, or some that do not open would keep the others from it for ever.
   sealedOtherwise: `${SELECT} WHERE rowid IN (
       SELECT rowid FROM push_subscription WHERE seal_key < ?2 OR seal_key > ?2 ORDER BY random() LIMIT ?3)`,
@@ -165,8 +181,19 @@ export function createPushStore(db: D1Database, audit: AuditTrail, names: Names)
       return (await standing(record, limits).first<Admission>("standing"))!;
     },
     async insert(record, limits, row) {
-      const { asOwner, made, endpoint, username, credentials, sealKey, state, version, createdAtMs, updatedAtMs } =
-        record;
+      const {
+        asOwner,
+        made,
+        endpoint,
+        username,
+        credentials,
+        sealKey,
+        state,
+        verification,
+        version,
+        createdAtMs,
+        updatedAtMs,
+      } = record;
       const insert = db
         .prepare(PUSH_SQL.insert)
         .bind(
@@ -177,7 +204,8 @@ export function createPushStore(db: D1Database, audit: AuditTrail, names: Names)
           username,
           credentials,
           sealKey,
-          state,
+          storedState(state),
+          verification ?? null,
           version,
           createdAtMs,
           updatedAtMs,
@@ -186,15 +214,30 @@ export function createPushStore(db: D1Database, audit: AuditTrail, names: Names)
       const results = await db.batch<{ standing: Admission }>(asked);
       return results.at(-1)!.results[0]!.standing as Exclude<Admission, "free">;
     },
-    update(id, version, { endpoint, username, credentials, sealKey, made }, nowMs, row) {
+    update(id, version, { endpoint, username, credentials, sealKey, made, verification }, nowMs, row) {
+      const state = storedState(stateBy(verification));
       const update = db
         .prepare(PUSH_SQL.update)
-        .bind(id, version, endpoint, username, credentials, sealKey, nowMs, ...makingOf(made));
+        .bind(
+          id,
+          version,
+          endpoint,
+          username,
+          credentials,
+          sealKey,
+          nowMs,
+          ...makingOf(made),
+          state,
+          verification ?? null,
+        );
       return change(update, row === undefined ? [] : [row]);
     },
     remove: (id, row) => change(db.prepare(PUSH_SQL.remove).bind(id), [row]),
     async disable(id, version, nowMs, row) {
       await change(db.prepare(PUSH_SQL.disable).bind(id, version, nowMs), [row]);
+    },
+    async verify(id, version, to, nowMs, row) {
+      await change(db.prepare(PUSH_SQL.verify).bind(id, version, to, nowMs), [row]);
     },
     async removeOfTopic(incarnation, rows) {
       await change(db.prepare(PUSH_SQL.removeOfTopic).bind(incarnation), rows);
