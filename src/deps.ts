@@ -1,7 +1,7 @@
 import { readConfig } from "./config.ts";
 import type { Env } from "./env.ts";
 import { createAuditLog, type AuditLog } from "./admin/audit.ts";
-import { createAuditCopies, type AuditCopies } from "./admin/audit-copies.ts";
+import { createAuditCopies, type AuditCopies } from "./admin/store/audit-copies.ts";
 import { createAdminRoutes } from "./admin/routes.ts";
 import { createPushStore } from "./events/store/push-store.ts";
 import type { PushPorts } from "./events/push-subscription.ts";
@@ -171,6 +171,7 @@ export function createDeps(env: Env): Deps {
     endAll: oauth.endAll,
     signOutStatement: oauth.signOutStatement,
     voidMembersStatement: oauth.voidMembersStatement,
+    voidHoldersStatement: oauth.voidHoldersStatement,
     unlock: oauth.unlock,
     explain: oauth.explain,
     signingKeys: oauth.signingKeys,

@@ -1,7 +1,7 @@
 import type { AuditRecord, AuditTrail } from "../platform/audit.ts";
 import { describeError, type Log } from "../platform/log.ts";
 import { harmless } from "../platform/text.ts";
-import { CHANGED, namesOf, stateStatements, type LoggedFields, type RowQuery } from "./changes.ts";
+import { CHANGED, namesOf, stateStatements, type LoggedFields, type RowQuery } from "./store/changes.ts";
 import { createNoteBudget, type Counted } from "./note-budget.ts";
 
 /**
@@ -24,6 +24,8 @@ export interface AuditLog extends AuditTrail {
     row: RowQuery,
     fields: LoggedFields,
   ): { readonly before: D1PreparedStatement; readonly behind: readonly D1PreparedStatement[] };
+  /** A row for a list that somebody read: one in ten minutes of each isolate, actor and subject. Never throws. */
+  listed(record: Omit<AuditRecord, "outcome" | "action" | "reason">): Promise<void>;
   sweep(nowMs: number): Promise<void>;
 }
 
@@ -52,6 +54,8 @@ interface Kept {
 }
 /** What the operator client did, what clients and users did with what is theirs, refusals about those that there are, others. */
 type Share = "operator" | "done" | "known" | "unknown" | "";
+/** Our choice: often enough to see who reads, and seldom enough to push nothing out. */
+const LISTED = { everyMs: 600_000, remembered: 100 } as const;
 /** Rows of one step of the sweep, and steps of one run. */
 const SWEEP = { rows: 2_000, steps: 25 } as const;
 /** Characters of each text that a row keeps. */
@@ -82,6 +86,7 @@ const REMOVE_BEYOND = `
 
 export function createAuditLog({ db, log, operatorClientId, wait }: AuditDeps, kept: Kept = KEPT): AuditLog {
   const budget = createNoteBudget(NOTES);
+  const listedAtMs = new Map<string, number>();
 
   const valuesOf = (record: AuditRecord): readonly (string | number)[] => [
     record.atMs,
@@ -126,6 +131,14 @@ export function createAuditLog({ db, log, operatorClientId, wait }: AuditDeps, k
           requestId,
           counted.map((kind) => countRow(kind, { atMs, requestId })),
         );
+    },
+    async listed(record) {
+      const key = `${record.actor} ${record.subject}`;
+      if (Math.abs(record.atMs - (listedAtMs.get(key) ?? Number.NEGATIVE_INFINITY)) < LISTED.everyMs) return;
+      if (listedAtMs.size >= LISTED.remembered) listedAtMs.clear();
+      listedAtMs.set(key, record.atMs);
+      const reason = "pages and lists of the next ten minutes have no row of their own";
+      await write(record.requestId, [{ ...record, action: "list", outcome: "done", reason }]);
     },
     async sweep(nowMs) {
       const copied = (await db.prepare(COPIED).first<number>("seq")) ?? 0;

@@ -16,7 +16,8 @@ import {
 } from "../http/route.ts";
 import type { Schema } from "../http/validate.ts";
 import type { AuditLog } from "./audit.ts";
-import type { LoggedField, RowQuery } from "./changes.ts";
+import { listRecordOf, recordOf } from "./audit-record.ts";
+import { rowStatement, type LoggedField, type RowQuery } from "./store/changes.ts";
 
 /**
  * What every resource of the operator service has in common (contract section 5): PUT makes or replaces, GET shows,
@@ -127,7 +128,11 @@ export function resourceRoutes<B>(resource: Resource<B>, deps: ResourceDeps): Ro
       operation: "listResources",
       params: resource.owner?.params ?? NO_PARAMS,
       paged: true,
-      handle: (call) => list(call, resource),
+      handle: (call) => {
+        const record = listRecordOf(call, resource);
+        if (record !== undefined) call.after(deps.audit.listed(record));
+        return list(call, resource);
+      },
     }),
     defineRoute({
       method: "PUT",
@@ -145,7 +150,7 @@ export function resourceRoutes<B>(resource: Resource<B>, deps: ResourceDeps): Ro
       operation: "readResource",
       params,
       handle: async (call) => {
-        const row = await select(resource, call.params, deps).first<Row>();
+        const row = await rowStatement(deps.db, resource.row(call.params)).first<Row>();
         return row === null ? noSuch(noun) : json(200, resource.toJson(row));
       },
     }),
@@ -160,11 +165,6 @@ export function resourceRoutes<B>(resource: Resource<B>, deps: ResourceDeps): Ro
     }),
   ];
 }
-
-const select = <B>(resource: Resource<B>, params: Params, { db }: ResourceDeps): D1PreparedStatement => {
-  const { sql, values } = resource.row(params);
-  return db.prepare(sql).bind(...values);
-};
 
 async function list<B>(call: AdminCall<unknown>, resource: Resource<B>): Promise<Answer> {
   const { cursor, pageSize, skip } = call.paging;
@@ -187,19 +187,20 @@ async function put<B>(call: AdminCall<B | undefined>, resource: Resource<B>, dep
   if (refused !== undefined) return refused;
   const plan = await resource.put(change);
   if ("problem" in plan) return plan;
-  const found = select(resource, call.params, deps);
-  const noted = deps.audit.change("put", auditEntry(call, "put", resource), resource.row(call.params), resource.logged);
+  const row = resource.row(call.params);
+  const found = rowStatement(deps.db, row);
+  const noted = deps.audit.change("put", recordOf(call, "put", resource), row, resource.logged);
   try {
     const results = await deps.db.batch<Row>([found, noted.before, ...plan.writes, ...noted.behind, found]);
     const created = results[0]?.results.length === 0;
-    const row = results.at(-1)?.results[0];
-    if (row === undefined) throw new Error(`${resource.noun} is missing after it was written`);
+    const written = results.at(-1)?.results[0];
+    if (written === undefined) throw new Error(`${resource.noun} is missing after it was written`);
     const ofWrites = results.slice(2, 2 + plan.writes.length);
     const stored = plan.once === undefined ? undefined : ofWrites[plan.writes.indexOf(plan.once.write)];
     await plan.goOn?.(ofWrites.map(({ meta }) => meta.changes));
     const shown = stored?.meta.changes === 1 ? plan.once?.fields : undefined;
     const headers: Record<string, string> = shown === undefined ? {} : { "cache-control": "no-store" };
-    return json(created ? 201 : 200, { ...resource.toJson(row), ...shown }, headers);
+    return json(created ? 201 : 200, { ...resource.toJson(written), ...shown }, headers);
   } catch (thrown) {
     const cause = (await findFaults(resource, change)) ?? (await resource.put(change));
     if ("problem" in cause) return cause;
@@ -215,7 +216,7 @@ async function remove<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: 
   const plan = await resource.remove(call.params, call.nowMs);
   const used = await refuseUsed(resource, plan, deps);
   if (used !== undefined) return used;
-  const record = auditEntry(call, "delete", resource);
+  const record = recordOf(call, "delete", resource);
   try {
     const unfinished = await plan.first?.(record);
     if (unfinished !== undefined) return unfinished;
@@ -241,16 +242,6 @@ function changed<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: Resou
   deps.recordsChanged();
   if (resource.afterChange !== undefined) call.after(resource.afterChange());
 }
-
-const auditEntry = <B>(call: AdminCall<unknown>, action: string, { collection, key }: Resource<B>): AuditRecord => ({
-  atMs: call.nowMs,
-  requestId: call.requestId,
-  actor: call.principal.clientId,
-  action,
-  outcome: "done",
-  reason: "",
-  subject: `${collection}/{${key}}`.slice(1).replaceAll(/\{(\w+)\}/g, (_, name: string) => call.params[name] ?? ""),
-});
 
 interface FaultRow {
   readonly type: DetailType | "absent";

@@ -4,7 +4,7 @@ import type { BuiltIn } from "../platform/built-in.ts";
 import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
 import { resourceRoutes, type ResourceDeps } from "./resource.ts";
-import type { AuditCopies } from "./audit-copies.ts";
+import type { AuditCopies } from "./store/audit-copies.ts";
 import { auditRoute } from "./resources/audit.ts";
 import { auditCopyRoutes } from "./resources/audit-copies.ts";
 import { clientSecretRoute } from "./resources/client-secret.ts";
@@ -49,6 +49,8 @@ export interface AdminDeps extends ResourceDeps {
   ): D1PreparedStatement;
   /** Port to the OAuth room: voids what members of an organization got until now, as a part of the same transaction. */
   voidMembersStatement(organization: string, nowMs: number): D1PreparedStatement;
+  /** Port to the OAuth room: the same for all who have a role, if the statement before it changed a row. */
+  voidHoldersStatement(role: string, nowMs: number): D1PreparedStatement;
   /** Port to the OAuth room: the client secret of an identity provider, as its row holds it and as it is. */
   readonly providerSecrets: {
     seal(providerId: string, secret: string): Promise<string>;

@@ -109,6 +109,8 @@ export interface OAuth extends EndAll {
   voidStatement(kind: OwnerKind, key: string, nowMs: number, when: "always" | "if changed"): D1PreparedStatement;
   /** Voids all that members of an organization got until now, as a part of the transaction that removes it. */
   voidMembersStatement(organization: string, nowMs: number): D1PreparedStatement;
+  /** The same for all who have a role, if the statement before it changed a row. */
+  voidHoldersStatement(role: string, nowMs: number): D1PreparedStatement;
   /** Removes what a client, tenant, user or session could get tokens by, in the transactions that revoke it or sign it out. */
   readonly forget: Forget;
   /** The client secret of an identity provider, as its row holds it. */
@@ -213,6 +215,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
       trust.changedBeside();
     },
     voidStatement: (kind, key, nowMs, when) => trustStore.voidStatement(kind, key, allExpiredSec(nowMs), when),
+    voidHoldersStatement: (role, nowMs) => trustStore.voidHoldersStatement(role, allExpiredSec(nowMs)),
     voidMembersStatement: (organization, nowMs) => trustStore.voidMembersStatement(organization, allExpiredSec(nowMs)),
     forget: forgetAll,
     ...endings,

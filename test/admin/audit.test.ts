@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createAuditLog, NOTES, TEXT_CHARS } from "../../src/admin/audit.ts";
 import { createNoteBudget, type NoteKind } from "../../src/admin/note-budget.ts";
-import { COPY, createAuditCopies } from "../../src/admin/audit-copies.ts";
+import { COPY, createAuditCopies } from "../../src/admin/store/audit-copies.ts";
 import { chain, findBreak, GENESIS } from "../../src/platform/audit-chain.ts";
 import { auditRoute } from "../../src/admin/resources/audit.ts";
 import { createLog } from "../../src/platform/log.ts";

@@ -825,6 +825,17 @@ describe("the audit log says what a change changed", () => {
   });
 });
 
+it("whoever lists all users or clients leaves a row, and no more for the next pages", async () => {
+  const rows = async () =>
+    (await env.DB.prepare("SELECT subject, actor FROM audit WHERE action = 'list' ORDER BY subject").all()).results;
+  const own = isolate();
+  const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}` };
+  await env.DB.exec("DELETE FROM audit WHERE action = 'list'");
+  for (const path of ["users", "users?pageSize=1&pageNumber=2", "clients", "roles", "tenants"])
+    expect((await own.fetch(`/admin/v1/${path}`, { headers })).status).toBe(200);
+  expect(await rows()).toEqual(["clients", "users"].map((subject) => ({ subject, actor: OPERATOR.clientId })));
+});
+
 describe("PUT keeps what shuts and limits where it does not name it", () => {
   it.each(["user", "client", "tenant"])("a disabled %s stays disabled until somebody says otherwise", async (kind) => {
     const { path, json } = (await examples())[kind]!;

@@ -15,6 +15,7 @@ import {
   unique,
 } from "../support/platform.ts";
 import { errorOf, makeApp, visit } from "../support/sign-in.ts";
+import { makeUser, type TestUser } from "../support/users.ts";
 
 const admin = async (path: string, method = "GET", json?: unknown): Promise<Response> =>
   call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR), ...(json === undefined ? {} : { json }) });
@@ -28,6 +29,13 @@ const settings = (tenant: string) => ({
   grantTypes: ["client_credentials"],
   scopes: ["plat.media_view", "plat.pubsub_publish"],
 });
+
+const passwordToken = (user: Pick<TestUser, "email" | "password">): Promise<string> =>
+  accessToken(
+    call("/oauth2/v1/token", {
+      form: { grant_type: "password", plat_id_provider: "legacy_idp", username: user.email, password: user.password },
+    }),
+  );
 
 afterEach(() => {
   vi.useRealTimers();
@@ -122,12 +130,32 @@ describe("what is issued after a change", () => {
     expect(await isValid(await tokenFor({ clientId: client.clientId, clientSecret }))).toBe(true);
   });
 
+  it("a scope that is taken from a client or from a role is in no token any more", async () => {
+    const tenant = await makeTenant();
+    const client = await makeClient({ tenant, scopes: settings(tenant).scopes });
+    const [token, role] = [await tokenFor(client), unique("role")];
+    const path = `clients/${client.clientId}`;
+    await put(path, { ...settings(tenant), scopes: [...settings(tenant).scopes, "plat.media_manage"].toReversed() });
+    expect(await isValid(token)).toBe(true);
+    await put(path, { ...settings(tenant), scopes: ["plat.media_view"] });
+    expect(await isValid(token)).toBe(false);
+    expect(await isValid(await tokenFor(client))).toBe(true);
+
+    await put(`roles/${role}`, { scopes: ["plat.media_view", "plat.media_admin"] });
+    const [holder, other] = [await makeUser({ tenant }), await makeUser({ tenant })];
+    await put(`tenants/${tenant}/members/${holder.email}`, { roles: [role] });
+    const tokens = await Promise.all([holder, other].map((user) => passwordToken(user)));
+    await put(`roles/${role}`, { scopes: ["plat.media_admin", "plat.media_view", "a.b"] });
+    expect(await Promise.all(tokens.map(isValid))).toEqual([true, true]);
+    await put(`roles/${role}`, { scopes: ["plat.media_view"] });
+    expect(await Promise.all(tokens.map(isValid))).toEqual([false, true]);
+  });
+
   it("leaves tokens alone where nothing of them changed", async () => {
-    const client = await makeClient();
+    const client = await makeClient({ scopes: settings("").scopes });
     const token = await tokenFor(client);
     await put(`clients/${client.clientId}`, {
       ...settings(client.tenant),
-      scopes: [],
       redirectUris: ["https://a.example/cb"],
     });
     const { clientId, clientSecret } = client;

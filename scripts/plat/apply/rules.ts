@@ -103,6 +103,7 @@ export function createRules(platform: string, allowLoopback: boolean, origin: st
     random: { bytes: (length: number) => new Uint8Array(length) },
     outbox: {},
     voidStatement: () => EMPTY,
+    voidHoldersStatement: () => EMPTY,
     topicsOf: () => EMPTY,
     filesOfClient: () => EMPTY,
     providerSecrets: { seal: async () => "", open: async () => undefined },

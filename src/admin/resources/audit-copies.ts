@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { noSuch, problem } from "../../http/errors.ts";
 import { invalidCursor, lookBefore, pageLinks, toPage } from "../../http/paging.ts";
 import { defineRoute, json, type Route } from "../../http/route.ts";
-import type { AuditCopies, AuditCopy } from "../audit-copies.ts";
+import type { AuditCopies, AuditCopy } from "../store/audit-copies.ts";
 
 /** For whoever checks them, elsewhere: `plat audit verify`. */
 export const auditCopyRoutes = (copies: Pick<AuditCopies, "page" | "read">): readonly Route[] => [

@@ -3,7 +3,7 @@ import { invalidCursor, lookBefore, pageLinks, toPage, type RowRange } from "../
 import { defineRoute, json, type Route } from "../../http/route.ts";
 import { harmless } from "../../platform/text.ts";
 import { TEXT_CHARS } from "../audit.ts";
-import { toJson, type AuditRow } from "../audit-row.ts";
+import { toJson, type AuditRow } from "../store/audit-row.ts";
 
 /** A time in milliseconds since 1970. */
 const timeMs = z.pipe(z.string().check(z.regex(/^\d{1,15}$/)), z.transform(Number));

@@ -61,10 +61,11 @@ const FAULTS = `
     WHERE ?3 IS NOT NULL AND NOT EXISTS (SELECT 1 FROM service WHERE name = ?3)
   UNION ALL SELECT 'taken', 'name', 'Another client has the name ' || ?4 || '.'
     WHERE EXISTS (SELECT 1 FROM client WHERE name = ?4 AND id <> ?1)`;
-/** What a token carries of its client: when this changes, what was issued before is void. */
+/** What a token carries of its client: when this changes, or a scope is taken away, what was issued before is void. */
 const CHANGE_IDENTITY = `
-  UPDATE client SET name = ?2, tenant = ?3, confidential = ?4
-  WHERE id = ?1 AND (name <> ?2 OR tenant <> ?3 OR confidential <> ?4)`;
+  UPDATE client SET name = ?2, tenant = ?3, confidential = ?4, scopes = ?5
+  WHERE id = ?1 AND (name <> ?2 OR tenant <> ?3 OR confidential <> ?4
+    OR EXISTS (SELECT 1 FROM json_each(scopes) WHERE value NOT IN (SELECT value FROM json_each(?5))))`;
 const UPSERT = `
   INSERT INTO client (id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, grant_types,
     scopes, require_pkce, disabled, created_at)
@@ -183,7 +184,11 @@ async function plan(change: Change<Body>, deps: AdminDeps): Promise<PutPlan | Pr
       nowMs,
     );
   const voided = (when: "always" | "if changed") => deps.voidStatement("client", id, nowMs, when);
-  const writes = [db.prepare(CHANGE_IDENTITY).bind(...identity), voided("if changed"), write];
+  const writes = [
+    db.prepare(CHANGE_IDENTITY).bind(...identity, JSON.stringify(client.scopes)),
+    voided("if changed"),
+    write,
+  ];
   if (client.disabled === true) writes.push(voided("always"));
   if (!client.confidential) return { writes: [...writes, db.prepare(DROP_SECRETS).bind(id)] };
   if (client.clientSecret !== undefined) {

@@ -5,6 +5,10 @@ import type { AdminDeps } from "../routes.ts";
 
 const body = z.object({ scopes: scopeList });
 
+/** A role that gives less: what its holders got by it is void. */
+const TAKE_AWAY = `
+  UPDATE role SET scopes = ?2 WHERE name = ?1
+    AND EXISTS (SELECT 1 FROM json_each(scopes) WHERE value NOT IN (SELECT value FROM json_each(?2)))`;
 const UPSERT = `
   INSERT INTO role (name, scopes, created_at) VALUES (?1, ?2, ?3)
   ON CONFLICT (name) DO UPDATE SET scopes = excluded.scopes`;
@@ -17,14 +21,17 @@ const USERS = `
   SELECT * FROM (SELECT 'organization member', organization || '/' || email FROM organization_member_role WHERE role = ?1 LIMIT ?2)`;
 const DELETE = `DELETE FROM role WHERE name = ?1`;
 
-export const roles = ({ db }: AdminDeps): Resource<z.output<typeof body>> => ({
+export const roles = ({ db, voidHoldersStatement }: AdminDeps): Resource<z.output<typeof body>> => ({
   noun: "role",
   collection: "/roles",
   key: "name",
   params: z.object({ name: identifier }),
   body,
   async put({ params, body: { scopes }, nowMs }) {
-    return { writes: [db.prepare(UPSERT).bind(params["name"], JSON.stringify(scopes), nowMs)] };
+    const { name = "" } = params;
+    const list = JSON.stringify(scopes);
+    const takeAway = [db.prepare(TAKE_AWAY).bind(name, list), voidHoldersStatement(name, nowMs)];
+    return { writes: [...takeAway, db.prepare(UPSERT).bind(name, list, nowMs)] };
   },
   row: ({ name }) => ({ sql: SELECT, values: [name] }),
   logged: { scopes: { list: "scopes" } },

@@ -57,6 +57,8 @@ export interface TrustStore {
   voidAccessStatement(email: string, clientId: string, expiresSec: number): D1PreparedStatement;
   /** Voids all that members of an organization got until now, in the transaction that removes it. */
   voidMembersStatement(organization: string, expiresSec: number): D1PreparedStatement;
+  /** The same for all who have a role, if the statement before it changed a row. */
+  voidHoldersStatement(role: string, expiresSec: number): D1PreparedStatement;
   /** Removes at most `limit` rows that concern no living token; returns how many. */
   forgetExpired(nowSec: number, limit: number): Promise<number>;
 }
@@ -99,6 +101,11 @@ const VOID_ACCESS = `${VOID} WHERE EXISTS (SELECT 1 FROM client WHERE id = ?4)`;
 const VOID_MEMBERS = `
   INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
   SELECT 'user', email, ${DATABASE_NOW_MS}, ?2 FROM organization_member WHERE organization = ?1`;
+const VOID_HOLDERS = `
+  INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
+  SELECT 'user', email, ${DATABASE_NOW_MS}, ?2 FROM (
+    SELECT email FROM tenant_member_role WHERE role = ?1 UNION SELECT email FROM organization_member_role WHERE role = ?1)
+  WHERE changes() > 0`;
 
 const FORGET = `
   DELETE FROM revocation WHERE seq IN (SELECT seq FROM revocation WHERE expires_sec <= ?1 ORDER BY expires_sec LIMIT ?2)`;
@@ -144,6 +151,7 @@ export function createTrustStore(db: D1Database): TrustStore {
     voidAccessStatement: (email, clientId, expiresSec) =>
       db.prepare(VOID_ACCESS).bind("grant", accessKey(email, clientId), expiresSec, clientId),
     voidMembersStatement: (organization, expiresSec) => db.prepare(VOID_MEMBERS).bind(organization, expiresSec),
+    voidHoldersStatement: (role, expiresSec) => db.prepare(VOID_HOLDERS).bind(role, expiresSec),
     async forgetExpired(nowSec, limit) {
       return (await db.prepare(FORGET).bind(nowSec, limit).run()).meta.changes;
     },

@@ -1,4 +1,4 @@
-import { harmless } from "../platform/text.ts";
+import { harmless } from "../../platform/text.ts";
 
 /**
  * What a change changed, for the audit log. The database itself compares what was there with what is there now, within the
@@ -63,6 +63,9 @@ const difference = (fields: string): string => `
       FROM json_each(${fields}))
     WHERE coalesce(was, 'null') <> coalesce(is_now, 'null'))
   WHERE change ->> 'added' IS NULL OR change ->> 'added' <> '[]' OR change ->> 'removed' <> '[]')`;
+
+export const rowStatement = (db: D1Database, { sql, values }: RowQuery): D1PreparedStatement =>
+  db.prepare(sql).bind(...values);
 
 /** The parts of an audit row that tells of a change: its reason and its changes, and whether there is a row at all. */
 export const CHANGED = {

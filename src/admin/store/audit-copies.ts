@@ -1,5 +1,5 @@
-import { chain, GENESIS, type CopyFacts } from "../platform/audit-chain.ts";
-import type { Log } from "../platform/log.ts";
+import { chain, GENESIS, type CopyFacts } from "../../platform/audit-chain.ts";
+import type { Log } from "../../platform/log.ts";
 import { toJson, type AuditRow } from "./audit-row.ts";
 
 /**
