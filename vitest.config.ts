@@ -28,6 +28,7 @@ export default defineConfig({
                 // Everything that can be logged; test/support/log-watch.ts shows less.
                 LOG_LEVEL: "info",
                 MEDIA_SCHEDULES: process.env["MEDIA_SCHEDULES"] ?? "",
+                MEDIA_ADVERSARY_SCHEDULES: process.env["MEDIA_ADVERSARY_SCHEDULES"] ?? "",
                 FUZZ_SEED: process.env["FUZZ_SEED"] ?? "",
                 FUZZ_RUNS: process.env["FUZZ_RUNS"] ?? "",
                 FUZZ_SHARES: process.env["FUZZ_SHARES"] ?? "",

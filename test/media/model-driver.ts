@@ -45,6 +45,7 @@ const TABLES = [
   "key_set",
   "file",
   "owner",
+  "reservation",
   "erasure",
   "consistency_finding",
   "consistency_run",
