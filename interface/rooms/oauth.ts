@@ -503,7 +503,7 @@ export const oauth: Room = {
       },
       answers: {
         200: {
-          text: "The page on which the user links the account there, or the choice of a tenant.",
+          text: "The page on which the user links the account there, the choice of a tenant, or what the user has to allow.",
           mediaTypes: page!,
         },
         302: AUTHORIZE[302],
@@ -522,7 +522,7 @@ export const oauth: Room = {
         example: { vouched: "…", password: "…" },
       },
       answers: {
-        200: { text: "The choice of a tenant.", mediaTypes: page! },
+        200: { text: "The choice of a tenant, or what the user has to allow.", mediaTypes: page! },
         303: { ...TO_CLIENT, headers: ["Location"] },
       },
       errors: { 400: "The page again: wrong password, blocked; or one that says that the sign-in is over." },
