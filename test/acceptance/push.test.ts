@@ -42,6 +42,11 @@ const endpoints: Record<string, (request: Received, response: ServerResponse) =>
   hangs: ({ body }, response) => void (isFirst(body) || response.writeHead(200).end()),
   endless: (_, response) => stream(response),
   breaks: (_, response) => void response.destroy(),
+  // Says that it wants the events, the second time that it is asked.
+  asked({ body }, response) {
+    const { challenge } = JSON.parse(body);
+    response.writeHead(200).end(calls("asked").length === 1 ? "not yet" : challenge);
+  },
   target: (_, response) => void response.writeHead(200).end(),
 };
 let revived = false;
@@ -66,7 +71,7 @@ function stream(response: ServerResponse): void {
 }
 
 async function subscribe(to: string, name: string, endpoint = `${receiver.origin}/${name}`): Promise<void> {
-  const body = { name, pushConfig: { endpoint, basicAuth: CREDENTIALS } };
+  const body = { name, pushConfig: { endpoint, basicAuth: CREDENTIALS, handshake: name === "asked" } };
   secrets.set(name, must(await shop.call("POST", `${to}/subscriptions`, body), 201).signingSecret);
 }
 
@@ -129,6 +134,17 @@ describe("an endpoint", () => {
     }
     expect((await attempts("fine", events[0]!, 1)).map(outcome)).toEqual([{ status: 204, error: null }]);
     expect(await get("fine")).toMatchObject({ state: "active", lag: 0, deadLetters: 0, eventsLost: 0 });
+  });
+
+  test("that is asked first gets its events once it has answered with the challenge", async () => {
+    await receiver.wait("/asked", 2 + events.length, PATIENCE_MS);
+    const [first, second, ...got] = calls("asked");
+    for (const ping of [first!, second!]) {
+      const said = new Webhook(secrets.get("asked")!).verify(ping.body, ping.headers);
+      expect(said).toEqual({ type: "endpoint_verification", challenge: expect.any(String) });
+    }
+    expect(got.map(idOf).toSorted()).toEqual(events.map(({ id }) => id).toSorted());
+    expect(await get("asked")).toMatchObject({ state: "active", pushConfig: { handshake: true } });
   });
 
   test("tries an event again 5 s after a 500, under the same id and a new signature", async () => {
