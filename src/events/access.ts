@@ -10,8 +10,8 @@ import { nameOf, type TopicId } from "./topic.ts";
 /**
  * Who may do what with a topic (contract 3.3, 8). Nothing here asks whether the topic exists, so nothing leaks it:
  * - its owner, by the client's own token: everything; creating, publishing and deleting need `pubsub_publish` besides, or
- *   a scope that names the topic, in a tenant that may use the service which has `pubsub_publish`;
- *   Who subscribed to it is shown to the owner without a scope;
+ *   a scope that names the topic, in a tenant that may use the service which has `pubsub_publish`; who subscribed to it is
+ *   shown without a scope;
  * - another client, by a token of its own with a scope that names the topic: look, read, commit, seek, subscribe;
  * - a person, by a token of a tenant with such a scope, whatever the client: look, read and commit, nothing else;
  * - either of them, by a scope for the token's own tenant: look, read and commit, and only this tenant's events are shown;
