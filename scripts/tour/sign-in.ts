@@ -57,7 +57,7 @@ export async function tellSignIn(session: Session, { tenant, web, person }: Cast
   session.same("an ID token for the person and the application", [claims.email, claims.aud], [person.email, web]);
   session.same("with the nonce of this sign-in", claims.nonce, nonce);
   const user = await session.expect(200, api.getUserInfo, { token: tokens.access_token });
-  session.same("whom the access token was issued for", user.data, { sub: person.email });
+  session.same("whom the access token was issued for", user.data, { sub: claims.sub });
 
   const browser = { headers: { cookie: `${jar}; ${cookiesOf(signedIn)}` } };
   await session.expect(302, authorize, { ...browser, note: "the same browser is not asked again" });
@@ -80,7 +80,7 @@ export async function tellSignIn(session: Session, { tenant, web, person }: Cast
   await session.expect(200, authorize, { ...browser, note: "signed out: the page asks again" });
 }
 
-const claimsOf = (idToken: string): { email?: string; aud?: string; nonce?: string } =>
+const claimsOf = (idToken: string): { sub?: string; email?: string; aud?: string; nonce?: string } =>
   JSON.parse(Buffer.from(idToken.split(".")[1] ?? "", "base64url").toString());
 
 /** What a browser would send back. */

@@ -20,9 +20,19 @@ const ENDPOINTS: Readonly<Record<string, readonly string[]>> = {
   "/authorize": ["GET", "POST"],
   "/sign-in": ["POST"],
   "/callback/x": ["GET"],
+  "/link-identity": ["POST"],
   "/end_session": ["GET", "POST"],
 };
-const FORMS = ["/token", "/revoke", "/introspect", "/userinfo", "/authorize", "/sign-in", "/end_session"];
+const FORMS = [
+  "/token",
+  "/revoke",
+  "/introspect",
+  "/userinfo",
+  "/authorize",
+  "/sign-in",
+  "/link-identity",
+  "/end_session",
+];
 const TWO_MB = 2 * 1024 * 1024;
 
 /** Requests of the wrong form: method, type, size, text. */

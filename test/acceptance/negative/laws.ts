@@ -17,7 +17,7 @@ export function checkLaws(answer: Answer): void {
 const broken = (isBroken: boolean, what: string): string | undefined => (isBroken ? what : undefined);
 
 /** Where people come with a browser. */
-const PAGES = /^\/oauth2\/v1\/(authorize|sign-in|end_session|callback\/[^/]+)$/;
+const PAGES = /^\/oauth2\/v1\/(authorize|sign-in|link-identity|end_session|callback\/[^/]+)$/;
 /** Resources under a bearer token, which speak of failures as the platform's services do. */
 const RESOURCES = /^\/oauth2\/v1\/(userinfo|refreshtokens(\/[^/]+)?)$/;
 const PROTOCOL = /^\/oauth2\/v1\/(token|revoke|introspect|tokeninfo)$/;
