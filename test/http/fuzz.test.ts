@@ -204,3 +204,93 @@ describe("any input to any route", () => {
     );
   });
 });
+
+/** What takes long to normalize, to match or to take apart, each as long as a body may be. */
+const LONG: readonly (readonly [string, string])[] = [
+  ["accents out of order", `a${"\u0301".repeat(15_000)}${"\u0323".repeat(15_000)}`],
+  ["halves of surrogate pairs", "\ud800".repeat(20_000)],
+  ["letters, spaces and one letter", `${"a ".repeat(31_000)}!`],
+  ["digits", "9".repeat(62_000)],
+  ["quotes and backslashes", String.raw`\"`.repeat(31_000)],
+  ["percent signs", "%C3%".repeat(15_000)],
+  ["equals signs and commas", "=,;".repeat(20_000)],
+  ["dots and dashes", ".-".repeat(31_000)],
+  ["at signs", "a@b.".repeat(15_000)],
+  ["line breaks", "\r\n".repeat(31_000)],
+  ["Chinese, emoji and Hebrew", "漢🙂\u05d0".repeat(6_000)],
+];
+/** Far above what a request takes on a busy machine, below what half such a text took. */
+const BUDGET_MS = 500;
+/** Of an address, and of a header. */
+const SHORTER = 7_000;
+
+describe("a long text in any field", () => {
+  const namesOf = (schema: unknown): string[] => Object.keys((schema as { shape?: object } | undefined)?.shape ?? {});
+  const FORM = [
+    "username password client_id client_secret scope code redirect_uri code_verifier refresh_token token email request csrf",
+    "id_token_hint state ui_locales new_password repeated_password plat_id_provider plat-session-id nonce login_hint",
+  ].flatMap((line) => line.split(" "));
+  const HEADERS = ["accept", "accept-language", "cookie", "content-disposition", "if-none-match", "range", "origin"];
+  const ascii = (long: string): string => long.replaceAll(/[^\x20-\x7e]/g, "~").slice(0, SHORTER);
+
+  /** Every field of the route at once; of a form, the field of this number, beside others that lead to it. */
+  function requestOf(route: Route, long: string, at: number): { query: string; body?: BodyInit; type: string } {
+    const fields = [...new Set([...QUERY, ...namesOf(route.query)])];
+    const [first = ""] = [...new Intl.Segmenter().segment(long.slice(0, SHORTER / 10))].map(({ segment }) => segment);
+    const short = (first.length > 100 ? long.slice(0, 100) : long.slice(0, 40)).toWellFormed();
+    const query = new URLSearchParams(fields.map((name) => [name, short])).toString().slice(0, SHORTER);
+    const inForm = long.replaceAll(/[&%+]/g, "_");
+    const cookies = ascii(long).slice(0, 1_000);
+    noteNoSecrets(short, inForm, inForm.toWellFormed(), long.slice(0, 60_000), cookies, "u", "p");
+    for (const [, value] of new URLSearchParams(query)) noteNoSecrets(value);
+    if (route.body.kind === "form") {
+      const form = new URLSearchParams({
+        grant_type: "password",
+        plat_id_provider: "legacy_idp",
+        username: "u",
+        password: "p",
+      });
+      const name = FORM[at % FORM.length]!;
+      form.delete(name);
+      return {
+        query: "",
+        body: `${form.toString()}&${name}=${inForm}`,
+        type: "application/x-www-form-urlencoded",
+      };
+    }
+    if (route.body.kind === "none") return { query, type: "" };
+    const schema = route.body.kind === "json" ? route.body.schema : undefined;
+    const body = Object.fromEntries([...namesOf(schema), ...FIELDS].map((name) => [name, long.slice(0, 60_000)]));
+    return { query: "", body: JSON.stringify(body), type: "application/json" };
+  }
+
+  it.each(named(everyRoute))("%s: is answered within a budget of time", async (_, base, route) => {
+    const token = base === "/admin/v1" ? operator : everything;
+    const at = everyRoute.findIndex((one) => one.route === route);
+    const ofForm = route.path === "/token" ? FORM.length : 6;
+    const count = route.body.kind === "form" ? ofForm : 2;
+    for (let n = 0; n < count; n++) {
+      const [what, long] = n % 2 === 0 ? LONG[0]! : LONG[1 + ((at + n) % (LONG.length - 1))]!;
+      const { query, body, type } = requestOf(route, long, route.path === "/token" ? n : at + n);
+      const headers = {
+        ...Object.fromEntries(HEADERS.map((name) => [name, ascii(long).slice(0, 1_000)])),
+        "content-type": type,
+      };
+      const path = `${base}${pathOf(route, [long.slice(0, 300).toWellFormed()])}?${query}`;
+      let tookMs = Infinity;
+      for (let again = 0; again < 3 && tookMs > BUDGET_MS; again++) {
+        const startMs = performance.now();
+        const response = await call(path, {
+          method: route.method,
+          token,
+          headers: type === "" ? {} : headers,
+          ...(body === undefined ? {} : { body }),
+        });
+        await response.text();
+        tookMs = performance.now() - startMs;
+        expect(response.status).toBeLessThan(500);
+      }
+      expect(tookMs, what).toBeLessThan(BUDGET_MS);
+    }
+  });
+});
