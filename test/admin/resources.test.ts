@@ -197,6 +197,26 @@ describe("400", () => {
   ])("refuses %s", async (path, json) => {
     expect((await admin(path, { method: "PUT", json })).status).toBe(400);
   });
+
+  it("refuses scopes of a service that reach beyond its own", async () => {
+    const tenant = await makeTenant();
+    const service = unique("svc");
+    const register = (scope: string) =>
+      admin(`services/${service}`, {
+        method: "PUT",
+        json: {
+          sourceUrl: "https://x.example",
+          proxyPath: `/${service}`,
+          scopes: [scope],
+          essential: false,
+          tenant,
+          access: "token",
+        },
+      });
+    for (const scope of ["*", "p*", "plat.t*", "plat.tenant=*", "openid"])
+      expect(await expectJson(await register(scope), 400)).toMatchObject({ details: [{ field: "scopes" }] });
+    expect((await register(`${service}.read`)).status).toBe(201);
+  });
 });
 
 describe("404", () => {
