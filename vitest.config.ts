@@ -27,6 +27,7 @@ export default defineConfig({
                 PASSWORD_GRANT_WITHOUT_CLIENT: "true",
                 // Everything that can be logged; test/support/log-watch.ts shows less.
                 LOG_LEVEL: "info",
+                EVENTS_ADVERSARY_SCHEDULES: process.env["EVENTS_ADVERSARY_SCHEDULES"] ?? "",
                 MEDIA_SCHEDULES: process.env["MEDIA_SCHEDULES"] ?? "",
                 MEDIA_ADVERSARY_SCHEDULES: process.env["MEDIA_ADVERSARY_SCHEDULES"] ?? "",
                 FUZZ_SEED: process.env["FUZZ_SEED"] ?? "",

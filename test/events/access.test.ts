@@ -7,6 +7,7 @@ import { basic, call, expectJson, makeClient, makeTenant, put, tokenFor, unique 
 import { makeApp, signInThrough } from "../support/sign-in.ts";
 import { makeUser, type TestUser } from "../support/users.ts";
 import { eventsApp, makeTopic, someClient } from "./events-app.ts";
+import { BELOW_A_TOPIC, subscription } from "./topic-operations.ts";
 
 /** Who may do what, with real clients, tokens and registrations (contract 3.3). */
 async function makeOwner(scopes: readonly string[] = ["plat.pubsub_publish"]) {
@@ -169,36 +170,6 @@ describe("publishing for another tenant", () => {
     expect((await publish(stranger)).status).toBe(403);
   });
 });
-
-/** Every operation below a topic's address, as it would succeed. */
-const BELOW_A_TOPIC: readonly (readonly [method: string, path: string, json?: unknown])[] = [
-  ["GET", ""],
-  ["GET", "/events"],
-  ["POST", "/read", { numEvents: 1000, autoCommit: true }],
-  ["POST", "/commit", { token: "1.x" }],
-  ["POST", "/extend", { token: "1.x", ttlMs: 1000 }],
-  ["POST", "/release", { token: "1.x" }],
-  ["POST", "/seek", { to: "newest" }],
-  ["POST", "/publish", { payload: "forged" }],
-  ["GET", "/subscriptions"],
-  ["POST", "/subscriptions", subscription("copy")],
-  ["GET", "/subscriptions/warehouse"],
-  ["PUT", "/subscriptions/warehouse", subscription("warehouse")],
-  ["DELETE", "/subscriptions/warehouse"],
-  ["GET", "/subscriptions/warehouse/deliveries"],
-  ["POST", "/subscriptions/warehouse/deliveries/0000000000000000-0/redeliver"],
-  ["POST", "/subscriptions/warehouse/test"],
-  ["GET", "/subscribers"],
-  ["DELETE", "/subscribers/8f14e45fceea167a5a36dedd4bea2543"],
-  ["DELETE", ""],
-];
-
-function subscription(name: string) {
-  return {
-    name,
-    pushConfig: { endpoint: "https://hooks.example.com/x", basicAuth: { username: "u", password: "p" } },
-  };
-}
 
 /** The status of each of the operations, by its method and path. */
 async function attemptAll(path: string, token: string): Promise<Record<string, number>> {

@@ -1,9 +1,13 @@
 import { evictDurableObject } from "cloudflare:test";
+import { adversaryOf, type Stolen } from "./adversary.ts";
 import { enlarged, reduced, type Answer, type Call } from "./consumer-model.ts";
 import { eventsApp, makeTopic, objectsOf, someClient, topicAt, type ProblemView } from "./events-app.ts";
 import type { Driver } from "./schedules.ts";
 
-/** Everything as clients see it: HTTP, D1, two isolates, two readers, of which the first owns the topic. */
+/**
+ * Everything as clients see it: HTTP, D1, two isolates, two readers, of which the first owns the topic; and an adversary
+ * that tries something after each step.
+ */
 export async function overHttp(shards: number, run: (driver: Driver) => Promise<void>): Promise<void> {
   const isolates = [eventsApp(), eventsApp()];
   const made = await makeTopic(isolates[0]!, { shards });
@@ -12,29 +16,37 @@ export async function overHttp(shards: number, run: (driver: Driver) => Promise<
     for (const tenant of ["tenant2", "tenant3", "tenant5"]) app.actsFor.add(`${owner.clientId} ${tenant}`);
   const clients = [owner, someClient({ scopes: ["plat.pubsub.topic=*"] })];
   const topics = isolates.map((app) => topicAt(app, owner, path));
+  const attack = adversaryOf(made);
+  let stolen: Stolen = { token: undefined, eventId: undefined };
+  const ask = async (call: Call, isolate: number): Promise<Answer> => {
+    const topic = topics[isolate]!;
+    const as = clients[call.by]!;
+    const headers: Record<string, string> = { "content-type": "application/json" };
+    if ("key" in call && call.key !== undefined) headers["idempotency-key"] = call.key;
+    switch (call.do) {
+      case "publish":
+        return seenOf(
+          await topic.publish(
+            call.events.map(({ tenant, payload }) => ({ tenant, payload: enlarged(payload) })),
+            { headers },
+          ),
+        );
+      case "read": {
+        const { numEvents, ttlMs, autoCommit } = call;
+        return seenOf((await topic.read({ numEvents, ttlMs, autoCommit }, { as, headers })).response);
+      }
+      default:
+        return seenOf(await topic.post(call.do, bodyOf(call), { as }));
+    }
+  };
   await run({
     readers: clients.length,
     retentionMs: undefined,
     async call(call, isolate) {
-      const topic = topics[isolate]!;
-      const as = clients[call.by]!;
-      const headers: Record<string, string> = { "content-type": "application/json" };
-      if ("key" in call && call.key !== undefined) headers["idempotency-key"] = call.key;
-      switch (call.do) {
-        case "publish":
-          return seenOf(
-            await topic.publish(
-              call.events.map(({ tenant, payload }) => ({ tenant, payload: enlarged(payload) })),
-              { headers },
-            ),
-          );
-        case "read": {
-          const { numEvents, ttlMs, autoCommit } = call;
-          return seenOf((await topic.read({ numEvents, ttlMs, autoCommit }, { as, headers })).response);
-        }
-        default:
-          return seenOf(await topic.post(call.do, bodyOf(call), { as }));
-      }
+      const answer = await ask(call, isolate);
+      if (answer.is === "batch") stolen = { token: answer.token ?? stolen.token, eventId: answer.events.at(-1)?.id };
+      await attack(stolen);
+      return answer;
     },
     async evict(what) {
       // An object that does not run has nothing to lose, nor one of a topic that is gone.
@@ -49,6 +61,7 @@ export async function overHttp(shards: number, run: (driver: Driver) => Promise<
     async delete(isolate) {
       const { status } = await isolates[isolate]!.call(path, { as: owner, method: "DELETE" });
       if (status !== 202) throw new Error(`not deleted: ${status}`);
+      await attack(stolen);
     },
     async create(isolate) {
       const json = { eventType: path.split("/").at(-1), shards };

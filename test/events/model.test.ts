@@ -1,3 +1,4 @@
+import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { onTopic } from "./direct-driver.ts";
@@ -6,6 +7,9 @@ import { overHttp } from "./http-driver.ts";
 import { runSchedule, schedule } from "./schedules.ts";
 
 const app = eventsApp();
+/** Half of `EVENTS_ADVERSARY_SCHEDULES`. */
+const besideAdversary =
+  Number((env as unknown as { EVENTS_ADVERSARY_SCHEDULES: string }).EVENTS_ADVERSARY_SCHEDULES || 120) / 2;
 const TENANTS = ["tenant1", "tenant2", "tenant3", "tenant5"];
 afterEach(() => {
   vi.useRealTimers();
@@ -35,11 +39,11 @@ describe("random schedules", () => {
   it.each([
     ["of one reader on 1 shard", 1, 1000, onTopic],
     ["of one reader on 2 shards", 2, 1000, onTopic],
-    ["of two readers over HTTP on 1 shard", 1, 60, overHttp],
-    ["of two readers over HTTP on 4 shards", 4, 60, overHttp],
+    ["of two readers over HTTP beside an adversary on 1 shard", 1, besideAdversary, overHttp],
+    ["of two readers over HTTP beside an adversary on 4 shards", 4, besideAdversary, overHttp],
   ] as const)(
     "%s: nothing lost, nothing twice, in order, one lock, no old token",
-    { timeout: 300_000 },
+    { timeout: 3_600_000 },
     async (_, shards, numRuns, on) => {
       vi.spyOn(console, "warn").mockReturnValue();
       await fc.assert(
