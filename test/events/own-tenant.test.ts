@@ -1,4 +1,5 @@
-import { describe, expect, it } from "vitest";
+import { runDurableObjectAlarm } from "cloudflare:test";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { positionOf } from "../../src/events/event-id.ts";
 import { LOG } from "../../src/events/limits.ts";
 import type { Principal } from "../../src/http/auth.ts";
@@ -6,6 +7,7 @@ import {
   eventsApp,
   expectProblem,
   makeTopic,
+  objectsOf,
   payloads,
   someClient,
   type TestTopic,
@@ -14,6 +16,7 @@ import {
 
 /** Readers whose scope names the events of their token's own tenant alone (decision 384). */
 const app = eventsApp();
+afterEach(() => void vi.useRealTimers());
 const SCOPES = ["plat.pubsub.own_tenant_topic=*"];
 
 async function topicOf(shards = 1): Promise<TestTopic> {
@@ -128,6 +131,28 @@ describe("a reader of its own tenant's events", () => {
     const { token } = await topic.read({ numEvents: 2 }, { as });
     for (const commitThrough of ids.slice(0, 3))
       await expectProblem(await topic.post("release", { token, commitThrough }, { as }), 400, "validation_violation");
+  });
+
+  it("is not told that retention took events: whose they were nobody knows", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const topic = await topicOf();
+    const as = readerOf();
+    const log = (await objectsOf(topic)).logs[0]!;
+    await topic.put([event("mine", "0"), ...FOREIGN]);
+    for (const reader of [as, topic.owner])
+      expect((await topic.read({ numEvents: 99, autoCommit: true }, { as: reader })).status).toBe(200);
+    await topic.put([...FOREIGN, event("mine", "1"), ...FOREIGN]);
+    vi.setSystemTime(Date.now() + 8 * 86_400_000);
+    await runDurableObjectAlarm(log);
+    for (const [payload, status] of [
+      [undefined, 204],
+      ["2", 200],
+    ] as const) {
+      if (payload !== undefined) await topic.put(event("mine", payload));
+      const answer = await topic.read({}, { as });
+      expect([answer.status, answer.response.headers.get("plat-events-lost")]).toEqual([status, null]);
+    }
+    expect((await topic.read()).response.headers.get("plat-events-lost")).toBe(String(2 * FOREIGN.length + 1));
   });
 
   it("is told no counts and no times of the topic", async () => {
