@@ -4,8 +4,8 @@ import { createTopicStore } from "../../src/events/store/topic-store.ts";
 import { consumerOf, logOf } from "../../src/events/topic.ts";
 import { Browser, landed } from "../support/browser.ts";
 import { basic, call, expectJson, makeClient, makeTenant, put, tokenFor, unique } from "../support/platform.ts";
-import { makeApp, signInThrough } from "../support/sign-in.ts";
-import { makeUser, type TestUser } from "../support/users.ts";
+import { makeApp, signInThrough, type TestApp } from "../support/sign-in.ts";
+import { join, makeUser, type TestUser } from "../support/users.ts";
 import { eventsApp, makeTopic, someClient } from "./events-app.ts";
 import { BELOW_A_TOPIC, subscription } from "./topic-operations.ts";
 
@@ -214,7 +214,11 @@ describe("a person's token at the topic's owner", () => {
   it("is not the owner's: without a role and without a tenant nothing is found (Zoe of orgb)", async () => {
     const { app, ownerToken, path } = await makeVictim("password");
     const zoe = await makeUser({ scopes: [] });
-    const token = await tokenBy(passwordForm(zoe, { client_id: app.clientId, scope: "plat.no_tenant" }));
+    const form = (user: TestUser) => passwordForm(user, { client_id: app.clientId, scope: "plat.no_tenant" });
+    // A stranger gets no token without a page; a member without a role gets it.
+    expect((await call("/oauth2/v1/token", { form: form(zoe) })).status).toBe(400);
+    await join(zoe.email, app.tenant, []);
+    const token = await tokenBy(form(zoe));
     const statuses = await attemptAll(path, token);
     for (const operation of NEEDS_A_SCOPE) {
       expect([403, 404], operation).toContain(statuses[operation]);
@@ -233,9 +237,14 @@ describe("a person's token at the topic's owner", () => {
     const zoe = await makeUser({ scopes: [] });
     const scope = "plat.no_tenant";
     const implicit = await makeVictim("implicit");
-    const shown = await signInThrough(new Browser(), implicit.app, zoe, { response_type: "token", scope });
+    // A stranger has to allow it on a page, and does.
+    const signIn = async (app: TestApp, changes: Record<string, string>) => {
+      const browser = new Browser();
+      return browser.submit(await signInThrough(browser, app, zoe, changes), { decision: "allow" });
+    };
+    const shown = await signIn(implicit.app, { response_type: "token", scope });
     const code = await makeVictim("authorization_code");
-    const sent = await signInThrough(new Browser(), code.app, zoe, { scope });
+    const sent = await signIn(code.app, { scope });
     const redeemed = await tokenBy(
       { grant_type: "authorization_code", redirect_uri: code.app.redirectUri, code: landed(sent).query.get("code")! },
       { authorization: basic(code.app) },

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import type { Principal } from "../../src/http/auth.ts";
+import { readerOf } from "../../src/events/reader.ts";
 import { eventsApp, someClient, type TestTopic } from "./events-app.ts";
 import { BELOW_A_TOPIC } from "./topic-operations.ts";
 
@@ -14,10 +15,12 @@ export interface Stolen {
  * answered as if the topic were not there; whom a scope shows the own tenant's events sees that there are none. That
  * nothing of the topic changes, the model of its real readers says.
  */
-export function adversaryOf({ owner, path }: TestTopic): (stolen: Stolen) => Promise<void> {
+export async function adversaryOf({ owner, path }: TestTopic): Promise<Adversary> {
   const app = eventsApp();
   const tokens = tokensOf(owner);
-  return async (stolen) => {
+  const limited = tokens.filter(({ isLimited }) => isLimited);
+  const readers = await Promise.all(limited.map(({ as }) => readerOf(as, "own_tenant")));
+  const attack = async (stolen: Stolen): Promise<void> => {
     const { as, isLimited } = tokens[next % tokens.length]!;
     const operation = BELOW_A_TOPIC[Math.floor(next / tokens.length) % BELOW_A_TOPIC.length]!;
     next += 1;
@@ -32,7 +35,7 @@ export function adversaryOf({ owner, path }: TestTopic): (stolen: Stolen) => Pro
       return [answer.status, await answer.text()];
     };
     const [status, text] = await attempt(path);
-    const told = `${operation.slice(0, 2).join(" ")} as ${JSON.stringify(as)}: ${status} ${text}`;
+    const told = `${operation[0]} ${operation[1]} as ${JSON.stringify(as)}: ${status} ${text}`;
     if (isLimited && status < 300)
       expect(
         SHOWS_NOTHING.some((nothing) => nothing.test(text)),
@@ -47,6 +50,13 @@ export function adversaryOf({ owner, path }: TestTopic): (stolen: Stolen) => Pro
       );
     }
   };
+  return { attack, consumers: readers.map(({ name }) => name) };
+}
+
+export interface Adversary {
+  attack(stolen: Stolen): Promise<void>;
+  /** Names of the consumers that it may have. */
+  readonly consumers: readonly string[];
 }
 
 /** Goes on over all schedules, so that every token meets every operation at many moments. */

@@ -177,7 +177,7 @@ function memoryStore() {
     logs: env.TOPIC_LOG,
     random: systemRandom,
     retention: { ageMs: RETENTION_MS, maxBytes: 1e9 },
-    push: { store: { removeOfTopic: async () => {} } as never },
+    push: { store: { some: async () => [], removeOfTopic: async () => {} } as never },
     pushSubscriptions: env.PUSH_SUBSCRIPTION,
   });
   return {

@@ -1,4 +1,6 @@
 import { evictDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { consumerOf, logOf, shardsOf } from "../../src/events/topic.ts";
 import { adversaryOf, type Stolen } from "./adversary.ts";
 import { enlarged, reduced, type Answer, type Call } from "./consumer-model.ts";
 import { eventsApp, makeTopic, objectsOf, someClient, topicAt, type ProblemView } from "./events-app.ts";
@@ -16,7 +18,8 @@ export async function overHttp(shards: number, run: (driver: Driver) => Promise<
     for (const tenant of ["tenant2", "tenant3", "tenant5"]) app.actsFor.add(`${owner.clientId} ${tenant}`);
   const clients = [owner, someClient({ scopes: ["plat.pubsub.topic=*"] })];
   const topics = isolates.map((app) => topicAt(app, owner, path));
-  const attack = adversaryOf(made);
+  const { attack, consumers } = await adversaryOf(made);
+  const records = [(await objectsOf(made)).record];
   let stolen: Stolen = { token: undefined, eventId: undefined };
   const ask = async (call: Call, isolate: number): Promise<Answer> => {
     const topic = topics[isolate]!;
@@ -65,9 +68,19 @@ export async function overHttp(shards: number, run: (driver: Driver) => Promise<
     },
     async create(isolate) {
       const json = { eventType: path.split("/").at(-1), shards };
-      return (await isolates[isolate]!.call("/pubsub/v1/topics", { as: owner, json })).status === 201;
+      const { status } = await isolates[isolate]!.call("/pubsub/v1/topics", { as: owner, json });
+      if (status === 201) records.push((await objectsOf(made)).record);
+      return status === 201;
     },
   });
+  // Thousands of topics would keep too many files open.
+  const names = [...clients.map(({ clientId }) => clientId), ...consumers];
+  for (const record of records)
+    for (const object of [
+      ...names.map((name) => consumerOf(env.TOPIC_CONSUMER, record, name)),
+      ...shardsOf(record).map((shard) => logOf(env.TOPIC_LOG, record, shard)),
+    ])
+      await evictDurableObject(object).catch(() => undefined);
 }
 
 function bodyOf(call: Exclude<Call, { do: "read" | "publish" }>): object {
