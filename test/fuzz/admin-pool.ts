@@ -42,6 +42,11 @@ export class AdminPool {
     await put(`tenants/${names.tenant}/subscriptions/${names.package}`, {});
     await this.#put("client", names.client);
     await this.#put("provider", names.provider);
+    await this.#link();
+  }
+
+  async #link(): Promise<void> {
+    await put(`users/${this.#names.email}/identities/${this.#names.provider}`, { subject: "248289761001" });
   }
 
   async #put(kind: Kind, name: string): Promise<void> {
@@ -72,6 +77,10 @@ export class AdminPool {
       await put(part.replace("{id}", part.startsWith("t") ? tenant : organization).replace("{email}", email), {
         roles: [role],
       });
+      return {};
+    }
+    if (part.includes("identities")) {
+      await this.#link();
       return {};
     }
     if (part.includes("subscriptions")) {
@@ -107,6 +116,10 @@ export class AdminPool {
         return part.startsWith("identity") ? ["plinth"] : [names.client];
       case "client":
         return [names.client, OPERATOR.clientId];
+      case "provider":
+        return [names.provider];
+      case "number":
+        return ["1"];
       case "packageId":
         return [names.package, "platform"];
       case "organization":

@@ -30,6 +30,7 @@ function reporter(run: fc.RunDetails<[Plan]>): void {
 const WITHOUT_SUCCESS = new Set([
   "repairComparison",
   "federationCallback",
+  "linkIdentity",
   // One test at a time, and the other address had it.
   "deprecatedTestPushSubscription",
 ]);

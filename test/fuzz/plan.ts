@@ -226,6 +226,7 @@ const NEEDED: readonly (readonly [name: RegExp, query: readonly string[], fields
   [/^uploadFile$/, ["type", "expires", "signature"], []],
   [/^getContent$/, ["expires", "signature"], []],
   [/^signIn|OfAccount$|^(removeAccess|changePassword)$/, [], ["csrf"]],
+  [/^consent$/, [], ["csrf", "asked"]],
   [/^endSession$/, ["client_id"], []],
   [/^explain$/, ["client"], []],
   [/Variants$/, ["clip"], []],

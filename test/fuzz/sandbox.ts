@@ -2,7 +2,9 @@ import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
 import { codeFor, makeFlow, signIn } from "../oauth/user-flow.ts";
 import { answerAt } from "../support/outside.ts";
+import { createAuditCopies } from "../../src/admin/store/audit-copies.ts";
 import { Browser } from "../support/browser.ts";
+import { heardLog } from "../support/heard-log.ts";
 import { ALL_SCOPES, call, expectJson, makeClient, OPERATOR, ORIGIN, tokenFor } from "../support/platform.ts";
 import { makeApp, visit } from "../support/sign-in.ts";
 import { cheapHash, makeUser } from "../support/users.ts";
@@ -18,6 +20,9 @@ import type { Caller, Known } from "./plan.ts";
  * operation uses up is made anew before each request (`prepare`).
  */
 const NOWHERE = ["000000000000000000000000", "0123456789abcdef01234567", "1x1", "sample"];
+
+/** What a client of another tenant can ask for. */
+const STRANGER: Record<string, Record<string, string>> = { consent: { scope: "plat.no_tenant" } };
 
 export class Sandbox {
   readonly #world: World;
@@ -62,6 +67,8 @@ export class Sandbox {
   /** Before the first request of an operation. */
   async begin(operation: Operation): Promise<void> {
     if (operation.template.startsWith("/admin/")) await this.#world.pool.restore();
+    if (operation.id === "getAuditCopy")
+      await createAuditCopies({ db: env.DB, bucket: env.MEDIA, log: heardLog }).run(Date.now());
     if (operation.template.startsWith("/docs/assets"))
       this.#world.stylesheet = /assets\/([^"]+)"/.exec(await (await call("/docs")).text())?.[1] ?? "";
     if (/subscriptions|subscribers/.test(operation.template)) await this.#subscribe();
@@ -182,12 +189,14 @@ export class Sandbox {
       const tokens = await signIn(flow);
       this.#world.fresh = { code: await codeFor(flow), refresh_token: tokens.refresh_token };
     }
-    if (id === "getToken" || id === "signIn") await this.#restoreUser();
-    if (id !== "signIn") return;
+    if (["getToken", "signIn", "consent"].includes(id)) await this.#restoreUser();
+    if (id !== "signIn" && id !== "consent") return;
     const browser = new Browser();
-    const page = await visit(browser, this.#world.app);
-    const { request = "", csrf = "" } = page.forms[0]?.fields ?? {};
-    this.#world.fresh = { request, csrf };
+    const { app, user } = this.#world;
+    let page = await visit(browser, id === "consent" ? await makeApp() : app, STRANGER[id] ?? {});
+    if (id === "consent") page = await browser.submit(page, { email: user.email, password: user.password });
+    const { request = "", csrf = "", asked = "" } = page.forms[0]?.fields ?? {};
+    this.#world.fresh = { request, csrf, asked };
     this.#keep(browser);
   }
 
@@ -224,7 +233,9 @@ export class Sandbox {
         if (template.startsWith("/admin/")) return `Bearer ${this.#world.tokens.operator}`;
         if (/userinfo|refreshtokens/.test(template)) return `Bearer ${this.#world.tokens.user}`;
         if (!template.startsWith("/oauth2/")) return `Bearer ${ofClient}`;
-        return hasClientId || /authorize|sign-in|callback|session/.test(template) ? undefined : this.#basic();
+        return hasClientId || /authorize|sign-in|consent|link-identity|callback|session/.test(template)
+          ? undefined
+          : this.#basic();
       case "client":
         return `Bearer ${ofClient}`;
       case "foreign":
@@ -247,7 +258,7 @@ export class Sandbox {
 
   /** Of a page that was shown before. */
   cookie({ id, template }: Operation): string {
-    return id === "signIn" || template.startsWith("/account") ? this.#cookie : "";
+    return id === "signIn" || id === "consent" || template.startsWith("/account") ? this.#cookie : "";
   }
 
   /** What a request says for a `Known`. */

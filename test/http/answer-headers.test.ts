@@ -77,7 +77,7 @@ function expectPage(answer: Answered): void {
 const cookiesOf = ({ headers }: Answered): string[] => headers.getSetCookie();
 /** Of https; `oauth/sign-in` looks at those of plain http. */
 const COOKIE =
-  /^__Host-plat_(browser|session|notice)=(?:(?:(?<!notice=)[\w-]{43}|(?<=notice=)[a-zA-Z]+); Path=\/; HttpOnly; SameSite=Lax; Secure|; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=0)$/;
+  /^__Host-plat_(browser|session|notice|device)=(?:(?:(?<!notice=)[\w.-]{43,}|(?<=notice=)[a-zA-Z]+); Path=\/; HttpOnly; SameSite=Lax; Secure(?:; Max-Age=\d+)?|; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=0)$/;
 
 const addresses = [...platformRoutes, ...everyRoute];
 
@@ -349,7 +349,7 @@ const ROWS: readonly Row[] = [
     status: 303,
     cache: SECRET,
     closed: "redirect",
-    cookies: ["session"],
+    cookies: ["session", "device"],
   },
   {
     name: "POST /oauth2/v1/sign-in, a wrong password",
@@ -368,6 +368,13 @@ const ROWS: readonly Row[] = [
   {
     name: "POST /oauth2/v1/consent, neither word",
     ask: (given) => decide("perhaps", given),
+    status: 400,
+    cache: SECRET,
+    closed: "page",
+  },
+  {
+    name: "POST /oauth2/v1/link-identity",
+    ask: () => form("/link-identity", { vouched: "nothing of ours", password: "x" }),
     status: 400,
     cache: SECRET,
     closed: "page",
@@ -417,7 +424,7 @@ const ROWS: readonly Row[] = [
     status: 303,
     cache: SECRET,
     closed: "redirect",
-    cookies: ["session"],
+    cookies: ["session", "device"],
   },
   {
     name: "POST /account/remove-access",
@@ -433,7 +440,7 @@ const ROWS: readonly Row[] = [
     status: 303,
     cache: SECRET,
     closed: "redirect",
-    cookies: ["notice", "session"],
+    cookies: ["notice", "session", ...(name === "password" ? ["device" as const] : [])],
   })),
 
   {

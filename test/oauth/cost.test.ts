@@ -104,19 +104,22 @@ describe("what a request costs in D1 (architecture, What an operation may cost)"
   });
 
   it("no answer waits for its audit row", async () => {
-    const written = Promise.withResolvers<D1Result>();
+    const written = Promise.withResolvers<D1Result[]>();
     const db = new Proxy(env.DB, {
       get(target, name) {
         const value: unknown = Reflect.get(target, name, target);
+        const slow: object = { bind: () => slow };
+        if (name === "batch")
+          return (statements: D1PreparedStatement[]) =>
+            statements.every((statement) => "run" in statement) ? target.batch(statements) : written.promise;
         if (name !== "prepare") return typeof value === "function" ? (value.bind(target) as unknown) : value;
-        const slow: object = { bind: () => slow, run: () => written.promise };
         return (sql: string) => (/^\s*INSERT INTO audit/.test(sql) ? slow : target.prepare(sql));
       },
     });
     const context = createExecutionContext();
     const request = new Request(`${ORIGIN}/oauth2/v1/token`, tokenRequest({ ...client, clientSecret: "wrong" }));
     expect((await createApp(createDeps({ ...env, DB: db })).fetch(request, env, context)).status).toBe(401);
-    written.resolve({} as D1Result);
+    written.resolve([]);
     await waitOnExecutionContext(context);
   });
 

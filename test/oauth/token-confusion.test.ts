@@ -38,7 +38,7 @@ let contentLink: string;
 let providerId: string;
 
 const OAUTH = "/oauth2/v1";
-const SCOPE = () => `openid plat.media_view plat.media_manage`;
+const SCOPE = () => `openid plat.media_view plat.media_manage plat.pubsub.topic=*`;
 
 async function makeCode(): Promise<string> {
   const done = await visit(browser, app, { scope: SCOPE() });

@@ -49,8 +49,10 @@ const add = (counts: Record<string, number>, key: string): void => void (counts[
 /** Run by itself: what a transaction writes with it is a part of that transaction. */
 const AUDIT_ROW = /^\s*INSERT INTO audit\b/;
 
-/** The statement behind a counted one: `batch` takes real ones only. */
+/** The statement behind a counted one, and its text: `batch` takes real ones only. */
 const REAL = Symbol("real statement");
+const SQL = Symbol("its text");
+type Counted = D1PreparedStatement & { readonly [REAL]: D1PreparedStatement; readonly [SQL]: string };
 
 function countDatabase(db: D1Database, tally: Tally): D1Database {
   const count = (statements: number) => {
@@ -67,6 +69,7 @@ function countDatabase(db: D1Database, tally: Tally): D1Database {
     new Proxy(real, {
       get(target, name) {
         if (name === REAL) return target;
+        if (name === SQL) return sql;
         const value: unknown = Reflect.get(target, name, target);
         if (typeof value !== "function") return value;
         if (name === "bind") return (...args: unknown[]) => statement(target.bind(...args), sql);
@@ -97,11 +100,12 @@ function countDatabase(db: D1Database, tally: Tally): D1Database {
       if (name === "withSession")
         return (...args: [string?]) => countDatabase(target.withSession(...args) as unknown as D1Database, tally);
       if (name === "batch")
-        return async (statements: D1PreparedStatement[]) => {
-          count(statements.length);
-          const reals = statements.map((item) => (item as unknown as { [REAL]: D1PreparedStatement })[REAL]);
-          const results = await target.batch(reals);
-          countRows(results);
+        return async (statements: Counted[]) => {
+          const isAudit = statements.every((item) => AUDIT_ROW.test(item[SQL]));
+          if (isAudit) tally.auditRows += statements.length;
+          else count(statements.length);
+          const results = await target.batch(statements.map((item) => item[REAL]));
+          if (!isAudit) countRows(results);
           return results;
         };
       return (...args: unknown[]) => {

@@ -41,7 +41,7 @@ export async function askConsent(
   return context.pages.consent({
     ...pageContext(call, given.get("ui_locales")),
     status: stale ? 400 : 200,
-    action: `${context.issuerOf(call).issuer}/consent`,
+    action: `${context.pagesOf(call)}/consent`,
     hidden: {
       request: new URLSearchParams(carried).toString(),
       asked: JSON.stringify(asked),

@@ -42,7 +42,7 @@ export function refreshSuite(stage: () => Stage): void {
       expect(await use()).toBe(all);
       await client({ disabled: true });
       expect(await use()).toBe("401 invalid_client");
-      await client({ grantTypes: ["authorization_code"] });
+      await client({ disabled: false, grantTypes: ["authorization_code"] });
       expect(await use()).toBe("400 unauthorized_client");
       await client({});
       expect(await use()).toBe(all);
