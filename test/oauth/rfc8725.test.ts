@@ -312,7 +312,7 @@ describe("RFC 8725 3.8 validate issuer and subject, 3.9 use and validate audienc
     const someone = await makeApp({ tenant: app.tenant });
     const foreign = await forge("id", { claims: { aud: someone.clientId } });
     expect(await takenAt("id", foreign)).toEqual(["end_session"]);
-    expect(await takenAt("id", await forge("id", { claims: { sub: "nobody@users.example" } }))).toEqual([
+    expect(await takenAt("id", await forge("id", { claims: { email: "nobody@users.example" } }))).toEqual([
       "end_session",
     ]);
   });
