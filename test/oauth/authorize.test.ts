@@ -335,12 +335,12 @@ describe("400 page: there is no client that it would be safe to tell", () => {
 
   it("keeps the exact reason in the audit log", async () => {
     // A client of its own: one that was refused often has no row for each refusal.
-    const app = await makeApp();
-    const answer = await visit(browser, app, { redirect_uri: "https://evil.example/" });
+    const own = await makeApp();
+    const answer = await visit(browser, own, { redirect_uri: "https://evil.example/" });
     const rows = await expectJson<any[]>(await call("/admin/v1/audit", { token: await tokenFor(OPERATOR) }), 200);
     expect(rows.find((row) => row.requestId === answer.headers.get("plat-request-id"))).toMatchObject({
       action: "authorize",
-      actor: app.clientId,
+      actor: own.clientId,
       outcome: "refused",
       reason: "redirect_uri https://evil.example/ is not registered",
     });

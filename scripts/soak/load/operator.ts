@@ -1,6 +1,7 @@
 import { expectStatus, type Operation, type Stage, type Turn } from "./operation.ts";
 
 const ROLES = 20;
+const ANY = 1_000_000_000;
 
 /** Changes by the operator, in the midst of what depends on them: roles, a tenant, its subscription, a client. */
 export function operatorLoad(stage: Stage): Operation[] {
@@ -14,13 +15,19 @@ export function operatorLoad(stage: Stage): Operation[] {
     if (reply === undefined) return changes.unknown(subject);
     if (!expectStatus(stage, `${method} ${subject}`, reply, method === "PUT" ? [200, 201] : [204, 404])) return;
     const requestId = reply.headers[`${world.platform}-request-id`];
-    if (reply.status !== 404) changes.done.set(String(requestId), subject);
+    // What is subscribed to already, or gone, is no change.
+    const isNothing = reply.status === 404 || (reply.status === 200 && subject.includes("/subscriptions/"));
+    if (!isNothing) changes.done.set(String(requestId), subject);
   };
   const role = ({ random }: Turn): string => `roles/${world.run}-${random.below(ROLES)}`;
-  const named = ({ random }: Turn): object => ({ organization: world.run, name: `Soak ${random.below(1_000)}` });
+  // Never what it was: a change that changes nothing has no row.
+  const named = ({ random }: Turn): object => ({ organization: world.run, name: `Soak ${random.below(ANY)}` });
+  const scopesOf = ({ random }: Turn): object => ({
+    scopes: [`${world.platform}.media_view`, `${world.platform}.pubsub.topic=soak.s${random.below(ANY)}`],
+  });
 
   return [
-    { weight: 3, run: (turn) => change(turn, "PUT", role(turn), { scopes: [`${world.platform}.media_view`] }) },
+    { weight: 3, run: (turn) => change(turn, "PUT", role(turn), scopesOf(turn)) },
     { weight: 2, run: (turn) => change(turn, "DELETE", role(turn)) },
     { weight: 1, run: (turn) => change(turn, "PUT", `tenants/${tenant}`, named(turn)) },
     {

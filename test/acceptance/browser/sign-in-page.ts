@@ -41,6 +41,7 @@ export function signInPageSuite(stage: () => Stage): void {
       expect(outside).toEqual([]);
     });
 
+    const YEAR_SEC = 365 * 86_400;
     test("the cookies are what the browser keeps to itself", async () => {
       const page = await stage().open();
       await page.goto(stage().link());
@@ -50,6 +51,11 @@ export function signInPageSuite(stage: () => Stage): void {
       const kept = { domain: "127.0.0.1", path: "/", httpOnly: true, secure: false, sameSite: "Lax", expires: -1 };
       expect(cookies.sort((a, b) => a.name.localeCompare(b.name))).toEqual([
         expect.objectContaining({ name: "plat_browser", ...kept }),
+        expect.objectContaining({
+          name: "plat_device",
+          ...kept,
+          expires: expect.closeTo(Date.now() / 1000 + YEAR_SEC, -2),
+        }),
         expect.objectContaining({ name: "plat_session", ...kept }),
       ]);
       await page.goto(stage().link({ prompt: "login" }));
@@ -195,7 +201,7 @@ export function signInPageSuite(stage: () => Stage): void {
       expect(await page.getByLabel("E-mail address").inputValue()).toBe(ADA.email);
       await page.goto(`${stage().world.issuer}/end_session?client_id=${stage().client.id}`);
       await page.getByRole("heading", { name: "You are signed out" }).waitFor();
-      expect((await page.context().cookies()).map(({ name }) => name)).toEqual(["plat_browser"]);
+      expect((await page.context().cookies()).map(({ name }) => name).sort()).toEqual(["plat_browser", "plat_device"]);
       await page.goto(stage().link());
       expect(await page.getByLabel("E-mail address").inputValue()).toBe("");
     });
