@@ -26,7 +26,7 @@ export interface Attempts {
 
 const MINUTE_MS = 60_000;
 
-/** Specification, Limits; what follows the first block is ours (decision 421). */
+/** Specification, Limits; what follows the first block is ours (decision 406). */
 export const ATTEMPTS = {
   limit: 15,
   intervalMs: 15 * MINUTE_MS,

@@ -10,7 +10,7 @@ export interface GuessLimit {
 const HOUR_MS = 3_600_000;
 
 /**
- * Our choice (decision 422). A network may be an office or a carrier's: only browsers that nobody signed in by before are
+ * Our choice (decision 407). A network may be an office or a carrier's: only browsers that nobody signed in by before are
  * counted, and of them those that failed. Ten people who mistype one password alike within a day are rarer than a guesser.
  */
 export const GUESS_LIMITS = {

@@ -14,7 +14,7 @@ import {
   type WireEvent,
 } from "./events-app.ts";
 
-/** Readers whose scope names the events of their token's own tenant alone (decision 384). */
+/** Readers whose scope names the events of their token's own tenant alone (decision 382). */
 const app = eventsApp();
 afterEach(() => void vi.useRealTimers());
 const SCOPES = ["plat.pubsub.own_tenant_topic=*"];
