@@ -29,7 +29,8 @@ export async function admit(
   const excess = await (caller.ok ? limits.caller(caller.value) : limits.stranger(request));
   if (excess !== undefined) return err(excess);
   if (!caller.ok) return caller;
-  const refused = refusedKind(operation, caller.value, names) ?? lackingScope(access, caller.value, names);
+  const lacking = lackingScope(access, caller.value, names);
+  const refused = refusedKind(operation, caller.value, lacking, names) ?? lacking;
   return refused === undefined ? caller : err(refused);
 }
 
@@ -40,14 +41,22 @@ function lackingScope(access: Access, caller: Principal, names: Names): Problem 
   return missingScope(caller, names.scope(access.scope), names);
 }
 
-/** Undefined where the operation takes this kind of token, else what the table of rights answers it. */
-function refusedKind(operation: Operation, token: Principal, names: Names): Problem | undefined {
+/**
+ * Undefined where the operation takes this kind of token, else what the table of rights answers it: of two reasons for a 403
+ * the scope that is missing too (contract 1.2).
+ */
+function refusedKind(
+  operation: Operation,
+  token: Principal,
+  lacking: Problem | undefined,
+  names: Names,
+): Problem | undefined {
   const kind = kindOf(token);
   switch (rightOf(operation, kind)) {
     case 401:
       return withoutUser(names.platform);
     case 403:
-      return problem("insufficient_permissions", whyNot(operation, kind));
+      return lacking ?? problem("insufficient_permissions", whyNot(operation, kind));
     case 404:
       // As what is not there: the caller may own none of it, nor learn of it.
       return notFound("topic");
