@@ -3,7 +3,7 @@
  * writes. Each kind has a share of its own, so that noise of one hides nothing of another. Of each isolate and window:
  *
  *   what is about nobody that there is   `unknownRows` of each action
- *   what is about an account or client   `rowsEach` of each action and account, `knownRows` in all
+ *   what is about an account or client   `rowsEach` of each action and account, the first one always, `knownRows` in all
  *   beyond                               counted, kind by kind; the first one that is counted becomes the teller: it
  *                                        waits, collects the counts, and writes one row for each kind
  *
@@ -53,7 +53,8 @@ export function createNoteBudget(limits: NoteLimits): NoteBudget {
     const key = keyOf(kind);
     const taken = rows.get(key) ?? 0;
     if (taken >= (isKnown ? limits.rowsEach : limits.unknownRows)) return false;
-    if (isKnown && knownRows >= limits.knownRows) return false;
+    // The first is never refused: naming many accounts hides none.
+    if (isKnown && taken > 0 && knownRows >= limits.knownRows) return false;
     rows.set(key, taken + 1);
     if (isKnown) knownRows += 1;
     return true;

@@ -121,9 +121,8 @@ export function makingBy(
   topic: TopicId,
   { requestId }: ChangedBy,
 ): PushMaking {
-  const prefix = names.scope("pubsub.topic=");
-  const covering = (scope: string) => scope.startsWith(prefix) && covers(scope.slice(prefix.length), nameOf(topic));
-  const scope = owns(principal, topic) ? undefined : principal.scopes.find(covering);
+  const wanted = names.scope(`pubsub.topic=${nameOf(topic)}`);
+  const scope = owns(principal, topic) ? undefined : principal.scopes.find((held) => covers(held, wanted));
   return { tenant: principal.tenant, requestId, scope };
 }
 

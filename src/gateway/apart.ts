@@ -40,6 +40,9 @@ function isDocument(contentType: string): boolean {
   return contentType.split(",").some((type) => !TYPE.test(type) || RUNS.test(type.toLowerCase()));
 }
 
+/** A browser ignores a longer one, and the cookie would be all services' (RFC 6265bis 5.6). */
+const MAX_PATH_CHARS = 1_000;
+
 /** A `Set-Cookie` of the service as it goes out; undefined for one that would be everybody's and cannot be less. */
 export function ownCookie(cookie: string, { publicPath, sourcePath }: Apart): string | undefined {
   const [pair = "", ...attributes] = cookie.split(";");
@@ -55,5 +58,6 @@ export function ownCookie(cookie: string, { publicPath, sourcePath }: Apart): st
     : below(sourcePath)
       ? path.slice(sourcePath.length)
       : "";
-  return [pair, ...kept, ` Path=${publicPath}${rest.replace(/\/+$/, "")}`].join(";");
+  const own = `${publicPath}${rest.replace(/\/+$/, "")}`;
+  return [pair, ...kept, ` Path=${own.length > MAX_PATH_CHARS ? publicPath : own}`].join(";");
 }

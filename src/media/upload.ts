@@ -81,12 +81,17 @@ async function store(
       media.blobs.head(key),
     ]);
     if (room === "gone") return err({ kind: "no_file" });
-    if (present !== null) return err({ kind: "already_uploaded" });
+    if (present !== null) {
+      await media.waiting.settle(fileId, UNSETTLED, present.size);
+      return err({ kind: "already_uploaded" });
+    }
     if (room === "over_quota") return err({ kind: "no_room" });
     const { maxBytes } = room;
     const upload = { fileId, body: request.body, ...announced, maxBytes, contentType, fileName };
     const stored = await media.blobs.putMaster(upload);
     if (!stored.ok) {
+      // What did not come takes nobody's place. One that was there before has taken its own.
+      if (stored.error !== "exists") await media.waiting.settle(fileId, UNSETTLED, 0);
       const isFull = stored.error === "too_large" && maxBytes < media.maxUploadBytes;
       return err(isFull ? { kind: "no_room" } : toFailure(stored.error, maxBytes, announced.digest));
     }
@@ -98,6 +103,9 @@ async function store(
     return err({ kind: "storage_unavailable", reason: describeError(thrown) });
   }
 }
+
+/** What was reserved may be more than what is there. */
+const UNSETTLED = { maxBytes: 0, isEstimate: true } as const;
 
 function toFailure(fault: UploadFault, maxBytes: number, digest: UploadDigest | undefined): MediaFailure {
   switch (fault) {

@@ -126,7 +126,8 @@ export const SAMPLES: Partial<Record<Operation, (asked: Asked) => Sample | Promi
   listDeliveries: (asked) => ({ params: subscribed(asked) }),
   // Nothing was delivered yet: of their own subscription callers are told so, of others nothing.
   redeliverEvent: (asked) => ({ params: { ...subscribed(asked), eventId: "0000000000000000-0" }, owner: 404 }),
-  testSubscription: (asked) => ({ params: subscribed(asked) }),
+  // Once a second for each subscription.
+  testSubscription: (asked) => ({ params: subscribed(asked), changes: true }),
   createFile: () => ({ changes: true }),
   commitFile: (asked) => ({ params: { fileId: asked.owned.pending[asked.visibility] }, changes: true }),
   fetchPrivateFile: (asked) => ({ params: file(asked) }),

@@ -14,7 +14,7 @@ export interface WaitingStore {
    * why none. Where the tenant's bytes are not limited nothing is written, and the limit is `maxBytes`.
    */
   reserve(fileId: string, lengthBytes: number | undefined, maxBytes: number): Promise<Room | "over_quota" | "gone">;
-  /** Whether the file still lives; what was reserved for an upload of an unknown length becomes what it brought. */
+  /** Whether the file still lives; what was reserved by an estimate becomes what is there. */
   settle(fileId: string, room: Room, sizeBytes: number): Promise<boolean>;
 }
 
@@ -53,10 +53,7 @@ const SQL = {
 
 const WANTED = `iif(?2 IS NULL, min(?3, ${bytesLeft("file.reserved_for")} + coalesce(reserved_bytes, 0)), ?2)`;
 
-/**
- * Never less than before: of two uploads of one file the shorter one may lose. One that failed keeps what it reserved
- * until the file is uploaded again, committed or removed.
- */
+/** Never less than before: of two uploads of one file the shorter one may lose. */
 const RESERVE = `UPDATE file SET reserved_bytes = max(coalesce(reserved_bytes, 0), (SELECT ${WANTED} FROM tenant
     WHERE tenant.id = file.reserved_for))
   WHERE id = ?1 AND state = 'pending' AND EXISTS (SELECT 1 FROM tenant
