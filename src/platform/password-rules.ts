@@ -33,10 +33,12 @@ export function passwordFault(
   const text = normalizedPassword(password).toLowerCase();
   const [local = "", host = ""] = email.split("@");
   const own = [email, local, host, ...local.split(/[^\p{L}\p{N}]+/u), ...host.split("."), ...platform];
-  const words = new Set(own.filter((word) => word.length >= MIN_WORD_CHARS));
-  if (words.has(text) || words.has(text.replaceAll(AROUND, ""))) return "own";
+  const words = new Set([...own, ...own.map(bare)].filter((word) => word.length >= MIN_WORD_CHARS));
+  if (words.has(text) || words.has(bare(text))) return "own";
   return isCommon(text) || isSimple(text) ? "common" : undefined;
 }
+
+const bare = (text: string): string => text.replaceAll(AROUND, "");
 
 /** The same piece again and again, or a way along the keyboard, the alphabet or the digits. */
 function isSimple(text: string): boolean {
