@@ -27,6 +27,10 @@ export default defineConfig({
                 PASSWORD_GRANT_WITHOUT_CLIENT: "true",
                 // Everything that can be logged; test/support/log-watch.ts shows less.
                 LOG_LEVEL: "info",
+                MODEL_SEED: process.env["MODEL_SEED"] ?? "",
+                MODEL_PATH: process.env["MODEL_PATH"] ?? "",
+                PUSH_SCHEDULES: process.env["PUSH_SCHEDULES"] ?? "",
+                EVENTS_SCHEDULES: process.env["EVENTS_SCHEDULES"] ?? "",
                 EVENTS_ADVERSARY_SCHEDULES: process.env["EVENTS_ADVERSARY_SCHEDULES"] ?? "",
                 MEDIA_SCHEDULES: process.env["MEDIA_SCHEDULES"] ?? "",
                 MEDIA_ADVERSARY_SCHEDULES: process.env["MEDIA_ADVERSARY_SCHEDULES"] ?? "",

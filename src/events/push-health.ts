@@ -12,6 +12,7 @@ import { judge, wasReached, type Answer } from "./push-answer.ts";
  *   silent ── any answer, however bad ─────────────────────────→ well
  *   any ── Retry-After ────────────────────────────────────────→ as it was, paused until then, up to 1 h
  *   any ── a redelivery is asked for, a test arrives ──────────→ as it was, not paused: somebody knows better
+ *   any ── an event is answered 410 ───────────────────────────→ unwanted: nothing is sent, and D1 is told (push-standing.ts)
  *   any ── the subscription is changed ────────────────────────→ well, not paused: it may be another endpoint; what
  *          failed before is due at once, until an attempt fails
  */
@@ -24,6 +25,8 @@ export interface Health {
   readonly retryAfterUntilMs: number;
   /** What was tried, and not since this time, is due, whatever its schedule says. */
   readonly anewFromMs?: number;
+  /** The endpoint answered 410. Stored with the attempt, so that a crash before D1 is told does not forget it. */
+  readonly unwanted?: true;
 }
 
 export const wellOf = (version: number): Health => ({ version, silent: 0, silentUntilMs: 0, retryAfterUntilMs: 0 });

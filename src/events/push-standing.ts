@@ -42,8 +42,6 @@ export class PushStanding {
   #lastGo: Known | undefined;
   #loading: Promise<Standing | undefined> | undefined;
   #generation = 0;
-  /** The version whose endpoint wants no more events, until D1 knows. */
-  #unwanted: number | undefined;
 
   constructor(ports: PushPorts, clock: Clock, state: PushState) {
     this.#ports = ports;
@@ -72,7 +70,9 @@ export class PushStanding {
 
   /** The endpoint answered 410 to this version: nothing more is sent to it, and D1 is told. */
   disable(version: number): void {
-    this.#unwanted = version;
+    const { health } = this.#state;
+    if (version !== health.version) return;
+    this.#state.health = { ...health, unwanted: true };
     this.forget();
   }
 
@@ -132,19 +132,14 @@ export class PushStanding {
     }
   }
 
-  /** Tells D1 what the endpoint said, if it said it to this version, and reads the record again. */
+  /** Tells D1 of a 410 to this version, unless it knows, and reads the record again. */
   async #unlessUnwanted(record: PushRecord | undefined, nowMs: number): Promise<PushRecord | undefined> {
+    const { version, unwanted } = this.#state.health;
+    if (unwanted === undefined || record?.version !== version || record.state !== "active") return record;
+    const row = pushAudit(record, "disable", BY_PLATFORM, nowMs, "the endpoint answered 410");
     const { store } = this.#ports;
-    const unwanted = this.#unwanted;
-    if (unwanted === undefined) return record;
-    let now = record;
-    if (record?.version === unwanted && record.state === "active") {
-      const row = pushAudit(record, "disable", BY_PLATFORM, nowMs, "the endpoint answered 410");
-      await store.disable(record.id, unwanted, nowMs, row);
-      now = await store.findById(record.id);
-    }
-    if (this.#unwanted === unwanted) this.#unwanted = undefined;
-    return now;
+    await store.disable(record.id, version, nowMs, row);
+    return store.findById(record.id);
   }
 
   async #open(record: PushRecord): Promise<Target> {

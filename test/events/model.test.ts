@@ -1,15 +1,12 @@
-import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { onTopic } from "./direct-driver.ts";
 import { eventsApp, makeTopic, payloads, type TestTopic } from "./events-app.ts";
 import { overHttp } from "./http-driver.ts";
+import { modelRuns } from "../support/model-runs.ts";
 import { runSchedule, schedule } from "./schedules.ts";
 
 const app = eventsApp();
-/** Half of `EVENTS_ADVERSARY_SCHEDULES`. */
-const besideAdversary =
-  Number((env as unknown as { EVENTS_ADVERSARY_SCHEDULES: string }).EVENTS_ADVERSARY_SCHEDULES || 120) / 2;
 const TENANTS = ["tenant1", "tenant2", "tenant3", "tenant5"];
 afterEach(() => {
   vi.useRealTimers();
@@ -31,27 +28,37 @@ const tenantOf = (payload: string) => payload.split(" ")[0]!;
  * Random schedules of publish, read, commit, extend, release, seek, with keys repeated, alone and at once, of time that
  * passes, objects that lose their memory, logs that cannot be reached, retention, topics deleted and created again, by
  * isolates that are behind: whatever comes back is what the model (consumer-model.ts) allows. A failure prints the seed
- * and the schedule; `fc.assert(…, { seed, path })` runs it again.
+ * and the schedule (model-runs.ts runs it again).
  */
 describe("random schedules", () => {
   // Ahead of the real time, so that no alarm comes by itself.
   const startMs = Date.now() + 86_400_000;
   it.each([
-    ["of one reader on 1 shard", 1, 1000, onTopic],
-    ["of one reader on 2 shards", 2, 1000, onTopic],
-    ["of two readers over HTTP beside an adversary on 1 shard", 1, besideAdversary, overHttp],
-    ["of two readers over HTTP beside an adversary on 4 shards", 4, besideAdversary, overHttp],
+    ["of one reader on 1 shard", 1, modelRuns("EVENTS_SCHEDULES", 1000), onTopic],
+    ["of one reader on 2 shards", 2, modelRuns("EVENTS_SCHEDULES", 1000), onTopic],
+    [
+      "of two readers over HTTP beside an adversary on 1 shard",
+      1,
+      modelRuns("EVENTS_ADVERSARY_SCHEDULES", 60),
+      overHttp,
+    ],
+    [
+      "of two readers over HTTP beside an adversary on 4 shards",
+      4,
+      modelRuns("EVENTS_ADVERSARY_SCHEDULES", 60),
+      overHttp,
+    ],
   ] as const)(
     "%s: nothing lost, nothing twice, in order, one lock, no old token",
     { timeout: 3_600_000 },
-    async (_, shards, numRuns, on) => {
+    async (_, shards, runs, on) => {
       vi.spyOn(console, "warn").mockReturnValue();
       await fc.assert(
         fc.asyncProperty(schedule, async (steps) => {
           vi.useFakeTimers({ toFake: ["Date"], now: startMs });
           await on(shards, (driver) => runSchedule(driver, shards, steps));
         }),
-        { numRuns },
+        runs,
       );
     },
   );

@@ -568,6 +568,24 @@ describe("D1 does not answer", () => {
     expect(await push.received()).toEqual([]);
     expect(await push.stored()).toMatchObject({ state: "disabled", version: 2 });
   });
+
+  it("a 410 that cannot be told outlives a crash", async () => {
+    const push = await makePush();
+    await push.answer({ status: 410 });
+    await push.put(["a"]);
+    await withPorts(push, ({ store }) => ({
+      store: { ...store, disable: () => Promise.reject(new Error("D1 is down")) },
+    }));
+    await push.run();
+    expect((await push.received()).length).toBe(1);
+    expect(await push.stored()).toMatchObject({ state: "active" });
+    await push.evict();
+    up();
+    await push.answer({ status: 200 });
+    await push.drive(DAY_MS);
+    expect(await push.received()).toEqual([]);
+    expect(await push.stored()).toMatchObject({ state: "disabled", version: 2 });
+  });
 });
 
 describe("credentials that do not open", () => {
