@@ -1,17 +1,24 @@
-import { admit, CLOSED, settle, type Admission, type BreakerState, type Outcome, type Ticket } from "./breaker.ts";
+import {
+  admit,
+  CLOSED,
+  settle,
+  type Admission,
+  type BreakerState,
+  type Felt,
+  type Outcome,
+  type Ticket,
+} from "./breaker.ts";
+import type { Caller } from "./caller.ts";
 
 /** Whom a request is for, and who is behind it. */
 export interface Called {
   /** Another one when the service's address changes. */
   readonly service: string;
-  readonly caller: string;
+  readonly caller: Caller;
 }
 
 /** How a call ended: `unreached` is no connection, `failed` whatever came after that. */
 export type Ending = Outcome | "unreached";
-
-/** By whom a breaker is felt: by all callers of the service, or by one. */
-export type Felt = "everybody" | "the caller";
 
 export interface Passed {
   readonly service: Ticket;
@@ -46,9 +53,9 @@ const FOR_SERVICE: Readonly<Record<Ending, Outcome>> = {
 const FOR_CALLER: Readonly<Record<Ending, Outcome>> = { ...FOR_SERVICE, failed: "failed" };
 
 export function createBreakers(): Breakers {
-  const services = new States();
-  const callers = new States();
-  const keyOf = ({ service, caller }: Called): string => JSON.stringify([service, caller]);
+  const services = new States("everybody");
+  const callers = new States("the caller");
+  const keyOf = ({ service, caller }: Called): string => JSON.stringify([service, caller.id]);
   return {
     admit(called, nowMs) {
       const key = keyOf(called);
@@ -75,14 +82,19 @@ export function createBreakers(): Breakers {
 /** None for what is well. */
 class States {
   readonly #states = new Map<string, BreakerState>();
+  readonly #felt: Felt;
 
-  admit(key: string, caller: string, nowMs: number): Admission {
-    return admit(this.#states.get(key) ?? CLOSED, caller, nowMs);
+  constructor(felt: Felt) {
+    this.#felt = felt;
+  }
+
+  admit(key: string, caller: Caller, nowMs: number): Admission {
+    return admit(this.#states.get(key) ?? CLOSED, caller, nowMs, this.#felt);
   }
 
   settle(key: string, ticket: Ticket, outcome: Outcome, nowMs: number): Changed["now"] | undefined {
     const before = this.#states.get(key) ?? CLOSED;
-    const after = settle(before, ticket, outcome, nowMs);
+    const after = settle(before, ticket, outcome, nowMs, this.#felt);
     if (after === before) return undefined;
     this.keep(key, after);
     if (after.kind === "open" && before.kind === "closed") return "opened";

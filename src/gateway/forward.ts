@@ -25,7 +25,7 @@ export type Forwarded = {
       /** Breaks the call off where the service is waited for too long. */
       readonly patience: Watchdog;
     }
-  /** There was no connection to the service, which nobody's request brings about. */
+  /** There was no connection to the service, or the service itself says so (breaker.ts). */
   | { readonly kind: "unreached"; readonly why: string }
   /** It came to nothing after that, or may have. */
   | { readonly kind: "failed"; readonly why: string }
@@ -37,7 +37,7 @@ export type Forwarded = {
 /**
  * What Cloudflare answers in the place of an origin: the call gives an answer, and yet there was no service. It could not
  * reach it: refused, too late, no route, TLS, DNS. Or, 520, it could not make sense of what came. The runtime's own errors
- * do not tell a connection that was refused from one that was lost.
+ * do not tell a connection that was refused from one that was lost. A service may answer with these statuses too.
  */
 const UNREACHED: ReadonlySet<number> = new Set([521, 522, 523, 525, 526, 530]);
 const NOT_UNDERSTOOD = 520;

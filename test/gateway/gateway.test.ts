@@ -612,6 +612,34 @@ describe("what a caller gets", () => {
     }
     expect(await requestsTo(`${source}/gone`)).toHaveLength(3);
   });
+
+  it("is not shut to others by statuses that callers of one tenant, or of one network, chose", async () => {
+    const { path, source } = await makeService({ essential: true, access: "public" });
+    await answerAt(`${source}/status/521`, { status: 521 });
+    const tenant = await makeTenant({ subscribed: false });
+    const own = await Promise.all([1, 2, 3].map(async () => tokenFor(await makeClient({ tenant, scopes: [] }))));
+    const other = await tokenFor(await makeClient({ scopes: [] }));
+    const choose = async (token: string | undefined, network: string): Promise<void> => {
+      const headers = { "cf-connecting-ip": network };
+      const refused = await call(`${path}/status/521`, { headers, ...(token !== undefined && { token }) });
+      await expectJson(refused, 503);
+    };
+    const statusFor = async (network: string): Promise<number> => {
+      const response = await call(`${path}/`, { headers: { "cf-connecting-ip": network } });
+      await response.text();
+      return response.status;
+    };
+    // Clients of one tenant from anywhere; and one network, whatever it says of itself.
+    for (const [index, token] of own.entries()) await choose(token, `198.51.100.${index}`);
+    expect(await statusFor("203.0.113.1")).toBe(200);
+    for (const token of [own[0], other, undefined]) await choose(token, "198.51.100.7");
+    expect(await statusFor("203.0.113.1")).toBe(200);
+    // Nobody reached it: neither tenant nor network is the same.
+    await choose(own[1], "198.51.100.8");
+    await choose(other, "198.51.100.9");
+    await choose(undefined, "198.51.100.10");
+    expect(await statusFor("203.0.113.1")).toBe(503);
+  });
 });
 
 /** A fresh isolate whose calls are counted; each sends these headers. */
