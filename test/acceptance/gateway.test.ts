@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { request as send, type ServerResponse } from "node:http";
+import { createServer, request as send, type ServerResponse } from "node:http";
+import { connect, type AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { brotliCompressSync, brotliDecompressSync, deflateSync, gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -196,6 +197,50 @@ describe("a request", () => {
       await expect(arrived).rejects.toThrow("aborted");
     },
   );
+
+  test("is one, or none, whatever it says of its length twice", async () => {
+    upstream.at("/v1/framed", async (request, response) => response.end((await bodyOf(request)).toString()));
+    const { host, hostname, port, pathname } = new URL(shown);
+    const head = (method: string, path: string, more: string): string =>
+      `${method} ${pathname}${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${authorization}\r\n${more}\r\n`;
+    /** After a body in chunks that has none: a second request for who goes by the chunks, the body for who goes by the length. */
+    const body = `0\r\n\r\n${head("GET", "/hidden", "Connection: close\r\n")}`;
+    /** The statuses that were heard, and what came to the service. */
+    const sendRaw = async (framing: string): Promise<[string[], unknown[]]> => {
+      const before = upstream.seen.length;
+      const socket = connect(Number(port), hostname);
+      socket.end(head("POST", "/framed", framing) + body);
+      let heard = "";
+      for await (const piece of socket) heard += String(piece);
+      const came = upstream.seen.slice(before).map(({ url, headers }) => {
+        expect([headers["content-length"], headers["transfer-encoding"]]).toContain(undefined);
+        return url;
+      });
+      return [Array.from(heard.matchAll(/^HTTP\/1\.1 (\d+)/gm), ([, status]) => status!), came];
+    };
+    // The hidden one is seen where it is one.
+    expect(await sendRaw("Transfer-Encoding: chunked\r\n")).toEqual([
+      ["200", "404"],
+      ["/v1/framed", "/v1/hidden"],
+    ]);
+    const [length, chunked] = [`Content-Length: ${body.length}\r\n`, "Transfer-Encoding: chunked\r\n"];
+    for (const framing of [
+      length + chunked,
+      chunked + length,
+      `Content-Length: 4\r\n${chunked}`,
+      `${length}Transfer-Encoding: identity, chunked\r\n`,
+      `${length}Transfer-Encoding: identity\r\n${chunked}`,
+    ])
+      expect([framing, ...(await sendRaw(framing))]).toEqual([framing, ["200"], ["/v1/framed"]]);
+    for (const framing of [
+      `${length}Content-Length: 3\r\n`,
+      `${length}Transfer-Encoding: xchunked\r\n`,
+      `${length}Transfer-Encoding : chunked\r\n`,
+      `${length}Transfer-Encoding:\vchunked\r\n`,
+      "Content-Length: +3\r\n",
+    ])
+      expect([framing, ...(await sendRaw(framing))]).toEqual([framing, ["400"], []]);
+  });
 
   test("goes with nothing that the runtime adds for a cache", async () => {
     upstream.at("/v1/plain", (_, response) => response.end());
@@ -464,6 +509,19 @@ describe("a service that does not answer", () => {
       const heard = await failing("/");
       expect([heard.status, heard.body.toString()]).toEqual([500, "my fault"]);
     }
+  });
+
+  test("because its caller's headers are more than it takes answers, and opens nothing", async () => {
+    const narrow = createServer({ maxHeaderSize: 16 * 1024 }, (_, response) => response.end("well"));
+    await once(narrow.listen(0, "127.0.0.1"), "listening");
+    const strict = await another("strict", `http://127.0.0.1:${(narrow.address() as AddressInfo).port}`);
+    const statuses: number[] = [];
+    for (let times = 0; times < 5; times++)
+      statuses.push((await strict("/", { headers: { "x-large": "a".repeat(20 * 1024) } })).status);
+    expect(statuses).toEqual([431, 431, 431, 431, 431]);
+    expect((await strict("/")).status).toBe(200);
+    narrow.closeAllConnections();
+    narrow.close();
   });
 
   test("because its caller is slow is not to blame", async () => {
