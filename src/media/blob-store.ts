@@ -4,7 +4,9 @@ import type { ByteRange } from "./byte-range.ts";
 import { LIMITS } from "./limits.ts";
 import { inParallel } from "./parallel.ts";
 import { PartReader } from "./part-reader.ts";
+import type { ReservationFault } from "./store/waiting.ts";
 import type { UploadDigest } from "./upload-digest.ts";
+import type { UploadRoom } from "./upload-room.ts";
 import { watchStream } from "./watched-stream.ts";
 
 /**
@@ -48,13 +50,15 @@ export interface MasterUpload {
   /** Undefined when the upload came without a length. */
   readonly lengthBytes: number | undefined;
   readonly maxBytes: number;
+  /** Has taken the bytes of a known length; those of an upload without one are taken as they come. */
+  readonly room: UploadRoom;
   /** What the bytes have to be; undefined when the upload does not say. */
   readonly digest: UploadDigest | undefined;
   readonly contentType: string;
   readonly fileName: string | undefined;
 }
 
-export type UploadFault = "exists" | "too_large" | "interrupted" | "other_digest";
+export type UploadFault = "exists" | "too_large" | "interrupted" | "other_digest" | ReservationFault;
 
 export const masterKey = (fileId: string): string => `blob/${fileId}`;
 export const variantKey = (fileId: string, nonce: string): string => `variant/${fileId}/${nonce}`;
@@ -78,7 +82,7 @@ export function createBlobStore(bucket: R2Bucket, random: Random): BlobStore {
     putVariant: async (key, first, more, contentType) => {
       const httpMetadata = { contentType };
       if (more.ended) return (await bucket.put(key, first, { httpMetadata })).size;
-      const stored = await putParts(bucket, key, first, more, Infinity, { httpMetadata });
+      const stored = await putParts(bucket, key, first, more, takeAll, { httpMetadata });
       return stored.ok ? stored.value.size : undefined;
     },
     delete: (keys) => deleteKeys(bucket, keys),
@@ -147,7 +151,7 @@ async function putKnownLength(
   lengthBytes: number,
 ): Promise<Result<R2Object, UploadFault>> {
   if (lengthBytes > upload.maxBytes) return err("too_large");
-  if (body === null) return lengthBytes === 0 ? putBytes(bucket, upload, new Uint8Array(0)) : err("interrupted");
+  if (body === null) return lengthBytes === 0 ? putMaster(bucket, upload, new Uint8Array(0)) : err("interrupted");
   const fixed = new FixedLengthStream(lengthBytes);
   const stop = new AbortController();
   // The source is watched, not the pipe: that one also fails when R2 gives up.
@@ -166,14 +170,6 @@ async function putKnownLength(
   }
 }
 
-async function putBytes(
-  bucket: R2Bucket,
-  upload: MasterUpload,
-  bytes: Uint8Array,
-): Promise<Result<R2Object, UploadFault>> {
-  return bytes.byteLength > upload.maxBytes ? err("too_large") : putMaster(bucket, upload, bytes);
-}
-
 /** R2 must know a length before it takes a stream, so a longer upload is collected first and then moved. */
 async function putUnknownLength(
   bucket: R2Bucket,
@@ -183,9 +179,13 @@ async function putUnknownLength(
 ): Promise<Result<R2Object, UploadFault>> {
   const first = await parts.next();
   if (!first.ok) return first;
-  if (parts.ended) return putBytes(bucket, upload, first.value);
+  const take = taking(upload);
+  if (parts.ended) {
+    const fault = await take(first.value.byteLength);
+    return fault === undefined ? putMaster(bucket, upload, first.value) : err(fault);
+  }
   const key = `${incomingKey(upload.fileId)}/${randomId(random)}`;
-  const collected = await putParts(bucket, key, first.value, parts, upload.maxBytes, {});
+  const collected = await putParts(bucket, key, first.value, parts, take, {});
   if (!collected.ok) return collected;
   try {
     const object = await bucket.get(key);
@@ -199,22 +199,35 @@ async function putUnknownLength(
   }
 }
 
+/** Why a part of so many bytes is not taken; undefined where it is. */
+type Take<Fault> = (bytes: number) => Promise<Fault | undefined>;
+
+const takeAll = async (): Promise<undefined> => undefined;
+
+/** Counts the bytes of an upload against its limit and against the quota. */
+function taking({ maxBytes, room }: MasterUpload): Take<"too_large" | ReservationFault> {
+  let sizeBytes = 0;
+  return async (bytes) => {
+    sizeBytes += bytes;
+    return sizeBytes > maxBytes ? "too_large" : room.take(bytes);
+  };
+}
+
 /** One multipart upload: complete, or nothing of it stays. */
-async function putParts(
+async function putParts<Fault>(
   bucket: R2Bucket,
   key: string,
   first: Uint8Array,
   more: PartReader,
-  maxBytes: number,
+  take: Take<Fault>,
   options: R2MultipartOptions,
-): Promise<Result<R2Object, "too_large" | "interrupted">> {
+): Promise<Result<R2Object, Fault | "interrupted">> {
   const multipart = await bucket.createMultipartUpload(key, options);
   try {
     const done: R2UploadedPart[] = [];
-    let sizeBytes = 0;
     for (let part = first; part.byteLength > 0;) {
-      sizeBytes += part.byteLength;
-      if (sizeBytes > maxBytes) return await abandon(multipart, more, "too_large");
+      const fault = await take(part.byteLength);
+      if (fault !== undefined) return await abandon(multipart, more, fault);
       done.push(await multipart.uploadPart(done.length + 1, part));
       const next = await more.next();
       if (!next.ok) return await abandon(multipart, more, next.error);

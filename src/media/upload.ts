@@ -2,13 +2,14 @@ import * as z from "zod/mini";
 import { defineRoute, empty, streamBody, type Route } from "../http/route.ts";
 import { describeError } from "../platform/log.ts";
 import { err, ok, type Result } from "../platform/result.ts";
-import { masterKey, type UploadFault } from "./blob-store.ts";
+import { masterKey, type MasterUpload, type UploadFault } from "./blob-store.ts";
 import { parseFileName } from "./content-disposition.ts";
 import { isIdentity, sameContentType } from "./content-type.ts";
 import type { MediaContext } from "./context.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
 import { quoted } from "./representation.ts";
 import { readUploadDigest, type UploadDigest } from "./upload-digest.ts";
+import { UploadRoom } from "./upload-room.ts";
 
 /**
  * `PUT` to the upload link: the bytes of a pending file, once. Exactly one upload wins, because R2 takes the master's
@@ -63,7 +64,7 @@ function acceptHeaders(headers: Headers, contentType: string, maxBytes: number):
   return ok({ lengthBytes, digest: digest.value });
 }
 
-/** The ETag of the stored master. */
+/** The ETag of the stored master. What fails takes nobody's place. */
 async function store(
   media: MediaContext,
   fileId: string,
@@ -71,46 +72,46 @@ async function store(
   contentType: string,
   announced: Announced,
 ): Promise<Result<string, MediaFailure>> {
-  const key = masterKey(fileId);
+  const room = new UploadRoom(media.waiting, fileId);
   const fileName = parseFileName(request.headers.get("content-disposition"));
-  const { lengthBytes } = announced;
+  const { maxUploadBytes: maxBytes } = media;
+  const upload = { fileId, body: request.body, ...announced, maxBytes, contentType, fileName, room };
   try {
-    // Asked before the body is read; the conditional write decides.
-    const [room, present] = await Promise.all([
-      media.waiting.reserve(fileId, lengthBytes, media.maxUploadBytes),
-      media.blobs.head(key),
-    ]);
-    if (room === "gone") return err({ kind: "no_file" });
-    if (present !== null) {
-      await media.waiting.settle(fileId, UNSETTLED, present.size);
-      return err({ kind: "already_uploaded" });
-    }
-    if (room === "over_quota") return err({ kind: "no_room" });
-    const { maxBytes } = room;
-    const upload = { fileId, body: request.body, ...announced, maxBytes, contentType, fileName };
-    const stored = await media.blobs.putMaster(upload);
-    if (!stored.ok) {
-      // What did not come takes nobody's place. One that was there before has taken its own.
-      if (stored.error !== "exists") await media.waiting.settle(fileId, UNSETTLED, 0);
-      const isFull = stored.error === "too_large" && maxBytes < media.maxUploadBytes;
-      return err(isFull ? { kind: "no_room" } : toFailure(stored.error, maxBytes, announced.digest));
-    }
-    // The file may have been removed while its bytes were under way, and its removal found nothing to delete.
-    if (await media.waiting.settle(fileId, room, stored.value.size)) return ok(stored.value.etag);
-    await media.blobs.delete([key]);
-    return err({ kind: "no_file" });
+    const stored = await putMaster(media, upload);
+    if (stored.ok) return stored;
+    await room.giveBack();
+    return err(toFailure(stored.error, maxBytes, announced.digest));
   } catch (thrown) {
+    await room.giveBack().catch(() => undefined);
     return err({ kind: "storage_unavailable", reason: describeError(thrown) });
   }
 }
 
-/** What was reserved may be more than what is there. */
-const UNSETTLED = { maxBytes: 0, isEstimate: true } as const;
+async function putMaster(media: MediaContext, upload: MasterUpload): Promise<Result<string, UploadFault>> {
+  const { fileId, lengthBytes, room } = upload;
+  const key = masterKey(fileId);
+  // Asked before the body is read; the conditional write decides.
+  const [full, present] = await Promise.all([room.take(lengthBytes ?? 0), media.blobs.head(key)]);
+  if (full === "gone") return err(full);
+  if (present !== null) return err("exists");
+  if (full !== undefined) return err(full);
+  const stored = await media.blobs.putMaster(upload);
+  if (!stored.ok) return stored;
+  // The file may have been removed while its bytes were under way, and its removal found nothing to delete.
+  if (await media.waiting.isAlive(fileId)) return ok(stored.value.etag);
+  await media.blobs.delete([key]);
+  return err("gone");
+}
 
 function toFailure(fault: UploadFault, maxBytes: number, digest: UploadDigest | undefined): MediaFailure {
   switch (fault) {
     case "exists":
+    case "not_pending":
       return { kind: "already_uploaded" };
+    case "gone":
+      return { kind: "no_file" };
+    case "over_quota":
+      return { kind: "no_room" };
     case "too_large":
       return { kind: "too_large", maxBytes };
     case "interrupted":

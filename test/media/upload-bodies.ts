@@ -1,4 +1,5 @@
 import type { Principal } from "../../src/http/auth.ts";
+import { LIMITS } from "../../src/media/limits.ts";
 import { collection, expectJson, principal, type MediaApp } from "./media-app.ts";
 
 /** Files to upload to, and bodies to upload. */
@@ -17,15 +18,17 @@ export async function create(on: MediaApp, as: Principal = principal(), type?: s
 export const BINARY = { "content-type": "binary/octet-stream" };
 export const withLength = (length: number) => ({ ...BINARY, "content-length": String(length) });
 
-/** Bytes that differ from place to place, in chunks of odd sizes, without a length. */
+/** Bytes that differ from place to place, in chunks of odd sizes, without a length. What follows the first part waits for `gate`. */
 export function chunked(
   size: number,
   breakAfter = Infinity,
   sending = (_sentBytes: number) => {},
+  gate?: Promise<void>,
 ): ReadableStream<Uint8Array> {
   let sent = 0;
   return new ReadableStream({
-    pull(controller) {
+    async pull(controller) {
+      if (gate !== undefined && sent >= Math.min(LIMITS.partBytes + 1, breakAfter)) await gate;
       if (sent >= breakAfter) return controller.error(new Error("injected: the client went away"));
       const length = Math.min(100_003, size - sent);
       if (length > 0) controller.enqueue(bytesOf(length, sent));

@@ -1,9 +1,11 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { LIMITS } from "../../src/media/limits.ts";
+import { counting } from "../support/counting.ts";
 import { call, makeTenant, OPERATOR, put, tokenFor, unique } from "../support/platform.ts";
 import { allFiles, insertCommitted } from "./erasure-support.ts";
-import { expectJson, expectProblem, mediaApp, principal, stored, uploaded } from "./media-app.ts";
+import { expectJson, expectProblem, keysOf, mediaApp, principal, stored, uploaded } from "./media-app.ts";
+import { chunked } from "./upload-bodies.ts";
 
 const app = mediaApp();
 const bytesOf = (length: number) => new Uint8Array(length).fill(120);
@@ -212,6 +214,131 @@ describe("quota", () => {
     for (const [at, { status }] of put4.entries())
       if (status === 200) await expectJson(await app.call(links[at].commitLink, { as, method: "POST" }), 202);
     expect(await app.media.usage(as.tenant)).toEqual({ files: 2, bytes: 8, pending: { files: 5, bytes: 1 } });
+  });
+
+  it("413 to one of two commits at once that do not both fit, by files or by bytes; it is done once there is room", async () => {
+    for (const quota of [{ files: 1 }, { bytes: 9 }]) {
+      const as = await ofTenant();
+      const files = await Promise.all([5, 6].map((length) => uploaded(app, bytesOf(length), { as, type: TYPE })));
+      await setQuota(as.tenant, quota);
+      const answers = await Promise.all(files.map(({ commitLink }) => app.call(commitLink, { as, method: "POST" })));
+      expect([quota, statusesOf(answers)]).toEqual([quota, [202, 413]]);
+      const won = answers.findIndex(({ status }) => status === 202);
+      expect(await storedOf(as.tenant)).toEqual({ files: 1, bytes: 5 + won });
+      expect(await waitingOf(as.tenant)).toMatchObject({ files: 1 });
+      expect((await app.call(files[won]!.path, { as, method: "DELETE" })).status).toBe(204);
+      await expectJson(await app.call(files[1 - won]!.commitLink, { as, method: "POST" }), 202);
+      expect(await storedOf(as.tenant)).toEqual({ files: 1, bytes: 6 - won });
+    }
+  });
+
+  describe("uploads without a length take room as their bytes come", () => {
+    const PART = LIMITS.partBytes;
+    const LENGTH = PART + 200_000;
+    const send = (link: string, body: ReadableStream<Uint8Array>) =>
+      app.call(link, { method: "PUT", body, headers: { "content-type": TYPE } });
+    const waits = async (as: ReturnType<typeof principal>, bytes: number) => {
+      while ((await waitingOf(as.tenant)).bytes !== bytes) await scheduler.wait(5);
+    };
+
+    it("a slow one keeps no other waiting for what it may bring; both fit", async () => {
+      const as = await ofTenant({ bytes: LENGTH * 2 });
+      const [slow, quick] = [await expectJson(await create(as), 200), await expectJson(await create(as), 200)];
+      const gate = Promise.withResolvers<void>();
+      const sending = send(slow.uploadLink, chunked(LENGTH, Infinity, undefined, gate.promise));
+      await waits(as, PART);
+      expect((await send(quick.uploadLink, chunked(LENGTH))).status).toBe(200);
+      expect(await waitingOf(as.tenant)).toEqual({ files: 2, bytes: PART + LENGTH });
+      gate.resolve();
+      expect((await sending).status).toBe(200);
+      expect(await waitingOf(as.tenant)).toEqual({ files: 2, bytes: LENGTH * 2 });
+      for (const { commitLink } of [slow, quick])
+        await expectJson(await app.call(commitLink, { as, method: "POST" }), 202);
+      expect(await waitingOf(as.tenant)).toEqual({ files: 0, bytes: 0 });
+    });
+
+    it("413 to the one that finds no more room: nothing of it is left, and the link takes it once there is", async () => {
+      const as = await ofTenant({ bytes: LENGTH * 2 - 1 });
+      const [slow, quick] = [await expectJson(await create(as), 200), await expectJson(await create(as), 200)];
+      const gate = Promise.withResolvers<void>();
+      const sending = send(slow.uploadLink, chunked(LENGTH, Infinity, undefined, gate.promise));
+      await waits(as, PART);
+      expect((await send(quick.uploadLink, chunked(LENGTH))).status).toBe(200);
+      gate.resolve();
+      await expectProblem(await sending, 413, "bad_payload_size", OVER);
+      expect(await keysOf(slow.id)).toEqual([]);
+      expect(await waitingOf(as.tenant)).toEqual({ files: 2, bytes: LENGTH });
+      await app.call(`/media/v2/files/${quick.id}`, { as, method: "DELETE" });
+      expect((await send(slow.uploadLink, chunked(LENGTH))).status).toBe(200);
+    });
+
+    it("2 round trips an upload, and 1 more for each part where there is a quota of bytes", async () => {
+      const { env: counted, tally, reset } = counting(env);
+      const on = mediaApp({ db: counted.DB, bucket: counted.MEDIA });
+      for (const [quota, roundTrips] of [
+        [{}, 2],
+        [{ bytes: LENGTH }, 4],
+      ] as const) {
+        const { uploadLink } = await expectJson(await create(await ofTenant(quota)), 200);
+        reset();
+        const headers = { "content-type": TYPE };
+        expect((await on.call(uploadLink, { method: "PUT", body: chunked(LENGTH), headers })).status).toBe(200);
+        expect([quota, tally.d1RoundTrips]).toEqual([quota, roundTrips]);
+      }
+      const { uploadLink } = await expectJson(await create(await ofTenant({ bytes: 9 })), 200);
+      reset();
+      const headers = { "content-type": TYPE, "content-length": "9" };
+      expect((await on.call(uploadLink, { method: "PUT", body: bytesOf(9), headers })).status).toBe(200);
+      expect([tally.d1RoundTrips, tally.r2Operations]).toEqual([2, { head: 1, put: 1 }]);
+    });
+
+    it("404 as soon as the file is deleted, 409 as soon as it has other bytes", async () => {
+      const as = await ofTenant({ bytes: PART * 5 });
+      for (const [by, type] of [
+        ["delete", "element_resource_non_existing"],
+        ["commit", "conflict_resource"],
+      ] as const) {
+        const file = await expectJson(await create(as), 200);
+        const gate = Promise.withResolvers<void>();
+        let sent = 0;
+        const sending = send(
+          file.uploadLink,
+          chunked(PART * 4, Infinity, (bytes) => (sent = bytes), gate.promise),
+        );
+        await waits(as, PART);
+        if (by === "delete") await app.call(`/media/v2/files/${file.id}`, { as, method: "DELETE" });
+        else {
+          expect((await send(file.uploadLink, chunked(1))).status).toBe(200);
+          await expectJson(await app.call(file.commitLink, { as, method: "POST" }), 202);
+        }
+        gate.resolve();
+        const details = by === "commit" ? [{ type: "already_uploaded" }] : [];
+        await expectProblem(await sending, by === "commit" ? 409 : 404, type, details);
+        expect(sent).toBeLessThan(PART * 4);
+        await app.settle();
+        expect(await keysOf(file.id)).toEqual(by === "commit" ? [`blob/${file.id}`] : []);
+        expect(await waitingOf(as.tenant)).toEqual({ files: 0, bytes: 0 });
+      }
+    });
+  });
+
+  it("an upload that fails gives back what it took, and not what another one of the same file did", async () => {
+    const as = await ofTenant({ bytes: 10 });
+    const { uploadLink } = await expectJson(await create(as), 200);
+    const gate = Promise.withResolvers<void>();
+    const send = (length: number, body: BodyInit) =>
+      app.call(uploadLink, {
+        method: "PUT",
+        body,
+        headers: { "content-type": TYPE, "content-length": String(length) },
+      });
+    const failing = send(4, chunked(4, 0, undefined, gate.promise));
+    while ((await waitingOf(as.tenant)).bytes !== 4) await scheduler.wait(5);
+    await expectProblem(await send(7, bytesOf(7)), 413, "bad_payload_size", OVER);
+    expect((await send(6, bytesOf(6))).status).toBe(200);
+    gate.resolve();
+    expect([400, 409]).toContain((await failing).status);
+    expect(await waitingOf(as.tenant)).toEqual({ files: 1, bytes: 6 });
   });
 
   it("429: a client has so many files that wait, and no more", async () => {

@@ -10,19 +10,18 @@ export interface WaitingStore {
   /** A pending file and the variants that it shall have, in one write, unless there is no room for it. */
   create(file: NewFile): Promise<Result<void, CreationFault>>;
   /**
-   * Reserves the bytes of an upload of a known length, or as many as there may be. Gives how many it may bring at most, or
-   * why none. Where the tenant's bytes are not limited nothing is written, and the limit is `maxBytes`.
+   * Takes so many more bytes of the tenant's quota for a pending file, all of them or none. Where the tenant's bytes are
+   * not limited nothing is written.
    */
-  reserve(fileId: string, lengthBytes: number | undefined, maxBytes: number): Promise<Room | "over_quota" | "gone">;
-  /** Whether the file still lives; what was reserved by an estimate becomes what is there. */
-  settle(fileId: string, room: Room, sizeBytes: number): Promise<boolean>;
+  reserve(fileId: string, bytes: number): Promise<"reserved" | "not_limited" | ReservationFault>;
+  /** Gives back what was reserved, while the file is pending: what ends that gives all of it back. */
+  release(fileId: string, bytes: number): Promise<void>;
+  /** False once the file is removed. */
+  isAlive(fileId: string): Promise<boolean>;
 }
 
-export interface Room {
-  readonly maxBytes: number;
-  /** Whether less may have come than was reserved. */
-  readonly isEstimate: boolean;
-}
+/** `not_pending`: the file was committed. `gone`: it was removed, or there never was one. */
+export type ReservationFault = "over_quota" | "not_pending" | "gone";
 
 export interface NewFile {
   readonly id: string;
@@ -51,18 +50,16 @@ const SQL = {
     WHERE EXISTS (SELECT 1 FROM file WHERE file.id = ?1)`,
 } as const;
 
-const WANTED = `iif(?2 IS NULL, min(?3, ${bytesLeft("file.reserved_for")} + coalesce(reserved_bytes, 0)), ?2)`;
-
-/** Never less than before: of two uploads of one file the shorter one may lose. */
-const RESERVE = `UPDATE file SET reserved_bytes = max(coalesce(reserved_bytes, 0), (SELECT ${WANTED} FROM tenant
-    WHERE tenant.id = file.reserved_for))
+/** Uploads of one file at once each have their own part of the sum, so that none gives back what another took. */
+const RESERVE = `UPDATE file SET reserved_bytes = coalesce(reserved_bytes, 0) + ?2
   WHERE id = ?1 AND state = 'pending' AND EXISTS (SELECT 1 FROM tenant
-    WHERE tenant.id = file.reserved_for AND tenant.quota_bytes IS NOT NULL
-    AND ${WANTED} - coalesce(reserved_bytes, 0) <= ${bytesLeft("file.reserved_for")} AND ${WANTED} >= 0)
-  RETURNING reserved_bytes`;
-const SETTLE = `UPDATE file SET reserved_bytes = ?2 WHERE id = ?1 AND state = 'pending' AND reserved_bytes IS NOT NULL`;
-const ALIVE = `SELECT tenant.quota_bytes IS NOT NULL AS is_limited FROM file JOIN owner ON owner.id = file.owner_id
-  LEFT JOIN tenant ON tenant.id = file.reserved_for
+    WHERE tenant.id = file.reserved_for AND tenant.quota_bytes IS NOT NULL AND ?2 <= ${bytesLeft("file.reserved_for")})
+  RETURNING id`;
+/** A quota that was set after the upload began has nothing to be given back. */
+const RELEASE = `UPDATE file SET reserved_bytes = max(0, reserved_bytes - ?2)
+  WHERE id = ?1 AND state = 'pending' AND reserved_bytes IS NOT NULL`;
+const ALIVE = `SELECT file.state, tenant.quota_bytes IS NOT NULL AS is_limited FROM file
+  JOIN owner ON owner.id = file.owner_id LEFT JOIN tenant ON tenant.id = file.reserved_for
   WHERE file.id = ?1 AND file.state <> 'removed' AND owner.erasure_id IS NULL`;
 
 export const createWaitingStore = (db: D1Database): WaitingStore => ({
@@ -80,24 +77,21 @@ export const createWaitingStore = (db: D1Database): WaitingStore => ({
     if (created?.results.length === 1) return ok(undefined);
     return err(full?.results.length === 1 ? "over_quota" : "too_many_pending");
   },
-  async reserve(fileId, lengthBytes, maxBytes) {
-    const [reserved, alive] = await db.batch<{ reserved_bytes?: number; is_limited?: number }>([
-      db.prepare(RESERVE).bind(fileId, lengthBytes ?? null, maxBytes),
+  async reserve(fileId, bytes) {
+    const [reserved, alive] = await db.batch<{ state?: string; is_limited?: number }>([
+      db.prepare(RESERVE).bind(fileId, bytes),
       db.prepare(ALIVE).bind(fileId),
     ]);
     const [file] = alive?.results ?? [];
     if (file === undefined) return "gone";
-    if (file.is_limited !== 1) return { maxBytes, isEstimate: false };
-    const room = reserved?.results[0]?.reserved_bytes;
-    if (room === undefined) return "over_quota";
-    return { maxBytes: Math.min(maxBytes, room), isEstimate: lengthBytes === undefined };
+    if (file.state !== "pending") return "not_pending";
+    if (file.is_limited !== 1) return "not_limited";
+    return reserved?.results.length === 1 ? "reserved" : "over_quota";
   },
-  async settle(fileId, { isEstimate }, sizeBytes) {
-    const alive = db.prepare(ALIVE).bind(fileId);
-    if (!isEstimate) return (await alive.first()) !== null;
-    const [, file] = await db.batch([db.prepare(SETTLE).bind(fileId, sizeBytes), alive]);
-    return file?.results.length === 1;
+  async release(fileId, bytes) {
+    await db.prepare(RELEASE).bind(fileId, bytes).run();
   },
+  isAlive: async (fileId) => (await db.prepare(ALIVE).bind(fileId).first()) !== null,
 });
 
 const prepared = (db: D1Database, sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
