@@ -22,7 +22,8 @@ export async function rowsReadFor(db: D1Database, rowBudget: number, { client, t
   const sort = valueOf(parseSort(parameters.get("sort") ?? ""));
   const paging = pagingOf(parameters);
   const store = createListingStore(counted.db, createMatchingStore(counted.db, rowBudget), rowBudget);
-  const listed = await store.page({ client, tenant, visibility: "private" }, { filter, sort, paging });
+  const caller = { client, tenant, visibility: "private", isPerson: false } as const;
+  const listed = await store.page(caller, { filter, sort, paging });
   if (listed.kind !== "page") throw new Error(`${query}: ${listed.kind}`);
   return counted.rowsRead();
 }

@@ -21,7 +21,8 @@ export const TOKEN_KINDS = [
 export type TokenKind = (typeof TOKEN_KINDS)[number];
 
 export function kindOf(token: Principal): TokenKind {
-  if (token.user === "") return token.clientAuthenticated && token.tenant !== "" ? "client" : "unproven";
+  if (token.user === "")
+    return token.clientAuthenticated && token.clientName !== "" && token.tenant !== "" ? "client" : "unproven";
   if (token.clientId === "" || token.clientName === "") return "clientless";
   if (token.org !== "") return "organization";
   if (token.tenant === "") return "noTenant";

@@ -7,7 +7,7 @@ import { PATTERNS } from "../platform/names.ts";
 import { randomId } from "../platform/random.ts";
 import { err, type Result } from "../platform/result.ts";
 import { isMasterType, MASTER_TYPES } from "./content-type.ts";
-import type { MediaContext } from "./context.ts";
+import { callerOf, type MediaContext } from "./context.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
 import { deletionTerms, filterParameters } from "./file-query.ts";
 import { LIMITS } from "./limits.ts";
@@ -114,7 +114,7 @@ async function eachPage(
   const page = await pageOfImages(media, visibility, call);
   if (!page.ok) return toProblem(page.error);
   const fileIds = page.value.items.map(({ id }) => id);
-  const caller = { client: principal.clientName, visibility, tenant: query.tenant };
+  const caller = callerOf(principal, visibility, query.tenant);
   const isDry = query.dryRun === true;
   const transformations =
     fileIds.length === 0 ? 0 : await (isDry ? count : run)({ caller, fileIds, names: names.value });

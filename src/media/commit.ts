@@ -48,7 +48,6 @@ async function tenantOf(
   nowMs: number,
 ): Promise<Result<string, MediaFailure>> {
   const tenant = named ?? principal.tenant;
-  if (tenant === "") return err({ kind: "no_tenant" });
   return (await reachesTenant(media, principal, tenant, nowMs)) ? ok(tenant) : err({ kind: "foreign_tenant" });
 }
 

@@ -48,9 +48,13 @@ export interface MediaContext {
   readonly maxUploadBytes: number;
 }
 
-/** The name that files go by; a token of no client has none. */
-export const ownerName = (principal: Principal): Result<string, MediaFailure> =>
-  principal.clientName === "" ? err({ kind: "no_client_name" }) : ok(principal.clientName);
+/** Who is at work on files of a tenant. The table of rights lets in tokens of a client alone, and for a tenant. */
+export const callerOf = (principal: Principal, visibility: Visibility, tenant: string): FileCaller => ({
+  client: principal.clientName,
+  visibility,
+  tenant,
+  isPerson: principal.user !== "",
+});
 
 /**
  * Whether a token reaches files of a tenant (contract 4.4): its own, and, unless it names one, those for which its
@@ -77,11 +81,9 @@ export async function fileCaller(
   fileId: string,
   nowMs: number,
 ): Promise<Result<FileCaller, MediaFailure>> {
-  const client = ownerName(principal);
-  if (!client.ok) return client;
-  const own = { client: client.value, visibility, tenant: principal.tenant };
+  const own = callerOf(principal, visibility, principal.tenant);
   if (principal.tenantExplicit || !(await media.access.servesOthers(principal.clientId, nowMs))) return ok(own);
-  const tenant = await media.files.tenantOf(fileId, client.value, visibility);
+  const tenant = await media.files.tenantOf(fileId, own.client, visibility);
   if (tenant === undefined || tenant === "") return ok(own);
   return (await reachesTenant(media, principal, tenant, nowMs)) ? ok({ ...own, tenant }) : err({ kind: "no_file" });
 }

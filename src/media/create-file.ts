@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { defineRoute, json, optionalJsonBody, type Route } from "../http/route.ts";
 import { randomId } from "../platform/random.ts";
-import { ownerName, type MediaContext } from "./context.ts";
+import type { MediaContext } from "./context.ts";
 import { isContentType, isMasterType, isMultipartForm } from "./content-type.ts";
 import { toProblem } from "./failure.ts";
 import { newFileId } from "./file-id.ts";
@@ -27,8 +27,6 @@ export const createFile = (media: MediaContext, visibility: Visibility): Route =
     query: z.object(variantParameters),
     body: optionalJsonBody(z.object({ "Content-Type": z.optional(contentType) })),
     async handle({ principal, query, body, nowMs, publicBase }) {
-      const client = ownerName(principal);
-      if (!client.ok) return toProblem(client.error);
       const named = namedVariants(query);
       if (!named.ok) return toProblem(named.error);
       const type = body?.["Content-Type"] ?? DEFAULT_CONTENT_TYPE;
@@ -38,7 +36,7 @@ export const createFile = (media: MediaContext, visibility: Visibility): Route =
       const created = await media.waiting.create({
         id,
         reservedFor: principal.tenant,
-        client: client.value,
+        client: principal.clientName,
         visibility,
         contentType: type,
         variants: named.value.map((name) => ({ ...name, nonce: randomId(media.random) })),

@@ -6,7 +6,7 @@ import { PATTERNS } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { twice } from "../platform/twice.ts";
 import { metadataCondition } from "./attributes.ts";
-import { ownerName, reachesTenant, type MediaContext } from "./context.ts";
+import { callerOf, reachesTenant, type MediaContext } from "./context.ts";
 import { startErasing } from "./erase.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
 import { deletionTerms } from "./file-query.ts";
@@ -36,12 +36,10 @@ export const deleteFiles = (media: MediaContext, visibility: Visibility): Route 
     query,
     produces: "any",
     async handle({ principal, query: { tenant, q, dryRun }, nowMs, publicBase, url, after }) {
-      const client = ownerName(principal);
-      if (!client.ok) return toProblem(client.error);
       const unknown = [...url.searchParams.keys()].find((name) => !Object.hasOwn(query.shape, name));
       if (unknown !== undefined) return invalid("invalid_query_parameter", unknown, `${unknown} ${NO_PART}`);
       if (!(await reachesTenant(media, principal, tenant, nowMs))) return toProblem({ kind: "foreign_tenant" });
-      const caller = { client: client.value, visibility, tenant };
+      const caller = callerOf(principal, visibility, tenant);
       const files = q === undefined ? ok("all" as const) : await select(media, caller, q);
       if (!files.ok) return toProblem(files.error);
       if (dryRun === true) return json(200, await count(media, caller, files.value));

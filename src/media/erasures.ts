@@ -3,7 +3,7 @@ import { invalidCursor, lookBefore, pageLinks, toPage, type Paging, type RowRang
 import { defineRoute, json, type Route } from "../http/route.ts";
 import { matching } from "../http/validate.ts";
 import { PATTERNS } from "../platform/names.ts";
-import { ownerName, reachesTenant, type MediaContext } from "./context.ts";
+import { reachesTenant, type MediaContext } from "./context.ts";
 import { toProblem } from "./failure.ts";
 import { ERASURES_PATH } from "./links.ts";
 import type { Erasure } from "./store/erasures.ts";
@@ -19,9 +19,7 @@ export const erasureRoutes = (media: MediaContext): readonly Route[] => [
     operation: "readErasure",
     params: z.object({ erasureId: z.string() }),
     async handle({ principal, params: { erasureId }, nowMs }) {
-      const client = ownerName(principal);
-      if (!client.ok) return toProblem(client.error);
-      const erasure = await media.erasures.find(erasureId, client.value);
+      const erasure = await media.erasures.find(erasureId, principal.clientName);
       // A file that was never committed, deleted by a token without a tenant: it was the client's.
       const isReached =
         erasure !== undefined &&
@@ -37,13 +35,11 @@ export const erasureRoutes = (media: MediaContext): readonly Route[] => [
     query: z.object({ tenant: matching(PATTERNS.tenant) }),
     paged: true,
     async handle({ principal, query: { tenant }, paging, nowMs, url }) {
-      const client = ownerName(principal);
-      if (!client.ok) return toProblem(client.error);
       if (!(await reachesTenant(media, principal, tenant, nowMs))) return toProblem({ kind: "foreign_tenant" });
       const before = idBefore(paging);
       if (before === undefined) return invalidCursor();
       const list = (beforeId: string, { limit, skip }: RowRange) =>
-        media.erasures.list(client.value, tenant, beforeId, limit, skip);
+        media.erasures.list(principal.clientName, tenant, beforeId, limit, skip);
       const rows = await list(before, { limit: paging.pageSize + 1, skip: paging.skip });
       const page = toPage(rows, paging, ({ id }) => [id]);
       const found = await lookBefore(page, paging, (range) => list(AFTER_ALL_IDS, range));

@@ -12,8 +12,6 @@ export type MediaFailure =
   | { readonly kind: "variant_pending" }
   | { readonly kind: "variant_failed"; readonly reason: string }
   | { readonly kind: "no_content" }
-  | { readonly kind: "no_client_name" }
-  | { readonly kind: "no_tenant" }
   | { readonly kind: "foreign_tenant" }
   | { readonly kind: "link_forged" }
   | { readonly kind: "link_expired" }
@@ -63,10 +61,6 @@ export function toProblem(failure: MediaFailure): Problem {
       });
     case "variant_failed":
       return problem("element_resource_non_existing", `This variant could not be made: ${failure.reason}`);
-    case "no_client_name":
-      return problem("insufficient_permissions", "Files belong to clients: get a token with a client of your own.");
-    case "no_tenant":
-      return invalid("missing_query_parameter", "tenant", "The token names no tenant, so tenant is needed.");
     case "foreign_tenant":
       // Contract 4.4: like a file of somebody else, so that nobody learns which tenants there are.
       return notFound("tenant");

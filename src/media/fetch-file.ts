@@ -4,7 +4,7 @@ import { booleanText, matching } from "../http/validate.ts";
 import { PATTERNS } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { matchesAny } from "./conditional.ts";
-import { ownerName, reachesTenant, type MediaContext } from "./context.ts";
+import { reachesTenant, type MediaContext } from "./context.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
 import { filePath } from "./links.ts";
 import { representationOf, type Representation } from "./representation.ts";
@@ -30,10 +30,8 @@ export const fetchPrivateFile = (media: MediaContext): Route =>
     params,
     query,
     async handle(call) {
-      const client = ownerName(call.principal);
-      if (!client.ok) return toProblem(client.error);
       const isReadable = async (file: CommittedFile) =>
-        file.client === client.value &&
+        file.client === call.principal.clientName &&
         file.visibility === "private" &&
         reachesTenant(media, call.principal, file.tenant, call.nowMs);
       return answer(media, call, isReadable, async ({ variant }, headers) => {

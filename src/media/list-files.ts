@@ -5,7 +5,7 @@ import { defineRoute, type Page, type Route } from "../http/route.ts";
 import { matching } from "../http/validate.ts";
 import { PATTERNS } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
-import { ownerName, reachesTenant, type MediaContext } from "./context.ts";
+import { callerOf, reachesTenant, type MediaContext } from "./context.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
 import { filePath, type Visibility } from "./links.ts";
 import { filterOf, filterParameters, sortParameter, type FilterParameters } from "./file-query.ts";
@@ -55,11 +55,9 @@ export async function pageOfFiles(
   wanted: FilesWanted,
   nowMs: number,
 ): Promise<Result<Page<ListedFile>, MediaFailure>> {
-  const client = ownerName(principal);
-  if (!client.ok) return client;
   const { visibility, tenant, sort, paging } = wanted;
   if (!(await reachesTenant(media, principal, tenant, nowMs))) return err({ kind: "foreign_tenant" });
-  const caller = { client: client.value, visibility, tenant };
+  const caller = callerOf(principal, visibility, tenant);
   const filter = filterOf(wanted);
   const listed = await media.listing.page(caller, { filter, sort, paging });
   if (listed.kind === "page") {

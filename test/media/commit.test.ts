@@ -91,6 +91,24 @@ describe("commit", () => {
     await expectJson(await app.call(commitLink, { as, method: "POST" }), 202);
   });
 
+  it("404 for a person of another tenant than the file waits for; the client's own tokens reach all that wait", async () => {
+    const as = principal();
+    const person = { ...as, user: "eve@other.example", subject: "eve@other.example", tenant: "other" };
+    const waiting = await uploaded(app, PICTURE, { as });
+    const attempts = [
+      await app.call(waiting.commitLink, { as: person, method: "POST" }),
+      await app.call(`${waiting.commitLink}?tenant=acme`, { as: person, method: "POST" }),
+      await app.call(waiting.path, { as: person, method: "DELETE" }),
+    ];
+    for (const answer of attempts) await expectProblem(answer, 404, "element_resource_non_existing");
+    await expectJson(await app.call(waiting.commitLink, { as: { ...person, tenant: "acme" }, method: "POST" }), 202);
+    const persons = await stored(app, PICTURE, { as: person });
+    expect((await app.call(persons.path, { as })).status).toBe(404);
+    const another = await uploaded(app, PICTURE, { as });
+    const explicit = { ...as, tenant: "other", tenantExplicit: true };
+    await expectJson(await app.call(another.commitLink, { as: explicit, method: "POST" }), 202);
+  });
+
   it("one of many different parallel commits wins", async () => {
     const as = principal();
     const file = await uploaded(app, PICTURE, { as });

@@ -12,7 +12,7 @@ export interface PlainFile {
 }
 
 export async function makeOwner(): Promise<{ caller: FileCaller; ownerId: number }> {
-  const caller = { client: `${unique("c")}.shop`, tenant: "acme", visibility: "private" as const };
+  const caller = { client: `${unique("c")}.shop`, tenant: "acme", visibility: "private" as const, isPerson: false };
   const made = await env.DB.prepare("INSERT INTO owner (client, tenant, visibility) VALUES (?, ?, ?) RETURNING id")
     .bind(caller.client, caller.tenant, caller.visibility)
     .first<{ id: number }>();

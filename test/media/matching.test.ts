@@ -79,7 +79,8 @@ describe("the selection of files by a filter", () => {
     expect(await selected(files, [all!, half!], 380)).toHaveLength(20);
     expect(await selected(files, [all!, half!], 379)).toBe("too_broad");
     expect(await selected(files, [all!, half!, one!], 180)).toEqual([7]);
-    const nobody = { caller: { client: "nobody", tenant: "acme", visibility: "private" as const }, ids: [] };
+    const caller = { client: "nobody", tenant: "acme", visibility: "private" as const, isPerson: false };
+    const nobody = { caller, ids: [] };
     expect(await selected(nobody, [all!])).toBe("nothing");
   });
 });

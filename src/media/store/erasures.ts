@@ -84,8 +84,8 @@ const NEW_COLUMNS =
 
 const SQL = {
   ensureRequester: `INSERT INTO requester (client) VALUES (?1) ON CONFLICT DO NOTHING`,
-  removeFile: `UPDATE file SET state = 'removed', removed_at = ?6, due_at = ?6, erasure_id = ?5
-    WHERE ${OWNED} AND state <> 'removed' AND ${isNew("?5")}`,
+  removeFile: `UPDATE file SET state = 'removed', removed_at = ?7, due_at = ?7, erasure_id = ?6
+    WHERE ${OWNED} AND state <> 'removed' AND ${isNew("?6")}`,
   // The file's own row has it looked at, so the report is due when it goes. A pending file has no tenant: the caller's.
   recordFile: `INSERT INTO erasure (${NEW_COLUMNS})
     SELECT ?1, ${requester("owner.client")}, iif(owner.tenant = '', ?4, owner.tenant), owner.visibility, 'file', ?2, ?3,

@@ -35,6 +35,8 @@ export interface FileCaller {
   readonly client: string;
   readonly visibility: Visibility;
   readonly tenant: string;
+  /** Whether a person's token is at work: it reaches what its tenant's tokens began, not what waits for other tenants. */
+  readonly isPerson: boolean;
 }
 
 export interface OwnedFile {
@@ -82,18 +84,20 @@ export interface Commit {
 }
 
 /**
- * ?1 is the file, ?2 to ?4 the caller. A pending file has no tenant yet: it is the client's, whatever the token names. A
- * retired owner's files are nobody's.
+ * ?1 is the file, ?2 to ?5 the caller. A pending file has no tenant yet: it is the client's, whatever tenant the client's own
+ * token names, and a person's only where it waits for the person's tenant. A retired owner's files are nobody's.
  */
 export const OWNED = `id = ?1 AND EXISTS (
   SELECT 1 FROM owner WHERE owner.id = file.owner_id AND owner.client = ?2 AND owner.visibility = ?3
-  AND owner.tenant IN ('', ?4) AND owner.erasure_id IS NULL)`;
+  AND owner.erasure_id IS NULL
+  AND (owner.tenant = ?4 OR owner.tenant = '' AND (file.reserved_for = ?4 OR ?5 = 0)))`;
 
-export const ownedBy = (fileId: string, caller: FileCaller) => [
+export const ownedBy = (fileId: string, { client, visibility, tenant, isPerson }: FileCaller) => [
   fileId,
-  caller.client,
-  caller.visibility,
-  caller.tenant,
+  client,
+  visibility,
+  tenant,
+  isPerson ? 1 : 0,
 ];
 
 export const ENSURE_OWNER = `INSERT INTO owner (client, tenant, visibility) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`;
@@ -115,16 +119,16 @@ const SQL = {
     WHERE file.id = ?1 AND file.state = 'committed' AND owner.erasure_id IS NULL
       AND NOT EXISTS (SELECT 1 FROM tenant WHERE tenant.id = owner.tenant AND tenant.disabled = 1)`,
   commit: `UPDATE file SET
-    owner_id = (SELECT id FROM owner AS new WHERE new.client = ?2 AND new.tenant = ?5 AND new.visibility = ?3
+    owner_id = (SELECT id FROM owner AS new WHERE new.client = ?2 AND new.tenant = ?6 AND new.visibility = ?3
       AND new.erasure_id IS NULL),
-    state = 'committed', due_at = CASE WHEN ?12 IS NOT NULL THEN created_at + ${LIMITS.lateUploadMs} END,
-    committed_at = ?6, size_bytes = ?7, etag = ?8, file_name = ?9, commit_digest = ?10, metadata = ?11, blob_key = ?13,
-    attributes = ?14
-    WHERE ${OWNED} AND state = 'pending' AND pinned_etag IS ?12 AND NOT ${overQuota("?5", "?7", "file.reserved_for")} RETURNING id`,
+    state = 'committed', due_at = CASE WHEN ?13 IS NOT NULL THEN created_at + ${LIMITS.lateUploadMs} END,
+    committed_at = ?7, size_bytes = ?8, etag = ?9, file_name = ?10, commit_digest = ?11, metadata = ?12, blob_key = ?14,
+    attributes = ?15
+    WHERE ${OWNED} AND state = 'pending' AND pinned_etag IS ?13 AND NOT ${overQuota("?6", "?8", "file.reserved_for")} RETURNING id`,
   isOverQuota: `SELECT 1 FROM file WHERE file.id = ?3 AND ${overQuota("?1", "?2", "file.reserved_for")}`,
   startVariants: `UPDATE variant SET state = 'pending', due_at = ?2 WHERE file_id = ?1 AND state = 'declared'
     AND EXISTS (SELECT 1 FROM file WHERE file.id = ?1 AND file.state = 'committed') RETURNING nonce`,
-  replaceMetadata: `UPDATE file SET metadata = ?5, attributes = ?6 WHERE ${OWNED} AND state = 'committed'
+  replaceMetadata: `UPDATE file SET metadata = ?6, attributes = ?7 WHERE ${OWNED} AND state = 'committed'
     RETURNING id`,
   readMetadata: `SELECT metadata FROM file WHERE ${OWNED} AND state = 'committed'`,
 } as const;

@@ -15,7 +15,7 @@ export interface PinStore {
 }
 
 const SQL = {
-  pin: `UPDATE file SET pinned_etag = ?5 WHERE ${OWNED} AND state = 'pending' AND pinned_etag IS ?6 RETURNING id`,
+  pin: `UPDATE file SET pinned_etag = ?6 WHERE ${OWNED} AND state = 'pending' AND pinned_etag IS ?7 RETURNING id`,
   keptPlace: `SELECT state, blob_key FROM file WHERE id = ?1`,
   endedLinks: `SELECT id FROM file WHERE due_at <= ?1 AND state = 'committed' ORDER BY due_at LIMIT ?2`,
   settleLinks: `UPDATE file SET due_at = NULL WHERE id IN (SELECT value FROM json_each(?1)) AND state = 'committed'`,
