@@ -23,9 +23,11 @@ export interface WebSocketWatch {
   whyEnd(): Promise<Closing | undefined>;
 }
 
-/** What a `close` event says where no code came, and where none could come. */
+/** What a `close` event says where no code came. */
 const WITHOUT_CODE = 1005;
-const LOST = 1006;
+/** Codes that may be sent: with any other one nothing can be closed. They come all the same, 1006 where a side was lost. */
+const isCode = (code: number): boolean =>
+  (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) || (code >= 3000 && code <= 4999);
 
 /**
  * A WebSocket that ends when the token does by which it was opened. The runtime would carry one by itself, and nobody could
@@ -67,7 +69,7 @@ export function carryWebSocket(service: WebSocket, watch: WebSocketWatch): WebSo
     from.addEventListener("message", (event) => {
       const data = event.data as string | ArrayBuffer;
       if (isOver) return;
-      if (!allows(typeof data === "string" ? data.length : data.byteLength)) return end(CLOSINGS.tooMuch);
+      if (!allows(bytesOf(data))) return end(CLOSINGS.tooMuch);
       try {
         to.send(data);
       } catch {
@@ -75,7 +77,7 @@ export function carryWebSocket(service: WebSocket, watch: WebSocketWatch): WebSo
       }
     });
     from.addEventListener("close", ({ code, reason }) => {
-      if (!over()) close(to, code === LOST ? CLOSINGS.lost : { code, reason });
+      if (!over()) close(to, isCode(code) || code === WITHOUT_CODE ? { code, reason } : CLOSINGS.lost);
     });
     from.addEventListener("error", () => end(CLOSINGS.lost));
     from.accept();
@@ -94,6 +96,10 @@ export function carryWebSocket(service: WebSocket, watch: WebSocketWatch): WebSo
   ];
   return callers;
 }
+
+const encoder = new TextEncoder();
+const bytesOf = (data: string | ArrayBuffer): number =>
+  (typeof data === "string" ? encoder.encode(data) : data).byteLength;
 
 /** A message costs its bytes, and something for itself. */
 const MESSAGE_BYTES = 64;

@@ -34,17 +34,20 @@ const handshakes: { readonly path: string; readonly tenant: unknown }[] = [];
 const closes: number[] = [];
 const live = (): string => `${shown.replace(/^http/, "ws")}/live`;
 
-/** At any path: what is sent comes back; `close <code>` closes. */
+/** At any path: what is sent comes back; `close <code>` closes, and `frame <hex>` is sent as bytes. */
 function serveWebSockets(): void {
   const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: true, handleProtocols: () => "chat" });
   upstream.server.on("upgrade", (request, socket, head) => {
     handshakes.push({ path: request.url ?? "", tenant: request.headers["plat-tenant"] });
     sockets.handleUpgrade(request, socket, head, (peer: any) => {
       peer.on("close", (code: number) => closes.push(code));
+      peer.on("error", () => undefined);
       peer.on("message", (data: Buffer, isBinary: boolean) => {
-        const [, code] = /^close (\d+)$/.exec(data.toString()) ?? [];
-        if (code === undefined) peer.send(data, { binary: isBinary });
-        else peer.close(Number(code), "service");
+        const [, what, value = ""] = /^(close|frame) (\w+)$/.exec(data.toString()) ?? [];
+        if (what === undefined) peer.send(data, { binary: isBinary });
+        else if (what === "close") peer.close(Number(value), "service");
+        // As no library would send it.
+        else peer._socket.write(Buffer.from(value, "hex"));
       });
     });
   });
@@ -593,6 +596,24 @@ describe("a WebSocket", () => {
     await once(socket, "open");
     socket.send("close 4003");
     expect(await closeOf(socket)).toEqual([4003, "service"]);
+  });
+
+  test("is over for the other side too where one ends it with a code that there is not", async () => {
+    for (const code of [0, 999, 1004, 1015, 5000]) {
+      const frame = (mask: 0 | 0x80): Buffer =>
+        Buffer.from([0x88, mask + 2, ...(mask === 0 ? [] : [0, 0, 0, 0]), code >> 8, code & 0xff]);
+      const left = new WebSocket(live(), ["chat"], { headers: { authorization } });
+      left.on("error", () => undefined);
+      await once(left, "open");
+      left.send(`frame ${frame(0).toString("hex")}`);
+      expect([code, ...(await closeOf(left))]).toEqual([code, 1011, "the other side broke off"]);
+      const before = closes.length;
+      const leaving: any = new WebSocket(live(), ["chat"], { headers: { authorization } });
+      leaving.on("error", () => undefined);
+      await once(leaving, "open");
+      leaving._socket.write(frame(0x80));
+      await expect.poll(() => closes.slice(before)).toContain(1011);
+    }
   });
 
   test("ends when its token is revoked, for both sides, and no other one does", async () => {

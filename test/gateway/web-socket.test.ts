@@ -115,4 +115,15 @@ describe("a WebSocket by a token", () => {
     for (let sentBytes = 0; sentBytes <= LIMITS.webSocketBurstBytes; sentBytes += piece.length) caller.send(piece);
     expect((await closed).map(([code]) => code)).toEqual([1008, 1008]);
   });
+
+  it("counts the bytes of a text, not its characters", async () => {
+    const { caller, far } = open();
+    const closed = Promise.all([closeOf(caller), closeOf(far)]);
+    const text = "長".repeat(LIMITS.webSocketBurstBytes / 3 / 4);
+    const came: unknown[] = [];
+    far.addEventListener("message", ({ data }) => came.push(data));
+    for (let times = 0; times < 5; times++) caller.send(text);
+    expect((await closed).map(([code]) => code)).toEqual([1008, 1008]);
+    expect(came).toHaveLength(3);
+  });
 });
