@@ -29,7 +29,7 @@ export function sandboxOf(status: number, given: GivenHeaders): Record<string, s
   return { [POLICY]: own === undefined ? SANDBOX : `${SANDBOX}, ${own}` };
 }
 
-const RUNS = /html|xml|svg|xsl|multipart|rfc822/;
+const RUNS = /html|xml|svg|xsl|multipart|rfc822|unknown/;
 const TYPE = /^\s*[\w!#$&^.+-]+\/[\w!#$&^.+-]+/;
 
 /**

@@ -425,6 +425,8 @@ describe("what a caller gets", () => {
       "text/html, text/plain",
       "*/*x",
       "html",
+      "unknown/unknown",
+      "application/unknown",
     ]) {
       const policy = await policyOf(service, { "content-type": type });
       expect(policy, type).toMatch(/^sandbox allow-scripts /);
