@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { expect, vi } from "vitest";
+import { shardFor } from "../../src/events/topic.ts";
 import { answerAll, forget, LARGE, newWorld, type Answer, type Call, type World } from "./consumer-model.ts";
 
 /** What the schedules are run against: a topic, and how it is reached. */
@@ -139,7 +140,8 @@ export async function runSchedule(driver: Driver, shards: number, steps: readonl
     for (const world of worlds) world.failing = failing;
   };
   const say = async (intents: readonly Intent[]) => {
-    const calls = intents.map((given) => toCall(worlds[0]!, asked, given, driver.readers));
+    const again = intents.length === 1 || isOneStep(asked.publish, shards) ? asked : { ...asked, publish: undefined };
+    const calls = intents.map((given) => toCall(worlds[0]!, again, given, driver.readers));
     for (const call of calls) {
       if (call.do === "publish" && call.key !== undefined) asked.publish = call;
       if (call.do === "read") asked.read = call;
@@ -200,6 +202,10 @@ export async function runSchedule(driver: Driver, shards: number, steps: readonl
   for (let by = 0; by < driver.readers; by++) await drain(driver, worlds, by);
 }
 
+/** Each shard stores its part by itself: a read beside it may see one part and not the other, which the model does not tell. */
+const isOneStep = (publish: Call | undefined, shards: number): boolean =>
+  publish?.do !== "publish" || new Set(publish.events.map(({ tenant }) => shardFor(tenant, shards))).size === 1;
+
 /** Reads and commits until nothing is left. */
 async function drain(driver: Driver, before: readonly World[], by: number): Promise<void> {
   let worlds = before;
@@ -216,7 +222,12 @@ async function drain(driver: Driver, before: readonly World[], by: number): Prom
   for (const event of events) if (!event.trimmed) expect(readers[by]!.done).toContain(event.id);
 }
 
-function toCall(world: World, asked: { publish?: Call; read?: Call }, given: Intent, readers: number): Call {
+function toCall(
+  world: World,
+  asked: { publish?: Call | undefined; read?: Call },
+  given: Intent,
+  readers: number,
+): Call {
   const by = given.by % readers;
   const reader = world.readers[by]!;
   const token = (back: number) => reader.tokens.at(-1 - back) ?? NO_TOKEN;
