@@ -8,8 +8,9 @@ import type { OAuthContext } from "./context.ts";
 import type { ClientRecord } from "./directory.ts";
 import { failure } from "./failure.ts";
 import { readParameters } from "./form.ts";
+import { grantAuthorized } from "./grants/authorized.ts";
 import { standingOf } from "./refresh-rotation.ts";
-import { scopeText } from "./authorization.ts";
+import { EVERYTHING } from "./scopes.ts";
 import type { Issuer } from "./tokens/access-token.ts";
 
 /**
@@ -89,23 +90,27 @@ const describe = (token: Principal, { issuer, audience }: Issuer): Description =
   tenant: token.tenant,
 });
 
-/** One that was used is not active, though its successor may still be asked for with it. It has no end and no audience. */
+/**
+ * One that was used is not active, though its successor may still be asked for with it; nor is one that a refresh would refuse
+ * now. It is good for what a refresh would give. It has no end and no audience.
+ */
 async function ofRefreshToken(token: string, call: Asked, context: OAuthContext): Promise<Description | undefined> {
   const found = await context.refreshGrants.find(await sha256Hex(token));
   if (found === undefined || standingOf(found, call.nowMs).kind !== "living") return undefined;
-  const { clientId, email, authorization } = found.grant;
-  const user = await context.users.find(email);
-  if (user === undefined || authorization.authenticatedAtMs <= user.signedOutAtMs) return undefined;
-  if ((await context.federation.bindingOf(email, authorization)) === undefined) return undefined;
-  const { client } = await context.directory.find(clientId, undefined, call.nowMs);
+  const { clientId, email } = found.grant;
+  const { client, asOfMs } = await context.directory.find(clientId, undefined, call.nowMs);
   if (client?.grantTypes.includes("refresh_token") !== true) return undefined;
+  const caller = { client, authenticated: client.confidential, asOfMs };
+  const again = await grantAuthorized(caller, found.grant, EVERYTHING, context, call.nowMs);
+  if (!again.ok) return undefined;
+  const { scopes, subject, tenant } = again.value.granted;
   return {
-    scope: scopeText(authorization, context.names),
+    scope: scopes.join(" "),
     client_id: clientId,
-    sub: user.subject,
+    sub: subject,
     username: email,
     iss: context.issuerOf(call).issuer,
     iat: toSec(found.createdAtMs),
-    tenant: authorization.tenant,
+    tenant,
   };
 }

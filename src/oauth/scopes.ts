@@ -34,6 +34,16 @@ export interface ScopeRequest {
   readonly within?: readonly string[];
 }
 
+/** A request without a scope parameter. */
+export const EVERYTHING: ScopeRequest = {
+  tenant: undefined,
+  organization: undefined,
+  noTenant: false,
+  openid: false,
+  named: [],
+  everything: true,
+};
+
 /** Why a scope was refused: `scope` is named to the caller, `reason` is for the log and the operator. */
 export interface ScopeRefusal {
   /** Undefined: the request as a whole. */

@@ -84,7 +84,7 @@ describe("POST /introspect: 200", () => {
     const { refresh_token } = await signIn(flow, { authorization: { openid: true } });
     expect(await introspected(flow.client, refresh_token)).toEqual({
       active: true,
-      scope: `plat.tenant=${flow.tenant} openid plat.media_view plat.media_manage`,
+      scope: `plat.tenant=${flow.tenant} openid plat.media_manage plat.media_view`,
       client_id: flow.client.clientId,
       username: flow.email,
       sub: flow.email,
@@ -147,6 +147,21 @@ describe("POST /introspect: 200", () => {
     expect(await introspected(OPERATOR, refresh_token)).toEqual({ active: false });
     await put(`users/${own.email}`, { disabled: false });
     expect(await introspected(OPERATOR, refresh_token)).toEqual({ active: false });
+  });
+
+  it("a refresh token is good for what a refresh gives now, and not active where that refuses it", async () => {
+    const own = await makeFlow();
+    const { refresh_token } = await signIn(own);
+    const member = `tenants/${own.tenant}/members/${own.email}`;
+    const role = unique("role");
+    await put(`roles/${role}`, { scopes: ["plat.media_view"] });
+    await put(member, { roles: [role] });
+    const scope = `plat.tenant=${own.tenant} plat.media_view`;
+    expect(await introspected(OPERATOR, refresh_token)).toMatchObject({ active: true, scope });
+    expect(await refreshed(own.client, refresh_token)).toMatchObject({ scope });
+    await call(`/admin/v1/${member}`, { method: "DELETE", token: await tokenFor(OPERATOR) });
+    expect(await introspected(OPERATOR, refresh_token)).toEqual({ active: false });
+    expect(await errorOf(await refresh(own.client, refresh_token))).toBe("invalid_grant");
   });
 
   it("a revocation by another isolate shows at once", async () => {

@@ -83,6 +83,8 @@ const redeem = (answer: Visit): Promise<any> =>
   tokenOf({ grant_type: "authorization_code", code: codeOf(answer), redirect_uri: app.redirectUri });
 const refresh = (token: string, status?: number): Promise<any> =>
   tokenOf({ grant_type: "refresh_token", refresh_token: token }, status);
+const introspected = async (token: string): Promise<any> =>
+  expectJson(await call("/oauth2/v1/introspect", { form: { token }, headers: { authorization: basic(app) } }), 200);
 const operator = async (method: string, path: string, json?: unknown): Promise<Response> =>
   call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR), ...(json === undefined ? {} : { json }) });
 const identityOf = async ({ id }: Provider, user = ada): Promise<any> => {
@@ -346,12 +348,14 @@ describe("a provider that is bound to tenants", () => {
     const elsewhere = await makeTenant();
     await bindProvider(provider, { tenants: [elsewhere] });
     expect(await refresh(tokens.refresh_token, 400)).toMatchObject({ error: "invalid_grant" });
+    expect(await introspected(tokens.refresh_token)).toEqual({ active: false });
     const bound = `is bound to ${elsewhere}`;
     const asked = { plat_id_provider: provider.id };
     await expectError(await visit(first.browser, app, asked), "access_denied", bound);
     const hint = { ...asked, id_token_hint: tokens.id_token, prompt: "none" };
     await expectError(await visit(new Browser(), app, hint), "access_denied", bound);
     await bindProvider(provider, { tenants: [] });
+    expect(await introspected(tokens.refresh_token)).toMatchObject({ active: true });
     expect(await refresh(tokens.refresh_token)).toMatchObject({ token_type: "Bearer" });
   });
 
