@@ -16,20 +16,39 @@ export class GuessCounter extends DurableObject {
   /** By account: up to when it counts. */
   readonly #failed = this.#load();
   readonly #underWay = new Map<string, number>();
+  /** Wake who waits for a place. */
+  readonly #waiting = new Set<() => void>();
 
-  /** When the account may be tried, and then it is counted as being tried; now or earlier: at once. */
-  admit(kind: GuessKind, account: string): { readonly admitted: boolean; readonly opensAtMs: number } {
-    const nowMs = systemClock.nowMs();
-    for (const [name, untilMs] of this.#underWay) if (untilMs <= nowMs) this.#underWay.delete(name);
-    const state = { failed: this.#failed, underWay: new Set(this.#underWay.keys()) };
-    const opens = opensAtMs(account, state, GUESS_LIMITS[kind], nowMs);
-    if (opens <= nowMs) this.#underWay.set(account, nowMs + UNDER_WAY_MS);
-    return { admitted: opens <= nowMs, opensAtMs: opens };
+  /**
+   * When the account may be tried, and then it is counted as being tried; now or earlier: at once. Where places are taken by
+   * attempts that may turn out right, it waits for them, so long at most.
+   */
+  async admit(kind: GuessKind, account: string, waitMs: number): Promise<Place> {
+    let isOver = false;
+    const timer = setTimeout(() => {
+      isOver = true;
+      this.#wake();
+    }, waitMs);
+    try {
+      for (;;) {
+        const nowMs = systemClock.nowMs();
+        for (const [name, untilMs] of this.#underWay) if (untilMs <= nowMs) this.#underWay.delete(name);
+        const byFailures = opensAtMs(account, { failed: this.#failed, underWay: NONE }, GUESS_LIMITS[kind], nowMs);
+        const state = { failed: this.#failed, underWay: new Set(this.#underWay.keys()) };
+        const opens = opensAtMs(account, state, GUESS_LIMITS[kind], nowMs);
+        if (opens <= nowMs) this.#underWay.set(account, nowMs + UNDER_WAY_MS);
+        if (opens <= nowMs || byFailures > nowMs || isOver) return { admitted: opens <= nowMs, opensAtMs: opens };
+        await new Promise<void>((wake) => this.#waiting.add(wake));
+      }
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   /** What came of it. A right password takes back no failure of before. */
   settle(kind: GuessKind, account: string, failed: boolean): void {
     this.#underWay.delete(account);
+    this.#wake();
     if (!failed) return;
     const nowMs = systemClock.nowMs();
     const untilMs = nowMs + GUESS_LIMITS[kind].withinMs;
@@ -49,11 +68,24 @@ export class GuessCounter extends DurableObject {
     await this.ctx.storage.deleteAll();
   }
 
+  /** Each looks again, in the order in which they came; at the earliest when what is being done is done. */
+  #wake(): void {
+    for (const wake of this.#waiting) wake();
+    this.#waiting.clear();
+  }
+
   #load(): Map<string, number> {
     if (!hasTable(this.#sql, "failed")) return new Map();
     const rows = this.#sql.exec<{ account: string; until_at: number }>(`SELECT account, until_at FROM failed`);
     return new Map(rows.toArray().map(({ account, until_at: untilMs }) => [account, untilMs]));
   }
 }
+
+interface Place {
+  readonly admitted: boolean;
+  readonly opensAtMs: number;
+}
+
+const NONE: ReadonlySet<string> = new Set();
 
 const SCHEMA = `CREATE TABLE IF NOT EXISTS failed (account TEXT PRIMARY KEY, until_at INTEGER NOT NULL) STRICT, WITHOUT ROWID`;

@@ -10,6 +10,7 @@ import { createSealer, parseSealKeys } from "../../src/platform/seal.ts";
 import { sha256Hex } from "../../src/platform/hash.ts";
 import { hashPassword } from "../../src/platform/password-hash.ts";
 import { systemRandom } from "../../src/platform/random.ts";
+import { aroundObjects } from "../support/counting.ts";
 import { Browser, toInit } from "../support/browser.ts";
 import { isolate, type Isolate } from "../support/isolate.ts";
 import { call, expectJson, makeTenant, OPERATOR, ORIGIN, put, tokenFor, unique } from "../support/platform.ts";
@@ -96,6 +97,39 @@ describe("one password at many accounts", () => {
   });
 });
 
+describe("sign-ins that are all right and come at once", () => {
+  it("wait for each other and succeed, though places for guesses are fewer", async () => {
+    const password = unique("nine o'clock");
+    const emails = await makeUsers(12, password);
+    const office = newAddress();
+    // Nobody's password is looked at before all places are taken.
+    const taken = Promise.withResolvers<void>();
+    let tried = 0;
+    const held = aroundObjects(env.LOGIN_ATTEMPTS, async (_, attempt) => {
+      if (++tried === GUESS_LIMITS.password.accounts) setTimeout(taken.resolve, 50);
+      await taken.promise;
+      return attempt();
+    });
+    deployed = isolate({ ALLOW_LOOPBACK: "false", LOGIN_ATTEMPTS: held });
+    const said = await Promise.all(emails.map(async (email) => (await signIn(email, password, office))[0]));
+    expect(new Set(said)).toEqual(new Set(["ok"]));
+  });
+
+  it("are refused where the first ones turn out wrong, and after a while in any case", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const counter = env.GUESS_COUNTER.get(env.GUESS_COUNTER.newUniqueId());
+    for (let n = 0; n < 10; n++) await counter.admit("password", `a${n}`, 0);
+    const late = await counter.admit("password", "b", 20);
+    expect(late).toMatchObject({ admitted: false });
+    const [first, second] = ["c", "d"].map(async (name) => (await counter.admit("password", name, 60_000)).admitted);
+    for (let n = 0; n < 9; n++) await counter.settle("password", `a${n}`, true);
+    await counter.settle("password", "a9", false);
+    expect(await first).toBe(true);
+    await counter.settle("password", "c", true);
+    expect(await second).toBe(false);
+  });
+});
+
 describe("many accounts from one network", () => {
   it("are thirty within an hour, by whatever passwords; other networks go on", async () => {
     const right = unique("right");
@@ -176,28 +210,28 @@ describe("the counter", () => {
         counter,
         (_, { storage }) => storage.sql.exec("SELECT name FROM sqlite_master").toArray().length,
       );
-    expect(await counter.admit("password", "a")).toMatchObject({ admitted: true });
+    expect(await counter.admit("password", "a", 0)).toMatchObject({ admitted: true });
     await counter.settle("password", "a", false);
     expect(await tables()).toBe(0);
     for (let n = 0; n < 10; n++) {
-      await counter.admit("password", `b${n}`);
+      await counter.admit("password", `b${n}`, 0);
       await counter.settle("password", `b${n}`, true);
     }
-    expect((await counter.admit("password", "c")).admitted).toBe(false);
+    expect((await counter.admit("password", "c", 0)).admitted).toBe(false);
     vi.setSystemTime(Date.UTC(2027, 0, 2));
     expect(await runDurableObjectAlarm(counter)).toBe(true);
     expect(await tables()).toBe(0);
-    expect((await counter.admit("password", "c")).admitted).toBe(true);
+    expect((await counter.admit("password", "c", 0)).admitted).toBe(true);
   });
 
   it("gives a place back that was never settled", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(Date.UTC(2027, 0, 1));
     const counter = newCounter();
-    for (let n = 0; n < 10; n++) await counter.admit("password", `a${n}`);
-    expect((await counter.admit("password", "b")).admitted).toBe(false);
+    for (let n = 0; n < 10; n++) await counter.admit("password", `a${n}`, 0);
+    expect((await counter.admit("password", "b", 0)).admitted).toBe(false);
     vi.setSystemTime(Date.UTC(2027, 0, 1) + 30_000);
-    expect((await counter.admit("password", "b")).admitted).toBe(true);
+    expect((await counter.admit("password", "b", 0)).admitted).toBe(true);
   });
 });
 

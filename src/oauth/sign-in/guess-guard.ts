@@ -27,6 +27,11 @@ export const UNCOUNTED: Admission = { admitted: true, settle: async () => {} };
 export const unguarded: GuessGuard = { begin: async () => UNCOUNTED };
 
 const PURPOSE = "guess";
+/**
+ * Who comes while all places are taken by attempts that may turn out right waits for so long, and is refused after it: an
+ * office that signs in at nine is let in, one after the other.
+ */
+const WAIT_MS = 5_000;
 
 export function createGuessGuard(counters: DurableObjectNamespace<GuessCounter>, sealer: Sealer, log: Log): GuessGuard {
   async function digest(text: string): Promise<string> {
@@ -63,7 +68,7 @@ export function createGuessGuard(counters: DurableObjectNamespace<GuessCounter>,
       };
       const answers = await Promise.all(
         asked.map(({ kind, counter }) =>
-          unlessLost<{ admitted: boolean; opensAtMs: number }>(counter.admit(kind, account), ADMITTED),
+          unlessLost<{ admitted: boolean; opensAtMs: number }>(counter.admit(kind, account, WAIT_MS), ADMITTED),
         ),
       );
       const at = answers.findIndex(({ admitted }) => !admitted);
