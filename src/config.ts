@@ -32,6 +32,8 @@ export interface Config {
   /** Who may get tokens for a user's address and password at `/token`. */
   readonly passwordGrant: PasswordGrant;
   readonly operatorSecret: string;
+  /** The one before, which is taken too; empty: none. */
+  readonly previousOperatorSecret: string;
   readonly sealKeys: readonly SealKey[];
 }
 
@@ -70,7 +72,8 @@ const GATEWAY_TIMEOUT_MS = { min: 100, max: 100_000 } as const;
 const MIN_ROW_BUDGET = 10_000;
 const S3_VARIABLES = ["R2_S3_ENDPOINT", "R2_BUCKET", "R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY"] as const;
 /** Contract 2.1: a given client secret has at least 32 characters. */
-const MIN_SECRET_CHARS = 32;
+const OPERATOR_SECRET = /^[\x21-\x7e]{32,512}$/;
+const PREVIOUS = "OPERATOR_CLIENT_SECRET_PREVIOUS";
 
 export function readConfig(raw: RawConfig): Config {
   const sealKeys = parseSealKeys(text(raw, "SEAL_KEYS"));
@@ -93,7 +96,8 @@ export function readConfig(raw: RawConfig): Config {
     deprecatedSubscriptionEvents: flag(raw, "DEPRECATED_SUBSCRIPTION_EVENTS"),
     subject: oneOf(raw, "SUBJECT", SUBJECTS),
     passwordGrant: passwordGrant(raw),
-    operatorSecret: matching(raw, "OPERATOR_CLIENT_SECRET", new RegExp(`^[\\x21-\\x7e]{${MIN_SECRET_CHARS},512}$`)),
+    operatorSecret: matching(raw, "OPERATOR_CLIENT_SECRET", OPERATOR_SECRET),
+    previousOperatorSecret: text(raw, PREVIOUS) === "" ? "" : matching(raw, PREVIOUS, OPERATOR_SECRET),
     sealKeys: sealKeys.value,
   };
 }

@@ -51,7 +51,7 @@ export function createDeps(env: Env): Deps {
   const sealer = createSealer(config.sealKeys, random);
   const db = guardDatabase(env.DB);
 
-  const { pathPrefix, publicUrl, contentUrl, authUrl, operatorSecret } = config;
+  const { pathPrefix, publicUrl, contentUrl, authUrl, operatorSecret, previousOperatorSecret } = config;
   const audit = createAuditLog({
     db,
     log,
@@ -88,7 +88,7 @@ export function createDeps(env: Env): Deps {
     pathPrefix,
     publicUrl,
     authUrl,
-    operatorSecret,
+    operatorSecrets: [operatorSecret, ...(previousOperatorSecret === "" ? [] : [previousOperatorSecret])],
     allowLoopback: config.allowLoopback,
     subject: config.subject,
     passwordGrant: config.passwordGrant,

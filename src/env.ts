@@ -46,6 +46,7 @@ export interface Env {
   readonly PASSWORD_GRANT_WITHOUT_CLIENT: string;
 
   readonly OPERATOR_CLIENT_SECRET: string;
+  readonly OPERATOR_CLIENT_SECRET_PREVIOUS?: string;
   readonly SEAL_KEYS: string;
   readonly R2_ACCESS_KEY_ID?: string;
   readonly R2_SECRET_ACCESS_KEY?: string;

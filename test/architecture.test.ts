@@ -86,6 +86,7 @@ describe("configuration", () => {
     ["GATEWAY_TIMEOUT_MS", "100001"],
     ["SUBJECT", "name"],
     ["OPERATOR_CLIENT_SECRET", "short"],
+    ["OPERATOR_CLIENT_SECRET_PREVIOUS", "short"],
     ["SEAL_KEYS", "none"],
   ])("refuses %s=%s by its name", (name, value) => {
     const attempt = () => readConfig({ ...env, [name]: value });

@@ -26,7 +26,13 @@ export interface Settings {
 
 const HOST = "127.0.0.1";
 const LOCAL_DEFAULTS = { ALLOW_LOOPBACK: "true", LOG_LEVEL: "warn", PASSWORD_GRANT_WITHOUT_CLIENT: "true" };
-const SECRETS = ["OPERATOR_CLIENT_SECRET", "SEAL_KEYS", "R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY"];
+const SECRETS = [
+  "OPERATOR_CLIENT_SECRET",
+  "OPERATOR_CLIENT_SECRET_PREVIOUS",
+  "SEAL_KEYS",
+  "R2_ACCESS_KEY_ID",
+  "R2_SECRET_ACCESS_KEY",
+];
 
 const STAYS = { content: "files", auth: "pages" } as const;
 

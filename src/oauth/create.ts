@@ -81,7 +81,8 @@ export interface OAuthDeps {
   readonly publicUrl: string;
   /** Where pages are, if they have a host of their own; else empty. */
   readonly authUrl: string;
-  readonly operatorSecret: string;
+  /** Each of them does. */
+  readonly operatorSecrets: readonly string[];
   /** Whether identity providers may be on loopback hosts and speak plain http. */
   readonly allowLoopback: boolean;
   /** Who may get tokens by the password grant. */
@@ -143,7 +144,9 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     log.error("keys and revocations unread", { error: describeError(thrown) }),
   );
   const directoryStore = createDirectoryStore(deps.db);
-  const directory = createDirectory(directoryStore, builtIn, () => sha256Hex(deps.operatorSecret));
+  const directory = createDirectory(directoryStore, builtIn, () =>
+    Promise.all(deps.operatorSecrets.map((secret) => sha256Hex(secret))),
+  );
   const issuerAt = (origin: string): Issuer => ({ issuer: `${origin}${pathPrefix}${OAUTH_BASE}`, audience: origin });
   const verifier = createTokenVerifier(trust, publicUrl === "" ? undefined : issuerAt(publicUrl));
 

@@ -46,13 +46,13 @@ const MAX_ID_CHARS = 128;
 export function createDirectory(
   store: DirectoryStore,
   builtIn: BuiltIn,
-  operatorDigest: () => Promise<string>,
+  operatorDigests: () => Promise<readonly string[]>,
 ): Directory {
   const cache = new FreshCache<string, Entry>(CACHE);
   const shared = createSharing(CACHE.maxEntries);
 
   const find = async (clientId: string | undefined, tenant: string | undefined, nowMs: number): Promise<Entry> => {
-    if (clientId === builtIn.operatorClientId) return operatorEntry(tenant, builtIn, await operatorDigest(), nowMs);
+    if (clientId === builtIn.operatorClientId) return operatorEntry(tenant, builtIn, await operatorDigests(), nowMs);
     if ((clientId ?? "").length > MAX_ID_CHARS || (tenant ?? "").length > MAX_ID_CHARS)
       return { client: undefined, tenant: undefined, asOfMs: nowMs };
     return cache.get(JSON.stringify([clientId, tenant]), nowMs, async () => {
@@ -125,7 +125,12 @@ function withBuiltIn(row: TenantRow, builtIn: BuiltIn): TenantRights {
   return { id: row.id, disabled: row.disabled, plan: row.plan, subscribed, services: [...usable, ...row.services] };
 }
 
-function operatorEntry(tenant: string | undefined, builtIn: BuiltIn, digest: string, asOfMs: number): Entry {
+function operatorEntry(
+  tenant: string | undefined,
+  builtIn: BuiltIn,
+  secretDigests: readonly string[],
+  asOfMs: number,
+): Entry {
   const client: ClientRecord = {
     id: builtIn.operatorClientId,
     name: builtIn.operatorClientId,
@@ -137,7 +142,7 @@ function operatorEntry(tenant: string | undefined, builtIn: BuiltIn, digest: str
     postLogoutRedirectUris: [],
     requirePkce: false,
     grantTypes: ["client_credentials"],
-    secretDigests: [digest],
+    secretDigests,
   };
   if (tenant !== undefined && tenant !== builtIn.tenant) return { client, tenant: undefined, asOfMs };
   const services = builtIn.services.filter((service) => service.essential);

@@ -37,7 +37,7 @@ function make() {
       return { client: clientId === "" ? undefined : row(clientId), tenant: known ? found : undefined, asOfMs: reads };
     },
   };
-  const directory = createDirectory(store, createBuiltIn(createNames("plat")), async () => "");
+  const directory = createDirectory(store, createBuiltIn(createNames("plat")), async () => []);
   return { directory, change: () => (version += 1), reads: () => reads };
 }
 

@@ -1,6 +1,6 @@
 import { createLocalJWKSet, decodeJwt, jwtVerify, type JSONWebKeySet } from "jose";
 import { describe, expect, it, vi } from "vitest";
-import { isolate } from "../support/isolate.ts";
+import { isolate, type Isolate } from "../support/isolate.ts";
 import {
   ALL_SCOPES,
   basic,
@@ -131,6 +131,17 @@ describe("POST /token: 200", () => {
 
   it("gives the operator client the admin scope and nothing of tenants", async () => {
     expect(decodeJwt(await tokenFor(OPERATOR))).toMatchObject({ scope: "plat.tenant=plat plat.admin", tenant: "plat" });
+  });
+
+  it("takes the operator's previous secret besides, as long as the deployment has one", async () => {
+    const renewed = { ...OPERATOR, clientSecret: "a-new-operator-secret-for-tests-only" };
+    const bindings = { OPERATOR_CLIENT_SECRET: renewed.clientSecret };
+    const statuses = async (one: Isolate) =>
+      Promise.all([renewed, OPERATOR].map(async (client) => (await one.token(client)).status));
+    const rotating = isolate({ ...bindings, OPERATOR_CLIENT_SECRET_PREVIOUS: OPERATOR.clientSecret });
+    expect(await statuses(rotating)).toEqual([200, 200]);
+    for (const previous of [{}, { OPERATOR_CLIENT_SECRET_PREVIOUS: "" }])
+      expect(await statuses(isolate({ ...bindings, ...previous }))).toEqual([200, 401]);
   });
 
   it("gives no other client the admin scope, whatever its patterns cover", async () => {

@@ -180,7 +180,7 @@ describe("grantForUser", () => {
     await fc.assert(
       fc.asyncProperty(world, async (w) => {
         await build(w);
-        const directory = createDirectory(createDirectoryStore(env.DB), builtIn, async () => "");
+        const directory = createDirectory(createDirectoryStore(env.DB), builtIn, async () => []);
         const asked = parseScopes([w.place, ...w.named].join(" "), names);
         const user = await users.find("ada@example.com");
         if (!asked.ok || user === undefined) throw new Error("the request parses and the user exists");

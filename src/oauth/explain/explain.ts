@@ -77,7 +77,7 @@ export async function explain(question: ExplainQuestion, deps: ExplainDeps, nowM
   const request = parsed.value;
   const hints = createHints(deps.store);
   // Its own for each question: nothing that an isolate has kept decides here. Nobody authenticates, so any digest does.
-  const directory = createDirectory(deps.directoryStore, builtIn, async () => "of the operator's secret");
+  const directory = createDirectory(deps.directoryStore, builtIn, async () => ["of the operator's secret"]);
 
   let entry: Entry | undefined;
   if (question.clientId !== undefined) {
