@@ -246,6 +246,46 @@ describe("a client of a tenant that the person is no member of", () => {
     expect(await left.bind(user.email, app.clientId).first("n")).toBe(0);
   });
 
+  it("is not allowed by a sign-in that ended in that moment, and brings nothing back that was taken back in it", async () => {
+    const user = await makeUser({ tenant: home });
+    const app = await makeStranger();
+    let meanwhile = async (): Promise<unknown> => undefined;
+    let isWriting = false;
+    const db = new Proxy(env.DB, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (name === "prepare")
+          return (sql: string) => {
+            isWriting ||= sql.includes("INSERT INTO consent");
+            return target.prepare(sql);
+          };
+        if (name === "batch")
+          return async (statements: D1PreparedStatement[]) => {
+            if (isWriting) await meanwhile();
+            isWriting = false;
+            return target.batch(statements);
+          };
+        return typeof value === "function" ? (value.bind(target) as unknown) : value;
+      },
+    });
+    const racing = isolate({ DB: db });
+    const own = new Browser({ send: (to, init) => racing.fetch(to, toInit(init)) });
+    const row = env.DB.prepare("SELECT scopes FROM consent WHERE email = ?1 AND client = ?2");
+    const kept = () => row.bind(user.email, app.clientId).first("scopes");
+    await signInThrough(own, web, user);
+    await decide(own, await ask(own, app), "allow");
+    expect(await kept()).toBe('["openid"]');
+    const less = await ask(own, app, { prompt: "consent", scope: "plat.no_tenant" });
+    await decide(own, less, "allow");
+    expect(await kept()).toBe('["openid"]');
+    meanwhile = () => env.DB.prepare("DELETE FROM consent WHERE email = ?1").bind(user.email).run();
+    await decide(own, less, "allow");
+    expect(await kept()).toBe("[]");
+    meanwhile = () => revoke(`users/${user.email}`);
+    await decide(own, await ask(own, app), "allow");
+    expect(await kept()).toBeNull();
+  });
+
   it("keeps no refresh grant that was given as a member of its tenant, once the person is none there", async () => {
     const app = await makeStranger();
     const user = await makeUser({ tenant: home });

@@ -42,7 +42,7 @@ export async function decideConsent(
   const request = checked.value;
   const identity = identify(request, { hint: undefined, session: await findSession(call, context) }, call.nowMs);
   if (!identity.ok) return askToSignIn(request, identity.error, call, context);
-  const { user, sid } = identity.value;
+  const { user, sid, authenticatedAtMs } = identity.value;
 
   const shown = form.value.get("asked") ?? "";
   if (!(await isOwnForm(consentKey(sid, shown), form.value.get("csrf"), context))) {
@@ -54,24 +54,23 @@ export async function decideConsent(
     const failure = refused("access_denied", "The user did not allow it.", `${user.email} did not allow it`);
     return refusedAnswer(request, failure, call, context);
   }
-  await keep(shown, call, context);
+  await keep(shown, authenticatedAtMs, call, context);
   return conclude(request, identity.value, call, context);
 }
 
-/** Keeps what was shown and what was allowed before; a race of two forms loses at most what is asked for again. */
-async function keep(shown: string, { nowMs, requestId }: AnyCall, { consents, audit, log }: OAuthContext) {
+/** Keeps what was shown, besides what was allowed before. */
+async function keep(
+  shown: string,
+  authenticatedAtMs: number,
+  { nowMs, requestId }: AnyCall,
+  { consents, audit, log }: OAuthContext,
+): Promise<void> {
   const asked = readAsked(shown);
   const { email, clientId } = asked;
-  const before = (await consents.find(asked))?.scopes ?? [];
-  const all = [...new Set([...asked.scopes, ...before])];
-  const scopes = all.length > MOST_SCOPES ? asked.scopes : all;
   const reason = [asked.org === "" ? "" : `org ${asked.org}`, ...asked.scopes].join(" ").trim();
   const about = { actor: `user ${email}`, action: "allow client", subject: `users/${email}/consents/${clientId}` };
-  await consents.allow({ ...asked, scopes }, nowMs, [
+  await consents.allow(asked, { authenticatedAtMs, nowMs }, [
     audit.statement("if changed", { ...about, atMs: nowMs, requestId, outcome: "done", reason }),
   ]);
   log.info("client allowed", { requestId, user: email, clientId, reason });
 }
-
-/** What a person allows a client at one place; a request names at most so many. */
-const MOST_SCOPES = 200;

@@ -20,11 +20,21 @@ export interface ConsentStanding {
 export interface ConsentStore {
   /** Undefined: the client is gone, or another tenant's now. One round trip. */
   find(consent: Omit<Consent, "scopes">): Promise<ConsentStanding | undefined>;
-  /** In place of what was allowed there before; `beside` sees by `changes()` whether user and client are still there. */
-  allow(consent: Consent, nowMs: number, beside: readonly D1PreparedStatement[]): Promise<void>;
+  /**
+   * Besides what stands allowed there in that moment. `beside` sees by `changes()` whether it was: nothing is where the user or
+   * the client is gone, or the sign-in counts no more.
+   */
+  allow(
+    consent: Consent,
+    by: { readonly authenticatedAtMs: number; readonly nowMs: number },
+    beside: readonly D1PreparedStatement[],
+  ): Promise<void>;
   /** Takes back all that the user allowed the client, as a part of the caller's transaction. */
   takeBackStatement(email: string, clientId: string): D1PreparedStatement;
 }
+
+/** What a person allows a client at one place; a request names at most so many. */
+const MOST_SCOPES = 200;
 
 const FIND = `
   SELECT tenant.name, consent.scopes FROM client JOIN tenant ON tenant.id = client.tenant
@@ -34,9 +44,13 @@ const FIND = `
 const ALLOW = `
   INSERT INTO consent (email, client, org, tenant, scopes, given_at)
   SELECT user.email, client.id, ?3, client.tenant, ?5, ?6 FROM user JOIN client
-  WHERE user.email = ?1 AND user.disabled = 0 AND client.id = ?2 AND client.tenant = ?4
+  WHERE user.email = ?1 AND user.disabled = 0 AND user.signed_out_at < ?7 AND client.id = ?2 AND client.tenant = ?4
   ON CONFLICT (email, client, org) DO UPDATE SET
-    tenant = excluded.tenant, scopes = excluded.scopes, given_at = excluded.given_at`;
+    tenant = excluded.tenant, given_at = excluded.given_at,
+    scopes = iif(consent.tenant = excluded.tenant, (
+      SELECT iif(count(*) > ${MOST_SCOPES}, excluded.scopes, json_group_array(value)) FROM (
+        SELECT value FROM json_each(consent.scopes) UNION SELECT value FROM json_each(excluded.scopes))
+    ), excluded.scopes)`;
 const TAKE_BACK = `DELETE FROM consent WHERE email = ?1 AND client = ?2`;
 
 export function createConsentStore(db: D1Database): ConsentStore {
@@ -49,8 +63,9 @@ export function createConsentStore(db: D1Database): ConsentStore {
       if (row === null) return undefined;
       return { tenantName: row.name, scopes: row.scopes === null ? undefined : (JSON.parse(row.scopes) as string[]) };
     },
-    async allow({ email, clientId, org, tenant, scopes }, nowMs, beside) {
-      const allow = db.prepare(ALLOW).bind(email, clientId, org, tenant, JSON.stringify(scopes), nowMs);
+    async allow({ email, clientId, org, tenant, scopes }, { authenticatedAtMs, nowMs }, beside) {
+      const values = [email, clientId, org, tenant, JSON.stringify(scopes), nowMs, authenticatedAtMs];
+      const allow = db.prepare(ALLOW).bind(...values);
       await db.batch([allow, ...beside]);
     },
     takeBackStatement: (email, clientId) => db.prepare(TAKE_BACK).bind(email, clientId),
