@@ -1,10 +1,9 @@
 import type { AnyCall, OAuthContext } from "../context.ts";
-import { isBound } from "../federation/binding.ts";
 import { sessionOf, type Session } from "../sign-in/sessions.ts";
 import { timesOf } from "../sign-in/times.ts";
 import { readIdTokenHint, type HintBasis, type IdTokenHint } from "../tokens/id-token.ts";
 import type { Meant } from "./meant.ts";
-import { isLocal, type AuthorizationRequest } from "./request.ts";
+import type { AuthorizationRequest } from "./request.ts";
 import { bySession, type Identity } from "./who.ts";
 
 /**
@@ -68,6 +67,7 @@ async function holds(
     return `grant ${grantId}, or what it stands on, was revoked`;
   const hint = { grantId, tenant: grantTenant, scopes, endsAtMs };
   const { user, provider, binding } = session;
-  if (isLocal(asked) && isBound(binding)) return `${provider}, which vouched, does not stand for the own directory`;
+  if (bySession({ provider: asked }, session) === undefined)
+    return `${provider}, which vouched, does not stand for ${asked}`;
   return { user, ...timesOf({ ...times, provider }), sid, binding, from: "hint", hint };
 }

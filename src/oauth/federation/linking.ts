@@ -3,7 +3,7 @@ import { ok, type Result } from "../../platform/result.ts";
 import type { AnyCall, OAuthContext } from "../context.ts";
 import type { ProviderRow } from "../store/federation-store.ts";
 import type { Account, LinkedBy } from "../store/identity-store.ts";
-import { isBound, mayVouchFor } from "./binding.ts";
+import { mayVouchFor } from "./binding.ts";
 import { denied, type FederationFailure } from "./failure.ts";
 
 /**
@@ -33,7 +33,7 @@ export async function linkAtFirstUse(
   const user = await context.federation.identities.candidate(email, provider.id);
   if (user === undefined) return denied(`user ${email} is unknown or disabled`);
   if (user.isLinked) return denied(`${email} is linked to another account there`);
-  if (provider.linking === "verified_email" && isBound(provider)) {
+  if (provider.linking === "verified_email" && provider.domains.length > 0) {
     const linked = await link(unlinked, "verified_email", call, context);
     return linked.ok ? ok("linked") : linked;
   }

@@ -15,7 +15,7 @@ import {
   subjectOf,
   type Provider,
 } from "../../support/scripted-provider.ts";
-import { makeApp, visit, type TestApp } from "../../support/sign-in.ts";
+import { makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
 
 /** Whose an account at a provider is, and how far the word of that provider reaches. */
@@ -233,6 +233,12 @@ describe("the first sign-in by a provider", () => {
     expect(codeOf(await signIn(provider))).toBeTruthy();
     expect(await identityOf(provider)).toMatchObject({ linkedBy: "verified_email" });
     await expectError(await signIn(provider, { claims: { sub: "x" } }), "access_denied", "linked to another account");
+    // Bound to a tenant alone, as no PUT leaves it, it links nobody's address.
+    const ofTenant = await makeProvider({ tenants: [ada.tenant] });
+    await env.DB.prepare("UPDATE identity_provider SET linking = 'verified_email' WHERE id = ?1")
+      .bind(ofTenant.id)
+      .run();
+    await expectError(await signIn(ofTenant), "access_denied", "an operator has to link");
   });
 
   it.each(["", "x".repeat(256), "\u00e9", "nul\0"])("is refused of an account named %o", async (sub) => {
@@ -325,6 +331,17 @@ describe("a provider that is bound to tenants", () => {
     await expectError(await visit(new Browser(), app, elsewhere), "invalid_scope", bound);
     expect(landed(await visit(new Browser(), app, hint)).query.get("error")).toBe("login_required");
     expect(codeOf(await visit(new Browser(), app, { ...hint, ...asked }))).toBeTruthy();
+  });
+
+  it("is not stood for by an ID token of another provider's sign-in, nor of the platform's own directory", async () => {
+    const [provider, other] = [await makeProvider(), await makeProvider()];
+    await linkAccount(ada, provider);
+    const byProvider = await redeem(await signIn(provider));
+    const byPassword = await redeem(await signInThrough(new Browser(), app, ada, { scope: "openid" }));
+    for (const { id_token } of [byProvider, byPassword]) {
+      const answer = await visit(new Browser(), app, { id_token_hint: id_token, plat_id_provider: other.id });
+      expect(new URL(answer.location ?? "").origin).toBe(other.issuer);
+    }
   });
 
   it("does not stand for the platform's own directory: there the user is asked", async () => {
