@@ -178,7 +178,13 @@ function authUrl(raw: RawConfig): string {
     throw new ConfigError(
       "AUTH_URL needs PUBLIC_URL too: it is the issuer of the tokens that the pages sign people in for",
     );
-  if (origin(raw, "CONTENT_URL") === own) throw new ConfigError("AUTH_URL and CONTENT_URL must be different hosts");
+  const { hostname, host } = new URL(own);
+  if (URL.parse(origin(raw, "CONTENT_URL"))?.hostname === hostname)
+    throw new ConfigError("AUTH_URL and CONTENT_URL must be different hosts");
+  const service = new URL(origin(raw, "PUBLIC_URL"));
+  // Cookies of one port go to all others.
+  if (service.hostname === hostname && service.host !== host)
+    throw new ConfigError("AUTH_URL and PUBLIC_URL must be different hosts, or the same origin");
   return own;
 }
 

@@ -95,6 +95,16 @@ describe("configuration", () => {
   });
 
   it.each([
+    ["CONTENT_URL", "http://auth.example"],
+    ["CONTENT_URL", "https://auth.example:8443"],
+    ["PUBLIC_URL", "https://auth.example:8443"],
+  ])("refuses %s=%s beside AUTH_URL, whose cookies would be there too", (name, value) => {
+    const apart = { PUBLIC_URL: "https://a.example", AUTH_URL: "https://auth.example", CONTENT_URL: "" };
+    expect(readConfig({ ...env, ...apart })).toMatchObject({ authUrl: "https://auth.example" });
+    expect(() => readConfig({ ...env, ...apart, [name]: value })).toThrow("AUTH_URL");
+  });
+
+  it.each([
     ["0.7", 60_479_999],
     ["3650", 315_360_000_000],
   ])("keeps events for whole milliseconds: %s days", (days, expected) => {

@@ -45,10 +45,13 @@ export function hostOf(request: Pick<Request, "url">, hosts: HostsApart): Apart 
   for (const [kind, origin] of hosts) {
     // What ended TLS may have kept `:443`, which is a port of its own in an address without TLS.
     asked.protocol = origin.protocol;
-    if (asked.host === origin.host) return kind;
+    if (asked.host === origin.host || (kind === "auth" && isAtSomePort(asked, origin))) return kind;
   }
   return undefined;
 }
+
+/** Cookies know no ports, and Cloudflare serves a host at several: nothing of a service may be at any of them. */
+const isAtSomePort = (asked: URL, origin: URL): boolean => origin.port === "" && asked.hostname === origin.hostname;
 
 /** The address as the outside knows it. Set part by part: a path that starts with two slashes is no host. */
 export function publicUrlOf(url: URL, { publicUrl, authUrl }: Origins, host: Apart | undefined): URL {

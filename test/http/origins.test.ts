@@ -183,6 +183,8 @@ describe("pages on a host of their own", () => {
       expect([path, answer.status, answer.headers.has("set-cookie")]).toEqual([path, 404, false]);
     }
     expect((await pagesApart.fetch(`${AUTH}${PREFIX}/health`)).status).toBe(200);
+    // Its cookies go to every port of the host.
+    expect((await pagesApart.fetch(`${AUTH}:8443${PREFIX}/${name}/x`)).status).toBe(404);
   });
 
   it("a person signs in there, and the client gets tokens of the service's issuer", async () => {
