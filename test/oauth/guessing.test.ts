@@ -10,10 +10,11 @@ import { createSealer, parseSealKeys } from "../../src/platform/seal.ts";
 import { sha256Hex } from "../../src/platform/hash.ts";
 import { hashPassword } from "../../src/platform/password-hash.ts";
 import { systemRandom } from "../../src/platform/random.ts";
-import { aroundObjects } from "../support/counting.ts";
-import { Browser, toInit } from "../support/browser.ts";
+import { aroundObjects, counting } from "../support/counting.ts";
+import { authorizeAddress, Browser, toInit } from "../support/browser.ts";
 import { isolate, type Isolate } from "../support/isolate.ts";
 import { call, expectJson, makeTenant, OPERATOR, ORIGIN, put, tokenFor, unique } from "../support/platform.ts";
+import { makeApp, requestFor } from "../support/sign-in.ts";
 import { cheapHash, makeUser, type TestUser } from "../support/users.ts";
 
 /** Guessing besides the specification's block: many accounts by few passwords, and accounts locked by strangers. */
@@ -232,6 +233,34 @@ describe("the counter", () => {
     expect((await counter.admit("password", "b", 0)).admitted).toBe(false);
     vi.setSystemTime(Date.UTC(2027, 0, 1) + 30_000);
     expect((await counter.admit("password", "b", 0)).admitted).toBe(true);
+  });
+});
+
+describe("what the form of the sign-in page costs (architecture, What an operation may cost)", () => {
+  it("of a browser that nobody knows two counters more, each asked before and told beside the answer", async () => {
+    const app = await makeApp();
+    const user = await makeUser({ tenant: app.tenant });
+    // Of today's cost, so that it is not stored anew.
+    const hash = hashPassword(user.password, systemRandom);
+    await env.DB.prepare("UPDATE user SET password_hash = ?2 WHERE email = ?1").bind(user.email, hash).run();
+    const counted = counting({ ...env, ALLOW_LOOPBACK: "false" });
+    const own = isolate(counted.env);
+    const browser = new Browser({ send: (address, init) => own.fetch(address, toInit(init)) });
+    const costs: object[] = [];
+    for (const password of [user.password, user.password, "a wrong guess"]) {
+      const page = await browser.get(authorizeAddress({ ...requestFor(app), prompt: "login" }));
+      counted.reset();
+      await browser.submit(page, { email: user.email, password });
+      const { d1RoundTrips, objectCalls, auditRows } = structuredClone(counted.tally);
+      costs.push({ d1RoundTrips, objectCalls, auditRows });
+    }
+    const attempt = { "LOGIN_ATTEMPTS.attempt": 1 };
+    const guarded = { ...attempt, "GUESS_COUNTER.admit": 2, "GUESS_COUNTER.settle": 2 };
+    expect(costs).toEqual([
+      { d1RoundTrips: 4, objectCalls: guarded, auditRows: 0 },
+      { d1RoundTrips: 4, objectCalls: attempt, auditRows: 0 },
+      { d1RoundTrips: 1, objectCalls: attempt, auditRows: 1 },
+    ]);
   });
 });
 
