@@ -30,7 +30,7 @@ export interface World {
   readonly tokens: readonly HeldToken[];
 }
 
-const GRANTS = ["client_credentials", "authorization_code", "refresh_token", "implicit", "password"];
+export const GRANTS = ["client_credentials", "authorization_code", "refresh_token", "implicit", "password"];
 
 export async function makeWorld(): Promise<World> {
   const app = await makeApp({ grantTypes: GRANTS });
@@ -44,7 +44,7 @@ export async function makeWorld(): Promise<World> {
   const byId = { client_id: app.clientId };
   const secret = { authorization: basic(app) };
   const passwordOf = (form: Record<string, string>, headers?: Record<string, string>) =>
-    tokenOf({ ...PASSWORD, username: user.email, password: user.password, ...form }, headers);
+    byPassword(user, form, headers);
   const nowhere = { scope: "plat.no_tenant" };
   const organization = { scope: `plat.org=${tenant}-org` };
   const held: readonly (readonly [how: string, Column, Promise<string>])[] = [
@@ -63,8 +63,8 @@ export async function makeWorld(): Promise<World> {
     ["password without a client", "clientless", passwordOf({ scope: `plat.tenant=${tenant}` })],
     ["another client of the tenant", "sameTenant", makeClient({ tenant }).then((client) => tokenFor(client))],
     ["a client of another tenant", "otherTenant", makeClient().then((client) => tokenFor(client))],
-    ["a service's client that the tenant subscribes to", "servesTenant", byService(tenant)],
-    ["a service's client that the tenant does not subscribe to", "otherTenant", byService(undefined)],
+    ["a service's client that the tenant subscribes to", "servesTenant", byService([tenant])],
+    ["a service's client that the tenant does not subscribe to", "otherTenant", byService([])],
   ];
   const tokens: HeldToken[] = [];
   for (const [how, column, token] of held) tokens.push({ how, column, token: await token });
@@ -78,9 +78,12 @@ const tokenOf = async (form: Record<string, string>, headers: Record<string, str
 
 const VERIFIER = "v".repeat(43);
 
-async function byCode(app: TestApp, user: TestUser, more: Record<string, string> = {}): Promise<string> {
+/** Allows what the person is asked for. */
+export async function byCode(app: TestApp, user: TestUser, more: Record<string, string> = {}): Promise<string> {
   const challenge = { code_challenge: VERIFIER, code_challenge_method: "plain" };
-  const sent = await signInThrough(new Browser(), app, user, { ...challenge, ...more });
+  const browser = new Browser();
+  const page = await signInThrough(browser, app, user, { ...challenge, ...more });
+  const sent = page.status === 200 ? await browser.submit(page, { decision: "allow" }) : page;
   const form = {
     grant_type: "authorization_code",
     code: landed(sent).query.get("code") ?? "",
@@ -92,13 +95,19 @@ async function byCode(app: TestApp, user: TestUser, more: Record<string, string>
     : tokenOf(form, { authorization: basic(app) });
 }
 
-async function byImplicit(app: TestApp, user: TestUser): Promise<string> {
-  const sent = await signInThrough(new Browser(), app, user, { response_type: "token" });
+export async function byImplicit(app: TestApp, user: TestUser, more: Record<string, string> = {}): Promise<string> {
+  const sent = await signInThrough(new Browser(), app, user, { response_type: "token", ...more });
   return landed(sent).fragment.get("access_token") ?? "";
 }
 
-/** The client of a service of a tenant of its own, with a subscription of `subscriber`, if one is given. */
-async function byService(subscriber: string | undefined): Promise<string> {
+export const byPassword = (user: TestUser, form: Record<string, string>, headers?: Record<string, string>) =>
+  tokenOf({ ...PASSWORD, username: user.email, password: user.password, ...form }, headers);
+
+const byService = async (subscribers: readonly string[]): Promise<string> =>
+  tokenFor(await makeServiceClient(subscribers));
+
+/** The client of a service of a tenant of its own, with these subscribers. */
+export async function makeServiceClient(subscribers: readonly string[]): Promise<TestApp> {
   const tenant = await makeTenant();
   const service = unique("svc");
   await put(`services/${service}`, {
@@ -110,6 +119,6 @@ async function byService(subscriber: string | undefined): Promise<string> {
     access: "token",
   });
   await put(`packages/${service}pack`, { version: "1", organization: `${tenant}-org`, services: [service] });
-  if (subscriber !== undefined) await put(`tenants/${subscriber}/subscriptions/${service}pack`, {});
-  return tokenFor(await makeClient({ tenant, service }));
+  for (const subscriber of subscribers) await put(`tenants/${subscriber}/subscriptions/${service}pack`, {});
+  return makeApp({ tenant, service, grantTypes: GRANTS });
 }

@@ -1,47 +1,145 @@
 import * as fc from "fast-check";
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
+import { createDeps } from "../../src/deps.ts";
+import type { Principal } from "../../src/http/auth.ts";
+import type { Result } from "../../src/platform/result.ts";
+import { byCode, byImplicit, byPassword, GRANTS, makeServiceClient } from "../http/rights-world.ts";
 import { encodePng, gradient } from "../support/images.ts";
-import { collection, mediaApp, principal, type MediaCall } from "./media-app.ts";
+import { ALL_SCOPES, basic, makeClient, put, tokenFor, unique, type TestClient } from "../support/platform.ts";
+import { makeApp, type TestApp } from "../support/sign-in.ts";
+import { makeUser, type TestUser } from "../support/users.ts";
+import { collection, expectJson, mediaApp, principal, type MediaCall } from "./media-app.ts";
 
 /**
  * A client stores a file, step by step; before, at the same time as, and after each step strangers try every operation on it
- * with every token that they can get. Nothing of the file changes but by its client's steps, all of which succeed, and no
- * answer to a stranger has anything of it.
+ * with every token that they can get: each was issued by the token endpoint, and is verified as any token is. Nothing of
+ * the file changes but by its client's steps, all of which succeed, and no answer to a stranger has anything of it.
  */
-const VICTIM = "victim";
-const OTHER = "other";
 const SECRET = "a word of the victim";
 const PICTURE = await encodePng(gradient(4, 4));
 
-const app = mediaApp();
-/** The victim's tenant has other clients, one of them a service's that it subscribes to. */
-const owner = principal({ tenant: VICTIM });
-const service = principal({ tenant: OTHER });
-app.actsFor.add(`${service.clientId} ${VICTIM}`);
-const eve = { user: "eve@other.example", subject: "eve@other.example" };
+const { oauth } = createDeps(env);
+const app = mediaApp({ verifier: oauth.verifier, access: oauth.access });
 
-type Caller = ReturnType<typeof principal> | undefined;
-const STRANGERS: readonly Caller[] = [
-  undefined,
-  principal({ tenant: VICTIM }),
-  principal({ tenant: OTHER }),
-  principal({ tenant: OTHER, tenantExplicit: true }),
-  service,
-  { ...service, tenant: VICTIM, tenantExplicit: true },
-  // A person's at the victim's own client, which did not send its secret; at no client; for no tenant.
-  { ...owner, ...eve, clientAuthenticated: false },
-  { ...owner, ...eve, tenant: "" },
-  { ...owner, ...eve, tenant: "", org: "victim-org" },
-  { ...owner, ...eve, clientId: "", clientName: "" },
-  { ...owner, clientAuthenticated: false },
-];
+/** What a token should say, as the other tests of media make it up. */
+type Said = Partial<Principal>;
 
-const strangersFile = await app.call(collection("private"), {
-  as: STRANGERS[2]!,
-  json: { "Content-Type": "image/png" },
+/** A token of each kind, and what it should say. */
+export interface Stranger {
+  readonly how: string;
+  readonly token: string | undefined;
+  readonly said: Said;
+}
+
+interface World {
+  /** The tenants of the client whose file it is, and of most strangers. */
+  readonly victim: string;
+  readonly other: string;
+  readonly owner: Stranger;
+  readonly strangers: readonly Stranger[];
+  /** Of a file of a stranger's own. */
+  readonly strangersLink: string;
+}
+
+async function makeWorld(): Promise<World> {
+  const hers = await makeApp({ grantTypes: GRANTS });
+  const { tenant: other } = hers;
+  // The client whose file it is serves the other tenant too, or that tenant's people get no token at it.
+  const client = await makeServiceClient([other]);
+  const { tenant: victim } = client;
+  const colleague = await makeClient({ tenant: victim });
+  const servant = await makeServiceClient([victim, other]);
+  // She has every role that her tenant and its organization can give her.
+  const eve = await makeUser({ tenant: other });
+  const role = unique("role");
+  await put(`roles/${role}`, { scopes: ALL_SCOPES });
+  await put(`organizations/${other}-org/members/${eve.email}`, { roles: [role] });
+  const forOther = { scope: `plat.tenant=${other}` };
+  const proven = (at: TestApp) => byPassword(eve, forOther, { authorization: basic(at) });
+  const unproven = (at: TestApp) => byPassword(eve, { client_id: at.clientId, ...forOther });
+  const outside = { tenant: "", tenantExplicit: false };
+  const held: readonly (readonly [how: string, token: Promise<string>, said: Said])[] = [
+    ["another client of the tenant", tokenFor(colleague), ofClient(colleague)],
+    ["a client of another tenant", tokenFor(hers), ofClient(hers)],
+    ["… for its tenant", tokenFor(hers, forOther.scope), { ...ofClient(hers), tenantExplicit: true }],
+    ["a client that serves the tenant", tokenFor(servant), ofClient(servant)],
+    [
+      "… for the tenant",
+      tokenFor(servant, `plat.tenant=${victim}`),
+      { ...ofClient(servant), tenant: victim, tenantExplicit: true },
+    ],
+    ["a person at a client of the person's tenant", proven(hers), ofPerson(eve, hers)],
+    ["… at one that serves both tenants", proven(servant), ofPerson(eve, servant)],
+    ["… at the very client", proven(client), ofPerson(eve, client)],
+    ["… without its secret", unproven(client), { ...ofPerson(eve, client), clientAuthenticated: false }],
+    [
+      "… by the implicit flow",
+      byImplicit(client, eve, forOther),
+      { ...ofPerson(eve, client), clientAuthenticated: false },
+    ],
+    ["… for no tenant", byCode(client, eve, { scope: "plat.no_tenant" }), { ...ofPerson(eve, client), ...outside }],
+    [
+      "… for an organization",
+      byCode(client, eve, { scope: `plat.org=${other}-org` }),
+      { ...ofPerson(eve, client), ...outside, org: `${other}-org` },
+    ],
+    [
+      "… at no client",
+      byPassword(eve, forOther),
+      { ...ofPerson(eve, client), clientId: "", clientName: "", clientAuthenticated: false },
+    ],
+  ];
+  const strangers: Stranger[] = [{ how: "nobody", token: undefined, said: {} }];
+  for (const [how, token, said] of held) strangers.push({ how, token: await token, said });
+  const owner = { how: "the client itself", token: await tokenFor(client), said: ofClient(client) };
+  // No token is older than the clock.
+  app.clock.nowMs = Date.now() + 1000;
+  const created = await app.call(collection(), { token: strangers[2]!.token!, json: { "Content-Type": "image/png" } });
+  const { uploadLink: strangersLink } = await expectJson(created, 200);
+  return { victim, other, owner, strangers, strangersLink };
+}
+
+const ofClient = ({ clientId, tenant }: TestClient): Said => ({
+  clientId,
+  clientName: clientId,
+  tenant,
+  subject: clientId,
 });
-const { uploadLink: strangersLink } = await strangersFile.json<{ uploadLink: string }>();
+const ofPerson = (user: TestUser, client: TestClient): Said => ({
+  ...ofClient(client),
+  tenant: user.tenant,
+  tenantExplicit: true,
+  user: user.email,
+  subject: user.email,
+});
+
+/** What the verifier makes of each token is what the other tests of media make up for one of its kind. */
+export async function expectAsMade(): Promise<void> {
+  for (const { how, token, said } of [world.owner, ...world.strangers]) {
+    if (token === undefined) continue;
+    const { scopes, ...verified } = expectOk(await oauth.verifier.verify(token, app.clock.nowMs));
+    const { scopes: all, ...made } = principal(said);
+    const issued = {
+      plan: expect.any(String),
+      tokenId: expect.any(String),
+      grantId: expect.any(String),
+      sessionId: expect.any(String),
+      issuedAtSec: expect.any(Number),
+      expiresAtSec: expect.any(Number),
+    };
+    expect([how, verified]).toMatchObject([how, { ...made, ...issued }]);
+    expect([how, scopes]).toEqual([how, expect.arrayContaining(said.tenant === "" ? [] : [...all])]);
+  }
+}
+
+const expectOk = <T>(result: Result<T, unknown>): T => {
+  if (!result.ok) throw new Error(String(result.error));
+  return result.value;
+};
+
+const world = await makeWorld();
+const { victim: VICTIM, other: OTHER, strangers: STRANGERS } = world;
 
 interface Target {
   readonly id: string;
@@ -80,24 +178,24 @@ const ATTEMPTS: readonly Attempt[] = [
   ofAll("&clip=3x3", "DELETE", true),
   () => [`/media/v2/erasures?tenant=${VICTIM}`, { method: "GET" }],
   ({ id }) => [`/media/v2/content/${id}?expires=9999999999999&signature=x`, { method: "GET" }],
-  ({ id }) => [`/media/v2/uploads/${id}?type=image%2Fpng&expires=9999999999999&signature=x`, put(PICTURE)],
+  ({ id }) => [`/media/v2/uploads/${id}?type=image%2Fpng&expires=9999999999999&signature=x`, sent(PICTURE)],
   // The link of a file of the stranger's own, for the victim's.
-  ({ id }) => [strangersLink.replace(/uploads\/\w+/, `uploads/${id}`), put(PICTURE)],
+  ({ id }) => [world.strangersLink.replace(/uploads\/\w+/, `uploads/${id}`), sent(PICTURE)],
 ];
 
-function put(body: Uint8Array<ArrayBuffer>): MediaCall {
+function sent(body: Uint8Array<ArrayBuffer>): MediaCall {
   return { method: "PUT", body, headers: { "content-type": "image/png", "content-length": String(body.length) } };
 }
 
 /** What the client does; each but the first one needs those before. */
 const STEPS: readonly ((target: Target) => readonly [string, MediaCall, status: number])[] = [
-  ({ uploadLink }) => [uploadLink, put(PICTURE), 200],
+  ({ uploadLink }) => [uploadLink, sent(PICTURE), 200],
   (target) => [...as(at("/commit", "POST", { album: SECRET })(target)), 202],
   (target) => [...as(at("/metadata", "PUT", { album: SECRET, more: 1 })(target)), 200],
   (target) => [...as(at("/variants?clip=3x3", "POST")(target)), 200],
   (target) => [...as(at("", "DELETE")(target)), 204],
 ];
-const as = ([path, init]: readonly [string, MediaCall]) => [path, { ...init, as: owner }] as const;
+const as = ([path, init]: readonly [string, MediaCall]) => [path, { ...init, token: world.owner.token! }] as const;
 
 interface Schedule {
   readonly visibility: "private" | "public";
@@ -106,7 +204,7 @@ interface Schedule {
   readonly attempts: readonly { readonly tries: readonly (readonly [number, number])[]; readonly atOnce: boolean }[];
 }
 
-export const adversarySchedule: fc.Arbitrary<Schedule> = fc.record({
+const adversarySchedule: fc.Arbitrary<Schedule> = fc.record({
   visibility: fc.constantFrom("private" as const, "public" as const),
   steps: fc.integer({ min: 1, max: STEPS.length }),
   attempts: fc.array(
@@ -135,8 +233,11 @@ async function shown(id: string): Promise<unknown> {
   return [file, variants?.results, attributes?.results, object?.etag];
 }
 
-export async function runAdversary({ visibility, steps, attempts }: Schedule): Promise<void> {
-  const created = await app.call(collection(visibility), { as: owner, json: { "Content-Type": "image/png" } });
+async function runAdversary({ visibility, steps, attempts }: Schedule): Promise<void> {
+  const created = await app.call(collection(visibility), {
+    token: world.owner.token!,
+    json: { "Content-Type": "image/png" },
+  });
   const { id, uploadLink } = await created.json<{ id: string; uploadLink: string }>();
   const target = { id, visibility, uploadLink };
   for (const [number, step] of STEPS.slice(0, steps).entries()) {
@@ -155,6 +256,14 @@ export async function runAdversary({ visibility, steps, attempts }: Schedule): P
     }
     await app.settle();
   }
+}
+
+/** So many schedules go on beside one another. */
+export const BESIDE = 5;
+export const adversarySchedules = fc.array(adversarySchedule, { minLength: BESIDE, maxLength: BESIDE });
+
+export async function runAdversaries(schedules: readonly Schedule[]): Promise<void> {
+  await Promise.all(schedules.map(runAdversary));
   app.jobs.length = 0;
   app.longJobs.length = 0;
 }
@@ -163,10 +272,10 @@ async function attempt(target: Target, who: number, what: number, step: number):
   const [path, init] = ATTEMPTS[what]!(target);
   // Public content is for everybody, from its commit on.
   if (target.visibility === "public" && step > 0 && (what < 2 || path.includes("/content/"))) return;
-  const stranger = STRANGERS[who];
-  const answer = await app.call(path, stranger === undefined ? init : { ...init, as: stranger });
+  const { how, token } = STRANGERS[who]!;
+  const answer = await app.call(path, token === undefined ? init : { ...init, token });
   const text = await answer.text();
-  const told = `${who} ${init.method} ${path}: ${answer.status} ${text}`;
+  const told = `${how} ${init.method} ${path}: ${answer.status} ${text}`;
   expect(text.includes(SECRET) || text.includes(target.id), told).toBe(false);
   const isOfAll = path.includes(`?tenant=${VICTIM}`) && !path.includes(target.id);
   if (isOfAll) expect([200, 202, 204, 401, 403, 404], told).toContain(answer.status);

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { Hono } from "hono";
 import { expect } from "vitest";
 import { createAuditLog } from "../../src/admin/audit.ts";
-import type { Principal } from "../../src/http/auth.ts";
+import type { Principal, TokenVerifier } from "../../src/http/auth.ts";
 import { noLimits } from "../../src/http/limits.ts";
 import { mountServices } from "../../src/http/mount.ts";
 import type { Service } from "../../src/http/service.ts";
@@ -45,6 +45,8 @@ export interface Settled {
 
 export interface MediaCall {
   readonly as?: Principal;
+  /** One that was issued, for an app with the real verifier. */
+  readonly token?: string;
   readonly method?: string;
   readonly json?: unknown;
   readonly body?: BodyInit;
@@ -54,7 +56,9 @@ export interface MediaCall {
 export const ORIGIN = "https://media.test";
 export const START_MS = Date.UTC(2026, 10, 20);
 
-export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string } = {}): MediaApp {
+export function mediaApp(
+  overrides: Partial<MediaDeps> & { pathPrefix?: string; verifier?: TokenVerifier } = {},
+): MediaApp {
   const names = createNames("plat");
   const jobs: VariantJob[] = [];
   const longJobs: LongJob[] = [];
@@ -102,7 +106,7 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
     clock: { nowMs: () => clock.nowMs },
     random: systemRandom,
     log: heardLog,
-    verifier: { verify: async (token) => ({ ok: true, value: principalOf(token) }) },
+    verifier: overrides.verifier ?? { verify: async (token) => ({ ok: true, value: principalOf(token) }) },
   });
   const pending = new Set<Promise<unknown>>();
   return {
@@ -115,6 +119,7 @@ export function mediaApp(overrides: Partial<MediaDeps> & { pathPrefix?: string }
       const headers = new Headers(init.headers);
       let body = init.body;
       if (init.as !== undefined) headers.set("authorization", `Bearer ${tokenOf(init.as)}`);
+      if (init.token !== undefined) headers.set("authorization", `Bearer ${init.token}`);
       if (init.json !== undefined) {
         headers.set("content-type", "application/json");
         body = JSON.stringify(init.json);
