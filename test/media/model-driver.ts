@@ -251,14 +251,16 @@ export class Driver {
 
   /** What is there, without a fault. */
   async look(known: ReadonlySet<string>): Promise<Shown> {
-    const [files, makings, erasures] = await env.DB.batch<any>([
+    const [files, makings, miscounted, erasures] = await env.DB.batch<any>([
       env.DB.prepare(
         `SELECT file.id, file.state, owner.tenant, file.metadata FROM file JOIN owner ON owner.id = file.owner_id
          WHERE file.state <> 'removed' AND owner.erasure_id IS NULL`,
       ),
       env.DB.prepare("SELECT file_id, nonce, type, size, state FROM variant WHERE state <> 'removed'"),
+      env.DB.prepare(MISCOUNTED),
       env.DB.prepare("SELECT * FROM erasure JOIN requester ON requester.id = erasure.requester_id"),
     ]);
+    expect(miscounted!.results).toEqual([]);
     const blobs = new Set((await env.MEDIA.list({ prefix: "blob/" })).objects.map(({ key }) => key));
     this.makings = new Map(
       makings!.results.map(({ file_id: file, nonce, type, size, state }) => [
@@ -291,6 +293,12 @@ export class Driver {
     return "nonce" in job;
   }
 }
+
+/** Sums of reservations that are not those of the files that wait. */
+const MISCOUNTED = `SELECT reservation.*, count(file.id) AS waiting FROM reservation LEFT JOIN file
+  ON file.owner_id = reservation.owner_id AND file.reserved_for = reservation.tenant AND file.state = 'pending'
+  GROUP BY reservation.tenant, reservation.owner_id
+  HAVING waiting <> reservation.files OR coalesce(sum(file.reserved_bytes), 0) <> reservation.bytes`;
 
 export const erasureText = (of: {
   kind: string;

@@ -341,6 +341,15 @@ describe("quota", () => {
     expect(await waitingOf(as.tenant)).toEqual({ files: 1, bytes: 6 });
   });
 
+  it("nothing is reserved for a file that is nobody's", async () => {
+    const as = await ofTenant({ bytes: 10 });
+    const { uploadLink } = await expectJson(await create(as), 200);
+    await env.DB.prepare("DELETE FROM owner WHERE client = ?1 AND tenant = ''").bind(as.clientName).run();
+    const headers = { "content-type": TYPE, "content-length": "9" };
+    expect((await app.call(uploadLink, { method: "PUT", body: bytesOf(9), headers })).status).toBe(404);
+    expect(await waitingOf(as.tenant)).toEqual({ files: 1, bytes: 0 });
+  });
+
   it("429: a client has so many files that wait, and no more", async () => {
     const as = await ofTenant();
     await expectJson(await create(as), 200);

@@ -50,17 +50,18 @@ const SQL = {
     WHERE EXISTS (SELECT 1 FROM file WHERE file.id = ?1)`,
 } as const;
 
+/** One whose client ended, or went to another tenant, is nobody's. */
+const HAS_OWNER = `EXISTS (SELECT 1 FROM owner WHERE owner.id = file.owner_id AND owner.erasure_id IS NULL)`;
 /** Uploads of one file at once each have their own part of the sum, so that none gives back what another took. */
 const RESERVE = `UPDATE file SET reserved_bytes = coalesce(reserved_bytes, 0) + ?2
-  WHERE id = ?1 AND state = 'pending' AND EXISTS (SELECT 1 FROM tenant
+  WHERE id = ?1 AND state = 'pending' AND ${HAS_OWNER} AND EXISTS (SELECT 1 FROM tenant
     WHERE tenant.id = file.reserved_for AND tenant.quota_bytes IS NOT NULL AND ?2 <= ${bytesLeft("file.reserved_for")})
   RETURNING id`;
 /** A quota that was set after the upload began has nothing to be given back. */
 const RELEASE = `UPDATE file SET reserved_bytes = max(0, reserved_bytes - ?2)
   WHERE id = ?1 AND state = 'pending' AND reserved_bytes IS NOT NULL`;
 const ALIVE = `SELECT file.state, tenant.quota_bytes IS NOT NULL AS is_limited FROM file
-  JOIN owner ON owner.id = file.owner_id LEFT JOIN tenant ON tenant.id = file.reserved_for
-  WHERE file.id = ?1 AND file.state <> 'removed' AND owner.erasure_id IS NULL`;
+  LEFT JOIN tenant ON tenant.id = file.reserved_for WHERE file.id = ?1 AND file.state <> 'removed' AND ${HAS_OWNER}`;
 
 export const createWaitingStore = (db: D1Database): WaitingStore => ({
   async create(file) {
