@@ -1020,8 +1020,8 @@ export type Erasure = {
     id: string;
     /** What was asked to be deleted. */
     kind: "file" | "query" | "all";
-    /** The tenant of the files, of one that was never committed that of who deleted it; null: that was nobody of a tenant. */
-    tenant: string | null;
+    /** The tenant of the files; of one that was never committed, that of who deleted it. */
+    tenant: string;
     /** Of which files. */
     visibility: "private" | "public";
     /** `deleted`: every byte was; `verified`: a later listing has shown that none is left. */

@@ -317,11 +317,7 @@ export const media: Room = {
       schema: obj({
         id: str("The deletion's id."),
         kind: oneOf(["file", "query", "all"], "What was asked to be deleted."),
-        tenant: orNull(
-          str(
-            "The tenant of the files, of one that was never committed that of who deleted it; null: that was nobody of a tenant.",
-          ),
-        ),
+        tenant: str("The tenant of the files; of one that was never committed, that of who deleted it."),
         visibility: oneOf(["private", "public"], "Of which files."),
         state: oneOf(
           ["deleting", "deleted", "verified"],

@@ -8,8 +8,6 @@ import { toProblem } from "./failure.ts";
 import { ERASURES_PATH } from "./links.ts";
 import type { Erasure } from "./store/erasures.ts";
 
-/** Whoever may delete may read what became of it. */
-
 /** Reports of deletions: for the client that asked for one, and the tenants that it reaches. */
 export const erasureRoutes = (media: MediaContext): readonly Route[] => [
   defineRoute({
@@ -20,10 +18,7 @@ export const erasureRoutes = (media: MediaContext): readonly Route[] => [
     params: z.object({ erasureId: z.string() }),
     async handle({ principal, params: { erasureId }, nowMs }) {
       const erasure = await media.erasures.find(erasureId, principal.clientName);
-      // A file that was never committed, deleted by a token without a tenant: it was the client's.
-      const isReached =
-        erasure !== undefined &&
-        (erasure.tenant === "" || (await reachesTenant(media, principal, erasure.tenant, nowMs)));
+      const isReached = erasure !== undefined && (await reachesTenant(media, principal, erasure.tenant, nowMs));
       return isReached ? json(200, toWire(erasure)) : toProblem({ kind: "no_erasure" });
     },
   }),
@@ -60,7 +55,7 @@ const idBefore = ({ cursor }: Paging): string | undefined => {
 const toWire = (erasure: Erasure): object => ({
   id: erasure.id,
   kind: erasure.kind,
-  tenant: erasure.tenant === "" ? null : erasure.tenant,
+  tenant: erasure.tenant,
   visibility: erasure.visibility,
   state: erasure.verifiedAt !== null ? "verified" : erasure.deletedAt !== null ? "deleted" : "deleting",
   requestedAt: erasure.requestedAt,
