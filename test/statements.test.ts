@@ -299,7 +299,11 @@ beforeAll(async () => {
   await runSchedule(deps, Date.now());
   // With no place for any row, so that the sweep of the audit log has something to do.
   const operatorClientId = OPERATOR.clientId;
-  const nothingKept = { ageMs: 86_400_000, rows: { operator: 0, done: 0, known: 0, unknown: 0, "": 0 } };
+  const nothingKept = {
+    ageMs: 86_400_000,
+    rows: { operator: 0, done: 0, known: 0, unknown: 0, "": 0 },
+    uncopied: { known: 0, unknown: 0 },
+  };
   await createAuditLog({ db: recordingDb, log: deps.log, operatorClientId, wait: async () => {} }, nothingKept).sweep(
     Date.now(),
   );

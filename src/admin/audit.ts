@@ -9,9 +9,10 @@ import { createNoteBudget, type Counted } from "./note-budget.ts";
  * holds a secret: bodies are not kept, only addresses.
  *
  * Rows come by `statement`, in the transaction of what they tell of, or by `note`, beside an answer, bounded kind by kind.
- * They go by the sweep, never before they are in a copy in the bucket (audit-copies.ts): after 90 days, or when newer ones fill the share that theirs have. So nobody pushes the operator's
- * changes out of the log, be it by being refused or by ending thousands of tokens, nor what happened to an account by
- * names that nobody has.
+ * They go by the sweep when they are in a copy in the bucket (audit-copies.ts): after 90 days, or when newer ones fill the
+ * share that theirs have. So nobody pushes the operator's changes out of the log, be it by being refused or by ending
+ * thousands of tokens, nor what happened to an account by names that nobody has. While no copy can be made, refusals are
+ * dropped beyond a ceiling, which a row tells; what was done stays.
  */
 export interface AuditLog extends AuditTrail {
   /**
@@ -47,10 +48,13 @@ export const NOTES = { unknownRows: 40, rowsEach: 20, knownRows: 200, kinds: 64,
 const KEPT: Kept = {
   ageMs: 90 * 86_400_000,
   rows: { operator: 10_000, done: 10_000, known: 40_000, unknown: 40_000, "": 100_000 },
+  uncopied: { known: 400_000, unknown: 400_000 },
 };
 interface Kept {
   readonly ageMs: number;
   readonly rows: Readonly<Record<Share, number>>;
+  /** Rows that are kept though no copy has them. Anybody can cause these. */
+  readonly uncopied: Readonly<Record<"known" | "unknown", number>>;
 }
 /** What the operator client did, what clients and users did with what is theirs, refusals about those that there are, others. */
 type Share = "operator" | "done" | "known" | "unknown" | "";
@@ -77,6 +81,7 @@ const REMOVE_OLD = `
 /** The last row that is in a copy. */
 const COPIED = `
   SELECT coalesce((SELECT last_seq FROM audit_copy WHERE number > 0 AND written_at IS NOT NULL ORDER BY number DESC LIMIT 1), 0) AS seq`;
+const NEWEST = `SELECT coalesce(max(seq), 0) AS seq FROM audit`;
 /** The newest row beyond its share. */
 const FIRST_BEYOND = `SELECT at, seq FROM audit WHERE share = ?1 ORDER BY at DESC, seq DESC LIMIT 1 OFFSET ?2`;
 const REMOVE_BEYOND = `
@@ -102,6 +107,13 @@ export function createAuditLog({ db, log, operatorClientId, wait }: AuditDeps, k
     db
       .prepare(when === "always" ? INSERT : `${INSERT} WHERE changes() > 0`)
       .bind(...valuesOf(record), JSON.stringify((record.changed ?? []).map((field) => ({ field }))));
+
+  /** Removes the oldest rows of a share, up to `lastSeq`; gives how many. */
+  const removeBeyond = async (share: string, rows: number, lastSeq: number): Promise<number> => {
+    const first = await db.prepare(FIRST_BEYOND).bind(share, rows).first<{ at: number; seq: number }>();
+    if (first === null) return 0;
+    return inSteps(db.prepare(REMOVE_BEYOND).bind(share, first.at, first.seq, SWEEP.rows, lastSeq));
+  };
 
   const write = async (requestId: string, records: readonly AuditRecord[]): Promise<void> => {
     try {
@@ -143,10 +155,17 @@ export function createAuditLog({ db, log, operatorClientId, wait }: AuditDeps, k
     async sweep(nowMs) {
       const copied = (await db.prepare(COPIED).first<number>("seq")) ?? 0;
       await inSteps(db.prepare(REMOVE_OLD).bind(nowMs - kept.ageMs, SWEEP.rows, copied));
-      for (const [share, rows] of Object.entries(kept.rows)) {
-        const first = await db.prepare(FIRST_BEYOND).bind(share, rows).first<{ at: number; seq: number }>();
-        if (first === null) continue;
-        await inSteps(db.prepare(REMOVE_BEYOND).bind(share, first.at, first.seq, SWEEP.rows, copied));
+      for (const [share, rows] of Object.entries(kept.rows)) await removeBeyond(share, rows, copied);
+      const newest = (await db.prepare(NEWEST).first<number>("seq")) ?? 0;
+      for (const [share, rows] of Object.entries(kept.uncopied)) {
+        // Reckoning what lies beyond reads as many rows.
+        if (newest - copied <= rows) continue;
+        const dropped = await removeBeyond(share, rows, newest);
+        if (dropped === 0) continue;
+        log.error("audit rows dropped that are in no copy", { share, rows: dropped });
+        const reason = `${dropped} refusals were dropped before they could be copied to the bucket`;
+        const record = { atMs: nowMs, requestId: "", actor: "", action: "audit", subject: "", known: true, reason };
+        await write("", [{ ...record, outcome: "done" }]);
       }
     },
   };
@@ -170,7 +189,13 @@ const countRow = ({ action, about, count }: Counted, at: Pick<AuditRecord, "atMs
   reason: `…and ${count} more of this kind from here on, counted and not written one by one`,
 });
 
-/** Runs a bounded removal until it finds less than it may remove; what is left over is the next run's. */
-async function inSteps(removal: D1PreparedStatement): Promise<void> {
-  for (let step = 0; step < SWEEP.steps; step++) if ((await removal.run()).meta.changes < SWEEP.rows) return;
+/** Runs a bounded removal until it finds less than it may remove; what is left over is the next run's. Gives how many rows went. */
+async function inSteps(removal: D1PreparedStatement): Promise<number> {
+  let removed = 0;
+  for (let step = 0; step < SWEEP.steps; step++) {
+    const { changes } = (await removal.run()).meta;
+    removed += changes;
+    if (changes < SWEEP.rows) break;
+  }
+  return removed;
 }

@@ -412,6 +412,7 @@ describe("with 100,000 rows", () => {
     const kept = {
       ageMs: 90 * 86_400_000,
       rows: { operator: 0, done: 1_000, known: 3_000, unknown: 0, "": 0 },
+      uncopied: { known: 400_000, unknown: 400_000 },
     };
     const audit = createAuditLog(
       { db: env.DB, log: heardLog, operatorClientId: OPERATOR.clientId, wait: async () => {} },
@@ -481,6 +482,16 @@ describe("copies of the log in the bucket", () => {
   const copiesOf = (bindings: Partial<{ bucket: R2Bucket }> = {}) =>
     createAuditCopies({ db: env.DB, bucket: env.MEDIA, log: heardLog, ...bindings });
   const copies = copiesOf();
+  const ends = () => Promise.reject(new Error("ended here"));
+  const unwritable = new Proxy(env.MEDIA, {
+    get: (target, name) => (name === "put" ? ends : Reflect.get(target, name, target)),
+  });
+  /** The sweep of a log that keeps nothing of what was copied. */
+  const sweepThatKeeps = (uncopied: { known: number; unknown: number }) => () => {
+    const kept = { ageMs: DAY, rows: { operator: 0, done: 0, known: 0, unknown: 0, "": 0 }, uncopied };
+    const deps = { db: env.DB, log: heardLog, operatorClientId: OPERATOR.clientId, wait: async () => {} };
+    return createAuditLog(deps, kept).sweep(day + 10 * DAY);
+  };
   const written = async () => copies.page(0, 100, 0);
   const linesOf = async (number: number): Promise<readonly string[]> => {
     const copy = await copies.read(number);
@@ -535,11 +546,7 @@ describe("copies of the log in the bucket", () => {
 
   it("whoever is ended in between is followed by the next, and two at once make one chain", async () => {
     await rowsToCopy(5);
-    const ends = () => Promise.reject(new Error("ended here"));
-    const ending = new Proxy(env.MEDIA, {
-      get: (target, name) => (name === "put" ? ends : Reflect.get(target, name, target)),
-    });
-    await expect(copiesOf({ bucket: ending }).run(day)).rejects.toThrow("ended here");
+    await expect(copiesOf({ bucket: unwritable }).run(day)).rejects.toThrow("ended here");
     await rowsToCopy(5);
     expect(await written()).toEqual([]);
     await Promise.all([copies.run(day + DAY), copies.run(day + DAY), copiesOf().run(day + DAY)]);
@@ -552,11 +559,7 @@ describe("copies of the log in the bucket", () => {
 
   it("what was planned and can be made no more is planned again", async () => {
     await rowsToCopy(5);
-    const ends = () => Promise.reject(new Error("ended here"));
-    const ending = new Proxy(env.MEDIA, {
-      get: (target, name) => (name === "put" ? ends : Reflect.get(target, name, target)),
-    });
-    await expect(copiesOf({ bucket: ending }).run(day)).rejects.toThrow("ended here");
+    await expect(copiesOf({ bucket: unwritable }).run(day)).rejects.toThrow("ended here");
     await env.DB.exec("UPDATE audit SET reason = 'in other words' WHERE seq = (SELECT min(seq) FROM audit)");
     await copies.run(day);
     expect(await breakOf(1)).toBeUndefined();
@@ -597,9 +600,7 @@ describe("copies of the log in the bucket", () => {
   });
 
   it("rows go from the log when they are in a copy, and not before", async () => {
-    const kept = { ageMs: DAY, rows: { operator: 0, done: 0, known: 0, unknown: 0, "": 0 } };
-    const deps = { db: env.DB, log: heardLog, operatorClientId: OPERATOR.clientId, wait: async () => {} };
-    const sweep = () => createAuditLog(deps, kept).sweep(day + 10 * DAY);
+    const sweep = sweepThatKeeps({ known: 400_000, unknown: 400_000 });
     await rowsToCopy(4);
     await sweep();
     expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: 4 }]);
@@ -607,6 +608,31 @@ describe("copies of the log in the bucket", () => {
     await rowsToCopy(1);
     await sweep();
     expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: 1 }]);
+  });
+
+  it("while no copy can be made, refusals have a ceiling, which a row tells, and what was done has none", async () => {
+    const sweep = sweepThatKeeps({ known: 7, unknown: 4 });
+    await fill(10, day, `'', 'token', '', 'refused'`, `'unknown'`);
+    await fill(3, day, `'', 'sign in', 'users/ada', 'refused'`, `'known'`);
+    await fill(20, day, `'user a@b.example', 'revoke', '', 'done'`, `'done'`);
+    const plan = () => copiesOf({ bucket: unwritable }).run(day);
+    await expect(plan()).rejects.toThrow("ended here");
+    await sweep();
+    const counted = () => rows("SELECT share, count(*) AS n FROM audit WHERE action <> 'audit' GROUP BY share");
+    expect(await counted()).toEqual([
+      { share: "done", n: 20 },
+      { share: "known", n: 3 },
+      { share: "unknown", n: 4 },
+    ]);
+    expect(await rows("SELECT outcome, reason FROM audit WHERE action = 'audit'")).toEqual([
+      { outcome: "done", reason: "6 refusals were dropped before they could be copied to the bucket" },
+    ]);
+    await sweep();
+    expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: 28 }]);
+    // What was planned cannot be made any more; what is left is planned anew.
+    await copies.run(day);
+    expect(await written()).toMatchObject([{ rows: 28 }]);
+    expect(await breakOf(1)).toBeUndefined();
   });
 });
 
