@@ -15,7 +15,8 @@ export class GuessCounter extends DurableObject {
   readonly #sql = this.ctx.storage.sql;
   /** By account: up to when it counts. */
   readonly #failed = this.#load();
-  readonly #underWay = new Map<string, number>();
+  /** By account: attempts at it that were not settled, and up to when they may be. */
+  readonly #underWay = new Map<string, { readonly attempts: number; readonly untilMs: number }>();
   /** Wake who waits for a place. */
   readonly #waiting = new Set<() => void>();
 
@@ -32,11 +33,14 @@ export class GuessCounter extends DurableObject {
     try {
       for (;;) {
         const nowMs = systemClock.nowMs();
-        for (const [name, untilMs] of this.#underWay) if (untilMs <= nowMs) this.#underWay.delete(name);
+        for (const [name, { untilMs }] of this.#underWay) if (untilMs <= nowMs) this.#underWay.delete(name);
         const byFailures = opensAtMs(account, { failed: this.#failed, underWay: NONE }, GUESS_LIMITS[kind], nowMs);
         const state = { failed: this.#failed, underWay: new Set(this.#underWay.keys()) };
         const opens = opensAtMs(account, state, GUESS_LIMITS[kind], nowMs);
-        if (opens <= nowMs) this.#underWay.set(account, nowMs + UNDER_WAY_MS);
+        if (opens <= nowMs) {
+          const { attempts = 0 } = this.#underWay.get(account) ?? {};
+          this.#underWay.set(account, { attempts: attempts + 1, untilMs: nowMs + UNDER_WAY_MS });
+        }
         if (opens <= nowMs || byFailures > nowMs || isOver) return { admitted: opens <= nowMs, opensAtMs: opens };
         await new Promise<void>((wake) => this.#waiting.add(wake));
       }
@@ -47,7 +51,10 @@ export class GuessCounter extends DurableObject {
 
   /** What came of it. A right password takes back no failure of before. */
   settle(kind: GuessKind, account: string, failed: boolean): void {
-    this.#underWay.delete(account);
+    const { attempts = 0, untilMs: heardOfMs = 0 } = this.#underWay.get(account) ?? {};
+    // Another attempt at it keeps the place.
+    if (attempts > 1) this.#underWay.set(account, { attempts: attempts - 1, untilMs: heardOfMs });
+    else this.#underWay.delete(account);
     this.#wake();
     if (!failed) return;
     const nowMs = systemClock.nowMs();

@@ -144,6 +144,28 @@ describe("many accounts from one network", () => {
     expect((await signIn(emails[0]!, right, address))[0]).toBe("ok");
   });
 
+  it("are no reason to lock out all who sign in through one application: its own network is not theirs", async () => {
+    const app = await makeApp({ grantTypes: ["password"] });
+    const counted = counting({ ...env, ALLOW_LOOPBACK: "false" });
+    const own = isolate(counted.env);
+    const asked: unknown[] = [];
+    // Whoever names a client without its secret is counted by the network.
+    for (const proof of [{ client_secret: app.clientSecret }, {}] as Record<string, string>[]) {
+      const user = { username: `${unique("nobody")}@example.org`, password: unique("guess") };
+      const form = {
+        grant_type: "password",
+        plat_id_provider: "legacy_idp",
+        client_id: app.clientId,
+        ...user,
+        ...proof,
+      };
+      counted.reset();
+      expect((await own.fetch(TOKEN, { method: "POST", body: new URLSearchParams(form) })).status).toBe(400);
+      asked.push(counted.tally.objectCalls["GUESS_COUNTER.admit"]);
+    }
+    expect(asked).toEqual([1, 2]);
+  });
+
   it("stop nobody when the counter does not answer, nor where loopback addresses are allowed", async () => {
     const [user] = [await makeUser()];
     const errors = vi.spyOn(console, "error").mockImplementation(() => {});
@@ -222,6 +244,17 @@ describe("the counter", () => {
     vi.setSystemTime(Date.UTC(2027, 0, 2));
     expect(await runDurableObjectAlarm(counter)).toBe(true);
     expect(await tables()).toBe(0);
+    expect((await counter.admit("password", "c", 0)).admitted).toBe(true);
+  });
+
+  it("keeps an account's place while another attempt at it is under way", async () => {
+    const counter = newCounter();
+    for (const account of ["a", "a"]) await counter.admit("password", account, 0);
+    // As for a network that is refused: of two counters, one had admitted it.
+    await counter.settle("password", "a", false);
+    for (let n = 1; n < 10; n++) expect((await counter.admit("password", `b${n}`, 0)).admitted).toBe(true);
+    expect((await counter.admit("password", "c", 0)).admitted).toBe(false);
+    await counter.settle("password", "a", false);
     expect((await counter.admit("password", "c", 0)).admitted).toBe(true);
   });
 
@@ -311,6 +344,27 @@ describe("a browser that its user signed in by before", () => {
     expect(await enter(newBrowser(), user)).toBe(true);
     await call(`/admin/v1/users/${user.email}/unlock`, { method: "POST", token: await tokenFor(OPERATOR) });
     expect(await enter(browser, user)).toBe(true);
+  });
+
+  it("shares its limit at the account with other sessions, where it lacks the cookie", async () => {
+    const user = await makeUser({ tenant });
+    const next = unique("another password");
+    const change = async (browser: Browser, password: string): Promise<number> => {
+      const { forms } = await browser.get(ACCOUNT);
+      const form = forms.find(({ action }) => action.endsWith("/account/password"));
+      const passwords = { password, new_password: next, repeated_password: next };
+      return (await browser.post(form?.action ?? "", { ...form?.fields, ...passwords })).status;
+    };
+    const cheapen = env.DB.prepare("UPDATE user SET password_hash = ?2 WHERE email = ?1");
+    for (const guesses of [8, 7, 0]) {
+      const browser = newBrowser();
+      expect(await enter(browser, user)).toBe(true);
+      browser.cookies.delete("__Host-plat_device");
+      await cheapen.bind(user.email, cheapHash(user.password)).run();
+      for (let n = 0; n < guesses; n++) expect(await change(browser, "a guess")).toBe(400);
+      if (guesses === 0) expect(await change(browser, user.password)).toBe(400);
+    }
+    expect(await reasonsAbout(`users/${user.email}`)).toContain("the account is blocked for this known browser");
   });
 
   it("is known for a year by a cookie that names nobody, and by no other", async () => {

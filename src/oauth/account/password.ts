@@ -14,6 +14,11 @@ import { backToAccount } from "./notice.ts";
 import { accountPage } from "./page.ts";
 
 const ACTION = "change password";
+/**
+ * Who is signed in is no stranger, whichever way they came. Sessions have one count: with one each, whoever has the account at
+ * an identity provider, and so as many sessions as they like, would have as many guesses.
+ */
+const SIGNED_IN = "signed in";
 
 /**
  * `POST /account/password`.
@@ -32,8 +37,7 @@ export async function changePassword(call: FormCall, context: OAuthContext): Pro
   const [old, next] = [form.get("password") ?? "", form.get("new_password") ?? ""];
   const fault = faultOf(old, next, form) ?? passwordFault(next, { email, platform: [context.names.platform] });
   if (fault !== undefined) return accountPage(call, session, fault, context);
-  // Who is signed in is no stranger, whichever way they came.
-  const device = (await knownDevice(call, email, context)) ?? { id: session.sid, sinceMs: authenticatedAtMs };
+  const device = (await knownDevice(call, email, context)) ?? { id: SIGNED_IN, sinceMs: authenticatedAtMs };
   const confirmed = await context.accounts.confirm(email, { password: old, device }, ACTION, call);
   if (confirmed.kind !== "ok") return accountPage(call, session, confirmed.kind, context);
   const signedOutAtMs = await write(call, { email, authenticatedAtMs, from: confirmed.hash, next }, context);

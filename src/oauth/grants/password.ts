@@ -44,7 +44,8 @@ export const passwordGrant: GrantStep = async (request, context) => {
 
   const refused = (kind: Exclude<SignIn["kind"], "ok">, reason: string) =>
     failure("invalid_grant", REFUSAL[kind], reason, client?.id);
-  const signIn = await context.accounts.signIn(username, { password }, call);
+  const byClient = caller?.authenticated ?? false;
+  const signIn = await context.accounts.signIn(username, { password, byClient }, call);
   if (signIn.kind !== "ok") {
     const failed = refused(signIn.kind, `the sign-in was refused: ${signIn.kind}`);
     return err(signIn.kind === "blocked" ? { ...failed, retryAtMs: signIn.untilMs } : failed);
@@ -53,7 +54,7 @@ export const passwordGrant: GrantStep = async (request, context) => {
   // Whatever happened to the user while the password was looked at happened before the sign-in.
   if (user === undefined || user.signedOutAtMs >= call.nowMs) return err(refused("wrong", "the user has just changed"));
 
-  const clientAuthenticated = caller?.authenticated ?? false;
+  const clientAuthenticated = byClient;
   const grantedFor = await grantForUser(
     {
       client,

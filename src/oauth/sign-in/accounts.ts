@@ -26,6 +26,8 @@ export type Confirmation = { readonly kind: "ok"; readonly hash: string; readonl
 export interface Attempt {
   readonly password: string;
   readonly device?: Device | undefined;
+  /** A client that proved itself passes on what it was told: the network is the client's, not that of who guesses. */
+  readonly byClient?: boolean;
 }
 
 /**
@@ -82,10 +84,10 @@ export function createAccounts({ users, attempts, guesses, audit, log, random }:
       actor,
       action,
     }: { readonly email: string | undefined; readonly name: string } & Pick<AuditRecord, "actor" | "action">,
-    { password, device: shown }: Attempt,
+    { password, device: shown, byClient = false }: Attempt,
     call: AnyCall,
   ): Promise<Confirmation> {
-    const guess = { request: call.request, account: name, password };
+    const guess = { request: byClient ? undefined : call.request, account: name, password };
     const [credential, early] = await Promise.all([
       email === undefined ? undefined : users.credential(email),
       shown === undefined ? guesses.begin(guess) : undefined,

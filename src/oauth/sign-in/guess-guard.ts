@@ -13,8 +13,12 @@ import type { GuessKind } from "../guesses.ts";
  * What is kept is made with a key of this deployment, for a day at most: nobody can guess at passwords by it.
  */
 export interface GuessGuard {
-  /** `account`: whom the attempt is at, known or not. */
-  begin(guess: { readonly request: Request; readonly account: string; readonly password: string }): Promise<Admission>;
+  /** `account`: whom the attempt is at, known or not. `request`: of who guesses; undefined: it is not known whence they do. */
+  begin(guess: {
+    readonly request: Request | undefined;
+    readonly account: string;
+    readonly password: string;
+  }): Promise<Admission>;
 }
 
 export type Admission =
@@ -50,16 +54,13 @@ export function createGuessGuard(counters: DurableObjectNamespace<GuessCounter>,
   }
   return {
     async begin({ request, account: name, password }) {
-      const network = networkOf(request.headers.get("cf-connecting-ip") ?? "");
-      const [account, byNetwork, byPassword] = await Promise.all([
-        digest(`account ${name}`),
-        digest(`network ${network}`),
-        digest(`password ${normalizedPassword(password)}`),
-      ]);
-      const asked = [
-        { kind: "network", counter: counters.getByName(byNetwork) },
-        { kind: "password", counter: counters.getByName(byPassword) },
-      ] as const;
+      const network = request && networkOf(request.headers.get("cf-connecting-ip") ?? "");
+      const account = await digest(`account ${name}`);
+      const named: (readonly [GuessKind, string])[] = [["password", `password ${normalizedPassword(password)}`]];
+      if (network !== undefined) named.unshift(["network", `network ${network}`]);
+      const asked = await Promise.all(
+        named.map(async ([kind, text]) => ({ kind, counter: counters.getByName(await digest(text)) })),
+      );
       const settle = async (failed: boolean, admitted = asked.map(() => true)): Promise<void> => {
         const settled = asked
           .filter((_, at) => admitted[at] === true)
