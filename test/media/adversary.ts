@@ -40,6 +40,8 @@ interface World {
   readonly strangers: readonly Stranger[];
   /** Of a file of a stranger's own. */
   readonly strangersLink: string;
+  /** The address of the report of a deletion by the client. */
+  readonly erasure: string;
 }
 
 async function makeWorld(): Promise<World> {
@@ -95,9 +97,12 @@ async function makeWorld(): Promise<World> {
   const owner = { how: "the client itself", token: await tokenFor(client), said: ofClient(client) };
   // No token is older than the clock.
   app.clock.nowMs = Date.now() + 1000;
-  const created = await app.call(collection(), { token: strangers[2]!.token!, json: { "Content-Type": "image/png" } });
-  const { uploadLink: strangersLink } = await expectJson(created, 200);
-  return { victim, other, owner, strangers, strangersLink };
+  const create = async (token: string) =>
+    expectJson(await app.call(collection(), { token, json: { "Content-Type": "image/png" } }), 200);
+  const { uploadLink: strangersLink } = await create(strangers[2]!.token!);
+  const { id } = await create(owner.token);
+  const deleted = await app.call(`${collection()}/${id}`, { token: owner.token, method: "DELETE" });
+  return { victim, other, owner, strangers, strangersLink, erasure: deleted.headers.get("location")! };
 }
 
 const ofClient = ({ clientId, tenant }: TestClient): Said => ({
@@ -115,7 +120,8 @@ const ofPerson = (user: TestUser, client: TestClient): Said => ({
 });
 
 /** What the verifier makes of each token is what the other tests of media make up for one of its kind. */
-export async function expectAsMade(): Promise<void> {
+export async function expectWorld(): Promise<void> {
+  await expectJson(await app.call(world.erasure, { token: world.owner.token! }), 200);
   for (const { how, token, said } of [world.owner, ...world.strangers]) {
     if (token === undefined) continue;
     const { scopes, ...verified } = expectOk(await oauth.verifier.verify(token, app.clock.nowMs));
@@ -177,6 +183,8 @@ const ATTEMPTS: readonly Attempt[] = [
   ofAll("&clip=2x2", "POST", true),
   ofAll("&clip=3x3", "DELETE", true),
   () => [`/media/v2/erasures?tenant=${VICTIM}`, { method: "GET" }],
+  () => [world.erasure, { method: "GET" }],
+  ({ id }) => [`/media/v2/content/${id}/clip-3x3`, { method: "GET" }],
   ({ id }) => [`/media/v2/content/${id}?expires=9999999999999&signature=x`, { method: "GET" }],
   ({ id }) => [`/media/v2/uploads/${id}?type=image%2Fpng&expires=9999999999999&signature=x`, sent(PICTURE)],
   // The link of a file of the stranger's own, for the victim's.

@@ -1,8 +1,22 @@
 import * as fc from "fast-check";
 import { describe, it } from "vitest";
 import { modelRuns } from "../support/model-runs.ts";
-import { adversarySchedules, BESIDE, expectAsMade, runAdversaries } from "./adversary.ts";
+import { adversarySchedules, BESIDE, expectWorld, runAdversaries } from "./adversary.ts";
 import { runSchedule, schedule } from "./model-schedules.ts";
+
+/** First: those with faults empty what these found. */
+describe("random schedules beside strangers", () => {
+  const runs = modelRuns("MEDIA_ADVERSARY_SCHEDULES", 300);
+  it(
+    "a stranger with whatever token changes nothing of a client's file and learns nothing of it",
+    { timeout: 3_600_000 },
+    async () => {
+      await expectWorld();
+      const some = { ...runs, numRuns: Math.ceil(runs.numRuns / BESIDE), endOnFailure: true };
+      await fc.assert(fc.asyncProperty(adversarySchedules, runAdversaries), some);
+    },
+  );
+});
 
 /**
  * Random schedules of what clients, the queue, the sweep, the operator and time do, one after the other and at once, by
@@ -13,18 +27,5 @@ import { runSchedule, schedule } from "./model-schedules.ts";
 describe("random schedules with faults", () => {
   it("nothing acknowledged is lost, nothing deleted comes back, no bytes without a row", { timeout: 600_000 }, () =>
     fc.assert(fc.asyncProperty(schedule, runSchedule), { ...modelRuns("MEDIA_SCHEDULES", 8), endOnFailure: true }),
-  );
-});
-
-describe("random schedules beside strangers", () => {
-  const runs = modelRuns("MEDIA_ADVERSARY_SCHEDULES", 300);
-  it(
-    "a stranger with whatever token changes nothing of a client's file and learns nothing of it",
-    { timeout: 3_600_000 },
-    async () => {
-      await expectAsMade();
-      const some = { ...runs, numRuns: Math.ceil(runs.numRuns / BESIDE), endOnFailure: true };
-      await fc.assert(fc.asyncProperty(adversarySchedules, runAdversaries), some);
-    },
   );
 });
