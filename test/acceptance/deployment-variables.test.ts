@@ -12,6 +12,7 @@ const variables = {
   PUBLIC_URL: "https://plinth.example",
   CONTENT_URL: content,
   SUBJECT: "opaque",
+  OPERATOR_CLIENT_SECRET_PREVIOUS: "the-secret-of-the-operator-until-yesterday",
   PORT: String(port),
 };
 let platform: Platform | undefined;
@@ -26,6 +27,13 @@ test("the whole tour under another prefix, platform name and origin", async () =
   const tour = npm("tour", variables);
   expect(await tour.ended, tour.output()).toBe(0);
   expect(tour.output()).toContain("Everything is as it should be");
+  const authorization = `Basic ${btoa(`acme.operator:${variables.OPERATOR_CLIENT_SECRET_PREVIOUS}`)}`;
+  const grant = {
+    method: "POST",
+    headers: { authorization },
+    body: new URLSearchParams({ grant_type: "client_credentials" }),
+  };
+  expect((await fetch(`${platform.url}/base/oauth2/v1/token`, grant)).status).toBe(200);
   expect((await fetch(`${platform.url}/oauth2/v1/jwks`)).status).toBe(404);
   expect((await fetch(`${platform.url}/base/oauth2/v1/jwks`)).status).toBe(200);
   for (const [address, status] of [
