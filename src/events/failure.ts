@@ -8,10 +8,8 @@ import type { NotLocked } from "./lock.ts";
 export type Failure =
   | { readonly kind: "no_topic" }
   | { readonly kind: "scope_missing"; readonly scope: string }
-  /** A token that was issued to no client: nobody to own a topic or a cursor. */
+  /** The client was removed while its token is still taken. */
   | { readonly kind: "no_client" }
-  /** A token that its client did not get for itself. */
-  | { readonly kind: "not_the_clients" }
   | { readonly kind: "topic_exists" }
   | { readonly kind: "topic_deleting" }
   | { readonly kind: "topic_locked"; readonly retryAfterMs: number }
@@ -47,9 +45,7 @@ export function toProblem(failure: Failure, names: Names): Problem {
     case "scope_missing":
       return scopeRefusal(failure.scope, names);
     case "no_client":
-      return problem("insufficient_permissions", "The access token was issued to no client; topics belong to clients.");
-    case "not_the_clients":
-      return problem("insufficient_permissions", "Topics belong to clients: it takes a token of the client's own.");
+      return problem("insufficient_permissions", "The client of the access token is not registered any more.");
     case "topic_exists":
       return conflict("topic_exists", "eventType", "You have a topic of this event type.");
     case "topic_deleting":

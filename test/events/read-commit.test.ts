@@ -555,7 +555,12 @@ describe("POST …/read", () => {
 
     it("403 for a token that belongs to no client", async () => {
       const topic = await makeTopic(app);
-      for (const response of await attempt(topic, { clientId: "", clientName: "", scopes: ["plat.pubsub.topic=*"] }))
+      for (const response of await attempt(topic, {
+        clientId: "",
+        clientName: "",
+        user: "ada@demo.example",
+        scopes: ["plat.pubsub.topic=*"],
+      }))
         await expectProblem(response, 403, "insufficient_permissions");
     });
 

@@ -281,7 +281,7 @@ describe("POST …/subscriptions", () => {
 
     it("for a token of no client, and of one that was removed a moment ago; it leaves nothing", async () => {
       const { topic, record } = await setUp();
-      const nobody = someClient({ clientId: "", clientName: "", scopes: CONSUMES });
+      const nobody = someClient({ clientId: "", clientName: "", user: "ada@demo.example", scopes: CONSUMES });
       const removed = someClient({ scopes: CONSUMES });
       for (const as of [nobody, removed])
         await expectProblem(await subscriptionsOf(app, topic, as).create(), 403, "insufficient_permissions");

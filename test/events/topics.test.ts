@@ -108,7 +108,7 @@ describe("POST /topics", () => {
     });
 
     it("for a token that belongs to no client", async () => {
-      const nobody = someClient({ clientId: "", clientName: "" });
+      const nobody = someClient({ clientId: "", clientName: "", user: "ada@demo.example" });
       await expectProblem(await create(nobody, { eventType: "x" }), 403, "insufficient_permissions");
     });
   });
@@ -233,7 +233,12 @@ describe("GET /topics", () => {
   });
 
   it("403 for a token that belongs to no client, whatever scope it has: it could follow none of the links", async () => {
-    const nobody = someClient({ clientId: "", clientName: "", scopes: ["plat.pubsub.topic=*"] });
+    const nobody = someClient({
+      clientId: "",
+      clientName: "",
+      user: "ada@demo.example",
+      scopes: ["plat.pubsub.topic=*"],
+    });
     await expectProblem(await app.call("/pubsub/v1/topics", { as: nobody }), 403, "insufficient_permissions");
   });
 });
