@@ -154,6 +154,8 @@ function pushStoreOn() {
       real.update(id, version, { made: undefined, ...change }, nowMs),
     remove: (id: string) => real.remove(id, row),
     disable: (id: string, version: number, nowMs: number) => real.disable(id, version, nowMs, row),
+    verify: (id: string, version: number, to: "done" | "failed", nowMs: number) =>
+      real.verify(id, version, to, nowMs, row),
   };
 }
 
