@@ -26,7 +26,7 @@ export interface CodeRequest {
   readonly authorization: Authorization;
 }
 
-/** A new code, to be handed to the client through the browser. Undefined: the client or the user has just been removed. */
+/** A new code, to be handed to the client through the browser. Undefined: the client or the user has just been removed, or the session revoked. */
 export async function createCode(
   request: CodeRequest,
   context: Pick<OAuthContext, "codes" | "random">,

@@ -576,6 +576,37 @@ describe("a refusal goes back to the client, with state and issuer", () => {
   });
 });
 
+describe("a session that is revoked in the moment in which a code is made of it", () => {
+  it("gives none", async () => {
+    const person = await makeUser({ tenant: app.tenant });
+    let isEnding = false;
+    const own = new Browser({ send: (address, init) => racing.fetch(address, toInit(init)) });
+    const sidOf = () =>
+      env.DB.prepare("SELECT sid FROM session WHERE email = ?1").bind(person.email).first<string>("sid");
+    const revoke = async () =>
+      isEnding &&
+      call(`/admin/v1/sessions/${await sidOf()}/revoke`, { method: "POST", token: await tokenFor(OPERATOR) });
+    const db = new Proxy(env.DB, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (name !== "prepare") return typeof value === "function" ? (value.bind(target) as unknown) : value;
+        return (sql: string) => {
+          const statement = target.prepare(sql);
+          if (!sql.includes("INSERT INTO authorization_code")) return statement;
+          return {
+            bind: (...values: unknown[]) => ({ run: async () => (await revoke(), statement.bind(...values).run()) }),
+          };
+        };
+      },
+    });
+    const racing = isolate({ DB: db });
+    await signInThrough(own, app, person);
+    isEnding = true;
+    const answer = landed(await visit(own, app)).query;
+    expect([answer.get("error"), answer.get("code")]).toEqual(["access_denied", null]);
+  });
+});
+
 describe("what it costs in D1", () => {
   it("a signed-in browser's code: the session with its user, and the code; no more once the client is known", async () => {
     const counted = counting(env);

@@ -91,7 +91,7 @@ async function issue(
       call.nowMs,
     );
     if (code === undefined) {
-      const failure = refused("access_denied", "The client or the user has just been removed.");
+      const failure = refused("access_denied", "The client, the user or the session has just been removed.");
       return refusedAnswer(request, failure, call, context);
     }
     const { tenant } = granted;

@@ -17,7 +17,7 @@ export interface StoredCode extends CodeRecord {
 }
 
 export interface CodeStore {
-  /** False: the client or the user is gone. */
+  /** False: the client, the user or the session is gone. */
   add(code: CodeRecord): Promise<boolean>;
   find(codeHash: string): Promise<StoredCode | undefined>;
   /**
@@ -37,11 +37,13 @@ export interface Redemption {
   readonly refresh: { readonly tokenHash: string; readonly authorization: Authorization } | undefined;
 }
 
+/** A session that an operator has just revoked gives no code any more, though it was looked at before. */
 const ADD = `
   INSERT INTO authorization_code (code_hash, grant_id, client, email, redirect_uri, code_challenge,
     code_challenge_method, nonce, authorization, expires_at)
   SELECT ?1, ?2, client.id, user.email, ?5, ?6, ?7, ?8, ?9, ?10 FROM client JOIN user
-  WHERE client.id = ?3 AND user.email = ?4`;
+  WHERE client.id = ?3 AND user.email = ?4
+    AND NOT EXISTS (SELECT 1 FROM revocation WHERE kind = 'session' AND key = ?9 ->> 'sessionId')`;
 const FIND = `
   SELECT code_hash, grant_id, client, email, redirect_uri, code_challenge, code_challenge_method, nonce, authorization,
     expires_at, redemption
