@@ -86,8 +86,7 @@ export class Driver {
   /** Takes away what an earlier schedule left that broke off. */
   static async wipe(): Promise<void> {
     await env.DB.batch(TABLES.map((table) => env.DB.prepare(`DELETE FROM ${table}`)));
-    const { objects } = await env.MEDIA.list();
-    if (objects.length > 0) await env.MEDIA.delete(objects.map(({ key }) => key));
+    for (let keys = await keysLeft(); keys.length > 0; keys = await keysLeft()) await env.MEDIA.delete(keys);
   }
 
   async call(call: Call): Promise<Answer> {
@@ -293,6 +292,8 @@ export class Driver {
     return "nonce" in job;
   }
 }
+
+const keysLeft = async (): Promise<string[]> => (await env.MEDIA.list()).objects.map(({ key }) => key);
 
 /** Sums of reservations that are not those of the files that wait. */
 const MISCOUNTED = `SELECT reservation.*, count(file.id) AS waiting FROM reservation LEFT JOIN file
