@@ -8,7 +8,7 @@ import {
 } from "@oazapfts/runtime";
 import { getToken, type OAuthError, type TokenResponse } from "../../client/plinth.ts";
 import { UserError } from "../lib/user-error.ts";
-import { UsageError } from "./command.ts";
+import { UsageError } from "./usage-error.ts";
 import { asFetch, hasJson, send, Unreachable } from "./send.ts";
 
 /**

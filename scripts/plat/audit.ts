@@ -1,6 +1,8 @@
 import { listAudit, type AuditRow } from "../../client/plinth.ts";
 import { rowsOf, type AdminClient } from "./admin-client.ts";
-import { UsageError, type Command, type Given, type Invocation } from "./command.ts";
+import type { Command, Invocation } from "./command.ts";
+import type { Given } from "./options.ts";
+import { UsageError } from "./usage-error.ts";
 import { LIST_OPTIONS, printRows, readBounds } from "./listing.ts";
 import type { Column } from "./resource.ts";
 import { createTable } from "./table.ts";

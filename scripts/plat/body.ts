@@ -1,11 +1,11 @@
+import type { Body, Field } from "./fields.ts";
 import { isDeepStrictEqual } from "node:util";
 import { KEPT_FIELDS } from "../../src/admin/fields.ts";
-import { UsageError, type Given, type Option } from "./command.ts";
+import type { Given, Option } from "./options.ts";
+import { UsageError } from "./usage-error.ts";
 import { didYouMean } from "./nearest.ts";
-import type { Field, Resource } from "./resource.ts";
+import type { Resource } from "./resource.ts";
 import { readCount } from "./values.ts";
-
-export type Body = Readonly<Record<string, unknown>>;
 
 /** The flags of `set`, from the resource's fields. */
 export function fieldOptions(fields: readonly Field[]): Option[] {

@@ -1,4 +1,4 @@
-import { UserError } from "../lib/user-error.ts";
+import type { Arg, Option, Given } from "./options.ts";
 import type { OperatorClient } from "./admin-client.ts";
 import type { Io } from "./io.ts";
 import type { Input } from "./secret-input.ts";
@@ -20,22 +20,6 @@ export interface Command {
   run(invocation: Invocation): Promise<number | void>;
 }
 
-export interface Arg {
-  readonly name: string;
-  readonly help: string;
-}
-
-export interface Option {
-  /** Without its dashes. */
-  readonly flag: string;
-  /** What it takes, as `<tenant>`; without it the option is a switch. */
-  readonly value?: string;
-  readonly repeated?: boolean;
-  /** Stands for other flags in its help line: `--no-scope` is told with `--scope`. */
-  readonly toldWith?: string;
-  readonly help: string;
-}
-
 export interface Invocation {
   readonly args: Readonly<Record<string, string>>;
   readonly options: Given;
@@ -46,17 +30,4 @@ export interface Invocation {
   client(): Promise<OperatorClient>;
   /** The platform's address with its path prefix. */
   base(): Promise<string>;
-}
-
-/** The options that were given. */
-export interface Given {
-  has(flag: string): boolean;
-  /** The last value of it. */
-  value(flag: string): string | undefined;
-  values(flag: string): readonly string[];
-}
-
-/** The command was not understood: exit code 2. */
-export class UsageError extends UserError {
-  override name = "UsageError";
 }

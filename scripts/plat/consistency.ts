@@ -1,8 +1,9 @@
 import { ok, type RequestOpts } from "@oazapfts/runtime";
 import * as api from "../../client/plinth.ts";
 import { pagesOf, rowsOf, type AdminClient } from "./admin-client.ts";
-import type { Body } from "./body.ts";
-import type { Command, Invocation, Option } from "./command.ts";
+import type { Body } from "./fields.ts";
+import type { Command, Invocation } from "./command.ts";
+import type { Option } from "./options.ts";
 import { LIST_OPTIONS, printRows, readBounds } from "./listing.ts";
 import type { Column } from "./resource.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "./say.ts";

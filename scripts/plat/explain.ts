@@ -1,7 +1,9 @@
 import { ok } from "@oazapfts/runtime";
 import * as api from "../../client/plinth.ts";
 import type { Paint } from "../lib/terminal.ts";
-import { UsageError, type Command, type Option } from "./command.ts";
+import type { Command } from "./command.ts";
+import type { Option } from "./options.ts";
+import { UsageError } from "./usage-error.ts";
 import { clean, toJson } from "./values.ts";
 
 type Question = NonNullable<Parameters<typeof api.explain>[0]>;

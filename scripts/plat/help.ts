@@ -1,4 +1,5 @@
-import type { Command, Option } from "./command.ts";
+import type { Command } from "./command.ts";
+import type { Option } from "./options.ts";
 import { GLOBAL_OPTIONS } from "./parse.ts";
 
 const LINE = 100;

@@ -1,5 +1,5 @@
-import type { Body } from "./body.ts";
-import type { Given, Option } from "./command.ts";
+import type { Body } from "./fields.ts";
+import type { Given, Option } from "./options.ts";
 import type { Io } from "./io.ts";
 import type { Column } from "./resource.ts";
 import { createTable } from "./table.ts";

@@ -1,6 +1,7 @@
 import { createAdminClient, type OperatorClient } from "./admin-client.ts";
 import { allCommands, SUMMARIES } from "./commands.ts";
-import { UsageError, type Command, type Invocation } from "./command.ts";
+import type { Command, Invocation } from "./command.ts";
+import { UsageError } from "./usage-error.ts";
 import { commandHelp, overview, resourceHelp } from "./help.ts";
 import type { Io } from "./io.ts";
 import { beforeArguments, findCommand, parse } from "./parse.ts";

@@ -1,4 +1,6 @@
-import { UsageError, type Command, type Given, type Option } from "./command.ts";
+import type { Command } from "./command.ts";
+import type { Given, Option } from "./options.ts";
+import { UsageError } from "./usage-error.ts";
 import { didYouMean, nearest } from "./nearest.ts";
 
 /** Options that every command has. */

@@ -1,7 +1,8 @@
 import { ok } from "@oazapfts/runtime";
 import * as api from "../../client/plinth.ts";
 import { rowsOf } from "./admin-client.ts";
-import { UsageError, type Command } from "./command.ts";
+import type { Command } from "./command.ts";
+import { UsageError } from "./usage-error.ts";
 import { LIST_OPTIONS, printRows, readBounds } from "./listing.ts";
 import type { Column } from "./resource.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "./say.ts";

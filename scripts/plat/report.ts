@@ -1,6 +1,7 @@
 import { UserError } from "../lib/user-error.ts";
 import { AdminRefusal } from "./admin-client.ts";
-import { UsageError, type Command } from "./command.ts";
+import type { Command } from "./command.ts";
+import { UsageError } from "./usage-error.ts";
 import { failureLine, ownFailure, type Failure } from "./failure.ts";
 import { PROGRAM } from "./help.ts";
 import type { Io } from "./io.ts";

@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { find } from "./admin-client.ts";
 import { buildBody, changedFields, fieldOptions, missingFlags, readBodyFile } from "./body.ts";
-import { UsageError, type Command, type Invocation, type Option } from "./command.ts";
+import type { Command, Invocation } from "./command.ts";
+import type { Option } from "./options.ts";
+import { UsageError } from "./usage-error.ts";
 import { LIST_OPTIONS, printRows, readBounds } from "./listing.ts";
 import type { Resource } from "./resource.ts";
 import { RESOURCES } from "./resources.ts";

@@ -1,6 +1,6 @@
+import type { Field, Key, Body } from "./fields.ts";
 import { ok, type ApiFunction, type OkResponse, type RequestOpts } from "@oazapfts/runtime";
 import { rowsOf, type AdminClient, type Page } from "./admin-client.ts";
-import type { Body } from "./body.ts";
 
 /**
  * The resources of the operator service (contract section 5), as the command line knows them: the operations of each one,
@@ -32,33 +32,11 @@ export interface Resource {
   remove(client: AdminClient, values: readonly string[]): Promise<void>;
 }
 
-export interface Key {
-  readonly name: string;
-  readonly help: string;
-}
-
 export interface Verbs {
   readonly list: string;
   readonly show: string;
   readonly set: string;
   readonly remove: string;
-}
-
-export interface Field {
-  /** In JSON; a dot leads into an object. */
-  readonly name: string;
-  /** Without its dashes, one of the list where it is a list. */
-  readonly flag: string;
-  readonly type: "text" | "list" | "boolean" | "count" | "secret";
-  readonly help: string;
-  /** `<tenant>`; of texts, lists, counts. */
-  readonly value?: string;
-  /** A new one must say it. */
-  readonly required?: boolean;
-  /** The same of a field that a body may leave out: one that is there keeps what it has. */
-  readonly requiredOfNew?: boolean;
-  /** Can be taken away again: `--no-<flag>`. */
-  readonly optional?: boolean;
 }
 
 export interface Column<Row = any> {

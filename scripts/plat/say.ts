@@ -1,6 +1,7 @@
 import { UserError } from "../lib/user-error.ts";
-import type { Body } from "./body.ts";
-import { UsageError, type Invocation } from "./command.ts";
+import type { Body } from "./fields.ts";
+import type { Invocation } from "./command.ts";
+import { UsageError } from "./usage-error.ts";
 import type { Io } from "./io.ts";
 import { recordLines } from "./table.ts";
 import { toJson } from "./values.ts";

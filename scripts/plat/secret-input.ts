@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { UsageError, type Given } from "./command.ts";
+import type { Given } from "./options.ts";
+import { UsageError } from "./usage-error.ts";
 import type { Io } from "./io.ts";
-import type { Body } from "./body.ts";
-import type { Field } from "./resource.ts";
+import type { Body, Field } from "./fields.ts";
 
 /**
  * What a file holds, or the standard input by `-`. The standard input is read for one of them at most; at a terminal

@@ -1,6 +1,7 @@
 import type { Column } from "./resource.ts";
 import { formatValue } from "./values.ts";
-import { read, type Body } from "./body.ts";
+import { read } from "./body.ts";
+import type { Body } from "./fields.ts";
 
 const GAP = "  ";
 /** A column that is cut keeps this much at least. */

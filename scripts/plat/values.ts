@@ -1,5 +1,5 @@
 import { harmless } from "../../src/platform/text.ts";
-import { UsageError } from "./command.ts";
+import { UsageError } from "./usage-error.ts";
 
 const UNITS: Readonly<Record<string, number>> = {
   "": 1,

@@ -1,4 +1,5 @@
-import { UsageError, type Command, type Invocation } from "../command.ts";
+import type { Command, Invocation } from "../command.ts";
+import { UsageError } from "../usage-error.ts";
 import type { Io } from "../io.ts";
 
 /** `plat apply <file>`, as the command line knows it. */

@@ -1,5 +1,5 @@
 import { find, type AdminClient } from "../admin-client.ts";
-import type { Body } from "../body.ts";
+import type { Body } from "../fields.ts";
 import { RESOURCES } from "../resources.ts";
 import { collectionOf, type Description } from "./check.ts";
 import { keyOf, KIND, KINDS, normalize, type Item, type KindName } from "./kinds.ts";
