@@ -1,4 +1,4 @@
-import type { ServerModule } from "../lib/bench.ts";
+import type { ServerModule } from "../lib/server-module.ts";
 import { basic } from "../lib/exchange.ts";
 import { signInAsOperator, type Operator } from "../lib/operator.ts";
 import type { Server } from "../lib/server.ts";

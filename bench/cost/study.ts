@@ -1,4 +1,4 @@
-import type { ServerModule } from "../lib/bench.ts";
+import type { ServerModule } from "../lib/server-module.ts";
 import type { Study, StudyContext } from "../lib/study.ts";
 import { Meter } from "./meter.ts";
 import { openPlatform, PLINTH, type Platform } from "./platform.ts";

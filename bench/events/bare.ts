@@ -1,4 +1,5 @@
-import type { ServerModule, Subject } from "../lib/bench.ts";
+import type { Subject } from "../lib/bench.ts";
+import type { ServerModule } from "../lib/server-module.ts";
 import { exchange, repeated } from "../lib/exchange.ts";
 import { repeat, type Work } from "../lib/load.ts";
 import { consuming } from "./consume.ts";

@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { AckPolicy, jetstream, jetstreamManager, StorageType } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
-import type { ServerModule, Subject } from "../lib/bench.ts";
+import type { Subject } from "../lib/bench.ts";
+import type { ServerModule } from "../lib/server-module.ts";
 import { BrokenAnswer } from "../lib/broken-answer.ts";
 import type { Work } from "../lib/load.ts";
 import { findProgram, missing } from "../lib/program.ts";

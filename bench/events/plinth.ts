@@ -1,4 +1,5 @@
-import type { ServerModule, Subject } from "../lib/bench.ts";
+import type { Subject } from "../lib/bench.ts";
+import type { ServerModule } from "../lib/server-module.ts";
 import { ask, basic, exchange, repeated, type Exchange } from "../lib/exchange.ts";
 import { repeat, type Work } from "../lib/load.ts";
 import { signInAsOperator } from "../lib/operator.ts";

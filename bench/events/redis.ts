@@ -1,5 +1,6 @@
 import { createClient } from "redis";
-import type { ServerModule, Subject } from "../lib/bench.ts";
+import type { Subject } from "../lib/bench.ts";
+import type { ServerModule } from "../lib/server-module.ts";
 import { BrokenAnswer } from "../lib/broken-answer.ts";
 import type { Work } from "../lib/load.ts";
 import { missing } from "../lib/program.ts";

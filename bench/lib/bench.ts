@@ -1,3 +1,4 @@
+import type { ServerModule } from "./server-module.ts";
 import type { Work } from "./load.ts";
 import type { Server } from "./server.ts";
 import type { Study } from "./study.ts";
@@ -43,18 +44,6 @@ export interface SetUpOptions {
   /** At most so many are to be stored beforehand (`--events`). */
   readonly events: number;
   readonly stopping: AbortSignal;
-}
-
-/** A program that serves. */
-export interface ServerModule {
-  readonly id: string;
-  /** Relative to the checkout; it calls `offer` (offer.ts). */
-  readonly module: string;
-  readonly env?: Readonly<Record<string, string>>;
-  /** Where its state lies: in memory unless told (state-dir.ts). */
-  readonly stateOn?: "memory" | "disk";
-  /** Why this machine cannot run it; undefined when it can. Its subjects are left out then. */
-  absent?(): string | undefined;
 }
 
 /** One subject against another at one operation. */

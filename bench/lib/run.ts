@@ -1,4 +1,5 @@
-import type { Bench, Operation, ServerModule, Subject } from "./bench.ts";
+import type { Bench, Operation, Subject } from "./bench.ts";
+import type { ServerModule } from "./server-module.ts";
 import { BrokenAnswer } from "./broken-answer.ts";
 import { load, type Work } from "./load.ts";
 import { bindTo, processorMs, type Cores } from "./processor.ts";

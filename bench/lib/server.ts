@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "../../scripts/lib/free-port.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
-import type { ServerModule } from "./bench.ts";
+import type { ServerModule } from "./server-module.ts";
 import type { Question, Reply } from "./offer.ts";
 
 /** A running server: a process of its own, bound to one core where that can be. */

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROOT } from "../../scripts/lib/root.ts";
-import type { ServerModule } from "./bench.ts";
+import type { ServerModule } from "./server-module.ts";
 
 /**
  * Where the servers of a run keep their state: memory-backed files where a disk would only disturb (a bench of tokens is

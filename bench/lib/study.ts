@@ -1,4 +1,4 @@
-import type { ServerModule } from "./bench.ts";
+import type { ServerModule } from "./server-module.ts";
 import type { Server } from "./server.ts";
 
 /** A measurement of its own kind: it prints tables, and marks with what was reached. */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ServerModule } from "../lib/bench.ts";
+import type { ServerModule } from "../lib/server-module.ts";
 import { BrokenAnswer } from "../lib/broken-answer.ts";
 import { figure, type Figure } from "../lib/statistics.ts";
 import type { Study, StudyContext } from "../lib/study.ts";

@@ -1,4 +1,5 @@
-import type { Bench, ServerModule } from "../lib/bench.ts";
+import type { Bench } from "../lib/bench.ts";
+import type { ServerModule } from "../lib/server-module.ts";
 import { ask, basic, exchange, repeated, type ExchangeInit } from "../lib/exchange.ts";
 import type { Work } from "../lib/load.ts";
 import { signInAsOperator } from "../lib/operator.ts";
