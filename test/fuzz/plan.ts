@@ -1,18 +1,9 @@
+import type { Known } from "./known.ts";
 import * as fc from "fast-check";
 import { contentType, hostileBody, hostileHeader, hostileText, hostileValue, rawPart } from "./hostile.ts";
 import type { Json, Operation, Parameter } from "./operations.ts";
 import { KNOWN, known, ofSchema } from "./schema-values.ts";
 
-/**
- * A request before it is sent, so that a seed makes the same one whatever ids the sandbox has: what stands for something
- * that exists is a `Known`, which `sandbox.ts` replaces when the request is sent.
- */
-export interface Known {
-  /** What is meant: a parameter or a field of this name. */
-  readonly known: string;
-  /** Which of several; 0 is the one that the operation is about. */
-  readonly which: number;
-}
 export type Part = Known | { readonly text: string } | { readonly raw: string };
 export type Caller = "right" | "operator" | "client" | "user" | "foreign" | "weak" | "nobody" | "broken";
 

@@ -12,7 +12,8 @@ import { AdminPool } from "./admin-pool.ts";
 import { belongings, makeFile, makeTopic, reserve, upload } from "./belongings.ts";
 import { HOOK, knownValues, SUBSCRIPTION, type World } from "./known-values.ts";
 import type { Operation } from "./operations.ts";
-import type { Caller, Known } from "./plan.ts";
+import type { Caller } from "./plan.ts";
+import type { Known } from "./known.ts";
 
 /**
  * Things that exist, for the requests to speak of: a client with topics and files, another tenant's client with the

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { hostileValue } from "./hostile.ts";
 import type { Json } from "./operations.ts";
-import type { Known } from "./plan.ts";
+import type { Known } from "./known.ts";
 
 /** Names that the sandbox has things for. */
 export const KNOWN = new Set(

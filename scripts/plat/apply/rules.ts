@@ -12,7 +12,7 @@ import { subscriptions } from "../../../src/admin/resources/subscriptions.ts";
 import { tenants } from "../../../src/admin/resources/tenants.ts";
 import { userIdentities } from "../../../src/admin/resources/user-identities.ts";
 import { users } from "../../../src/admin/resources/users.ts";
-import type { AdminDeps } from "../../../src/admin/routes.ts";
+import type { AdminDeps } from "../../../src/admin/ports.ts";
 import type { ProblemDetail } from "../../../src/http/errors.ts";
 import { jsonBody } from "../../../src/http/route.ts";
 import { validate, type Schema } from "../../../src/http/validate.ts";

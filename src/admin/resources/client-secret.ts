@@ -5,7 +5,7 @@ import { sha256Hex } from "../../platform/hash.ts";
 import { randomSecret } from "../../platform/random.ts";
 import { identifier } from "../fields.ts";
 import { builtInRefusal } from "../resource.ts";
-import type { AdminDeps } from "../routes.ts";
+import type { AdminDeps } from "../ports.ts";
 
 /** Contract section 5: the old secret goes on for a day, so that a client's instances change over one by one. */
 const OVERLAP_MS = 24 * 60 * 60 * 1000;

@@ -17,7 +17,7 @@ import {
   type PutPlan,
   type Resource,
 } from "../resource.ts";
-import type { AdminDeps } from "../routes.ts";
+import type { AdminDeps } from "../ports.ts";
 
 /** Contract section 5 and 2.1. */
 const GRANT_TYPES = ["client_credentials", "authorization_code", "refresh_token", "implicit", "password"] as const;

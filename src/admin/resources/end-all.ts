@@ -1,6 +1,6 @@
 import type { AuditRecord } from "../../platform/audit.ts";
 import { problem, type Problem } from "../../http/errors.ts";
-import type { AdminDeps } from "../routes.ts";
+import type { AdminDeps } from "../ports.ts";
 
 export type EndKind = "client" | "user" | "tenant" | "session";
 

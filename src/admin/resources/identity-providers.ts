@@ -5,7 +5,7 @@ import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
 import { readOutsideAddress } from "../../platform/outside-address.ts";
 import { identifier, tenantId } from "../fields.ts";
 import { toList, type Resource } from "../resource.ts";
-import type { AdminDeps } from "../routes.ts";
+import type { AdminDeps } from "../ports.ts";
 
 /** Stands for the secret wherever it is shown; sent back, it leaves the secret as it is. */
 const PLACEHOLDER = "********";

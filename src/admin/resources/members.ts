@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { email, identifier, tenantId } from "../fields.ts";
 import { toList, type Resource } from "../resource.ts";
-import type { AdminDeps } from "../routes.ts";
+import type { AdminDeps } from "../ports.ts";
 
 const body = z.object({ roles: z.array(identifier).check(z.maxLength(100)) });
 

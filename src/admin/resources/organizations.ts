@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { displayName, identifier } from "../fields.ts";
 import { builtInRefusal, ASKED_USERS, type Resource } from "../resource.ts";
-import type { AdminDeps } from "../routes.ts";
+import type { AdminDeps } from "../ports.ts";
 
 const body = z.object({ name: displayName });
 

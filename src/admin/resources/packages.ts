@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { text } from "../../http/validate.ts";
 import { identifier } from "../fields.ts";
 import { builtInRefusal, ASKED_USERS, toList, type Resource } from "../resource.ts";
-import type { AdminDeps } from "../routes.ts";
+import type { AdminDeps } from "../ports.ts";
 
 const body = z.object({
   version: text(64),

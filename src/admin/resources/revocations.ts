@@ -6,7 +6,7 @@ import { SESSION_ID } from "../../platform/session-id.ts";
 import { endAll, type EndKind } from "./end-all.ts";
 import { email, identifier, tenantId } from "../fields.ts";
 import type { Params } from "../resource.ts";
-import type { AdminDeps } from "../routes.ts";
+import type { AdminDeps } from "../ports.ts";
 
 /**
  * `POST …/revoke`: an operator ends all that a client, user, tenant or session got until now

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { identifier, scopeList } from "../fields.ts";
 import { ASKED_USERS, toList, type Resource } from "../resource.ts";
-import type { AdminDeps } from "../routes.ts";
+import type { AdminDeps } from "../ports.ts";
 
 const body = z.object({ scopes: scopeList });
 

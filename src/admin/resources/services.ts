@@ -5,7 +5,7 @@ import { readOutsideAddress } from "../../platform/outside-address.ts";
 import { meet } from "../../platform/scope-pattern.ts";
 import { flag, identifier, scopeList, tenantId } from "../fields.ts";
 import { builtInRefusal, ASKED_USERS, toFlag, toList, type Resource } from "../resource.ts";
-import type { AdminDeps } from "../routes.ts";
+import type { AdminDeps } from "../ports.ts";
 
 /**
  * What the addresses of pages and documents begin with (contract 1.1). All that begins so, or as a service of the

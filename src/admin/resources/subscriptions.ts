@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { randomId } from "../../platform/random.ts";
 import { identifier, tenantId } from "../fields.ts";
 import type { Resource } from "../resource.ts";
-import type { AdminDeps } from "../routes.ts";
+import type { AdminDeps } from "../ports.ts";
 
 const body = z.object({});
 

@@ -3,7 +3,7 @@ import { noSuch } from "../../http/errors.ts";
 import { defineRoute, json, type Route } from "../../http/route.ts";
 import { tenantId } from "../fields.ts";
 import type { Row } from "../resource.ts";
-import type { AdminDeps } from "../routes.ts";
+import type { AdminDeps } from "../ports.ts";
 import { toQuota } from "./tenants.ts";
 
 const QUOTA = `SELECT quota_files, quota_bytes FROM tenant WHERE id = ?1`;

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { DEFAULT_PLAN, PLANS } from "../../platform/plans.ts";
 import { disabledFlag, displayName, flagOrKept, identifier, tenantId } from "../fields.ts";
 import { builtInRefusal, ASKED_USERS, toFlag, type Resource, type Row } from "../resource.ts";
-import type { AdminDeps } from "../routes.ts";
+import type { AdminDeps } from "../ports.ts";
 
 const maximum = z.optional(z.int().check(z.nonnegative()));
 /** What the tenant may store; what it leaves out is not limited. Without one the tenant keeps the one that it has. */

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { email, identifier } from "../fields.ts";
 import type { Resource } from "../resource.ts";
-import type { AdminDeps } from "../routes.ts";
+import type { AdminDeps } from "../ports.ts";
 
 /** `sub` of the provider's ID tokens: at most 255 characters of ASCII (OIDC Core 2). */
 const body = z.object({ subject: z.string().check(z.regex(/^[\x20-\x7e]{1,255}$/)) });

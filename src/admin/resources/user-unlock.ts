@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { noSuch } from "../../http/errors.ts";
 import { defineRoute, empty, type Route } from "../../http/route.ts";
 import { email } from "../fields.ts";
-import type { AdminDeps } from "../routes.ts";
+import type { AdminDeps } from "../ports.ts";
 
 const EXISTS = `SELECT 1 FROM user WHERE email = ?1`;
 

@@ -6,7 +6,7 @@ import type { Random } from "../../platform/random.ts";
 import { endManyFirst } from "./end-all.ts";
 import { disabledFlag, displayName, email, flagOrKept } from "../fields.ts";
 import { toFlag, type Resource } from "../resource.ts";
-import type { AdminDeps } from "../routes.ts";
+import type { AdminDeps } from "../ports.ts";
 
 const password = z.string().check(z.minLength(PASSWORD_CHARS.min), z.maxLength(PASSWORD_CHARS.max));
 const body = z.object({ name: z.optional(displayName), password: z.optional(password), disabled: disabledFlag });
