@@ -24,12 +24,14 @@ const BROKEN = "The file is not a readable image.";
 
 /**
  * One making of a variant; the answer is the fault of an attempt that is worth repeating. A message that comes late or
- * twice finds that its row is not pending, and does nothing. Bytes are written before the row says `ready`; when the row
+ * twice finds that its row is not pending, and makes nothing. Bytes are written before the row says `ready`; when the row
  * does not take that any more, the bytes go again.
  */
 export async function makeVariant(media: MediaContext, job: VariantJob): Promise<string | undefined> {
   const row = await media.variants.findJob(job.fileId, job.nonce);
-  if (row === undefined || row.state === "removed" || !row.fileCommitted) return discard(media, job);
+  // A making that was given up while it ran may have left bytes, where their deletion failed.
+  if (row === undefined || row.state === "removed" || row.state === "failed" || !row.fileCommitted)
+    return discard(media, job);
   if (row.state !== "pending") return undefined;
   const made = await make(media, job, row);
   if (made.ok) {

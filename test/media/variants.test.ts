@@ -331,6 +331,16 @@ function bomb(width: number, height: number): Uint8Array<ArrayBuffer> {
 }
 
 describe("messages", () => {
+  it("that come after the making was given up: bytes that an attempt left there go", async () => {
+    const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
+    const jobs = app.jobs.splice(0);
+    await app.consume({ jobs, dead: true });
+    await env.MEDIA.put(`variant/${file.id}/${jobs[0]!.nonce}`, "x");
+    expect(await app.consume({ jobs })).toEqual({ acked: 1, retried: 0 });
+    expect(await keysOf(file.id)).toEqual([`blob/${file.id}`]);
+    expect(await variantRow(file)).toMatchObject({ state: "failed" });
+  });
+
   it("that come twice, together or later, change nothing", async () => {
     const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
     const jobs = app.jobs.splice(0);
