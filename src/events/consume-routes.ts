@@ -5,14 +5,14 @@ import { ok, type Result } from "../platform/result.ts";
 import { commit, commitBody, extend, extendBody, release, releaseBody } from "./commit.ts";
 import type { Failure } from "./failure.ts";
 import { look, lookQuery } from "./look.ts";
-import { read, readBody, type ReadAnswer } from "./read.ts";
-import { asConsumer, asReader, topicParams, type EventsRoom } from "./room.ts";
+import { read, readBody, type ConsumePorts, type ReadAnswer } from "./read.ts";
+import { asConsumer, asReader, topicParams, type RequestPorts } from "./room.ts";
 import type { Reader } from "./reader.ts";
 import { seek, seekBody } from "./seek.ts";
 import type { TopicId } from "./topic.ts";
 
 /** Consuming a topic: reading with the lock, and what ends or moves it (specification; contract 3.4). */
-export const consumeRoutes = (room: EventsRoom): Route[] => [
+export const consumeRoutes = (ports: RequestPorts & ConsumePorts): Route[] => [
   defineRoute({
     method: "POST",
     path: "/topics/{topicOwnerClient}/{eventType}/read",
@@ -21,14 +21,14 @@ export const consumeRoutes = (room: EventsRoom): Route[] => [
     params: topicParams,
     body: optionalJsonBody(readBody),
     handle: (call) =>
-      asReader(room, call, async (topic, reader) => {
+      asReader(ports, call, async (topic, reader) => {
         const key = call.request.headers.get("idempotency-key");
-        const answer = await read(room, topic, reader, call.body ?? {}, key, call.nowMs);
-        return answer.ok ? ok(readResponse(answer.value, call.url, room.names)) : answer;
+        const answer = await read(ports, topic, reader, call.body ?? {}, key, call.nowMs);
+        return answer.ok ? ok(readResponse(answer.value, call.url, ports.names)) : answer;
       }),
   }),
   change(
-    room,
+    ports,
     asReader,
     "commit",
     "commitEvents",
@@ -36,9 +36,9 @@ export const consumeRoutes = (room: EventsRoom): Route[] => [
     commitBody,
     commit,
   ),
-  change(room, asReader, "extend", "extendLock", "Let the lock of a batch last ttlMs from now", extendBody, extend),
+  change(ports, asReader, "extend", "extendLock", "Let the lock of a batch last ttlMs from now", extendBody, extend),
   change(
-    room,
+    ports,
     asReader,
     "release",
     "releaseLock",
@@ -47,7 +47,7 @@ export const consumeRoutes = (room: EventsRoom): Route[] => [
     release,
   ),
   change(
-    room,
+    ports,
     asConsumer,
     "seek",
     "seekEvents",
@@ -63,8 +63,8 @@ export const consumeRoutes = (room: EventsRoom): Route[] => [
     params: topicParams,
     query: lookQuery,
     handle: (call) =>
-      asReader(room, call, async (topic, reader) => {
-        const view = await look(room, topic, reader, call.query, call.nowMs);
+      asReader(ports, call, async (topic, reader) => {
+        const view = await look(ports, topic, reader, call.query, call.nowMs);
         if (!view.ok) return view;
         const { events, next } = view.value;
         return ok(jsonText(200, `{"events":[${events}],"next":${JSON.stringify(next)}}`));
@@ -74,13 +74,13 @@ export const consumeRoutes = (room: EventsRoom): Route[] => [
 
 /** `POST …/{name}`: changes the caller's lock or cursor, and answers without a body. */
 function change<B>(
-  room: EventsRoom,
+  ports: RequestPorts & ConsumePorts,
   as: typeof asReader,
   name: string,
   operation: "commitEvents" | "extendLock" | "releaseLock" | "seekEvents",
   summary: string,
   body: Schema<B>,
-  run: (room: EventsRoom, id: TopicId, reader: Reader, body: B, nowMs: number) => Promise<Result<void, Failure>>,
+  run: (ports: ConsumePorts, id: TopicId, reader: Reader, body: B, nowMs: number) => Promise<Result<void, Failure>>,
 ): Route {
   return defineRoute({
     method: "POST",
@@ -91,8 +91,8 @@ function change<B>(
     body: jsonBody(body),
     produces: "any",
     handle: (call) =>
-      as(room, call, async (topic, reader) => {
-        const done = await run(room, topic, reader, call.body, call.nowMs);
+      as(ports, call, async (topic, reader) => {
+        const done = await run(ports, topic, reader, call.body, call.nowMs);
         return done.ok ? ok(empty(200)) : done;
       }),
   });

@@ -1,40 +1,21 @@
 import * as z from "zod/mini";
-import type { ClientAccess, Principal } from "../http/auth.ts";
+import type { Principal } from "../http/auth.ts";
 import { isProblem, type Problem } from "../http/errors.ts";
 import type { Answer, Call } from "../http/route.ts";
 import { matching } from "../http/validate.ts";
 import { describeError, type Log } from "../platform/log.ts";
 import { PATTERNS, type Names } from "../platform/names.ts";
-import type { Random } from "../platform/random.ts";
 import type { Result } from "../platform/result.ts";
 import type { TopicAccess } from "./access.ts";
 import { toProblem, unreachable, type Failure } from "./failure.ts";
-import type { OwnTopic } from "./own-topics.ts";
-import type { PushSubscriptionObject } from "./push-subscription.do.ts";
-import type { PushPorts } from "./push-subscription.ts";
 import { readerOf, type Reader } from "./reader.ts";
-import type { TopicStore } from "./store/topic-store.ts";
-import type { TopicConsumer } from "./topic-consumer.do.ts";
-import type { TopicDirectory } from "./topic-directory.ts";
-import type { TopicLog } from "./topic-log.do.ts";
-import type { Retention } from "./topic-log.ts";
 import type { TopicId } from "./topic.ts";
 
-/** What the operations of this room work with. */
-export interface EventsRoom {
+/** What answering a request on a topic takes. */
+export interface RequestPorts {
   readonly names: Names;
   readonly log: Log;
-  readonly random: Random;
-  readonly store: TopicStore;
-  readonly directory: TopicDirectory;
   readonly access: TopicAccess;
-  readonly clients: ClientAccess;
-  readonly logs: DurableObjectNamespace<TopicLog>;
-  readonly consumers: DurableObjectNamespace<TopicConsumer>;
-  readonly push: PushPorts;
-  readonly pushSubscriptions: DurableObjectNamespace<PushSubscriptionObject>;
-  readonly retention: Retention;
-  readonly ownTopics: readonly OwnTopic[];
 }
 
 /** The path parameters of one topic. */
@@ -62,54 +43,57 @@ type Reading = (topic: TopicId, reader: Reader) => Promise<Result<Answer, Failur
 type Operation = (topic: TopicId) => Promise<Result<Answer, Failure | Problem>>;
 
 /** Runs an operation for a caller who may read the topic. */
-export function asReader(room: EventsRoom, call: TopicCall, run: Reading): Promise<Answer> {
-  return reaching(room, async () => {
+export function asReader(ports: RequestPorts, call: TopicCall, run: Reading): Promise<Answer> {
+  return reaching(ports, async () => {
     const topic = topicOf(call);
-    const allowed = await room.access.mayRead(call.principal, topic, call.nowMs);
+    const allowed = await ports.access.mayRead(call.principal, topic, call.nowMs);
     return allowed.ok ? run(topic, await readerOf(call.principal, allowed.value)) : allowed;
   });
 }
 
 /** Runs an operation for a client that may consume the topic; never for a person. */
-export function asConsumer(room: EventsRoom, call: TopicCall, run: Reading): Promise<Answer> {
-  return reaching(room, async () => {
+export function asConsumer(ports: RequestPorts, call: TopicCall, run: Reading): Promise<Answer> {
+  return reaching(ports, async () => {
     const topic = topicOf(call);
-    const allowed = await room.access.mayConsume(call.principal, topic, call.nowMs);
+    const allowed = await ports.access.mayConsume(call.principal, topic, call.nowMs);
     return allowed.ok ? run(topic, await readerOf(call.principal, "all")) : allowed;
   });
 }
 
 /** Runs an operation for the topic's owner. */
-export function asOwner(room: EventsRoom, call: TopicCall, run: Operation): Promise<Answer> {
-  return reaching(room, async () => {
+export function asOwner(ports: RequestPorts, call: TopicCall, run: Operation): Promise<Answer> {
+  return reaching(ports, async () => {
     const topic = topicOf(call);
-    const allowed = await room.access.mayOwn(call.principal, topic, call.nowMs);
+    const allowed = await ports.access.mayOwn(call.principal, topic, call.nowMs);
     return allowed.ok ? run(topic) : allowed;
   });
 }
 
 /** Runs what the topic's owner does with what others have on it. */
-export function asOverseer(room: EventsRoom, call: TopicCall, run: Operation): Promise<Answer> {
-  return reaching(room, async () => {
+export function asOverseer(ports: RequestPorts, call: TopicCall, run: Operation): Promise<Answer> {
+  return reaching(ports, async () => {
     const topic = topicOf(call);
-    const allowed = room.access.mayOversee(call.principal, topic);
+    const allowed = ports.access.mayOversee(call.principal, topic);
     return allowed.ok ? run(topic) : allowed;
   });
 }
 
 /** Runs what calls objects. One that is away for a moment is no bug: the caller is asked to come again. */
 export async function reaching(
-  room: EventsRoom,
+  ports: RequestPorts,
   run: () => Promise<Result<Answer, Failure | Problem>>,
 ): Promise<Answer> {
   try {
     const outcome = await run();
     if (outcome.ok) return outcome.value;
-    return isProblem(outcome.error) ? outcome.error : toProblem(outcome.error, room.names);
+    return isProblem(outcome.error) ? outcome.error : toProblem(outcome.error, ports.names);
   } catch (thrown) {
     const fault = thrown as ObjectFault | undefined;
     if (!isAway(fault)) throw thrown;
-    room.log.warn("topic object unavailable", { overloaded: fault?.overloaded === true, error: describeError(thrown) });
+    ports.log.warn("topic object unavailable", {
+      overloaded: fault?.overloaded === true,
+      error: describeError(thrown),
+    });
     return unreachable();
   }
 }

@@ -3,7 +3,6 @@ import type { AuditRecord } from "../platform/audit.ts";
 import { TopicAccess } from "./access.ts";
 import { consumeRoutes } from "./consume-routes.ts";
 import { sweepTopics } from "./delete-topic.ts";
-import type { EventsRoom } from "./room.ts";
 import type { NamedEvent } from "./new-events.ts";
 import { findOrMake, publishOwn, type OwnTopic } from "./own-topics.ts";
 import type { PushSubscriptionObject } from "./push-subscription.do.ts";
@@ -75,7 +74,7 @@ export function createEvents(deps: EventsDeps): Events {
   const making = { store, logs, random, retention };
   const directory = new TopicDirectory((id, nowMs) => findOrMake(making, ownTopics, id, nowMs));
   const access = new TopicAccess(clients, names);
-  const room: EventsRoom = {
+  const ports = {
     ...making,
     names,
     log,
@@ -88,13 +87,13 @@ export function createEvents(deps: EventsDeps): Events {
     pushSubscriptions: deps.pushSubscriptions,
   };
   return {
-    routes: [...topicRoutes(room), ...consumeRoutes(room), ...subscriptionRoutes(room), ...subscriberRoutes(room)],
+    routes: [...topicRoutes(ports), ...consumeRoutes(ports), ...subscriptionRoutes(ports), ...subscriberRoutes(ports)],
     topicsOf: store.ownedBy,
-    publish: (topic, events, key, nowMs) => publishOwn(room, topic, events, key, nowMs),
+    publish: (topic, events, key, nowMs) => publishOwn(ports, topic, events, key, nowMs),
     endSubscriptions: (clientId, record) => endSubscriptionsOfClient(push.store, clientId, record),
-    operated: operatedSubscriptions(room),
-    sweep: (nowMs) => sweepTopics(room, nowMs),
-    wakeSubscriptions: () => wakeSubscriptions(room),
-    reseal: () => resealSubscriptions(room),
+    operated: operatedSubscriptions(ports),
+    sweep: (nowMs) => sweepTopics(ports, nowMs),
+    wakeSubscriptions: () => wakeSubscriptions(ports),
+    reseal: () => resealSubscriptions(ports),
   };
 }

@@ -4,10 +4,10 @@ import { defineRoute, empty, json, type Route } from "../http/route.ts";
 import { matching } from "../http/validate.ts";
 import { err, ok } from "../platform/result.ts";
 import { originOf } from "./push-audit.ts";
-import { asOverseer, callerOf, topicParams, type EventsRoom } from "./room.ts";
+import { asOverseer, callerOf, topicParams, type RequestPorts } from "./room.ts";
 import type { PushRecord } from "./store/push-record.ts";
 import { deleteSubscription } from "./subscription-changes.ts";
-import { activeTopic } from "./subscriptions.ts";
+import { activeTopic, type SubscriptionPorts } from "./subscriptions.ts";
 
 const COLLECTION = "/topics/{topicOwnerClient}/{eventType}/subscribers";
 
@@ -15,7 +15,7 @@ const COLLECTION = "/topics/{topicOwnerClient}/{eventType}/subscribers";
  * Who gets the events of a topic, for its owner: every client's push subscriptions. The owner sees where events go, but
  * neither the whole address nor the user, and may end one but not change it: it is another client's.
  */
-export const subscriberRoutes = (room: EventsRoom): Route[] => [
+export const subscriberRoutes = (ports: RequestPorts & SubscriptionPorts): Route[] => [
   defineRoute({
     method: "GET",
     path: COLLECTION,
@@ -24,10 +24,10 @@ export const subscriberRoutes = (room: EventsRoom): Route[] => [
     params: topicParams,
     paged: true,
     handle: (call) =>
-      asOverseer(room, call, async (id) => {
-        const topic = await activeTopic(room, id, call.nowMs);
+      asOverseer(ports, call, async (id) => {
+        const topic = await activeTopic(ports, id, call.nowMs);
         if (topic === undefined) return err({ kind: "no_topic" });
-        const page = await room.push.store.listOfTopic(topic.incarnation, call.paging);
+        const page = await ports.push.store.listOfTopic(topic.incarnation, call.paging);
         if (page === undefined) return err(invalidCursor());
         return ok(json(200, page.items.map(subscriberView), { link: pageLinks(call.url, call.paging, page) }));
       }),
@@ -40,12 +40,12 @@ export const subscriberRoutes = (room: EventsRoom): Route[] => [
     params: z.extend(topicParams, { subscriberId: matching(/^[A-Za-z0-9_-]{1,64}$/) }),
     produces: "any",
     handle: (call) =>
-      asOverseer(room, call, async (id) => {
-        const topic = await activeTopic(room, id, call.nowMs);
+      asOverseer(ports, call, async (id) => {
+        const topic = await activeTopic(ports, id, call.nowMs);
         if (topic === undefined) return err({ kind: "no_topic" });
-        const record = await room.push.store.findById(call.params.subscriberId);
+        const record = await ports.push.store.findById(call.params.subscriberId);
         if (record?.incarnation !== topic.incarnation) return err({ kind: "no_subscription" });
-        const ended = await deleteSubscription(room, record, callerOf(call), call.nowMs, (work) => call.after(work));
+        const ended = await deleteSubscription(ports, record, callerOf(call), call.nowMs, (work) => call.after(work));
         return ended.ok ? ok(empty(204)) : ended;
       }),
   }),

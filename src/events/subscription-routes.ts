@@ -7,7 +7,7 @@ import { err, ok, type Result } from "../platform/result.ts";
 import { deliveryView, listDeliveries, redeliver, testSubscription, testView } from "./delivery-log.ts";
 import type { Failure } from "./failure.ts";
 import { DELIVERY_STATES } from "./push-subscription.ts";
-import { asConsumer, callerOf, topicParams, type EventsRoom } from "./room.ts";
+import { asConsumer, callerOf, topicParams, type RequestPorts } from "./room.ts";
 import { subscriptionBodies, subscriptionName, subscriptionView } from "./subscription-body.ts";
 import { deleteSubscription, updateSubscription } from "./subscription-changes.ts";
 import {
@@ -17,6 +17,7 @@ import {
   makingBy,
   statusOf,
   type FoundSubscription,
+  type SubscriptionPorts,
 } from "./subscriptions.ts";
 
 const COLLECTION = "/topics/{topicOwnerClient}/{eventType}/subscriptions";
@@ -25,8 +26,8 @@ const ONE = `${COLLECTION}/{name}`;
 const params = z.extend(topicParams, { name: subscriptionName });
 
 /** Push subscriptions of the calling client (specification; contract 3.5). */
-export const subscriptionRoutes = (room: EventsRoom): Route[] => {
-  const bodies = subscriptionBodies(room.push.allowLoopback);
+export const subscriptionRoutes = (ports: RequestPorts & SubscriptionPorts): Route[] => {
+  const bodies = subscriptionBodies(ports.push.allowLoopback);
   return [
     defineRoute({
       method: "GET",
@@ -35,8 +36,8 @@ export const subscriptionRoutes = (room: EventsRoom): Route[] => {
       operation: "listSubscriptions",
       params: topicParams,
       handle: (call) =>
-        asConsumer(room, call, async (topic) => {
-          const listed = await listSubscriptions(room, topic, call.principal, call.nowMs);
+        asConsumer(ports, call, async (topic) => {
+          const listed = await listSubscriptions(ports, topic, call.principal, call.nowMs);
           if (!listed.ok) return listed;
           return ok(
             json(
@@ -54,9 +55,9 @@ export const subscriptionRoutes = (room: EventsRoom): Route[] => {
       params: topicParams,
       body: jsonBody(bodies.creation),
       handle: (call) =>
-        asConsumer(room, call, async (topic) => {
+        asConsumer(ports, call, async (topic) => {
           const { principal, body, nowMs } = call;
-          const created = await createSubscription(room, topic, principal, body, callerOf(call), nowMs, (work) =>
+          const created = await createSubscription(ports, topic, principal, body, callerOf(call), nowMs, (work) =>
             call.after(work),
           );
           if (!created.ok) return created;
@@ -72,8 +73,8 @@ export const subscriptionRoutes = (room: EventsRoom): Route[] => {
       operation: "readSubscription",
       params,
       handle: (call) =>
-        onSubscription(room, call, async (found) =>
-          ok(json(200, { ...subscriptionView(found.record), ...(await statusOf(room, found)) })),
+        onSubscription(ports, call, async (found) =>
+          ok(json(200, { ...subscriptionView(found.record), ...(await statusOf(ports, found)) })),
         ),
     }),
     defineRoute({
@@ -84,14 +85,14 @@ export const subscriptionRoutes = (room: EventsRoom): Route[] => {
       params,
       body: jsonBody(bodies.update),
       handle: (call) =>
-        onSubscription(room, call, async (found) => {
+        onSubscription(ports, call, async (found) => {
           const { body, nowMs } = call;
           if (body.name !== undefined && body.name !== found.record.name) return err(NAME_STAYS);
           const caller = callerOf(call);
-          const by = { ...caller, making: makingBy(room, call.principal, found.topic, caller) };
-          const updated = await updateSubscription(room, found, body, by, nowMs, (work) => call.after(work));
+          const by = { ...caller, making: makingBy(ports, call.principal, found.topic, caller) };
+          const updated = await updateSubscription(ports, found, body, by, nowMs, (work) => call.after(work));
           if (!updated.ok) return updated;
-          return ok(json(200, { ...subscriptionView(updated.value), ...(await statusOf(room, found)) }));
+          return ok(json(200, { ...subscriptionView(updated.value), ...(await statusOf(ports, found)) }));
         }),
     }),
     defineRoute({
@@ -102,9 +103,9 @@ export const subscriptionRoutes = (room: EventsRoom): Route[] => {
       params,
       produces: "any",
       handle: (call) =>
-        onSubscription(room, call, async ({ record }) => {
+        onSubscription(ports, call, async ({ record }) => {
           const by = callerOf(call);
-          const deleted = await deleteSubscription(room, record, by, call.nowMs, (work) => call.after(work));
+          const deleted = await deleteSubscription(ports, record, by, call.nowMs, (work) => call.after(work));
           return deleted.ok ? ok(empty(204)) : deleted;
         }),
     }),
@@ -117,8 +118,8 @@ export const subscriptionRoutes = (room: EventsRoom): Route[] => {
       query: z.object({ state: z.optional(z.enum(DELIVERY_STATES)) }),
       paged: true,
       handle: (call) =>
-        onSubscription(room, call, async (found) => {
-          const page = await listDeliveries(room, found, call.query.state, call.paging);
+        onSubscription(ports, call, async (found) => {
+          const page = await listDeliveries(ports, found, call.query.state, call.paging);
           if (!page.ok) return page;
           const link = pageLinks(call.url, call.paging, page.value);
           return ok(
@@ -138,8 +139,8 @@ export const subscriptionRoutes = (room: EventsRoom): Route[] => {
       params: z.extend(params, { eventId: z.string() }),
       produces: "any",
       handle: (call) =>
-        onSubscription(room, call, async (found) => {
-          const again = await redeliver(room, found, call.params.eventId);
+        onSubscription(ports, call, async (found) => {
+          const again = await redeliver(ports, found, call.params.eventId);
           return again.ok ? ok(empty(202)) : again;
         }),
     }),
@@ -150,8 +151,8 @@ export const subscriptionRoutes = (room: EventsRoom): Route[] => {
       operation: "testSubscription",
       params,
       handle: (call) =>
-        onSubscription(room, call, async (found) => {
-          const tried = await testSubscription(room, found, call.principal.tenant);
+        onSubscription(ports, call, async (found) => {
+          const tried = await testSubscription(ports, found, call.principal.tenant);
           return tried.ok ? ok(json(200, testView(tried.value))) : tried;
         }),
     }),
@@ -166,12 +167,12 @@ interface SubscriptionCall {
 
 /** Runs an operation on the caller's own subscription. */
 const onSubscription = (
-  room: EventsRoom,
+  ports: RequestPorts & SubscriptionPorts,
   call: SubscriptionCall,
   run: (found: FoundSubscription) => Promise<Result<Answer, Failure | Problem>>,
 ): Promise<Answer> =>
-  asConsumer(room, call, async (topic) => {
-    const found = await findSubscription(room, topic, call.principal, call.params.name, call.nowMs);
+  asConsumer(ports, call, async (topic) => {
+    const found = await findSubscription(ports, topic, call.principal, call.params.name, call.nowMs);
     return found.ok ? run(found.value) : found;
   });
 

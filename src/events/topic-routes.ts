@@ -2,16 +2,20 @@ import * as z from "zod/mini";
 import { pageLinks } from "../http/paging.ts";
 import { defineRoute, empty, json, jsonBody, type Route } from "../http/route.ts";
 import { ok } from "../platform/result.ts";
-import { clearTopic, deleteTopic } from "./delete-topic.ts";
+import { clearTopic, deleteTopic, type DeletePorts } from "./delete-topic.ts";
 import { PUBLISH } from "./limits.ts";
-import { makeWithin } from "./own-topics.ts";
-import { publish } from "./publish.ts";
-import { asOwner, asReader, callerOf, reaching, topicParams, type EventsRoom } from "./room.ts";
+import { makeWithin, type OwnTopic } from "./own-topics.ts";
+import { publish, type PublishPorts } from "./publish.ts";
+import { asOwner, asReader, callerOf, reaching, topicParams, type RequestPorts } from "./room.ts";
 import type { Topic } from "./topic.ts";
-import { createTopic, getTopic, newTopicBody } from "./topics.ts";
+import { createTopic, getTopic, newTopicBody, type TopicPorts } from "./topics.ts";
+
+interface Ports extends RequestPorts, TopicPorts, DeletePorts, PublishPorts {
+  readonly ownTopics: readonly OwnTopic[];
+}
 
 /** Publish/subscribe operations: topics, and publishing to them (contract 3.2). */
-export const topicRoutes = (room: EventsRoom): Route[] => [
+export const topicRoutes = (ports: Ports): Route[] => [
   defineRoute({
     method: "POST",
     path: "/topics",
@@ -20,10 +24,10 @@ export const topicRoutes = (room: EventsRoom): Route[] => [
     body: jsonBody(newTopicBody),
     produces: "any",
     handle: (call) =>
-      reaching(room, async () => {
-        const allowed = await room.access.mayCreate(call.principal, call.body.eventType, call.nowMs);
+      reaching(ports, async () => {
+        const allowed = await ports.access.mayCreate(call.principal, call.body.eventType, call.nowMs);
         if (!allowed.ok) return allowed;
-        const created = await createTopic(room, call.principal, call.body, call.nowMs);
+        const created = await createTopic(ports, call.principal, call.body, call.nowMs);
         return created.ok ? ok(empty(201, { location: topicUrl(call.url, created.value) })) : created;
       }),
   }),
@@ -34,10 +38,10 @@ export const topicRoutes = (room: EventsRoom): Route[] => [
     operation: "listTopics",
     paged: true,
     handle: (call) =>
-      reaching(room, async () => {
-        const visible = room.access.visible(call.principal);
-        await makeWithin(room.directory, room.ownTopics, visible, call.nowMs);
-        const page = await room.store.list(visible, call.paging);
+      reaching(ports, async () => {
+        const visible = ports.access.visible(call.principal);
+        await makeWithin(ports.directory, ports.ownTopics, visible, call.nowMs);
+        const page = await ports.store.list(visible, call.paging);
         const topics = page.items.map((topic) => topicView(topic, topicUrl(call.url, topic)));
         return ok(json(200, topics, { link: pageLinks(call.url, call.paging, page) }));
       }),
@@ -49,8 +53,8 @@ export const topicRoutes = (room: EventsRoom): Route[] => [
     operation: "readTopic",
     params: topicParams,
     handle: (call) =>
-      asReader(room, call, async (id, reader) => {
-        const found = await getTopic(room, id, reader, call.nowMs);
+      asReader(ports, call, async (id, reader) => {
+        const found = await getTopic(ports, id, reader, call.nowMs);
         if (!found.ok) return found;
         const [topic, status] = found.value;
         return ok(json(200, { ...topicView(topic, `${call.url.origin}${call.url.pathname}`), ...status }));
@@ -64,10 +68,10 @@ export const topicRoutes = (room: EventsRoom): Route[] => [
     params: topicParams,
     produces: "any",
     handle: (call) =>
-      asOwner(room, call, async (id) => {
-        const deleted = await deleteTopic(room, id);
+      asOwner(ports, call, async (id) => {
+        const deleted = await deleteTopic(ports, id);
         if (!deleted.ok) return deleted;
-        call.after(clearTopic(room, deleted.value, call.nowMs, callerOf(call)));
+        call.after(clearTopic(ports, deleted.value, call.nowMs, callerOf(call)));
         return ok(empty(202));
       }),
   }),
@@ -79,10 +83,10 @@ export const topicRoutes = (room: EventsRoom): Route[] => [
     params: topicParams,
     body: jsonBody(z.unknown(), PUBLISH.maxRequestBytes),
     handle: (call) =>
-      asOwner(room, call, async (topic) => {
+      asOwner(ports, call, async (topic) => {
         const { principal, body, nowMs } = call;
         const key = call.request.headers.get("idempotency-key");
-        const published = await publish(room, { topic, principal, body, key, nowMs });
+        const published = await publish(ports, { topic, principal, body, key, nowMs });
         return published.ok ? ok(json(201, { ids: published.value })) : published;
       }),
   }),
