@@ -2,9 +2,12 @@ import { createLog, describeError } from "../platform/log.ts";
 import { within } from "../platform/within.ts";
 import { READ } from "./limits.ts";
 import type { TopicLog } from "./topic-log.do.ts";
-import { logOf, type TopicAddress } from "./topic.ts";
+import { logName, type TopicAddress } from "./topic.ts";
 
 type Logs = DurableObjectNamespace<TopicLog>;
+
+export const logOf = (logs: Logs, topic: TopicAddress, shard: number): DurableObjectStub<TopicLog> =>
+  logs.getByName(logName(topic, shard));
 
 /** One shard's answer, or undefined, and a line in the log, when it failed or took too long. What comes later is not looked at. */
 export async function askLog<T>(

@@ -11,7 +11,9 @@ import type { TopicStore } from "./store/topic-store.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
 import type { TopicLog } from "./topic-log.do.ts";
-import { consumerOf, logOf, nameOf, shardsOf, type Topic, type TopicId } from "./topic.ts";
+import { nameOf, shardsOf, type Topic, type TopicId } from "./topic.ts";
+import { consumerOf } from "./consumer-stub.ts";
+import { logOf } from "./ask-log.ts";
 
 export interface DeletePorts {
   readonly store: TopicStore;

@@ -1,5 +1,4 @@
-import type { CursorPart, Page, Paging } from "../http/paging.ts";
-import { invalidCursor, lookBefore } from "../http/paging.ts";
+import { type CursorPart, type Page, type Paging, invalidCursor, lookBefore } from "../http/paging.ts";
 import type { Problem } from "../http/errors.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { positionOf } from "./event-id.ts";
@@ -14,7 +13,7 @@ import type {
 } from "./push-subscription.ts";
 import type { PushRecord } from "./store/push-record.ts";
 import type { FoundSubscription, SubscriptionPorts } from "./subscriptions.ts";
-import { pushOf } from "./topic.ts";
+import { pushOf } from "./push-stub.ts";
 
 /** A page of what became of each event, the latest first (contract 3.5). */
 export async function listDeliveries(

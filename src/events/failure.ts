@@ -2,7 +2,6 @@ import { scopeRefusal } from "../http/auth.ts";
 import type { DetailType } from "../http/detail-types.ts";
 import { notFound, problem, type Problem } from "../http/errors.ts";
 import type { Names } from "../platform/names.ts";
-import type { NotLocked } from "./lock.ts";
 
 /** Every way in which an operation on topics can fail. */
 export type Failure =
@@ -37,6 +36,9 @@ export type Failure =
   | { readonly kind: "too_many_events"; readonly maxEvents: number }
   | { readonly kind: "key_malformed"; readonly maxChars: number }
   | { readonly kind: "key_used" };
+
+/** Why a token does not hold the lock. */
+export type NotLocked = "already_committed" | "lock_expired" | "unknown_token";
 
 export function toProblem(failure: Failure, names: Names): Problem {
   switch (failure.kind) {

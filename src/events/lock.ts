@@ -1,4 +1,5 @@
 import type { Position } from "./event-id.ts";
+import type { NotLocked } from "./failure.ts";
 
 /**
  * The lock of one client on one topic, as pure rules (specification, "Lock on a topic"; contract 3.4).
@@ -60,8 +61,6 @@ export interface Outcome {
   /** `released`: a part of the batch was committed, the rest is read again. */
   readonly end: "already_committed" | "lock_expired" | "released";
 }
-
-export type NotLocked = "already_committed" | "lock_expired" | "unknown_token";
 
 /** Where the cursor of a shard stands that was never looked at: in front of whatever is the oldest event then. */
 export const NOT_BEGUN = -1;

@@ -2,7 +2,7 @@ import type { Clock } from "../platform/clock.ts";
 import { createLog, describeError } from "../platform/log.ts";
 import { within } from "../platform/within.ts";
 import { WAKE } from "./limits.ts";
-import type { WakeOutcome } from "./push-subscription.ts";
+import type { WakeOutcome } from "./subscriber.ts";
 import type { TopicSubscribers } from "./topic-subscribers.ts";
 
 export interface WakingPorts {

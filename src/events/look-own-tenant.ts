@@ -5,7 +5,8 @@ import { READ } from "./limits.ts";
 import { idOf, unpackSegment } from "./segments.ts";
 import type { TopicLog } from "./topic-log.do.ts";
 import type { ReadOutcome } from "./topic-log.ts";
-import { logOf, shardFor, type Topic } from "./topic.ts";
+import { shardFor, type Topic } from "./topic.ts";
+import { logOf } from "./ask-log.ts";
 import { fitting, type View } from "./view.ts";
 
 /**

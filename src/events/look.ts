@@ -10,7 +10,8 @@ import { idOf, unpackSegment, type LogEvent } from "./segments.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
 import type { TopicLog } from "./topic-log.do.ts";
 import type { LookFrom, LookOutcome } from "./topic-log.ts";
-import { logOf, shardsOf, type Topic, type TopicId } from "./topic.ts";
+import { shardsOf, type Topic, type TopicId } from "./topic.ts";
+import { logOf } from "./ask-log.ts";
 import { fitting, type View } from "./view.ts";
 
 export interface LookPorts {

@@ -9,7 +9,8 @@ import type { NewEvent } from "./segments.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
 import type { TopicLog } from "./topic-log.do.ts";
 import type { Once, PublishOutcome, Retention } from "./topic-log.ts";
-import { logOf, shardFor, shardsOf, type Topic, type TopicId } from "./topic.ts";
+import { shardFor, shardsOf, type Topic, type TopicId } from "./topic.ts";
+import { logOf } from "./ask-log.ts";
 
 export interface StoringPorts {
   readonly directory: TopicDirectory;

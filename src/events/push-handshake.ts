@@ -5,18 +5,8 @@ import { judge } from "./push-answer.ts";
 import { attempt } from "./push-attempt.ts";
 import { BY_PLATFORM, pushAudit } from "./push-audit.ts";
 import type { Standing, Target } from "./push-standing.ts";
-import type { PushState } from "./push-state.ts";
-import type { HandshakeError, HandshakeStatus, PushPorts } from "./push-subscription.ts";
-
-/** How far the handshake with one version's endpoint is, as it is stored. */
-export interface Handshake {
-  readonly version: number;
-  readonly tries: number;
-  readonly dueAtMs: number;
-  readonly lastError?: HandshakeError | undefined;
-  /** What came of it, until D1 knows. */
-  readonly outcome?: "done" | "failed";
-}
+import type { Handshake, PushState } from "./push-state.ts";
+import type { HandshakeStatus, PushPorts } from "./push-subscription.ts";
 
 /**
  * Whether the endpoint of a subscription wants its events, for those that are made with `handshake: true`.

@@ -1,8 +1,7 @@
 import { hasTable } from "../platform/has-table.ts";
-import type { Handshake } from "./push-handshake.ts";
 import { wellOf, type Health } from "./push-health.ts";
 import { SCHEMA, SCHEMA_VERSION, upgradeFrom } from "./push-schema.ts";
-import type { PushOpening } from "./push-subscription.ts";
+import type { HandshakeError, PushOpening } from "./push-subscription.ts";
 import type { TopicAddress } from "./topic.ts";
 
 /** What the object of a push subscription knows besides its deliveries: one row, and a copy of it in memory. */
@@ -123,6 +122,16 @@ export class PushState {
 }
 
 const COLUMNS = `push_id, topic, opened_at, cursor, events_lost, health, handshake`;
+
+/** How far the handshake with one version's endpoint is, as it is stored. */
+export interface Handshake {
+  readonly version: number;
+  readonly tries: number;
+  readonly dueAtMs: number;
+  readonly lastError?: HandshakeError | undefined;
+  /** What came of it, until D1 knows. */
+  readonly outcome?: "done" | "failed";
+}
 
 interface StateRow extends Record<string, SqlStorageValue> {
   push_id: string;

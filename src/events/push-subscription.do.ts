@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { systemClock } from "../platform/clock.ts";
 import { describeError } from "../platform/log.ts";
-import { askLogs } from "./ask-log.ts";
+import { askLogs, logOf } from "./ask-log.ts";
 import { DELIVERY } from "./limits.ts";
 import { wasReached } from "./push-answer.ts";
 import { attempt } from "./push-attempt.ts";
@@ -21,10 +21,10 @@ import type {
   PushStatus,
   RedeliverOutcome,
   TestOutcome,
-  WakeOutcome,
 } from "./push-subscription.ts";
 import { testEvent } from "./push-test-event.ts";
-import { logOf, pushObjectName, shardsOf } from "./topic.ts";
+import type { Subscriber, WakeOutcome } from "./subscriber.ts";
+import { pushObjectName, shardsOf } from "./topic.ts";
 import type { TopicLog } from "./topic-log.do.ts";
 import type { LogStats } from "./topic-log.ts";
 
@@ -50,7 +50,7 @@ import type { LogStats } from "./topic-log.ts";
  * - The states of a delivery stand in push-deliveries.ts, those of the endpoint in push-health.ts, whether it wants the events
  *   in push-handshake.ts: the record says that it is not verified yet, and the pump asks it in the place of sending events.
  */
-export class PushSubscriptionObject extends DurableObject<PushEnv> {
+export class PushSubscriptionObject extends DurableObject<PushEnv> implements Subscriber {
   readonly ports: PushPorts;
   #life: Life | undefined;
   /** When the run that is under way began; one that takes longer than an alarm may was cut off. */

@@ -28,9 +28,6 @@ export interface PushOpening {
 /** `gone`: the topic is. */
 export type OpenOutcome = { readonly kind: "open" } | { readonly kind: "gone" };
 
-/** To the log that wakes it: `gone` means that there is no such subscription any more, so it need not be woken again. */
-export type WakeOutcome = "awake" | "gone";
-
 /**
  * - `pending`: not tried yet, under way, or waiting for its next attempt.
  * - `delivered`: the endpoint answered 2xx in time.

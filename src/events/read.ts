@@ -8,7 +8,8 @@ import type { TopicConsumer } from "./topic-consumer.do.ts";
 import type { ConsumerReadOutcome } from "./topic-consumer.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
 import type { TopicLog } from "./topic-log.do.ts";
-import { addressOf, consumerOf, type TopicId } from "./topic.ts";
+import { addressOf, type TopicId } from "./topic.ts";
+import { consumerOf } from "./consumer-stub.ts";
 
 /** How long a lock lasts. */
 export const ttlMs = z.int().check(z.gte(READ.minTtlMs), z.lte(READ.maxTtlMs));

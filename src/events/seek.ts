@@ -4,7 +4,8 @@ import type { Failure } from "./failure.ts";
 import type { ConsumePorts } from "./read.ts";
 import type { Reader } from "./reader.ts";
 import type { SeekOutcome } from "./topic-consumer.ts";
-import { addressOf, consumerOf, type TopicId } from "./topic.ts";
+import { addressOf, type TopicId } from "./topic.ts";
+import { consumerOf } from "./consumer-stub.ts";
 
 /** Contract 3.4: a number is a time in milliseconds; the first event of that time or later is read next. */
 export const seekBody = z.object({

@@ -8,7 +8,7 @@ import { changePassword, findCredentials } from "./push-credentials.ts";
 import { stateBy, type PushMaking, type PushRecord, type Verification } from "./store/push-record.ts";
 import { PASSWORD_PLACEHOLDER, type SubscriptionUpdate } from "./subscription-body.ts";
 import { topicOf, type Beside, type FoundSubscription, type SubscriptionPorts } from "./subscriptions.ts";
-import { pushOf } from "./topic.ts";
+import { pushOf } from "./push-stub.ts";
 
 /**
  * Changes endpoint, username and password of a subscription, and enables it; gives it as it is then.

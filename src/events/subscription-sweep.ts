@@ -5,7 +5,7 @@ import { SUBSCRIPTION } from "./limits.ts";
 import { changePassword } from "./push-credentials.ts";
 import type { PushRecord } from "./store/push-record.ts";
 import { topicOf, type SubscriptionPorts } from "./subscriptions.ts";
-import { pushOf } from "./topic.ts";
+import { pushOf } from "./push-stub.ts";
 
 /**
  * Wakes some active subscriptions, others at each run: an object whose alarm was lost goes on. One whose record went

@@ -16,7 +16,8 @@ import { stateBy, type PushMaking, type PushRecord } from "./store/push-record.t
 import type { Admission } from "./store/push-store.ts";
 import type { NewSubscription } from "./subscription-body.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
-import { addressOf, nameOf, pushOf, topicNamed, type Topic, type TopicId } from "./topic.ts";
+import { addressOf, nameOf, topicNamed, type Topic, type TopicId } from "./topic.ts";
+import { pushOf } from "./push-stub.ts";
 
 /**
  * Push subscriptions: what a client asked for, a record in D1. Delivering is the object's (push-subscription.do.ts).

@@ -1,4 +1,4 @@
-import type { NotLocked } from "./lock.ts";
+import type { NotLocked } from "./failure.ts";
 import type { TopicAddress } from "./topic.ts";
 import type { Gone } from "./topic-log.ts";
 

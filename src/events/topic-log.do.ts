@@ -9,9 +9,9 @@ import { LogAlarm } from "./log-alarm.ts";
 import { LogRetention } from "./log-retention.ts";
 import { Waking } from "./log-waking.ts";
 import { clearedAtMs, expiryOf, PublishKeys } from "./publish-keys.ts";
-import type { PushSubscriptionObject } from "./push-subscription.do.ts";
 import { idOf, packSegments, unpackSegment, type NewEvent, type Segment } from "./segments.ts";
 import { StoredSegments } from "./stored-segments.ts";
+import type { Subscriber } from "./subscriber.ts";
 import { readTenant, type TenantRead } from "./tenant-segments.ts";
 import { createLogTables, logExists, readLog } from "./topic-log-schema.ts";
 import { TopicSubscribers } from "./topic-subscribers.ts";
@@ -273,7 +273,7 @@ export class TopicLog extends DurableObject<LogEnv> {
 }
 
 export interface LogEnv {
-  readonly PUSH_SUBSCRIPTION: DurableObjectNamespace<PushSubscriptionObject>;
+  readonly PUSH_SUBSCRIPTION: DurableObjectNamespace<Subscriber>;
 }
 
 /** What a log is and where it ends, kept in memory. */

@@ -1,7 +1,3 @@
-import type { PushSubscriptionObject } from "./push-subscription.do.ts";
-import type { TopicConsumer } from "./topic-consumer.do.ts";
-import type { TopicLog } from "./topic-log.do.ts";
-
 /**
  * A topic as D1 keeps it. `incarnation` is random and made anew when a topic of the same name is created again: it is a
  * part of the name of every object, so nothing that belonged to the old topic can touch the new one.
@@ -43,31 +39,19 @@ export const addressOf = ({ owner, eventType, incarnation, shards }: TopicAddres
   shards,
 });
 
-export const logOf = (
-  logs: DurableObjectNamespace<TopicLog>,
-  topic: TopicAddress,
-  shard: number,
-): DurableObjectStub<TopicLog> => logs.getByName(`${objectPrefix(topic)}/${shard}`);
+/** The name of a shard's log. */
+export const logName = (topic: Incarnation, shard: number): string => `${objectPrefix(topic)}/${shard}`;
 
-export const consumerOf = (
-  consumers: DurableObjectNamespace<TopicConsumer>,
-  topic: TopicAddress,
-  /** See reader.ts. */
-  name: string,
-): DurableObjectStub<TopicConsumer> => consumers.getByName(`${objectPrefix(topic)}/${name}`);
+/** The name of a consumer's object; `reader` is the name of its reader (reader.ts). */
+export const consumerName = (topic: Incarnation, reader: string): string => `${objectPrefix(topic)}/${reader}`;
 
 /** The name of a push subscription's object; `id` is its record's. */
 export const pushObjectName = (topic: Incarnation, id: string): string => `${objectPrefix(topic)}/push/${id}`;
 
-export const pushOf = (
-  subscriptions: DurableObjectNamespace<PushSubscriptionObject>,
-  topic: Incarnation,
-  id: string,
-): DurableObjectStub<PushSubscriptionObject> => subscriptions.getByName(pushObjectName(topic, id));
-
 export const shardsOf = (topic: TopicAddress): number[] => Array.from({ length: topic.shards }, (_, shard) => shard);
 
-type Incarnation = Omit<TopicAddress, "shards">;
+/** A topic of a name, told apart from earlier ones of the same name. */
+export type Incarnation = Omit<TopicAddress, "shards">;
 
 const objectPrefix = (topic: Incarnation): string => `${topic.owner}/${topic.eventType}/${topic.incarnation}`;
 

@@ -13,7 +13,9 @@ import type { TopicConsumer } from "./topic-consumer.do.ts";
 import type { TopicDirectory } from "./topic-directory.ts";
 import type { TopicLog } from "./topic-log.do.ts";
 import type { Gone, LogStats, Retention } from "./topic-log.ts";
-import { consumerOf, logOf, shardsOf, type Topic, type TopicId } from "./topic.ts";
+import { shardsOf, type Topic, type TopicId } from "./topic.ts";
+import { consumerOf } from "./consumer-stub.ts";
+import { logOf } from "./ask-log.ts";
 
 /** What making a topic takes. */
 export interface MakingPorts {

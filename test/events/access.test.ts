@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { createTopicStore } from "../../src/events/store/topic-store.ts";
-import { consumerOf, logOf } from "../../src/events/topic.ts";
+import { consumerOf } from "../../src/events/consumer-stub.ts";
+import { logOf } from "../../src/events/ask-log.ts";
 import { Browser, landed } from "../support/browser.ts";
 import { basic, call, expectJson, makeClient, makeTenant, put, tokenFor, unique } from "../support/platform.ts";
 import { makeApp, signInThrough, type TestApp } from "../support/sign-in.ts";

@@ -4,7 +4,9 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { DELETE } from "../../src/events/limits.ts";
 import { createTopicStore, TOPIC_SQL } from "../../src/events/store/topic-store.ts";
 import type { TopicConsumer } from "../../src/events/topic-consumer.do.ts";
-import { consumerOf, logOf, nameOf } from "../../src/events/topic.ts";
+import { nameOf } from "../../src/events/topic.ts";
+import { consumerOf } from "../../src/events/consumer-stub.ts";
+import { logOf } from "../../src/events/ask-log.ts";
 import {
   eventsApp,
   expectProblem,

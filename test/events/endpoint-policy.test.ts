@@ -1,7 +1,7 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { pushOf } from "../../src/events/topic.ts";
+import { pushOf } from "../../src/events/push-stub.ts";
 import { readOutsideAddress } from "../../src/platform/outside-address.ts";
 import { LOOPBACK, REASONS, REFUSED, TAKEN, type Refusal } from "../support/endpoint-spellings.ts";
 import { answerAt, requestsTo } from "../support/outside.ts";

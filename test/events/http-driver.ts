@@ -1,6 +1,8 @@
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { consumerOf, logOf, shardsOf } from "../../src/events/topic.ts";
+import { shardsOf } from "../../src/events/topic.ts";
+import { consumerOf } from "../../src/events/consumer-stub.ts";
+import { logOf } from "../../src/events/ask-log.ts";
 import { adversaryOf, type Stolen } from "./adversary.ts";
 import { enlarged, reduced, type Answer, type Call } from "./consumer-model.ts";
 import { eventsApp, makeTopic, objectsOf, someClient, topicAt, type ProblemView } from "./events-app.ts";

@@ -5,7 +5,7 @@ import { LOG } from "../../src/events/limits.ts";
 import { unpackSegment } from "../../src/events/segments.ts";
 import type { TopicLog } from "../../src/events/topic-log.do.ts";
 import type { Once, Retention } from "../../src/events/topic-log.ts";
-import { logOf } from "../../src/events/topic.ts";
+import { logOf } from "../../src/events/ask-log.ts";
 import { unique } from "../support/platform.ts";
 import { eventsApp, expectProblem, inShard, KEPT, makeTopic, objectsOf, payloads } from "./events-app.ts";
 import { Fault } from "./fault.ts";

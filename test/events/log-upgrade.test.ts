@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, it, vi } from "vitest";
 import type { TopicLog } from "../../src/events/topic-log.do.ts";
-import { logOf } from "../../src/events/topic.ts";
+import { logOf } from "../../src/events/ask-log.ts";
 import { unique } from "../support/platform.ts";
 import { KEPT } from "./events-app.ts";
 

@@ -4,7 +4,7 @@ import { afterEach, expect, it, vi } from "vitest";
 import { LOG } from "../../src/events/limits.ts";
 import type { TopicLog } from "../../src/events/topic-log.do.ts";
 import type { Once } from "../../src/events/topic-log.ts";
-import { logOf } from "../../src/events/topic.ts";
+import { logOf } from "../../src/events/ask-log.ts";
 import { unique } from "../support/platform.ts";
 import { KEPT } from "./events-app.ts";
 

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { LOG } from "../../src/events/limits.ts";
 import { unpackSegment } from "../../src/events/segments.ts";
 import type { TopicLog } from "../../src/events/topic-log.do.ts";
-import { logOf } from "../../src/events/topic.ts";
+import { logOf } from "../../src/events/ask-log.ts";
 import { unique } from "../support/platform.ts";
 import {
   eventsApp,

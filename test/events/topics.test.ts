@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { createTopicStore, TOPIC_SQL } from "../../src/events/store/topic-store.ts";
-import { logOf } from "../../src/events/topic.ts";
+import { logOf } from "../../src/events/ask-log.ts";
 import { counting } from "../support/counting.ts";
 import { unique } from "../support/platform.ts";
 import {

@@ -2,9 +2,10 @@ import { env } from "cloudflare:workers";
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { LOG, WAKE } from "../../src/events/limits.ts";
-import type { WakeOutcome } from "../../src/events/push-subscription.ts";
+import type { WakeOutcome } from "../../src/events/subscriber.ts";
 import type { TopicLog } from "../../src/events/topic-log.do.ts";
-import { addressOf, logOf, pushObjectName } from "../../src/events/topic.ts";
+import { addressOf, pushObjectName } from "../../src/events/topic.ts";
+import { logOf } from "../../src/events/ask-log.ts";
 import { unique } from "../support/platform.ts";
 import { eventsApp, KEPT, makeTopic, objectsOf } from "./events-app.ts";
 
