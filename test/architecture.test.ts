@@ -37,7 +37,7 @@ describe("the source", () => {
   });
 
   it("holds SQL for D1 in stores alone", () => {
-    const mayHold = /^platform\/database\.ts$|(^|\/)store(\/|\.ts$)|\.do\.ts$|^admin\/(resources\/|audit\.ts$)/;
+    const mayHold = /^platform\/database\.ts$|(^|[/-])store(\/|\.ts$)|\.do\.ts$|^admin\/(resources\/|audit\.ts$)/;
     const holding = files.filter(({ path, text }) => /\.prepare\(/.test(code(text)) && !mayHold.test(path));
     expect(holding.map(({ path }) => path)).toEqual([]);
   });
