@@ -1,6 +1,6 @@
-import type { PushSubscriptionObject } from "./events/push-subscription.do.ts";
-import type { TopicConsumer } from "./events/topic-consumer.do.ts";
-import type { TopicLog } from "./events/topic-log.do.ts";
+import type { PushSubscriptionObject } from "./events/push/push-subscription.do.ts";
+import type { TopicConsumer } from "./events/consume/topic-consumer.do.ts";
+import type { TopicLog } from "./events/log/topic-log.do.ts";
 import type { GuessCounter } from "./oauth/guess-counter.do.ts";
 import type { LoginAttempts } from "./oauth/login-attempts.do.ts";
 import type { MediaJob } from "./media/job.ts";

@@ -1,14 +1,14 @@
-import { PushSubscriptionObject } from "./events/push-subscription.do.ts";
+import { PushSubscriptionObject } from "./events/push/push-subscription.do.ts";
 import { createApp } from "./app.ts";
 import { createDeps, type Deps } from "./deps.ts";
 import type { Env } from "./env.ts";
 import type { App } from "./http/mount.ts";
 import { runSchedule } from "./jobs/schedule.ts";
 
-export { TopicConsumer } from "./events/topic-consumer.do.ts";
+export { TopicConsumer } from "./events/consume/topic-consumer.do.ts";
 export { GuessCounter } from "./oauth/guess-counter.do.ts";
 export { LoginAttempts } from "./oauth/login-attempts.do.ts";
-export { TopicLog } from "./events/topic-log.do.ts";
+export { TopicLog } from "./events/log/topic-log.do.ts";
 
 /** What delivers needs what deps.ts wires: it checks a client's rights and opens a sealed password. */
 export class PushSubscription extends PushSubscriptionObject {

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
-import type { PushRecord } from "../../src/events/store/push-record.ts";
-import { createPushStore } from "../../src/events/store/push-store.ts";
-import { nameOf, pushObjectName, type Topic } from "../../src/events/topic.ts";
+import type { PushRecord } from "../../src/events/push/record.ts";
+import { createPushStore } from "../../src/events/push/push-store.ts";
+import { nameOf, pushObjectName, type Topic } from "../../src/events/model/topic.ts";
 import type { Principal } from "../../src/http/auth.ts";
 import { guardDatabase } from "../../src/platform/database.ts";
 import { createSealer } from "../../src/platform/seal.ts";

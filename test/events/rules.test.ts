@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { newEventIds, packIds, positionOf, unpackIds } from "../../src/events/event-id.ts";
-import { forgetCommitted, handOut, timesHandedOut, type Handouts } from "../../src/events/handouts.ts";
-import { unread } from "../../src/events/lock.ts";
-import { ReadAhead } from "../../src/events/read-ahead.ts";
-import { packSegments, unpackSegment, type Segment } from "../../src/events/segments.ts";
-import { shardFor } from "../../src/events/topic.ts";
+import { newEventIds, packIds, positionOf, unpackIds } from "../../src/events/log/event-id.ts";
+import { forgetCommitted, handOut, timesHandedOut, type Handouts } from "../../src/events/consume/delivery-counts.ts";
+import { unread } from "../../src/events/consume/lock.ts";
+import { ReadAhead } from "../../src/events/consume/prefetch-buffer.ts";
+import { packSegments, unpackSegment, type Segment } from "../../src/events/log/segments.ts";
+import { shardFor } from "../../src/events/model/topic.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 
 describe("segments", () => {

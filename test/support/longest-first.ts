@@ -15,9 +15,9 @@ const LONG = [
   "acceptance/bench-events",
   "acceptance/bench-gateway",
   "acceptance/bench-oauth",
-  "events/model",
+  "events/consume/model",
   "media/erasure-faults",
-  "events/push-object",
+  "events/push/push-subscription",
   "oauth/federation/provider-answers",
   "fuzz/fuzz",
 ];

@@ -1,0 +1,118 @@
+import * as z from "zod/mini";
+import type { Principal } from "../../http/auth.ts";
+import { isProblem, type Problem } from "../../http/errors.ts";
+import type { Answer, Call } from "../../http/route.ts";
+import { matching } from "../../http/validate.ts";
+import { describeError, type Log } from "../../platform/log.ts";
+import { PATTERNS, type Names } from "../../platform/names.ts";
+import type { Result } from "../../platform/result.ts";
+import type { TopicAccess } from "./access.ts";
+import { toProblem, unreachable, type Failure } from "../model/failure.ts";
+import { readerOf, type Reader } from "./reader.ts";
+import type { TopicId } from "../model/topic.ts";
+
+/** What answering a request on a topic takes. */
+export interface RequestPorts {
+  readonly names: Names;
+  readonly log: Log;
+  readonly access: TopicAccess;
+}
+
+/** The path parameters of one topic. */
+export const topicParams = z.object({
+  topicOwnerClient: matching(PATTERNS.clientName),
+  eventType: matching(PATTERNS.eventType),
+});
+
+/** Who calls, as a row of the audit log says it. */
+export const callerOf = ({
+  principal,
+  requestId,
+}: Pick<Call<unknown, unknown, unknown, Principal>, "principal" | "requestId">) => ({
+  actor: principal.clientId,
+  requestId,
+});
+
+interface TopicCall {
+  readonly principal: Principal;
+  readonly params: z.infer<typeof topicParams>;
+  readonly nowMs: number;
+}
+
+type Reading = (topic: TopicId, reader: Reader) => Promise<Result<Answer, Failure | Problem>>;
+type Operation = (topic: TopicId) => Promise<Result<Answer, Failure | Problem>>;
+
+/** Runs an operation for a caller who may read the topic. */
+export function asReader(ports: RequestPorts, call: TopicCall, run: Reading): Promise<Answer> {
+  return reaching(ports, async () => {
+    const topic = topicOf(call);
+    const allowed = await ports.access.mayRead(call.principal, topic, call.nowMs);
+    return allowed.ok ? run(topic, await readerOf(call.principal, allowed.value)) : allowed;
+  });
+}
+
+/** Runs an operation for a client that may consume the topic; never for a person. */
+export function asConsumer(ports: RequestPorts, call: TopicCall, run: Reading): Promise<Answer> {
+  return reaching(ports, async () => {
+    const topic = topicOf(call);
+    const allowed = await ports.access.mayConsume(call.principal, topic, call.nowMs);
+    return allowed.ok ? run(topic, await readerOf(call.principal, "all")) : allowed;
+  });
+}
+
+/** Runs an operation for the topic's owner. */
+export function asOwner(ports: RequestPorts, call: TopicCall, run: Operation): Promise<Answer> {
+  return reaching(ports, async () => {
+    const topic = topicOf(call);
+    const allowed = await ports.access.mayOwn(call.principal, topic, call.nowMs);
+    return allowed.ok ? run(topic) : allowed;
+  });
+}
+
+/** Runs what the topic's owner does with what others have on it. */
+export function asOverseer(ports: RequestPorts, call: TopicCall, run: Operation): Promise<Answer> {
+  return reaching(ports, async () => {
+    const topic = topicOf(call);
+    const allowed = ports.access.mayOversee(call.principal, topic);
+    return allowed.ok ? run(topic) : allowed;
+  });
+}
+
+/** Runs what calls objects. One that is away for a moment is no bug: the caller is asked to come again. */
+export async function reaching(
+  ports: RequestPorts,
+  run: () => Promise<Result<Answer, Failure | Problem>>,
+): Promise<Answer> {
+  try {
+    const outcome = await run();
+    if (outcome.ok) return outcome.value;
+    return isProblem(outcome.error) ? outcome.error : toProblem(outcome.error, ports.names);
+  } catch (thrown) {
+    const fault = thrown as ObjectFault | undefined;
+    if (!isAway(fault)) throw thrown;
+    ports.log.warn("topic object unavailable", {
+      overloaded: fault?.overloaded === true,
+      error: describeError(thrown),
+    });
+    return unreachable();
+  }
+}
+
+interface ObjectFault {
+  readonly message?: string;
+  readonly retryable?: boolean;
+  readonly overloaded?: boolean;
+  readonly durableObjectReset?: boolean;
+}
+
+/** Restarting, overloaded, or begun anew while its life before, which ended just now, still holds its storage. */
+const isAway = (fault: ObjectFault | undefined): boolean =>
+  fault?.retryable === true ||
+  fault?.overloaded === true ||
+  fault?.durableObjectReset === true ||
+  /\bSQLITE_BUSY\b/.test(fault?.message ?? "");
+
+const topicOf = (call: TopicCall): TopicId => ({
+  owner: call.params.topicOwnerClient,
+  eventType: call.params.eventType,
+});

@@ -1,0 +1,105 @@
+import * as z from "zod/mini";
+import { err, ok, type Result } from "../../platform/result.ts";
+import { askLog } from "../log/client.ts";
+import { positionOf } from "../log/event-id.ts";
+import type { Failure } from "../model/failure.ts";
+import { masked } from "../log/hidden-ids.ts";
+import { ttlMs, type ConsumePorts } from "./read.ts";
+import { shownTo, type Reader } from "../access/reader.ts";
+import type { TopicConsumer } from "./topic-consumer.do.ts";
+import type { LockOutcome } from "./types.ts";
+import type { Topic, TopicId } from "../model/topic.ts";
+import { consumerOf } from "./stub.ts";
+
+const token = z.string().check(z.minLength(1));
+
+/** Specification, "Commit request body". */
+export const commitBody = z.object({ token });
+/** Contract 3.4. */
+export const extendBody = z.object({ token, ttlMs });
+export const releaseBody = z.object({ token, commitThrough: z.optional(z.string()) });
+
+type Done = Promise<Result<void, Failure>>;
+
+/** Commits the batch that was read under a token. The reader may read the topic. */
+export const commit = (
+  ports: ConsumePorts,
+  id: TopicId,
+  reader: Reader,
+  body: z.infer<typeof commitBody>,
+  nowMs: number,
+): Done => onLock(ports, id, reader, nowMs, (consumer) => consumer.commit(body.token));
+
+/** Lets the batch's lock last `ttlMs` from now. */
+export const extend = (
+  ports: ConsumePorts,
+  id: TopicId,
+  reader: Reader,
+  body: z.infer<typeof extendBody>,
+  nowMs: number,
+): Done => onLock(ports, id, reader, nowMs, (consumer) => consumer.extend(body.token, body.ttlMs));
+
+/** Commits the batch up to and with the event `commitThrough`, or nothing of it, and lets the rest be read again. */
+export async function release(
+  ports: ConsumePorts,
+  id: TopicId,
+  reader: Reader,
+  body: z.infer<typeof releaseBody>,
+  nowMs: number,
+): Done {
+  const { commitThrough } = body;
+  if (commitThrough === undefined)
+    return onLock(ports, id, reader, nowMs, (consumer) => consumer.release(body.token, undefined));
+  // What is no event id is in no batch either.
+  if (positionOf(commitThrough) === undefined) return err({ kind: "not_in_batch" });
+  return onLock(ports, id, reader, nowMs, async (consumer, topic) => {
+    const own = shownTo(reader, topic);
+    const eventId = own === undefined ? commitThrough : masked(commitThrough, own)!;
+    const through = positionOf(eventId);
+    if (through === undefined) return { kind: "not_in_batch" };
+    // A lock knows positions alone. That this very event has this one, and not one of another topic, its log says.
+    const time =
+      through.shard < topic.shards
+        ? await askLog(ports.logs, topic, through.shard, async (log): Promise<number | "unknown" | "gone"> =>
+            log.timeOf(through.seq, eventId),
+          )
+        : "unknown";
+    if (time === undefined) return { kind: "failed" };
+    if (time === "gone") return undefined;
+    return time === "unknown" ? { kind: "not_in_batch" } : consumer.release(body.token, through);
+  });
+}
+
+async function onLock(
+  ports: ConsumePorts,
+  id: TopicId,
+  reader: Reader,
+  nowMs: number,
+  run: (
+    consumer: DurableObjectStub<TopicConsumer>,
+    topic: Topic,
+  ) => Promise<LockOutcome | { readonly kind: "failed" } | undefined>,
+): Done {
+  const ask = () =>
+    ports.directory.onActive(id, nowMs, (topic) => run(consumerOf(ports.consumers, topic, reader.name), topic));
+  let outcome = await ask();
+  if (outcome?.kind === "never_read") {
+    // Nor does it know whether the topic was deleted, and created again since this isolate last looked.
+    ports.directory.forget(id);
+    outcome = await ask();
+  }
+  switch (outcome?.kind) {
+    case undefined:
+      return err({ kind: "no_topic" });
+    case "done":
+      return ok(undefined);
+    case "not_locked":
+      return err({ kind: "topic_not_locked", why: outcome.why });
+    case "never_read":
+      return err({ kind: "topic_not_locked", why: "unknown_token" });
+    case "not_in_batch":
+      return err({ kind: "not_in_batch" });
+    case "failed":
+      return err({ kind: "unavailable" });
+  }
+}

@@ -1,0 +1,209 @@
+import type { Position } from "../log/event-id.ts";
+import type { NotLocked } from "../model/failure.ts";
+
+/**
+ * The lock of one client on one topic, as pure rules (specification, "Lock on a topic"; contract 3.4).
+ *
+ *   unlocked ── take (a read, 200) ──────────────→ locked           epoch + 1, a new token
+ *   unlocked ── take with autoCommit ────────────→ unlocked         cursor moves at once, no token
+ *   locked   ── the read that took it, by key ───→ locked           the same batch and token
+ *   locked   ── commit with the lock's token ────→ unlocked         cursor moves to the end of the batch
+ *   locked   ── extend with the lock's token ────→ locked           expires later, or earlier
+ *   locked   ── release with the lock's token ───→ unlocked         cursor moves into the batch, or stays
+ *   locked   ── ttlMs pass ──────────────────────→ lock expired     cursor stays: the batch is read again
+ *   expired  ── take ────────────────────────────→ locked           under a new epoch
+ *   unlocked, expired ── seek ───────────────────→ unlocked         cursor as asked
+ *
+ * Every other call changes nothing. A token starts with its epoch and only the current one counts, so a client that
+ * was too slow can never commit what somebody else reads now. But for `seek`, the cursor moves only over what was handed
+ * out: nothing is skipped.
+ */
+export interface ConsumerState {
+  /** For each shard the position of the last event that was committed, or of the one before the first that was there. */
+  readonly cursor: readonly number[];
+  /** Grows with every lock. */
+  readonly epoch: number;
+  readonly lock: Lock | undefined;
+  /** How the last locks ended, the latest last. */
+  readonly outcomes: readonly Outcome[];
+}
+
+export interface Lock {
+  readonly token: string;
+  readonly expiresAtMs: number;
+  /** How long it was given last; no lock has more than that ahead of it unless the clock was set back. */
+  readonly ttlMs: number;
+  readonly batch: Batch;
+  /** The read that took it, when that came with a key. */
+  readonly keyed?: KeyedRead | undefined;
+}
+
+export type KeyedLock = Lock & { readonly keyed: KeyedRead };
+
+/** A read that may be repeated, and how often its first event had been handed out with it. */
+export interface KeyedRead extends AskedRead {
+  readonly key: string;
+  readonly attempt: number;
+}
+
+/** What a repeat has to ask for again. */
+export interface AskedRead {
+  readonly numEvents: number;
+  readonly ttlMs: number;
+}
+
+/** The events that were handed out, in their order: from the cursor of a shard to a position, then of a next shard. */
+export type Batch = readonly Run[];
+export type Run = readonly [shard: number, lastSeq: number];
+
+export interface Outcome {
+  readonly token: string;
+  /** `released`: a part of the batch was committed, the rest is read again. */
+  readonly end: "already_committed" | "lock_expired" | "released";
+}
+
+/** Where the cursor of a shard stands that was never looked at: in front of whatever is the oldest event then. */
+export const NOT_BEGUN = -1;
+
+export const unread = (shards: number): ConsumerState => ({
+  cursor: Array.from({ length: shards }, () => NOT_BEGUN),
+  epoch: 0,
+  lock: undefined,
+  outcomes: [],
+});
+
+/**
+ * How long the topic stays locked; 0 when it is not. A lock is over at the very millisecond that it expires, and counts
+ * as expired while the clock stands before it was taken: it would hold for as long as the clock was set back.
+ */
+export function lockedForMs({ lock }: ConsumerState, nowMs: number): number {
+  if (lock === undefined) return 0;
+  const leftMs = lock.expiresAtMs - nowMs;
+  return leftMs > lock.ttlMs ? 0 : Math.max(0, leftMs);
+}
+
+/**
+ * The lock whose batch a read gets once more, since it was taken by this very read; "other_request" when the key came
+ * with another one. Undefined when the read is no repeat: no lock, or one that was taken under another key or none.
+ */
+export function repeated(
+  state: ConsumerState,
+  read: AskedRead & { readonly key?: string | undefined; readonly autoCommit: boolean },
+  nowMs: number,
+): KeyedLock | "other_request" | undefined {
+  const { lock } = state;
+  const keyed = lock?.keyed;
+  if (lock === undefined || keyed === undefined || keyed.key !== read.key || lockedForMs(state, nowMs) === 0)
+    return undefined;
+  const isSame = !read.autoCommit && read.numEvents === keyed.numEvents && read.ttlMs === keyed.ttlMs;
+  return isSame ? { ...lock, keyed } : "other_request";
+}
+
+/** The cursor behind a batch. */
+export function behind(cursor: readonly number[], batch: Batch): readonly number[] {
+  const moved = [...cursor];
+  for (const [shard, lastSeq] of batch) moved[shard] = lastSeq;
+  return moved;
+}
+
+/** Hands out a batch. Only for a topic that is not locked. */
+export function take(
+  state: ConsumerState,
+  given: {
+    readonly batch: Batch;
+    readonly autoCommit: boolean;
+    readonly ttlMs: number;
+    readonly nonce: string;
+    readonly keyed?: KeyedRead | undefined;
+  },
+  nowMs: number,
+  maxOutcomes: number,
+): ConsumerState {
+  const free = expire(state, maxOutcomes);
+  if (given.autoCommit) return { ...free, cursor: behind(free.cursor, given.batch) };
+  const epoch = free.epoch + 1;
+  const { ttlMs, batch, keyed } = given;
+  const lock = { token: `${epoch}.${given.nonce}`, expiresAtMs: nowMs + ttlMs, ttlMs, batch, keyed };
+  return { ...free, epoch, lock };
+}
+
+/** What a call with a token came to. */
+export type LockChange =
+  | { readonly kind: "done"; readonly state: ConsumerState }
+  | { readonly kind: "not_locked"; readonly why: NotLocked }
+  /** The event to commit through is not in the batch. */
+  | { readonly kind: "not_in_batch" };
+
+export function commit(state: ConsumerState, token: string, nowMs: number, maxOutcomes: number): LockChange {
+  const lock = heldLock(state, token, nowMs);
+  if (typeof lock === "string") return { kind: "not_locked", why: lock };
+  const unlocked = end(state, lock, "already_committed", maxOutcomes);
+  return { kind: "done", state: { ...unlocked, cursor: behind(state.cursor, lock.batch) } };
+}
+
+export function extend(state: ConsumerState, token: string, ttlMs: number, nowMs: number): LockChange {
+  const lock = heldLock(state, token, nowMs);
+  if (typeof lock === "string") return { kind: "not_locked", why: lock };
+  return { kind: "done", state: { ...state, lock: { ...lock, expiresAtMs: nowMs + ttlMs, ttlMs } } };
+}
+
+/** Ends a lock early. With `through`, the events of the batch up to and with that one are committed. */
+export function release(
+  state: ConsumerState,
+  token: string,
+  through: Position | undefined,
+  nowMs: number,
+  maxOutcomes: number,
+): LockChange {
+  const lock = heldLock(state, token, nowMs, through === undefined ? "lock_expired" : "already_committed");
+  if (typeof lock === "string") return { kind: "not_locked", why: lock };
+  if (through === undefined) return { kind: "done", state: end(state, lock, "lock_expired", maxOutcomes) };
+  const batch = cutBehind(state.cursor, lock.batch, through);
+  if (batch === undefined) return { kind: "not_in_batch" };
+  const cursor = behind(state.cursor, batch);
+  const isWhole = behind(state.cursor, lock.batch).every((seq, shard) => seq === cursor[shard]);
+  const unlocked = end(state, lock, isWhole ? "already_committed" : "released", maxOutcomes);
+  return { kind: "done", state: { ...unlocked, cursor } };
+}
+
+/** Moves the cursor. Only for a topic that is not locked. */
+export const seek = (state: ConsumerState, cursor: readonly number[], maxOutcomes: number): ConsumerState => ({
+  ...expire(state, maxOutcomes),
+  cursor,
+});
+
+/**
+ * The lock that this token holds, or why it holds none. Of a batch that was committed in part, the repeat of that release
+ * is told that it was done; whoever wants to commit or hold all of it, that the rest is free (`ofReleased`).
+ */
+function heldLock(
+  state: ConsumerState,
+  token: string,
+  nowMs: number,
+  ofReleased: NotLocked = "lock_expired",
+): Lock | NotLocked {
+  const { lock } = state;
+  if (lock?.token === token) return lockedForMs(state, nowMs) > 0 ? lock : "lock_expired";
+  const end = state.outcomes.find((outcome) => outcome.token === token)?.end ?? "unknown_token";
+  return end === "released" ? ofReleased : end;
+}
+
+/** The batch up to and with one of its events, or undefined when the event is not in it. */
+function cutBehind(cursor: readonly number[], batch: Batch, at: Position): Batch | undefined {
+  let seen = cursor[at.shard] ?? Infinity;
+  for (const [index, [shard, lastSeq]] of batch.entries()) {
+    if (shard !== at.shard) continue;
+    if (at.seq > seen && at.seq <= lastSeq) return [...batch.slice(0, index), [shard, at.seq]];
+    seen = lastSeq;
+  }
+  return undefined;
+}
+
+const expire = (state: ConsumerState, maxOutcomes: number): ConsumerState =>
+  state.lock === undefined ? state : end(state, state.lock, "lock_expired", maxOutcomes);
+
+const end = (state: ConsumerState, lock: Lock, how: Outcome["end"], maxOutcomes: number): ConsumerState => ({
+  ...state,
+  lock: undefined,
+  outcomes: [...state.outcomes, { token: lock.token, end: how }].slice(-maxOutcomes),
+});

@@ -1,0 +1,79 @@
+import * as z from "zod/mini";
+import { err, ok, type Result } from "../../platform/result.ts";
+import type { Failure } from "../model/failure.ts";
+import { refusedKey } from "../model/idempotency-key.ts";
+import { READ } from "../model/limits.ts";
+import type { Reader } from "../access/reader.ts";
+import type { TopicConsumer } from "./topic-consumer.do.ts";
+import type { ConsumerReadOutcome } from "./types.ts";
+import type { TopicDirectory } from "../access/topic-directory.ts";
+import type { TopicLog } from "../log/topic-log.do.ts";
+import { addressOf, type TopicId } from "../model/topic.ts";
+import { consumerOf } from "./stub.ts";
+
+/** How long a lock lasts. */
+export const ttlMs = z.int().check(z.gte(READ.minTtlMs), z.lte(READ.maxTtlMs));
+
+/** Specification, "Read request body". Any whole number of events is taken; more than an answer holds is served as that. */
+export const readBody = z.object({
+  numEvents: z.optional(
+    z.number().check(
+      z.gte(1),
+      z.refine((value) => Number.isInteger(value), "must be a whole number"),
+    ),
+  ),
+  ttlMs: z.optional(ttlMs),
+  autoCommit: z.optional(z.boolean()),
+});
+
+export type ReadBody = z.infer<typeof readBody>;
+
+/** What a read gives when it does not fail. */
+export type ReadAnswer = Extract<ConsumerReadOutcome, { kind: "batch" | "empty" }>;
+
+export interface ConsumePorts {
+  readonly directory: TopicDirectory;
+  readonly consumers: DurableObjectNamespace<TopicConsumer>;
+  readonly logs: DurableObjectNamespace<TopicLog>;
+}
+
+/**
+ * Reads the next events for a reader and locks the topic for it; with `key`, the `Idempotency-Key` header, a
+ * repeat gets the batch of that lock again. It may read the topic.
+ */
+export async function read(
+  ports: ConsumePorts,
+  id: TopicId,
+  reader: Reader,
+  body: ReadBody,
+  key: string | null,
+  nowMs: number,
+): Promise<Result<ReadAnswer, Failure>> {
+  const refused = refusedKey(key);
+  if (refused !== undefined) return err(refused);
+  const outcome = await ports.directory.onActive(id, nowMs, async (topic) => {
+    const answer: ConsumerReadOutcome = await consumerOf(ports.consumers, topic, reader.name).read({
+      topic: addressOf(topic),
+      consumer: reader.name,
+      onlyTenant: reader.onlyTenant,
+      numEvents: Math.min(body.numEvents ?? READ.defaultEvents, READ.maxEvents),
+      ttlMs: body.ttlMs ?? READ.defaultTtlMs,
+      autoCommit: body.autoCommit ?? false,
+      key: key ?? undefined,
+    });
+    return answer.kind === "gone" ? undefined : answer;
+  });
+  switch (outcome?.kind) {
+    case undefined:
+      return err({ kind: "no_topic" });
+    case "locked":
+      return err({ kind: "topic_locked", retryAfterMs: outcome.retryAfterMs });
+    case "key_used":
+      return err({ kind: "key_used" });
+    case "failed":
+      return err({ kind: "unavailable" });
+    case "batch":
+    case "empty":
+      return ok(outcome);
+  }
+}

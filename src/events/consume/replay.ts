@@ -1,0 +1,83 @@
+import { askLogs } from "../log/client.ts";
+import type { OwnTenant } from "../log/hidden-ids.ts";
+import { behind, type Batch } from "./lock.ts";
+import { unpackSegment, type LogEvent, type Segment } from "../log/segments.ts";
+import type { TopicLog } from "../log/topic-log.do.ts";
+import type { Gone, ReadOutcome } from "../log/types.ts";
+import type { TopicAddress } from "../model/topic.ts";
+
+/** What the logs hold of a batch now. "failed": one of them did not answer. */
+export type ReadAgain =
+  | {
+      readonly kind: "left";
+      /** Event objects as JSON, comma-separated, in the order in which they were handed out; empty: none is left. */
+      readonly events: string;
+      /** Positions of the batch that retention has passed. */
+      readonly lost: number;
+    }
+  | { readonly kind: "failed" }
+  | Gone;
+
+/** Reads a batch again, for a read that is repeated since its answer was lost. `cursor` is where the batch begins. */
+export async function readAgain(
+  logs: DurableObjectNamespace<TopicLog>,
+  topic: TopicAddress,
+  cursor: readonly number[],
+  batch: Batch,
+  own: OwnTenant | undefined,
+): Promise<ReadAgain> {
+  const ends = behind(cursor, batch);
+  const shards = [...new Set(batch.map(([shard]) => shard))];
+  const answers = await askLogs(logs, topic, shards, async (log, shard): Promise<ReadOutcome> => {
+    const after = cursor[shard]!;
+    if (own !== undefined) return readThrough(log, own, after, ends[shard]!);
+    // As many positions as the batch spans: how long that may be was decided when it was handed out.
+    return log.read(after, ends[shard]! - after, 0, Infinity);
+  });
+  const segments = new Map<number, readonly Segment[]>();
+  for (const [index, answer] of answers.entries()) {
+    if (answer === undefined) return { kind: "failed" };
+    if (answer.kind === "gone") return answer;
+    segments.set(shards[index]!, answer.segments);
+  }
+  const texts = pick(cursor, batch, segments);
+  const positions = ends.reduce((sum, end, shard) => sum + end - cursor[shard]!, 0);
+  return { kind: "left", events: texts.join(","), lost: positions - texts.length };
+}
+
+/** One tenant's events of a stretch, however much of others lies in it. */
+async function readThrough(
+  log: DurableObjectStub<TopicLog>,
+  own: OwnTenant,
+  afterSeq: number,
+  throughSeq: number,
+): Promise<ReadOutcome> {
+  const segments: Segment[] = [];
+  for (let endSeq = afterSeq; ;) {
+    const asked = { afterSeq: endSeq, throughSeq, minEvents: Infinity, aheadChars: Infinity, maxChars: Infinity };
+    const part: ReadOutcome = await log.readTenant(own, asked);
+    if (part.kind === "gone") return part;
+    segments.push(...part.segments);
+    endSeq = part.endSeq;
+    if (part.atEnd || endSeq >= throughSeq) return { ...part, segments };
+  }
+}
+
+/** The batch's events out of the segments of each shard. */
+function pick(cursor: readonly number[], batch: Batch, segments: ReadonlyMap<number, readonly Segment[]>): string[] {
+  const lanes = new Map<number, IterableIterator<LogEvent>>();
+  // Each shard's next event that is not taken yet.
+  const next = new Map<number, LogEvent | undefined>();
+  for (const [shard, found] of segments) {
+    const lane = found.flatMap((segment) => unpackSegment(segment, cursor[shard]!)).values();
+    lanes.set(shard, lane);
+    next.set(shard, lane.next().value);
+  }
+  const texts: string[] = [];
+  for (const [shard, lastSeq] of batch)
+    for (let event = next.get(shard); event !== undefined && event.seq <= lastSeq; event = next.get(shard)) {
+      texts.push(event.text);
+      next.set(shard, lanes.get(shard)!.next().value);
+    }
+  return texts;
+}

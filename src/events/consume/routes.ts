@@ -1,0 +1,118 @@
+import { defineRoute, empty, jsonBody, optionalJsonBody, type Route } from "../../http/route.ts";
+import type { Schema } from "../../http/validate.ts";
+import type { Names } from "../../platform/names.ts";
+import { ok, type Result } from "../../platform/result.ts";
+import { commit, commitBody, extend, extendBody, release, releaseBody } from "./commit.ts";
+import type { Failure } from "../model/failure.ts";
+import { look, lookQuery } from "./peek.ts";
+import { read, readBody, type ConsumePorts, type ReadAnswer } from "./read.ts";
+import { asConsumer, asReader, topicParams, type RequestPorts } from "../access/request.ts";
+import type { Reader } from "../access/reader.ts";
+import { seek, seekBody } from "./seek.ts";
+import type { TopicId } from "../model/topic.ts";
+
+/** Consuming a topic: reading with the lock, and what ends or moves it (specification; contract 3.4). */
+export const consumeRoutes = (ports: RequestPorts & ConsumePorts): Route[] => [
+  defineRoute({
+    method: "POST",
+    path: "/topics/{topicOwnerClient}/{eventType}/read",
+    summary: "Read the next events and lock the topic for the caller",
+    operation: "readEvents",
+    params: topicParams,
+    body: optionalJsonBody(readBody),
+    handle: (call) =>
+      asReader(ports, call, async (topic, reader) => {
+        const key = call.request.headers.get("idempotency-key");
+        const answer = await read(ports, topic, reader, call.body ?? {}, key, call.nowMs);
+        return answer.ok ? ok(readResponse(answer.value, call.url, ports.names)) : answer;
+      }),
+  }),
+  change(
+    ports,
+    asReader,
+    "commit",
+    "commitEvents",
+    "Commit the events that were read under a token",
+    commitBody,
+    commit,
+  ),
+  change(ports, asReader, "extend", "extendLock", "Let the lock of a batch last ttlMs from now", extendBody, extend),
+  change(
+    ports,
+    asReader,
+    "release",
+    "releaseLock",
+    "Give a batch back, after committing the events up to one of them",
+    releaseBody,
+    release,
+  ),
+  change(
+    ports,
+    asConsumer,
+    "seek",
+    "seekEvents",
+    "Move the calling client's cursor, while the topic is not locked",
+    seekBody,
+    seek,
+  ),
+  defineRoute({
+    method: "GET",
+    path: "/topics/{topicOwnerClient}/{eventType}/events",
+    summary: "Look at stored events without lock or cursor",
+    operation: "lookAtEvents",
+    params: topicParams,
+    query: lookQuery,
+    handle: (call) =>
+      asReader(ports, call, async (topic, reader) => {
+        const view = await look(ports, topic, reader, call.query, call.nowMs);
+        if (!view.ok) return view;
+        const { events, next } = view.value;
+        return ok(jsonText(200, `{"events":[${events}],"next":${JSON.stringify(next)}}`));
+      }),
+  }),
+];
+
+/** `POST …/{name}`: changes the caller's lock or cursor, and answers without a body. */
+function change<B>(
+  ports: RequestPorts & ConsumePorts,
+  as: typeof asReader,
+  name: string,
+  operation: "commitEvents" | "extendLock" | "releaseLock" | "seekEvents",
+  summary: string,
+  body: Schema<B>,
+  run: (ports: ConsumePorts, id: TopicId, reader: Reader, body: B, nowMs: number) => Promise<Result<void, Failure>>,
+): Route {
+  return defineRoute({
+    method: "POST",
+    path: `/topics/{topicOwnerClient}/{eventType}/${name}`,
+    summary,
+    operation,
+    params: topicParams,
+    body: jsonBody(body),
+    produces: "any",
+    handle: (call) =>
+      as(ports, call, async (topic, reader) => {
+        const done = await run(ports, topic, reader, call.body, call.nowMs);
+        return done.ok ? ok(empty(200)) : done;
+      }),
+  });
+}
+
+/** The events are JSON already: they are put together as text, not parsed. */
+function readResponse(answer: ReadAnswer, url: URL, names: Names): Response {
+  const headers: Record<string, string> = {};
+  if (answer.lost > 0) headers[names.header("events-lost")] = String(answer.lost);
+  if (answer.kind === "empty") {
+    if (answer.more) headers["link"] = `<${url.origin}${url.pathname}>; rel="more"`;
+    return empty(204, headers);
+  }
+  headers[names.header("delivery-attempt")] = String(answer.attempt);
+  const token = answer.token === undefined ? "" : `,"token":${JSON.stringify(answer.token)}`;
+  return jsonText(200, `{"events":[${answer.events}]${token}}`, headers);
+}
+
+const jsonText = (status: number, text: string, headers: Record<string, string> = {}): Response =>
+  new Response(text, {
+    status,
+    headers: { "content-type": "application/json", "cache-control": "no-store", ...headers },
+  });

@@ -1,0 +1,44 @@
+import * as z from "zod/mini";
+import { err, ok, type Result } from "../../platform/result.ts";
+import type { Failure } from "../model/failure.ts";
+import type { ConsumePorts } from "./read.ts";
+import type { Reader } from "../access/reader.ts";
+import type { SeekOutcome } from "./types.ts";
+import { addressOf, type TopicId } from "../model/topic.ts";
+import { consumerOf } from "./stub.ts";
+
+/** Contract 3.4: a number is a time in milliseconds; the first event of that time or later is read next. */
+export const seekBody = z.object({
+  to: z.union(
+    [z.enum(["oldest", "newest"]), z.int().check(z.gte(0))],
+    "must be oldest, newest or a time in milliseconds",
+  ),
+});
+
+/** Moves the reader's cursor. It may consume the topic. */
+export async function seek(
+  ports: ConsumePorts,
+  id: TopicId,
+  reader: Reader,
+  { to }: z.infer<typeof seekBody>,
+  nowMs: number,
+): Promise<Result<void, Failure>> {
+  const outcome = await ports.directory.onActive(id, nowMs, async (topic) => {
+    const answer: SeekOutcome = await consumerOf(ports.consumers, topic, reader.name).seek(
+      addressOf(topic),
+      reader.name,
+      to,
+    );
+    return answer.kind === "gone" ? undefined : answer;
+  });
+  switch (outcome?.kind) {
+    case undefined:
+      return err({ kind: "no_topic" });
+    case "done":
+      return ok(undefined);
+    case "locked":
+      return err({ kind: "topic_locked", retryAfterMs: outcome.retryAfterMs });
+    case "failed":
+      return err({ kind: "unavailable" });
+  }
+}

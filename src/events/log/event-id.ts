@@ -1,0 +1,49 @@
+import { toHex } from "../../platform/encoding.ts";
+import type { Random } from "../../platform/random.ts";
+import { TOPIC } from "../model/limits.ts";
+
+/**
+ * Event ids: 64 random bits in hex, which make them unique and hard to guess, then "-" and shard and position in base 36,
+ * so that an id leads to its event without an index. Clients treat them as opaque.
+ */
+export const newEventIds = (count: number, shard: number, firstSeq: number, random: Random): string[] =>
+  idsOf(toHex(random.bytes(count * RANDOM_BYTES)), firstSeq * SHARD_FACTOR + shard);
+
+/** The ids of one call of `newEventIds` as one text, less than two thirds of them. */
+export function packIds(ids: readonly string[]): string {
+  const [first] = ids;
+  return first === undefined ? "" : ids.map((id) => id.slice(0, RANDOM_CHARS)).join("") + first.slice(RANDOM_CHARS);
+}
+
+export function unpackIds(packed: string): string[] {
+  const [random = "", first = ""] = packed.split("-");
+  return idsOf(random, parseInt(first, 36));
+}
+
+/** `random` holds the parts of all ids, `firstPlace` is the first one's shard and position as one number. */
+function idsOf(random: string, firstPlace: number): string[] {
+  const ids: string[] = [];
+  let place = firstPlace;
+  for (let at = 0; at < random.length; at += RANDOM_CHARS) {
+    ids.push(`${random.slice(at, at + RANDOM_CHARS)}-${place.toString(36)}`);
+    place += SHARD_FACTOR;
+  }
+  return ids;
+}
+
+/** Where the event of this id is stored; undefined for what is no event id. */
+export function positionOf(id: string): Position | undefined {
+  const place = parseInt(/^[0-9a-f]{16}-([0-9a-z]{1,10})$/.exec(id)?.[1] ?? "", 36);
+  if (!Number.isSafeInteger(place) || place < SHARD_FACTOR) return undefined;
+  return { shard: place % SHARD_FACTOR, seq: Math.floor(place / SHARD_FACTOR) };
+}
+
+export interface Position {
+  readonly shard: number;
+  readonly seq: number;
+}
+
+const RANDOM_BYTES = 8;
+const RANDOM_CHARS = 2 * RANDOM_BYTES;
+/** How many shards an id can tell apart. */
+const SHARD_FACTOR = TOPIC.maxShards;

@@ -1,0 +1,286 @@
+import { DurableObject } from "cloudflare:workers";
+import { systemClock } from "../../platform/clock.ts";
+import { systemRandom } from "../../platform/random.ts";
+import { ConsumerRegister } from "./consumer-register.ts";
+import { newEventIds } from "./event-id.ts";
+import type { OwnTenant } from "./hidden-ids.ts";
+import { LOG } from "../model/limits.ts";
+import { LogAlarm } from "./alarm.ts";
+import { LogRetention } from "./retention.ts";
+import { Waking } from "./notifier.ts";
+import { clearedAtMs, expiryOf, PublishKeys } from "./idempotency.ts";
+import { idOf, packSegments, unpackSegment, type NewEvent, type Segment } from "./segments.ts";
+import { StoredSegments } from "./segment-table.ts";
+import type { Subscriber } from "./subscriber.ts";
+import { readTenant, type TenantRead } from "./tenant-segments.ts";
+import { createLogTables, logExists, readLog } from "./schema.ts";
+import { TopicSubscribers } from "./subscriber-table.ts";
+import type {
+  Gone,
+  LogStats,
+  LookFrom,
+  LookOutcome,
+  Once,
+  Place,
+  PublishOutcome,
+  ReadOutcome,
+  Retention,
+} from "./types.ts";
+
+/**
+ * The events of one shard of one topic, in the order in which they were published: append-only, in SQLite.
+ *
+ * States: absent → open, by `init` alone; open → closed, by `close`; any → absent, by `destroy`. A log that is not open
+ * answers "gone", so an isolate that remembers a deleted topic cannot bring it back to life. A closed one still knows the
+ * topic's consumers, so that they can be removed.
+ *
+ * Every method runs without an `await` between its first look and its last write, so calls do not interleave. The
+ * runtime stores what one turn writes as a whole, the alarm included, and holds the answer back until it is on disk.
+ *
+ * The alarm (alarm.ts) removes what retention and idempotency keys leave behind (retention.ts) and wakes push
+ * subscriptions (notifier.ts).
+ */
+export class TopicLog extends DurableObject<LogEnv> {
+  readonly #sql = this.ctx.storage.sql;
+  readonly #segments = new StoredSegments(this.#sql);
+  readonly #retention = new LogRetention(this.#sql, this.#segments);
+  readonly #keys = new PublishKeys(this.#sql);
+  readonly #consumers = new ConsumerRegister(this.#sql);
+  readonly #subscribers = new TopicSubscribers(this.#sql);
+  readonly #waking = new Waking({
+    subscribers: this.#subscribers,
+    clock: systemClock,
+    endSeq: () => this.#tail?.seq,
+    wake: async (name) => this.env.PUSH_SUBSCRIPTION.getByName(name).wake(),
+  });
+  #tail: Tail | undefined = this.#load();
+  readonly #alarm = new LogAlarm({
+    context: this.ctx,
+    isOpen: () => this.#tail !== undefined,
+    clock: systemClock,
+    trim: () => this.#trim(),
+    trimDueMs: () => this.#trimDueMs(),
+    wake: (between) => this.#waking.run(between),
+    wakeDueMs: () =>
+      this.#tail === undefined ? Infinity : this.#subscribers.dueMs(this.#tail.seq, systemClock.nowMs()),
+  });
+
+  /** Opens the log; one that is open stays as it is. */
+  init(shard: number, retention: Retention): void {
+    if (this.#exists()) return;
+    createLogTables(this.ctx.storage, shard, retention);
+    this.#retention.load(retention);
+    this.#tail = { shard, seq: 0, createdAtMs: 0 };
+  }
+
+  /**
+   * Stores all of the events or none. With `once`, a repeat of the same request gives the ids that it gave first.
+   * `retention` is the deployment's as it is now.
+   */
+  publish(events: readonly NewEvent[], once: Once | undefined, retention: Retention): PublishOutcome {
+    const tail = this.#tail;
+    if (tail === undefined) return GONE;
+    const nowMs = systemClock.nowMs();
+    const earlier = once === undefined ? undefined : this.#keys.find(once, nowMs);
+    if (earlier !== undefined)
+      return earlier.isSame
+        ? { kind: "stored", ids: earlier.ids, keyExpiresAtMs: earlier.expiresAtMs }
+        : { kind: "key_used" };
+    const isOtherRule = this.#retention.isOther(retention);
+    if (isOtherRule) this.#retention.change(retention);
+    if (this.#retention.isOver()) this.ctx.storage.transactionSync(() => this.#retention.trim(nowMs, tail.seq));
+    if (this.#retention.isFull()) {
+      this.#alarm.by(0);
+      return { kind: "full" };
+    }
+    const key = once === undefined ? undefined : { ...once, expiresAtMs: expiryOf(once, nowMs) };
+    // Never before the event in front of it: readers merge shards by this time and search by it.
+    const createdAtMs = Math.max(nowMs, tail.createdAtMs);
+    const ids = newEventIds(events.length, tail.shard, tail.seq + 1, systemRandom);
+    const segments = packSegments(events, ids, tail.seq + 1, createdAtMs, LOG.segmentChars);
+    const store = (): void => {
+      for (const segment of segments) this.#segments.append(segment);
+      if (key !== undefined) {
+        this.#keys.clear(nowMs, LOG.keysClearedAPublish);
+        this.#keys.remember(key, ids, retention.maxBytes);
+      }
+    };
+    // One statement is a whole by itself, and a savepoint costs a small publish almost as much.
+    if (segments.length === 1 && key === undefined) store();
+    else this.ctx.storage.transactionSync(store);
+    for (const segment of segments) this.#retention.stored(segment.events.length);
+    const { seq } = (this.#tail = { ...tail, seq: tail.seq + events.length, createdAtMs });
+    const isDue = isOtherRule || this.#retention.isOver();
+    const trimDueMs = Math.min(createdAtMs + retention.ageMs, clearedAtMs(key?.expiresAtMs ?? Infinity));
+    this.#alarm.by(isDue ? 0 : Math.min(trimDueMs, this.#subscribers.dueMs(seq, nowMs)));
+    return { kind: "stored", ids, keyExpiresAtMs: key?.expiresAtMs };
+  }
+
+  override alarm(): Promise<void> {
+    return this.#alarm.run();
+  }
+
+  /**
+   * What follows position `afterSeq`, in whole segments: at least `minEvents` events unless the log ends before or
+   * `maxChars` are reached, and more of them up to `aheadChars`. At least one segment when there is one.
+   */
+  read(afterSeq: number, minEvents: number, aheadChars: number, maxChars: number): ReadOutcome {
+    if (this.#tail === undefined) return GONE;
+    const segments: Segment[] = [];
+    const { seq: lastSeq } = this.#tail;
+    if (afterSeq >= lastSeq) return { kind: "segments", segments, endSeq: lastSeq, atEnd: true };
+    let chars = 0;
+    let endSeq = afterSeq;
+    for (const segment of this.#segments.from(afterSeq + 1)) {
+      if (chars >= maxChars || (chars >= aheadChars && endSeq - afterSeq >= minEvents))
+        return { kind: "segments", segments, endSeq, atEnd: false };
+      segments.push(segment);
+      chars += segment.events.length;
+      endSeq = segment.lastSeq;
+    }
+    return { kind: "segments", segments, endSeq: lastSeq, atEnd: true };
+  }
+
+  /** What follows a position of one tenant's events. */
+  readTenant(own: OwnTenant, asked: TenantRead): ReadOutcome {
+    if (this.#tail === undefined) return GONE;
+    return readTenant(this.#segments.from(asked.afterSeq + 1), this.#tail.seq, own, asked);
+  }
+
+  /** What follows a position, or what is of a time or later; for a reader without a cursor. */
+  look(from: LookFrom, minEvents: number, maxChars: number): LookOutcome {
+    const afterSeq = "afterSeq" in from ? from.afterSeq : this.positionBefore(from.fromMs);
+    if (afterSeq === "gone") return GONE;
+    const read = this.read(afterSeq, minEvents, 0, maxChars);
+    return read.kind === "gone" ? read : { ...read, afterSeq };
+  }
+
+  /**
+   * When an event was published; of a position that retention passed, a time such that nothing that is to be kept lies
+   * before it. "unknown" when another event has this position, or none was ever there.
+   */
+  timeOf(seq: number, id: string): number | "unknown" | "gone" {
+    if (this.#tail === undefined) return "gone";
+    if (seq > this.#tail.seq) return "unknown";
+    const [segment] = this.#segments.from(seq);
+    if (segment === undefined || segment.firstSeq > seq) return this.#retention.trimmedUpToMs(systemClock.nowMs());
+    const [event] = unpackSegment(segment, seq - 1);
+    return idOf(event!.text) === id ? segment.createdAtMs : "unknown";
+  }
+
+  stats(): LogStats | Gone {
+    if (this.#tail === undefined) return GONE;
+    const oldest = this.#segments.placeFrom(0);
+    const { seq, createdAtMs } = this.#tail;
+    if (oldest === undefined) return { kind: "stats", firstSeq: seq + 1, lastSeq: seq };
+    const times = { oldestAtMs: oldest.createdAtMs, newestAtMs: createdAtMs };
+    return { kind: "stats", firstSeq: oldest.firstSeq, lastSeq: seq, ...times };
+  }
+
+  /** The position in front of the oldest event, behind the newest one, or in front of the first one of a time or later. */
+  positionBefore(place: Place): number | "gone" {
+    if (this.#tail === undefined) return "gone";
+    const { seq } = this.#tail;
+    if (place === "newest") return seq;
+    return place === "oldest" ? this.#segments.positionBeforeOldest(seq) : this.#segments.positionBefore(place, seq);
+  }
+
+  /** Remembers a consumer by its name; called on the first shard's log. */
+  addConsumer(name: string): "added" | "gone" {
+    if (this.#tail === undefined) return "gone";
+    this.#consumers.add(name);
+    return "added";
+  }
+
+  /** Some of the consumers' names; none of an absent log. */
+  consumers(limit: number): string[] {
+    return this.#exists() ? this.#consumers.list(limit) : [];
+  }
+
+  forgetConsumers(names: readonly string[]): void {
+    if (this.#exists()) for (const name of names) this.#consumers.remove(name);
+  }
+
+  /** Remembers a push subscription, by its object's name; gives the end of this log, behind which it begins. */
+  addSubscriber(name: string): number | "gone" {
+    if (this.#tail === undefined) return "gone";
+    this.#subscribers.add(name, this.#tail.seq);
+    return this.#tail.seq;
+  }
+
+  removeSubscribers(names: readonly string[]): void {
+    if (this.#exists()) for (const name of names) this.#subscribers.remove(name);
+  }
+
+  /** Some of the push subscriptions, by their objects' names; none of an absent log. */
+  subscribers(limit: number): string[] {
+    return this.#exists() ? this.#subscribers.list(limit) : [];
+  }
+
+  /** Ends publishing, reading and waking. */
+  async close(): Promise<void> {
+    if (this.#tail === undefined) return;
+    this.#sql.exec(`UPDATE log SET closed = 1`);
+    this.#end();
+    await this.#alarm.cancel();
+  }
+
+  /** Removes everything, the alarm too; whatever is asked afterwards is told "gone". */
+  async destroy(): Promise<void> {
+    this.#end();
+    await Promise.all([this.#alarm.cancel(), this.ctx.storage.deleteAll()]);
+  }
+
+  /** From here on nothing is written but by a deletion. */
+  #end(): void {
+    this.#tail = undefined;
+    this.#subscribers.unload();
+  }
+
+  #exists(): boolean {
+    return logExists(this.#sql);
+  }
+
+  #load(): Tail | undefined {
+    if (!this.#exists()) return undefined;
+    const { shard, isClosed, retention, trimmed } = readLog(this.ctx.storage);
+    if (isClosed) return undefined;
+    this.#retention.load(retention);
+    this.#subscribers.load();
+    const newest = this.#segments.newest();
+    return {
+      shard,
+      seq: newest?.lastSeq ?? trimmed.seq,
+      createdAtMs: newest?.createdAtMs ?? trimmed.createdAtMs,
+    };
+  }
+
+  /** Removes a step of what is over, if anything is. */
+  #trim(): void {
+    const tail = this.#tail;
+    const nowMs = systemClock.nowMs();
+    if (tail === undefined || (!this.#retention.isOver() && this.#trimDueMs() > nowMs)) return;
+    this.ctx.storage.transactionSync(() => {
+      this.#retention.trim(nowMs, tail.seq);
+      this.#keys.trim(nowMs, this.#retention.maxBytes);
+    });
+  }
+
+  #trimDueMs(): number {
+    if (this.#tail === undefined) return Infinity;
+    return Math.min(this.#retention.dueMs(this.#tail.seq), this.#keys.dueMs(this.#retention.maxBytes));
+  }
+}
+
+export interface LogEnv {
+  readonly PUSH_SUBSCRIPTION: DurableObjectNamespace<Subscriber>;
+}
+
+/** What a log is and where it ends, kept in memory. */
+interface Tail {
+  readonly shard: number;
+  readonly seq: number;
+  readonly createdAtMs: number;
+}
+
+const GONE = { kind: "gone" } as const;

@@ -1,0 +1,155 @@
+import { scopeRefusal } from "../../http/auth.ts";
+import type { DetailType } from "../../http/detail-types.ts";
+import { notFound, problem, type Problem } from "../../http/errors.ts";
+import type { Names } from "../../platform/names.ts";
+
+/** Every way in which an operation on topics can fail. */
+export type Failure =
+  | { readonly kind: "no_topic" }
+  | { readonly kind: "scope_missing"; readonly scope: string }
+  /** The client was removed while its token is still taken. */
+  | { readonly kind: "no_client" }
+  | { readonly kind: "topic_exists" }
+  | { readonly kind: "topic_deleting" }
+  | { readonly kind: "topic_locked"; readonly retryAfterMs: number }
+  | { readonly kind: "topic_not_locked"; readonly why: NotLocked }
+  | { readonly kind: "not_in_batch" }
+  | { readonly kind: "no_subscription" }
+  | { readonly kind: "subscription_exists" }
+  | { readonly kind: "too_many_subscriptions"; readonly ofClient: number; readonly ofTopic: number }
+  | { readonly kind: "subscription_disabled" }
+  /** The endpoint did not say yet that it wants the events. */
+  | { readonly kind: "subscription_unverified" }
+  /** The stored password would go to another origin. */
+  | { readonly kind: "password_missing" }
+  /** Sealed under a key that this deployment does not have, or changed by hand. */
+  | { readonly kind: "credentials_unreadable" }
+  | { readonly kind: "no_delivery" }
+  /** Neither the delivery nor the topic has the event any more. */
+  | { readonly kind: "event_expired" }
+  /** One test of a subscription at a time. */
+  | { readonly kind: "test_busy"; readonly retryAfterMs: number }
+  /** A log did not answer in time or has no room at the moment, or too many others changed the same thing. */
+  | { readonly kind: "unavailable" }
+  | { readonly kind: "tenant_refused"; readonly field: string; readonly tenant: string }
+  | { readonly kind: "too_large"; readonly field: string; readonly what: string; readonly maxBytes: number }
+  | { readonly kind: "too_many_events"; readonly maxEvents: number }
+  | { readonly kind: "key_malformed"; readonly maxChars: number }
+  | { readonly kind: "key_used" };
+
+/** Why a token does not hold the lock. */
+export type NotLocked = "already_committed" | "lock_expired" | "unknown_token";
+
+export function toProblem(failure: Failure, names: Names): Problem {
+  switch (failure.kind) {
+    case "no_topic":
+      return notFound("topic");
+    case "scope_missing":
+      return scopeRefusal(failure.scope, names);
+    case "no_client":
+      return problem("insufficient_permissions", "The client of the access token is not registered any more.");
+    case "topic_exists":
+      return conflict("topic_exists", "eventType", "You have a topic of this event type.");
+    case "topic_deleting":
+      return conflict("topic_deletion_in_progress", "eventType", "The topic is being deleted.");
+    case "topic_locked": {
+      const headers = retryAfter(failure.retryAfterMs);
+      return problem("topic_locked", "You hold a batch of this topic that is not committed.", { headers });
+    }
+    case "topic_not_locked": {
+      const message = NOT_LOCKED[failure.why];
+      return problem("topic_not_locked", message, { details: [{ type: failure.why, field: "token", message }] });
+    }
+    case "not_in_batch":
+      return refusedField("invalid_field", "commitThrough", "commitThrough must be the id of an event of the batch.");
+    case "no_subscription":
+      return notFound("subscription");
+    case "subscription_exists":
+      return conflict("subscription_exists", "name", "Your client has a subscription of this name on the topic.");
+    case "too_many_subscriptions": {
+      const { ofClient, ofTopic } = failure;
+      const message = `A topic has at most ${ofClient} subscriptions of a client and ${ofTopic} in all.`;
+      return conflict("too_many_subscriptions", "", message);
+    }
+    case "subscription_disabled":
+      return conflict(
+        "subscription_disabled",
+        "",
+        "The endpoint ended the subscription with 410; update it to enable it again.",
+      );
+    case "subscription_unverified":
+      return conflict(
+        "subscription_unverified",
+        "",
+        "The endpoint did not answer with the challenge yet, so nothing is sent to it; an update has it asked again at once.",
+      );
+    case "password_missing":
+      return refusedField(
+        "missing_field",
+        "pushConfig.basicAuth.password",
+        "The endpoint moves to another origin (scheme, host or port): send the password that it is to get. The stored one is sent nowhere else.",
+      );
+    case "credentials_unreadable":
+      return conflict(
+        "credentials_unreadable",
+        "",
+        "What is stored of the subscription's password and signing secret cannot be opened. Either the operator brings the key back that it was sealed under, or you delete the subscription and create it again.",
+      );
+    case "no_delivery":
+      return notFound("delivery");
+    case "event_expired":
+      return conflict("event_expired", "eventId", "The event was removed; it cannot be delivered again.");
+    case "test_busy":
+      return problem("insufficient_resources", "A subscription is tested once at a time, and once a second.", {
+        headers: retryAfter(failure.retryAfterMs),
+      });
+    case "unavailable":
+      return unreachable();
+    case "tenant_refused": {
+      const message = `Your client may not act for the tenant ${failure.tenant}.`;
+      return problem("insufficient_permissions", message, {
+        details: [{ type: "tenant_refused", field: failure.field, message }],
+      });
+    }
+    case "too_large": {
+      const message = `${failure.what} is larger than ${failure.maxBytes} bytes.`;
+      return problem("bad_payload_size", message, {
+        details: [{ type: "invalid_field", field: failure.field, message }],
+      });
+    }
+    case "too_many_events":
+      return refusedField("invalid_field", "", `Send 1 to ${failure.maxEvents} events a request.`);
+    case "key_malformed":
+      return refusedField(
+        "invalid_header",
+        "Idempotency-Key",
+        `Idempotency-Key must be 1 to ${failure.maxChars} visible ASCII characters.`,
+      );
+    case "key_used":
+      return conflict(
+        "idempotency_key_used",
+        "Idempotency-Key",
+        "This Idempotency-Key came before with another request.",
+      );
+  }
+}
+
+/** An object of the topic is restarting, overloaded or slow: the caller is asked to come again. */
+export const unreachable = (): Problem =>
+  problem("service_temporarily_unavailable", "The topic cannot be reached at the moment.", {
+    headers: { "retry-after": "1" },
+  });
+
+const NOT_LOCKED = {
+  already_committed: "The batch of this token is committed already.",
+  lock_expired: "The lock of this token expired or was released; what was not committed of its batch is read again.",
+  unknown_token: "No batch of this topic was handed to you under this token lately.",
+} as const satisfies Record<NotLocked, string>;
+
+const retryAfter = (waitMs: number) => ({ "retry-after": String(Math.max(1, Math.ceil(waitMs / 1000))) });
+
+const conflict = (type: DetailType, field: string, message: string): Problem =>
+  problem("conflict_resource", message, { details: [{ type, field, message }] });
+
+const refusedField = (type: DetailType, field: string, message: string): Problem =>
+  problem("validation_violation", message, { details: [{ type, field, message }] });

@@ -1,0 +1,78 @@
+import { Buffer } from "node:buffer";
+import * as z from "zod/mini";
+import type { Principal } from "../../http/auth.ts";
+import type { Problem } from "../../http/errors.ts";
+import { matching, validate } from "../../http/validate.ts";
+import { PATTERNS } from "../../platform/names.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import type { Failure } from "../model/failure.ts";
+import { PUBLISH } from "../model/limits.ts";
+import type { NewEvent } from "../log/segments.ts";
+import type { TopicId } from "../model/topic.ts";
+
+/** An event as it is to be stored: parsed, and with its tenant. */
+export interface NamedEvent {
+  readonly payload: string;
+  readonly metadata: Readonly<Record<string, string>> | undefined;
+  readonly tenant: string;
+}
+
+/** One that a request brought. */
+export interface PublishedEvent extends NamedEvent {
+  /** Where it stood in the body, in bean notation with a dot at the end; empty for a single event. */
+  readonly at: string;
+}
+
+/** The body of a publish request: one event, or an array of them (contract 3.2). */
+export function readEvents(body: unknown, principal: Principal): Result<readonly PublishedEvent[], Failure | Problem> {
+  const many = Array.isArray(body);
+  // Before the elements are looked at: a body may hold millions of them.
+  if (many && (body.length === 0 || body.length > PUBLISH.maxEvents))
+    return err({ kind: "too_many_events", maxEvents: PUBLISH.maxEvents });
+  const parsed = many ? validate("body", eventArray, body) : validate("body", eventObject, body);
+  if (!parsed.ok) return parsed;
+  const given = Array.isArray(parsed.value) ? parsed.value : [parsed.value];
+  const events: PublishedEvent[] = [];
+  for (const [index, { payload, metadata, tenant }] of given.entries()) {
+    const at = many ? `[${index}].` : "";
+    const failure = tooLarge(payload, metadata, at);
+    if (failure !== undefined) return err(failure);
+    events.push({ payload, metadata, tenant: tenant ?? principal.tenant, at });
+  }
+  return ok(events);
+}
+
+/** The event's JSON text but for `id` and `createdAt`, which the log adds. Only its owner publishes to a topic. */
+export function encodeEvent(event: NamedEvent, { owner, eventType }: TopicId): NewEvent {
+  const { tenant, payload, metadata } = event;
+  const text = JSON.stringify({ tenant, sourceClient: owner, eventType, payload, metadata });
+  return { text: text.slice(1), payloadBytes: Buffer.byteLength(payload) };
+}
+
+function tooLarge(payload: string, metadata: PublishedEvent["metadata"], at: string): Failure | undefined {
+  const { maxPayloadBytes, maxMetadataBytes } = PUBLISH;
+  if (Buffer.byteLength(payload) > maxPayloadBytes)
+    return { kind: "too_large", field: `${at}payload`, what: "The payload", maxBytes: maxPayloadBytes };
+  if (metadata !== undefined && Buffer.byteLength(JSON.stringify(metadata)) > maxMetadataBytes)
+    return { kind: "too_large", field: `${at}metadata`, what: "The metadata", maxBytes: maxMetadataBytes };
+  return undefined;
+}
+
+/** Any keys, `__proto__` among them: zod's own record would drop that one. */
+const stringMap = z
+  .custom<Record<string, string>>(
+    (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+    "must be an object whose values are all strings",
+  )
+  .check((context) => {
+    for (const [key, value] of Object.entries(context.value))
+      if (typeof value !== "string")
+        context.issues.push({ code: "custom", path: [key], message: "must be a string", input: value });
+  });
+
+const eventObject = z.object({
+  payload: z.string(),
+  metadata: z.optional(stringMap),
+  tenant: z.optional(matching(PATTERNS.tenant)),
+});
+const eventArray = z.array(eventObject);

@@ -1,0 +1,130 @@
+import type { ClientAccess, Principal } from "../../http/auth.ts";
+import type { Problem } from "../../http/errors.ts";
+import { sha256Hex } from "../../platform/hash.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import type { Failure } from "../model/failure.ts";
+import { refusedKey } from "../model/idempotency-key.ts";
+import { encodeEvent, readEvents, type NamedEvent, type PublishedEvent } from "./event-input.ts";
+import type { NewEvent } from "../log/segments.ts";
+import type { TopicDirectory } from "../access/topic-directory.ts";
+import type { TopicLog } from "../log/topic-log.do.ts";
+import type { Once, PublishOutcome, Retention } from "../log/types.ts";
+import { shardFor, shardsOf, type Topic, type TopicId } from "../model/topic.ts";
+import { logOf } from "../log/client.ts";
+
+export interface StoringPorts {
+  readonly directory: TopicDirectory;
+  readonly logs: DurableObjectNamespace<TopicLog>;
+  readonly retention: Retention;
+}
+
+export interface PublishPorts extends StoringPorts {
+  readonly clients: ClientAccess;
+}
+
+export interface PublishRequest {
+  readonly topic: TopicId;
+  readonly principal: Principal;
+  readonly body: unknown;
+  /** The `Idempotency-Key` header. */
+  readonly key: string | null;
+  readonly nowMs: number;
+}
+
+/**
+ * Publishes one event or an array of them; gives their ids in the same order. The caller owns the topic.
+ * Each shard stores its part all or none; with a key a repeat completes what a failure left undone.
+ */
+export async function publish(
+  ports: PublishPorts,
+  request: PublishRequest,
+): Promise<Result<readonly string[], Failure | Problem>> {
+  const { topic: id, principal, key, nowMs } = request;
+  const refusedHeader = refusedKey(key);
+  if (refusedHeader !== undefined) return err(refusedHeader);
+  const events = readEvents(request.body, principal);
+  if (!events.ok) return events;
+  const refused = await refusedTenant(ports.clients, principal, events.value, nowMs);
+  if (refused !== undefined) return err(refused);
+  return storeEvents(ports, id, events.value, key, nowMs);
+}
+
+/** Stores events of the topic's owner, each shard's part all or none; gives their ids in the same order. */
+export async function storeEvents(
+  ports: StoringPorts,
+  id: TopicId,
+  events: readonly NamedEvent[],
+  key: string | null,
+  nowMs: number,
+): Promise<Result<readonly string[], Failure>> {
+  const encoded = events.map((event) => encodeEvent(event, id));
+  const once = key === null ? undefined : { key, digest: await digestOf(encoded), expiresAtMs: undefined };
+  const outcome = await ports.directory.onActive(id, nowMs, (topic) => storeAll(ports, topic, events, encoded, once));
+  if (outcome === undefined) return err({ kind: "no_topic" });
+  if (outcome === "full") return err({ kind: "unavailable" });
+  return outcome === "key_used" ? err({ kind: "key_used" }) : ok(outcome);
+}
+
+/** A tenant other than the token's is taken when the client could be granted it (contract 3.2). */
+async function refusedTenant(
+  clients: ClientAccess,
+  principal: Principal,
+  events: readonly PublishedEvent[],
+  nowMs: number,
+): Promise<Failure | undefined> {
+  const asked = new Set([principal.tenant]);
+  for (const { tenant, at } of events) {
+    if (asked.has(tenant)) continue;
+    if (!(await clients.mayActFor(principal, tenant, nowMs)))
+      return { kind: "tenant_refused", field: `${at}tenant`, tenant };
+    asked.add(tenant);
+  }
+  return undefined;
+}
+
+/** Undefined when the topic is gone. */
+async function storeAll(
+  { logs, retention }: StoringPorts,
+  topic: Topic,
+  events: readonly NamedEvent[],
+  encoded: readonly NewEvent[],
+  once: Once | undefined,
+): Promise<readonly string[] | Refusal | undefined> {
+  const places = events.map((event) => shardFor(event.tenant, topic.shards));
+  const store = async (shard: number, key: Once | undefined): Promise<[number, PublishOutcome]> => {
+    const part = encoded.filter((_, index) => places[index] === shard);
+    return [shard, await logOf(logs, topic, shard).publish(part, key, retention)];
+  };
+  const shards = new Set(places);
+  const outcomes = new Map<number, PublishOutcome>();
+  let claim = once;
+  if (once !== undefined) {
+    // One shard knows every key, wherever its events go: it says first whether the key was used for something else, and
+    // until when all of them know it.
+    const home = shardFor(once.key, topic.shards);
+    const [, claimed] = await store(home, once);
+    if (claimed.kind !== "stored") return refusalOf(claimed);
+    claim = { ...once, expiresAtMs: claimed.keyExpiresAtMs };
+    outcomes.set(home, claimed);
+    shards.delete(home);
+  }
+  const others = await Promise.all([...shards].map((shard) => store(shard, claim)));
+  for (const [shard, outcome] of others) outcomes.set(shard, outcome);
+  const ids = new Map<number, Iterator<string>>();
+  for (const shard of shardsOf(topic)) {
+    const outcome = outcomes.get(shard);
+    if (outcome === undefined) continue;
+    if (outcome.kind !== "stored") return refusalOf(outcome);
+    ids.set(shard, outcome.ids.values());
+  }
+  return places.map((shard) => ids.get(shard)!.next().value as string);
+}
+
+type Refusal = "key_used" | "full";
+
+const refusalOf = ({ kind }: Exclude<PublishOutcome, { kind: "stored" }>): Refusal | undefined =>
+  kind === "gone" ? undefined : kind;
+
+/** The same for the same events in the same order, whatever the body's white space. */
+const digestOf = (encoded: readonly NewEvent[]): Promise<string> =>
+  sha256Hex(encoded.map((event) => event.text).join("\n"));

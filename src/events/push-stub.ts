@@ -1,8 +1,0 @@
-import type { PushSubscriptionObject } from "./push-subscription.do.ts";
-import { pushObjectName, type Incarnation } from "./topic.ts";
-
-export const pushOf = (
-  subscriptions: DurableObjectNamespace<PushSubscriptionObject>,
-  topic: Incarnation,
-  id: string,
-): DurableObjectStub<PushSubscriptionObject> => subscriptions.getByName(pushObjectName(topic, id));

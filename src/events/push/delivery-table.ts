@@ -1,0 +1,257 @@
+import { DELIVERY } from "../model/limits.ts";
+import type { AfterAttempt, Progress } from "./retry-schedule.ts";
+import type { Attempt, AttemptError, Delivery, DeliveryPage, DeliveryState } from "./types.ts";
+
+/**
+ * The deliveries of one subscription, a row an event, in the order in which they were taken from the topic.
+ *
+ *   (the log) ── taken ──→ pending ── 2xx ──→ delivered ── 7 days, or 1,000 newer ones ──→ removed
+ *                          pending ── last attempt failed ──→ dead ── 30 days, or 10,000 newer ones ──→ removed
+ *                          delivered, dead, pending ── redeliver ──→ pending, with its whole schedule before it
+ *
+ * `at` is when a pending one is due, and when the others ended. `text` is the event itself, kept from the first failure
+ * until it is delivered: before that the log has it, and afterwards nobody needs it.
+ */
+export class Deliveries {
+  readonly #sql: SqlStorage;
+  #counts: Record<DeliveryState, number> | undefined;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  /** How many there are of a state; counted once, then kept up. */
+  count(state: DeliveryState): number {
+    if (this.#counts === undefined) {
+      const counts = { pending: 0, delivered: 0, dead: 0 };
+      for (const row of this.#sql.exec<CountRow>(DELIVERY_SQL.counts)) counts[row.state] = row.deliveries;
+      this.#counts = counts;
+    }
+    return this.#counts[state];
+  }
+
+  /** Something failed in the middle: what is there is counted anew. */
+  recount(): void {
+    this.#counts = undefined;
+  }
+
+  add(eventId: string, nowMs: number): void {
+    if (this.#sql.exec(DELIVERY_SQL.add, eventId, nowMs).toArray().length > 0) this.#counted("pending", 1);
+  }
+
+  /** Pending ones, the first due one first, among them those that are not due yet. */
+  next(limit: number): PendingDelivery[] {
+    return this.#sql
+      .exec<DueRow>(DELIVERY_SQL.next, limit)
+      .toArray()
+      .map((row) => ({ eventId: row.event_id, dueAtMs: row.at }));
+  }
+
+  /** Those that are due, the first due one first; with `anewFromMs` those too that were not tried since. */
+  due(limit: number, nowMs: number, anewFromMs: number | undefined): string[] {
+    if (anewFromMs === undefined)
+      return this.next(limit)
+        .filter(({ dueAtMs }) => dueAtMs <= nowMs)
+        .map(({ eventId }) => eventId);
+    return this.#sql
+      .exec<DueRow>(DELIVERY_SQL.dueAnew, limit, nowMs, anewFromMs)
+      .toArray()
+      .map((row) => row.event_id);
+  }
+
+  /** Of those that are due the one with the fewest tries, the first due one of several. */
+  leastTried(nowMs: number): { readonly eventId: string; readonly tries: number } | undefined {
+    let least: { readonly eventId: string; readonly tries: number } | undefined;
+    for (const { event_id: eventId, tries } of this.#sql.exec<TriedRow>(DELIVERY_SQL.tried, nowMs)) {
+      if (least === undefined || tries < least.tries) least = { eventId, tries };
+      if (least.tries === 0) break;
+    }
+    return least;
+  }
+
+  find(eventId: string): StoredDelivery | undefined {
+    const row = this.#sql.exec<DeliveryRow & { text: string | null }>(DELIVERY_SQL.find, eventId).toArray()[0];
+    if (row === undefined) return undefined;
+    return { ...toDelivery(row), step: row.step, tries: row.tries, text: row.text ?? undefined };
+  }
+
+  /** What an attempt came to. `text` is kept unless it was delivered. */
+  record(before: StoredDelivery, attempt: Attempt, after: AfterAttempt, text: string, nowMs: number): void {
+    const attempts = [...before.attempts, attempt].slice(-DELIVERY.attemptsKept);
+    this.#sql.exec(
+      DELIVERY_SQL.record,
+      before.eventId,
+      after.state,
+      after.state === "pending" ? after.dueAtMs : nowMs,
+      after.state === "pending" ? after.step : before.step,
+      before.tries + 1,
+      before.attemptCount + 1,
+      JSON.stringify(attempts.map(toStored)),
+      after.state === "delivered" ? null : text,
+    );
+    this.#moved(before.state, after.state);
+  }
+
+  /** Nothing was tried: the same again later. */
+  postpone(eventId: string, dueAtMs: number): void {
+    this.#sql.exec(DELIVERY_SQL.postpone, eventId, dueAtMs);
+  }
+
+  /** Starts the schedule anew, before all others that are due: somebody waits for it. */
+  again({ eventId, state }: StoredDelivery, text: string | undefined, nowMs: number): void {
+    const firstMs = this.next(1)[0]?.dueAtMs ?? nowMs;
+    this.#sql.exec(DELIVERY_SQL.again, eventId, Math.min(nowMs, firstMs - 1), text ?? null);
+    this.#moved(state, "pending");
+  }
+
+  remove({ eventId, state }: StoredDelivery): void {
+    this.#sql.exec(DELIVERY_SQL.remove, eventId);
+    this.#counted(state, -1);
+  }
+
+  /** The latest first; `after` is the place of the last one of the page before. */
+  page(state: DeliveryState | undefined, after: number | undefined, skip: number, limit: number): DeliveryPage {
+    const range = [after ?? Number.MAX_SAFE_INTEGER, limit + 1, skip];
+    const rows = (
+      state === undefined
+        ? this.#sql.exec<DeliveryRow>(DELIVERY_SQL.page, ...range)
+        : this.#sql.exec<DeliveryRow>(DELIVERY_SQL.pageOfState, ...range, state)
+    ).toArray();
+    const items = rows.slice(0, limit);
+    return { items: items.map(toDelivery), next: rows.length > limit ? items.at(-1)?.place : undefined };
+  }
+
+  /** Removes a step of what is over, as much as a run can add. True when there may be more of it. */
+  clear(nowMs: number): boolean {
+    let removed = 0;
+    for (const [state, kept, keptMs] of KEPT) {
+      // Dead letters are what takes the room: the oldest ones give way.
+      const surplus = state === "dead" && this.#isFull() ? DELIVERY.clearedAStep : this.count(state) - kept;
+      removed += this.#removeOldest(state, Number.MAX_SAFE_INTEGER, Math.min(surplus, DELIVERY.clearedAStep));
+      removed += this.#removeOldest(state, nowMs - keptMs, DELIVERY.clearedAStep);
+    }
+    return removed >= DELIVERY.clearedAStep;
+  }
+
+  /** When something is to be cleared by its age; Infinity when nothing ever ended. */
+  clearAtMs(): number {
+    const times = KEPT.map(([state, , keptMs]) => {
+      const oldest = this.#sql.exec<{ at: number }>(DELIVERY_SQL.oldest, state).toArray()[0];
+      return oldest === undefined ? Infinity : oldest.at + keptMs + DELIVERY.clearGraceMs;
+    });
+    return Math.min(...times);
+  }
+
+  /** How many more events may be taken from the logs. */
+  room(): number {
+    return this.#isFull() ? 0 : Math.max(0, DELIVERY.maxPending - this.count("pending"));
+  }
+
+  #isFull(): boolean {
+    return this.#sql.databaseSize > DELIVERY.maxStoredBytes;
+  }
+
+  #removeOldest(state: DeliveryState, upToMs: number, limit: number): number {
+    if (limit <= 0) return 0;
+    const removed = this.#sql.exec(DELIVERY_SQL.clear, state, upToMs, limit).toArray().length;
+    this.#counted(state, -removed);
+    return removed;
+  }
+
+  #moved(from: DeliveryState, to: DeliveryState): void {
+    this.#counted(from, -1);
+    this.#counted(to, 1);
+  }
+
+  #counted(state: DeliveryState, more: number): void {
+    if (this.#counts !== undefined) this.#counts[state] += more;
+  }
+}
+
+export interface PendingDelivery {
+  readonly eventId: string;
+  readonly dueAtMs: number;
+}
+
+export interface StoredDelivery extends Delivery, Progress {
+  /** The event's JSON text, where it is kept here. */
+  readonly text: string | undefined;
+}
+
+/** State, how many of it are kept, and for how long. */
+const KEPT = [
+  ["delivered", DELIVERY.deliveredKept, DELIVERY.deliveredKeptMs],
+  ["dead", DELIVERY.deadKept, DELIVERY.deadKeptMs],
+] as const;
+
+const COLUMNS = `place, event_id, state, at, step, tries, attempt_count, attempts`;
+
+/** A test has each of them explained: none walks over the table. */
+export const DELIVERY_SQL = {
+  counts: `SELECT state, count(*) AS deliveries FROM delivery GROUP BY state`,
+  add: `INSERT INTO delivery (event_id, state, at, step, tries, attempt_count, attempts)
+    VALUES (?1, 'pending', ?2, 0, 0, 0, '[]') ON CONFLICT (event_id) DO NOTHING RETURNING place`,
+  next: `SELECT event_id, at FROM delivery WHERE state = 'pending' ORDER BY at, place LIMIT ?1`,
+  dueAnew: `SELECT event_id, at FROM delivery
+    WHERE state = 'pending' AND (at <= ?2 OR json_extract(attempts, '$[#-1][0]') <= ?3) ORDER BY at, place LIMIT ?1`,
+  tried: `SELECT event_id, tries FROM delivery WHERE state = 'pending' AND at <= ?1 ORDER BY at, place`,
+  find: `SELECT ${COLUMNS}, text FROM delivery WHERE event_id = ?1`,
+  record: `UPDATE delivery SET state = ?2, at = ?3, step = ?4, tries = ?5, attempt_count = ?6, attempts = ?7, text = ?8
+    WHERE event_id = ?1`,
+  postpone: `UPDATE delivery SET at = ?2 WHERE event_id = ?1`,
+  again: `UPDATE delivery SET state = 'pending', at = ?2, step = 0, tries = 0, text = coalesce(?3, text)
+    WHERE event_id = ?1`,
+  remove: `DELETE FROM delivery WHERE event_id = ?1`,
+  page: `SELECT ${COLUMNS} FROM delivery WHERE place < ?1 ORDER BY place DESC LIMIT ?2 OFFSET ?3`,
+  pageOfState: `SELECT ${COLUMNS} FROM delivery WHERE state = ?4 AND place < ?1 ORDER BY place DESC LIMIT ?2 OFFSET ?3`,
+  oldest: `SELECT at FROM delivery WHERE state = ?1 ORDER BY at LIMIT 1`,
+  clear: `DELETE FROM delivery WHERE place IN
+    (SELECT place FROM delivery WHERE state = ?1 AND at <= ?2 ORDER BY at LIMIT ?3) RETURNING place`,
+} as const;
+
+interface CountRow extends Record<string, SqlStorageValue> {
+  state: DeliveryState;
+  deliveries: number;
+}
+
+interface DueRow extends Record<string, SqlStorageValue> {
+  event_id: string;
+  at: number;
+}
+
+interface TriedRow extends Record<string, SqlStorageValue> {
+  event_id: string;
+  tries: number;
+}
+
+interface DeliveryRow extends DueRow {
+  place: number;
+  state: DeliveryState;
+  step: number;
+  tries: number;
+  attempt_count: number;
+  attempts: string;
+}
+
+/** Time, duration, status, error: 20 of them in one field. */
+type StoredAttempt = readonly [number, number, number | null, AttemptError | null];
+
+const toStored = ({ atMs, durationMs, status, error }: Attempt): StoredAttempt => [
+  atMs,
+  durationMs,
+  status ?? null,
+  error ?? null,
+];
+
+const toDelivery = (row: DeliveryRow): Delivery => ({
+  eventId: row.event_id,
+  state: row.state,
+  nextAttemptAtMs: row.state === "pending" ? row.at : undefined,
+  attempts: (JSON.parse(row.attempts) as StoredAttempt[]).map(([atMs, durationMs, status, error]) => ({
+    atMs,
+    durationMs,
+    status: status ?? undefined,
+    error: error ?? undefined,
+  })),
+  attemptCount: row.attempt_count,
+});

@@ -1,0 +1,296 @@
+import type { Clock } from "../../platform/clock.ts";
+import { DELIVERY } from "../model/limits.ts";
+import { judge, type Answer } from "./response.ts";
+import { attempt, type Message } from "./request.ts";
+import { changedTo, isSilent, learned, onSchedule, pausedUntilMs, probed, windowOf } from "./endpoint-health.ts";
+import type { PushParts } from "./parts.ts";
+import { afterAttempt, chance } from "./retry-schedule.ts";
+import type { Attempt, PushPorts } from "./types.ts";
+
+export interface Pumped extends PushParts {
+  readonly ports: PushPorts;
+  readonly clock: Clock;
+}
+
+/**
+ * Sends what is due, at most six attempts at a time, taking events from the logs while there is room. One run at a time.
+ *
+ * Who else runs at an `await` here: `ring` (news from a log, a redelivery, a change), `stop` (the subscription goes), a
+ * test in `aside`, and the other attempts. So after each of them everything is looked at anew, and between the last look
+ * and what follows from it there is none.
+ */
+export class PushPump {
+  readonly #on: Pumped;
+  /** Events that are being sent. */
+  readonly #inFlight = new Set<string>();
+  /** Tests that are under way, or wait for their place. */
+  #aside = 0;
+  #stopped = false;
+  /** The logs may hold what was not taken; they are being asked; not before this time. */
+  #unread = true;
+  #reading = false;
+  #readAtMs = 0;
+  /** Until when the record keeps everything waiting; whether the endpoint is asked then. */
+  #waitUntilMs = 0;
+  #asks = false;
+  #topicGone = false;
+  /** A write failed: the run ends with it. */
+  #fault: unknown;
+  #bell = Promise.withResolvers<void>();
+
+  constructor(on: Pumped) {
+    this.#on = on;
+  }
+
+  /** There may be new events in the logs. */
+  news(): void {
+    this.#unread = true;
+    this.#readAtMs = 0;
+    this.ring();
+  }
+
+  /** Something changed: whoever waits looks again. */
+  ring(): void {
+    const bell = this.#bell;
+    this.#bell = Promise.withResolvers<void>();
+    bell.resolve();
+  }
+
+  /** Nothing is sent, and nothing written, from now on. */
+  stop(): void {
+    this.#stopped = true;
+    this.#on.intake.close();
+    this.#on.handshake.stop();
+    this.ring();
+  }
+
+  /**
+   * Until there is nothing to do now. "goes on": the bounds of a run are met, and the next one takes over what is in
+   * flight, so that a slow attempt does not hold up the others. "gone": the subscription or its topic is.
+   */
+  async run(): Promise<"gone" | "rests" | "goes on"> {
+    const { standing, clock, state, handshake } = this.#on;
+    const endMs = clock.nowMs() + DELIVERY.runMs;
+    let calls = 0;
+    for (;;) {
+      const now = await standing.now();
+      if (this.#stopped) return "rests";
+      if (this.#fault !== undefined) throw this.#takeFault();
+      if (now.kind === "gone" || this.#topicGone) return "gone";
+      this.#asks = now.kind === "unverified";
+      this.#waitUntilMs = handshake.waitUntilMs(now);
+      if (calls >= DELIVERY.callsARun || clock.nowMs() >= endMs) return "goes on";
+      if (now.kind === "unverified" && this.#isIdle() && this.#waitUntilMs <= clock.nowMs()) {
+        calls += 1;
+        await handshake.ask(now.target);
+        standing.forget();
+        continue;
+      }
+      if (now.kind === "go") {
+        if (now.target.version !== state.health.version) state.health = changedTo(now.target.version, clock.nowMs());
+        const places = this.#places();
+        const due = this.#due(places);
+        // Of each the endpoint, and the log where its text is not in memory.
+        calls += 2 * due.length;
+        for (const eventId of due) void this.#send(eventId);
+        if (due.length < places && this.#mayRead()) {
+          calls += state.topic.shards;
+          void this.#read();
+        }
+      }
+      if (this.#isIdle()) return "rests";
+      await this.#somethingHappens();
+    }
+  }
+
+  /** When there is something to do again; Infinity when nothing is left. Of a pump that rests. */
+  nextMs(): number {
+    if (this.#asks) return this.#waitUntilMs;
+    const { deliveries, state, clock } = this.#on;
+    const dueMs = deliveries.next(1)[0]?.dueAtMs ?? Infinity;
+    const readMs = this.#unread && deliveries.room() > 0 ? this.#readAtMs : Infinity;
+    return Math.max(Math.min(dueMs, readMs), pausedUntilMs(state.health, clock.nowMs()), this.#waitUntilMs);
+  }
+
+  #isIdle(): boolean {
+    return this.#inFlight.size === 0 && !this.#reading;
+  }
+
+  /** Does something that takes one of the six places; the pump leaves it the next one that is free. */
+  async aside<T>(work: () => Promise<T>): Promise<T> {
+    this.#aside += 1;
+    try {
+      while (this.#inFlight.size + this.#aside > DELIVERY.window) await this.#bell.promise;
+      return await work();
+    } finally {
+      this.#aside -= 1;
+      this.ring();
+    }
+  }
+
+  /** What an answer, or none, tells about the endpoint as a whole. Of an older version it tells nothing. */
+  learn(answer: Answer, version: number): void {
+    const { state, clock } = this.#on;
+    if (this.#stopped || version !== state.health.version) return;
+    state.health = learned(state.health, answer, clock.nowMs());
+  }
+
+  /** Until when nothing is sent because of how the endpoint is; undefined when it may be asked now. */
+  pausedUntilMs(): number | undefined {
+    const { state, clock } = this.#on;
+    const nowMs = clock.nowMs();
+    const untilMs = pausedUntilMs(state.health, nowMs);
+    return untilMs > nowMs ? untilMs : undefined;
+  }
+
+  /** Somebody has reason to believe that the endpoint answers again. */
+  unpause(): void {
+    const { state } = this.#on;
+    if (!this.#stopped) state.health = probed(state.health);
+  }
+
+  /** How many attempts may begin now. */
+  #places(): number {
+    const { state } = this.#on;
+    if (this.pausedUntilMs() !== undefined) return 0;
+    const free = Math.min(windowOf(state.health), DELIVERY.window - this.#aside) - this.#inFlight.size;
+    return Math.max(0, free);
+  }
+
+  /** What is sent next. */
+  #due(places: number): string[] {
+    if (places === 0) return [];
+    const { deliveries, state, clock } = this.#on;
+    const { health } = state;
+    if (isSilent(health)) {
+      const probe = deliveries.leastTried(clock.nowMs());
+      // What the logs hold was never tried.
+      const mayBeBetter = this.#reading || this.#mayRead();
+      return probe === undefined || (probe.tries > 0 && mayBeBetter) ? [] : [probe.eventId];
+    }
+    const due = deliveries
+      .due(places + this.#inFlight.size, clock.nowMs(), health.anewFromMs)
+      .filter((eventId) => !this.#inFlight.has(eventId))
+      .slice(0, places);
+    if (due.length < places) state.health = onSchedule(health);
+    return due;
+  }
+
+  #mayRead(): boolean {
+    const { clock, deliveries } = this.#on;
+    return this.#unread && !this.#reading && clock.nowMs() >= this.#readAtMs && deliveries.room() > 0;
+  }
+
+  /** Takes from the logs. News that come meanwhile are looked for afterwards. */
+  async #read(): Promise<void> {
+    const { intake, clock } = this.#on;
+    this.#unread = false;
+    this.#reading = true;
+    try {
+      const taken = await intake.take();
+      if (taken === "gone") this.#topicGone = true;
+      else if (taken.more) this.#unread = true;
+      else if (taken.failed) {
+        this.#unread = true;
+        this.#readAtMs = clock.nowMs() + DELIVERY.failedAgainMs;
+      }
+    } catch (thrown) {
+      this.#fail(thrown);
+    } finally {
+      this.#reading = false;
+      this.ring();
+    }
+  }
+
+  async #send(eventId: string): Promise<void> {
+    this.#inFlight.add(eventId);
+    try {
+      await this.#deliver(eventId);
+    } catch (thrown) {
+      this.#fail(thrown);
+    } finally {
+      this.#inFlight.delete(eventId);
+      this.ring();
+    }
+  }
+
+  /** The run ends, and a later one begins with what the tables hold. */
+  #fail(thrown: unknown): void {
+    this.#unread = true;
+    this.#fault ??= thrown;
+    this.#on.deliveries.recount();
+  }
+
+  #takeFault(): unknown {
+    const fault = this.#fault;
+    this.#fault = undefined;
+    return fault;
+  }
+
+  async #deliver(eventId: string): Promise<void> {
+    const { ports, clock, deliveries, intake, standing } = this.#on;
+    const kept = deliveries.find(eventId)?.text;
+    const text = kept === undefined ? await intake.textOf(eventId) : { text: kept };
+    if (this.#stopped) return;
+    if (text === "gone") {
+      this.#topicGone = true;
+      return;
+    }
+    if (text === "failed") {
+      deliveries.postpone(eventId, clock.nowMs() + DELIVERY.failedAgainMs);
+      return;
+    }
+    if (text === "lost") {
+      this.#lose(eventId);
+      return;
+    }
+    const now = await standing.now();
+    // From here to the call itself nobody else runs: what was decided is what is done.
+    if (this.#stopped || now.kind !== "go" || this.pausedUntilMs() !== undefined) return;
+    const row = deliveries.find(eventId);
+    if (row?.state !== "pending") return;
+    const message = { eventId, text: text.text, number: row.attemptCount + 1 };
+    const { answer, attempt: made } = await attempt({ ...ports, clock }, now.target, message);
+    if (!this.#stopped) this.#record(message, answer, made, now.target.version);
+  }
+
+  #record({ eventId, text }: Message, answer: Answer, made: Attempt, version: number): void {
+    const { ports, clock, state, deliveries, intake, standing } = this.#on;
+    // As it is now: a redelivery may have started its schedule anew.
+    const before = deliveries.find(eventId);
+    if (before === undefined) return;
+    const nowMs = clock.nowMs();
+    const verdict = judge(answer, nowMs);
+    const dueMs = before.nextAttemptAtMs;
+    const scheduledMs = dueMs !== undefined && dueMs > made.atMs ? dueMs : undefined;
+    const after = afterAttempt(before, verdict, nowMs, chance(ports.random), scheduledMs);
+    deliveries.record(before, made, after, text, nowMs);
+    intake.forgetText(eventId);
+    this.learn(answer, version);
+    if (verdict.kind === "unwanted") {
+      ports.log.warn("push subscription disabled by its endpoint", { push: state.id });
+      standing.disable(version);
+    }
+    if (after.state === "dead") ports.log.warn("push dead letter", { push: state.id, eventId });
+  }
+
+  #lose(eventId: string): void {
+    const { ports, state, deliveries } = this.#on;
+    const row = deliveries.find(eventId);
+    if (row === undefined) return;
+    state.lose(() => deliveries.remove(row));
+    ports.log.warn("event lost to retention before it was pushed", { push: state.id, eventId });
+  }
+
+  /** An attempt ends, there is news, or it is time for something that waits. */
+  async #somethingHappens(): Promise<void> {
+    const { clock, deliveries } = this.#on;
+    const nowMs = clock.nowMs();
+    const next = deliveries.next(this.#inFlight.size + 1).find(({ eventId }) => !this.#inFlight.has(eventId));
+    const times = [next?.dueAtMs ?? Infinity, this.#readAtMs, this.pausedUntilMs() ?? 0];
+    const soonestMs = Math.min(...times.filter((atMs) => atMs > nowMs));
+    const timer = setTimeout(() => this.ring(), Math.min(soonestMs - nowMs, DELIVERY.attemptMs));
+    await this.#bell.promise;
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,124 @@
+import type { Clock } from "../../platform/clock.ts";
+import { randomId } from "../../platform/random.ts";
+import { HANDSHAKE } from "../model/limits.ts";
+import { judge } from "./response.ts";
+import { attempt } from "./request.ts";
+import { BY_PLATFORM, pushAudit } from "./audit.ts";
+import type { Standing, Target } from "./eligibility.ts";
+import type { Handshake, PushState } from "./state.ts";
+import type { HandshakeStatus, PushPorts } from "./types.ts";
+
+/**
+ * Whether the endpoint of a subscription wants its events, for those that are made with `handshake: true`.
+ *
+ *   unverified ── ping, 2xx with the challenge in the body ─────────────→ active: what waited in the logs is delivered
+ *   unverified ── ping, any other answer or none ──────────────────────→ unverified, pinged again after 5 s, 30 s, … 5 h
+ *   unverified ── the last of seven pings failed, or any got a 410 ────→ failed: nothing is sent any more
+ *   active ── an update moves the endpoint ────────────────────────────→ unverified
+ *   unverified, failed ── any update ──────────────────────────────────→ unverified, with all pings before it
+ *
+ * The state is the record's in D1; here is how far the pings of one version of it are, in the object's storage. Each ping
+ * has a challenge of its own that nothing but its own answer proves, so one that is lost, or comes twice, does no harm. It is
+ * counted before it is sent: a crash uses up one of them. What came of the last one is kept until D1 knows it. Events stay in
+ * the logs meanwhile, behind the place where the subscription began.
+ */
+export class PushHandshake {
+  readonly #ports: PushPorts;
+  readonly #clock: Clock;
+  readonly #state: PushState;
+  #stopped = false;
+
+  constructor(ports: PushPorts, clock: Clock, state: PushState) {
+    this.#ports = ports;
+    this.#clock = clock;
+    this.#state = state;
+  }
+
+  /** Nothing is written any more. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** Until when the record, or the next ping, keeps the events waiting. */
+  waitUntilMs(now: Standing): number {
+    if (now.kind === "wait") return now.untilMs;
+    return now.kind === "unverified" ? this.#dueMs(now.target.version) : 0;
+  }
+
+  /** When the endpoint of this version is to be asked. A time that is too far off is from before the clock was set back. */
+  #dueMs(version: number): number {
+    const { dueAtMs, outcome } = this.#of(version);
+    return outcome !== undefined || dueAtMs > this.#clock.nowMs() + HANDSHAKE.maxWaitMs ? 0 : dueAtMs;
+  }
+
+  status(): HandshakeStatus | undefined {
+    const now = this.#state.handshake;
+    if (now === undefined) return undefined;
+    const { tries, lastError, dueAtMs, outcome } = now;
+    return { attempts: tries, lastError, nextAttemptAtMs: outcome === undefined ? dueAtMs : undefined };
+  }
+
+  /** Pings the endpoint, unless the outcome is known, and tells D1 of an outcome. Throws where D1 does not answer. */
+  async ask(target: Target): Promise<void> {
+    const { version } = target;
+    if (this.#of(version).outcome === undefined) await this.#ping(target);
+    const { outcome, lastError } = this.#of(version);
+    if (this.#stopped || outcome === undefined) return;
+    const { store, log } = this.#ports;
+    const record = await store.findById(this.#state.id);
+    if (record === undefined) return;
+    const why = outcome === "done" ? "the endpoint answered with the challenge" : `the endpoint did not: ${lastError}`;
+    const row = pushAudit(record, "verify", BY_PLATFORM, this.#clock.nowMs(), why, ["state"]);
+    if (outcome === "failed") log.warn("push endpoint not verified", { push: record.id, error: lastError });
+    await store.verify(record.id, version, outcome, this.#clock.nowMs(), row);
+  }
+
+  async #ping(target: Target): Promise<void> {
+    const ports = this.#ports;
+    const { version } = target;
+    const nowMs = this.#clock.nowMs();
+    const { tries } = this.#of(version);
+    const waitMs = HANDSHAKE.retryMs[tries];
+    // The last one again where what came of it was not stored.
+    const counted = { version, tries: tries + 1, dueAtMs: nowMs + (waitMs ?? HANDSHAKE.lastAgainMs) };
+    this.#state.handshake = counted;
+    const challenge = randomId(ports.random);
+    const made = await attempt(
+      { ...ports, clock: this.#clock },
+      target,
+      {
+        eventId: `verify-${randomId(ports.random)}`,
+        text: JSON.stringify({ type: "endpoint_verification", challenge }),
+        number: counted.tries,
+      },
+      HANDSHAKE.maxAnswerBytes,
+    );
+    if (this.#stopped) return;
+    const error = made.attempt.error ?? (proves(made.said, challenge) ? undefined : "no_challenge");
+    const verdict = judge(made.answer, this.#clock.nowMs());
+    const namedMs = verdict.kind === "later" ? verdict.atMs : 0;
+    const isOver = waitMs === undefined || verdict.kind === "unwanted";
+    this.#state.handshake = {
+      ...counted,
+      dueAtMs: Math.max(counted.dueAtMs, namedMs),
+      lastError: error,
+      ...(error === undefined ? { outcome: "done" } : isOver ? { outcome: "failed" } : {}),
+    };
+  }
+
+  /** Of another version than the stored one nothing was asked yet. */
+  #of(version: number): Handshake {
+    const stored = this.#state.handshake;
+    return stored?.version === version ? stored : { version, tries: 0, dueAtMs: 0 };
+  }
+}
+
+/** The challenge alone, or a JSON object with it. */
+export function proves(said: string, challenge: string): boolean {
+  if (said.trim() === challenge) return true;
+  try {
+    return (JSON.parse(said) as { challenge?: unknown } | null)?.challenge === challenge;
+  } catch {
+    return false;
+  }
+}

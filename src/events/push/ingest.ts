@@ -1,0 +1,140 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Log } from "../../platform/log.ts";
+import { askLog, askLogs } from "../log/client.ts";
+import { positionOf } from "../log/event-id.ts";
+import { DELIVERY } from "../model/limits.ts";
+import type { Deliveries } from "./delivery-table.ts";
+import type { PushState } from "./state.ts";
+import { EventTexts } from "./recent-texts.ts";
+import { idOf, unpackSegment, type LogEvent } from "../log/segments.ts";
+import type { TopicLog } from "../log/topic-log.do.ts";
+import type { ReadOutcome } from "../log/types.ts";
+import { shardsOf } from "../model/topic.ts";
+
+export interface IntakePorts {
+  readonly logs: DurableObjectNamespace<TopicLog>;
+  readonly state: PushState;
+  readonly deliveries: Deliveries;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** `more`: a log holds more than was taken. `failed`: a log did not answer; of the others everything was taken. */
+export type Taken = { readonly more: boolean; readonly failed: boolean } | "gone";
+
+/**
+ * How events come from the topic's logs to the deliveries. Rows and cursor are written together, so an event is taken
+ * exactly once; the texts stay in memory and are read again where they were lost with it.
+ */
+export class PushIntake {
+  readonly #ports: IntakePorts;
+  readonly #texts = new EventTexts(DELIVERY.textChars);
+  /** When the log of a shard did not answer: it is left out for a while, so that it does not hold up the others. */
+  readonly #failedAtMs = new Map<number, number>();
+  #closed = false;
+
+  constructor(ports: IntakePorts) {
+    this.#ports = ports;
+  }
+
+  /** Whatever is on its way from a log is not stored any more. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  /** Takes what follows the cursor, as much as there is room for. */
+  async take(): Promise<Taken> {
+    const { logs, state, deliveries, clock, log } = this.#ports;
+    const { topic, cursor } = state;
+    const share = Math.ceil(DELIVERY.textChars / topic.shards);
+    const shards = shardsOf(topic);
+    const asked = shards.filter((shard) => !this.#isLeftOut(shard, clock.nowMs()));
+    const told = await askLogs(logs, topic, asked, async (shardLog, shard): Promise<ReadOutcome> =>
+      shardLog.read(cursor[shard]!, 1, share, share),
+    );
+    const answers = shards.map((shard) => told[asked.indexOf(shard)]);
+    for (const shard of asked) if (answers[shard] === undefined) this.#failedAtMs.set(shard, clock.nowMs());
+    if (this.#closed) return { more: false, failed: false };
+    const found: Found[] = [];
+    let failed = false;
+    let more = false;
+    for (const [shard, answer] of answers.entries()) {
+      if (answer === undefined) failed = true;
+      else if (answer.kind === "gone") return "gone";
+      else {
+        for (const segment of answer.segments)
+          for (const event of unpackSegment(segment, cursor[shard]!)) found.push({ ...event, shard });
+        more ||= !answer.atEnd;
+      }
+    }
+    // The oldest first, so that no shard holds up another; the sort keeps the order within each.
+    const events = cut(
+      found.toSorted((a, b) => a.createdAtMs - b.createdAtMs),
+      deliveries.room(),
+    );
+    const ends = cursor.map((after, shard) => {
+      const answer = answers[shard];
+      const taken = events.findLast((event) => event.shard === shard)?.seq ?? after;
+      const left = found.some((event) => event.shard === shard && event.seq > taken);
+      return left || answer?.kind !== "segments" ? taken : Math.max(taken, answer.endSeq);
+    });
+    const passed = ends.reduce((sum, end, shard) => sum + end - cursor[shard]!, 0);
+    if (passed > 0) {
+      const nowMs = clock.nowMs();
+      state.moveCursor(ends, passed - events.length, () => {
+        for (const event of events) deliveries.add(idOf(event.text), nowMs);
+      });
+      for (const { text } of events) this.#texts.put(idOf(text), text);
+      if (passed > events.length)
+        log.warn("events lost to retention before they were pushed", {
+          push: state.id,
+          events: passed - events.length,
+        });
+    }
+    return { more: more || events.length < found.length, failed };
+  }
+
+  /** The text of an event that was taken and is not kept in its row. "lost": retention removed it meanwhile. */
+  async textOf(eventId: string): Promise<{ readonly text: string } | "lost" | "failed" | "gone"> {
+    const kept = this.#texts.get(eventId);
+    if (kept !== undefined) return { text: kept };
+    const { logs, state } = this.#ports;
+    const position = positionOf(eventId);
+    if (position === undefined || position.shard >= state.topic.shards) return "lost";
+    const before = position.seq - 1;
+    const answer = await askLog(logs, state.topic, position.shard, async (shardLog): Promise<ReadOutcome> =>
+      shardLog.read(before, 1, 0, 1),
+    );
+    if (answer === undefined) return "failed";
+    if (answer.kind === "gone") return "gone";
+    const events = answer.segments.flatMap((segment) => unpackSegment(segment, before));
+    // Its neighbours are as a rule wanted next.
+    for (const { text } of events.toReversed()) this.#texts.put(idOf(text), text);
+    const found = events.find(({ text }) => idOf(text) === eventId);
+    return found === undefined ? "lost" : { text: found.text };
+  }
+
+  #isLeftOut(shard: number, nowMs: number): boolean {
+    const failedAtMs = this.#failedAtMs.get(shard) ?? -Infinity;
+    return nowMs >= failedAtMs && nowMs < failedAtMs + DELIVERY.failedAgainMs;
+  }
+
+  /** It is kept in its row from now on, or was delivered. */
+  forgetText(eventId: string): void {
+    this.#texts.delete(eventId);
+  }
+}
+
+interface Found extends LogEvent {
+  readonly shard: number;
+}
+
+/** As many of the first ones as there is room for, in rows and in memory; one at least when there is any. */
+function cut(events: readonly Found[], room: number): readonly Found[] {
+  let chars = 0;
+  const end = events.findIndex((event, index) => {
+    chars += event.text.length;
+    return index >= Math.min(room, DELIVERY.takenAtOnce) || (index > 0 && chars > DELIVERY.textChars);
+  });
+  return end === -1 ? events : events.slice(0, end);
+}

@@ -1,0 +1,146 @@
+import { covers } from "../../platform/scope-pattern.ts";
+
+/** A push subscription as D1 keeps it: what was asked for. How far it is, its object knows (push-subscription.do.ts). */
+export interface PushRecord extends PushKey {
+  /** Random; names the object, and a subscription that is made again has another one. */
+  readonly id: string;
+  /** `<owner>.<eventType>` */
+  readonly topic: string;
+  /** Whether it was made by the right of the topic's owner, who needs no scope. */
+  readonly asOwner: boolean;
+  /** Undefined for one from before this was kept. */
+  readonly made: PushMaking | undefined;
+  /** Why nothing is delivered; undefined while the right by which it was made is there. Read, never written. */
+  readonly halt?: Halt | undefined;
+  readonly endpoint: string;
+  readonly username: string;
+  /** See credentials.ts. */
+  readonly credentials: string;
+  /** The id of the key that `credentials` is sealed under. */
+  readonly sealKey: string;
+  readonly state: RecordState;
+  /** Whether the endpoint showed that it wants the events; undefined where it is not asked. */
+  readonly verification?: Verification | undefined;
+  /** Grows with every change by a client, and when it is disabled. */
+  readonly version: number;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+}
+
+/** What a client knows a subscription by. */
+export interface PushKey {
+  readonly incarnation: string;
+  readonly client: string;
+  readonly name: string;
+}
+
+/** The token that it was made with, which was the client's own. */
+export interface PushMaking {
+  readonly tenant: string;
+  readonly requestId: string;
+  /** As the token carried it; undefined where the client owns the topic. */
+  readonly scope: string | undefined;
+}
+
+/**
+ * A right that is gone.
+ * - `client_disabled`, `tenant_disabled`: of the client, or the tenant that it was made for.
+ * - `owner_changed`: made by the owner's right, and the client has not the owner's name any more.
+ * - `scope_lost`: the client is registered for no scope that covers the topic any more.
+ */
+export const HALTS = ["client_disabled", "tenant_disabled", "owner_changed", "scope_lost"] as const;
+export type Halt = (typeof HALTS)[number];
+
+/**
+ * `disabled`: the endpoint said 410. `unverified`: it is asked whether it wants the events. `failed`: it did not say so.
+ * An update enables it again, or has it asked again.
+ */
+export type RecordState = "active" | "unverified" | "failed" | "disabled";
+export type Verification = "pending" | "done" | "failed";
+
+/** Of one that is asked for now. */
+export const stateBy = (verification: Verification | undefined): RecordState =>
+  verification === "pending" ? "unverified" : verification === "failed" ? "failed" : "active";
+
+/** In the column of the state, by which code that knows nothing of handshakes goes. */
+export const storedState = (state: RecordState): "active" | "disabled" => (state === "active" ? "active" : "disabled");
+
+export const COLUMNS = `id, topic, incarnation, client, name, as_owner, made_in_tenant, made_by_request, made_by_scope,
+  endpoint, username, credentials, seal_key, state, verification, version, created_at, updated_at`;
+
+/**
+ * What of the right is gone at this moment, but for the scope: what isolates remember of clients is older. An owner's name
+ * has exactly one dot, so no other name and a dot begin the topic's.
+ */
+const HALT = `CASE
+  WHEN NOT EXISTS (SELECT 1 FROM client WHERE id = push_subscription.client AND disabled = 0) THEN 'client_disabled'
+  WHEN EXISTS (SELECT 1 FROM tenant WHERE disabled = 1 AND id IN
+      (made_in_tenant, (SELECT tenant FROM client WHERE id = push_subscription.client))) THEN 'tenant_disabled'
+  WHEN as_owner = 1 AND NOT EXISTS (SELECT 1 FROM client WHERE id = push_subscription.client
+      AND substr(push_subscription.topic, 1, length(client.name) + 1) = client.name || '.') THEN 'owner_changed'
+  END AS halt`;
+/** Of the client's scopes those that may cover the topic's, of which `?1` is the beginning: `haltOf` looks closer. */
+const COVERING = `(SELECT json_group_array(listed.value) FROM client, json_each(client.scopes) AS listed
+    WHERE client.id = push_subscription.client AND (listed.value = ?1 || topic OR (substr(listed.value, -1) = '*'
+      AND substr(?1 || topic, 1, length(listed.value) - 1) = substr(listed.value, 1, length(listed.value) - 1)))
+  ) AS covering`;
+
+/** What a record is read by. */
+export const SELECT = `SELECT ${COLUMNS}, ${HALT}, ${COVERING} FROM push_subscription`;
+
+export interface PushRow {
+  id: string;
+  topic: string;
+  incarnation: string;
+  client: string;
+  name: string;
+  as_owner: number;
+  made_in_tenant: string | null;
+  made_by_request: string | null;
+  made_by_scope: string | null;
+  endpoint: string;
+  username: string;
+  credentials: string;
+  seal_key: string;
+  state: "active" | "disabled";
+  verification: Verification | null;
+  version: number;
+  created_at: number;
+  updated_at: number;
+  halt: Halt | null;
+  covering: string;
+}
+
+function haltOf(row: PushRow, topicScope: string): Halt | undefined {
+  if (row.halt !== null || row.as_owner === 1) return row.halt ?? undefined;
+  const covering = JSON.parse(row.covering) as readonly string[];
+  return covering.some((pattern) => covers(pattern, topicScope + row.topic)) ? undefined : "scope_lost";
+}
+
+/** `topicScope` is what the scope of a topic begins with. */
+export const toRecord = (row: PushRow, topicScope: string): PushRecord => ({
+  id: row.id,
+  topic: row.topic,
+  incarnation: row.incarnation,
+  client: row.client,
+  name: row.name,
+  asOwner: row.as_owner === 1,
+  made:
+    row.made_by_request === null
+      ? undefined
+      : {
+          tenant: row.made_in_tenant ?? "",
+          requestId: row.made_by_request,
+          scope: row.made_by_scope ?? undefined,
+        },
+  halt: haltOf(row, topicScope),
+  endpoint: row.endpoint,
+  username: row.username,
+  credentials: row.credentials,
+  sealKey: row.seal_key,
+  state: row.verification === null || row.verification === "done" ? row.state : stateBy(row.verification),
+  verification: row.verification ?? undefined,
+  version: row.version,
+  createdAtMs: row.created_at,
+  updatedAtMs: row.updated_at,
+});

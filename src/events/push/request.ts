@@ -1,0 +1,103 @@
+import { toSec, type Clock } from "../../platform/clock.ts";
+import { toBase64, utf8 } from "../../platform/encoding.ts";
+import type { Names } from "../../platform/names.ts";
+import { readOutsideAddress } from "../../platform/outside-address.ts";
+import { DELIVERY } from "../model/limits.ts";
+import { errorOf, type Answer } from "./response.ts";
+import { signWebhook } from "./signature.ts";
+import type { Target } from "./eligibility.ts";
+import type { Attempt } from "./types.ts";
+
+export interface AttemptPorts {
+  readonly names: Names;
+  readonly clock: Clock;
+  readonly allowLoopback: boolean;
+}
+
+export interface Message {
+  readonly eventId: string;
+  /** The event's JSON text. */
+  readonly text: string;
+  /** Which attempt of this event it is, from 1. */
+  readonly number: number;
+}
+
+/**
+ * Calls an endpoint once (contract 3.5). Up to the call itself this runs in the caller's turn. Never throws for what the
+ * endpoint does; of its answer nothing but status and `Retry-After` is looked at, and the beginning of the body where
+ * `maxBytes` is more than 0.
+ */
+export async function attempt(
+  { names, clock, allowLoopback }: AttemptPorts,
+  target: Target,
+  { eventId, text, number }: Message,
+  maxBytes = 0,
+): Promise<{ readonly answer: Answer; readonly attempt: Attempt; readonly said: string }> {
+  const atMs = clock.nowMs();
+  const timestampSec = toSec(atMs);
+  const body = utf8(text);
+  const headers = {
+    authorization: `Basic ${toBase64(utf8(`${target.username}:${target.password}`))}`,
+    "content-type": "application/json",
+    "user-agent": `${names.platform}-push`,
+    "webhook-id": eventId,
+    "webhook-timestamp": String(timestampSec),
+    "webhook-signature": signWebhook(target.signingSecret, eventId, timestampSec, body),
+    [names.header("delivery-attempt")]: String(number),
+  };
+  const address = readOutsideAddress(target.endpoint, allowLoopback);
+  const { answer, said }: Called = address.ok
+    ? await call(address.value, headers, body, maxBytes)
+    : { answer: { kind: "refused" }, said: "" };
+  const status = answer.kind === "answered" ? answer.status : undefined;
+  return { answer, said, attempt: { atMs, durationMs: clock.nowMs() - atMs, status, error: errorOf(answer) } };
+}
+
+interface Called {
+  readonly answer: Answer;
+  readonly said: string;
+}
+
+async function call(
+  address: URL,
+  headers: Record<string, string>,
+  body: Uint8Array<ArrayBuffer>,
+  maxBytes: number,
+): Promise<Called> {
+  const controller = new AbortController();
+  // Not `AbortSignal.timeout`: it would keep the object awake long after the answer.
+  const timer = setTimeout(() => controller.abort(), DELIVERY.attemptMs);
+  try {
+    const { signal } = controller;
+    const response = await fetch(address, { method: "POST", headers, body, redirect: "manual", signal });
+    const said = await beginningOf(response.body, maxBytes);
+    const retryAfter = response.headers.get("retry-after");
+    return { answer: { kind: "answered", status: response.status, retryAfter }, said };
+  } catch {
+    return { answer: { kind: controller.signal.aborted ? "timeout" : "unreachable" }, said: "" };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Unread the rest would hold its connection, of which there are six; how it ends tells nothing. */
+async function beginningOf(body: ReadableStream<Uint8Array> | null, maxBytes: number): Promise<string> {
+  if (body === null || maxBytes === 0) {
+    body?.cancel().catch(() => {});
+    return "";
+  }
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let [text, left] = ["", maxBytes];
+  try {
+    while (left > 0) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      text += decoder.decode(value.subarray(0, left), { stream: true });
+      left -= value.byteLength;
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+  return text;
+}

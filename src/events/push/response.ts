@@ -1,0 +1,52 @@
+import { parseHttpDate } from "../../platform/http-date.ts";
+import { DELIVERY } from "../model/limits.ts";
+import type { AttemptError } from "./types.ts";
+
+/** What became of one attempt. `retryAfter` is the header as it came. */
+export type Answer =
+  | { readonly kind: "answered"; readonly status: number; readonly retryAfter: string | null }
+  | { readonly kind: "timeout" | "unreachable" | "refused" };
+
+/**
+ * What an answer means for the delivery (contract 3.5).
+ * - `later`: the endpoint says when it wants to be asked again.
+ * - `unwanted`: the endpoint says that it wants no more of the subscription's events.
+ */
+export type Verdict =
+  | { readonly kind: "delivered" }
+  | { readonly kind: "failed" }
+  | { readonly kind: "later"; readonly atMs: number }
+  | { readonly kind: "unwanted" };
+
+export function judge(answer: Answer, nowMs: number): Verdict {
+  if (answer.kind !== "answered") return { kind: "failed" };
+  const { status, retryAfter } = answer;
+  if (status >= 200 && status < 300) return { kind: "delivered" };
+  if (status === 410) return { kind: "unwanted" };
+  const waitMs = status === 429 || status === 503 ? readRetryAfter(retryAfter, nowMs) : undefined;
+  return waitMs === undefined ? { kind: "failed" } : { kind: "later", atMs: nowMs + waitMs };
+}
+
+/**
+ * Whether the endpoint itself answered. Where nothing can be reached, Cloudflare answers in its place, with a status that
+ * nobody else uses: 520 to 527, and 530 for a name that leads nowhere.
+ */
+export const wasReached = (answer: Answer): boolean =>
+  answer.kind === "answered" && !(answer.status >= 520 && answer.status <= 527) && answer.status !== 530;
+
+/** In one word for the log of deliveries; undefined when it did not fail. */
+export function errorOf(answer: Answer): AttemptError | undefined {
+  if (answer.kind !== "answered") return answer.kind;
+  const { status } = answer;
+  if (!wasReached(answer)) return status === 522 || status === 524 ? "timeout" : "unreachable";
+  if (status >= 200 && status < 300) return undefined;
+  return status >= 300 && status < 400 ? "redirect" : "status";
+}
+
+/** `Retry-After` (RFC 9110 10.2.3) in milliseconds from now, clamped; undefined when it says neither seconds nor a date. */
+export function readRetryAfter(text: string | null, nowMs: number): number | undefined {
+  const value = text?.trim() ?? "";
+  const atMs = /^\d+$/.test(value) ? nowMs + Number(value) * 1000 : parseHttpDate(value, nowMs);
+  if (atMs === undefined) return undefined;
+  return Math.min(Math.max(atMs - nowMs, DELIVERY.minRetryAfterMs), DELIVERY.maxRetryAfterMs);
+}

@@ -1,0 +1,144 @@
+import { hasTable } from "../../platform/has-table.ts";
+import { wellOf, type Health } from "./endpoint-health.ts";
+import { SCHEMA, SCHEMA_VERSION, upgradeFrom } from "./schema.ts";
+import type { HandshakeError, PushOpening } from "./types.ts";
+import type { TopicAddress } from "../model/topic.ts";
+
+/** What the object of a push subscription knows besides its deliveries: one row, and a copy of it in memory. */
+export class PushState {
+  readonly id: string;
+  readonly topic: TopicAddress;
+  readonly openedAtMs: number;
+  readonly #storage: DurableObjectStorage;
+  #cursor: readonly number[];
+  #eventsLost: number;
+  #health: Health;
+  #handshake: Handshake | undefined;
+
+  private constructor(storage: DurableObjectStorage, row: StateRow) {
+    this.#storage = storage;
+    this.id = row.push_id;
+    this.topic = JSON.parse(row.topic) as TopicAddress;
+    this.openedAtMs = row.opened_at;
+    this.#cursor = JSON.parse(row.cursor) as number[];
+    this.#eventsLost = row.events_lost;
+    this.#health = JSON.parse(row.health) as Health;
+    this.#handshake = row.handshake === null ? undefined : (JSON.parse(row.handshake) as Handshake);
+  }
+
+  /** Undefined when nothing was stored here. An older version is brought to this one. */
+  static load(storage: DurableObjectStorage): PushState | undefined {
+    const { sql } = storage;
+    if (!hasTable(sql, "subscription")) return undefined;
+    const { schema_version: version } = sql
+      .exec<{ schema_version: number }>(`SELECT schema_version FROM subscription WHERE id = 1`)
+      .one();
+    if (version < SCHEMA_VERSION)
+      storage.transactionSync(() => {
+        for (const statement of upgradeFrom(version)) sql.exec(statement);
+        sql.exec(`UPDATE subscription SET schema_version = ?`, SCHEMA_VERSION);
+      });
+    return new PushState(storage, sql.exec<StateRow>(`SELECT ${COLUMNS} FROM subscription WHERE id = 1`).one());
+  }
+
+  /** Makes the tables. `cursor` is, of each shard, the position behind which the subscription begins. */
+  static create(
+    storage: DurableObjectStorage,
+    { id, topic }: PushOpening,
+    cursor: readonly number[],
+    nowMs: number,
+  ): PushState {
+    const row: StateRow = {
+      push_id: id,
+      topic: JSON.stringify(topic),
+      opened_at: nowMs,
+      cursor: JSON.stringify(cursor),
+      events_lost: 0,
+      health: JSON.stringify(wellOf(0)),
+      handshake: null,
+    };
+    storage.transactionSync(() => {
+      for (const statement of SCHEMA) storage.sql.exec(statement);
+      storage.sql.exec(
+        `INSERT INTO subscription (id, schema_version, ${COLUMNS}) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        SCHEMA_VERSION,
+        row.push_id,
+        row.topic,
+        row.opened_at,
+        row.cursor,
+        row.events_lost,
+        row.health,
+        row.handshake,
+      );
+    });
+    return new PushState(storage, row);
+  }
+
+  /** Of each shard, the position up to which events were taken. */
+  get cursor(): readonly number[] {
+    return this.#cursor;
+  }
+
+  /** Events that retention removed before they were taken or tried. */
+  get eventsLost(): number {
+    return this.#eventsLost;
+  }
+
+  get health(): Health {
+    return this.#health;
+  }
+
+  /** Undefined while no endpoint was asked. */
+  get handshake(): Handshake | undefined {
+    return this.#handshake;
+  }
+
+  /** Moves the cursor together with what `write` does, or neither. */
+  moveCursor(cursor: readonly number[], lost: number, write: () => void): void {
+    const eventsLost = this.#eventsLost + lost;
+    this.#storage.transactionSync(() => {
+      write();
+      this.#storage.sql.exec(`UPDATE subscription SET cursor = ?, events_lost = ?`, JSON.stringify(cursor), eventsLost);
+    });
+    this.#cursor = cursor;
+    this.#eventsLost = eventsLost;
+  }
+
+  /** One event more is lost, together with what `write` does. */
+  lose(write: () => void): void {
+    this.moveCursor(this.#cursor, 1, write);
+  }
+
+  set health(health: Health) {
+    if (health === this.#health) return;
+    this.#storage.sql.exec(`UPDATE subscription SET health = ?`, JSON.stringify(health));
+    this.#health = health;
+  }
+
+  set handshake(handshake: Handshake) {
+    this.#storage.sql.exec(`UPDATE subscription SET handshake = ?`, JSON.stringify(handshake));
+    this.#handshake = handshake;
+  }
+}
+
+const COLUMNS = `push_id, topic, opened_at, cursor, events_lost, health, handshake`;
+
+/** How far the handshake with one version's endpoint is, as it is stored. */
+export interface Handshake {
+  readonly version: number;
+  readonly tries: number;
+  readonly dueAtMs: number;
+  readonly lastError?: HandshakeError | undefined;
+  /** What came of it, until D1 knows. */
+  readonly outcome?: "done" | "failed";
+}
+
+interface StateRow extends Record<string, SqlStorageValue> {
+  push_id: string;
+  topic: string;
+  opened_at: number;
+  cursor: string;
+  events_lost: number;
+  health: string;
+  handshake: string | null;
+}

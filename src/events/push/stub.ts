@@ -1,0 +1,8 @@
+import type { PushSubscriptionObject } from "./push-subscription.do.ts";
+import { pushObjectName, type Incarnation } from "../model/topic.ts";
+
+export const pushOf = (
+  subscriptions: DurableObjectNamespace<PushSubscriptionObject>,
+  topic: Incarnation,
+  id: string,
+): DurableObjectStub<PushSubscriptionObject> => subscriptions.getByName(pushObjectName(topic, id));

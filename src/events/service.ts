@@ -1,0 +1,100 @@
+import type { Route } from "../http/route.ts";
+import type { AuditRecord } from "../platform/audit.ts";
+import { TopicAccess } from "./access/access.ts";
+import { consumeRoutes } from "./consume/routes.ts";
+import { sweepTopics } from "./topics/delete.ts";
+import type { NamedEvent } from "./publish/event-input.ts";
+import { findOrMake, publishOwn, type OwnTopic } from "./topics/platform-topics.ts";
+import type { PushSubscriptionObject } from "./push/push-subscription.do.ts";
+import type { PushPorts } from "./push/types.ts";
+import { operatedSubscriptions, type OperatedSubscriptions } from "./subscriptions/operated.ts";
+import { subscriberRoutes } from "./subscriptions/subscriber-routes.ts";
+import { endSubscriptionsOfClient } from "./subscriptions/end.ts";
+import { subscriptionRoutes } from "./subscriptions/routes.ts";
+import { resealSubscriptions, wakeSubscriptions } from "./subscriptions/sweep.ts";
+import { createTopicStore } from "./access/topic-store.ts";
+import type { TopicConsumer } from "./consume/topic-consumer.do.ts";
+import { TopicDirectory } from "./access/topic-directory.ts";
+import type { TopicLog } from "./log/topic-log.do.ts";
+import type { Retention } from "./log/types.ts";
+import type { TopicId } from "./model/topic.ts";
+import { topicRoutes } from "./topics/routes.ts";
+
+export interface EventsDeps {
+  readonly push: PushPorts;
+  readonly db: D1Database;
+  readonly topicLogs: DurableObjectNamespace<TopicLog>;
+  readonly topicConsumers: DurableObjectNamespace<TopicConsumer>;
+  readonly pushSubscriptions: DurableObjectNamespace<PushSubscriptionObject>;
+  readonly retention: Retention;
+  /** Topics of other rooms; nobody else can own, create or delete them. */
+  readonly ownTopics: readonly OwnTopic[];
+}
+
+export interface Events {
+  readonly routes: readonly Route[];
+  /** Some topics of an owner, as rows `{kind, id}`, for whoever wants to remove or rename the owner. */
+  topicsOf(owner: string, limit: number): D1PreparedStatement;
+  /**
+   * Publishes events of one tenant to one of `ownTopics`, all or none. A repeat under the same key within 24 h stores
+   * nothing, whatever events it brings. Throws when it is not known that they are stored.
+   */
+  publish(topic: TopicId, events: readonly NamedEvent[], key: string, nowMs: number): Promise<void>;
+  /**
+   * Removes all push subscriptions of a client (its id), as a part of the transaction that removes the client; `record` is
+   * the row of that removal.
+   */
+  endSubscriptions(clientId: string, record: AuditRecord): Promise<readonly D1PreparedStatement[]>;
+  /** Push subscriptions as the operator sees them. */
+  readonly operated: OperatedSubscriptions;
+  /** Goes on with deletions that were begun. */
+  sweep(nowMs: number): Promise<void>;
+  /** Wakes some push subscriptions, which heals what was lost between record and object. */
+  wakeSubscriptions(): Promise<void>;
+  /** Seals what is sealed under another key than the current one anew. */
+  reseal(): Promise<void>;
+}
+
+/**
+ * Events: topics, publishing, reading and committing, push subscriptions. One table, mounted as `/pubsub` and,
+ * deprecated, as `/events`.
+ *
+ *   Worker ── publish ──→ TopicLog (one of each shard): events, append-only, durable before the answer
+ *   Worker ── read, commit ──→ TopicConsumer (one of each client on a topic): cursor and lock ── read ──→ TopicLog
+ *   Worker ── create, list ──→ D1: which topics exist; kept 30 s in the isolate, so the lines above ask it nothing
+ *   TopicLog ── wake ──→ PushSubscription (one of each subscription; its record is in D1) ── read ──→ TopicLog
+ *
+ * A topic: absent → active (created; its logs are open before it can be found) → deleting → absent. The lock's states
+ * stand in consume/lock.ts, the log's in log/topic-log.do.ts, a subscription's in subscriptions/subscriptions.ts,
+ * who may do what in access/access.ts.
+ */
+export function createEvents(deps: EventsDeps): Events {
+  const { push, topicLogs: logs, topicConsumers: consumers, retention, ownTopics } = deps;
+  const { names, log, random, clients } = push;
+  const store = createTopicStore(deps.db);
+  const making = { store, logs, random, retention };
+  const directory = new TopicDirectory((id, nowMs) => findOrMake(making, ownTopics, id, nowMs));
+  const access = new TopicAccess(clients, names);
+  const ports = {
+    ...making,
+    names,
+    log,
+    directory,
+    access,
+    clients,
+    consumers,
+    ownTopics,
+    push,
+    pushSubscriptions: deps.pushSubscriptions,
+  };
+  return {
+    routes: [...topicRoutes(ports), ...consumeRoutes(ports), ...subscriptionRoutes(ports), ...subscriberRoutes(ports)],
+    topicsOf: store.ownedBy,
+    publish: (topic, events, key, nowMs) => publishOwn(ports, topic, events, key, nowMs),
+    endSubscriptions: (clientId, record) => endSubscriptionsOfClient(push.store, clientId, record),
+    operated: operatedSubscriptions(ports),
+    sweep: (nowMs) => sweepTopics(ports, nowMs),
+    wakeSubscriptions: () => wakeSubscriptions(ports),
+    reseal: () => resealSubscriptions(ports),
+  };
+}

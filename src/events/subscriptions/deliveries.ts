@@ -1,0 +1,96 @@
+import { type CursorPart, type Page, type Paging, invalidCursor, lookBefore } from "../../http/paging.ts";
+import type { Problem } from "../../http/errors.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import { positionOf } from "../log/event-id.ts";
+import type { Failure } from "../model/failure.ts";
+import type { Attempt, Delivery, DeliveryPage, DeliveryState, RedeliverOutcome, TestOutcome } from "../push/types.ts";
+import type { PushRecord } from "../push/record.ts";
+import type { FoundSubscription, SubscriptionPorts } from "./subscriptions.ts";
+import { pushOf } from "../push/stub.ts";
+
+/** A page of what became of each event, the latest first (contract 3.5). */
+export async function listDeliveries(
+  ports: SubscriptionPorts,
+  found: FoundSubscription,
+  state: DeliveryState | undefined,
+  paging: Paging,
+): Promise<Result<Page<Delivery>, Problem>> {
+  const after = paging.cursor === undefined ? undefined : placeOf(paging.cursor);
+  if (paging.cursor !== undefined && after === undefined) return err(invalidCursor());
+  const deliveries = objectOf(ports, found);
+  const { items, next }: DeliveryPage = await deliveries.deliveries(state, after, paging.skip, paging.pageSize);
+  const page = { items, next: next === undefined ? undefined : [next] };
+  return ok(
+    await lookBefore(page, paging, async ({ skip, limit }) => {
+      const before: DeliveryPage = await deliveries.deliveries(state, undefined, skip, limit);
+      return before.items;
+    }),
+  );
+}
+
+/** Delivers an event again, as if it had never been tried. */
+export async function redeliver(
+  ports: SubscriptionPorts,
+  found: FoundSubscription,
+  eventId: string,
+): Promise<Result<void, Failure>> {
+  // What is no event id was never delivered.
+  if (positionOf(eventId) === undefined) return err({ kind: "no_delivery" });
+  const { state } = found.record;
+  if (state !== "active")
+    return err({ kind: state === "disabled" ? "subscription_disabled" : "subscription_unverified" });
+  const outcome: RedeliverOutcome = await objectOf(ports, found).redeliver(eventId);
+  switch (outcome) {
+    case "again":
+      return ok(undefined);
+    case "unknown":
+      return err({ kind: "no_delivery" });
+    case "expired":
+      return err({ kind: "event_expired" });
+  }
+}
+
+/** Sends an event of no topic to the endpoint, once, and tells what came of it. */
+export async function testSubscription(
+  ports: SubscriptionPorts,
+  found: FoundSubscription,
+  tenant: string,
+): Promise<Result<Attempt, Failure>> {
+  // An endpoint that did not say that it wants the events gets none of any kind.
+  if (found.record.state === "unverified" || found.record.state === "failed")
+    return err({ kind: "subscription_unverified" });
+  const outcome: TestOutcome = await objectOf(ports, found).sendTest(tenant);
+  switch (outcome.kind) {
+    case "tried":
+      return ok(outcome.attempt);
+    case "busy":
+      return err({ kind: "test_busy", retryAfterMs: outcome.retryAfterMs });
+    case "gone":
+      return err({ kind: "no_subscription" });
+  }
+}
+
+/** Of one that is disabled or not verified nothing is tried again until it is updated. */
+export const deliveryView = (delivery: Delivery, { state }: PushRecord) => ({
+  eventId: delivery.eventId,
+  state: delivery.state,
+  nextAttemptAt: state !== "active" ? null : (delivery.nextAttemptAtMs ?? null),
+  attemptCount: delivery.attemptCount,
+  attempts: delivery.attempts.map(({ atMs, ...attempt }) => ({ at: atMs, ...resultOf(attempt) })),
+});
+
+export const testView = (attempt: Attempt) => ({ delivered: attempt.error === undefined, ...resultOf(attempt) });
+
+const resultOf = ({ durationMs, status, error }: Omit<Attempt, "atMs">) => ({
+  durationMs,
+  status: status ?? null,
+  error: error ?? null,
+});
+
+const objectOf = (ports: SubscriptionPorts, { topic, record }: FoundSubscription) =>
+  pushOf(ports.pushSubscriptions, topic, record.id);
+
+function placeOf(cursor: readonly CursorPart[]): number | undefined {
+  const [place] = cursor;
+  return cursor.length === 1 && typeof place === "number" && Number.isSafeInteger(place) ? place : undefined;
+}

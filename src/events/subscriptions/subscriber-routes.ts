@@ -1,0 +1,64 @@
+import * as z from "zod/mini";
+import { invalidCursor, pageLinks } from "../../http/paging.ts";
+import { defineRoute, empty, json, type Route } from "../../http/route.ts";
+import { matching } from "../../http/validate.ts";
+import { err, ok } from "../../platform/result.ts";
+import { originOf } from "../push/audit.ts";
+import { asOverseer, callerOf, topicParams, type RequestPorts } from "../access/request.ts";
+import type { PushRecord } from "../push/record.ts";
+import { deleteSubscription } from "./changes.ts";
+import { activeTopic, type SubscriptionPorts } from "./subscriptions.ts";
+
+const COLLECTION = "/topics/{topicOwnerClient}/{eventType}/subscribers";
+
+/**
+ * Who gets the events of a topic, for its owner: every client's push subscriptions. The owner sees where events go, but
+ * neither the whole address nor the user, and may end one but not change it: it is another client's.
+ */
+export const subscriberRoutes = (ports: RequestPorts & SubscriptionPorts): Route[] => [
+  defineRoute({
+    method: "GET",
+    path: COLLECTION,
+    summary: "List every client's push subscriptions on the topic, for its owner",
+    operation: "listSubscribers",
+    params: topicParams,
+    paged: true,
+    handle: (call) =>
+      asOverseer(ports, call, async (id) => {
+        const topic = await activeTopic(ports, id, call.nowMs);
+        if (topic === undefined) return err({ kind: "no_topic" });
+        const page = await ports.push.store.listOfTopic(topic.incarnation, call.paging);
+        if (page === undefined) return err(invalidCursor());
+        return ok(json(200, page.items.map(subscriberView), { link: pageLinks(call.url, call.paging, page) }));
+      }),
+  }),
+  defineRoute({
+    method: "DELETE",
+    path: `${COLLECTION}/{subscriberId}`,
+    summary: "End a client's push subscription on the topic, as its owner",
+    operation: "endSubscriber",
+    params: z.extend(topicParams, { subscriberId: matching(/^[A-Za-z0-9_-]{1,64}$/) }),
+    produces: "any",
+    handle: (call) =>
+      asOverseer(ports, call, async (id) => {
+        const topic = await activeTopic(ports, id, call.nowMs);
+        if (topic === undefined) return err({ kind: "no_topic" });
+        const record = await ports.push.store.findById(call.params.subscriberId);
+        if (record?.incarnation !== topic.incarnation) return err({ kind: "no_subscription" });
+        const ended = await deleteSubscription(ports, record, callerOf(call), call.nowMs, (work) => call.after(work));
+        return ended.ok ? ok(empty(204)) : ended;
+      }),
+  }),
+];
+
+const subscriberView = (record: PushRecord) => ({
+  id: record.id,
+  client: record.client,
+  name: record.name,
+  endpointOrigin: originOf(record.endpoint),
+  right: record.asOwner ? "owner" : "scope",
+  state: record.state,
+  halt: record.halt ?? null,
+  createdAt: record.createdAtMs,
+  updatedAt: record.updatedAtMs,
+});

@@ -1,0 +1,216 @@
+import type { Principal } from "../../http/auth.ts";
+import { describeError } from "../../platform/log.ts";
+import { randomId } from "../../platform/random.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import { twice } from "../../platform/twice.ts";
+import { covers } from "../../platform/scope-pattern.ts";
+import { within } from "../../platform/within.ts";
+import { owns } from "../access/access.ts";
+import type { Failure } from "../model/failure.ts";
+import { SUBSCRIPTION } from "../model/limits.ts";
+import { describeCreation, pushAudit, type ChangedBy } from "../push/audit.ts";
+import { makeCredentials } from "../push/credentials.ts";
+import type { PushSubscriptionObject } from "../push/push-subscription.do.ts";
+import type { OpenOutcome, PushPorts, PushStatus } from "../push/types.ts";
+import { stateBy, type PushMaking, type PushRecord } from "../push/record.ts";
+import type { Admission } from "../push/push-store.ts";
+import type { NewSubscription } from "./body.ts";
+import type { TopicDirectory } from "../access/topic-directory.ts";
+import { addressOf, nameOf, topicNamed, type Topic, type TopicId } from "../model/topic.ts";
+import { pushOf } from "../push/stub.ts";
+
+/**
+ * Push subscriptions: what a client asked for, a record in D1. Delivering is the object's (push/push-subscription.do.ts).
+ *
+ * A subscription: absent → active (its object opened before, the record decides) ⇄ disabled (the endpoint said 410; an
+ * update enables it) → absent (the record goes first: that is the promise). With a handshake it is `unverified` before it is
+ * active (push/handshake.ts). An object without a record takes itself for gone and removes itself, so whatever is lost between
+ * the two heals.
+ *
+ * Every operation reads the topic from D1, not from what the isolate remembers: on the objects of a topic one is told
+ * when it is gone, by rows that are not there one is not.
+ */
+export interface SubscriptionPorts {
+  readonly directory: TopicDirectory;
+  readonly push: PushPorts;
+  readonly pushSubscriptions: DurableObjectNamespace<PushSubscriptionObject>;
+}
+
+/** What may go on beside the answer; a failure of it is logged. */
+export type Beside = (work: Promise<unknown>) => void;
+
+export interface CreatedSubscription {
+  readonly record: PushRecord;
+  /** Shown this once. */
+  readonly signingSecret: string;
+}
+
+/** Creates a subscription of the caller, who may consume the topic. It starts at the newest event. */
+export async function createSubscription(
+  ports: SubscriptionPorts,
+  id: TopicId,
+  principal: Principal,
+  body: NewSubscription,
+  by: ChangedBy,
+  nowMs: number,
+  beside: Beside,
+): Promise<Result<CreatedSubscription, Failure>> {
+  // Twice: the topic may be deleted in between, and made again.
+  for (let attempt = 0; attempt < 2; attempt++) {
+    const topic = await ports.directory.current(id, nowMs);
+    if (topic === undefined) break;
+    if (topic.state === "deleting") return err({ kind: "topic_deleting" });
+    const created = await createOn(ports, topic, principal, body, by, nowMs, beside);
+    if (created !== undefined) return created;
+  }
+  return err({ kind: "no_topic" });
+}
+
+/** Undefined when the topic is not active any more. */
+async function createOn(
+  ports: SubscriptionPorts,
+  topic: Topic,
+  principal: Principal,
+  body: NewSubscription,
+  by: ChangedBy,
+  nowMs: number,
+  beside: Beside,
+): Promise<Result<CreatedSubscription, Failure> | undefined> {
+  const { store, random } = ports.push;
+  const id = randomId(random);
+  const { endpoint, basicAuth, handshake } = body.pushConfig;
+  const verification = handshake === true ? "pending" : undefined;
+  const { sealed, signingSecret } = await makeCredentials(ports.push, id, basicAuth.password);
+  const record: PushRecord = {
+    id,
+    topic: nameOf(topic),
+    incarnation: topic.incarnation,
+    client: principal.clientId,
+    asOwner: owns(principal, topic),
+    made: makingBy(ports, principal, topic, by),
+    name: body.name,
+    endpoint,
+    username: basicAuth.username,
+    ...sealed,
+    state: stateBy(verification),
+    verification,
+    version: 1,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  };
+  // Asked first, since what is refused should not have woken the logs of the topic.
+  const standing = await store.standing(record, SUBSCRIPTION);
+  if (standing !== "free") return refusal(standing);
+  const created = pushAudit(record, "create", by, nowMs, describeCreation(record));
+  const object = pushOf(ports.pushSubscriptions, topic, id);
+  const opened: OpenOutcome = await object.open({ id, topic: addressOf(topic) });
+  if (opened.kind === "gone") return undefined;
+  const inserted = await twice(() => store.insert(record, SUBSCRIPTION, created));
+  if (inserted === "inserted") {
+    // A notice that is lost is made up for by the object's own first look.
+    if (verification !== undefined) beside(twice(() => object.changed()));
+    return ok({ record, signingSecret });
+  }
+  beside(object.destroy());
+  return refusal(inserted);
+}
+
+/** By which right: a scope of the token where the client does not own the topic. */
+export function makingBy(
+  { push: { names } }: SubscriptionPorts,
+  principal: Principal,
+  topic: TopicId,
+  { requestId }: ChangedBy,
+): PushMaking {
+  const wanted = names.scope(`pubsub.topic=${nameOf(topic)}`);
+  const scope = owns(principal, topic) ? undefined : principal.scopes.find((held) => covers(held, wanted));
+  return { tenant: principal.tenant, requestId, scope };
+}
+
+function refusal(standing: Exclude<Admission, "free">): Result<never, Failure> | undefined {
+  switch (standing) {
+    case "exists":
+      return err({ kind: "subscription_exists" });
+    case "too_many":
+      return err({ kind: "too_many_subscriptions", ofClient: SUBSCRIPTION.ofClient, ofTopic: SUBSCRIPTION.ofTopic });
+    case "no_client":
+      return err({ kind: "no_client" });
+    case "no_topic":
+      return undefined;
+    case "inserted":
+      throw new Error("the random id of a new subscription is taken");
+  }
+}
+
+/** A subscription and the topic that it is on. */
+export interface FoundSubscription {
+  readonly topic: Topic;
+  readonly record: PushRecord;
+}
+
+/** As its object is found by. */
+export const topicOf = ({ topic, incarnation }: PushRecord) => ({ ...topicNamed(topic), incarnation });
+
+/** The caller's own subscription of this name. The caller may consume the topic. */
+export async function findSubscription(
+  ports: SubscriptionPorts,
+  id: TopicId,
+  principal: Principal,
+  name: string,
+  nowMs: number,
+): Promise<Result<FoundSubscription, Failure>> {
+  const topic = await activeTopic(ports, id, nowMs);
+  if (topic === undefined) return err({ kind: "no_topic" });
+  const { incarnation } = topic;
+  const record = await ports.push.store.find({ incarnation, client: principal.clientId, name });
+  return record === undefined ? err({ kind: "no_subscription" }) : ok({ topic, record });
+}
+
+/** All of the caller's on the topic, by name. The caller may consume the topic. */
+export async function listSubscriptions(
+  ports: SubscriptionPorts,
+  id: TopicId,
+  principal: Principal,
+  nowMs: number,
+): Promise<Result<readonly PushRecord[], Failure>> {
+  const topic = await activeTopic(ports, id, nowMs);
+  if (topic === undefined) return err({ kind: "no_topic" });
+  return ok(await ports.push.store.list({ incarnation: topic.incarnation, client: principal.clientId }));
+}
+
+export async function activeTopic(
+  ports: Pick<SubscriptionPorts, "directory">,
+  id: TopicId,
+  nowMs: number,
+): Promise<Topic | undefined> {
+  const topic = await ports.directory.current(id, nowMs);
+  return topic?.state === "active" ? topic : undefined;
+}
+
+/** How far the delivery is; nothing is known of one whose object does not answer in time. */
+export async function statusOf(
+  { push, pushSubscriptions }: SubscriptionPorts,
+  { topic, record }: FoundSubscription,
+): Promise<object> {
+  // Of one that is verified, or never asked, there is nothing to tell.
+  const isAsked = record.state === "unverified" || record.state === "failed";
+  try {
+    const status: PushStatus = await within(
+      SUBSCRIPTION.objectWaitMs,
+      pushOf(pushSubscriptions, topic, record.id).status() as Promise<PushStatus>,
+    );
+    const { lag, deadLetters, eventsLost, pausedUntilMs, handshake } = status;
+    const verification = isAsked ? { verification: handshakeView(handshake) } : {};
+    return { lag, deadLetters, eventsLost, pausedUntil: pausedUntilMs ?? null, ...verification };
+  } catch (thrown) {
+    push.log.warn("a push subscription does not answer", { subscription: record.id, error: describeError(thrown) });
+    const verification = isAsked ? { verification: null } : {};
+    return { lag: null, deadLetters: null, eventsLost: null, pausedUntil: null, ...verification };
+  }
+}
+
+const handshakeView = (handshake: PushStatus["handshake"]) => ({
+  attempts: handshake?.attempts ?? 0,
+  lastError: handshake?.lastError ?? null,
+  nextAttemptAt: handshake?.nextAttemptAtMs ?? null,
+});

@@ -1,0 +1,121 @@
+import { describeError, type Log } from "../../platform/log.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import { within } from "../../platform/within.ts";
+import type { Failure } from "../model/failure.ts";
+import { DELETE } from "../model/limits.ts";
+import type { PushSubscriptionObject } from "../push/push-subscription.do.ts";
+import { BY_PLATFORM } from "../push/audit.ts";
+import type { PushStore } from "../push/push-store.ts";
+import { endSubscriptionsOf } from "../subscriptions/end.ts";
+import type { TopicStore } from "../access/topic-store.ts";
+import type { TopicConsumer } from "../consume/topic-consumer.do.ts";
+import type { TopicDirectory } from "../access/topic-directory.ts";
+import type { TopicLog } from "../log/topic-log.do.ts";
+import { nameOf, shardsOf, type Topic, type TopicId } from "../model/topic.ts";
+import { consumerOf } from "../consume/stub.ts";
+import { logOf } from "../log/client.ts";
+
+export interface DeletePorts {
+  readonly store: TopicStore;
+  readonly directory: TopicDirectory;
+  readonly logs: DurableObjectNamespace<TopicLog>;
+  readonly consumers: DurableObjectNamespace<TopicConsumer>;
+  readonly push: { readonly store: PushStore };
+  readonly pushSubscriptions: DurableObjectNamespace<PushSubscriptionObject>;
+}
+
+/**
+ * Deleting a topic: active → deleting (this write is the promise; from now on the sweep finishes what is left) → absent.
+ *
+ * Gives the topic, for `clearTopic`. Asked again while it is being deleted it gives it again. The caller owns the topic.
+ */
+export async function deleteTopic(ports: DeletePorts, id: TopicId): Promise<Result<Topic, Failure>> {
+  const topic = await ports.store.markDeleting(id);
+  ports.directory.forget(id);
+  return topic === undefined ? err({ kind: "no_topic" }) : ok(topic);
+}
+
+/**
+ * Removes what a topic that is being deleted consists of, in an order in which nothing is forgotten: the logs close, so
+ * nobody reads, publishes, becomes a consumer or subscribes any more; the records of its subscriptions go; then consumers
+ * and subscriptions, whose names the logs keep; then the logs; then the row. Each step may be repeated, and by several at
+ * once.
+ */
+export async function clearTopic(
+  ports: DeletePorts,
+  topic: Topic,
+  nowMs: number,
+  by = BY_PLATFORM,
+  calls = newCalls(),
+): Promise<void> {
+  const logs = shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard));
+  calls.left -= 2 * logs.length + 3;
+  await Promise.all(logs.map((log) => log.close()));
+  await endSubscriptionsOf(ports.push.store, topic, by, nowMs);
+  while (calls.left > 0) {
+    if (await clearConsumers(ports, topic, logs[0]!, calls)) continue;
+    if (await clearSubscribers(ports, logs, calls)) continue;
+    await Promise.all(logs.map((log) => log.destroy()));
+    await ports.store.remove(topic);
+    return;
+  }
+}
+
+/** How many calls may still be made here before no new work is begun. */
+interface Calls {
+  left: number;
+}
+const newCalls = (): Calls => ({ left: DELETE.calls });
+
+type TopicLogStub = DurableObjectStub<TopicLog>;
+
+/** Removes some of the consumers; gives whether there were any. The first log keeps all of their names. */
+async function clearConsumers(
+  ports: DeletePorts,
+  topic: Topic,
+  register: TopicLogStub,
+  calls: Calls,
+): Promise<boolean> {
+  const names: readonly string[] = await register.consumers(DELETE.consumersAStep);
+  calls.left -= names.length + 2;
+  await someAtOnce(names, (name) => consumerOf(ports.consumers, topic, name).destroy());
+  if (names.length > 0) await register.forgetConsumers(names);
+  return names.length > 0;
+}
+
+/**
+ * Removes some of the push subscriptions; gives whether there were any. Each log keeps their names: one that was never
+ * finished may be known to some of the logs alone.
+ */
+async function clearSubscribers(ports: DeletePorts, logs: readonly TopicLogStub[], calls: Calls): Promise<boolean> {
+  for (const log of logs) {
+    const names: readonly string[] = await log.subscribers(DELETE.subscribersAStep);
+    calls.left -= names.length + 2;
+    if (names.length === 0) continue;
+    await someAtOnce(names, (name) => ports.pushSubscriptions.getByName(name).destroy());
+    await log.removeSubscribers(names);
+    return true;
+  }
+  return false;
+}
+
+async function someAtOnce(names: readonly string[], remove: (name: string) => Promise<void>): Promise<void> {
+  for (let at = 0; at < names.length; at += DELETE.atOnce)
+    await Promise.all(names.slice(at, at + DELETE.atOnce).map(remove));
+}
+
+/**
+ * Goes on with topics whose deletion was begun and not finished, one after the other, as many as one invocation can. One
+ * that fails, or takes too long, stands in the log and does not keep the others waiting.
+ */
+export async function sweepTopics(ports: DeletePorts & { readonly log: Log }, nowMs: number): Promise<void> {
+  const calls = newCalls();
+  for (const topic of await ports.store.listDeleting(DELETE.topicsASweep)) {
+    if (calls.left <= 0) break;
+    try {
+      await within(DELETE.topicWaitMs, clearTopic(ports, topic, nowMs, BY_PLATFORM, calls));
+    } catch (thrown) {
+      ports.log.error("topic not cleared away", { topic: nameOf(topic), error: describeError(thrown) });
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import { TOPIC } from "../model/limits.ts";
+import type { NamedEvent } from "../publish/event-input.ts";
+import { storeEvents, type StoringPorts } from "../publish/publish.ts";
+import type { NameRange } from "../access/topic-store.ts";
+import type { TopicDirectory } from "../access/topic-directory.ts";
+import { nameOf, type Topic, type TopicId } from "../model/topic.ts";
+import { makeTopic, type MakingPorts } from "./topics.ts";
+
+/**
+ * Topics of the platform itself: other rooms publish to them, and whoever has a scope for them consumes them. No client
+ * has the name of their owner, so nobody creates or deletes them: each is made when somebody first looks for it, and so
+ * is there before its first event.
+ */
+export interface OwnTopic extends TopicId {
+  readonly description: string;
+}
+
+/** The topic of a name as it is stored; one of the platform's own is made where it is missing. */
+export async function findOrMake(
+  ports: MakingPorts,
+  own: readonly OwnTopic[],
+  id: TopicId,
+  nowMs: number,
+): Promise<Topic | undefined> {
+  const found = await ports.store.find(id);
+  if (found !== undefined) return found;
+  const missing = own.find((topic) => nameOf(topic) === nameOf(id));
+  if (missing === undefined) return undefined;
+  return (await makeTopic(ports, { ...missing, shards: TOPIC.defaultShards }, nowMs)).topic;
+}
+
+/** Makes those that are missing among the names of the ranges, before a list of them. */
+export async function makeWithin(
+  directory: TopicDirectory,
+  own: readonly OwnTopic[],
+  ranges: readonly NameRange[],
+  nowMs: number,
+): Promise<void> {
+  for (const topic of own)
+    if (ranges.some(([from, to]) => nameOf(topic) >= from && nameOf(topic) < to)) await directory.find(topic, nowMs);
+}
+
+/**
+ * Publishes to a topic of the platform's own. The events fall on one shard and are stored all or none; a repeat under
+ * the key within 24 h stores nothing, also when it brings other events.
+ */
+export async function publishOwn(
+  ports: StoringPorts,
+  topic: TopicId,
+  events: readonly NamedEvent[],
+  key: string,
+  nowMs: number,
+): Promise<void> {
+  const outcome = await storeEvents(ports, topic, events, key, nowMs);
+  if (!outcome.ok && outcome.error.kind !== "key_used") throw new Error(`not published: ${outcome.error.kind}`);
+}

@@ -1,0 +1,106 @@
+import * as z from "zod/mini";
+import { pageLinks } from "../../http/paging.ts";
+import { defineRoute, empty, json, jsonBody, type Route } from "../../http/route.ts";
+import { ok } from "../../platform/result.ts";
+import { clearTopic, deleteTopic, type DeletePorts } from "./delete.ts";
+import { PUBLISH } from "../model/limits.ts";
+import { makeWithin, type OwnTopic } from "./platform-topics.ts";
+import { publish, type PublishPorts } from "../publish/publish.ts";
+import { asOwner, asReader, callerOf, reaching, topicParams, type RequestPorts } from "../access/request.ts";
+import type { Topic } from "../model/topic.ts";
+import { createTopic, getTopic, newTopicBody, type TopicPorts } from "./topics.ts";
+
+interface Ports extends RequestPorts, TopicPorts, DeletePorts, PublishPorts {
+  readonly ownTopics: readonly OwnTopic[];
+}
+
+/** Publish/subscribe operations: topics, and publishing to them (contract 3.2). */
+export const topicRoutes = (ports: Ports): Route[] => [
+  defineRoute({
+    method: "POST",
+    path: "/topics",
+    summary: "Create a topic; the caller becomes its owner",
+    operation: "createTopic",
+    body: jsonBody(newTopicBody),
+    produces: "any",
+    handle: (call) =>
+      reaching(ports, async () => {
+        const allowed = await ports.access.mayCreate(call.principal, call.body.eventType, call.nowMs);
+        if (!allowed.ok) return allowed;
+        const created = await createTopic(ports, call.principal, call.body, call.nowMs);
+        return created.ok ? ok(empty(201, { location: topicUrl(call.url, created.value) })) : created;
+      }),
+  }),
+  defineRoute({
+    method: "GET",
+    path: "/topics",
+    summary: "List the topics that the caller owns or may consume",
+    operation: "listTopics",
+    paged: true,
+    handle: (call) =>
+      reaching(ports, async () => {
+        const visible = ports.access.visible(call.principal);
+        await makeWithin(ports.directory, ports.ownTopics, visible, call.nowMs);
+        const page = await ports.store.list(visible, call.paging);
+        const topics = page.items.map((topic) => topicView(topic, topicUrl(call.url, topic)));
+        return ok(json(200, topics, { link: pageLinks(call.url, call.paging, page) }));
+      }),
+  }),
+  defineRoute({
+    method: "GET",
+    path: "/topics/{topicOwnerClient}/{eventType}",
+    summary: "A topic, what it stores, and how far behind the caller is",
+    operation: "readTopic",
+    params: topicParams,
+    handle: (call) =>
+      asReader(ports, call, async (id, reader) => {
+        const found = await getTopic(ports, id, reader, call.nowMs);
+        if (!found.ok) return found;
+        const [topic, status] = found.value;
+        return ok(json(200, { ...topicView(topic, `${call.url.origin}${call.url.pathname}`), ...status }));
+      }),
+  }),
+  defineRoute({
+    method: "DELETE",
+    path: "/topics/{topicOwnerClient}/{eventType}",
+    summary: "Delete a topic with its events, cursors and subscriptions",
+    operation: "deleteTopic",
+    params: topicParams,
+    produces: "any",
+    handle: (call) =>
+      asOwner(ports, call, async (id) => {
+        const deleted = await deleteTopic(ports, id);
+        if (!deleted.ok) return deleted;
+        call.after(clearTopic(ports, deleted.value, call.nowMs, callerOf(call)));
+        return ok(empty(202));
+      }),
+  }),
+  defineRoute({
+    method: "POST",
+    path: "/topics/{topicOwnerClient}/{eventType}/publish",
+    summary: "Publish an event or an array of events",
+    operation: "publishEvents",
+    params: topicParams,
+    body: jsonBody(z.unknown(), PUBLISH.maxRequestBytes),
+    handle: (call) =>
+      asOwner(ports, call, async (topic) => {
+        const { principal, body, nowMs } = call;
+        const key = call.request.headers.get("idempotency-key");
+        const published = await publish(ports, { topic, principal, body, key, nowMs });
+        return published.ok ? ok(json(201, { ids: published.value })) : published;
+      }),
+  }),
+];
+
+/** `url` is the collection's own address. */
+const topicUrl = (url: URL, topic: Topic): string => `${url.origin}${url.pathname}/${topic.owner}/${topic.eventType}`;
+
+const topicView = (topic: Topic, href: string) => ({
+  topicOwnerClient: topic.owner,
+  eventType: topic.eventType,
+  description: topic.description,
+  createdAt: topic.createdAtMs,
+  shards: topic.shards,
+  state: topic.state,
+  href,
+});

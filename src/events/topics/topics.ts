@@ -1,0 +1,142 @@
+import * as z from "zod/mini";
+import type { Principal } from "../../http/auth.ts";
+import { matching } from "../../http/validate.ts";
+import { PATTERNS } from "../../platform/names.ts";
+import { randomId, type Random } from "../../platform/random.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import { twice } from "../../platform/twice.ts";
+import type { Failure } from "../model/failure.ts";
+import { TOPIC } from "../model/limits.ts";
+import type { Reader } from "../access/reader.ts";
+import type { TopicStore } from "../access/topic-store.ts";
+import type { TopicConsumer } from "../consume/topic-consumer.do.ts";
+import type { TopicDirectory } from "../access/topic-directory.ts";
+import type { TopicLog } from "../log/topic-log.do.ts";
+import type { Gone, LogStats, Retention } from "../log/types.ts";
+import { shardsOf, type Topic, type TopicId } from "../model/topic.ts";
+import { consumerOf } from "../consume/stub.ts";
+import { logOf } from "../log/client.ts";
+
+/** What making a topic takes. */
+export interface MakingPorts {
+  readonly store: TopicStore;
+  readonly logs: DurableObjectNamespace<TopicLog>;
+  readonly random: Random;
+  readonly retention: Retention;
+}
+
+export interface TopicPorts extends MakingPorts {
+  readonly directory: TopicDirectory;
+  readonly consumers: DurableObjectNamespace<TopicConsumer>;
+}
+
+/** Contract 3.2. */
+export const newTopicBody = z.object({
+  eventType: matching(PATTERNS.eventType),
+  // A database text is UTF-8 and cannot hold half of a surrogate pair.
+  description: z.optional(
+    z.string().check(
+      z.maxLength(TOPIC.maxDescriptionChars),
+      z.refine((text) => text.isWellFormed(), "must be well-formed Unicode"),
+    ),
+  ),
+  shards: z.optional(z.int().check(z.gte(TOPIC.minShards), z.lte(TOPIC.maxShards))),
+});
+
+/** Creates a topic of the caller, who may create it. */
+export async function createTopic(
+  ports: TopicPorts,
+  principal: Principal,
+  body: z.infer<typeof newTopicBody>,
+  nowMs: number,
+): Promise<Result<Topic, Failure>> {
+  const topic: NewTopic = {
+    owner: principal.clientName,
+    eventType: body.eventType,
+    description: body.description ?? "",
+    shards: body.shards ?? TOPIC.defaultShards,
+  };
+  const existing = await ports.store.find(topic);
+  if (existing !== undefined) return err(alreadyThere(existing));
+  const { topic: stored, isOurs } = await makeTopic(ports, topic, nowMs);
+  ports.directory.forget(topic);
+  return isOurs ? ok(stored) : err(alreadyThere(stored));
+}
+
+export type NewTopic = Pick<Topic, "owner" | "eventType" | "description" | "shards">;
+
+/**
+ * Makes a topic that is not there; gives the one that is there afterwards, and whether it is the one made here.
+ *
+ * The logs are opened before the row is written, so a topic that can be found has its logs. Of several creations at once
+ * the row decides: the incarnation in it says who made the topic, also to one that lost the answer to its own write, and
+ * the others remove their logs again. A crash in between leaves logs of one row each that no topic names.
+ */
+export async function makeTopic(
+  ports: MakingPorts,
+  wanted: NewTopic,
+  nowMs: number,
+): Promise<{ readonly topic: Topic; readonly isOurs: boolean }> {
+  const topic: Topic = { ...wanted, incarnation: randomId(ports.random), state: "active", createdAtMs: nowMs };
+  await Promise.all(shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard).init(shard, ports.retention)));
+  const stored = await twice(() => ports.store.insert(topic));
+  if (stored.incarnation === topic.incarnation) return { topic, isOurs: true };
+  await Promise.all(shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard).destroy()));
+  return { topic: stored, isOurs: false };
+}
+
+export interface TopicStatus {
+  /** Null for who is shown one tenant's events: nobody counts those. */
+  readonly storedEvents: number | null;
+  readonly oldestEventAt: number | null;
+  readonly newestEventAt: number | null;
+  /** Stored events that the caller has not committed. */
+  readonly lag: number | null;
+}
+
+/** The topic as it is stored, and as the caller stands on it. */
+export async function getTopic(
+  ports: TopicPorts,
+  id: TopicId,
+  reader: Reader,
+  nowMs: number,
+): Promise<Result<readonly [Topic, TopicStatus], Failure>> {
+  if (reader.onlyTenant !== undefined) {
+    const topic = await ports.directory.current(id, nowMs);
+    return topic === undefined ? err({ kind: "no_topic" }) : ok([topic, NOT_TOLD]);
+  }
+  const found = await ports.directory.onActive(id, nowMs, async (topic) => {
+    const [position, ...logs] = await Promise.all([
+      consumerOf(ports.consumers, topic, reader.name).position() as Promise<readonly number[] | undefined>,
+      ...shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard).stats() as Promise<LogStats | Gone>),
+    ]);
+    const stats = logs.filter((log) => log.kind === "stats");
+    return stats.length === topic.shards ? ([topic, statusOf(stats, position)] as const) : undefined;
+  });
+  if (found !== undefined) return ok(found);
+  // The logs of a topic that is being deleted are gone already; its row says so until the end.
+  const left = await ports.directory.find(id, nowMs);
+  return left?.state === "deleting" ? ok([left, NOTHING_STORED]) : err({ kind: "no_topic" });
+}
+
+function statusOf(logs: readonly LogStats[], position: readonly number[] | undefined): TopicStatus {
+  const sum = (of: (log: LogStats, shard: number) => number) =>
+    logs.reduce((total, log, shard) => total + of(log, shard), 0);
+  const times = (of: (log: LogStats) => number | undefined) => logs.map(of).filter((time) => time !== undefined);
+  const oldest = times((log) => log.oldestAtMs);
+  const newest = times((log) => log.newestAtMs);
+  return {
+    storedEvents: sum((log) => log.lastSeq - log.firstSeq + 1),
+    oldestEventAt: oldest.length === 0 ? null : Math.min(...oldest),
+    newestEventAt: newest.length === 0 ? null : Math.max(...newest),
+    lag: sum((log, shard) => log.lastSeq - Math.max(position?.[shard] ?? 0, log.firstSeq - 1)),
+  };
+}
+
+/** Of a topic that is being deleted. */
+const NOTHING_STORED: TopicStatus = { storedEvents: 0, oldestEventAt: null, newestEventAt: null, lag: 0 };
+
+const NOT_TOLD: TopicStatus = { storedEvents: null, oldestEventAt: null, newestEventAt: null, lag: null };
+
+const alreadyThere = (topic: Topic): Failure =>
+  topic.state === "deleting" ? { kind: "topic_deleting" } : { kind: "topic_exists" };

@@ -1,0 +1,212 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  commit,
+  extend,
+  lockedForMs,
+  release,
+  repeated,
+  seek,
+  take,
+  unread,
+  type ConsumerState,
+  type Outcome,
+} from "../../../src/events/consume/lock.ts";
+
+const MAX_OUTCOMES = 4;
+
+type Step =
+  | {
+      readonly do: "read";
+      readonly count: number;
+      readonly ttlMs: number;
+      readonly autoCommit: boolean;
+      readonly key: string | undefined;
+    }
+  /** `back` 0 is the latest token that was handed out. */
+  | { readonly do: "commit" | "extend"; readonly back: number }
+  /** Commits the first `keep` events; -1 none and names none; one too many is not in the batch. */
+  | { readonly do: "release"; readonly back: number; readonly keep: number }
+  | { readonly do: "seek"; readonly to: number }
+  /** Less than none: the clock was set back. */
+  | { readonly do: "wait"; readonly ms: number };
+
+interface Batch {
+  readonly token: string;
+  readonly count: number;
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+const back = fc.nat(5);
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({
+    do: fc.constant("read" as const),
+    count: fc.integer({ min: 1, max: 5 }),
+    ttlMs: fc.integer({ min: 1, max: 20 }),
+    autoCommit: fc.boolean(),
+    key: fc.constantFrom(undefined, undefined, "k1", "k2"),
+  }),
+  fc.record({ do: fc.constantFrom("commit" as const, "extend" as const), back }),
+  fc.record({ do: fc.constant("release" as const), back, keep: fc.integer({ min: -1, max: 6 }) }),
+  fc.record({ do: fc.constant("seek" as const), to: fc.nat(30) }),
+  fc.record({ do: fc.constant("wait" as const), ms: fc.oneof(fc.nat(15), fc.integer({ min: -50, max: -1 })) }),
+);
+
+describe("the lock's rules", () => {
+  it("agree with a model in which a batch is a stretch of numbers that is held or not", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60, size: "max" }), (steps) => {
+        let state: ConsumerState = seek(unread(1), [0], MAX_OUTCOMES);
+        let nowMs = 1000;
+        // The model: up to where it is committed, who holds how much until when, and what every token came to.
+        let committed = 0;
+        let held: (Batch & { readonly by: Step }) | undefined;
+        const ends = new Map<string, Outcome["end"]>();
+        const tokens: string[] = [];
+        const finish = (end: Outcome["end"], count: number) => {
+          ends.set(held!.token, end);
+          committed += count;
+          held = undefined;
+        };
+
+        for (const [index, next] of steps.entries()) {
+          if (next.do === "wait") nowMs += next.ms;
+          const locked = held !== undefined && nowMs >= held.fromMs && nowMs < held.untilMs;
+          expect(lockedForMs(state, nowMs)).toBe(locked ? held!.untilMs - nowMs : 0);
+          // A lock that is over stays until somebody takes its place: a clock that was set back may come to it again.
+          if (!locked && held !== undefined && (next.do === "read" || next.do === "seek")) finish("lock_expired", 0);
+
+          if (next.do === "read") {
+            const { ttlMs, autoCommit, count: numEvents, key } = next;
+            const again = repeated(state, { key, numEvents, ttlMs, autoCommit }, nowMs);
+            const by = held?.by.do === "read" ? held.by : undefined;
+            if (!locked || key === undefined || key !== by?.key) expect(again).toBeUndefined();
+            else if (autoCommit || numEvents !== by.count || ttlMs !== by.ttlMs) expect(again).toBe("other_request");
+            else
+              expect(again).toMatchObject({
+                token: held!.token,
+                batch: [[0, committed + held!.count]],
+                keyed: { attempt: 7 },
+              });
+          }
+          if (next.do === "read" && !locked) {
+            const { ttlMs, autoCommit, count, key } = next;
+            const batch = [[0, committed + count]] as const;
+            const keyed = key === undefined ? undefined : { key, numEvents: count, ttlMs, attempt: 7 };
+            const given = { batch, ttlMs, autoCommit, nonce: `n${index}`, keyed };
+            state = take(state, given, nowMs, MAX_OUTCOMES);
+            if (autoCommit) committed += count;
+            else {
+              held = { token: state.lock!.token, count, fromMs: nowMs, untilMs: nowMs + ttlMs, by: next };
+              expect(tokens).not.toContain(held.token);
+              tokens.push(held.token);
+            }
+          } else if (next.do === "seek" && !locked) {
+            state = seek(state, [next.to], MAX_OUTCOMES);
+            committed = next.to;
+          } else if ("back" in next) {
+            const token = tokens.at(-1 - next.back) ?? "never issued";
+            const through = next.do === "release" && next.keep >= 0 ? committed + next.keep : undefined;
+            const outcome =
+              next.do === "commit"
+                ? commit(state, token, nowMs, MAX_OUTCOMES)
+                : next.do === "extend"
+                  ? extend(state, token, 30, nowMs)
+                  : release(
+                      state,
+                      token,
+                      through === undefined ? through : { shard: 0, seq: through },
+                      nowMs,
+                      MAX_OUTCOMES,
+                    );
+            if (held === undefined || !locked || token !== held.token) {
+              expect(outcome.kind).toBe("not_locked");
+              const why = outcome.kind === "not_locked" ? outcome.why : undefined;
+              if (token === held?.token) expect(why).toBe("lock_expired");
+              // The last few are remembered; older ones may be forgotten.
+              else if (why !== "unknown_token")
+                expect(why).toBe(
+                  ends.get(token) === "released"
+                    ? through === undefined
+                      ? "lock_expired"
+                      : "already_committed"
+                    : ends.get(token),
+                );
+              else if (token !== "never issued")
+                expect(tokens.length - tokens.indexOf(token)).toBeGreaterThan(MAX_OUTCOMES);
+            } else if (next.do === "release" && through !== undefined && (next.keep === 0 || next.keep > held.count)) {
+              expect(outcome.kind).toBe("not_in_batch");
+            } else {
+              expect(outcome.kind).toBe("done");
+              if (outcome.kind === "done") state = outcome.state;
+              if (next.do === "release")
+                finish(
+                  next.keep < 0 ? "lock_expired" : next.keep === held.count ? "already_committed" : "released",
+                  Math.max(0, next.keep),
+                );
+              else if (next.do === "commit") finish("already_committed", held.count);
+              else held = { ...held, fromMs: nowMs, untilMs: nowMs + 30 };
+            }
+          }
+          expect(state.cursor).toEqual([committed]);
+          expect(state.outcomes.length).toBeLessThanOrEqual(MAX_OUTCOMES);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("release a batch of several shards in the order in which it was handed out", () => {
+    const batch = [
+      [1, 3],
+      [0, 2],
+      [1, 5],
+      [2, 1],
+    ] as const;
+    const start = seek(unread(3), [0, 2, 0], MAX_OUTCOMES);
+    const locked = take(start, { batch, ttlMs: 1000, autoCommit: false, nonce: "n" }, 0, MAX_OUTCOMES);
+    const cursorAfter = (shard: number, seq: number) => {
+      const outcome = release(locked, "1.n", { shard, seq }, 0, MAX_OUTCOMES);
+      return outcome.kind === "done" ? outcome.state.cursor : outcome.kind;
+    };
+    expect(cursorAfter(1, 3)).toEqual([0, 3, 0]);
+    expect(cursorAfter(0, 1)).toEqual([1, 3, 0]);
+    expect(cursorAfter(1, 4)).toEqual([2, 4, 0]);
+    expect(cursorAfter(2, 1)).toEqual([2, 5, 1]);
+    for (const [shard, seq] of [
+      [1, 2],
+      [1, 6],
+      [0, 3],
+      [2, 2],
+      [3, 1],
+    ] as const)
+      expect(cursorAfter(shard, seq)).toBe("not_in_batch");
+  });
+
+  it("end a lock at the very millisecond of its expiry", () => {
+    const state = take(unread(1), { batch: [[0, 1]], ttlMs: 1000, autoCommit: false, nonce: "n" }, 5000, MAX_OUTCOMES);
+    const { token } = state.lock!;
+    expect(lockedForMs(state, 5999)).toBe(1);
+    expect(commit(state, token, 5999, MAX_OUTCOMES).kind).toBe("done");
+    expect(lockedForMs(state, 6000)).toBe(0);
+    expect(commit(state, token, 6000, MAX_OUTCOMES)).toEqual({ kind: "not_locked", why: "lock_expired" });
+  });
+
+  it("do not hold a lock for as long as the clock was set back", () => {
+    const batch = [[0, 1]] as const;
+    const hourMs = 3_600_000;
+    const taken = take(unread(1), { batch, ttlMs: 1000, autoCommit: false, nonce: "n" }, hourMs, MAX_OUTCOMES);
+    expect(lockedForMs(taken, 0)).toBe(0);
+    expect(commit(taken, "1.n", 0, MAX_OUTCOMES)).toEqual({ kind: "not_locked", why: "lock_expired" });
+    const extended = extend(taken, "1.n", 5000, hourMs);
+    expect(extended.kind === "done" && lockedForMs(extended.state, hourMs)).toBe(5000);
+  });
+
+  it("start a token with the epoch, which grows with every lock", () => {
+    const batch = { batch: [[0, 1]] as const, ttlMs: 1, autoCommit: false, nonce: "n" };
+    const first = take(unread(1), batch, 0, MAX_OUTCOMES);
+    const second = take(first, batch, 10, MAX_OUTCOMES);
+    expect([first.lock!.token, second.lock!.token]).toEqual(["1.n", "2.n"]);
+  });
+});

@@ -1,0 +1,882 @@
+import { env } from "cloudflare:workers";
+import { abortAllDurableObjects, evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { decorateDeprecated } from "../../../src/events/deprecation.ts";
+import type { TopicConsumer } from "../../../src/events/consume/topic-consumer.do.ts";
+import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
+import { breakLogs, failing, hanging, noWaiting } from "../broken-log.ts";
+import {
+  eventsApp,
+  expectProblem,
+  faults,
+  inShard,
+  makeTopic,
+  objectsOf,
+  ORIGIN,
+  payloads,
+  someClient,
+  type ReadAnswer,
+  type TestTopic,
+} from "../events-app.ts";
+
+const app = eventsApp();
+const texts = (count: number, from = 1) => Array.from({ length: count }, (_, at) => ({ payload: `p${from + at}` }));
+const names = (count: number, from = 1) => texts(count, from).map((event) => event.payload);
+const statuses = (answers: readonly { status: number }[]) =>
+  answers.map((answer) => answer.status).toSorted((a, b) => a - b);
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+/** Time stands still until it is moved. */
+function frozenTime(): (ms: number) => void {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  return (ms) => void vi.setSystemTime(Date.now() + ms);
+}
+
+describe("POST …/read", () => {
+  describe("200", () => {
+    it("without a body: one event, locked for a minute, first delivery", async () => {
+      const pass = frozenTime();
+      const topic = await makeTopic(app);
+      await topic.put(texts(3));
+      const read = await topic.read();
+      expect(payloads(read)).toEqual(["p1"]);
+      expect(read.token).toMatch(/^1\.[\w-]{22}$/);
+      expect(Object.keys(await read.response.json())).toEqual(["events", "token"]);
+      expect(read.response.headers.get("content-type")).toBe("application/json");
+      expect(read.response.headers.get("plat-delivery-attempt")).toBe("1");
+      expect(read.response.headers.get("plat-events-lost")).toBeNull();
+      pass(59_999);
+      expect((await topic.read()).status).toBe(409);
+      pass(1);
+      expect(payloads(await topic.read())).toEqual(["p1"]);
+    });
+
+    it("an empty body labelled JSON is no body", async () => {
+      const topic = await makeTopic(app);
+      await topic.put(texts(1));
+      const response = await app.call(`${topic.path}/read`, {
+        as: topic.owner,
+        method: "POST",
+        headers: { "content-type": "application/json" },
+      });
+      expect(response.status).toBe(200);
+    });
+
+    it("at most numEvents, and all of them while there are", async () => {
+      const topic = await makeTopic(app);
+      await topic.put(texts(5));
+      const first = await topic.read({ numEvents: 2 });
+      await topic.commit(first.token);
+      await topic.put(texts(5, 6));
+      // Three are in the read-ahead; the answer is filled from the log.
+      const second = await topic.read({ numEvents: 7 });
+      expect([payloads(first), payloads(second)]).toEqual([names(2), names(7, 3)]);
+    });
+
+    it("numEvents over 1000, however far, is served as 1000", async () => {
+      const topic = await makeTopic(app);
+      await topic.put(texts(700));
+      await topic.put(texts(700, 701));
+      const first = await topic.read({ numEvents: 1e300, autoCommit: true });
+      expect(payloads(first)).toEqual(names(1000));
+      expect(payloads(await topic.read({ numEvents: 1001 }))).toEqual(names(400, 1001));
+    });
+
+    it("at most 5 MiB of payload, counted exactly", async () => {
+      const topic = await makeTopic(app);
+      const payload = "x".repeat(256 * 1024);
+      for (let at = 0; at < 3; at++) await topic.put(Array.from({ length: 7 }, () => ({ payload })));
+      await topic.put(texts(3));
+      expect((await topic.read({ numEvents: 100, autoCommit: true })).events.length).toBe(20);
+      const rest = await topic.read({ numEvents: 100, autoCommit: true });
+      expect(payloads(rest).slice(1)).toEqual(names(3));
+    });
+
+    describe("a whole answer on sixteen shards, however the events are spread:", () => {
+      const kilobyte = "x".repeat(1024);
+      const sixfold = "\u0001".repeat(256 * 1024);
+      it.each([
+        ["a thousand of 1 KiB in one", 1000, [[kilobyte, 1000]], 1000],
+        ["5 MiB of 100 KiB in one", 60, [["x".repeat(100 * 1024), 60]], 51],
+        ["8 Mi characters in one", 7, [[sixfold, 7]], 5],
+        [
+          "most in two, a few in others",
+          1000,
+          [
+            [kilobyte, 400],
+            [kilobyte, 700],
+            ["x", 5],
+            ["x", 5],
+          ],
+          1000,
+        ],
+        [
+          "all that there is",
+          1000,
+          [
+            [kilobyte, 590],
+            ["x", 300],
+          ],
+          890,
+        ],
+      ] as const)("%s", async (_, numEvents, spread, expected) => {
+        const topic = await makeTopic(app, { shards: 16 });
+        for (const [at, [payload, count]] of spread.entries()) {
+          const tenant = inShard(at * 3, 16, "tenant");
+          app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
+          const atOnce = Math.floor((512 * 1024) / payload.length);
+          for (let left: number = count; left > 0; left -= atOnce)
+            await topic.put(Array.from({ length: Math.min(left, atOnce) }, () => ({ payload, tenant })));
+        }
+        expect((await topic.read({ numEvents })).events.length).toBe(expected);
+      });
+    });
+
+    it("on sixteen shards of one is asked a second time, and of none when the first look fills the answer", async () => {
+      const topic = await makeTopic(app, { shards: 16 });
+      await topic.put(Array.from({ length: 900 }, () => ({ payload: "x".repeat(1024) })));
+      const asked: number[] = [];
+      await breakLogs((await objectsOf(topic)).consumer, (call, shard) => void (call === "read" && asked.push(shard)));
+      const few = await topic.read({ numEvents: 100 });
+      expect([few.events.length, asked.length]).toEqual([100, 16]);
+      await topic.post("release", { token: few.token });
+      asked.length = 0;
+      expect((await topic.read({ numEvents: 1000 })).events.length).toBe(900);
+      expect([asked.length, new Set(asked.slice(16)).size]).toEqual([17, 1]);
+    });
+
+    it.each([
+      ["fails", failing],
+      ["hangs", hanging],
+    ])("what it has, when the shard that has more %s the second time", async (_, fault) => {
+      vi.spyOn(console, "warn").mockReturnValue();
+      noWaiting();
+      const topic = await makeTopic(app, { shards: 16 });
+      await topic.put(Array.from({ length: 900 }, (_event, at) => ({ payload: `${at}`.padEnd(1024) })));
+      let asked = 0;
+      const mend = await breakLogs((await objectsOf(topic)).consumer, (call) =>
+        call === "read" && ++asked > 16 ? fault : undefined,
+      );
+      const first = await topic.read({ numEvents: 1000 });
+      expect(first.events.length).toBeGreaterThan(400);
+      await topic.commit(first.token);
+      await mend();
+      const rest = await topic.read({ numEvents: 1000 });
+      expect([...payloads(first), ...payloads(rest)].map(Number)).toEqual(
+        Array.from({ length: 900 }, (_event, at) => at),
+      );
+    });
+
+    it("payloads that grow sixfold as JSON still come, some at a time", async () => {
+      const topic = await makeTopic(app);
+      const payload = "\u0000".repeat(256 * 1024);
+      for (let at = 0; at < 7; at++) await topic.put([{ payload }]);
+      const counts: number[] = [];
+      for (;;) {
+        const read = await topic.read({ numEvents: 100, autoCommit: true });
+        if (read.status === 204) break;
+        expect(payloads(read).every((text) => text === payload)).toBe(true);
+        counts.push(read.events.length);
+      }
+      expect(counts.reduce((sum, count) => sum + count)).toBe(7);
+      expect(counts.length).toBeLessThan(4);
+    });
+
+    it("autoCommit: no token, no lock, and every event exactly once", async () => {
+      const topic = await makeTopic(app);
+      await topic.put(texts(10));
+      const seen: string[] = [];
+      for (let at = 0; at < 4; at++) {
+        const read = await topic.read({ numEvents: 3, autoCommit: true });
+        expect(Object.keys(await read.response.json())).toEqual(["events"]);
+        seen.push(...payloads(read));
+      }
+      expect(seen).toEqual(names(10));
+      expect((await topic.read({ autoCommit: true })).status).toBe(204);
+    });
+
+    it("each client has a lock and a cursor of its own", async () => {
+      const topic = await makeTopic(app);
+      await topic.put(texts(2));
+      const other = someClient({ scopes: ["plat.pubsub.topic=*"] });
+      const mine = await topic.read();
+      const theirs = await topic.read({}, { as: other });
+      expect([payloads(mine), payloads(theirs)]).toEqual([["p1"], ["p1"]]);
+      expect((await topic.commit(mine.token, { as: other })).status).toBe(409);
+      expect((await topic.commit(theirs.token, { as: other })).status).toBe(200);
+      expect(payloads(await topic.read({}, { as: other }))).toEqual(["p2"]);
+      expect((await topic.read()).status).toBe(409);
+    });
+
+    it("counts the deliveries of the batch's first event", async () => {
+      const pass = frozenTime();
+      const topic = await makeTopic(app);
+      await topic.put(texts(5));
+      const attempts: (string | null)[] = [];
+      const read = async (numEvents: number) => {
+        const answer = await topic.read({ numEvents, ttlMs: 1000 });
+        attempts.push(answer.response.headers.get("plat-delivery-attempt"));
+        return answer;
+      };
+      for (let at = 0; at < 2; at++) {
+        await read(3);
+        pass(1000);
+      }
+      const { consumer } = await objectsOf(topic);
+      await evictDurableObject(consumer);
+      await topic.commit((await read(1)).token);
+      await topic.commit((await read(2)).token);
+      await read(1);
+      expect(attempts).toEqual(["1", "2", "3", "3", "1"]);
+    });
+
+    it("keeps no count of what is committed", async () => {
+      const topic = await makeTopic(app);
+      await topic.put(texts(6));
+      const { consumer } = await objectsOf(topic);
+      const handouts = () =>
+        runInDurableObject(consumer, (_, state) => {
+          const { record } = state.storage.sql.exec<{ record: string }>(`SELECT record FROM consumer`).one();
+          return (JSON.parse(record) as { handouts: unknown }).handouts;
+        });
+      for (let at = 1; at <= 3; at++) {
+        const { token } = await topic.read();
+        expect(await handouts()).toEqual([[[at, 1]]]);
+        await topic.commit(token);
+        expect(await handouts()).toEqual([[]]);
+      }
+    });
+
+    describe("after retention", () => {
+      /** Removes the events up to a position, as if their time had come. */
+      const trim = async (topic: TestTopic, upTo: number, shard = 0) =>
+        runInDurableObject((await objectsOf(topic)).logs[shard]!, (_, state) => {
+          const { sql } = state.storage;
+          sql.exec(`UPDATE log SET trimmed_seq = ?, trimmed_at = 1`, upTo);
+          sql.exec(`DELETE FROM segment WHERE last_seq <= ?`, upTo);
+        });
+      const lost = (read: ReadAnswer) => read.response.headers.get("plat-events-lost");
+      /** Lets the objects forget what they hold in memory. */
+      const evict = async (topic: TestTopic) => {
+        const { consumer, logs } = await objectsOf(topic);
+        for (const object of [consumer, ...logs]) await evictDurableObject(object).catch(() => undefined);
+      };
+
+      it("what is left, and how many events were removed before they were read; again until a commit passes them", async () => {
+        const topic = await makeTopic(app);
+        await topic.put(texts(3));
+        await topic.put(texts(2, 4));
+        await topic.post("release", { token: (await topic.read({ numEvents: 10 })).token });
+        await trim(topic, 3);
+        await evict(topic);
+        const first = await topic.read({ numEvents: 1 });
+        expect([payloads(first), lost(first)]).toEqual([["p4"], "3"]);
+        await topic.post("release", { token: first.token });
+        const read = await topic.read({ numEvents: 10 });
+        expect([payloads(read), lost(read)]).toEqual([["p4", "p5"], "3"]);
+        await topic.commit(read.token);
+        await topic.put(texts(1));
+        expect(lost(await topic.read())).toBeNull();
+      });
+
+      it("a gap in the middle counts for the batch that spans it", async () => {
+        const topic = await makeTopic(app);
+        for (let at = 1; at <= 5; at++) await topic.put(texts(1, at));
+        await topic.commit((await topic.read()).token);
+        await runInDurableObject(
+          (await objectsOf(topic)).logs[0]!,
+          (_, state) => void state.storage.sql.exec(`DELETE FROM segment WHERE first_seq IN (3, 4)`),
+        );
+        await evict(topic);
+        const [first, second] = [
+          await topic.read({ autoCommit: true }),
+          await topic.read({ autoCommit: true, numEvents: 9 }),
+        ];
+        expect([payloads(first), lost(first), payloads(second), lost(second)]).toEqual([["p2"], null, ["p5"], "2"]);
+      });
+
+      it("204 says it too when everything was removed, and no event was published since", async () => {
+        const topic = await makeTopic(app);
+        await topic.put(texts(3));
+        await topic.commit((await topic.read()).token);
+        await trim(topic, 3);
+        await evict(topic);
+        for (let at = 0; at < 2; at++) {
+          const none = await topic.read();
+          expect([none.status, lost(none), none.response.headers.get("link")]).toEqual([204, "2", null]);
+        }
+        await topic.put(texts(1, 4));
+        const read = await topic.read();
+        expect([payloads(read), lost(read)]).toEqual([["p4"], "2"]);
+        await topic.commit(read.token);
+        const none = await topic.read();
+        expect([none.status, lost(none)]).toEqual([204, null]);
+      });
+
+      it("nothing was lost to a client that reads for the first time", async () => {
+        const topic = await makeTopic(app, { shards: 2 });
+        const tenants = [inShard(0, 2, "tenant"), inShard(1, 2, "tenant")];
+        for (const tenant of tenants) app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
+        for (const tenant of tenants) for (const { payload } of texts(3)) await topic.put({ payload, tenant });
+        await trim(topic, 2, 0);
+        await trim(topic, 3, 1);
+        const read = await topic.read({ numEvents: 10 });
+        expect([payloads(read), lost(read)]).toEqual([["p3"], null]);
+        await topic.commit(read.token);
+        await evict(topic);
+        const none = await topic.read();
+        expect([none.status, lost(none)]).toEqual([204, null]);
+      });
+
+      it("a client that found nothing yet is told what it missed since", async () => {
+        const topic = await makeTopic(app);
+        expect((await topic.read()).status).toBe(204);
+        await topic.put(texts(2));
+        await topic.put(texts(1, 3));
+        await trim(topic, 2);
+        await evict(topic);
+        const read = await topic.read();
+        expect([payloads(read), lost(read)]).toEqual([["p3"], "2"]);
+      });
+    });
+  });
+
+  describe("204", () => {
+    it("of an empty topic: no body, no type, no Link, no lock", async () => {
+      const topic = await makeTopic(app, { shards: 3 });
+      const { status, response } = await topic.read();
+      expect(status).toBe(204);
+      expect(await response.text()).toBe("");
+      expect(response.headers.get("link")).toBeNull();
+      expect(response.headers.get("content-type")).toBeNull();
+      await topic.put(texts(1));
+      expect((await topic.read()).status).toBe(200);
+    });
+
+    it("to all of many parallel reads of an empty topic", async () => {
+      const topic = await makeTopic(app);
+      const answers = await Promise.all(Array.from({ length: 20 }, () => topic.read()));
+      expect(statuses(answers)).toEqual(Array(20).fill(204));
+      expect(answers.every((answer) => answer.response.headers.get("link") === null)).toBe(true);
+    });
+
+    it("to a read that began before an event was published, never to one that began after it", async () => {
+      const topic = await makeTopic(app);
+      for (let at = 0; at < 20; at++) {
+        const early = Array.from({ length: 5 }, () => topic.read({ autoCommit: true, numEvents: 10 }));
+        await topic.put({ payload: `p${at}` });
+        const late = await topic.read({ autoCommit: true, numEvents: 10 });
+        const all = [...(await Promise.all(early)), late].flatMap(payloads);
+        expect(all).toEqual([`p${at}`]);
+      }
+    });
+
+    it("with a Link when a shard fails: no lock, and the events come when it is back", async () => {
+      const topic = await makeTopic(app);
+      await topic.put(texts(2));
+      vi.spyOn(console, "warn").mockReturnValue();
+      const mend = await breakLog(topic, 0, () => {
+        throw new Error("the log is out of reach");
+      });
+      const { status, response } = await topic.read();
+      expect(status).toBe(204);
+      expect(response.headers.get("link")).toBe(`<${ORIGIN}${topic.path}/read>; rel="more"`);
+      await mend();
+      expect(payloads(await topic.read({ numEvents: 5 }))).toEqual(names(2));
+    });
+
+    it("with a Link when a shard is slow, to all who wait for it at once", async () => {
+      const topic = await makeTopic(app);
+      await topic.put(texts(1));
+      const mend = await breakLog(topic, 0, () => new Promise(() => {}));
+      const { consumer, record } = await objectsOf(topic);
+      const request = {
+        topic: { ...record },
+        consumer: topic.owner.clientId,
+        numEvents: 1,
+        ttlMs: 1000,
+        autoCommit: false,
+      };
+      const outcomes = await runInDurableObject(consumer, async (instance: TopicConsumer) => {
+        vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+        const reads = Promise.all(Array.from({ length: 5 }, () => instance.read(request)));
+        // Two looks: the first read's, and one that began when all the others had come.
+        for (let look = 0; look < 2; look++) {
+          while (vi.getTimerCount() === 0) await Promise.resolve();
+          vi.advanceTimersByTime(5000);
+          await Promise.resolve();
+        }
+        const settled = await reads;
+        vi.useRealTimers();
+        return settled;
+      });
+      expect(outcomes).toEqual(Array.from({ length: 5 }, () => ({ kind: "empty", more: true, lost: 0 })));
+      await mend();
+      expect((await topic.read()).status).toBe(200);
+    });
+
+    it("with a Link when the shard that keeps the readers is slow, to all first reads at once", async () => {
+      const topic = await makeTopic(app, { shards: 2 });
+      const tenant = inShard(1, 2, "tenant");
+      app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
+      await topic.put({ payload: "p1", tenant });
+      const hang = () => new Promise(() => {});
+      const mend = await breakLog(topic, 0, hang, { addConsumer: hang });
+      const { consumer, record } = await objectsOf(topic);
+      const { clientId } = topic.owner;
+      let looks = 0;
+      const outcomes = await runInDurableObject(consumer, async (instance: TopicConsumer) => {
+        vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+        const reads = Promise.all(
+          [1, 1, 5, 1].map((numEvents) =>
+            instance.read({ topic: { ...record }, consumer: clientId, numEvents, ttlMs: 1000, autoCommit: false }),
+          ),
+        );
+        const settled = { all: false };
+        void reads.then(() => (settled.all = true));
+        while (!settled.all) {
+          // One alone: the other shard has answered.
+          if (vi.getTimerCount() === 1) {
+            looks += 1;
+            vi.advanceTimersByTime(5000);
+          }
+          await scheduler.wait(1);
+        }
+        vi.useRealTimers();
+        return reads;
+      });
+      expect(outcomes).toEqual(Array.from({ length: 4 }, () => ({ kind: "empty", more: true, lost: 0 })));
+      // The first read's look, and its registration, which began when all the others had come.
+      expect(looks).toBe(2);
+      await mend();
+      expect(payloads(await topic.read())).toEqual(["p1"]);
+    });
+
+    it("never while another shard has events", async () => {
+      const topic = await makeTopic(app, { shards: 2 });
+      await topic.put(texts(1));
+      const { logs } = await objectsOf(topic);
+      const stored = await Promise.all(logs.map(async (log) => (await log.stats()) as { lastSeq: number }));
+      const empty = stored.findIndex((log) => log.lastSeq === 0);
+      vi.spyOn(console, "warn").mockReturnValue();
+      await breakLog(topic, empty, () => {
+        throw new Error("the log is out of reach");
+      });
+      const read = await topic.read();
+      expect(payloads(read)).toEqual(["p1"]);
+      expect((await topic.commit(read.token)).status).toBe(200);
+      expect((await topic.read()).response.headers.get("link")).toContain('rel="more"');
+    });
+  });
+
+  describe("400", () => {
+    it.each([
+      [{ numEvents: 0 }, ["invalid_field numEvents"]],
+      [{ numEvents: -1 }, ["invalid_field numEvents"]],
+      [{ numEvents: 1.5 }, ["invalid_field numEvents"]],
+      [{ numEvents: "1" }, ["invalid_field numEvents"]],
+      [{ numEvents: null }, ["invalid_field numEvents"]],
+      [{ ttlMs: 999 }, ["invalid_field ttlMs"]],
+      [{ ttlMs: 3_600_001 }, ["invalid_field ttlMs"]],
+      [{ ttlMs: 1000.5 }, ["invalid_field ttlMs"]],
+      [{ autoCommit: "true" }, ["invalid_field autoCommit"]],
+      [{ autoCommit: 1, ttlMs: 1 }, ["invalid_field ttlMs", "invalid_field autoCommit"]],
+      [[], ["invalid_field"]],
+      ["text", ["invalid_field"]],
+      [null, ["invalid_field"]],
+    ])("%j", async (body, expected) => {
+      const topic = await makeTopic(app);
+      await topic.put(texts(1));
+      const { response } = await topic.read(body);
+      expect(faults(await expectProblem(response, 400, "validation_violation"))).toEqual(expected);
+      expect((await topic.read({ ttlMs: 1000 })).status).toBe(200);
+    });
+
+    it("a number too large for any", async () => {
+      const topic = await makeTopic(app);
+      const init = { as: topic.owner, body: '{"numEvents":1e999}', headers: { "content-type": "application/json" } };
+      const body = await expectProblem(await app.call(`${topic.path}/read`, init), 400, "validation_violation");
+      expect(faults(body)).toEqual(["invalid_field numEvents"]);
+    });
+
+    it("takes both ends of ttlMs", async () => {
+      const topic = await makeTopic(app);
+      await topic.put(texts(1));
+      const first = await topic.read({ ttlMs: 1000 });
+      expect((await topic.commit(first.token)).status).toBe(200);
+      await topic.put(texts(1));
+      expect((await topic.read({ ttlMs: 3_600_000 })).status).toBe(200);
+    });
+  });
+
+  it("401 without a token", async () => {
+    const topic = await makeTopic(app);
+    const response = await app.call(`${topic.path}/read`, { method: "POST" });
+    await expectProblem(response, 401, "insufficient_credentials");
+  });
+
+  describe("403 and 404", () => {
+    const attempt = async (topic: TestTopic, changes: Parameters<typeof someClient>[0], registered?: string) => {
+      const as = someClient({ scopes: [], ...changes });
+      if (registered !== undefined) app.registered.add(`${as.clientId} ${registered}`);
+      const answers = [
+        await app.call(`${topic.path}/read`, { as, method: "POST" }),
+        await app.call(`${topic.path}/commit`, { as, json: { token: "t" } }),
+        await app.call(topic.path, { as }),
+      ];
+      return answers;
+    };
+    const nameOfTopic = (topic: TestTopic) => topic.path.split("/").slice(-2).join(".");
+
+    it("the owner needs no scope; a token with a matching scope does as well", async () => {
+      const topic = await makeTopic(app);
+      const name = nameOfTopic(topic);
+      for (const scopes of [
+        [`plat.pubsub.topic=${name}`],
+        [`plat.pubsub.topic=${name.slice(0, -2)}*`],
+        ["plat.pubsub.topic=*"],
+      ])
+        expect((await attempt(topic, { scopes })).map((answer) => answer.status)).toEqual([204, 409, 200]);
+      expect((await topic.read({}, { as: { ...topic.owner, scopes: [] } })).status).toBe(204);
+    });
+
+    it("403, naming the scope, for a client that is registered for it", async () => {
+      const topic = await makeTopic(app);
+      const scope = `plat.pubsub.topic=${nameOfTopic(topic)}`;
+      for (const response of await attempt(topic, { scopes: ["plat.pubsub_publish"] }, scope)) {
+        expect(response.headers.get("www-authenticate")).toContain(`error="insufficient_scope"`);
+        const body = await expectProblem(response, 403, "insufficient_permissions");
+        expect(body.message).toContain(scope);
+      }
+    });
+
+    it("403 for a token that belongs to no client", async () => {
+      const topic = await makeTopic(app);
+      for (const response of await attempt(topic, {
+        clientId: "",
+        clientName: "",
+        user: "ada@demo.example",
+        scopes: ["plat.pubsub.topic=*"],
+      }))
+        await expectProblem(response, 403, "insufficient_permissions");
+    });
+
+    it("404 for everybody else, whether the topic is there or not", async () => {
+      const topic = await makeTopic(app);
+      const name = nameOfTopic(topic);
+      const none = { ...topic, path: `${topic.path}x` };
+      const wrong = [
+        [],
+        [`plat.pubsub.topic=${name}x`],
+        [`plat.pubsub.topic=${name}x*`],
+        [`plat.pubsub.topic=${name.slice(0, -1)}`],
+      ];
+      for (const scopes of wrong)
+        for (const response of [...(await attempt(topic, { scopes })), ...(await attempt(none, { scopes: [] }))]) {
+          const body = await expectProblem(response, 404, "element_resource_non_existing");
+          expect(body.details).toEqual([]);
+        }
+    });
+
+    it("404 to a client with the scope for a topic that is not there", async () => {
+      const topic = await makeTopic(app);
+      const answers = await attempt({ ...topic, path: `${topic.path}x` }, { scopes: ["plat.pubsub.topic=*"] });
+      for (const response of answers) await expectProblem(response, 404, "element_resource_non_existing");
+    });
+  });
+
+  describe("409", () => {
+    it("topic_locked, with the seconds until the lock expires", async () => {
+      const pass = frozenTime();
+      const topic = await makeTopic(app);
+      await topic.put(texts(2));
+      await topic.read({ ttlMs: 10_000 });
+      pass(2500);
+      const { response } = await topic.read();
+      expect(response.headers.get("retry-after")).toBe("8");
+      await expectProblem(response, 409, "topic_locked");
+      const auto = await topic.read({ autoCommit: true });
+      expect(auto.status).toBe(409);
+    });
+
+    it("to all but one of many parallel reads, whatever their number of events", async () => {
+      const topic = await makeTopic(app, { shards: 2 });
+      await topic.put(texts(50));
+      for (let round = 0; round < 5; round++) {
+        const answers = await Promise.all(
+          Array.from({ length: 20 }, (_, at) => topic.read({ numEvents: 1 + (at % 3) })),
+        );
+        expect(statuses(answers)).toEqual([200, ...Array(19).fill(409)]);
+        const winner = answers.find((answer) => answer.status === 200)!;
+        expect((await topic.commit(winner.token)).status).toBe(200);
+      }
+    });
+
+    it("parallel reads with autoCommit share the events, each one once", async () => {
+      const topic = await makeTopic(app);
+      await topic.put(texts(100));
+      const answers = await Promise.all(
+        Array.from({ length: 30 }, () => topic.read({ numEvents: 7, autoCommit: true })),
+      );
+      expect(answers.flatMap(payloads).toSorted()).toEqual(names(100).toSorted());
+      expect(statuses(answers)).toEqual([...Array(15).fill(200), ...Array(15).fill(204)]);
+    });
+
+    it("parallel reads with autoCommit each get their number from a backlog larger than the read-ahead", async () => {
+      const topic = await makeTopic(app);
+      const payload = "x".repeat(100 * 1024);
+      for (let at = 0; at < 3; at++) await topic.put(Array.from({ length: 20 }, () => ({ payload })));
+      const answers = await Promise.all(
+        Array.from({ length: 12 }, () => topic.read({ numEvents: 5, autoCommit: true })),
+      );
+      expect(answers.map((answer) => answer.events.length)).toEqual(Array(12).fill(5));
+    });
+
+    it("parallel reads with autoCommit find what another one saw and did not take", async () => {
+      const topic = await makeTopic(app);
+      const payload = "x".repeat(256 * 1024);
+      for (let at = 0; at < 4; at++) await topic.put(Array.from({ length: 12 }, () => ({ payload })));
+      const answers = await Promise.all(
+        Array.from({ length: 4 }, () => topic.read({ numEvents: 100, autoCommit: true })),
+      );
+      expect(answers.map((answer) => answer.events.length)).toEqual([20, 20, 8, 0]);
+    });
+  });
+});
+
+describe("POST …/commit", () => {
+  it("200: no body; the next read goes on behind the batch", async () => {
+    const topic = await makeTopic(app);
+    await topic.put(texts(3));
+    const { token } = await topic.read({ numEvents: 2 });
+    const response = await topic.commit(token);
+    expect(response.status).toBe(200);
+    expect(await response.text()).toBe("");
+    expect(response.headers.get("content-type")).toBeNull();
+    expect(payloads(await topic.read())).toEqual(["p3"]);
+  });
+
+  it.each([
+    [{}, ["missing_field token"]],
+    [{ token: "" }, ["invalid_field token"]],
+    [{ token: 7 }, ["invalid_field token"]],
+    [[], ["invalid_field"]],
+  ])("400 for %j", async (body, expected) => {
+    const topic = await makeTopic(app);
+    const response = await app.call(`${topic.path}/commit`, { as: topic.owner, json: body });
+    expect(faults(await expectProblem(response, 400, "validation_violation"))).toEqual(expected);
+  });
+
+  it("400 without a body", async () => {
+    const topic = await makeTopic(app);
+    const response = await app.call(`${topic.path}/commit`, { as: topic.owner, method: "POST" });
+    await expectProblem(response, 400, "bad_payload_syntax");
+  });
+
+  it("404 for a topic that is not there", async () => {
+    const topic = await makeTopic(app);
+    const response = await app.call(`${topic.path}x/commit`, { as: topic.owner, json: { token: "t" } });
+    await expectProblem(response, 404, "element_resource_non_existing");
+  });
+
+  describe("409 topic_not_locked", () => {
+    const refused = async (response: Response) => faults(await expectProblem(response, 409, "topic_not_locked"));
+
+    it("already_committed when it is repeated, also after eviction", async () => {
+      const topic = await makeTopic(app);
+      await topic.put(texts(2));
+      const { token } = await topic.read();
+      await topic.commit(token);
+      expect(await refused(await topic.commit(token))).toEqual(["already_committed token"]);
+      const { consumer } = await objectsOf(topic);
+      await evictDurableObject(consumer);
+      expect(await refused(await topic.commit(token))).toEqual(["already_committed token"]);
+      expect(payloads(await topic.read())).toEqual(["p2"]);
+      expect(await refused(await topic.commit(token))).toEqual(["already_committed token"]);
+    });
+
+    it("lock_expired after ttlMs, and still after the events were read again and committed", async () => {
+      const pass = frozenTime();
+      const topic = await makeTopic(app);
+      await topic.put(texts(3));
+      const slow = await topic.read({ numEvents: 2, ttlMs: 1000 });
+      pass(1000);
+      expect(await refused(await topic.commit(slow.token))).toEqual(["lock_expired token"]);
+      const again = await topic.read({ numEvents: 1 });
+      expect(payloads(again)).toEqual(["p1"]);
+      expect(await refused(await topic.commit(slow.token))).toEqual(["lock_expired token"]);
+      expect((await topic.commit(again.token)).status).toBe(200);
+      expect(await refused(await topic.commit(slow.token))).toEqual(["lock_expired token"]);
+      expect(payloads(await topic.read())).toEqual(["p2"]);
+    });
+
+    it("unknown_token for what was never issued, of whatever characters, on a topic read or not", async () => {
+      const topic = await makeTopic(app);
+      const odd = ["x", "1.x", "\u0000", "\ud800", "__proto__", "1".repeat(10_000)];
+      for (const token of odd) expect(await refused(await topic.commit(token))).toEqual(["unknown_token token"]);
+      await topic.put(texts(1));
+      const { token } = await topic.read();
+      for (const other of odd) expect(await refused(await topic.commit(other))).toEqual(["unknown_token token"]);
+      expect((await topic.commit(token)).status).toBe(200);
+    });
+
+    it("to all but one of many parallel commits", async () => {
+      const topic = await makeTopic(app);
+      await topic.put(texts(2));
+      const { token } = await topic.read();
+      const answers = await Promise.all(Array.from({ length: 10 }, () => topic.commit(token)));
+      expect(statuses(answers)).toEqual([200, ...Array(9).fill(409)]);
+      expect(payloads(await topic.read())).toEqual(["p2"]);
+    });
+  });
+});
+
+describe("what survives", () => {
+  it("eviction between read and commit: lock, token and cursor", async () => {
+    const topic = await makeTopic(app);
+    await topic.put(texts(3));
+    const { consumer } = await objectsOf(topic);
+    const { token } = await topic.read({ numEvents: 2 });
+    await evictDurableObject(consumer);
+    expect((await topic.read()).status).toBe(409);
+    await evictDurableObject(consumer);
+    expect((await topic.commit(token)).status).toBe(200);
+    await evictDurableObject(consumer);
+    expect(payloads(await topic.read({ numEvents: 10 }))).toEqual(["p3"]);
+  });
+
+  it("eviction and expiry: the same events again, none skipped", async () => {
+    const pass = frozenTime();
+    const topic = await makeTopic(app);
+    await topic.put(texts(10));
+    await topic.read({ numEvents: 4, ttlMs: 1000 });
+    const { consumer, logs } = await objectsOf(topic);
+    await evictDurableObject(consumer);
+    await evictDurableObject(logs[0]!);
+    pass(1000);
+    expect(payloads(await topic.read({ numEvents: 10 }))).toEqual(names(10));
+  });
+
+  it("an abort of every object between any two steps", async () => {
+    const topic = await makeTopic(app, { shards: 2 });
+    app.actsFor.add(`${topic.owner.clientId} tenant2`);
+    await topic.put([...texts(3), { payload: "p4", tenant: "tenant2" }]);
+    await abortAllDurableObjects();
+    const { token, events } = await topic.read({ numEvents: 3 });
+    await abortAllDurableObjects();
+    expect((await topic.read()).status).toBe(409);
+    await abortAllDurableObjects();
+    expect((await topic.commit(token)).status).toBe(200);
+    await abortAllDurableObjects();
+    const rest = await topic.read({ numEvents: 10 });
+    expect([...events.map((event) => event.payload), ...payloads(rest)].toSorted()).toEqual(names(4));
+  });
+
+  it("a write that fails between choosing and answering: no lock, the same events next time", async () => {
+    const topic = await makeTopic(app);
+    await topic.put(texts(3));
+    const { consumer, record } = await objectsOf(topic);
+    const request = {
+      topic: { ...record },
+      consumer: topic.owner.clientId,
+      numEvents: 2,
+      ttlMs: 1000,
+      autoCommit: true,
+    };
+    await consumer.read({ ...request, numEvents: 1 });
+    const failed = await runInDurableObject(consumer, async (instance: TopicConsumer, state) => {
+      state.storage.sql.exec(`ALTER TABLE consumer RENAME TO away`);
+      const outcome = await instance.read(request).catch(() => "failed");
+      state.storage.sql.exec(`ALTER TABLE away RENAME TO consumer`);
+      return outcome;
+    });
+    expect(failed).toBe("failed");
+    expect(payloads(await topic.read({ numEvents: 10 }))).toEqual(["p2", "p3"]);
+  });
+
+  it.each([
+    ["went away under the request", Object.assign(new Error("restarting"), { retryable: true })],
+    ["is reset", Object.assign(new Error("aborted"), { durableObjectReset: true })],
+    // As workerd says it after an abort, of the object's next life.
+    ["finds its storage still held", new Error("database is locked: SQLITE_BUSY")],
+  ])("503, with Retry-After, when the object %s", async (_, gone) => {
+    const consumers = { getByName: () => ({ read: () => Promise.reject(gone), commit: () => Promise.reject(gone) }) };
+    const topic = await makeTopic(app);
+    const broken = eventsApp({ ...env, TOPIC_CONSUMER: consumers as unknown as typeof env.TOPIC_CONSUMER });
+    const said = vi.spyOn(console, "info");
+    const response = await broken.call(`${topic.path}/read`, { as: topic.owner, method: "POST" });
+    expect(response.headers.get("retry-after")).toBe("1");
+    await expectProblem(response, 503, "service_temporarily_unavailable");
+    expect(said.mock.calls.join()).toContain(gone.message);
+    said.mockRestore();
+  });
+});
+
+describe("/events", () => {
+  const deprecated = (path: string) => path.replace("/pubsub/", "/events/");
+
+  it("serves the same topics and locks, and says that it is deprecated and what comes after it", async () => {
+    const topic = await makeTopic(app);
+    await topic.put(texts(2));
+    const read = await app.call(`${deprecated(topic.path)}/read`, { as: topic.owner, method: "POST" });
+    expect(read.status).toBe(200);
+    expect(read.headers.get("deprecation")).toMatch(/^@\d+$/);
+    expect(read.headers.get("link")).toBe(`<${ORIGIN}${topic.path}/read>; rel="successor-version"`);
+    expect((await topic.read()).status).toBe(409);
+    const { token } = (await read.json()) as { token: string };
+    expect((await topic.commit(token)).status).toBe(200);
+    expect((await topic.read()).response.headers.get("deprecation")).toBeNull();
+  });
+
+  it("replaces its own base alone", async () => {
+    const odd = await app.call("/events/v1/topics/events/v1", { as: someClient() });
+    expect(odd.headers.get("link")).toBe(`<${ORIGIN}/pubsub/v1/topics/events/v1>; rel="successor-version"`);
+    const headers = new Headers();
+    decorateDeprecated("/events/v1")(headers, new URL(`${ORIGIN}/events/v1/events/v1/topics`), 200);
+    expect(headers.get("link")).toBe(`<${ORIGIN}/events/v1/pubsub/v1/topics>; rel="successor-version"`);
+  });
+
+  it("keeps the links of a page beside it", async () => {
+    const topic = await makeTopic(app);
+    const list = await app.call("/events/v1/topics?pageSize=5", { as: topic.owner });
+    const link = list.headers.get("link")!;
+    expect(link).toContain('rel="self"');
+    expect(link).toContain(`<${ORIGIN}/pubsub/v1/topics?pageSize=5>; rel="successor-version"`);
+  });
+
+  it("errors too; on 204 a Link means more events and nothing else", async () => {
+    const topic = await makeTopic(app);
+    const refused = await app.call(`${deprecated(topic.path)}/read`, { method: "POST" });
+    expect(refused.status).toBe(401);
+    expect(refused.headers.get("deprecation")).toMatch(/^@\d+$/);
+    expect(refused.headers.get("link")).toContain("successor-version");
+    const none = await app.call(`${deprecated(topic.path)}/read`, { as: topic.owner, method: "POST" });
+    expect(none.status).toBe(204);
+    expect(none.headers.get("deprecation")).toMatch(/^@\d+$/);
+    expect(none.headers.get("link")).toBeNull();
+  });
+});
+
+/** Lets the consumer of the topic's owner meet a log whose `read` does this; gives what mends it. */
+async function breakLog(
+  topic: TestTopic,
+  shard: number,
+  read: () => unknown,
+  more: object = {},
+): Promise<() => Promise<void>> {
+  const { consumer } = await objectsOf(topic);
+  const use = (logs: DurableObjectNamespace<TopicLog>) =>
+    runInDurableObject(consumer, (instance) => {
+      const own = instance as unknown as { env: object };
+      own.env = { ...own.env, TOPIC_LOG: logs };
+    });
+  const broken = {
+    getByName: (name: string) =>
+      name.endsWith(`/${shard}`) ? { read: async () => read(), ...more } : env.TOPIC_LOG.getByName(name),
+  };
+  await use(broken as unknown as DurableObjectNamespace<TopicLog>);
+  return () => use(env.TOPIC_LOG);
+}

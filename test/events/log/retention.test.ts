@@ -1,0 +1,143 @@
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
+import { eventsApp, KEPT, makeTopic, objectsOf, payloads, type TestTopic } from "../events-app.ts";
+
+const app = eventsApp();
+const DAY_MS = 86_400_000;
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+function frozenTime(): (ms: number) => void {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  return (ms) => void vi.setSystemTime(Date.now() + ms);
+}
+
+const status = async (topic: TestTopic): Promise<any> => (await app.call(topic.path, { as: topic.owner })).json();
+const alarmOf = (log: DurableObjectStub<TopicLog>) =>
+  runInDurableObject(log, (_: TopicLog, state) => state.storage.getAlarm());
+
+describe("retention by age", () => {
+  it("removes what is seven days old, read or not, and wakes for the next", async () => {
+    const pass = frozenTime();
+    const start = Date.now();
+    const topic = await makeTopic(app);
+    const log = (await objectsOf(topic)).logs[0]!;
+    expect(await alarmOf(log)).toBeNull();
+    expect((await topic.read()).status).toBe(204);
+    await topic.put([{ payload: "a" }, { payload: "b" }]);
+    expect(await alarmOf(log)).toBe(start + 7 * DAY_MS);
+    pass(DAY_MS);
+    await topic.put({ payload: "c" });
+    expect(await alarmOf(log)).toBe(start + 7 * DAY_MS);
+    pass(6 * DAY_MS);
+    await runDurableObjectAlarm(log);
+    expect(await alarmOf(log)).toBe(start + 8 * DAY_MS);
+    expect(await status(topic)).toMatchObject({ storedEvents: 1, lag: 1, oldestEventAt: start + DAY_MS });
+    const read = await topic.read({ numEvents: 10 });
+    expect(payloads(read)).toEqual(["c"]);
+    expect(read.response.headers.get("plat-events-lost")).toBe("2");
+  });
+
+  it("an empty log keeps its place: positions and times go on, and no alarm is left", async () => {
+    const pass = frozenTime();
+    const topic = await makeTopic(app);
+    const { consumer, logs } = await objectsOf(topic);
+    const log = logs[0]!;
+    await topic.put([{ payload: "a" }, { payload: "b" }]);
+    await topic.commit((await topic.read()).token);
+    // "b" is in the read-ahead, from where it could still be read.
+    await evictDurableObject(consumer);
+    pass(7 * DAY_MS);
+    await runDurableObjectAlarm(log);
+    expect(await alarmOf(log)).toBeNull();
+    await evictDurableObject(log);
+    expect(await status(topic)).toMatchObject({ storedEvents: 0, oldestEventAt: null, newestEventAt: null, lag: 0 });
+    expect((await topic.read()).status).toBe(204);
+    await topic.put({ payload: "c" });
+    const read = await topic.read();
+    expect(payloads(read)).toEqual(["c"]);
+    expect(read.response.headers.get("plat-events-lost")).toBe("1");
+    expect(await alarmOf(log)).toBe(Date.now() + 7 * DAY_MS);
+  });
+
+  it("goes in bounded steps, each after the other", async () => {
+    const pass = frozenTime();
+    const topic = await makeTopic(app);
+    const log = (await objectsOf(topic)).logs[0]!;
+    for (let at = 0; at < 1100; at += 50)
+      await Promise.all(Array.from({ length: 50 }, () => topic.put({ payload: "x" })));
+    pass(7 * DAY_MS);
+    const left: number[] = [];
+    while (await runDurableObjectAlarm(log)) left.push((await status(topic)).storedEvents);
+    expect(left).toEqual([600, 100, 0]);
+  });
+
+  it("clears idempotency keys that are over", async () => {
+    const pass = frozenTime();
+    const topic = await makeTopic(app);
+    const log = (await objectsOf(topic)).logs[0]!;
+    const headers = { "idempotency-key": "k", "content-type": "application/json" };
+    await topic.put({ payload: "x" }, { headers });
+    pass(DAY_MS + 60_000);
+    await runDurableObjectAlarm(log);
+    const keys = await runInDurableObject(log, (_: TopicLog, state) =>
+      state.storage.sql.exec(`SELECT key FROM publish_key`).toArray(),
+    );
+    expect(keys).toEqual([]);
+    expect((await status(topic)).storedEvents).toBe(1);
+  });
+
+  it("wakes for an idempotency key that is over before the oldest event is", async () => {
+    const pass = frozenTime();
+    const topic = await makeTopic(app);
+    const log = (await objectsOf(topic)).logs[0]!;
+    await topic.put({ payload: "x" });
+    pass(1000);
+    const headers = { "idempotency-key": "k", "content-type": "application/json" };
+    await topic.put({ payload: "x" }, { headers });
+    const dueMs = Date.now() + DAY_MS + 60_000;
+    expect(await alarmOf(log)).toBe(dueMs);
+    pass(1000);
+    await topic.put({ payload: "x" }, { headers: { ...headers, "idempotency-key": "later" } });
+    await topic.put({ payload: "x" });
+    expect(await alarmOf(log)).toBe(dueMs);
+  });
+
+  it("takes up a shorter time with the next event", async () => {
+    const pass = frozenTime();
+    const topic = await makeTopic(app);
+    const { logs } = await objectsOf(topic);
+    await topic.put({ payload: "a" });
+    pass(1000);
+    await logs[0]!.publish([{ text: `"payload":"b"}`, payloadBytes: 1 }], undefined, {
+      ageMs: 2000,
+      maxBytes: KEPT.maxBytes,
+    });
+    expect(await alarmOf(logs[0]!)).toBe(Date.now() + 1000);
+  });
+
+  it("a step that fails removes nothing and is tried again", async () => {
+    const pass = frozenTime();
+    vi.spyOn(console, "warn").mockReturnValue();
+    const topic = await makeTopic(app);
+    const log = (await objectsOf(topic)).logs[0]!;
+    await topic.put({ payload: "a" });
+    pass(7 * DAY_MS);
+    await runInDurableObject(
+      log,
+      (_: TopicLog, state) => void state.storage.sql.exec(`ALTER TABLE publish_key RENAME TO away`),
+    );
+    await runDurableObjectAlarm(log);
+    expect(await alarmOf(log)).toBe(Date.now() + 60_000);
+    await runInDurableObject(
+      log,
+      (_: TopicLog, state) => void state.storage.sql.exec(`ALTER TABLE away RENAME TO publish_key`),
+    );
+    expect((await status(topic)).storedEvents).toBe(1);
+    await runDurableObjectAlarm(log);
+    expect((await status(topic)).storedEvents).toBe(0);
+  });
+});

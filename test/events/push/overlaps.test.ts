@@ -1,0 +1,332 @@
+import { runInDurableObject } from "cloudflare:test";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Deliveries } from "../../../src/events/push/delivery-table.ts";
+import type { PushSubscriptionObject } from "../../../src/events/push/push-subscription.do.ts";
+import { TopicLog } from "../../../src/events/log/topic-log.do.ts";
+import { DAY_MS, idsOf, limits, makePush, pass, stopTheClock, until, type TestPush } from "../push-app.ts";
+
+/** What comes while something else is under way at the object of a push subscription. */
+let restore = () => {};
+beforeEach(stopTheClock);
+afterEach(() => {
+  restore();
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+const sqlOf = <T>(push: TestPush, ask: (sql: SqlStorage) => T): Promise<T> =>
+  runInDurableObject(push.stub, (_: PushSubscriptionObject, { storage }) => ask(storage.sql));
+
+describe("the endpoint is replaced while attempts are under way", () => {
+  it("that they were never answered is nothing to the new one: it gets six at once", async () => {
+    restore = limits({ attemptMs: 400 });
+    const push = await makePush();
+    const other = await makePush();
+    await push.answer({ hangs: "at once" });
+    const old = await push.put(["1", "2", "3", "4", "5"]);
+    const running = push.run();
+    await until(async () => (await push.received()).length > 0);
+    restore();
+    await push.change({ endpoint: other.endpoint });
+    await push.stub.changed();
+    await push.put(["first at the new one"]);
+    await until(async () => (await push.deliveries("delivered")).length === 1);
+    await running;
+    expect((await push.delivery(old[0]!)).attempts).toMatchObject([{ error: "timeout" }]);
+    await other.answer({ held: true });
+    await push.put(Array.from({ length: 6 }, (_, at) => `${at}`));
+    const next = push.run();
+    await until(async () => (await other.held()) === 6);
+    await other.answer({});
+    await other.release();
+    await next;
+  });
+});
+
+describe("an update of a paused subscription", () => {
+  it("shows at once that it is not paused any more", async () => {
+    const push = await makePush();
+    await push.answer({ status: 429, headers: { "retry-after": "600" } }, {});
+    await push.put(["x"]);
+    await push.run();
+    expect((await push.status()).pausedUntilMs).toBe(Date.now() + 600_000);
+    await push.change({});
+    await push.stub.changed();
+    expect((await push.status()).pausedUntilMs).toBeUndefined();
+    expect(await push.alarmInMs()).toBe(0);
+  });
+});
+
+describe("redelivering one that was delivered, while its log is slow", () => {
+  /** The event's text is nowhere but in its log, which answers when it is let. */
+  async function withSlowLog() {
+    const push = await makePush();
+    const [id] = await push.put(["x"]);
+    await push.run();
+    await push.received();
+    await push.evict();
+    const gate = { asked: 0, open: false };
+    const read = TopicLog.prototype.read;
+    vi.spyOn(TopicLog.prototype, "read").mockImplementation(function (this: TopicLog, ...args) {
+      const answer = read.apply(this, args);
+      if (args[2] !== 0) return answer;
+      gate.asked += 1;
+      return (async () => {
+        while (!gate.open) await scheduler.wait(1);
+        return answer;
+      })() as never;
+    });
+    // Counted from now on, so that a count that goes wrong is seen.
+    expect(await push.status()).toMatchObject({ lag: 0, deadLetters: 0 });
+    return { push, id: id!, gate };
+  }
+  /** What is counted is what is there. */
+  async function expectCounted(push: TestPush, pending: number) {
+    const rows = await sqlOf(push, (sql) =>
+      sql.exec<{ count: number }>(`SELECT count(*) AS count FROM delivery WHERE state = 'pending'`).one(),
+    );
+    expect([rows.count, (await push.status()).lag]).toEqual([pending, pending]);
+  }
+
+  it("its row is cleared: unknown, and nothing is counted", async () => {
+    const { push, id, gate } = await withSlowLog();
+    const again = push.stub.redeliver(id);
+    await until(async () => gate.asked === 1);
+    pass(8 * DAY_MS);
+    await push.run();
+    expect(await push.deliveries()).toEqual([]);
+    gate.open = true;
+    expect(await again).toBe("unknown");
+    await expectCounted(push, 0);
+  });
+
+  it("the subscription is destroyed: unknown, and no row comes back", async () => {
+    const { push, id, gate } = await withSlowLog();
+    const again = push.stub.redeliver(id);
+    await until(async () => gate.asked === 1);
+    await push.stub.destroy();
+    gate.open = true;
+    expect(await again).toBe("unknown");
+    expect(await push.alarmInMs()).toBeUndefined();
+    expect(await push.stub.wake()).toBe("gone");
+  });
+
+  it("twice at once: it is pending once and sent once more", async () => {
+    const { push, id, gate } = await withSlowLog();
+    const both = [push.stub.redeliver(id), push.stub.redeliver(id)];
+    await until(async () => gate.asked === 2);
+    gate.open = true;
+    expect(await Promise.all(both)).toEqual(["again", "again"]);
+    await expectCounted(push, 1);
+    await push.run();
+    expect(idsOf(await push.received())).toEqual([id]);
+    await expectCounted(push, 0);
+  });
+});
+
+describe("redelivering one while many are due and the endpoint is silent", () => {
+  it("it is the probe", async () => {
+    restore = limits({ attemptMs: 15 });
+    const push = await makePush();
+    await push.answer({ hangs: "at once" });
+    const ids = await push.put(Array.from({ length: 20 }, (_, at) => `${at}`));
+    await push.drive(60_000);
+    await push.received();
+    expect(await push.stub.redeliver(ids[13]!)).toBe("again");
+    await push.run();
+    expect(idsOf(await push.received())).toEqual([ids[13]]);
+  });
+});
+
+describe("events that the endpoint never answers", () => {
+  /** Six that hang, tried once, and the endpoint therefore paused; from now on all others are answered. */
+  async function poisoned(push: TestPush): Promise<string[]> {
+    restore = limits({ attemptMs: 15 });
+    await push.answer({ hangs: "at once" });
+    const poison = await push.put(Array.from({ length: 6 }, (_, at) => `${at}`));
+    await push.run();
+    expect((await push.status()).pausedUntilMs).toBe(Date.now() + 5_000);
+    expect(idsOf(await push.received()).toSorted()).toEqual(poison.toSorted());
+    return poison;
+  }
+  /** The poison is due again, and would be what has waited for longest. */
+  const UNTIL_DUE_MS = 6_100;
+
+  it("hold up nothing that is published later: it is the probe, and its answer ends the pause at once", async () => {
+    const push = await makePush();
+    await poisoned(push);
+    pass(UNTIL_DUE_MS);
+    await push.answer({});
+    const healthy = await push.put(["first", "second", "third"]);
+    await push.run();
+    expect(idsOf(await push.received())[0]).toBe(healthy[0]);
+    expect(await push.status()).toMatchObject({ lag: 0, pausedUntilMs: undefined });
+  });
+
+  it("nor what was taken and not tried yet, also when the logs do not answer", async () => {
+    vi.spyOn(console, "warn").mockReturnValue();
+    restore = limits({ attemptMs: 15 });
+    const push = await makePush();
+    await push.answer({ hangs: "at once" });
+    const ids = await push.put(Array.from({ length: 8 }, (_, at) => `${at}`));
+    await push.run();
+    await push.received();
+    pass(UNTIL_DUE_MS);
+    await push.answer({});
+    vi.spyOn(TopicLog.prototype, "read").mockImplementation(() => {
+      throw new Error("out of reach");
+    });
+    await push.run();
+    expect(ids.slice(6)).toContain(idsOf(await push.received())[0]);
+  });
+
+  it("are asked in turns while nothing else is there: what was tried least", async () => {
+    const push = await makePush();
+    const poison = await poisoned(push);
+    const probes: string[] = [];
+    for (let round = 0; round < 6; round++) {
+      pass(3_600_000);
+      await push.run();
+      probes.push(...idsOf(await push.received()));
+    }
+    expect(probes.toSorted()).toEqual(poison.toSorted());
+  });
+});
+
+describe("a subscription is changed while deliveries wait for their next attempt", () => {
+  const failed = async (count: number) => {
+    const push = await makePush();
+    await push.answer({ status: 500 });
+    const ids = await push.put(Array.from({ length: count }, (_, at) => `${at}`));
+    await push.drive(3_600_000);
+    await push.received();
+    for (const { attemptCount } of await push.deliveries("pending")) expect(attemptCount).toBeGreaterThan(3);
+    return { push, ids };
+  };
+  const repair = async (push: TestPush) => {
+    await push.change({});
+    await push.stub.changed();
+  };
+
+  it("they are made at once, all of them, also those that have hours to wait", async () => {
+    const { push, ids } = await failed(20);
+    await push.answer({});
+    await repair(push);
+    await push.run();
+    expect(idsOf(await push.received()).toSorted()).toEqual(ids.toSorted());
+    expect(await push.status()).toMatchObject({ lag: 0, deadLetters: 0 });
+  });
+
+  it("until one fails: the others keep to their schedule", async () => {
+    const { push } = await failed(20);
+    await repair(push);
+    await push.run();
+    const tried = (await push.received()).length;
+    expect(tried).toBeGreaterThan(0);
+    // As many as are sent at once.
+    expect(tried).toBeLessThanOrEqual(6);
+    await push.run();
+    expect(await push.received()).toEqual([]);
+  });
+
+  it("updates that repair nothing take nothing of a schedule away", async () => {
+    const { push, ids } = await failed(1);
+    const { nextAttemptAtMs } = await push.delivery(ids[0]!);
+    for (let updates = 0; updates < 10; updates++) {
+      await repair(push);
+      await push.run();
+    }
+    expect(idsOf(await push.received())).toEqual(Array.from({ length: 10 }, () => ids[0]));
+    expect(await push.delivery(ids[0]!)).toMatchObject({ state: "pending", nextAttemptAtMs });
+    await push.answer({});
+    await push.drive(nextAttemptAtMs! - Date.now());
+    expect(await push.delivery(ids[0]!)).toMatchObject({ state: "delivered" });
+  });
+
+  it("and what is published later keeps to its schedule, too, when it fails", async () => {
+    const { push } = await failed(1);
+    await push.answer({});
+    await repair(push);
+    await push.run();
+    await push.answer({ status: 500 });
+    await push.put(["later"]);
+    await push.run();
+    await push.received();
+    await push.run();
+    expect(await push.received()).toEqual([]);
+  });
+});
+
+describe("a row that cannot be written while events are taken", () => {
+  it("takes none of them, and all of them the next time", async () => {
+    const errors = vi.spyOn(console, "error").mockReturnValue();
+    const push = await makePush();
+    const ids = await push.put(["a", "b", "c"]);
+    const add = Deliveries.prototype.add;
+    let calls = 0;
+    const failing = vi.spyOn(Deliveries.prototype, "add").mockImplementation(function (this: Deliveries, ...args) {
+      if (++calls === 3) throw new Error("the disk is full");
+      add.apply(this, args);
+    });
+    await push.run();
+    expect(errors.mock.calls.join()).toContain("the disk is full");
+    expect(await push.deliveries()).toEqual([]);
+    expect(await push.received()).toEqual([]);
+    expect(await push.status()).toMatchObject({ lag: 3, eventsLost: 0 });
+    failing.mockRestore();
+    expect(await push.alarmInMs()).toBeLessThanOrEqual(10_000);
+    await push.drive(10_000);
+    expect(idsOf(await push.received()).toSorted()).toEqual(ids.toSorted());
+    expect(await push.status()).toMatchObject({ lag: 0, eventsLost: 0 });
+  });
+});
+
+describe("a test that is under way", () => {
+  it("when the subscription is destroyed while it is paused: it ends, and writes nothing", async () => {
+    const push = await makePush();
+    await push.answer({ status: 429, headers: { "retry-after": "600" } });
+    await push.put(["x"]);
+    await push.run();
+    await push.answer({ held: true });
+    const test = push.stub.sendTest("tenant1");
+    await until(async () => (await push.held()) === 1);
+    await push.stub.destroy();
+    await push.release();
+    expect(await test).toMatchObject({ kind: "tried", attempt: { status: 200 } });
+    expect(await push.alarmInMs()).toBeUndefined();
+  });
+});
+
+describe("a clock that is set back by a day", () => {
+  it("neither a pause nor a test that was made counts until it is there again", async () => {
+    const push = await makePush();
+    await push.answer({ status: 429, headers: { "retry-after": "600" } }, {});
+    await push.put(["x"]);
+    await push.run();
+    expect(await push.stub.sendTest("tenant1")).toMatchObject({ kind: "tried" });
+    pass(-DAY_MS + 3_600_000);
+    expect(await push.stub.sendTest("tenant1")).toMatchObject({ kind: "tried" });
+    const [id] = await push.put(["y"]);
+    await push.run();
+    expect((await push.delivery(id!)).state).toBe("delivered");
+  });
+});
+
+describe("a run that was cut off without a word", () => {
+  it("keeps the object from the next one for fifteen minutes at most", async () => {
+    const push = await makePush();
+    await push.answer({ held: true });
+    await push.put(Array.from({ length: 6 }, (_, at) => `${at}`));
+    const lost = push.run();
+    await until(async () => (await push.held()) === 6);
+    await push.put(["later"]);
+    expect(await push.alarmInMs()).toBeGreaterThan(0);
+    pass(900_000);
+    await push.stub.wake();
+    // The alarm of the lost run is overdue: it is set again.
+    expect(await push.alarmInMs()).toBe(0);
+    await push.answer({});
+    await push.release();
+    await lost;
+  });
+});

@@ -1,0 +1,813 @@
+import { env } from "cloudflare:workers";
+import { runInDurableObject } from "cloudflare:test";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { DELIVERY } from "../../../src/events/model/limits.ts";
+import type { PushSubscriptionObject } from "../../../src/events/push/push-subscription.do.ts";
+import type { PushPorts } from "../../../src/events/push/types.ts";
+import { TopicLog } from "../../../src/events/log/topic-log.do.ts";
+import { addressOf, nameOf, pushObjectName } from "../../../src/events/model/topic.ts";
+import { makeClient, put, unique } from "../../support/platform.ts";
+import {
+  DAY_MS,
+  idsOf,
+  limits,
+  makePush,
+  pass,
+  pushApp,
+  pushStore,
+  stopTheClock,
+  until,
+  type TestPush,
+} from "../push-app.ts";
+
+let restore = () => {};
+beforeEach(stopTheClock);
+afterEach(() => {
+  restore();
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+const inside = <T>(
+  push: TestPush,
+  look: (object: PushSubscriptionObject, state: DurableObjectState) => T | Promise<T>,
+) => runInDurableObject(push.stub, look);
+const tablesOf = (push: TestPush) =>
+  inside(push, (_, state) =>
+    state.storage.sql.exec(`SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_cf%' ESCAPE '\\'`).toArray(),
+  );
+const subscribersOf = (push: TestPush) => Promise.all(push.logs.map(async (log) => log.subscribers(100)));
+/** Nothing of it is left anywhere, and nothing brings it back. */
+async function expectGone(push: TestPush): Promise<void> {
+  expect(await tablesOf(push)).toEqual([]);
+  expect(await push.alarmInMs()).toBeUndefined();
+  expect((await subscribersOf(push)).flat()).toEqual([]);
+  expect(await push.stub.wake()).toBe("gone");
+  expect(await push.status()).toEqual({ lag: 0, deadLetters: 0, eventsLost: 0 });
+  expect(await push.deliveries()).toEqual([]);
+  expect(await push.stub.redeliver("0000000000000000-g")).toBe("unknown");
+  expect(await push.stub.sendTest("tenant1")).toEqual({ kind: "gone" });
+  await push.stub.changed();
+  expect(await push.alarmInMs()).toBeUndefined();
+}
+/** Replaces ports of the running instance, until it is evicted. */
+const withPorts = (push: TestPush, change: (ports: PushPorts) => Partial<PushPorts>) =>
+  inside(push, (object) => {
+    Object.assign(object.ports, change({ ...object.ports }));
+  });
+/** Ports are shared by all objects of the Worker: what a test replaces there it puts back. */
+let portsBefore: { readonly ports: PushPorts; readonly before: PushPorts } | undefined;
+beforeEach(async () => {
+  const push = await makePush();
+  await inside(push, (object) => {
+    portsBefore = { ports: object.ports, before: { ...object.ports } };
+  });
+});
+afterEach(() => void Object.assign(portsBefore!.ports, portsBefore!.before));
+
+/** A log whose method does this instead, until what this gives is called. */
+async function breaking(log: DurableObjectStub<TopicLog>, method: "read" | "addSubscriber", does: () => unknown) {
+  const broken = await runInDurableObject(log, (object: TopicLog) => object);
+  const real = TopicLog.prototype[method] as (...args: unknown[]) => unknown;
+  const spy = vi.spyOn(TopicLog.prototype, method).mockImplementation(function (this: TopicLog, ...args: unknown[]) {
+    return (this === broken ? does() : real.apply(this, args)) as never;
+  });
+  return () => spy.mockRestore();
+}
+const failing = () => {
+  throw new Error("out of order");
+};
+
+describe("open", () => {
+  it("registers at every shard's log and starts at the newest event; again changes nothing", async () => {
+    const before = await makePush({ shards: 4 });
+    for (let shard = 0; shard < 4; shard++) await before.put(["old"], shard);
+    const push = await makePush({ topic: before.topic });
+    const name = pushObjectName(push.record, push.id);
+    for (const names of await subscribersOf(push)) expect(names).toContain(name);
+    const ids = [];
+    for (let shard = 0; shard < 4; shard++) ids.push(...(await push.put(["new"], shard)));
+    expect(await push.stub.open({ id: push.id, topic: addressOf(push.record) })).toEqual({ kind: "open" });
+    expect(await push.status()).toEqual({ lag: 4, deadLetters: 0, eventsLost: 0 });
+    await push.run();
+    expect(idsOf(await push.received()).toSorted()).toEqual(ids.toSorted());
+  });
+
+  it("in parallel, and beside a destroy: it is open once, or not at all", async () => {
+    const { record } = await makePush({ shards: 2 });
+    const open = (id: string) => {
+      const stub = env.PUSH_SUBSCRIPTION.getByName(pushObjectName(record, id));
+      return { stub, opened: stub.open({ id, topic: addressOf(record) }) };
+    };
+    const id = unique("push");
+    const outcomes = await Promise.all([open(id), open(id), open(id)].map(async ({ opened }) => await opened));
+    expect(outcomes).toEqual([{ kind: "open" }, { kind: "open" }, { kind: "open" }]);
+    const { stub, opened } = open(unique("push"));
+    await Promise.all([opened, stub.destroy()]);
+    const tables = await runInDurableObject(stub, (_: PushSubscriptionObject, state) =>
+      state.storage.sql.exec(`SELECT name FROM sqlite_master WHERE name = 'subscription'`).toArray(),
+    );
+    expect(tables).toEqual([]);
+  });
+
+  it("of a topic that is gone: gone, and nothing is stored", async () => {
+    const { record, logs } = await makePush({ shards: 2 });
+    await logs[1]!.close();
+    const id = unique("push");
+    const stub = env.PUSH_SUBSCRIPTION.getByName(pushObjectName(record, id));
+    expect(await stub.open({ id, topic: addressOf(record) })).toEqual({ kind: "gone" });
+    expect(await stub.wake()).toBe("gone");
+  });
+
+  it("with a log that does not answer: fails so that it may be tried again", async () => {
+    vi.spyOn(console, "warn").mockReturnValue();
+    const { record, logs } = await makePush({ shards: 2 });
+    const mend = await breaking(logs[1]!, "addSubscriber", failing);
+    const id = unique("push");
+    const stub = env.PUSH_SUBSCRIPTION.getByName(pushObjectName(record, id));
+    const open = async () => stub.open({ id, topic: addressOf(record) });
+    const fault = await open().catch((thrown: unknown) => thrown);
+    expect(fault).toMatchObject({ retryable: true });
+    expect(await stub.wake()).toBe("gone");
+    mend();
+    expect(await open()).toEqual({ kind: "open" });
+  });
+});
+
+describe("a record that is not there yet", () => {
+  it("is waited for: events are kept until it comes", async () => {
+    const push = await makePush({ withRecord: false });
+    const [id] = await push.put(["x"]);
+    await push.drive(60_000);
+    expect(await push.received()).toEqual([]);
+    expect(await push.alarmInMs()).toBeLessThanOrEqual(5000);
+    const other = (await pushStore.findById((await makePush({ topic: push.topic })).id))!;
+    await pushStore.insert(
+      { ...other, id: push.id, name: unique("n"), endpoint: push.endpoint },
+      { ofClient: 99, ofTopic: 99 },
+    );
+    // Sealed for another row, it does not open: the endpoint hears nothing, and nothing is lost.
+    vi.spyOn(console, "error").mockReturnValue();
+    await push.drive(10_000);
+    expect(await push.received()).toEqual([]);
+    expect(await push.status()).toMatchObject({ lag: 1 });
+    expect(id).toBeDefined();
+  });
+
+  it("does not come within ten minutes: the object takes itself for gone, by itself", async () => {
+    const push = await makePush({ withRecord: false, shards: 3 });
+    expect(await push.alarmInMs()).toBe(600_000);
+    await push.drive(600_000);
+    await expectGone(push);
+  });
+
+  it("does not come either when events do", async () => {
+    const push = await makePush({ withRecord: false });
+    await push.put(["x"]);
+    await push.drive(605_000);
+    await expectGone(push);
+  });
+});
+
+describe("the end", () => {
+  it("destroy: nothing is left, at the logs either; again does no harm", async () => {
+    const push = await makePush({ shards: 3 });
+    await push.answer({ status: 500 });
+    await push.put(["x", "y"]);
+    await push.run();
+    await push.stub.destroy();
+    await expectGone(push);
+    await push.stub.destroy();
+    await expectGone(push);
+  });
+
+  it("destroy while attempts are in flight: they end, and no row comes back", async () => {
+    const push = await makePush();
+    await push.answer({ held: true });
+    await push.put(Array.from({ length: 10 }, (_, at) => `${at}`));
+    const running = push.run();
+    await until(async () => (await push.held()) === 6);
+    await push.stub.destroy();
+    await push.release();
+    await running;
+    await expectGone(push);
+    expect((await push.received()).length).toBe(6);
+  });
+
+  it("destroy while a log is asked: what it brings is not stored", async () => {
+    const push = await makePush();
+    await push.put(["x"]);
+    let asked = false;
+    const segment = {
+      firstSeq: 1,
+      lastSeq: 1,
+      createdAtMs: 1,
+      events: `{"id":"0000000000000000-g"}`,
+      payloadBytes: "1",
+    };
+    const mend = await breaking(push.logs[0]!, "read", async () => {
+      asked = true;
+      await scheduler.wait(50);
+      return { kind: "segments", segments: [segment], endSeq: 1, atEnd: true };
+    });
+    const running = push.run();
+    await until(async () => asked);
+    await push.stub.destroy();
+    await running;
+    mend();
+    await expectGone(push);
+    expect(await push.received()).toEqual([]);
+  });
+
+  it("the record went and nobody told the object: it finds out when it is woken", async () => {
+    const push = await makePush({ shards: 2 });
+    const record = (await push.stored())!;
+    await push.put(["x"]);
+    await push.run();
+    await pushStore.remove(record.id);
+    pass(10_000);
+    await push.put(["y"]);
+    await push.run();
+    await expectGone(push);
+    expect((await push.received()).length).toBe(1);
+  });
+
+  it("the topic went: it removes itself", async () => {
+    const push = await makePush({ shards: 2 });
+    await push.put(["x"]);
+    for (const log of push.logs) await log.close();
+    await push.run();
+    expect(await tablesOf(push)).toEqual([]);
+    expect(await push.stub.wake()).toBe("gone");
+  });
+
+  it("the topic went while an event waits whose text is in the log alone", async () => {
+    restore = limits({ textChars: 1 });
+    const push = await makePush();
+    await push.answer({ held: true });
+    await push.put(Array.from({ length: 3 }, (_, at) => `${at}`));
+    const running = push.run();
+    await until(async () => (await push.held()) > 0);
+    await push.logs[0]!.close();
+    await push.release();
+    await running;
+    await push.stub.wake();
+    await push.run();
+    expect(await push.stub.wake()).toBe("gone");
+  });
+});
+
+describe("while the text of an event is being read", () => {
+  /** Two events that were taken, of two shards, and whose texts were lost with the memory; reading the second is slow. */
+  async function withSlowText() {
+    const push = await makePush({ shards: 2 });
+    await push.answer({ held: true });
+    const ids = [...(await push.put(["a"], 0)), ...(await push.put(["b"], 1))];
+    const running = push.run().catch(() => undefined);
+    await until(async () => (await push.held()) === 2);
+    await inside(push, (_, state) => state.abort()).catch(() => undefined);
+    await running;
+    await push.release();
+    await push.received();
+    const gate = { asked: false, open: false };
+    const read = TopicLog.prototype.read;
+    const slow = await runInDurableObject(push.logs[1]!, (object: TopicLog) => object);
+    vi.spyOn(TopicLog.prototype, "read").mockImplementation(function (this: TopicLog, ...args) {
+      const answer = read.apply(this, args);
+      if (this !== slow || args[2] !== 0) return answer;
+      gate.asked = true;
+      return (async () => {
+        while (!gate.open) await scheduler.wait(1);
+        return answer;
+      })() as never;
+    });
+    return { push, ids, gate };
+  }
+
+  it("the subscription goes: it is not sent", async () => {
+    const { push, gate } = await withSlowText();
+    await push.answer({});
+    const running = push.run();
+    await until(async () => gate.asked);
+    await push.stub.destroy();
+    gate.open = true;
+    await running;
+    await expectGone(push);
+    expect((await push.received()).length).toBeLessThanOrEqual(1);
+  });
+
+  it("the subscription goes while the record is being read once more: it is not sent", async () => {
+    const { push, gate } = await withSlowText();
+    await push.answer({});
+    const running = push.run();
+    await until(async () => gate.asked);
+    const record = { asked: false, open: false };
+    await withPorts(push, ({ store }) => ({
+      store: {
+        ...store,
+        async findById(id) {
+          const found = await store.findById(id);
+          record.asked = true;
+          while (!record.open) await scheduler.wait(1);
+          return found;
+        },
+      },
+    }));
+    await push.received();
+    pass(10_000);
+    gate.open = true;
+    await until(async () => record.asked);
+    await push.stub.destroy();
+    record.open = true;
+    await running;
+    await expectGone(push);
+    expect(await push.received()).toEqual([]);
+  });
+
+  it("the endpoint asks for a pause: it is sent after that", async () => {
+    const { push, ids, gate } = await withSlowText();
+    await push.answer({ status: 429, headers: { "retry-after": "60" } }, {});
+    const running = push.run();
+    await until(async () => gate.asked && (await push.delivery(ids[0]!)).attemptCount === 1);
+    gate.open = true;
+    await running;
+    expect(idsOf(await push.received())).toEqual([ids[0]]);
+    expect(await push.delivery(ids[1]!)).toMatchObject({ state: "pending", attemptCount: 0 });
+    await push.drive(60_000);
+    expect((await push.deliveries("delivered")).length).toBe(2);
+  });
+});
+
+describe("the record changes in the middle of a run", () => {
+  async function inTheMiddle() {
+    const push = await makePush();
+    await push.answer({ held: true });
+    await push.put(Array.from({ length: 10 }, (_, at) => `${at}`));
+    const running = push.run();
+    await until(async () => (await push.held()) === 6);
+    return { push, running };
+  }
+
+  it("attempts that begin afterwards go to the new endpoint with the new password", async () => {
+    const { push, running } = await inTheMiddle();
+    const other = await makePush();
+    await push.change({ endpoint: other.endpoint, username: "other", password: "new" });
+    await push.stub.changed();
+    await push.release();
+    await running;
+    expect((await push.received()).length).toBe(6);
+    const requests = await other.received();
+    expect(requests.length).toBe(4);
+    for (const { headers } of requests) expect(headers["authorization"]).toBe(`Basic ${btoa("other:new")}`);
+  });
+
+  it("disabled: nothing begins any more; enabled: it goes on", async () => {
+    const { push, running } = await inTheMiddle();
+    await push.disable();
+    await push.stub.changed();
+    await push.release();
+    await running;
+    expect((await push.received()).length).toBe(6);
+    await push.drive(60_000);
+    expect(await push.received()).toEqual([]);
+    await push.answer({});
+    await push.change({});
+    await push.stub.changed();
+    await push.drive(10);
+    expect((await push.received()).length).toBe(4);
+  });
+
+  it("a Retry-After of the endpoint that was replaced does not hold up the new one", async () => {
+    const push = await makePush();
+    const other = await makePush();
+    await push.answer({ held: true, status: 429, headers: { "retry-after": "600" } });
+    await push.put(["x"]);
+    const running = push.run();
+    await until(async () => (await push.held()) === 1);
+    await push.change({ endpoint: other.endpoint });
+    await push.stub.changed();
+    const [id] = await push.put(["y"]);
+    await until(async () => (await push.deliveries("delivered")).length === 1);
+    await push.release();
+    await running;
+    const [later] = await push.put(["z"]);
+    await push.run();
+    expect(idsOf(await other.received())).toEqual([id, later]);
+  });
+
+  it("a 410 of the endpoint that was replaced does not disable the new one", async () => {
+    const push = await makePush();
+    const other = await makePush();
+    await push.answer({ held: true, status: 410 });
+    const [id] = await push.put(["x"]);
+    const running = push.run();
+    await until(async () => (await push.held()) === 1);
+    await push.change({ endpoint: other.endpoint });
+    await push.stub.changed();
+    await push.release();
+    await running;
+    expect(await push.stored()).toMatchObject({ state: "active", version: 2 });
+    await push.drive(6000);
+    expect(idsOf(await other.received())).toEqual([id]);
+    expect((await push.delivery(id!)).state).toBe("delivered");
+  });
+
+  it("a change that comes while the record is being read: what was read counts no more", async () => {
+    const push = await makePush();
+    const other = await makePush();
+    const gate = { asked: 0, told: false };
+    await withPorts(push, ({ store }) => ({
+      store: {
+        ...store,
+        async findById(id) {
+          const record = await store.findById(id);
+          if (gate.asked++ === 0) while (!gate.told) await scheduler.wait(1);
+          return record;
+        },
+      },
+    }));
+    await push.put(["x"]);
+    const running = push.run();
+    await until(async () => gate.asked === 1);
+    await push.change({ endpoint: other.endpoint });
+    await push.stub.changed();
+    gate.told = true;
+    await running;
+    expect(await push.received()).toEqual([]);
+    expect((await other.received()).length).toBe(1);
+  });
+
+  it("a change whose news were lost is seen ten seconds later", async () => {
+    const { push, running } = await inTheMiddle();
+    const other = await makePush();
+    await push.change({ endpoint: other.endpoint });
+    pass(10_000);
+    await push.release();
+    await running;
+    expect((await other.received()).length).toBe(4);
+  });
+});
+
+describe("rights", () => {
+  const setClient = (clientId: string, changes: object) =>
+    put(`clients/${clientId}`, {
+      tenant: clientId.split(".")[0],
+      confidential: true,
+      redirectUris: [],
+      postLogoutRedirectUris: [],
+      grantTypes: ["client_credentials"],
+      ...changes,
+    });
+
+  it("lost: nothing is sent and nothing lost, it looks again every five minutes; regained: everything comes", async () => {
+    const { topic, record } = await makePush();
+    const { clientId } = await makeClient({ scopes: [`plat.pubsub.topic=${nameOf(record)}`] });
+    const push = await makePush({ topic, client: clientId });
+    const ids = await push.put(["a"]);
+    await push.run();
+    expect(idsOf(await push.received())).toEqual(ids);
+    await setClient(clientId, { scopes: ["plat.media_view"] });
+    pass(30_000);
+    const later = await push.put(["b", "c"]);
+    await push.run();
+    expect(await push.received()).toEqual([]);
+    expect(await push.alarmInMs()).toBe(300_000);
+    expect(await push.status()).toMatchObject({ lag: 2 });
+    await push.drive(DAY_MS);
+    expect(await push.received()).toEqual([]);
+    await setClient(clientId, { scopes: ["plat.pubsub.topic=*"] });
+    await push.drive(330_000);
+    expect(idsOf(await push.received())).toEqual(later);
+  });
+
+  it("the owner's are his own, while the client lives", async () => {
+    const { clientId } = await makeClient({ scopes: ["plat.pubsub_publish"] });
+    const owner = { ...(await makePush()).topic.owner, clientId, clientName: clientId };
+    const { makeTopic } = await import("../events-app.ts");
+    const push = await makePush({ topic: await makeTopic(pushApp(), { owner }) });
+    await push.put(["a"]);
+    await push.run();
+    expect((await push.received()).length).toBe(1);
+    await setClient(clientId, { scopes: [], disabled: true });
+    pass(30_000);
+    await push.put(["b"]);
+    await push.drive(600_000);
+    expect(await push.received()).toEqual([]);
+    await setClient(clientId, { scopes: [], disabled: false });
+    await push.drive(330_000);
+    expect((await push.received()).length).toBe(1);
+  });
+});
+
+describe("D1 does not answer", () => {
+  const down = (push: TestPush) =>
+    withPorts(push, ({ store }) => ({
+      store: {
+        ...store,
+        findById: () => Promise.reject(new Error("D1 is down")),
+        disable: () => Promise.reject(new Error("D1 is down")),
+      },
+    }));
+  const up = () => void Object.assign(portsBefore!.ports, portsBefore!.before);
+  const portsOf = async (push: TestPush) =>
+    inside(push, (object) => {
+      portsBefore = { ports: object.ports, before: { ...object.ports } };
+    });
+
+  it("what it said counts for a minute; then everything waits, and nothing is lost", async () => {
+    vi.spyOn(console, "warn").mockReturnValue();
+    const push = await makePush();
+    await portsOf(push);
+    await push.put(["a"]);
+    await push.run();
+    await down(push);
+    pass(45_000);
+    await push.put(["b"]);
+    await push.run();
+    expect((await push.received()).length).toBe(2);
+    pass(16_000);
+    await push.put(["c"]);
+    await push.run();
+    expect(await push.received()).toEqual([]);
+    expect(await push.alarmInMs()).toBe(10_000);
+    await push.drive(60_000);
+    expect(await push.received()).toEqual([]);
+    up();
+    await push.drive(10_000);
+    expect((await push.received()).length).toBe(1);
+  });
+
+  it("after a change nothing counts that it said before", async () => {
+    const push = await makePush();
+    await portsOf(push);
+    await push.put(["a"]);
+    await push.run();
+    await push.received();
+    await down(push);
+    await push.stub.changed();
+    await push.put(["b"]);
+    await push.run();
+    expect(await push.received()).toEqual([]);
+  });
+
+  it("a 410 that cannot be told is told later, and nothing is sent until then", async () => {
+    const push = await makePush();
+    await portsOf(push);
+    await push.put(["a"]);
+    await push.run();
+    await push.answer({ status: 410 });
+    await down(push);
+    await push.put(["b", "c"]);
+    await push.run();
+    await push.received();
+    expect(await push.stored()).toMatchObject({ state: "active" });
+    await push.drive(30_000);
+    expect(await push.received()).toEqual([]);
+    up();
+    await push.drive(10_000);
+    expect(await push.received()).toEqual([]);
+    expect(await push.stored()).toMatchObject({ state: "disabled", version: 2 });
+  });
+
+  it("a 410 that cannot be told outlives a crash", async () => {
+    const push = await makePush();
+    await push.answer({ status: 410 });
+    await push.put(["a"]);
+    await withPorts(push, ({ store }) => ({
+      store: { ...store, disable: () => Promise.reject(new Error("D1 is down")) },
+    }));
+    await push.run();
+    expect((await push.received()).length).toBe(1);
+    expect(await push.stored()).toMatchObject({ state: "active" });
+    await push.evict();
+    up();
+    await push.answer({ status: 200 });
+    await push.drive(DAY_MS);
+    expect(await push.received()).toEqual([]);
+    expect(await push.stored()).toMatchObject({ state: "disabled", version: 2 });
+  });
+});
+
+describe("credentials that do not open", () => {
+  it("nothing is sent; one error; tried again after five minutes, or when they are changed", async () => {
+    const errors = vi.spyOn(console, "error").mockReturnValue();
+    const push = await makePush();
+    const before = (await push.stored())!;
+    await pushStore.update(
+      push.id,
+      1,
+      { ...before, credentials: before.credentials.replace("t1.", "gone.") },
+      Date.now(),
+    );
+    await push.put(["a"]);
+    await push.run();
+    await push.stub.wake();
+    await push.run();
+    expect(errors).toHaveBeenCalledTimes(1);
+    expect(String(errors.mock.calls[0]![0])).toContain("push credentials do not open");
+    expect(await push.alarmInMs()).toBe(300_000);
+    await push.drive(300_000);
+    expect(errors).toHaveBeenCalledTimes(2);
+    expect(await push.received()).toEqual([]);
+    await pushStore.update(push.id, 2, before, Date.now());
+    await push.drive(300_000);
+    expect((await push.received()).length).toBe(1);
+  });
+});
+
+describe("eviction", () => {
+  it("between any two calls loses nothing and repeats nothing that was written", async () => {
+    const push = await makePush({ shards: 2 });
+    await push.evict();
+    const ids = await push.put(["a", "b"]);
+    await push.evict();
+    await push.answer({ status: 500 }, {});
+    await push.run();
+    await push.evict();
+    expect(await push.alarmInMs()).toBeGreaterThanOrEqual(5000);
+    await push.drive(7000);
+    await push.evict();
+    const delivered = await push.deliveries("delivered");
+    expect(delivered.map(({ eventId }) => eventId).toSorted()).toEqual(ids.toSorted());
+    expect((await push.received()).length).toBe(3);
+    expect(await push.status()).toEqual({ lag: 0, deadLetters: 0, eventsLost: 0 });
+  });
+
+  it("in the middle of a run: what was in flight is sent again, with the same number of the attempt", async () => {
+    const push = await makePush();
+    await push.answer({ held: true });
+    const ids = await push.put(Array.from({ length: 9 }, (_, at) => `${at}`));
+    const running = push.run().catch(() => undefined);
+    await until(async () => (await push.held()) === 6);
+    await inside(push, (_, state) => state.abort("as a crash does")).catch(() => undefined);
+    await running;
+    await push.release();
+    await push.received();
+    // The safety alarm that was armed before the run.
+    expect(await push.alarmInMs()).toBe(60_000);
+    await push.answer({});
+    await push.drive(60_000);
+    const requests = await push.received();
+    expect(idsOf(requests).toSorted()).toEqual(ids.toSorted());
+    for (const { headers } of requests) expect(headers["plat-delivery-attempt"]).toBe("1");
+    expect((await push.deliveries("delivered")).every(({ attemptCount }) => attemptCount === 1)).toBe(true);
+  });
+
+  it("keeps a pause and a silence", async () => {
+    const push = await makePush();
+    await push.answer({ status: 503, headers: { "retry-after": "100" } });
+    await push.put(["a"]);
+    await push.run();
+    await push.evict();
+    await push.put(["b"]);
+    await push.run();
+    expect(await push.alarmInMs()).toBe(100_000);
+    expect((await push.received()).length).toBe(1);
+  });
+});
+
+describe("an object at rest", () => {
+  it("finds out within a day that its record is gone, though nothing is published", async () => {
+    const push = await makePush({ shards: 2 });
+    await push.put(["x"]);
+    await push.run();
+    await pushStore.remove(push.id);
+    await push.drive(DELIVERY.restMs - 1);
+    expect((await subscribersOf(push)).flat()).toEqual([push, push].map(() => expect.stringContaining(push.id)));
+    await push.drive(1);
+    await expectGone(push);
+  });
+
+  it("is left alone while it is paused: news wait for the end of that", async () => {
+    const push = await makePush();
+    await push.answer({ status: 429, headers: { "retry-after": "50" } }, {});
+    await push.put(["a"]);
+    await push.run();
+    expect(await push.status()).toMatchObject({ pausedUntilMs: Date.now() + 50_000 });
+    await push.put(["b"]);
+    expect(await push.alarmInMs()).toBe(50_000);
+    await push.drive(50_000);
+    expect((await push.deliveries("delivered")).length).toBe(2);
+    expect(await push.status()).toMatchObject({ lag: 0, pausedUntilMs: undefined });
+  });
+
+  it.each(["redeliver", "sendTest"] as const)("goes on at once for whoever asks by %s", async (ask) => {
+    const push = await makePush();
+    await push.answer({ status: 503, headers: { "retry-after": "86400" } }, {});
+    const [first] = await push.put(["a", "b"]);
+    await push.run();
+    if (ask === "redeliver") expect(await push.stub.redeliver(first!)).toBe("again");
+    else expect(await push.stub.sendTest("tenant1")).toMatchObject({ kind: "tried", attempt: { status: 200 } });
+    expect(await push.alarmInMs()).toBe(0);
+    expect(await push.status()).toMatchObject({ pausedUntilMs: undefined });
+    await push.answer({});
+    await push.received();
+    const [second] = await push.put(["c"]);
+    await push.run();
+    const sent = idsOf(await push.received());
+    expect(sent).toContain(second);
+    if (ask === "redeliver") expect(sent).toContain(first);
+  });
+
+  it("is woken whenever news come, also when the alarm that guarded its last run would have been due", async () => {
+    const push = await makePush();
+    await push.stub.wake();
+    await push.run();
+    expect(await push.alarmInMs()).toBe(DELIVERY.restMs);
+    for (const ms of [1, DELIVERY.safetyMs - 1, 1, 600_000]) {
+      pass(ms);
+      const [id] = await push.put(["x"]);
+      expect(await push.alarmInMs()).toBe(0);
+      await push.run();
+      expect((await push.delivery(id!)).state).toBe("delivered");
+    }
+  });
+});
+
+describe("an alarm for a retry", () => {
+  it("looks for events of which nobody told, too", async () => {
+    const push = await makePush();
+    await push.answer({ status: 500 }, {});
+    await push.put(["x"]);
+    await push.run();
+    await push.publish(["untold"]);
+    await push.drive(6000);
+    expect((await push.deliveries("delivered")).length).toBe(2);
+  });
+});
+
+describe("a second alarm while a run is under way", () => {
+  it("does nothing but to keep the object's alarm armed", async () => {
+    const push = await makePush();
+    await push.answer({ held: true });
+    await push.put(Array.from({ length: 9 }, (_, at) => `${at}`));
+    const running = push.run();
+    await until(async () => (await push.held()) === 6);
+    await inside(push, (object) => object.alarm());
+    expect(await push.alarmInMs()).toBe(60_000);
+    expect(await push.held()).toBe(6);
+    await push.answer({});
+    await push.release();
+    await running;
+    expect((await push.received()).length).toBe(9);
+  });
+});
+
+describe("a log that does not answer", () => {
+  it("does not hold up what was taken, nor the other shards; it is asked again ten seconds later", async () => {
+    vi.spyOn(console, "warn").mockReturnValue();
+    const push = await makePush({ shards: 2 });
+    const mend = await breaking(push.logs[0]!, "read", failing);
+    const ids = [...(await push.put(["x"], 0)), ...(await push.put(["x", "y"], 1))];
+    await push.run();
+    const first = idsOf(await push.received());
+    expect(first.toSorted()).toEqual(ids.slice(1).toSorted());
+    expect(await push.alarmInMs()).toBe(10_000);
+    mend();
+    await push.drive(10_000);
+    expect([...first, ...idsOf(await push.received())].toSorted()).toEqual(ids.toSorted());
+  });
+
+  it("one that fails is asked again after ten seconds only, however much news the others have", async () => {
+    vi.spyOn(console, "warn").mockReturnValue();
+    const push = await makePush({ shards: 2 });
+    let asked = 0;
+    const mend = await breaking(push.logs[0]!, "read", () => {
+      asked += 1;
+      return failing();
+    });
+    for (let round = 1; round <= 5; round++) {
+      await push.put([`${round}`], 1);
+      await push.run();
+      expect((await push.deliveries("delivered")).length).toBe(round);
+      pass(1000);
+    }
+    expect(asked).toBe(1);
+    mend();
+    const [late] = await push.put(["late"], 0);
+    await push.drive(20_000);
+    expect(await push.delivery(late!)).toMatchObject({ state: "delivered" });
+  });
+
+  it("an event whose text cannot be read waits, without an attempt", async () => {
+    vi.spyOn(console, "warn").mockReturnValue();
+    const push = await makePush();
+    await push.answer({ held: true });
+    const ids = await push.put(Array.from({ length: 9 }, (_, at) => `${at}`));
+    const running = push.run().catch(() => undefined);
+    await until(async () => (await push.held()) === 6);
+    await inside(push, (_, state) => state.abort()).catch(() => undefined);
+    await running;
+    await push.release();
+    await push.received();
+    const mend = await breaking(push.logs[0]!, "read", failing);
+    await push.answer({});
+    await push.stub.wake();
+    await push.run();
+    expect(await push.received()).toEqual([]);
+    expect((await push.deliveries()).every(({ attemptCount }) => attemptCount === 0)).toBe(true);
+    mend();
+    await push.drive(10_000);
+    expect(idsOf(await push.received()).toSorted()).toEqual(ids.toSorted());
+  });
+});

@@ -1,0 +1,231 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { changePassword, makeCredentials, openCredentials } from "../../../src/events/push/credentials.ts";
+import type { PushPorts } from "../../../src/events/push/types.ts";
+import { resealSubscriptions, wakeSubscriptions } from "../../../src/events/subscriptions/sweep.ts";
+import { TopicDirectory } from "../../../src/events/access/topic-directory.ts";
+import { createLog } from "../../../src/platform/log.ts";
+import { systemRandom } from "../../../src/platform/random.ts";
+import { createSealer } from "../../../src/platform/seal.ts";
+import { expectProblem, faults, makeTopic, objectsOf } from "../events-app.ts";
+import {
+  body,
+  bodyWith,
+  fill,
+  objectNamesOf,
+  PASSWORD,
+  playedApp,
+  playedObjects,
+  recordsOf,
+  registeredClient,
+  sealer,
+  store,
+  subscriptionsOf,
+} from "../push-support.ts";
+
+const app = playedApp();
+const key = (id: string, byte: number) => ({ id, bytes: new Uint8Array(32).fill(byte) });
+const [OLD, NEW] = [key("t1", 7), key("t2", 8)];
+
+beforeEach(async () => void (await env.DB.prepare(`DELETE FROM push_subscription`).run()));
+
+function portsOf(played: ReturnType<typeof playedObjects>, changes: Partial<PushPorts> = {}) {
+  const lines: object[] = [];
+  const line = (event: string, fields: object) => lines.push({ event, ...fields });
+  const log = { ...createLog("error"), info: line, error: line };
+  return {
+    lines,
+    push: { store, sealer, random: systemRandom, log, ...changes } as PushPorts,
+    pushSubscriptions: played.binding,
+    directory: new TopicDirectory(async () => undefined),
+  };
+}
+
+async function someTopic() {
+  const topic = await makeTopic(app, { owner: await registeredClient() });
+  return { topic, record: (await objectsOf(topic)).record, ...subscriptionsOf(app, topic) };
+}
+
+describe("waking", () => {
+  /** A run that begins at this id. */
+  const wakeFrom = async (hex: string, played = playedObjects()) => {
+    const ports = portsOf(played, { random: { bytes: () => Uint8Array.fromHex(hex.repeat(16)) } });
+    await wakeSubscriptions(ports);
+    return { names: played.asked("wake"), lines: ports.lines };
+  };
+
+  it("wakes active ones by their own names, wherever it begins, and each once", async () => {
+    const { record, create } = await someTopic();
+    for (const name of ["one", "two", "three", "four"]) await create(body({ name }));
+    const [disabled] = await recordsOf(record);
+    await store.disable(disabled!.id, 1, 0);
+    const names = (await objectNamesOf(record)).filter((name) => !name.endsWith(disabled!.id));
+    for (const hex of ["00", "3c", "80", "c3", "ff"])
+      expect((await wakeFrom(hex)).names.toSorted(undefined)).toEqual(names.toSorted(undefined));
+  });
+
+  it("50 a run, and in time all of them, those at the edges too", async () => {
+    const { record } = await someTopic();
+    await fill(record, "many", 120);
+    const woken = new Set<string>();
+    for (const hex of ["00", "20", "40", "60", "80", "a0", "c0", "e0", "ff"]) {
+      const { names } = await wakeFrom(hex);
+      expect(names).toHaveLength(50);
+      expect(new Set(names).size).toBe(50);
+      for (const name of names) woken.add(name);
+    }
+    expect(woken).toEqual(new Set(await objectNamesOf(record)));
+  });
+
+  it("wakes the others beside those that fail, and tells of each", async () => {
+    const { record, create } = await someTopic();
+    for (const name of ["one", "two", "three"]) await create(body({ name }));
+    const [first] = await objectNamesOf(record);
+    const played = playedObjects({
+      wake: (name) => (name === first ? "awake" : Promise.reject(new Error(`${name} is out of reach`))),
+    });
+    const { names, lines } = await wakeFrom("00", played);
+    expect(names).toHaveLength(3);
+    const failed = names.filter((name) => name !== first);
+    expect(lines).toHaveLength(2);
+    for (const name of failed)
+      expect(lines).toContainEqual({
+        event: "push subscription not woken",
+        push: name.split("/").at(-1),
+        error: expect.stringContaining(`${name} is out of reach`),
+      });
+  });
+
+  it("does nothing without any", async () => {
+    expect(await wakeFrom("00")).toEqual({ names: [], lines: [] });
+  });
+});
+
+describe("sealing anew", () => {
+  const both = createSealer([NEW, OLD], systemRandom);
+  const onlyNew = createSealer([NEW], systemRandom);
+
+  it("goes on until everything is sealed under the current key: then the other may go", async () => {
+    const { record, create } = await someTopic();
+    const secrets = new Map<string, string>();
+    for (let at = 0; at < 53; at++) {
+      const made = await (await create(body({ name: `name${at}` }))).json<any>();
+      secrets.set(made.name, made.signingSecret);
+    }
+    const ports = portsOf(playedObjects(), { sealer: both });
+    for (const left of [3, 0, 0]) {
+      await resealSubscriptions(ports);
+      expect(await store.sealedOtherwise("t2", 100)).toHaveLength(left);
+    }
+    expect(ports.lines).toEqual([
+      { event: "push credentials sealed anew", count: 50, failed: 0 },
+      { event: "push credentials sealed anew", count: 3, failed: 0 },
+    ]);
+    for (const stored of await recordsOf(record)) {
+      expect(stored).toMatchObject({ sealKey: "t2", version: 1 });
+      const signingSecret = secrets.get(stored.name);
+      expect(await openCredentials(onlyNew, stored)).toEqual({ password: PASSWORD, signingSecret });
+      await expect(openCredentials(sealer, stored)).rejects.toThrow("do not open");
+    }
+  });
+
+  it("leaves credentials that are changed meanwhile", async () => {
+    const { record, create, put } = await someTopic();
+    await create();
+    const slow = {
+      ...store,
+      sealedOtherwise: async (...given: Parameters<typeof store.sealedOtherwise>) => {
+        const found = await store.sealedOtherwise(...given);
+        expect((await put(bodyWith({}, { password: "newer" }))).status).toBe(200);
+        return found;
+      },
+    };
+    await resealSubscriptions(portsOf(playedObjects(), { sealer: both, store: slow }));
+    const [stored] = await recordsOf(record);
+    expect(stored!.sealKey).toBe("t1");
+    expect((await openCredentials(both, stored!)).password).toBe("newer");
+    await resealSubscriptions(portsOf(playedObjects(), { sealer: both }));
+    const [after] = await recordsOf(record);
+    expect((await openCredentials(onlyNew, after!)).password).toBe("newer");
+  });
+
+  it("does what it can beside one that does not open, and tells of it by its id alone", async () => {
+    const { record, create } = await someTopic();
+    await create();
+    await create(body({ name: "broken" }));
+    const broken = (await recordsOf(record)).find(({ name }) => name === "broken")!;
+    await store.reseal(broken, `${broken.credentials}A`, "t1");
+    const ports = portsOf(playedObjects(), { sealer: both });
+    await resealSubscriptions(ports);
+    expect(ports.lines).toEqual([
+      {
+        event: "push credentials not sealed anew",
+        push: broken.id,
+        error: expect.stringContaining(`the credentials of push subscription ${broken.id} do not open`),
+      },
+      { event: "push credentials sealed anew", count: 1, failed: 1 },
+    ]);
+    expect((await store.sealedOtherwise("t2", 10)).map(({ id }) => id)).toEqual([broken.id]);
+  });
+
+  it("does not begin with the same ones each time: many that do not open keep no other from it", async () => {
+    const { record } = await someTopic();
+    await fill(record, "broken", 60);
+    const { record: other, create } = await someTopic();
+    await create();
+    const ports = portsOf(playedObjects(), { sealer: both });
+    const sound = async () => (await recordsOf(other))[0]!.sealKey;
+    for (let run = 0; run < 30 && (await sound()) !== "t2"; run++) await resealSubscriptions(ports);
+    expect(await sound()).toBe("t2");
+  });
+
+  it("asks D1 one thing when there is nothing to do", async () => {
+    const reseal = vi.fn();
+    const ports = portsOf(playedObjects(), { store: { ...store, reseal } });
+    await resealSubscriptions(ports);
+    expect(reseal).not.toHaveBeenCalled();
+    expect(ports.lines).toEqual([]);
+  });
+});
+
+describe("credentials", () => {
+  it("open in their own row alone", async () => {
+    const made = await makeCredentials({ sealer, random: systemRandom }, "one", PASSWORD);
+    const { credentials } = made.sealed;
+    expect(credentials).not.toContain(PASSWORD);
+    expect(await openCredentials(sealer, { id: "one", credentials })).toEqual({
+      password: PASSWORD,
+      signingSecret: made.signingSecret,
+    });
+    await expect(openCredentials(sealer, { id: "two", credentials })).rejects.toThrow("do not open");
+    await expect(changePassword(sealer, { id: "two", credentials })).rejects.toThrow("do not open");
+  });
+
+  it("have a signing secret that nobody else has; another password keeps it", async () => {
+    const [one, two] = await Promise.all([1, 2].map(() => makeCredentials({ sealer, random: systemRandom }, "x", "p")));
+    expect(one!.signingSecret).not.toBe(two!.signingSecret);
+    const { credentials } = await changePassword(sealer, { id: "x", ...one!.sealed }, "q");
+    const opened = await openCredentials(sealer, { id: "x", credentials });
+    expect(opened).toEqual({ password: "q", signingSecret: one!.signingSecret });
+  });
+
+  it("moved by hand to another subscription they deliver nothing: an update says what is left to do, and changes nothing", async () => {
+    const errors = vi.spyOn(console, "error").mockReturnValue();
+    const { create, put, record } = await someTopic();
+    await create();
+    await create(body({ name: "other" }));
+    const records = await recordsOf(record);
+    const [one, two] = ["orders", "other"].map((name) => records.find((stored) => stored.name === name));
+    await store.reseal(one!, two!.credentials, "t1");
+    const before = await recordsOf(record);
+    for (const password of ["********", "new"]) {
+      const problem = await expectProblem(await put(bodyWith({}, { password })), 409, "conflict_resource");
+      expect(faults(problem)).toEqual(["credentials_unreadable"]);
+      expect(problem.message).toContain("create it again");
+    }
+    expect(await recordsOf(record)).toEqual(before);
+    expect(errors.mock.calls.join()).toContain(one!.id);
+    expect(errors.mock.calls.join()).not.toContain(two!.credentials);
+    errors.mockRestore();
+  });
+});

@@ -1,0 +1,287 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { openCredentials } from "../../../src/events/push/credentials.ts";
+import { PUSH_SQL } from "../../../src/events/push/push-store.ts";
+import { createTopicStore } from "../../../src/events/access/topic-store.ts";
+import { pushObjectName } from "../../../src/events/model/topic.ts";
+import { expectProblem, faults, makeTopic, objectsOf, ORIGIN } from "../events-app.ts";
+import {
+  body,
+  bodyWith,
+  CONSUMES,
+  faultyDatabase,
+  PASSWORD,
+  playedApp,
+  playedObjects,
+  recordsOf,
+  registeredClient,
+  sealer,
+  store,
+  subscriptionsOf,
+} from "../push-support.ts";
+
+const objects = playedObjects();
+const app = playedApp(objects);
+afterEach(() => void vi.restoreAllMocks());
+
+/** A topic with one subscription. */
+async function setUp(on = app) {
+  const topic = await makeTopic(on, { owner: await registeredClient() });
+  const { record } = await objectsOf(topic);
+  const requests = subscriptionsOf(on, topic);
+  const made = await (await requests.create()).json<any>();
+  const stored = async () => (await recordsOf(record))[0]!;
+  return { topic, record, made, stored, opened: async () => openCredentials(sealer, await stored()), ...requests };
+}
+
+describe("PUT …/subscriptions/{name}", () => {
+  describe("200", () => {
+    it("changes endpoint, username and password, and nothing else; the signing secret is not shown again", async () => {
+      const { put, get, made, stored, opened, record } = await setUp();
+      const before = await stored();
+      await scheduler.wait(2);
+      objects.calls.length = 0;
+      const response = await put(
+        bodyWith({ endpoint: "https://new.example/?a=b" }, { username: "n", password: "new" }),
+      );
+      expect(response.status).toBe(200);
+      const view = await response.json<any>();
+      expect(view).toEqual({
+        name: "orders",
+        pushConfig: { endpoint: "https://new.example/?a=b", basicAuth: { username: "n", password: "********" } },
+        state: "active",
+        halt: null,
+        createdAt: made.createdAt,
+        updatedAt: expect.any(Number),
+        lag: 1,
+        pausedUntil: null,
+        deadLetters: 2,
+        eventsLost: 3,
+      });
+      expect(view.updatedAt).toBeGreaterThan(made.updatedAt);
+      expect(await (await get()).json()).toEqual(view);
+      expect(await opened()).toEqual({ password: "new", signingSecret: made.signingSecret });
+      const after = await stored();
+      expect(after).toMatchObject({ id: before.id, version: before.version + 1, client: before.client });
+      const name = pushObjectName(record, before.id);
+      expect(objects.calls.slice(0, 2).map(({ object, method }) => [object, method])).toEqual([
+        [name, "changed"],
+        [name, "status"],
+      ]);
+    });
+
+    it("answers when its object knows", async () => {
+      const order: string[] = [];
+      const changed = () => scheduler.wait(50).then(() => order.push("changed"));
+      const { put } = await setUp(playedApp(playedObjects({ changed, status: () => ({ lag: order.push("status") }) })));
+      await put(body());
+      expect(order).toEqual(["changed", "status"]);
+    });
+
+    it("leaves the password when its placeholder comes back; an empty one is a password", async () => {
+      const { put, get, opened, made } = await setUp();
+      const { name: _, ...shown } = await (await get()).json<any>();
+      expect((await put(shown)).status).toBe(200);
+      expect(await opened()).toEqual({ password: PASSWORD, signingSecret: made.signingSecret });
+      const elsewhere = bodyWith({ endpoint: "https://shop.example:443/other?path=1" }, { password: "********" });
+      expect((await put(elsewhere)).status).toBe(200);
+      expect((await opened()).password).toBe(PASSWORD);
+      expect((await put(bodyWith({}, { password: "" }))).status).toBe(200);
+      expect((await opened()).password).toBe("");
+    });
+
+    it("a password that is the placeholder's text since creation stays it", async () => {
+      const { create, put, record } = await setUp();
+      const starred = { ...bodyWith({}, { password: "********" }), name: "starred" };
+      await create(starred);
+      expect((await put(starred, "starred")).status).toBe(200);
+      const stored = (await recordsOf(record)).find(({ name }) => name === "starred");
+      expect((await openCredentials(sealer, stored!)).password).toBe("********");
+    });
+
+    it("with the name, without it, and on the deprecated base", async () => {
+      const { put, send, collection } = await setUp();
+      expect((await put(body())).status).toBe(200);
+      expect((await put(body({ name: undefined }))).status).toBe(200);
+      const old = `${collection.replace("/pubsub/", "/events/")}/orders`;
+      const response = await send(old, { method: "PUT", json: body() });
+      expect(response.status).toBe(200);
+      expect(response.headers.get("link")).toBe(`<${ORIGIN}${collection}/orders>; rel="successor-version"`);
+    });
+
+    it("enables one that its endpoint disabled", async () => {
+      const { put, get, stored } = await setUp();
+      await store.disable((await stored()).id, 1, Date.now());
+      expect(await (await get()).json()).toMatchObject({ state: "disabled" });
+      expect(await (await put(body())).json()).toMatchObject({ state: "active" });
+      expect(await stored()).toMatchObject({ state: "active", version: 3 });
+    });
+  });
+
+  describe("400", () => {
+    it.each<[string, object, string[]]>([
+      ["another name", body({ name: "other" }), ["invalid_field name"]],
+      ["the name in other letters", body({ name: "Orders" }), ["invalid_field name"]],
+      ["name null", body({ name: null }), ["invalid_field name"]],
+      ["name of wrong characters", body({ name: "or ders" }), ["invalid_field name"]],
+      ["nothing", {}, ["missing_field pushConfig"]],
+      ["no endpoint", bodyWith({ endpoint: undefined }), ["missing_field pushConfig.endpoint"]],
+      ["a private endpoint", bodyWith({ endpoint: "https://192.168.1.1/" }), ["invalid_field pushConfig.endpoint"]],
+      ["no password", bodyWith({}, { password: undefined }), ["missing_field pushConfig.basicAuth.password"]],
+      ["username null", bodyWith({}, { username: null }), ["invalid_field pushConfig.basicAuth.username"]],
+      ...["https://evil.example/events", "https://shop.example:8443/events", "https://shop.example./events"].map(
+        (endpoint): [string, object, string[]] => [
+          `the placeholder for another origin, ${endpoint}`,
+          bodyWith({ endpoint }, { password: "********" }),
+          ["missing_field pushConfig.basicAuth.password"],
+        ],
+      ),
+    ])("%s, and nothing is changed", async (_, json, expected) => {
+      const { put, stored } = await setUp();
+      const before = await stored();
+      expect(faults(await expectProblem(await put(json), 400, "validation_violation"))).toEqual(expected);
+      expect(await stored()).toEqual(before);
+    });
+  });
+
+  describe("404", () => {
+    it("alike for an unknown name and another client's, which stays as it is", async () => {
+      const { topic, put, stored } = await setUp();
+      const other = subscriptionsOf(app, topic, await registeredClient({ scopes: CONSUMES }));
+      const before = await stored();
+      const answers = await Promise.all(
+        [await other.put(body()), await put(body({ name: undefined }), "nothing")].map((response) =>
+          expectProblem(response, 404, "element_resource_non_existing"),
+        ),
+      );
+      expect(answers[0]).toEqual(answers[1]);
+      expect(await stored()).toEqual(before);
+    });
+
+    it("on a topic that is being deleted", async () => {
+      const { put, record } = await setUp();
+      await createTopicStore(env.DB).markDeleting(record);
+      await expectProblem(await put(body()), 404, "element_resource_non_existing");
+    });
+  });
+
+  describe("races", () => {
+    it("of many updates each is done, one after the other", async () => {
+      const { put, stored, opened } = await setUp();
+      const answers = await Promise.all(
+        Array.from({ length: 6 }, (_, at) =>
+          put(bodyWith({ endpoint: `https://e${at}.example/` }, { username: `u${at}`, password: `p${at}` })),
+        ),
+      );
+      expect(answers.map(({ status }) => status)).toEqual(Array(6).fill(200));
+      const last = await stored();
+      expect(last.version).toBe(7);
+      // Nothing of one update is mixed with another's.
+      const at = last.username.slice(1);
+      expect(last.endpoint).toBe(`https://e${at}.example/`);
+      expect((await opened()).password).toBe(`p${at}`);
+    });
+
+    it("a password that is left as it is goes to no origin that came in between", async () => {
+      let between = async (): Promise<unknown> => undefined;
+      const slow = playedApp(objects, { DB: faultyDatabase(PUSH_SQL.update, { run: () => between() }) });
+      const { topic, put, opened } = await setUp(slow);
+      between = () =>
+        subscriptionsOf(app, topic).put(bodyWith({ endpoint: "https://between.example/" }, { password: "between" }));
+      const problem = await expectProblem(
+        await put(bodyWith({}, { password: "********" })),
+        400,
+        "validation_violation",
+      );
+      expect(faults(problem)).toEqual(["missing_field pushConfig.basicAuth.password"]);
+      expect((await opened()).password).toBe("between");
+    });
+
+    it("a password that is left as it is is the one that came in between", async () => {
+      let between = async (): Promise<unknown> => undefined;
+      const slow = playedApp(objects, { DB: faultyDatabase(PUSH_SQL.update, { run: () => between() }) });
+      const { topic, put, opened, stored, made } = await setUp(slow);
+      between = () => subscriptionsOf(app, topic).put(bodyWith({}, { password: "between" }));
+      const left = bodyWith({ endpoint: "https://shop.example/later" }, { password: "********" });
+      expect(await (await put(left)).json()).toMatchObject({ pushConfig: { endpoint: "https://shop.example/later" } });
+      expect(await opened()).toEqual({ password: "between", signingSecret: made.signingSecret });
+      expect(await stored()).toMatchObject({ endpoint: "https://shop.example/later", version: 3 });
+    });
+
+    it("one that its endpoint disables in between is enabled", async () => {
+      let id = "";
+      const run = () => store.disable(id, 1, Date.now());
+      const slow = playedApp(objects, { DB: faultyDatabase(PUSH_SQL.update, { run }) });
+      const { put, stored } = await setUp(slow);
+      ({ id } = await stored());
+      expect(await (await put(body())).json()).toMatchObject({ state: "active" });
+      expect(await stored()).toMatchObject({ state: "active", version: 3 });
+    });
+
+    it("one that is deleted in between: 404; made again under its name, the new one stays as it is", async () => {
+      let between = async (): Promise<unknown> => undefined;
+      const slow = playedApp(objects, { DB: faultyDatabase(PUSH_SQL.update, { run: () => between() }) });
+      const { topic, put, stored } = await setUp(slow);
+      const beside = subscriptionsOf(app, topic);
+      between = async () => {
+        await beside.remove();
+        await beside.create(bodyWith({ endpoint: "https://new.example/" }));
+      };
+      await expectProblem(await put(body()), 404, "element_resource_non_existing");
+      expect(await stored()).toMatchObject({ endpoint: "https://new.example/", version: 1 });
+    });
+
+    it("one that loses ten times: 503", async () => {
+      let id = "";
+      const bump = () =>
+        env.DB.prepare(`UPDATE push_subscription SET version = version + 1 WHERE id = ?`).bind(id).run();
+      const slow = playedApp(objects, { DB: faultyDatabase(PUSH_SQL.update, { run: bump, times: 100 }) });
+      const { put, stored } = await setUp(slow);
+      ({ id } = await stored());
+      const response = await put(body());
+      expect(response.headers.get("retry-after")).toBe("1");
+      await expectProblem(response, 503, "service_temporarily_unavailable");
+      expect((await stored()).version).toBe(11);
+    });
+  });
+
+  describe("when something fails", () => {
+    it.each(["before", "after"] as const)("D1 fails %s it wrote: 503, and a repeat does it", async (fails) => {
+      vi.spyOn(console, "error").mockReturnValue();
+      const faulty = playedApp(objects, { DB: faultyDatabase(PUSH_SQL.update, { fails }) });
+      const { put, opened, stored } = await setUp(faulty);
+      await expectProblem(await put(bodyWith({}, { password: "new" })), 503, "service_temporarily_unavailable");
+      expect((await stored()).version).toBe(fails === "after" ? 2 : 1);
+      expect((await put(bodyWith({}, { password: "new" }))).status).toBe(200);
+      expect((await opened()).password).toBe("new");
+    });
+
+    it("the object cannot be told: 200 all the same, and the log says so", async () => {
+      const errors = vi.spyOn(console, "error").mockReturnValue();
+      const changed = () => Promise.reject(new Error("out of reach"));
+      const { put } = await setUp(playedApp(playedObjects({ changed })));
+      expect(await (await put(body())).json()).toMatchObject({ lag: 1 });
+      expect(errors.mock.calls.join()).toContain("work after the answer failed");
+    });
+
+    it("the object does not answer for 5 s: 200 all the same", async () => {
+      const told = Promise.withResolvers<void>();
+      const played = playedObjects({ changed: () => told.promise });
+      const { put } = await setUp(playedApp(played));
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+      try {
+        const response = put(body());
+        for (let waitedMs = 0; waitedMs <= 5_000; waitedMs += 500) {
+          await scheduler.wait(5);
+          await vi.advanceTimersByTimeAsync(500);
+        }
+        // It went on to the next question. What goes on beside the answer, the test's own call waits for too.
+        expect(played.calls.map(({ method }) => method)).toEqual(["open", "changed", "status"]);
+        told.resolve();
+        expect((await response).status).toBe(200);
+      } finally {
+        vi.useRealTimers();
+      }
+    });
+  });
+});
