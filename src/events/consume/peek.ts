@@ -1,18 +1,18 @@
 import * as z from "zod/mini";
 import { invalid, type Problem } from "../../http/errors.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { positionOf, type Position } from "../log/event-id.ts";
+import { positionOf, type Position, newEventIds } from "../log/event-id.ts";
 import type { Failure } from "../model/failure.ts";
 import { LOOK, READ } from "../model/limits.ts";
-import { lookAtOwn } from "./peek-own-tenant.ts";
 import { shownTo, type Reader } from "../access/reader.ts";
 import { idOf, unpackSegment, type LogEvent } from "../log/segments.ts";
 import type { TopicDirectory } from "../access/topic-directory.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";
-import type { LookFrom, LookOutcome } from "../log/types.ts";
-import { shardsOf, type Topic, type TopicId } from "../model/topic.ts";
+import type { LookFrom, LookOutcome, ReadOutcome } from "../log/types.ts";
+import { shardsOf, type Topic, type TopicId, shardFor } from "../model/topic.ts";
 import { logOf } from "../log/client.ts";
-import { fitting, type View } from "./view.ts";
+import { systemRandom } from "../../platform/random.ts";
+import { masked, type OwnTenant } from "../log/hidden-ids.ts";
 
 export interface LookPorts {
   readonly directory: TopicDirectory;
@@ -20,6 +20,14 @@ export interface LookPorts {
 }
 
 export const lookQuery = z.object({ after: z.optional(z.string()), limit: z.optional(z.string()) });
+
+/** What a look at stored events gives. */
+interface View {
+  /** Event objects as JSON, comma-separated. */
+  readonly events: string;
+  /** The id to look after for more; null when this was the end. */
+  readonly next: string | null;
+}
 
 /**
  * A look at stored events without lock or cursor. The caller may read the topic.
@@ -132,3 +140,48 @@ interface Placed extends LogEvent {
 }
 
 const compare = (a: Placed, b: Placed): number => a.createdAtMs - b.createdAtMs || a.shard - b.shard || a.seq - b.seq;
+
+/**
+ * A look at one tenant's events, which all lie in one shard. `next` is the id to show of the last one, or of a place where
+ * no event is: where this look had passed over enough of others. "unknown": `after` is no such id.
+ */
+async function lookAtOwn(
+  logs: DurableObjectNamespace<TopicLog>,
+  topic: Topic,
+  own: OwnTenant,
+  after: string | undefined,
+  limit: number,
+): Promise<View | "unknown" | undefined> {
+  const shard = shardFor(own.tenant, topic.shards);
+  const from = after === undefined ? { shard, seq: 0 } : positionOf(masked(after, own) ?? "");
+  if (from?.shard !== shard) return "unknown";
+  const answer: ReadOutcome = await logOf(logs, topic, shard).readTenant(own, {
+    afterSeq: from.seq,
+    minEvents: limit + 1,
+    aheadChars: 0,
+    maxChars: READ.maxAnswerChars,
+  });
+  if (answer.kind === "gone") return undefined;
+  if (answer.atEnd && from.seq > answer.endSeq) return "unknown";
+  const found = answer.segments.flatMap((segment) => unpackSegment(segment, from.seq));
+  const shown = fitting(found, limit);
+  const behind = (): string => masked(newEventIds(1, shard, answer.endSeq, systemRandom)[0]!, own)!;
+  const isCut = shown.length < found.length;
+  return {
+    events: shown.map(({ text }) => text).join(","),
+    next: isCut ? idOf(shown.at(-1)!.text) : answer.atEnd ? null : behind(),
+  };
+}
+
+/** The first ones that fit into an answer; one at least. */
+function fitting<E extends LogEvent>(events: readonly E[], limit: number): readonly E[] {
+  let payloadBytes = 0;
+  let chars = 0;
+  const end = events.findIndex((event, index) => {
+    payloadBytes += event.payloadBytes;
+    chars += event.text.length + 1;
+    const isTooMuch = payloadBytes > READ.maxPayloadBytes || chars > READ.maxAnswerChars;
+    return index === limit || (index > 0 && isTooMuch);
+  });
+  return end === -1 ? events : events.slice(0, end);
+}

@@ -22,7 +22,7 @@ const SINCE_3 = [
  * - `log`: one row. `retention_ms` and `max_bytes`: see retention.ts. `trimmed_*` is the last segment that it
  *   removed: the end of a log that is empty now.
  * - `segment`: see segments.ts and segment-table.ts.
- * - `consumer`: see consumer-register.ts; in the first shard's log alone.
+ * - `consumer`: the names of the topic's consumers; in the first shard's log alone.
  * - `publish_key`: idempotency keys of the last 24 hours; `key_bytes` of the log is what they take. See idempotency.ts.
  * - `subscriber`: see subscriber-table.ts.
  */

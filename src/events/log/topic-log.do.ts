@@ -1,7 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { systemClock } from "../../platform/clock.ts";
 import { systemRandom } from "../../platform/random.ts";
-import { ConsumerRegister } from "./consumer-register.ts";
 import { newEventIds } from "./event-id.ts";
 import type { OwnTenant } from "./hidden-ids.ts";
 import { LOG } from "../model/limits.ts";
@@ -45,7 +44,6 @@ export class TopicLog extends DurableObject<LogEnv> {
   readonly #segments = new StoredSegments(this.#sql);
   readonly #retention = new LogRetention(this.#sql, this.#segments);
   readonly #keys = new PublishKeys(this.#sql);
-  readonly #consumers = new ConsumerRegister(this.#sql);
   readonly #subscribers = new TopicSubscribers(this.#sql);
   readonly #waking = new Waking({
     subscribers: this.#subscribers,
@@ -185,20 +183,25 @@ export class TopicLog extends DurableObject<LogEnv> {
     return place === "oldest" ? this.#segments.positionBeforeOldest(seq) : this.#segments.positionBefore(place, seq);
   }
 
-  /** Remembers a consumer by its name; called on the first shard's log. */
+  /**
+   * Remembers a consumer by its name (access/reader.ts), so that deleting the topic finds it; called on the first shard's
+   * log. In the column's name consumers are clients, as they once were.
+   */
   addConsumer(name: string): "added" | "gone" {
     if (this.#tail === undefined) return "gone";
-    this.#consumers.add(name);
+    this.#sql.exec(`INSERT OR IGNORE INTO consumer (client_id) VALUES (?)`, name);
     return "added";
   }
 
   /** Some of the consumers' names; none of an absent log. */
   consumers(limit: number): string[] {
-    return this.#exists() ? this.#consumers.list(limit) : [];
+    if (!this.#exists()) return [];
+    const names = `SELECT client_id FROM consumer ORDER BY client_id LIMIT ?`;
+    return [...this.#sql.exec<{ client_id: string }>(names, limit)].map((row) => row.client_id);
   }
 
   forgetConsumers(names: readonly string[]): void {
-    if (this.#exists()) for (const name of names) this.#consumers.remove(name);
+    if (this.#exists()) for (const name of names) this.#sql.exec(`DELETE FROM consumer WHERE client_id = ?`, name);
   }
 
   /** Remembers a push subscription, by its object's name; gives the end of this log, behind which it begins. */

@@ -5,7 +5,6 @@ import { positionOf } from "../log/event-id.ts";
 import { DELIVERY } from "../model/limits.ts";
 import type { Deliveries } from "./delivery-table.ts";
 import type { PushState } from "./state.ts";
-import { EventTexts } from "./recent-texts.ts";
 import { idOf, unpackSegment, type LogEvent } from "../log/segments.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";
 import type { ReadOutcome } from "../log/types.ts";
@@ -137,4 +136,35 @@ function cut(events: readonly Found[], room: number): readonly Found[] {
     return index >= Math.min(room, DELIVERY.takenAtOnce) || (index > 0 && chars > DELIVERY.textChars);
   });
   return end === -1 ? events : events.slice(0, end);
+}
+
+/** Texts of events that are about to be sent, bounded: the ones that came first give way, and are read again. */
+export class EventTexts {
+  readonly #texts = new Map<string, string>();
+  readonly #maxChars: number;
+  #chars = 0;
+
+  constructor(maxChars: number) {
+    this.#maxChars = maxChars;
+  }
+
+  get(eventId: string): string | undefined {
+    return this.#texts.get(eventId);
+  }
+
+  /** The event that came last is kept, however long it is. */
+  put(eventId: string, text: string): void {
+    this.delete(eventId);
+    this.#texts.set(eventId, text);
+    this.#chars += text.length;
+    for (const first of this.#texts.keys()) {
+      if (this.#chars <= this.#maxChars || this.#texts.size === 1) return;
+      this.delete(first);
+    }
+  }
+
+  delete(eventId: string): void {
+    this.#chars -= this.#texts.get(eventId)?.length ?? 0;
+    this.#texts.delete(eventId);
+  }
 }

@@ -4,7 +4,7 @@ import { describeError } from "../../platform/log.ts";
 import { askLogs, logOf } from "../log/client.ts";
 import { DELIVERY } from "../model/limits.ts";
 import { wasReached } from "./response.ts";
-import { attempt } from "./request.ts";
+import { attempt, testEvent } from "./request.ts";
 import { Deliveries } from "./delivery-table.ts";
 import { PushHandshake } from "./handshake.ts";
 import { PushIntake } from "./ingest.ts";
@@ -22,7 +22,6 @@ import type {
   RedeliverOutcome,
   TestOutcome,
 } from "./types.ts";
-import { testEvent } from "./test-event.ts";
 import type { Subscriber, WakeOutcome } from "../log/subscriber.ts";
 import { pushObjectName, shardsOf } from "../model/topic.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";

@@ -1,12 +1,14 @@
 import { toSec, type Clock } from "../../platform/clock.ts";
-import { toBase64, utf8 } from "../../platform/encoding.ts";
+import { toBase64, utf8, fromBase64, toHex } from "../../platform/encoding.ts";
 import type { Names } from "../../platform/names.ts";
 import { readOutsideAddress } from "../../platform/outside-address.ts";
 import { DELIVERY } from "../model/limits.ts";
 import { errorOf, type Answer } from "./response.ts";
-import { signWebhook } from "./signature.ts";
 import type { Target } from "./eligibility.ts";
 import type { Attempt } from "./types.ts";
+import { createHmac } from "node:crypto";
+import type { Random } from "../../platform/random.ts";
+import type { TopicId } from "../model/topic.ts";
 
 export interface AttemptPorts {
   readonly names: Names;
@@ -100,4 +102,32 @@ async function beginningOf(body: ReadableStream<Uint8Array> | null, maxBytes: nu
     reader.cancel().catch(() => {});
   }
   return text;
+}
+
+/**
+ * The `webhook-signature` of Standard Webhooks: HMAC-SHA-256 over id, time and body. `secret` is `whsec_` and base64 of
+ * the key. In one turn, so that nothing changes between choosing an endpoint and calling it.
+ */
+export function signWebhook(secret: string, id: string, timestampSec: number, body: Uint8Array): string {
+  const key = fromBase64(secret.slice(SECRET_PREFIX.length));
+  if (!secret.startsWith(SECRET_PREFIX) || key === undefined || key.length === 0)
+    throw new Error("the signing secret is none");
+  return `v1,${createHmac("sha256", key).update(`${id}.${timestampSec}.`).update(body).digest("base64")}`;
+}
+
+const SECRET_PREFIX = "whsec_";
+
+/** An event of the caller's tenant that was never published: its id is none of a topic's, and its metadata says what it is. */
+export function testEvent({ owner, eventType }: TopicId, tenant: string, random: Random, nowMs: number): Message {
+  const id = `test-${toHex(random.bytes(8))}`;
+  const event = {
+    id,
+    createdAt: nowMs,
+    tenant,
+    sourceClient: owner,
+    eventType,
+    payload: "{}",
+    metadata: { test: "true" },
+  };
+  return { eventId: id, text: JSON.stringify(event), number: 1 };
 }

@@ -21,8 +21,8 @@ import {
   type Health,
 } from "../../../src/events/push/endpoint-health.ts";
 import { afterAttempt, type AfterAttempt } from "../../../src/events/push/retry-schedule.ts";
-import { signWebhook } from "../../../src/events/push/signature.ts";
-import { EventTexts } from "../../../src/events/push/recent-texts.ts";
+import { signWebhook } from "../../../src/events/push/request.ts";
+import { EventTexts } from "../../../src/events/push/ingest.ts";
 import { idOf } from "../../../src/events/log/segments.ts";
 import { toBase64, utf8 } from "../../../src/platform/encoding.ts";
 
