@@ -1,23 +1,23 @@
 import type { Route } from "../http/route.ts";
 import type { AuditRecord } from "../platform/audit.ts";
 import { TopicAccess } from "./access/access.ts";
-import { consumeRoutes } from "./consume/routes.ts";
-import { sweepTopics } from "./topics/delete.ts";
-import type { NamedEvent } from "./publish/event-input.ts";
-import { findOrMake, publishOwn, type OwnTopic } from "./topics/platform-topics.ts";
-import type { PushSubscriptionObject } from "./push/push-subscription.do.ts";
-import type { PushPorts } from "./push/types.ts";
-import { operatedSubscriptions, type OperatedSubscriptions } from "./subscriptions/operated.ts";
-import { subscriberRoutes } from "./subscriptions/subscriber-routes.ts";
-import { endSubscriptionsOfClient } from "./subscriptions/end.ts";
-import { subscriptionRoutes } from "./subscriptions/routes.ts";
-import { resealSubscriptions, wakeSubscriptions } from "./subscriptions/sweep.ts";
-import { createTopicStore } from "./access/topic-store.ts";
-import type { TopicConsumer } from "./consume/topic-consumer.do.ts";
 import { TopicDirectory } from "./access/topic-directory.ts";
+import { createTopicStore } from "./access/topic-store.ts";
+import { consumeRoutes } from "./consume/routes.ts";
+import type { TopicConsumer } from "./consume/topic-consumer.do.ts";
 import type { TopicLog } from "./log/topic-log.do.ts";
 import type { Retention } from "./log/types.ts";
 import type { TopicId } from "./model/topic.ts";
+import type { NamedEvent } from "./publish/event-input.ts";
+import type { PushSubscriptionObject } from "./push/push-subscription.do.ts";
+import type { PushPorts } from "./push/types.ts";
+import { endSubscriptionsOfClient } from "./subscriptions/end.ts";
+import { operatedSubscriptions, type OperatedSubscriptions } from "./subscriptions/operated.ts";
+import { subscriptionRoutes } from "./subscriptions/routes.ts";
+import { subscriberRoutes } from "./subscriptions/subscriber-routes.ts";
+import { resealSubscriptions, wakeSubscriptions } from "./subscriptions/sweep.ts";
+import { sweepTopics } from "./topics/delete.ts";
+import { findOrMake, publishOwn, type OwnTopic } from "./topics/platform-topics.ts";
 import { topicRoutes } from "./topics/routes.ts";
 
 export interface EventsDeps {

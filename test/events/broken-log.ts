@@ -1,9 +1,9 @@
-import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { vi } from "vitest";
-import { READ } from "../../src/events/model/limits.ts";
 import type { TopicConsumer } from "../../src/events/consume/topic-consumer.do.ts";
 import type { TopicLog } from "../../src/events/log/topic-log.do.ts";
+import { READ } from "../../src/events/model/limits.ts";
 
 export type Log = DurableObjectStub<TopicLog>;
 export type LogCall = "read" | "addConsumer" | "positionBefore" | "timeOf" | "look";

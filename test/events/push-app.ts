@@ -1,21 +1,21 @@
-import { env } from "cloudflare:workers";
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
 import { vi } from "vitest";
 import { DELIVERY } from "../../src/events/model/limits.ts";
+import { addressOf, nameOf, pushObjectName, type Topic } from "../../src/events/model/topic.ts";
 import { changePassword, makeCredentials } from "../../src/events/push/credentials.ts";
 import type { PushSubscriptionObject } from "../../src/events/push/push-subscription.do.ts";
-import type { Delivery, DeliveryState, PushStatus } from "../../src/events/push/types.ts";
 import { stateBy, type PushRecord } from "../../src/events/push/record.ts";
-import { addressOf, nameOf, pushObjectName, type Topic } from "../../src/events/model/topic.ts";
+import type { Delivery, DeliveryState, PushStatus } from "../../src/events/push/types.ts";
 import type { Principal } from "../../src/http/auth.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { createSealer } from "../../src/platform/seal.ts";
-import { answerAt, heldAt, release, requestsTo } from "../support/outside.ts";
 import type { OutsideAnswer, OutsideRequest } from "../support/outside-world.ts";
+import { answerAt, heldAt, release, requestsTo } from "../support/outside.ts";
 import { makeClient, unique } from "../support/platform.ts";
-import { store } from "./push-support.ts";
 import { eventsApp, inShard, makeTopic, objectsOf, someClient, type EventsApp, type TestTopic } from "./events-app.ts";
+import { store } from "./push-support.ts";
 
 /**
  * Push subscriptions below HTTP: the real objects, logs, D1 and fetch, an endpoint that the test plays, and a clock that

@@ -4,8 +4,8 @@ import type { Names } from "../../platform/names.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { aligned, covers } from "../../platform/scope-pattern.ts";
 import type { Failure } from "../model/failure.ts";
-import { nameExactly, namesFrom, type NameRange } from "./topic-store.ts";
 import { nameOf, type TopicId } from "../model/topic.ts";
+import { nameExactly, namesFrom, type NameRange } from "./topic-store.ts";
 
 /**
  * Who may do what with a topic (contract 3.3, 8). Nothing here asks whether the topic exists, so nothing leaks it:

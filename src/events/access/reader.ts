@@ -1,8 +1,8 @@
 import type { Principal } from "../../http/auth.ts";
 import { sha256Hex } from "../../platform/hash.ts";
-import type { Reach } from "./access.ts";
 import type { OwnTenant } from "../log/hidden-ids.ts";
 import type { TopicAddress } from "../model/topic.ts";
+import type { Reach } from "./access.ts";
 
 /** Who reads a topic. */
 export interface Reader {

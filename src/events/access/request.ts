@@ -6,10 +6,10 @@ import { matching } from "../../http/validate.ts";
 import { describeError, type Log } from "../../platform/log.ts";
 import { PATTERNS, type Names } from "../../platform/names.ts";
 import type { Result } from "../../platform/result.ts";
-import type { TopicAccess } from "./access.ts";
 import { toProblem, unreachable, type Failure } from "../model/failure.ts";
-import { readerOf, type Reader } from "./reader.ts";
 import type { TopicId } from "../model/topic.ts";
+import type { TopicAccess } from "./access.ts";
+import { readerOf, type Reader } from "./reader.ts";
 
 /** What answering a request on a topic takes. */
 export interface RequestPorts {

@@ -1,15 +1,15 @@
 import * as z from "zod/mini";
 import { err, ok, type Result } from "../../platform/result.ts";
+import { shownTo, type Reader } from "../access/reader.ts";
 import { askLog } from "../log/client.ts";
 import { positionOf } from "../log/event-id.ts";
-import type { Failure } from "../model/failure.ts";
 import { masked } from "../log/hidden-ids.ts";
+import type { Failure } from "../model/failure.ts";
+import type { Topic, TopicId } from "../model/topic.ts";
 import { ttlMs, type ConsumePorts } from "./read.ts";
-import { shownTo, type Reader } from "../access/reader.ts";
+import { consumerOf } from "./stub.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
 import type { LockOutcome } from "./types.ts";
-import type { Topic, TopicId } from "../model/topic.ts";
-import { consumerOf } from "./stub.ts";
 
 const token = z.string().check(z.minLength(1));
 

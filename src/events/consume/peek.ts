@@ -1,18 +1,18 @@
 import * as z from "zod/mini";
 import { invalid, type Problem } from "../../http/errors.ts";
+import { systemRandom } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { positionOf, type Position, newEventIds } from "../log/event-id.ts";
-import type { Failure } from "../model/failure.ts";
-import { LOOK, READ } from "../model/limits.ts";
 import { shownTo, type Reader } from "../access/reader.ts";
-import { idOf, unpackSegment, type LogEvent } from "../log/segments.ts";
 import type { TopicDirectory } from "../access/topic-directory.ts";
+import { logOf } from "../log/client.ts";
+import { positionOf, type Position, newEventIds } from "../log/event-id.ts";
+import { masked, type OwnTenant } from "../log/hidden-ids.ts";
+import { idOf, unpackSegment, type LogEvent } from "../log/segments.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";
 import type { LookFrom, LookOutcome, ReadOutcome } from "../log/types.ts";
+import type { Failure } from "../model/failure.ts";
+import { LOOK, READ } from "../model/limits.ts";
 import { shardsOf, type Topic, type TopicId, shardFor } from "../model/topic.ts";
-import { logOf } from "../log/client.ts";
-import { systemRandom } from "../../platform/random.ts";
-import { masked, type OwnTenant } from "../log/hidden-ids.ts";
 
 export interface LookPorts {
   readonly directory: TopicDirectory;

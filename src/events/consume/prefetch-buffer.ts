@@ -1,6 +1,6 @@
 import type { Position } from "../log/event-id.ts";
-import { NOT_BEGUN, type Run } from "./lock.ts";
 import { unpackSegment, type LogEvent, type Segment } from "../log/segments.ts";
+import { NOT_BEGUN, type Run } from "./lock.ts";
 
 /**
  * Events that a consumer holds in memory, of each shard a stretch that begins right behind a position.

@@ -1,10 +1,10 @@
 import { askLogs } from "../log/client.ts";
 import type { OwnTenant } from "../log/hidden-ids.ts";
-import { READ } from "../model/limits.ts";
-import { ReadAhead, type AnswerLimits } from "./prefetch-buffer.ts";
-import { shardFor, shardsOf, type TopicAddress } from "../model/topic.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";
 import type { ReadOutcome } from "../log/types.ts";
+import { READ } from "../model/limits.ts";
+import { shardFor, shardsOf, type TopicAddress } from "../model/topic.ts";
+import { ReadAhead, type AnswerLimits } from "./prefetch-buffer.ts";
 
 /**
  * What a consumer knows of a topic's logs: the events that it holds ahead, and how the last look at all shards went.

@@ -1,15 +1,15 @@
 import * as z from "zod/mini";
 import { err, ok, type Result } from "../../platform/result.ts";
+import type { Reader } from "../access/reader.ts";
+import type { TopicDirectory } from "../access/topic-directory.ts";
+import type { TopicLog } from "../log/topic-log.do.ts";
 import type { Failure } from "../model/failure.ts";
 import { refusedKey } from "../model/idempotency-key.ts";
 import { READ } from "../model/limits.ts";
-import type { Reader } from "../access/reader.ts";
-import type { TopicConsumer } from "./topic-consumer.do.ts";
-import type { ConsumerReadOutcome } from "./types.ts";
-import type { TopicDirectory } from "../access/topic-directory.ts";
-import type { TopicLog } from "../log/topic-log.do.ts";
 import { addressOf, type TopicId } from "../model/topic.ts";
 import { consumerOf } from "./stub.ts";
+import type { TopicConsumer } from "./topic-consumer.do.ts";
+import type { ConsumerReadOutcome } from "./types.ts";
 
 /** How long a lock lasts. */
 export const ttlMs = z.int().check(z.gte(READ.minTtlMs), z.lte(READ.maxTtlMs));

@@ -1,10 +1,10 @@
 import { askLogs } from "../log/client.ts";
 import type { OwnTenant } from "../log/hidden-ids.ts";
-import { behind, type Batch } from "./lock.ts";
 import { unpackSegment, type LogEvent, type Segment } from "../log/segments.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";
 import type { Gone, ReadOutcome } from "../log/types.ts";
 import type { TopicAddress } from "../model/topic.ts";
+import { behind, type Batch } from "./lock.ts";
 
 /** What the logs hold of a batch now. "failed": one of them did not answer. */
 export type ReadAgain =

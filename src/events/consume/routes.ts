@@ -2,14 +2,14 @@ import { defineRoute, empty, jsonBody, optionalJsonBody, type Route } from "../.
 import type { Schema } from "../../http/validate.ts";
 import type { Names } from "../../platform/names.ts";
 import { ok, type Result } from "../../platform/result.ts";
-import { commit, commitBody, extend, extendBody, release, releaseBody } from "./commit.ts";
+import type { Reader } from "../access/reader.ts";
+import { asConsumer, asReader, topicParams, type RequestPorts } from "../access/request.ts";
 import type { Failure } from "../model/failure.ts";
+import type { TopicId } from "../model/topic.ts";
+import { commit, commitBody, extend, extendBody, release, releaseBody } from "./commit.ts";
 import { look, lookQuery } from "./peek.ts";
 import { read, readBody, type ConsumePorts, type ReadAnswer } from "./read.ts";
-import { asConsumer, asReader, topicParams, type RequestPorts } from "../access/request.ts";
-import type { Reader } from "../access/reader.ts";
 import { seek, seekBody } from "./seek.ts";
-import type { TopicId } from "../model/topic.ts";
 
 /** Consuming a topic: reading with the lock, and what ends or moves it (specification; contract 3.4). */
 export const consumeRoutes = (ports: RequestPorts & ConsumePorts): Route[] => [

@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
 import { err, ok, type Result } from "../../platform/result.ts";
-import type { Failure } from "../model/failure.ts";
-import type { ConsumePorts } from "./read.ts";
 import type { Reader } from "../access/reader.ts";
-import type { SeekOutcome } from "./types.ts";
+import type { Failure } from "../model/failure.ts";
 import { addressOf, type TopicId } from "../model/topic.ts";
+import type { ConsumePorts } from "./read.ts";
 import { consumerOf } from "./stub.ts";
+import type { SeekOutcome } from "./types.ts";
 
 /** Contract 3.4: a number is a time in milliseconds; the first event of that time or later is read next. */
 export const seekBody = z.object({

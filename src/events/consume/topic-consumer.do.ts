@@ -2,11 +2,15 @@ import { DurableObject } from "cloudflare:workers";
 import { systemClock } from "../../platform/clock.ts";
 import { toBase64Url } from "../../platform/encoding.ts";
 import { systemRandom } from "../../platform/random.ts";
+import { shownTo } from "../access/reader.ts";
 import { askLog, askLogs } from "../log/client.ts";
-import { begunAt, ConsumerRow, newRecord, type ConsumerRecord } from "./consumer-row.ts";
 import type { Position } from "../log/event-id.ts";
-import { handOut, timesHandedOut } from "./delivery-counts.ts";
+import type { TopicLog } from "../log/topic-log.do.ts";
+import type { Place } from "../log/types.ts";
 import { READ } from "../model/limits.ts";
+import { shardsOf, type TopicAddress } from "../model/topic.ts";
+import { begunAt, ConsumerRow, newRecord, type ConsumerRecord } from "./consumer-row.ts";
+import { handOut, timesHandedOut } from "./delivery-counts.ts";
 import {
   behind,
   commit,
@@ -20,15 +24,11 @@ import {
   type KeyedLock,
   type LockChange,
 } from "./lock.ts";
-import { LookAhead } from "./prefetch.ts";
-import type { Taken } from "./prefetch-buffer.ts";
-import { readAgain, type ReadAgain } from "./replay.ts";
-import { shownTo } from "../access/reader.ts";
-import { shardsOf, type TopicAddress } from "../model/topic.ts";
-import type { TopicLog } from "../log/topic-log.do.ts";
-import type { Place } from "../log/types.ts";
-import type { ConsumerReadOutcome, LockOutcome, ReadRequest, SeekOutcome } from "./types.ts";
 import { Turns } from "./mutex.ts";
+import type { Taken } from "./prefetch-buffer.ts";
+import { LookAhead } from "./prefetch.ts";
+import { readAgain, type ReadAgain } from "./replay.ts";
+import type { ConsumerReadOutcome, LockOutcome, ReadRequest, SeekOutcome } from "./types.ts";
 
 /**
  * One reader on one topic: its cursor, its lock and how its last batches ended, in one row.

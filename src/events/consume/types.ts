@@ -1,6 +1,6 @@
+import type { Gone } from "../log/types.ts";
 import type { NotLocked } from "../model/failure.ts";
 import type { TopicAddress } from "../model/topic.ts";
-import type { Gone } from "../log/types.ts";
 
 export interface ReadRequest {
   readonly topic: TopicAddress;

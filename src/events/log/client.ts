@@ -1,8 +1,8 @@
 import { createLog, describeError } from "../../platform/log.ts";
 import { within } from "../../platform/within.ts";
 import { READ } from "../model/limits.ts";
-import type { TopicLog } from "./topic-log.do.ts";
 import { logName, type TopicAddress } from "../model/topic.ts";
+import type { TopicLog } from "./topic-log.do.ts";
 
 type Logs = DurableObjectNamespace<TopicLog>;
 

@@ -1,5 +1,5 @@
-import { packIds, unpackIds } from "./event-id.ts";
 import { LOG, PUBLISH } from "../model/limits.ts";
+import { packIds, unpackIds } from "./event-id.ts";
 import { KEY_BYTES } from "./schema.ts";
 import type { Once } from "./types.ts";
 

@@ -2,8 +2,8 @@ import type { Clock } from "../../platform/clock.ts";
 import { createLog, describeError } from "../../platform/log.ts";
 import { within } from "../../platform/within.ts";
 import { WAKE } from "../model/limits.ts";
-import type { WakeOutcome } from "./subscriber.ts";
 import type { TopicSubscribers } from "./subscriber-table.ts";
+import type { WakeOutcome } from "./subscriber.ts";
 
 export interface WakingPorts {
   readonly subscribers: TopicSubscribers;

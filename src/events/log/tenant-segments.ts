@@ -1,5 +1,5 @@
-import { masked, type OwnTenant } from "./hidden-ids.ts";
 import { LOG } from "../model/limits.ts";
+import { masked, type OwnTenant } from "./hidden-ids.ts";
 import { idOf, unpackSegment, withId, type Segment } from "./segments.ts";
 import type { ReadOutcome } from "./types.ts";
 

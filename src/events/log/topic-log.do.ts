@@ -1,19 +1,19 @@
 import { DurableObject } from "cloudflare:workers";
 import { systemClock } from "../../platform/clock.ts";
 import { systemRandom } from "../../platform/random.ts";
-import { newEventIds } from "./event-id.ts";
-import type { OwnTenant } from "./hidden-ids.ts";
 import { LOG } from "../model/limits.ts";
 import { LogAlarm } from "./alarm.ts";
-import { LogRetention } from "./retention.ts";
-import { Waking } from "./notifier.ts";
+import { newEventIds } from "./event-id.ts";
+import type { OwnTenant } from "./hidden-ids.ts";
 import { clearedAtMs, expiryOf, PublishKeys } from "./idempotency.ts";
-import { idOf, packSegments, unpackSegment, type NewEvent, type Segment } from "./segments.ts";
+import { Waking } from "./notifier.ts";
+import { LogRetention } from "./retention.ts";
+import { createLogTables, logExists, readLog } from "./schema.ts";
 import { StoredSegments } from "./segment-table.ts";
+import { idOf, packSegments, unpackSegment, type NewEvent, type Segment } from "./segments.ts";
+import { TopicSubscribers } from "./subscriber-table.ts";
 import type { Subscriber } from "./subscriber.ts";
 import { readTenant, type TenantRead } from "./tenant-segments.ts";
-import { createLogTables, logExists, readLog } from "./schema.ts";
-import { TopicSubscribers } from "./subscriber-table.ts";
 import type {
   Gone,
   LogStats,

@@ -5,9 +5,9 @@ import type { Problem } from "../../http/errors.ts";
 import { matching, validate } from "../../http/validate.ts";
 import { PATTERNS } from "../../platform/names.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
+import type { NewEvent } from "../log/segments.ts";
 import type { Failure } from "../model/failure.ts";
 import { PUBLISH } from "../model/limits.ts";
-import type { NewEvent } from "../log/segments.ts";
 import type { TopicId } from "../model/topic.ts";
 
 /** An event as it is to be stored: parsed, and with its tenant. */

@@ -2,15 +2,15 @@ import type { ClientAccess, Principal } from "../../http/auth.ts";
 import type { Problem } from "../../http/errors.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import type { Failure } from "../model/failure.ts";
-import { refusedKey } from "../model/idempotency-key.ts";
-import { encodeEvent, readEvents, type NamedEvent, type PublishedEvent } from "./event-input.ts";
-import type { NewEvent } from "../log/segments.ts";
 import type { TopicDirectory } from "../access/topic-directory.ts";
+import { logOf } from "../log/client.ts";
+import type { NewEvent } from "../log/segments.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";
 import type { Once, PublishOutcome, Retention } from "../log/types.ts";
+import type { Failure } from "../model/failure.ts";
+import { refusedKey } from "../model/idempotency-key.ts";
 import { shardFor, shardsOf, type Topic, type TopicId } from "../model/topic.ts";
-import { logOf } from "../log/client.ts";
+import { encodeEvent, readEvents, type NamedEvent, type PublishedEvent } from "./event-input.ts";
 
 export interface StoringPorts {
   readonly directory: TopicDirectory;

@@ -1,9 +1,9 @@
 import type { Clock } from "../../platform/clock.ts";
 import { DELIVERY } from "../model/limits.ts";
-import { judge, type Answer } from "./response.ts";
-import { attempt, type Message } from "./request.ts";
 import { changedTo, isSilent, learned, onSchedule, pausedUntilMs, probed, windowOf } from "./endpoint-health.ts";
 import type { PushParts } from "./parts.ts";
+import { attempt, type Message } from "./request.ts";
+import { judge, type Answer } from "./response.ts";
 import { afterAttempt, chance } from "./retry-schedule.ts";
 import type { Attempt, PushPorts } from "./types.ts";
 

@@ -4,9 +4,9 @@ import { within } from "../../platform/within.ts";
 import { DELIVERY } from "../model/limits.ts";
 import { BY_PLATFORM, pushAudit } from "./audit.ts";
 import { openCredentials } from "./credentials.ts";
+import type { PushRecord } from "./record.ts";
 import type { PushState } from "./state.ts";
 import type { PushPorts } from "./types.ts";
-import type { PushRecord } from "./record.ts";
 
 /** Where events go, and with what. */
 export interface Target {

@@ -1,10 +1,10 @@
 import type { Clock } from "../../platform/clock.ts";
 import { randomId } from "../../platform/random.ts";
 import { HANDSHAKE } from "../model/limits.ts";
-import { judge } from "./response.ts";
-import { attempt } from "./request.ts";
 import { BY_PLATFORM, pushAudit } from "./audit.ts";
 import type { Standing, Target } from "./eligibility.ts";
+import { attempt } from "./request.ts";
+import { judge } from "./response.ts";
 import type { Handshake, PushState } from "./state.ts";
 import type { HandshakeStatus, PushPorts } from "./types.ts";
 

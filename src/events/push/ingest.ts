@@ -2,13 +2,13 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import { askLog, askLogs } from "../log/client.ts";
 import { positionOf } from "../log/event-id.ts";
-import { DELIVERY } from "../model/limits.ts";
-import type { Deliveries } from "./delivery-table.ts";
-import type { PushState } from "./state.ts";
 import { idOf, unpackSegment, type LogEvent } from "../log/segments.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";
 import type { ReadOutcome } from "../log/types.ts";
+import { DELIVERY } from "../model/limits.ts";
 import { shardsOf } from "../model/topic.ts";
+import type { Deliveries } from "./delivery-table.ts";
+import type { PushState } from "./state.ts";
 
 export interface IntakePorts {
   readonly logs: DurableObjectNamespace<TopicLog>;

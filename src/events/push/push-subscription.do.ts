@@ -2,15 +2,19 @@ import { DurableObject } from "cloudflare:workers";
 import { systemClock } from "../../platform/clock.ts";
 import { describeError } from "../../platform/log.ts";
 import { askLogs, logOf } from "../log/client.ts";
+import type { Subscriber, WakeOutcome } from "../log/subscriber.ts";
+import type { TopicLog } from "../log/topic-log.do.ts";
+import type { LogStats } from "../log/types.ts";
 import { DELIVERY } from "../model/limits.ts";
-import { wasReached } from "./response.ts";
-import { attempt, testEvent } from "./request.ts";
+import { pushObjectName, shardsOf } from "../model/topic.ts";
 import { Deliveries } from "./delivery-table.ts";
+import { PushPump } from "./dispatcher.ts";
+import { PushStanding } from "./eligibility.ts";
 import { PushHandshake } from "./handshake.ts";
 import { PushIntake } from "./ingest.ts";
 import type { PushParts } from "./parts.ts";
-import { PushPump } from "./dispatcher.ts";
-import { PushStanding } from "./eligibility.ts";
+import { attempt, testEvent } from "./request.ts";
+import { wasReached } from "./response.ts";
 import { PushState } from "./state.ts";
 import type {
   DeliveryPage,
@@ -22,10 +26,6 @@ import type {
   RedeliverOutcome,
   TestOutcome,
 } from "./types.ts";
-import type { Subscriber, WakeOutcome } from "../log/subscriber.ts";
-import { pushObjectName, shardsOf } from "../model/topic.ts";
-import type { TopicLog } from "../log/topic-log.do.ts";
-import type { LogStats } from "../log/types.ts";
 
 /**
  * The delivery of one push subscription: how far it is on each shard, which events are on their way, what was tried.

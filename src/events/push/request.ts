@@ -1,14 +1,14 @@
+import { createHmac } from "node:crypto";
 import { toSec, type Clock } from "../../platform/clock.ts";
 import { toBase64, utf8, fromBase64, toHex } from "../../platform/encoding.ts";
 import type { Names } from "../../platform/names.ts";
 import { readOutsideAddress } from "../../platform/outside-address.ts";
-import { DELIVERY } from "../model/limits.ts";
-import { errorOf, type Answer } from "./response.ts";
-import type { Target } from "./eligibility.ts";
-import type { Attempt } from "./types.ts";
-import { createHmac } from "node:crypto";
 import type { Random } from "../../platform/random.ts";
+import { DELIVERY } from "../model/limits.ts";
 import type { TopicId } from "../model/topic.ts";
+import type { Target } from "./eligibility.ts";
+import { errorOf, type Answer } from "./response.ts";
+import type { Attempt } from "./types.ts";
 
 export interface AttemptPorts {
   readonly names: Names;

@@ -1,7 +1,7 @@
 import { hasTable } from "../../platform/has-table.ts";
+import type { TopicAddress } from "../model/topic.ts";
 import { wellOf, type Health } from "./endpoint-health.ts";
 import type { HandshakeError, PushOpening } from "./types.ts";
-import type { TopicAddress } from "../model/topic.ts";
 
 /** What the object of a push subscription knows besides its deliveries: one row, and a copy of it in memory. */
 export class PushState {

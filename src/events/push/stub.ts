@@ -1,5 +1,5 @@
-import type { PushSubscriptionObject } from "./push-subscription.do.ts";
 import { pushObjectName, type Incarnation } from "../model/topic.ts";
+import type { PushSubscriptionObject } from "./push-subscription.do.ts";
 
 export const pushOf = (
   subscriptions: DurableObjectNamespace<PushSubscriptionObject>,

@@ -3,8 +3,8 @@ import type { Log } from "../../platform/log.ts";
 import type { Names } from "../../platform/names.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Sealer } from "../../platform/seal.ts";
-import type { PushStore } from "./push-store.ts";
 import type { TopicAddress } from "../model/topic.ts";
+import type { PushStore } from "./push-store.ts";
 
 /** What delivering takes besides the object itself; made in deps.ts. */
 export interface PushPorts {

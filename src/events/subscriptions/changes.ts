@@ -6,9 +6,9 @@ import { SUBSCRIPTION } from "../model/limits.ts";
 import { changesOf, describeMove, originOf, pushAudit, type ChangedBy } from "../push/audit.ts";
 import { changePassword, findCredentials } from "../push/credentials.ts";
 import { stateBy, type PushMaking, type PushRecord, type Verification } from "../push/record.ts";
+import { pushOf } from "../push/stub.ts";
 import { PASSWORD_PLACEHOLDER, type SubscriptionUpdate } from "./body.ts";
 import { topicOf, type Beside, type FoundSubscription, type SubscriptionPorts } from "./subscriptions.ts";
-import { pushOf } from "../push/stub.ts";
 
 /**
  * Changes endpoint, username and password of a subscription, and enables it; gives it as it is then.

@@ -1,12 +1,12 @@
-import { type CursorPart, type Page, type Paging, invalidCursor, lookBefore } from "../../http/paging.ts";
 import type { Problem } from "../../http/errors.ts";
+import { type CursorPart, type Page, type Paging, invalidCursor, lookBefore } from "../../http/paging.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { positionOf } from "../log/event-id.ts";
 import type { Failure } from "../model/failure.ts";
-import type { Attempt, Delivery, DeliveryPage, DeliveryState, RedeliverOutcome, TestOutcome } from "../push/types.ts";
 import type { PushRecord } from "../push/record.ts";
-import type { FoundSubscription, SubscriptionPorts } from "./subscriptions.ts";
 import { pushOf } from "../push/stub.ts";
+import type { Attempt, Delivery, DeliveryPage, DeliveryState, RedeliverOutcome, TestOutcome } from "../push/types.ts";
+import type { FoundSubscription, SubscriptionPorts } from "./subscriptions.ts";
 
 /** A page of what became of each event, the latest first (contract 3.5). */
 export async function listDeliveries(

@@ -1,7 +1,7 @@
 import type { Page, Paging } from "../../http/paging.ts";
 import type { ChangedBy } from "../push/audit.ts";
-import type { PushRecord } from "../push/record.ts";
 import type { PushFilter } from "../push/push-store.ts";
+import type { PushRecord } from "../push/record.ts";
 import { deleteSubscription } from "./changes.ts";
 import type { Beside, SubscriptionPorts } from "./subscriptions.ts";
 

@@ -4,12 +4,12 @@ import { invalid, type Problem } from "../../http/errors.ts";
 import { pageLinks } from "../../http/paging.ts";
 import { defineRoute, empty, json, jsonBody, type Answer, type Route } from "../../http/route.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { deliveryView, listDeliveries, redeliver, testSubscription, testView } from "./deliveries.ts";
+import { asConsumer, callerOf, topicParams, type RequestPorts } from "../access/request.ts";
 import type { Failure } from "../model/failure.ts";
 import { DELIVERY_STATES } from "../push/types.ts";
-import { asConsumer, callerOf, topicParams, type RequestPorts } from "../access/request.ts";
 import { subscriptionBodies, subscriptionName, subscriptionView } from "./body.ts";
 import { deleteSubscription, updateSubscription } from "./changes.ts";
+import { deliveryView, listDeliveries, redeliver, testSubscription, testView } from "./deliveries.ts";
 import {
   createSubscription,
   findSubscription,

@@ -2,22 +2,22 @@ import type { Principal } from "../../http/auth.ts";
 import { describeError } from "../../platform/log.ts";
 import { randomId } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { twice } from "../../platform/twice.ts";
 import { covers } from "../../platform/scope-pattern.ts";
+import { twice } from "../../platform/twice.ts";
 import { within } from "../../platform/within.ts";
 import { owns } from "../access/access.ts";
+import type { TopicDirectory } from "../access/topic-directory.ts";
 import type { Failure } from "../model/failure.ts";
 import { SUBSCRIPTION } from "../model/limits.ts";
+import { addressOf, nameOf, topicNamed, type Topic, type TopicId } from "../model/topic.ts";
 import { describeCreation, pushAudit, type ChangedBy } from "../push/audit.ts";
 import { makeCredentials } from "../push/credentials.ts";
-import type { PushSubscriptionObject } from "../push/push-subscription.do.ts";
-import type { OpenOutcome, PushPorts, PushStatus } from "../push/types.ts";
-import { stateBy, type PushMaking, type PushRecord } from "../push/record.ts";
 import type { Admission } from "../push/push-store.ts";
-import type { NewSubscription } from "./body.ts";
-import type { TopicDirectory } from "../access/topic-directory.ts";
-import { addressOf, nameOf, topicNamed, type Topic, type TopicId } from "../model/topic.ts";
+import type { PushSubscriptionObject } from "../push/push-subscription.do.ts";
+import { stateBy, type PushMaking, type PushRecord } from "../push/record.ts";
 import { pushOf } from "../push/stub.ts";
+import type { OpenOutcome, PushPorts, PushStatus } from "../push/types.ts";
+import type { NewSubscription } from "./body.ts";
 
 /**
  * Push subscriptions: what a client asked for, a record in D1. Delivering is the object's (push/push-subscription.do.ts).

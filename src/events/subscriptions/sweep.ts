@@ -4,8 +4,8 @@ import { within } from "../../platform/within.ts";
 import { SUBSCRIPTION } from "../model/limits.ts";
 import { changePassword } from "../push/credentials.ts";
 import type { PushRecord } from "../push/record.ts";
-import { topicOf, type SubscriptionPorts } from "./subscriptions.ts";
 import { pushOf } from "../push/stub.ts";
+import { topicOf, type SubscriptionPorts } from "./subscriptions.ts";
 
 /**
  * Wakes some active subscriptions, others at each run: an object whose alarm was lost goes on. One whose record went

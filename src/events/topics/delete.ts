@@ -1,19 +1,19 @@
 import { describeError, type Log } from "../../platform/log.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { within } from "../../platform/within.ts";
+import type { TopicDirectory } from "../access/topic-directory.ts";
+import type { TopicStore } from "../access/topic-store.ts";
+import { consumerOf } from "../consume/stub.ts";
+import type { TopicConsumer } from "../consume/topic-consumer.do.ts";
+import { logOf } from "../log/client.ts";
+import type { TopicLog } from "../log/topic-log.do.ts";
 import type { Failure } from "../model/failure.ts";
 import { DELETE } from "../model/limits.ts";
-import type { PushSubscriptionObject } from "../push/push-subscription.do.ts";
+import { nameOf, shardsOf, type Topic, type TopicId } from "../model/topic.ts";
 import { BY_PLATFORM } from "../push/audit.ts";
 import type { PushStore } from "../push/push-store.ts";
+import type { PushSubscriptionObject } from "../push/push-subscription.do.ts";
 import { endSubscriptionsOf } from "../subscriptions/end.ts";
-import type { TopicStore } from "../access/topic-store.ts";
-import type { TopicConsumer } from "../consume/topic-consumer.do.ts";
-import type { TopicDirectory } from "../access/topic-directory.ts";
-import type { TopicLog } from "../log/topic-log.do.ts";
-import { nameOf, shardsOf, type Topic, type TopicId } from "../model/topic.ts";
-import { consumerOf } from "../consume/stub.ts";
-import { logOf } from "../log/client.ts";
 
 export interface DeletePorts {
   readonly store: TopicStore;

@@ -1,9 +1,9 @@
+import type { TopicDirectory } from "../access/topic-directory.ts";
+import type { NameRange } from "../access/topic-store.ts";
 import { TOPIC } from "../model/limits.ts";
+import { nameOf, type Topic, type TopicId } from "../model/topic.ts";
 import type { NamedEvent } from "../publish/event-input.ts";
 import { storeEvents, type StoringPorts } from "../publish/publish.ts";
-import type { NameRange } from "../access/topic-store.ts";
-import type { TopicDirectory } from "../access/topic-directory.ts";
-import { nameOf, type Topic, type TopicId } from "../model/topic.ts";
 import { makeTopic, type MakingPorts } from "./topics.ts";
 
 /**

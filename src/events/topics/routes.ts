@@ -2,12 +2,12 @@ import * as z from "zod/mini";
 import { pageLinks } from "../../http/paging.ts";
 import { defineRoute, empty, json, jsonBody, type Route } from "../../http/route.ts";
 import { ok } from "../../platform/result.ts";
-import { clearTopic, deleteTopic, type DeletePorts } from "./delete.ts";
-import { PUBLISH } from "../model/limits.ts";
-import { makeWithin, type OwnTopic } from "./platform-topics.ts";
-import { publish, type PublishPorts } from "../publish/publish.ts";
 import { asOwner, asReader, callerOf, reaching, topicParams, type RequestPorts } from "../access/request.ts";
+import { PUBLISH } from "../model/limits.ts";
 import type { Topic } from "../model/topic.ts";
+import { publish, type PublishPorts } from "../publish/publish.ts";
+import { clearTopic, deleteTopic, type DeletePorts } from "./delete.ts";
+import { makeWithin, type OwnTopic } from "./platform-topics.ts";
 import { createTopic, getTopic, newTopicBody, type TopicPorts } from "./topics.ts";
 
 interface Ports extends RequestPorts, TopicPorts, DeletePorts, PublishPorts {

@@ -5,17 +5,17 @@ import { PATTERNS } from "../../platform/names.ts";
 import { randomId, type Random } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { twice } from "../../platform/twice.ts";
-import type { Failure } from "../model/failure.ts";
-import { TOPIC } from "../model/limits.ts";
 import type { Reader } from "../access/reader.ts";
-import type { TopicStore } from "../access/topic-store.ts";
-import type { TopicConsumer } from "../consume/topic-consumer.do.ts";
 import type { TopicDirectory } from "../access/topic-directory.ts";
+import type { TopicStore } from "../access/topic-store.ts";
+import { consumerOf } from "../consume/stub.ts";
+import type { TopicConsumer } from "../consume/topic-consumer.do.ts";
+import { logOf } from "../log/client.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";
 import type { Gone, LogStats, Retention } from "../log/types.ts";
+import type { Failure } from "../model/failure.ts";
+import { TOPIC } from "../model/limits.ts";
 import { shardsOf, type Topic, type TopicId } from "../model/topic.ts";
-import { consumerOf } from "../consume/stub.ts";
-import { logOf } from "../log/client.ts";
 
 /** What making a topic takes. */
 export interface MakingPorts {

@@ -1,11 +1,11 @@
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { shardsOf } from "../../../src/events/model/topic.ts";
 import { consumerOf } from "../../../src/events/consume/stub.ts";
 import { logOf } from "../../../src/events/log/client.ts";
+import { shardsOf } from "../../../src/events/model/topic.ts";
+import { eventsApp, makeTopic, objectsOf, someClient, topicAt, type ProblemView } from "../events-app.ts";
 import { adversaryOf, type Stolen } from "./adversary.ts";
 import { enlarged, reduced, type Answer, type Call } from "./consumer-model.ts";
-import { eventsApp, makeTopic, objectsOf, someClient, topicAt, type ProblemView } from "../events-app.ts";
 import type { Driver } from "./schedules.ts";
 
 /**

@@ -1,5 +1,5 @@
-import { env } from "cloudflare:workers";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { eventsApp, expectProblem, faults, makeTopic, objectsOf, payloads, someClient } from "../events-app.ts";
 

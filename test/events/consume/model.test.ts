@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { onTopic } from "./direct-driver.ts";
-import { eventsApp, makeTopic, payloads, type TestTopic } from "../events-app.ts";
-import { overHttp } from "./http-driver.ts";
 import { modelRuns } from "../../support/model-runs.ts";
+import { eventsApp, makeTopic, payloads, type TestTopic } from "../events-app.ts";
+import { onTopic } from "./direct-driver.ts";
+import { overHttp } from "./http-driver.ts";
 import { runSchedule, schedule } from "./schedules.ts";
 
 const app = eventsApp();

@@ -1,8 +1,8 @@
-import { env } from "cloudflare:workers";
 import { abortAllDurableObjects, evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { decorateDeprecated } from "../../../src/events/deprecation.ts";
 import type { TopicConsumer } from "../../../src/events/consume/topic-consumer.do.ts";
+import { decorateDeprecated } from "../../../src/events/deprecation.ts";
 import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import { breakLogs, failing, hanging, noWaiting } from "../broken-log.ts";
 import {

@@ -1,5 +1,5 @@
-import { env } from "cloudflare:workers";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { TopicConsumer } from "../../../src/events/consume/topic-consumer.do.ts";
 import { breakLogs, failing, hanging, noWaiting, until } from "../broken-log.ts";

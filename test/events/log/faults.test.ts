@@ -1,11 +1,11 @@
-import { env } from "cloudflare:workers";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { LOG } from "../../../src/events/model/limits.ts";
+import { logOf } from "../../../src/events/log/client.ts";
 import { unpackSegment } from "../../../src/events/log/segments.ts";
 import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import type { Once, Retention } from "../../../src/events/log/types.ts";
-import { logOf } from "../../../src/events/log/client.ts";
+import { LOG } from "../../../src/events/model/limits.ts";
 import { unique } from "../../support/platform.ts";
 import { eventsApp, expectProblem, inShard, KEPT, makeTopic, objectsOf, payloads } from "../events-app.ts";
 import { Fault } from "../fault.ts";

@@ -1,10 +1,10 @@
-import { env } from "cloudflare:workers";
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
-import { LOG } from "../../../src/events/model/limits.ts";
+import { logOf } from "../../../src/events/log/client.ts";
 import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import type { Once } from "../../../src/events/log/types.ts";
-import { logOf } from "../../../src/events/log/client.ts";
+import { LOG } from "../../../src/events/model/limits.ts";
 import { unique } from "../../support/platform.ts";
 import { KEPT } from "../events-app.ts";
 

@@ -1,11 +1,11 @@
-import { env } from "cloudflare:workers";
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { LOG, WAKE } from "../../../src/events/model/limits.ts";
+import { logOf } from "../../../src/events/log/client.ts";
 import type { WakeOutcome } from "../../../src/events/log/subscriber.ts";
 import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
+import { LOG, WAKE } from "../../../src/events/model/limits.ts";
 import { addressOf, pushObjectName } from "../../../src/events/model/topic.ts";
-import { logOf } from "../../../src/events/log/client.ts";
 import { unique } from "../../support/platform.ts";
 import { eventsApp, KEPT, makeTopic, objectsOf } from "../events-app.ts";
 

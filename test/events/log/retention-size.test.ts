@@ -1,11 +1,11 @@
-import { env } from "cloudflare:workers";
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { LOG } from "../../../src/events/model/limits.ts";
+import { logOf } from "../../../src/events/log/client.ts";
 import { unpackSegment } from "../../../src/events/log/segments.ts";
 import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
-import { logOf } from "../../../src/events/log/client.ts";
+import { LOG } from "../../../src/events/model/limits.ts";
 import { unique } from "../../support/platform.ts";
 import {
   eventsApp,

@@ -1,8 +1,8 @@
-import { env } from "cloudflare:workers";
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
-import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import { logOf } from "../../../src/events/log/client.ts";
+import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import { unique } from "../../support/platform.ts";
 import { KEPT } from "../events-app.ts";
 

@@ -1,8 +1,8 @@
-import { env } from "cloudflare:workers";
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import type { PushSubscriptionObject } from "../../../src/events/push/push-subscription.do.ts";
 import { addressOf, pushObjectName } from "../../../src/events/model/topic.ts";
+import type { PushSubscriptionObject } from "../../../src/events/push/push-subscription.do.ts";
 import { unique } from "../../support/platform.ts";
 import { inShard, makeTopic, objectsOf } from "../events-app.ts";
 import { Fault } from "../fault.ts";

@@ -1,5 +1,5 @@
-import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { HANDSHAKE } from "../../../src/events/model/limits.ts";
 import type { PushSubscriptionObject } from "../../../src/events/push/push-subscription.do.ts";

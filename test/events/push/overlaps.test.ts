@@ -1,8 +1,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import { Deliveries } from "../../../src/events/push/delivery-table.ts";
 import type { PushSubscriptionObject } from "../../../src/events/push/push-subscription.do.ts";
-import { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import { DAY_MS, idsOf, limits, makePush, pass, stopTheClock, until, type TestPush } from "../push-app.ts";
 
 /** What comes while something else is under way at the object of a push subscription. */

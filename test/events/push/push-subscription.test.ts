@@ -1,11 +1,11 @@
-import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import { DELIVERY } from "../../../src/events/model/limits.ts";
+import { addressOf, nameOf, pushObjectName } from "../../../src/events/model/topic.ts";
 import type { PushSubscriptionObject } from "../../../src/events/push/push-subscription.do.ts";
 import type { PushPorts } from "../../../src/events/push/types.ts";
-import { TopicLog } from "../../../src/events/log/topic-log.do.ts";
-import { addressOf, nameOf, pushObjectName } from "../../../src/events/model/topic.ts";
 import { makeClient, put, unique } from "../../support/platform.ts";
 import {
   DAY_MS,

@@ -1,15 +1,8 @@
 import * as fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
+import { idOf } from "../../../src/events/log/segments.ts";
 import { DELIVERY } from "../../../src/events/model/limits.ts";
-import {
-  errorOf,
-  judge,
-  readRetryAfter,
-  wasReached,
-  type Answer,
-  type Verdict,
-} from "../../../src/events/push/response.ts";
 import {
   answered,
   askedToWait,
@@ -20,10 +13,17 @@ import {
   windowOf,
   type Health,
 } from "../../../src/events/push/endpoint-health.ts";
-import { afterAttempt, type AfterAttempt } from "../../../src/events/push/retry-schedule.ts";
-import { signWebhook } from "../../../src/events/push/request.ts";
 import { EventTexts } from "../../../src/events/push/ingest.ts";
-import { idOf } from "../../../src/events/log/segments.ts";
+import { signWebhook } from "../../../src/events/push/request.ts";
+import {
+  errorOf,
+  judge,
+  readRetryAfter,
+  wasReached,
+  type Answer,
+  type Verdict,
+} from "../../../src/events/push/response.ts";
+import { afterAttempt, type AfterAttempt } from "../../../src/events/push/retry-schedule.ts";
 import { toBase64, utf8 } from "../../../src/platform/encoding.ts";
 
 const NOW = Date.UTC(2026, 10, 20, 12);

@@ -1,10 +1,10 @@
-import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { DELETE } from "../../../src/events/model/limits.ts";
-import { PUSH_SQL } from "../../../src/events/push/push-store.ts";
 import { createTopicStore } from "../../../src/events/access/topic-store.ts";
+import { DELETE } from "../../../src/events/model/limits.ts";
 import { pushObjectName } from "../../../src/events/model/topic.ts";
+import { PUSH_SQL } from "../../../src/events/push/push-store.ts";
 import { counting } from "../../support/counting.ts";
 import { isolate } from "../../support/isolate.ts";
 import { call, makeClient, OPERATOR, put, tokenFor, unique } from "../../support/platform.ts";

@@ -1,6 +1,6 @@
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createTopicStore } from "../../../src/events/access/topic-store.ts";
-import { env } from "cloudflare:workers";
 import { expectProblem, faults, makeTopic, objectsOf, ORIGIN, someClient } from "../events-app.ts";
 import {
   CONSUMES,

@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { TopicDirectory } from "../../../src/events/access/topic-directory.ts";
 import { changePassword, makeCredentials, openCredentials } from "../../../src/events/push/credentials.ts";
 import type { PushPorts } from "../../../src/events/push/types.ts";
 import { resealSubscriptions, wakeSubscriptions } from "../../../src/events/subscriptions/sweep.ts";
-import { TopicDirectory } from "../../../src/events/access/topic-directory.ts";
 import { createLog } from "../../../src/platform/log.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { createSealer } from "../../../src/platform/seal.ts";

@@ -1,12 +1,13 @@
-import { env } from "cloudflare:workers";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { DELETE } from "../../../src/events/model/limits.ts";
 import { createTopicStore, TOPIC_SQL } from "../../../src/events/access/topic-store.ts";
-import type { TopicConsumer } from "../../../src/events/consume/topic-consumer.do.ts";
-import { nameOf } from "../../../src/events/model/topic.ts";
 import { consumerOf } from "../../../src/events/consume/stub.ts";
+import type { TopicConsumer } from "../../../src/events/consume/topic-consumer.do.ts";
 import { logOf } from "../../../src/events/log/client.ts";
+import { DELETE } from "../../../src/events/model/limits.ts";
+import { nameOf } from "../../../src/events/model/topic.ts";
+import { unique } from "../../support/platform.ts";
 import {
   eventsApp,
   expectProblem,
@@ -17,7 +18,6 @@ import {
   someClient,
   type TestTopic,
 } from "../events-app.ts";
-import { unique } from "../../support/platform.ts";
 
 const app = eventsApp();
 afterEach(() => void vi.restoreAllMocks());

@@ -1,5 +1,5 @@
-import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createTopicStore, TOPIC_SQL } from "../../../src/events/access/topic-store.ts";
 import { logOf } from "../../../src/events/log/client.ts";
