@@ -1,12 +1,9 @@
 import { randomId, type Random } from "../platform/random.ts";
 import { err, ok, type Result } from "../platform/result.ts";
-import type { ByteRange } from "./byte-range.ts";
 import { LIMITS } from "./limits.ts";
 import { inParallel } from "./parallel.ts";
 import { PartReader } from "./part-reader.ts";
-import type { ReservationFault } from "./store/waiting.ts";
 import type { UploadDigest } from "./upload-digest.ts";
-import type { UploadRoom } from "./upload-room.ts";
 import { watchStream } from "./watched-stream.ts";
 
 /**
@@ -34,6 +31,12 @@ export interface BlobStore {
   listAll(fileIds: readonly string[]): Promise<readonly FileKeys[]>;
 }
 
+/** A part of an object. */
+export interface ByteRange {
+  readonly offset: number;
+  readonly length: number;
+}
+
 export interface ObjectPage {
   readonly objects: readonly R2Object[];
   readonly end: string | undefined;
@@ -51,7 +54,7 @@ export interface MasterUpload {
   readonly lengthBytes: number | undefined;
   readonly maxBytes: number;
   /** Has taken the bytes of a known length; those of an upload without one are taken as they come. */
-  readonly room: UploadRoom;
+  readonly room: { take(bytes: number): Promise<ReservationFault | undefined> };
   /** What the bytes have to be; undefined when the upload does not say. */
   readonly digest: UploadDigest | undefined;
   readonly contentType: string;
@@ -59,6 +62,9 @@ export interface MasterUpload {
 }
 
 export type UploadFault = "exists" | "too_large" | "interrupted" | "other_digest" | ReservationFault;
+
+/** `not_pending`: the file was committed. `gone`: it was removed, or there never was one. */
+export type ReservationFault = "over_quota" | "not_pending" | "gone";
 
 export const masterKey = (fileId: string): string => `blob/${fileId}`;
 export const variantKey = (fileId: string, nonce: string): string => `variant/${fileId}/${nonce}`;

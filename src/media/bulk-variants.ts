@@ -4,21 +4,30 @@ import { defineRoute, empty, json, type Answer, type Call, type Page, type Route
 import type { Principal } from "../http/auth.ts";
 import { booleanText, matching } from "../http/validate.ts";
 import { PATTERNS } from "../platform/names.ts";
-import { randomId } from "../platform/random.ts";
+import { randomId, type Random } from "../platform/random.ts";
 import { err, type Result } from "../platform/result.ts";
 import { isMasterType, MASTER_TYPES } from "./content-type.ts";
-import { callerOf, type MediaContext } from "./context.ts";
+import { callerOf } from "./context.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
 import { deletionTerms, filterParameters } from "./file-query.ts";
 import { LIMITS } from "./limits.ts";
-import type { Visibility } from "./links.ts";
-import { isCursor, pageOfFiles } from "./list-files.ts";
+import type { Visibility, FileCaller } from "./file.ts";
+import { isCursor, pageOfFiles, type ListingDeps } from "./list-files.ts";
 import { inParallel } from "./parallel.ts";
-import { purgeVariants } from "./purge.ts";
+import { purgeVariants, type PurgeVariantsDeps } from "./purge-variants.ts";
 import type { VariantName } from "./sizes.ts";
-import type { FileCaller } from "./store/files.ts";
 import type { ListedFile } from "./store/listing.ts";
 import { namedVariants, variantParameters } from "./variant-query.ts";
+import type { BulkVariantStore } from "./store/bulk-variants.ts";
+import type { JobQueue } from "./job.ts";
+import type { EdgeCache } from "./edge-cache.ts";
+
+interface BulkDeps extends ListingDeps, PurgeVariantsDeps {
+  readonly random: Random;
+  readonly bulk: BulkVariantStore;
+  readonly queue: JobQueue;
+  readonly edge: EdgeCache;
+}
 
 const pathOf = (visibility: Visibility): string => `${visibility === "public" ? "/public" : ""}/bulk/variants`;
 
@@ -41,7 +50,7 @@ interface Work {
 }
 
 /** `POST B`: asks for variants of one page of images; `Link` leads to the next page. */
-export const createBulkVariants = (media: MediaContext, visibility: Visibility): Route =>
+export const createBulkVariants = (deps: BulkDeps, visibility: Visibility): Route =>
   defineRoute({
     method: "POST",
     path: pathOf(visibility),
@@ -50,16 +59,16 @@ export const createBulkVariants = (media: MediaContext, visibility: Visibility):
     query: creationQuery,
     paged: true,
     handle: (call) =>
-      eachPage(media, visibility, call, 202, {
-        count: ({ caller, fileIds, names }) => media.bulk.countMissing(caller, fileIds, names, LIMITS.variantsPerFile),
+      eachPage(deps, visibility, call, 202, {
+        count: ({ caller, fileIds, names }) => deps.bulk.countMissing(caller, fileIds, names, LIMITS.variantsPerFile),
         run: async ({ caller, fileIds, names }) => {
           const wanted = fileIds.flatMap((fileId) =>
-            names.map((name) => ({ fileId, ...name, nonce: randomId(media.random) })),
+            names.map((name) => ({ fileId, ...name, nonce: randomId(deps.random) })),
           );
           const times = { createdAt: call.nowMs, dueAt: call.nowMs + LIMITS.variantResendMs };
-          const { started, replaced } = await media.bulk.add(caller, wanted, times, LIMITS.variantsPerFile);
-          call.after(media.queue.send(started));
-          call.after(purgeVariants(media, replaced));
+          const { started, replaced } = await deps.bulk.add(caller, wanted, times, LIMITS.variantsPerFile);
+          call.after(deps.queue.send(started));
+          call.after(purgeVariants(deps, replaced));
           return started.length;
         },
         maxPerFile: LIMITS.variantsPerFile,
@@ -67,7 +76,7 @@ export const createBulkVariants = (media: MediaContext, visibility: Visibility):
   });
 
 /** `DELETE B`: deletes these variants of one page of images; `Link` leads to the next page. */
-export const deleteBulkVariants = (media: MediaContext, visibility: Visibility): Route =>
+export const deleteBulkVariants = (deps: BulkDeps, visibility: Visibility): Route =>
   defineRoute({
     method: "DELETE",
     path: pathOf(visibility),
@@ -77,15 +86,15 @@ export const deleteBulkVariants = (media: MediaContext, visibility: Visibility):
     paged: true,
     produces: "any",
     handle: (call) =>
-      eachPage(media, visibility, call, 204, {
-        count: ({ caller, fileIds, names }) => media.bulk.count(caller, fileIds, names),
+      eachPage(deps, visibility, call, 204, {
+        count: ({ caller, fileIds, names }) => deps.bulk.count(caller, fileIds, names),
         run: async ({ caller, fileIds, names }) => {
-          const makings = await media.bulk.remove(caller, fileIds, names, call.nowMs);
+          const makings = await deps.bulk.remove(caller, fileIds, names, call.nowMs);
           if (visibility === "public") {
             const changed = [...new Set(makings.map(({ fileId }) => fileId))];
-            await inParallel(changed, LIMITS.parallelLists, (fileId) => media.edge.voidFile(fileId));
+            await inParallel(changed, LIMITS.parallelLists, (fileId) => deps.edge.voidFile(fileId));
           }
-          call.after(purgeVariants(media, makings));
+          call.after(purgeVariants(deps, makings));
           return makings.length;
         },
         maxPerFile: Infinity,
@@ -101,7 +110,7 @@ interface Doing {
 }
 
 async function eachPage(
-  media: MediaContext,
+  deps: BulkDeps,
   visibility: Visibility,
   call: BulkCall,
   status: 202 | 204,
@@ -111,7 +120,7 @@ async function eachPage(
   if (!isCursor([], paging.cursor)) return invalidCursor();
   const names = namesWithin(call);
   if (!names.ok) return toProblem(names.error);
-  const page = await pageOfImages(media, visibility, call);
+  const page = await pageOfImages(deps, visibility, call);
   if (!page.ok) return toProblem(page.error);
   const fileIds = page.value.items.map(({ id }) => id);
   const caller = callerOf(principal, visibility, query.tenant);
@@ -140,11 +149,11 @@ function namesWithin({ query, paging }: BulkCall): Result<readonly VariantName[]
 
 /** Files that variants are made of; of the content types asked for, others are left out. */
 function pageOfImages(
-  media: MediaContext,
+  deps: BulkDeps,
   visibility: Visibility,
   { principal, query, paging, nowMs }: BulkCall,
 ): Promise<Result<Page<ListedFile>, MediaFailure>> {
   const types = query["content-type"]?.filter(isMasterType) ?? [...MASTER_TYPES];
   const wanted = { visibility, tenant: query.tenant, q: query.q, "content-type": types, sort: [], paging };
-  return pageOfFiles(media, principal, wanted, nowMs);
+  return pageOfFiles(deps, principal, wanted, nowMs);
 }

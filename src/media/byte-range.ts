@@ -1,12 +1,9 @@
+import type { ByteRange } from "./blob-store.ts";
 import { LIMITS } from "./limits.ts";
 
-/** Byte ranges of a request (RFC 9110 section 14). Pure. */
-export interface ByteRange {
-  readonly offset: number;
-  readonly length: number;
-}
-
 /**
+ * Byte ranges of a request (RFC 9110 section 14). Pure.
+ *
  * The parts of `sizeBytes` that a `Range` header asks for, in its order, those that lie beyond the end left out.
  * `unsatisfiable`: all of them do. `whole`: there is no range, it is of another unit or malformed, or it asks for more
  * parts than is useful or for bytes twice; section 14.2 allows to ignore all of these.

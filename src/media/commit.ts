@@ -8,15 +8,25 @@ import { PATTERNS } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { twice } from "../platform/twice.ts";
 import { attributesOf, hasTooManyPairs } from "./attributes.ts";
-import { asFileCaller, reachesTenant, type MediaContext } from "./context.ts";
+import { asFileCaller, reachesTenant, type AccessDeps } from "./context.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
 import { LIMITS } from "./limits.ts";
-import { filePath, type Visibility } from "./links.ts";
-import type { FileCaller, OwnedFile } from "./store/files.ts";
-import type { PendingFile, PinnedUpload } from "./uploads.ts";
+import { filePath, type Links } from "./links.ts";
+import type { Visibility, FileCaller } from "./file.ts";
+import type { OwnedFile, FileStore } from "./store/files.ts";
+import type { PendingFile, PinnedUpload, Uploads } from "./uploads.ts";
+import type { JobQueue } from "./job.ts";
+
+interface CommitDeps extends AccessDeps {
+  readonly files: FileStore;
+  readonly variants: { pendingNonces(fileId: string): Promise<readonly string[]> };
+  readonly uploads: Uploads;
+  readonly queue: JobQueue;
+  readonly links: Links;
+}
 
 /** `POST P/{fileId}/commit`: pins what was uploaded and gives the file its tenant. */
-export const commitFile = (media: MediaContext, visibility: Visibility): Route =>
+export const commitFile = (deps: CommitDeps, visibility: Visibility): Route =>
   defineRoute({
     method: "POST",
     path: `${filePath(visibility)}/{fileId}/commit`,
@@ -26,29 +36,29 @@ export const commitFile = (media: MediaContext, visibility: Visibility): Route =
     query: z.object({ tenant: z.optional(matching(PATTERNS.tenant)) }),
     body: jsonObjectBody(LIMITS.metadataMaxBytes, true),
     async handle({ principal, params: { fileId }, query, body, nowMs, publicBase, after }) {
-      const tenant = await tenantOf(media, principal, query.tenant, nowMs);
+      const tenant = await tenantOf(deps, principal, query.tenant, nowMs);
       if (!tenant.ok) return toProblem(tenant.error);
       const request = { fileId, tenant: tenant.value, metadata: body ?? "{}", nowMs };
       const seenPins = new Set<string>();
-      const committed = await asFileCaller(media, principal, visibility, fileId, nowMs, (caller) =>
-        commit(media, caller, request, seenPins),
+      const committed = await asFileCaller(deps, principal, visibility, fileId, nowMs, (caller) =>
+        commit(deps, caller, request, seenPins),
       );
-      after(media.uploads.clear(fileId, [...seenPins]));
+      after(deps.uploads.clear(fileId, [...seenPins]));
       if (!committed.ok) return toProblem(committed.error);
-      after(media.queue.send(committed.value.map((nonce) => ({ fileId, nonce }))));
-      return json(202, { id: fileId, link: media.links.file(publicBase, visibility, fileId) });
+      after(deps.queue.send(committed.value.map((nonce) => ({ fileId, nonce }))));
+      return json(202, { id: fileId, link: deps.links.file(publicBase, visibility, fileId) });
     },
   });
 
 /** Contract 4.4: the tenant named, else the token's. A token for one tenant names that one only; others are not there. */
 async function tenantOf(
-  media: MediaContext,
+  deps: CommitDeps,
   principal: Principal,
   named: string | undefined,
   nowMs: number,
 ): Promise<Result<string, MediaFailure>> {
   const tenant = named ?? principal.tenant;
-  return (await reachesTenant(media, principal, tenant, nowMs)) ? ok(tenant) : err({ kind: "foreign_tenant" });
+  return (await reachesTenant(deps, principal, tenant, nowMs)) ? ok(tenant) : err({ kind: "foreign_tenant" });
 }
 
 interface CommitRequest {
@@ -63,7 +73,7 @@ interface CommitRequest {
  * gets the pins of all uploads that came up.
  */
 async function commit(
-  media: MediaContext,
+  deps: CommitDeps,
   caller: FileCaller,
   { fileId, tenant, metadata, nowMs }: CommitRequest,
   seenPins: Set<string>,
@@ -73,11 +83,11 @@ async function commit(
   let failure: MediaFailure | undefined;
   for (let round = 0; ; round++) {
     // Asked after each failure too: another commit, a deletion or the sweep may have come first, or this very commit.
-    const file = await media.files.findOwned(fileId, caller);
-    if (file?.state !== "pending") return repeated(media, fileId, file, digest);
+    const file = await deps.files.findOwned(fileId, caller);
+    if (file?.state !== "pending") return repeated(deps, fileId, file, digest);
     if (failure !== undefined && (failure.kind !== "upload_changed" || round > LIMITS.commitRounds))
       return err(failure);
-    const pinned = await pin(media, { id: fileId, pinnedEtag: file.pinnedEtag }, caller);
+    const pinned = await pin(deps, { id: fileId, pinnedEtag: file.pinnedEtag }, caller);
     for (const etag of [file.pinnedEtag, pinned.ok ? pinned.value.pinnedEtag : undefined])
       if (etag !== undefined) seenPins.add(etag);
     if (!pinned.ok) {
@@ -88,19 +98,19 @@ async function commit(
     const attributes = attributesOf(metadata, file.contentType);
     const write = { ...pinned.value, tenant, committedAt: nowMs, digest, metadata, attributes, variantsDueAt };
     // Changes nothing the second time; the row tells who was first.
-    const started = await twice(() => media.files.commit(fileId, caller, write));
+    const started = await twice(() => deps.files.commit(fileId, caller, write));
     if (started.ok) return started;
     failure = started.error === "over_quota" ? { kind: "quota_exceeded", tenant } : { kind: "upload_changed" };
   }
 }
 
 async function pin(
-  media: MediaContext,
+  deps: CommitDeps,
   file: PendingFile,
   caller: FileCaller,
 ): Promise<Result<PinnedUpload, MediaFailure>> {
   try {
-    return await media.uploads.pin(file, caller);
+    return await deps.uploads.pin(file, caller);
   } catch (thrown) {
     return err({ kind: "commit_unavailable", reason: describeError(thrown) });
   }
@@ -112,12 +122,12 @@ async function pin(
  * nothing.
  */
 async function repeated(
-  media: MediaContext,
+  deps: CommitDeps,
   fileId: string,
   file: OwnedFile | undefined,
   digest: string,
 ): Promise<Result<readonly string[], MediaFailure>> {
   if (file === undefined) return err({ kind: "no_file" });
   if (file.commitDigest !== digest) return err({ kind: "already_committed" });
-  return ok(await media.variants.pendingNonces(fileId));
+  return ok(await deps.variants.pendingNonces(fileId));
 }

@@ -1,9 +1,16 @@
-import type { ConsistencyContext } from "./consistency-context.ts";
 import { claimantOf, compareKeys, fileIdOf, judge, type Part } from "./consistency-parts.ts";
+import type { BlobStore } from "./blob-store.ts";
 import { LIMITS } from "./limits.ts";
 import { inParallel } from "./parallel.ts";
-import type { Claim, ClaimStore } from "./store/claims.ts";
+import type { ClaimStore } from "./store/claims.ts";
+import type { Claim } from "./consistency-model.ts";
 import type { Finding } from "./store/consistency.ts";
+
+export interface CompareDeps {
+  readonly blobs: BlobStore;
+  readonly claims: ClaimStore;
+  readonly limits: { readonly [name in keyof typeof LIMITS.consistency]: number };
+}
 
 export interface ComparedPage {
   /** Objects seen, and places in which a row says that bytes are. */
@@ -18,16 +25,11 @@ export interface ComparedPage {
  * Compares one page of the keys of R2 behind `after` with one page of rows in the same order. The page that ends first
  * ends both, and so does the last of the suspects that one step may look at again.
  */
-export async function comparePage(
-  context: ConsistencyContext,
-  part: Part,
-  after: string,
-  nowMs: number,
-): Promise<ComparedPage> {
-  const { pageKeys, suspects: maxSuspects, youngMs } = context.limits;
-  const listed = await context.blobs.listPage(part.prefix, after, pageKeys);
+export async function comparePage(deps: CompareDeps, part: Part, after: string, nowMs: number): Promise<ComparedPage> {
+  const { pageKeys, suspects: maxSuspects, youngMs } = deps.limits;
+  const listed = await deps.blobs.listPage(part.prefix, after, pageKeys);
   const objects = new Map(listed.objects.map((object) => [object.key, object]));
-  const page = await claimsOf(context.claims, part, after, [...objects.keys()], pageKeys);
+  const page = await claimsOf(deps.claims, part, after, [...objects.keys()], pageKeys);
   const claims = new Map(page.claims.map((claim) => [claim.claimant, claim]));
   const places = page.claims.flatMap(({ need, key }) => (need === "bytes" && key !== null ? [key] : []));
 
@@ -38,7 +40,7 @@ export async function comparePage(
   const end = [listed.end, page.end, cut].filter((key) => key !== undefined).toSorted(compareKeys)[0];
   const isWithin = (key: string): boolean => end === undefined || compareKeys(key, end) <= 0;
 
-  const { findings } = await confirm(context, part, suspects.filter(isWithin), nowMs);
+  const { findings } = await confirm(deps, part, suspects.filter(isWithin), nowMs);
   return {
     objects: [...objects.keys()].filter(isWithin).length,
     places: places.filter(isWithin).length,
@@ -74,7 +76,7 @@ export interface Confirmed {
  * else runs.
  */
 export async function confirm(
-  { blobs, claims, limits }: ConsistencyContext,
+  { blobs, claims, limits }: CompareDeps,
   part: Part,
   keys: readonly string[],
   nowMs: number,

@@ -1,15 +1,13 @@
-import type { FindingKind } from "./store/consistency.ts";
-import type { Claim } from "./store/claims.ts";
+import type { Claim, FindingKind, Stage } from "./consistency-model.ts";
 
 /** The parts of the bucket, in the order in which a run walks over them. */
 export const PARTS = [
   { stage: "files", prefix: "blob/", missing: "missing_bytes" },
   { stage: "variants", prefix: "variant/", missing: "missing_variant" },
   { stage: "incoming", prefix: "incoming/", missing: undefined },
-] as const satisfies readonly { stage: string; prefix: string; missing: FindingKind | undefined }[];
+] as const satisfies readonly { stage: Stage; prefix: string; missing: FindingKind | undefined }[];
 
 export type Part = (typeof PARTS)[number];
-export type Stage = Part["stage"];
 
 const FILE_ID_CHARS = 24;
 

@@ -1,10 +1,16 @@
 import { randomId, type Random } from "../platform/random.ts";
-import type { ConsistencyContext } from "./consistency-context.ts";
-import { confirm, type Confirmed } from "./consistency-page.ts";
+import type { Log } from "../platform/log.ts";
+import { confirm, type CompareDeps, type Confirmed } from "./consistency-page.ts";
 import { PARTS } from "./consistency-parts.ts";
 import type { MediaJob } from "./job.ts";
 import { LIMITS } from "./limits.ts";
-import type { Finding, KeptFinding, RepairWork, Run } from "./store/consistency.ts";
+import type { ConsistencyStore, Finding, KeptFinding, RepairWork, Run } from "./store/consistency.ts";
+
+export interface RepairDeps extends CompareDeps {
+  readonly log: Log;
+  readonly random: Random;
+  readonly runs: ConsistencyStore;
+}
 
 type Done = RepairWork["done"][number];
 
@@ -18,22 +24,22 @@ type Done = RepairWork["done"][number];
  * The answer are the messages to send; undefined: another one did this step.
  */
 export async function repairPage(
-  context: ConsistencyContext,
+  deps: RepairDeps,
   run: Run,
   findings: readonly KeptFinding[],
   nowMs: number,
 ): Promise<readonly MediaJob[] | undefined> {
-  const now = await confirmAll(context, findings, nowMs);
+  const now = await confirmAll(deps, findings, nowMs);
   const isStill = ({ key, kind }: Finding): boolean => now.findings.get(key)?.kind === kind;
   const present = findings.filter(isStill);
-  await context.blobs.delete(present.flatMap(({ kind, key }) => (kind === "orphan_object" ? [key] : [])));
+  await deps.blobs.delete(present.flatMap(({ kind, key }) => (kind === "orphan_object" ? [key] : [])));
 
   const done = findings.flatMap(
-    (finding) => decide(context.random, finding, isStill(finding), !now.present.has(finding.key)) ?? [],
+    (finding) => decide(deps.random, finding, isStill(finding), !now.present.has(finding.key)) ?? [],
   );
-  const written = await context.runs.repair(run, {
+  const written = await deps.runs.repair(run, {
     nowMs,
-    dueAt: nowMs + context.limits.stalledMs,
+    dueAt: nowMs + deps.limits.stalledMs,
     variantsDueAt: nowMs + LIMITS.variantResendMs,
     done,
     through: findings.at(-1)?.seq ?? run.repairedThrough,
@@ -41,7 +47,7 @@ export async function repairPage(
   if (!written) return undefined;
   for (const { kind, key, client, tenant } of present)
     if (kind === "missing_bytes")
-      context.log.error("a file whose bytes are missing is removed", {
+      deps.log.error("a file whose bytes are missing is removed", {
         run: run.id,
         key,
         client: client ?? "",
@@ -52,15 +58,11 @@ export async function repairPage(
   );
 }
 
-async function confirmAll(
-  context: ConsistencyContext,
-  findings: readonly Finding[],
-  nowMs: number,
-): Promise<Confirmed> {
+async function confirmAll(deps: CompareDeps, findings: readonly Finding[], nowMs: number): Promise<Confirmed> {
   const [all, present] = [new Map<string, Finding>(), new Set<string>()];
   for (const part of PARTS) {
     const keys = findings.map(({ key }) => key).filter((key) => key.startsWith(part.prefix));
-    const confirmed = await confirm(context, part, keys, nowMs);
+    const confirmed = await confirm(deps, part, keys, nowMs);
     for (const [key, finding] of confirmed.findings) all.set(key, finding);
     for (const key of confirmed.present) present.add(key);
   }

@@ -12,16 +12,21 @@
  * - A step ends with one conditional write, and the one that wrote sends the message for the next. A message that comes
  *   twice repeats a step at most; of a run whose messages were lost, the sweep sends another one.
  */
-import type { AuditRecord } from "../platform/audit.ts";
+import type { AuditRecord, AuditTrail } from "../platform/audit.ts";
 import { describeError } from "../platform/log.ts";
 import { randomId } from "../platform/random.ts";
 import { err, ok, type Result } from "../platform/result.ts";
-import type { ConsistencyContext } from "./consistency-context.ts";
 import { comparePage } from "./consistency-page.ts";
 import { PARTS } from "./consistency-parts.ts";
-import { repairPage } from "./consistency-repair.ts";
-import type { MediaJob } from "./job.ts";
+import { repairPage, type RepairDeps } from "./consistency-repair.ts";
+import type { JobQueue, MediaJob } from "./job.ts";
 import type { KeptFinding, Run, RunKey } from "./store/consistency.ts";
+
+/** What a run of the consistency report works with. */
+export interface ConsistencyDeps extends RepairDeps {
+  readonly queue: JobQueue;
+  readonly audit: AuditTrail;
+}
 
 export interface Consistency {
   /** A new run, or the one that runs already. */
@@ -44,8 +49,8 @@ export interface Operator {
   readonly nowMs: number;
 }
 
-export function createConsistency(context: ConsistencyContext): Consistency {
-  const { runs, queue, log, limits } = context;
+export function createConsistency(deps: ConsistencyDeps): Consistency {
+  const { runs, queue, log, limits } = deps;
   const dueAfter = (nowMs: number): number => nowMs + limits.stalledMs;
 
   /** A message that is lost is sent again by the sweep. */
@@ -59,8 +64,8 @@ export function createConsistency(context: ConsistencyContext): Consistency {
 
   return {
     async start(by) {
-      const id = randomId(context.random);
-      const audit = context.audit.statement("if changed", auditRecord(by, "compare", id, ""));
+      const id = randomId(deps.random);
+      const audit = deps.audit.statement("if changed", auditRecord(by, "compare", id, ""));
       const run = await runs.start({ id, nowMs: by.nowMs, dueAt: dueAfter(by.nowMs) }, audit);
       if (run.state === "repairing") return err("repairing");
       await wake(run.id);
@@ -68,7 +73,7 @@ export function createConsistency(context: ConsistencyContext): Consistency {
     },
 
     async repair(id, by) {
-      const audit = context.audit.statement("if changed", auditRecord(by, "repair", id, "started"));
+      const audit = deps.audit.statement("if changed", auditRecord(by, "repair", id, "started"));
       const run = await runs.startRepair(id, { ...by, dueAt: dueAfter(by.nowMs) }, audit);
       if (run === undefined) return err("unknown");
       if (run.state === "running") return err("running");
@@ -83,8 +88,8 @@ export function createConsistency(context: ConsistencyContext): Consistency {
 
     async step(id, nowMs) {
       const run = await runs.find(id);
-      if (run?.state === "running") await queue.send(await compareStep(context, run, nowMs));
-      if (run?.state === "repairing") await queue.send(await repairStep(context, run, nowMs));
+      if (run?.state === "running") await queue.send(await compareStep(deps, run, nowMs));
+      if (run?.state === "repairing") await queue.send(await repairStep(deps, run, nowMs));
     },
 
     async sweep(nowMs) {
@@ -97,10 +102,10 @@ export function createConsistency(context: ConsistencyContext): Consistency {
 }
 
 /** The messages to send: none when the run is at its end, or when another one did this step. */
-async function compareStep(context: ConsistencyContext, run: Run, nowMs: number): Promise<readonly MediaJob[]> {
+async function compareStep(deps: ConsistencyDeps, run: Run, nowMs: number): Promise<readonly MediaJob[]> {
   const at = PARTS.findIndex(({ stage }) => stage === run.stage);
   const part = PARTS[at]!;
-  const page = await comparePage(context, part, run.position, nowMs);
+  const page = await comparePage(deps, part, run.position, nowMs);
   const found = { ...run.found };
   for (const { kind } of page.findings) found[kind] += 1;
   const checked = { ...run.checked, objects: run.checked.objects + page.objects };
@@ -109,29 +114,29 @@ async function compareStep(context: ConsistencyContext, run: Run, nowMs: number)
   const progress = {
     stage: next?.stage ?? part.stage,
     position: page.end ?? "",
-    dueAt: next === undefined ? undefined : nowMs + context.limits.stalledMs,
+    dueAt: next === undefined ? undefined : nowMs + deps.limits.stalledMs,
     nowMs,
     checked,
     found,
   };
-  const room = context.limits.keptFindings - run.keptFindings;
-  const written = await context.runs.advance(run, progress, page.findings.slice(0, Math.max(0, room)));
-  if (written && next === undefined) context.log.info("consistency report done", { run: run.id, ...checked, ...found });
+  const room = deps.limits.keptFindings - run.keptFindings;
+  const written = await deps.runs.advance(run, progress, page.findings.slice(0, Math.max(0, room)));
+  if (written && next === undefined) deps.log.info("consistency report done", { run: run.id, ...checked, ...found });
   return written && next !== undefined ? [nextStep(run.id)] : [];
 }
 
 /** As above. The last step finds nothing left to repair, so that its numbers are those of all others. */
-async function repairStep(context: ConsistencyContext, run: Run, nowMs: number): Promise<readonly MediaJob[]> {
-  const findings = await context.runs.findings(run.id, run.repairedThrough, context.limits.repairs, 0);
+async function repairStep(deps: ConsistencyDeps, run: Run, nowMs: number): Promise<readonly MediaJob[]> {
+  const findings = await deps.runs.findings(run.id, run.repairedThrough, deps.limits.repairs, 0);
   if (findings.length > 0) {
-    const jobs = await repairPage(context, run, findings, nowMs);
+    const jobs = await repairPage(deps, run, findings, nowMs);
     return jobs === undefined ? [] : [...jobs, nextStep(run.id)];
   }
   const { orphan_object: objects, missing_variant: variants, missing_bytes: files } = run.repaired;
   const reason = `objects deleted: ${objects}, variants made again: ${variants}, files removed: ${files}`;
   const by = { actor: run.repairActor, requestId: run.repairRequestId, nowMs };
-  const audit = context.audit.statement("if changed", auditRecord(by, "repair", run.id, reason));
-  await context.runs.finishRepair(run, nowMs, audit);
+  const audit = deps.audit.statement("if changed", auditRecord(by, "repair", run.id, reason));
+  await deps.runs.finishRepair(run, nowMs, audit);
   return [];
 }
 

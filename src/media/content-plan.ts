@@ -1,6 +1,7 @@
 import { empty, type Answer } from "../http/route.ts";
 import { httpDate } from "../platform/http-date.ts";
-import { contentRange, parseRanges, type ByteRange } from "./byte-range.ts";
+import { contentRange, parseRanges } from "./byte-range.ts";
+import type { ByteRange } from "./blob-store.ts";
 import { evaluateConditions, rangeApplies } from "./conditional.ts";
 import { formatDisposition } from "./content-disposition.ts";
 import { dispositionOf } from "./content-type.ts";

@@ -1,26 +1,36 @@
 import * as z from "zod/mini";
 import { defineRoute, type Answer, type Call, type Route } from "../http/route.ts";
 import { isProblem } from "../http/errors.ts";
-import { describeError } from "../platform/log.ts";
-import { randomId } from "../platform/random.ts";
+import { describeError, type Log } from "../platform/log.ts";
+import { randomId, type Random } from "../platform/random.ts";
 import { err, ok, type Result } from "../platform/result.ts";
-import { sliceStream, type ByteRange } from "./byte-range.ts";
+import { sliceStream } from "./byte-range.ts";
+import type { ByteRange, BlobStore } from "./blob-store.ts";
 import { planContent, type BytesPlan } from "./content-plan.ts";
-import type { MediaContext } from "./context.ts";
-import type { AboutContent, ContentAddress, KeptContent } from "./edge-cache.ts";
+import type { AboutContent, ContentAddress, KeptContent, EdgeCache } from "./edge-cache.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
 import { isFileId } from "./file-id.ts";
 import { LIMITS } from "./limits.ts";
 import { multipartRanges } from "./multipart-ranges.ts";
 import { representationOf, type Representation } from "./representation.ts";
 import { parseSizes, VARIANT_TYPES, type VariantName } from "./sizes.ts";
-import type { CommittedFile } from "./store/files.ts";
+import type { CommittedFile, FileStore } from "./store/files.ts";
+import type { Links } from "./links.ts";
+
+interface ContentDeps {
+  readonly log: Log;
+  readonly random: Random;
+  readonly files: FileStore;
+  readonly blobs: BlobStore;
+  readonly edge: EdgeCache;
+  readonly links: Links;
+}
 
 const query = z.object({ expires: z.optional(z.string()), signature: z.optional(z.string()) });
 type ContentCall = Call<{ fileId: string }, z.infer<typeof query>, undefined, undefined>;
 
 /** `GET` of the content addresses: the bytes of public files, and of private ones by a signed link that has not ended. */
-export const contentRoutes = (media: MediaContext): readonly Route[] => [
+export const contentRoutes = (deps: ContentDeps): readonly Route[] => [
   defineRoute({
     method: "GET",
     path: "/content/{fileId}",
@@ -29,7 +39,7 @@ export const contentRoutes = (media: MediaContext): readonly Route[] => [
     params: z.object({ fileId: z.string() }),
     query,
     produces: "any",
-    handle: (call) => answer(media, call, undefined),
+    handle: (call) => answer(deps, call, undefined),
   }),
   defineRoute({
     method: "GET",
@@ -41,7 +51,7 @@ export const contentRoutes = (media: MediaContext): readonly Route[] => [
     produces: "any",
     handle: async (call) => {
       const variant = parseVariant(call.params.variant);
-      return variant === undefined ? toProblem({ kind: "no_content" }) : answer(media, call, variant);
+      return variant === undefined ? toProblem({ kind: "no_content" }) : answer(deps, call, variant);
     },
   }),
 ];
@@ -52,10 +62,10 @@ function parseVariant(segment: string): VariantName | undefined {
   return type !== undefined && parseSizes(size).ok ? { type, size } : undefined;
 }
 
-async function answer(media: MediaContext, call: ContentCall, variant: VariantName | undefined): Promise<Answer> {
+async function answer(deps: ContentDeps, call: ContentCall, variant: VariantName | undefined): Promise<Answer> {
   const address = { fileId: call.params.fileId, variant };
-  const kept = isSigned(call) || !isFileId(address.fileId) ? undefined : await media.edge.find(address, call.nowMs);
-  return (kept === undefined ? undefined : await answerFromEdge(kept, call)) ?? answerFromStore(media, call, address);
+  const kept = isSigned(call) || !isFileId(address.fileId) ? undefined : await deps.edge.find(address, call.nowMs);
+  return (kept === undefined ? undefined : await answerFromEdge(kept, call)) ?? answerFromStore(deps, call, address);
 }
 
 const isSigned = ({ query: { expires, signature } }: ContentCall): boolean =>
@@ -81,44 +91,44 @@ async function answerFromEdge({ about, body }: KeptContent, call: ContentCall): 
   }
 }
 
-async function answerFromStore(media: MediaContext, call: ContentCall, address: ContentAddress): Promise<Answer> {
-  const file = await findReadable(media, call, address.variant);
+async function answerFromStore(deps: ContentDeps, call: ContentCall, address: ContentAddress): Promise<Answer> {
+  const file = await findReadable(deps, call, address.variant);
   if (!file.ok) return toProblem(file.error);
   const found = representationOf(file.value, address.variant, false);
   if (!found.ok) return toProblem(found.error);
   const isPublic = file.value.visibility === "public";
   const plan = planContent(call.request, found.value, isPublic ? PUBLIC : PRIVATE, call.nowMs);
   if (plan.send === "nothing") return plan.answer;
-  const answered = await readContent(media, found.value, plan);
+  const answered = await readContent(deps, found.value, plan);
   if (isProblem(answered) || answered.body === null || plan.send !== "whole" || !isPublic || isSigned(call))
     return answered;
   const about = aboutOf(found.value, file.value, call.nowMs);
-  return new Response(media.edge.keep(address, about, answered.body, call.after), answered);
+  return new Response(deps.edge.keep(address, about, answered.body, call.after), answered);
 }
 
 async function findReadable(
-  media: MediaContext,
+  deps: ContentDeps,
   call: ContentCall,
   variant: VariantName | undefined,
 ): Promise<Result<CommittedFile, MediaFailure>> {
   const { fileId } = call.params;
   if (isSigned(call)) {
     const { expires = "", signature = "" } = call.query;
-    const link = await media.links.verifyContent(fileId, variant, { expires, signature }, call.nowMs);
+    const link = await deps.links.verifyContent(fileId, variant, { expires, signature }, call.nowMs);
     if (!link.ok) return err({ kind: link.error === "expired" ? "link_expired" : "link_forged" });
   }
-  const file = await media.files.findCommitted(fileId, variant);
+  const file = await deps.files.findCommitted(fileId, variant);
   if (file === undefined || (!isSigned(call) && file.visibility !== "public")) return err({ kind: "no_content" });
   return ok(file);
 }
 
-async function readContent(media: MediaContext, found: Representation, plan: BytesPlan): Promise<Answer> {
-  const answered = await readBytes(media, found, plan).then(ok, err);
+async function readContent(deps: ContentDeps, found: Representation, plan: BytesPlan): Promise<Answer> {
+  const answered = await readBytes(deps, found, plan).then(ok, err);
   if (!answered.ok) return toProblem({ kind: "content_unavailable", reason: describeError(answered.error) });
   const read = answered.value;
   if (read === undefined) {
     // Removed between the row and the bytes; if not, the consistency report finds it.
-    media.log.error("a committed file has no bytes", { key: found.key });
+    deps.log.error("a committed file has no bytes", { key: found.key });
     return toProblem({ kind: "no_content" });
   }
   const status = plan.send === "whole" ? 200 : 206;
@@ -126,18 +136,18 @@ async function readContent(media: MediaContext, found: Representation, plan: Byt
 }
 
 async function readBytes(
-  media: MediaContext,
+  deps: ContentDeps,
   { key, contentType, sizeBytes }: Representation,
   plan: BytesPlan,
 ): Promise<{ body: ReadableStream<Uint8Array>; headers?: Record<string, string> } | undefined> {
-  const read = async (part?: ByteRange) => (await media.blobs.get(key, part)) ?? undefined;
+  const read = async (part?: ByteRange) => (await deps.blobs.get(key, part)) ?? undefined;
   switch (plan.send) {
     case "whole":
       return read();
     case "part":
       return read(plan.part);
     case "parts":
-      return multipartRanges({ contentType, sizeBytes, read }, plan.parts, randomId(media.random));
+      return multipartRanges({ contentType, sizeBytes, read }, plan.parts, randomId(deps.random));
   }
 }
 

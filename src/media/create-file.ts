@@ -1,13 +1,22 @@
 import * as z from "zod/mini";
 import { defineRoute, json, optionalJsonBody, type Route } from "../http/route.ts";
-import { randomId } from "../platform/random.ts";
-import type { MediaContext } from "./context.ts";
+import { randomId, type Random } from "../platform/random.ts";
 import { isContentType, isMasterType, isMultipartForm } from "./content-type.ts";
 import { toProblem } from "./failure.ts";
 import { newFileId } from "./file-id.ts";
 import { LIMITS } from "./limits.ts";
-import { filePath, type Visibility } from "./links.ts";
+import { filePath, type Links } from "./links.ts";
+import type { Visibility } from "./file.ts";
 import { namedVariants, variantParameters } from "./variant-query.ts";
+import type { WaitingStore } from "./store/waiting.ts";
+import type { Uploads } from "./uploads.ts";
+
+interface CreateDeps {
+  readonly random: Random;
+  readonly waiting: WaitingStore;
+  readonly uploads: Uploads;
+  readonly links: Links;
+}
 
 const DEFAULT_CONTENT_TYPE = "binary/octet-stream";
 
@@ -18,7 +27,7 @@ const contentType = z.string().check(
 );
 
 /** `POST P`: a pending file. Its row is there before its link is, so no byte is ever without an owner. */
-export const createFile = (media: MediaContext, visibility: Visibility): Route =>
+export const createFile = (deps: CreateDeps, visibility: Visibility): Route =>
   defineRoute({
     method: "POST",
     path: filePath(visibility),
@@ -32,14 +41,14 @@ export const createFile = (media: MediaContext, visibility: Visibility): Route =
       const type = body?.["Content-Type"] ?? DEFAULT_CONTENT_TYPE;
       if (named.value.length > 0 && !isMasterType(type))
         return toProblem({ kind: "unsupported_content_type", contentType: type });
-      const id = newFileId(nowMs, media.random);
-      const created = await media.waiting.create({
+      const id = newFileId(nowMs, deps.random);
+      const created = await deps.waiting.create({
         id,
         reservedFor: principal.tenant,
         client: principal.clientName,
         visibility,
         contentType: type,
-        variants: named.value.map((name) => ({ ...name, nonce: randomId(media.random) })),
+        variants: named.value.map((name) => ({ ...name, nonce: randomId(deps.random) })),
         createdAt: nowMs,
         dueAt: nowMs + LIMITS.uncommittedTtlMs,
       });
@@ -49,8 +58,8 @@ export const createFile = (media: MediaContext, visibility: Visibility): Route =
             ? { kind: "no_place", tenant: principal.tenant }
             : { kind: "too_many_pending", count: LIMITS.pendingFilesPerClient },
         );
-      const uploadLink = await media.uploads.makeLink(publicBase, id, type, nowMs);
-      const commitLink = `${media.links.file(publicBase, visibility, id)}/commit`;
+      const uploadLink = await deps.uploads.makeLink(publicBase, id, type, nowMs);
+      const commitLink = `${deps.links.file(publicBase, visibility, id)}/commit`;
       return json(200, { id, uploadLink, commitLink }, { "cache-control": "no-store" });
     },
   });

@@ -2,17 +2,26 @@ import * as z from "zod/mini";
 import { defineRoute, empty, type Route } from "../http/route.ts";
 import { err, ok } from "../platform/result.ts";
 import { twice } from "../platform/twice.ts";
-import { asFileCaller, type MediaContext } from "./context.ts";
-import { startErasing } from "./erase.ts";
+import { asFileCaller, type AccessDeps } from "./context.ts";
+import { startErasing, type EraseDeps } from "./erase.ts";
 import { toProblem } from "./failure.ts";
 import { newFileId } from "./file-id.ts";
-import { filePath, type Visibility } from "./links.ts";
+import { filePath, type Links } from "./links.ts";
+import type { Visibility } from "./file.ts";
+import type { Random } from "../platform/random.ts";
+import type { EdgeCache } from "./edge-cache.ts";
+
+interface DeleteFileDeps extends AccessDeps, EraseDeps {
+  readonly random: Random;
+  readonly edge: EdgeCache;
+  readonly links: Links;
+}
 
 /**
  * `DELETE P/{fileId}`: unreadable from the answer on, because every read asks the row. The bytes follow; `Location` is
  * the report of it.
  */
-export const deleteFile = (media: MediaContext, visibility: Visibility): Route =>
+export const deleteFile = (deps: DeleteFileDeps, visibility: Visibility): Route =>
   defineRoute({
     method: "DELETE",
     path: `${filePath(visibility)}/{fileId}`,
@@ -21,14 +30,14 @@ export const deleteFile = (media: MediaContext, visibility: Visibility): Route =
     params: z.object({ fileId: z.string() }),
     produces: "any",
     async handle({ principal, params: { fileId }, nowMs, publicBase, after }) {
-      const request = { id: newFileId(nowMs, media.random), requestedAt: nowMs };
-      const erasure = await asFileCaller(media, principal, visibility, fileId, nowMs, async (caller) => {
-        const removed = await twice(() => media.erasures.removeFile(request, fileId, caller));
+      const request = { id: newFileId(nowMs, deps.random), requestedAt: nowMs };
+      const erasure = await asFileCaller(deps, principal, visibility, fileId, nowMs, async (caller) => {
+        const removed = await twice(() => deps.erasures.removeFile(request, fileId, caller));
         return removed === undefined ? err({ kind: "no_file" }) : ok(removed);
       });
       if (!erasure.ok) return toProblem(erasure.error);
-      if (visibility === "public") await media.edge.voidFile(fileId);
-      after(startErasing(media, erasure.value, nowMs));
-      return empty(204, { location: media.links.erasure(publicBase, erasure.value.id) });
+      if (visibility === "public") await deps.edge.voidFile(fileId);
+      after(startErasing(deps, erasure.value, nowMs));
+      return empty(204, { location: deps.links.erasure(publicBase, erasure.value.id) });
     },
   });

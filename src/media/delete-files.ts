@@ -6,15 +6,25 @@ import { PATTERNS } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { twice } from "../platform/twice.ts";
 import { metadataCondition } from "./attributes.ts";
-import { callerOf, reachesTenant, type MediaContext } from "./context.ts";
-import { startErasing } from "./erase.ts";
+import { callerOf, reachesTenant, type TenantAccess } from "./context.ts";
+import { startErasing, type EraseDeps } from "./erase.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
 import { deletionTerms } from "./file-query.ts";
 import { newFileId } from "./file-id.ts";
-import { filePath, type Visibility } from "./links.ts";
+import { filePath, type Links } from "./links.ts";
+import type { Visibility, FileCaller } from "./file.ts";
 import type { Term } from "./metadata-query.ts";
 import type { Erasure, FileCount, NewErasure, SelectedFiles } from "./store/erasures.ts";
-import type { FileCaller } from "./store/files.ts";
+import type { Random } from "../platform/random.ts";
+import type { MatchingStore } from "./store/matching.ts";
+import type { EdgeCache } from "./edge-cache.ts";
+
+interface DeleteFilesDeps extends TenantAccess, EraseDeps {
+  readonly random: Random;
+  readonly matching: MatchingStore;
+  readonly edge: EdgeCache;
+  readonly links: Links;
+}
 
 /** Any other parameter is refused: a mistyped `q` or `dryRun`, left out of account, would delete all files. */
 const query = z.object({
@@ -27,7 +37,7 @@ const query = z.object({
  * `DELETE P`: all files of a tenant, or those that `q` matches; in one write either way, so nobody reads any of them from
  * the answer on. `Location` is the report of it. `dryRun=true` counts them instead.
  */
-export const deleteFiles = (media: MediaContext, visibility: Visibility): Route =>
+export const deleteFiles = (deps: DeleteFilesDeps, visibility: Visibility): Route =>
   defineRoute({
     method: "DELETE",
     path: filePath(visibility),
@@ -38,16 +48,16 @@ export const deleteFiles = (media: MediaContext, visibility: Visibility): Route 
     async handle({ principal, query: { tenant, q, dryRun }, nowMs, publicBase, url, after }) {
       const unknown = [...url.searchParams.keys()].find((name) => !Object.hasOwn(query.shape, name));
       if (unknown !== undefined) return invalid("invalid_query_parameter", unknown, `${unknown} ${NO_PART}`);
-      if (!(await reachesTenant(media, principal, tenant, nowMs))) return toProblem({ kind: "foreign_tenant" });
+      if (!(await reachesTenant(deps, principal, tenant, nowMs))) return toProblem({ kind: "foreign_tenant" });
       const caller = callerOf(principal, visibility, tenant);
-      const files = q === undefined ? ok("all" as const) : await select(media, caller, q);
+      const files = q === undefined ? ok("all" as const) : await select(deps, caller, q);
       if (!files.ok) return toProblem(files.error);
-      if (dryRun === true) return json(200, await count(media, caller, files.value));
-      const request = { id: newFileId(nowMs, media.random), requestedAt: nowMs };
-      const erasure = await twice(() => remove(media, request, caller, files.value));
-      if (visibility === "public") await media.edge.voidOwner(caller);
-      after(startErasing(media, erasure, nowMs));
-      return empty(q === undefined ? 202 : 204, { location: media.links.erasure(publicBase, erasure.id) });
+      if (dryRun === true) return json(200, await count(deps, caller, files.value));
+      const request = { id: newFileId(nowMs, deps.random), requestedAt: nowMs };
+      const erasure = await twice(() => remove(deps, request, caller, files.value));
+      if (visibility === "public") await deps.edge.voidOwner(caller);
+      after(startErasing(deps, erasure, nowMs));
+      return empty(q === undefined ? 202 : 204, { location: deps.links.erasure(publicBase, erasure.id) });
     },
   });
 
@@ -58,18 +68,18 @@ const NO_PART =
 type Chosen = SelectedFiles | "all" | undefined;
 
 async function select(
-  media: MediaContext,
+  deps: DeleteFilesDeps,
   caller: FileCaller,
   terms: readonly Term[],
 ): Promise<Result<Chosen, MediaFailure>> {
   const conditions = terms.map(({ key, value }) => metadataCondition(key, value));
-  const selected = await media.matching.selectMatching(caller, { conditions });
+  const selected = await deps.matching.selectMatching(caller, { conditions });
   if (selected.kind === "too_broad") return err({ kind: "query_too_broad", of: "deletion" });
   return ok(selected.kind === "nothing" ? undefined : selected);
 }
 
-const count = (media: MediaContext, caller: FileCaller, files: Chosen): Promise<FileCount> =>
-  files === "all" ? media.erasures.countAll(caller) : media.erasures.countMatching(files);
+const count = (deps: DeleteFilesDeps, caller: FileCaller, files: Chosen): Promise<FileCount> =>
+  files === "all" ? deps.erasures.countAll(caller) : deps.erasures.countMatching(files);
 
-const remove = (media: MediaContext, request: NewErasure, caller: FileCaller, files: Chosen): Promise<Erasure> =>
-  files === "all" ? media.erasures.removeAll(request, caller) : media.erasures.removeMatching(request, caller, files);
+const remove = (deps: DeleteFilesDeps, request: NewErasure, caller: FileCaller, files: Chosen): Promise<Erasure> =>
+  files === "all" ? deps.erasures.removeAll(request, caller) : deps.erasures.removeMatching(request, caller, files);

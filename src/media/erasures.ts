@@ -3,13 +3,17 @@ import { invalidCursor, lookBefore, pageLinks, toPage, type Paging, type RowRang
 import { defineRoute, json, type Route } from "../http/route.ts";
 import { matching } from "../http/validate.ts";
 import { PATTERNS } from "../platform/names.ts";
-import { reachesTenant, type MediaContext } from "./context.ts";
+import { reachesTenant, type TenantAccess } from "./context.ts";
 import { toProblem } from "./failure.ts";
 import { ERASURES_PATH } from "./links.ts";
-import type { Erasure } from "./store/erasures.ts";
+import type { Erasure, ErasureStore } from "./store/erasures.ts";
+
+interface ReportDeps extends TenantAccess {
+  readonly erasures: ErasureStore;
+}
 
 /** Reports of deletions: for the client that asked for one, and the tenants that it reaches. */
-export const erasureRoutes = (media: MediaContext): readonly Route[] => [
+export const erasureRoutes = (deps: ReportDeps): readonly Route[] => [
   defineRoute({
     method: "GET",
     path: `${ERASURES_PATH}/{erasureId}`,
@@ -17,8 +21,8 @@ export const erasureRoutes = (media: MediaContext): readonly Route[] => [
     operation: "readErasure",
     params: z.object({ erasureId: z.string() }),
     async handle({ principal, params: { erasureId }, nowMs }) {
-      const erasure = await media.erasures.find(erasureId, principal.clientName);
-      const isReached = erasure !== undefined && (await reachesTenant(media, principal, erasure.tenant, nowMs));
+      const erasure = await deps.erasures.find(erasureId, principal.clientName);
+      const isReached = erasure !== undefined && (await reachesTenant(deps, principal, erasure.tenant, nowMs));
       return isReached ? json(200, toWire(erasure)) : toProblem({ kind: "no_erasure" });
     },
   }),
@@ -30,11 +34,11 @@ export const erasureRoutes = (media: MediaContext): readonly Route[] => [
     query: z.object({ tenant: matching(PATTERNS.tenant) }),
     paged: true,
     async handle({ principal, query: { tenant }, paging, nowMs, url }) {
-      if (!(await reachesTenant(media, principal, tenant, nowMs))) return toProblem({ kind: "foreign_tenant" });
+      if (!(await reachesTenant(deps, principal, tenant, nowMs))) return toProblem({ kind: "foreign_tenant" });
       const before = idBefore(paging);
       if (before === undefined) return invalidCursor();
       const list = (beforeId: string, { limit, skip }: RowRange) =>
-        media.erasures.list(principal.clientName, tenant, beforeId, limit, skip);
+        deps.erasures.list(principal.clientName, tenant, beforeId, limit, skip);
       const rows = await list(before, { limit: paging.pageSize + 1, skip: paging.skip });
       const page = toPage(rows, paging, ({ id }) => [id]);
       const found = await lookBefore(page, paging, (range) => list(AFTER_ALL_IDS, range));

@@ -1,11 +1,4 @@
-/** The orientation tag of EXIF data (TIFF 6.0, tag 0x0112). */
-export interface OrientationField {
-  /** 1 to 8 */
-  readonly value: number;
-  /** Where the value stands in the bytes that were searched. */
-  readonly offset: number;
-  readonly littleEndian: boolean;
-}
+import type { OrientationField } from "./image-transformer.ts";
 
 const TAG_ORIENTATION = 0x0112;
 const TYPE_SHORT = 3;

@@ -4,12 +4,17 @@ import { booleanText, matching } from "../http/validate.ts";
 import { PATTERNS } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { matchesAny } from "./conditional.ts";
-import { reachesTenant, type MediaContext } from "./context.ts";
+import { reachesTenant, type TenantAccess } from "./context.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
-import { filePath } from "./links.ts";
+import { filePath, type Links } from "./links.ts";
 import { representationOf, type Representation } from "./representation.ts";
-import type { CommittedFile } from "./store/files.ts";
+import type { CommittedFile, FileStore } from "./store/files.ts";
 import { namedVariant, variantParameters } from "./variant-query.ts";
+
+interface FetchDeps extends TenantAccess {
+  readonly files: FileStore;
+  readonly links: Links;
+}
 
 const params = z.object({ fileId: z.string() });
 const query = z.object({
@@ -21,7 +26,7 @@ const query = z.object({
 type FetchCall<W> = Call<z.infer<typeof params>, z.infer<typeof query>, undefined, W>;
 
 /** `GET /files/{fileId}`: a link to the content, valid for some minutes. */
-export const fetchPrivateFile = (media: MediaContext): Route =>
+export const fetchPrivateFile = (deps: FetchDeps): Route =>
   defineRoute({
     method: "GET",
     path: `${filePath("private")}/{fileId}`,
@@ -33,16 +38,16 @@ export const fetchPrivateFile = (media: MediaContext): Route =>
       const isReadable = async (file: CommittedFile) =>
         file.client === call.principal.clientName &&
         file.visibility === "private" &&
-        reachesTenant(media, call.principal, file.tenant, call.nowMs);
-      return answer(media, call, isReadable, async ({ variant }, headers) => {
-        const link = await media.links.temporaryContent(call.publicBase, call.params.fileId, variant, call.nowMs);
+        reachesTenant(deps, call.principal, file.tenant, call.nowMs);
+      return answer(deps, call, isReadable, async ({ variant }, headers) => {
+        const link = await deps.links.temporaryContent(call.publicBase, call.params.fileId, variant, call.nowMs);
         return json(200, { link }, headers);
       });
     },
   });
 
 /** `GET /public/files/{fileId}`: a redirection to the content, for everybody. */
-export const fetchPublicFile = (media: MediaContext): Route =>
+export const fetchPublicFile = (deps: FetchDeps): Route =>
   defineRoute({
     method: "GET",
     path: `${filePath("public")}/{fileId}`,
@@ -53,19 +58,19 @@ export const fetchPublicFile = (media: MediaContext): Route =>
     produces: "any",
     handle: (call) => {
       const isReadable = async (file: CommittedFile) => file.visibility === "public";
-      return answer(media, call, isReadable, async ({ variant }, headers) =>
-        empty(302, { ...headers, location: media.links.content(call.publicBase, call.params.fileId, variant) }),
+      return answer(deps, call, isReadable, async ({ variant }, headers) =>
+        empty(302, { ...headers, location: deps.links.content(call.publicBase, call.params.fileId, variant) }),
       );
     },
   });
 
 async function answer<W>(
-  media: MediaContext,
+  deps: FetchDeps,
   call: FetchCall<W>,
   isReadable: (file: CommittedFile) => Promise<boolean>,
   found: (representation: Representation, headers: Record<string, string>) => Promise<Response>,
 ): Promise<Answer> {
-  const chosen = await choose(media, call, isReadable);
+  const chosen = await choose(deps, call, isReadable);
   if (!chosen.ok) return toProblem(chosen.error);
   const headers = { etag: chosen.value.etag, "cache-control": "no-cache, private" };
   const ifNoneMatch = call.request.headers.get("if-none-match");
@@ -74,13 +79,13 @@ async function answer<W>(
 }
 
 async function choose<W>(
-  media: MediaContext,
+  deps: FetchDeps,
   call: FetchCall<W>,
   isReadable: (file: CommittedFile) => Promise<boolean>,
 ): Promise<Result<Representation, MediaFailure>> {
   const named = namedVariant(call.query);
   if (!named.ok) return named;
-  const file = await media.files.findCommitted(call.params.fileId, named.value);
+  const file = await deps.files.findCommitted(call.params.fileId, named.value);
   if (file === undefined || !(await isReadable(file))) return err({ kind: "no_file" });
   if (call.query.tenant !== undefined && call.query.tenant !== file.tenant) return err({ kind: "no_file" });
   const representation = representationOf(file, named.value, call.query.fallback ?? false);

@@ -2,19 +2,8 @@
  * What an image says of itself in its first bytes, read before anything is decoded: format by content, dimensions,
  * orientation. A file that claims to be enormous costs nothing. Pure; never throws, whatever the bytes.
  */
-import { readOrientation, type OrientationField } from "./exif-orientation.ts";
-
-export type ImageFormat = "jpeg" | "png" | "gif";
-
-export interface ImageHeader {
-  readonly format: ImageFormat;
-  /** As stored, before the orientation is applied. */
-  readonly width: number;
-  readonly height: number;
-  /** EXIF orientation 1 to 8 with the place of its value; 1 where the image says nothing. */
-  readonly orientation: number;
-  readonly orientationField: OrientationField | undefined;
-}
+import { readOrientation } from "./exif-orientation.ts";
+import type { ImageFormat, ImageHeader, OrientationField } from "./image-transformer.ts";
 
 export type HeaderOutcome =
   | { readonly kind: "header"; readonly header: ImageHeader }

@@ -1,5 +1,4 @@
 import type { Result } from "../platform/result.ts";
-import type { ImageHeader } from "./image-header.ts";
 import type { Dimensions, VariantType } from "./sizes.ts";
 
 /** Port: makes a smaller copy of an image. */
@@ -18,6 +17,28 @@ export interface TransformRequest {
   readonly header: ImageHeader;
   readonly type: VariantType;
   readonly target: Dimensions;
+}
+
+export type ImageFormat = "jpeg" | "png" | "gif";
+
+/** What an image says of itself. */
+export interface ImageHeader {
+  readonly format: ImageFormat;
+  /** As stored, before the orientation is applied. */
+  readonly width: number;
+  readonly height: number;
+  /** EXIF orientation 1 to 8 with the place of its value; 1 where the image says nothing. */
+  readonly orientation: number;
+  readonly orientationField: OrientationField | undefined;
+}
+
+/** The orientation tag of EXIF data (TIFF 6.0, tag 0x0112). */
+export interface OrientationField {
+  /** 1 to 8 */
+  readonly value: number;
+  /** Where the value stands in the bytes that were searched. */
+  readonly offset: number;
+  readonly littleEndian: boolean;
 }
 
 export interface TransformedImage {

@@ -1,8 +1,7 @@
 import { err, ok } from "../platform/result.ts";
 import { UPRIGHT } from "./exif-orientation.ts";
-import type { ImageFormat } from "./image-header.ts";
+import type { ImageFormat, ImageTransformer, TransformRequest } from "./image-transformer.ts";
 import type { ImagesProbe } from "./images-probe.ts";
-import type { ImageTransformer, TransformRequest } from "./image-transformer.ts";
 
 /** Transforms with the Images binding. */
 export function createImagesBinding(images: ImagesBinding, probe: ImagesProbe): ImageTransformer {

@@ -1,10 +1,5 @@
-import type { MediaJob } from "./job.ts";
+import type { JobQueue, MediaJob } from "./job.ts";
 import { LIMITS } from "./limits.ts";
-
-/** Where jobs are sent. One that is lost here is found by the sweep: its row still says that it waits. */
-export interface JobQueue {
-  send(jobs: readonly MediaJob[]): Promise<void>;
-}
 
 export function createJobQueue(queue: Queue<MediaJob>): JobQueue {
   return {

@@ -19,6 +19,11 @@ export interface LongJob {
 export const LONG_WORK = ["erase", "compare"] as const;
 export type LongWork = (typeof LONG_WORK)[number];
 
+/** Where jobs are sent. One that is lost here is found by the sweep: its row still says that it waits. */
+export interface JobQueue {
+  send(jobs: readonly MediaJob[]): Promise<void>;
+}
+
 /** The job of a message's body, or undefined when it is none. */
 export function parseJob(body: unknown): MediaJob | undefined {
   if (typeof body !== "object" || body === null) return undefined;

@@ -1,3 +1,4 @@
+import type { Visibility } from "./file.ts";
 import { fromBase64Url, toBase64Url, utf8 } from "../platform/encoding.ts";
 import { toSec } from "../platform/clock.ts";
 import type { Sealer } from "../platform/seal.ts";
@@ -10,8 +11,6 @@ import type { VariantName } from "./sizes.ts";
  * for, the file, the variant or content type, and the time at which the link ends.
  */
 export const MEDIA_PATH = "/media/v2";
-
-export type Visibility = "private" | "public";
 
 export const filePath = (visibility: Visibility): string => (visibility === "public" ? "/public/files" : "/files");
 

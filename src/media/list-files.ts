@@ -5,18 +5,28 @@ import { defineRoute, type Page, type Route } from "../http/route.ts";
 import { matching } from "../http/validate.ts";
 import { PATTERNS } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
-import { callerOf, reachesTenant, type MediaContext } from "./context.ts";
+import { callerOf, reachesTenant, type TenantAccess } from "./context.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
-import { filePath, type Visibility } from "./links.ts";
+import { filePath, type Links } from "./links.ts";
+import type { Visibility } from "./file.ts";
 import { filterOf, filterParameters, sortParameter, type FilterParameters } from "./file-query.ts";
-import { pageBody } from "./page-body.ts";
+import { pageBody, type PageBodyDeps } from "./page-body.ts";
 import { quoted } from "./representation.ts";
 import type { SortKey } from "./sort.ts";
-import type { ListedFile } from "./store/listing.ts";
+import type { ListedFile, ListingStore } from "./store/listing.ts";
 import { variantsToWire } from "./variant-wire.ts";
 
+/** What a page of files takes. */
+export interface ListingDeps extends TenantAccess {
+  readonly listing: ListingStore;
+}
+
+interface ListFilesDeps extends ListingDeps, PageBodyDeps {
+  readonly links: Links;
+}
+
 /** `GET P`: the files of a tenant, page by page. */
-export const listFiles = (media: MediaContext, visibility: Visibility): Route =>
+export const listFiles = (deps: ListFilesDeps, visibility: Visibility): Route =>
   defineRoute({
     method: "GET",
     path: filePath(visibility),
@@ -27,11 +37,11 @@ export const listFiles = (media: MediaContext, visibility: Visibility): Route =>
     async handle({ principal, query, paging, nowMs, publicBase, url }) {
       const request = { visibility, ...query, sort: query.sort ?? [], paging };
       if (!isCursor(request.sort, paging.cursor)) return invalidCursor();
-      const page = await pageOfFiles(media, principal, request, nowMs);
+      const page = await pageOfFiles(deps, principal, request, nowMs);
       if (!page.ok) return toProblem(page.error);
       const toText = (file: ListedFile, metadata: string) =>
-        fileToWire(media, publicBase, visibility, query.tenant, file, metadata);
-      return new Response(await pageBody(media, page.value.items, toText), {
+        fileToWire(deps, publicBase, visibility, query.tenant, file, metadata);
+      return new Response(await pageBody(deps, page.value.items, toText), {
         headers: {
           "content-type": "application/json",
           "cache-control": "no-cache, private",
@@ -50,20 +60,20 @@ export interface FilesWanted extends FilterParameters {
 
 /** One page of the caller's files of a tenant; the cursor is one that `isCursor` took. */
 export async function pageOfFiles(
-  media: MediaContext,
+  deps: ListingDeps,
   principal: Principal,
   wanted: FilesWanted,
   nowMs: number,
 ): Promise<Result<Page<ListedFile>, MediaFailure>> {
   const { visibility, tenant, sort, paging } = wanted;
-  if (!(await reachesTenant(media, principal, tenant, nowMs))) return err({ kind: "foreign_tenant" });
+  if (!(await reachesTenant(deps, principal, tenant, nowMs))) return err({ kind: "foreign_tenant" });
   const caller = callerOf(principal, visibility, tenant);
   const filter = filterOf(wanted);
-  const listed = await media.listing.page(caller, { filter, sort, paging });
+  const listed = await deps.listing.page(caller, { filter, sort, paging });
   if (listed.kind === "page") {
     const page = await lookBefore(listed.page, paging, async ({ skip, limit }) => {
       const from = { skip, pageSize: limit, cursor: undefined };
-      const before = await media.listing.page(caller, { filter, sort, paging: from });
+      const before = await deps.listing.page(caller, { filter, sort, paging: from });
       // What takes too many rows to be looked at is too much for a link, too.
       return before.kind === "page" ? before.page.items : [];
     });
@@ -79,7 +89,7 @@ export const isCursor = (sort: readonly SortKey[], cursor: Paging["cursor"]): bo
 
 /** Contract 4.1, File, as JSON. The metadata's text goes in as it came: numbers and repeats are the client's. */
 function fileToWire(
-  media: MediaContext,
+  deps: Pick<ListFilesDeps, "links">,
   publicBase: string,
   visibility: Visibility,
   tenant: string,
@@ -97,8 +107,8 @@ function fileToWire(
     committedAt: file.committedAt,
   };
   const after = {
-    variants: variantsToWire(media, publicBase, visibility, file.id, file.variants),
-    ...(visibility === "public" ? { link: media.links.content(publicBase, file.id, undefined) } : {}),
+    variants: variantsToWire(deps, publicBase, visibility, file.id, file.variants),
+    ...(visibility === "public" ? { link: deps.links.content(publicBase, file.id, undefined) } : {}),
   };
   return `${JSON.stringify(before).slice(0, -1)},"metadata":${metadata},${JSON.stringify(after).slice(1)}`;
 }

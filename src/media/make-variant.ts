@@ -1,16 +1,23 @@
 import { sha256Hex } from "../platform/hash.ts";
 import { err, ok, type Result } from "../platform/result.ts";
-import { variantKey } from "./blob-store.ts";
-import type { MediaContext } from "./context.ts";
+import { variantKey, type BlobStore } from "./blob-store.ts";
 import { liesOnSide } from "./exif-orientation.ts";
-import { readImageHeader, type ImageFormat, type ImageHeader } from "./image-header.ts";
-import type { TransformedImage } from "./image-transformer.ts";
+import { readImageHeader } from "./image-header.ts";
+import type { ImageFormat, ImageHeader, TransformedImage, ImageTransformer } from "./image-transformer.ts";
 import { LIMITS } from "./limits.ts";
 import { PartReader } from "./part-reader.ts";
 import { dimensionsOf, variantDimensions, type Dimensions } from "./sizes.ts";
-import type { JobRow, MadeVariant } from "./store/variants.ts";
+import type { JobRow, MadeVariant, VariantStore } from "./store/variants.ts";
 import type { VariantJob } from "./job.ts";
 import { watchStream } from "./watched-stream.ts";
+import type { Log } from "../platform/log.ts";
+
+export interface MakeVariantDeps {
+  readonly log: Log;
+  readonly variants: VariantStore;
+  readonly blobs: BlobStore;
+  readonly transformer: ImageTransformer;
+}
 
 /** What ends a making: `lasting` faults mark the variant failed, `passing` ones are tried again. */
 type Fault =
@@ -27,31 +34,31 @@ const BROKEN = "The file is not a readable image.";
  * twice finds that its row is not pending, and makes nothing. Bytes are written before the row says `ready`; when the row
  * does not take that any more, the bytes go again.
  */
-export async function makeVariant(media: MediaContext, job: VariantJob): Promise<string | undefined> {
-  const row = await media.variants.findJob(job.fileId, job.nonce);
+export async function makeVariant(deps: MakeVariantDeps, job: VariantJob): Promise<string | undefined> {
+  const row = await deps.variants.findJob(job.fileId, job.nonce);
   // A making that was given up while it ran may have left bytes, where their deletion failed.
   if (row === undefined || row.state === "removed" || row.state === "failed" || !row.fileCommitted)
-    return discard(media, job);
+    return discard(deps, job);
   if (row.state !== "pending") return undefined;
-  const made = await make(media, job, row);
+  const made = await make(deps, job, row);
   if (made.ok) {
-    if (await media.variants.markReady(job.fileId, job.nonce, made.value)) return undefined;
-    const now = await media.variants.findJob(job.fileId, job.nonce);
-    return now?.state === "ready" && now.fileCommitted ? undefined : discard(media, job);
+    if (await deps.variants.markReady(job.fileId, job.nonce, made.value)) return undefined;
+    const now = await deps.variants.findJob(job.fileId, job.nonce);
+    return now?.state === "ready" && now.fileCommitted ? undefined : discard(deps, job);
   }
   if (made.error.kind === "passing") return made.error.fault;
-  await media.variants.markFailed(job.fileId, job.nonce, made.error.reason);
-  media.log.info("variant failed", { fileId: job.fileId, nonce: job.nonce, reason: made.error.reason });
+  await deps.variants.markFailed(job.fileId, job.nonce, made.error.reason);
+  deps.log.info("variant failed", { fileId: job.fileId, nonce: job.nonce, reason: made.error.reason });
   return undefined;
 }
 
-async function discard(media: MediaContext, { fileId, nonce }: VariantJob): Promise<undefined> {
-  await media.blobs.delete([variantKey(fileId, nonce)]);
+async function discard(deps: MakeVariantDeps, { fileId, nonce }: VariantJob): Promise<undefined> {
+  await deps.blobs.delete([variantKey(fileId, nonce)]);
   return undefined;
 }
 
-async function make(media: MediaContext, job: VariantJob, row: JobRow): Promise<Result<MadeVariant, Fault>> {
-  const header = await readMasterHeader(media, row);
+async function make(deps: MakeVariantDeps, job: VariantJob, row: JobRow): Promise<Result<MadeVariant, Fault>> {
+  const header = await readMasterHeader(deps, row);
   if (!header.ok) return header;
   const { format, width, height, orientation } = header.value;
   if (width * height > LIMITS.masterMaxPixels)
@@ -60,22 +67,22 @@ async function make(media: MediaContext, job: VariantJob, row: JobRow): Promise<
     return lasting(`The image has ${width} x ${height} pixels, more than ${LIMITS.masterMaxSide} on one side.`);
   const upright = liesOnSide(orientation) ? { width: height, height: width } : { width, height };
   const target = variantDimensions(row.type, dimensionsOf(row.size), upright);
-  const image = await transform(media, header.value, row, target);
+  const image = await transform(deps, header.value, row, target);
   if (!image.ok) return image;
-  const stored = await storeResult(media, job, { ...target, format }, image.value.stream);
+  const stored = await storeResult(deps, job, { ...target, format }, image.value.stream);
   if (!stored.ok) return stored;
   return ok({ ...stored.value, etag: await variantEtag(row, image.value.encoder) });
 }
 
 /** Reads the beginning of the master, and more of it only when its header lies behind a lot of other data. */
 async function readMasterHeader(
-  media: MediaContext,
+  deps: MakeVariantDeps,
   { masterKey, masterSizeBytes: sizeBytes }: JobRow,
 ): Promise<Result<ImageHeader, Fault>> {
   if (sizeBytes === 0) return lasting(BROKEN);
   for (const maxBytes of LIMITS.headerReadBytes) {
     const length = Math.min(maxBytes, sizeBytes);
-    const object = await media.blobs.get(masterKey, { offset: 0, length });
+    const object = await deps.blobs.get(masterKey, { offset: 0, length });
     if (object === null) return lasting("The bytes of the file are missing.");
     const outcome = readImageHeader(new Uint8Array(await object.arrayBuffer()));
     switch (outcome.kind) {
@@ -93,15 +100,15 @@ async function readMasterHeader(
 }
 
 async function transform(
-  media: MediaContext,
+  deps: MakeVariantDeps,
   header: ImageHeader,
   { type, masterKey, masterSizeBytes: sizeBytes }: JobRow,
   target: Dimensions,
 ): Promise<Result<TransformedImage, Fault>> {
-  const object = await media.blobs.get(masterKey);
+  const object = await deps.blobs.get(masterKey);
   if (object === null) return lasting("The bytes of the file are missing.");
   const master = watchStream(object.body);
-  const result = await media.transformer.transform({ master: master.stream, sizeBytes, header, type, target });
+  const result = await deps.transformer.transform({ master: master.stream, sizeBytes, header, type, target });
   if (result.ok) return result;
   await master.cancel();
   switch (result.error.kind) {
@@ -120,7 +127,7 @@ const ROUNDING_PIXELS = 1;
 
 /** What came out is measured, not assumed: Cloudflare gives animations of more than 50 megapixels back as they are. */
 async function storeResult(
-  media: MediaContext,
+  deps: MakeVariantDeps,
   { fileId, nonce }: VariantJob,
   expected: Dimensions & { readonly format: ImageFormat },
   stream: ReadableStream<Uint8Array>,
@@ -142,7 +149,7 @@ async function storeResult(
   clearOrientation(first.value, outcome.header);
   const contentType = `image/${format}`;
   try {
-    const sizeBytes = await media.blobs.putVariant(variantKey(fileId, nonce), first.value, parts, contentType);
+    const sizeBytes = await deps.blobs.putVariant(variantKey(fileId, nonce), first.value, parts, contentType);
     return sizeBytes === undefined
       ? passing("the transformed image broke off")
       : ok({ contentType, width, height, sizeBytes });

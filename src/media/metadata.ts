@@ -1,10 +1,16 @@
 import * as z from "zod/mini";
 import { defineRoute, jsonObjectBody, type Route } from "../http/route.ts";
 import { attributesOf, hasTooManyPairs } from "./attributes.ts";
-import { fileCaller, type MediaContext } from "./context.ts";
+import { fileCaller, type AccessDeps } from "./context.ts";
 import { toProblem } from "./failure.ts";
 import { LIMITS } from "./limits.ts";
-import { filePath, type Visibility } from "./links.ts";
+import { filePath } from "./links.ts";
+import type { Visibility } from "./file.ts";
+import type { FileStore } from "./store/files.ts";
+
+interface MetadataDeps extends AccessDeps {
+  readonly files: FileStore;
+}
 
 const params = z.object({ fileId: z.string() });
 
@@ -13,7 +19,7 @@ const asSent = (metadata: string): Response =>
   new Response(metadata, { headers: { "content-type": "application/json", "cache-control": "no-cache, private" } });
 
 /** `GET P/{fileId}/metadata` */
-export const readMetadata = (media: MediaContext, visibility: Visibility): Route =>
+export const readMetadata = (deps: MetadataDeps, visibility: Visibility): Route =>
   defineRoute({
     method: "GET",
     path: `${filePath(visibility)}/{fileId}/metadata`,
@@ -21,15 +27,15 @@ export const readMetadata = (media: MediaContext, visibility: Visibility): Route
     operation: "readMetadata",
     params,
     async handle({ principal, params: { fileId }, nowMs }) {
-      const caller = await fileCaller(media, principal, visibility, fileId, nowMs);
+      const caller = await fileCaller(deps, principal, visibility, fileId, nowMs);
       if (!caller.ok) return toProblem(caller.error);
-      const metadata = await media.files.readMetadata(fileId, caller.value);
+      const metadata = await deps.files.readMetadata(fileId, caller.value);
       return metadata === undefined ? toProblem({ kind: "no_file" }) : asSent(metadata);
     },
   });
 
 /** `PUT P/{fileId}/metadata`: replaces all of it. */
-export const replaceMetadata = (media: MediaContext, visibility: Visibility): Route =>
+export const replaceMetadata = (deps: MetadataDeps, visibility: Visibility): Route =>
   defineRoute({
     method: "PUT",
     path: `${filePath(visibility)}/{fileId}/metadata`,
@@ -38,13 +44,13 @@ export const replaceMetadata = (media: MediaContext, visibility: Visibility): Ro
     params,
     body: jsonObjectBody(LIMITS.metadataMaxBytes, false),
     async handle({ principal, params: { fileId }, body, nowMs }) {
-      const caller = await fileCaller(media, principal, visibility, fileId, nowMs);
+      const caller = await fileCaller(deps, principal, visibility, fileId, nowMs);
       if (!caller.ok) return toProblem(caller.error);
-      const file = await media.files.findOwned(fileId, caller.value);
+      const file = await deps.files.findOwned(fileId, caller.value);
       if (file === undefined) return toProblem({ kind: "no_file" });
       if (hasTooManyPairs(body)) return toProblem({ kind: "too_many_attributes" });
       const attributes = attributesOf(body, file.contentType);
-      const replaced = await media.files.replaceMetadata(fileId, caller.value, body, attributes);
+      const replaced = await deps.files.replaceMetadata(fileId, caller.value, body, attributes);
       return replaced ? asSent(body) : toProblem({ kind: "no_file" });
     },
   });

@@ -1,5 +1,6 @@
 import { utf8 } from "../platform/encoding.ts";
-import { contentRange, type ByteRange } from "./byte-range.ts";
+import { contentRange } from "./byte-range.ts";
+import type { ByteRange } from "./blob-store.ts";
 
 /** Several ranges in one answer, `multipart/byteranges` (RFC 9110 section 14.6). */
 export interface MultipartRanges {

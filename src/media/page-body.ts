@@ -1,9 +1,13 @@
 import { utf8 } from "../platform/encoding.ts";
-import { describeError } from "../platform/log.ts";
+import { describeError, type Log } from "../platform/log.ts";
 import { twice } from "../platform/twice.ts";
-import type { MediaContext } from "./context.ts";
 import { LIMITS } from "./limits.ts";
-import type { ListedFile } from "./store/listing.ts";
+import type { ListedFile, ListingStore } from "./store/listing.ts";
+
+export interface PageBodyDeps {
+  readonly log: Log;
+  readonly listing: ListingStore;
+}
 
 type ToText = (file: ListedFile, metadata: string) => string;
 
@@ -13,14 +17,14 @@ type ToText = (file: ListedFile, metadata: string) => string;
  * meanwhile is left out. If a later part cannot be read, the answer breaks off, which no JSON parser takes for an end.
  */
 export async function pageBody(
-  media: MediaContext,
+  deps: PageBodyDeps,
   files: readonly ListedFile[],
   toText: ToText,
 ): Promise<string | ReadableStream<Uint8Array>> {
   const [part = [], ...later] = partsOf(files);
-  const first = await textsOf(media, part, toText);
+  const first = await textsOf(deps, part, toText);
   if (later.length === 0) return `[${first.join(",")}]`;
-  return streamOf(chunksOf(media, first, later, toText));
+  return streamOf(chunksOf(deps, first, later, toText));
 }
 
 /** Nothing is made before it is asked for. */
@@ -38,7 +42,7 @@ const streamOf = (chunks: AsyncGenerator<Uint8Array, undefined>): ReadableStream
   );
 
 async function* chunksOf(
-  media: MediaContext,
+  deps: PageBodyDeps,
   first: readonly string[],
   later: readonly (readonly ListedFile[])[],
   toText: ToText,
@@ -46,8 +50,8 @@ async function* chunksOf(
   yield utf8(`[${first.join(",")}`);
   let isEmpty = first.length === 0;
   for (const part of later) {
-    const texts = await textsOf(media, part, toText).catch((thrown: unknown) => {
-      media.log.error("a list of files broke off", { error: describeError(thrown) });
+    const texts = await textsOf(deps, part, toText).catch((thrown: unknown) => {
+      deps.log.error("a list of files broke off", { error: describeError(thrown) });
       throw thrown;
     });
     if (texts.length === 0) continue;
@@ -74,9 +78,9 @@ function partsOf(files: readonly ListedFile[]): readonly (readonly ListedFile[])
   return parts;
 }
 
-async function textsOf(media: MediaContext, files: readonly ListedFile[], toText: ToText): Promise<string[]> {
+async function textsOf(deps: PageBodyDeps, files: readonly ListedFile[], toText: ToText): Promise<string[]> {
   const ids = files.filter(({ metadata }) => metadata === null).map(({ id }) => id);
-  const long = ids.length === 0 ? undefined : await twice(() => media.listing.metadataOf(ids));
+  const long = ids.length === 0 ? undefined : await twice(() => deps.listing.metadataOf(ids));
   return files.flatMap((file) => {
     const metadata = file.metadata ?? long?.get(file.id);
     return metadata === undefined ? [] : [toText(file, metadata)];

@@ -48,13 +48,12 @@ import type { Log } from "../platform/log.ts";
 import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
 import type { Sealer } from "../platform/seal.ts";
-import { createBlobStore } from "./blob-store.ts";
+import { createBlobStore, type BlobStore } from "./blob-store.ts";
 import { createBulkVariants, deleteBulkVariants } from "./bulk-variants.ts";
 import { createTransformer } from "./choose-transformer.ts";
 import { commitFile } from "./commit.ts";
 import { createConsistency, type Consistency } from "./consistency.ts";
 import { contentRoutes } from "./content.ts";
-import type { MediaContext } from "./context.ts";
 import { createFile } from "./create-file.ts";
 import { deleteFile } from "./delete-file.ts";
 import { deleteFiles } from "./delete-files.ts";
@@ -66,7 +65,7 @@ import { consumeJobs } from "./job-consumer.ts";
 import { createJobQueue } from "./job-queue.ts";
 import type { MediaJob } from "./job.ts";
 import { LIMITS } from "./limits.ts";
-import { createLinks } from "./links.ts";
+import { createLinks, type Links } from "./links.ts";
 import { listFiles } from "./list-files.ts";
 import { readMetadata, replaceMetadata } from "./metadata.ts";
 import { createR2Uploads } from "./r2-uploads.ts";
@@ -80,7 +79,7 @@ import { createIndexStore } from "./store/attributes.ts";
 import { createBulkVariantStore } from "./store/bulk-variants.ts";
 import { createListingStore } from "./store/listing.ts";
 import { createMatchingStore } from "./store/matching.ts";
-import { createPinStore } from "./store/pins.ts";
+import { createPinStore, type PinStore } from "./store/pins.ts";
 import { createRemovedFileStore } from "./store/removed-files.ts";
 import { createUsageStore, type Usage, type UsageStore } from "./store/usage.ts";
 import { createWaitingStore } from "./store/waiting.ts";
@@ -137,7 +136,7 @@ export function createMedia(deps: MediaDeps): Media {
   const links = createLinks(deps.sealer, deps.contentUrl);
   const usage = createUsageStore(deps.db);
   const matching = createMatchingStore(deps.db, deps.queryRowBudget);
-  const media: MediaContext = {
+  const media = {
     log: deps.log,
     clock: deps.clock,
     random: deps.random,
@@ -203,7 +202,7 @@ export function createMedia(deps: MediaDeps): Media {
 /** The way of uploads that the deployment has credentials for. */
 function createUploads(
   { s3, clock, maxUploadBytes: maxBytes }: MediaDeps,
-  { pins, blobs, links }: Pick<MediaContext, "pins" | "blobs" | "links">,
+  { pins, blobs, links }: { readonly pins: PinStore; readonly blobs: BlobStore; readonly links: Links },
 ): Uploads {
   const before = createWorkerUploads(links, blobs);
   if (s3 === undefined) return before;

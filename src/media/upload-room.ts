@@ -1,4 +1,5 @@
-import type { ReservationFault, WaitingStore } from "./store/waiting.ts";
+import type { WaitingStore } from "./store/waiting.ts";
+import type { ReservationFault } from "./blob-store.ts";
 
 /** What one upload takes of its tenant's quota, as its bytes come: a slow one keeps nobody waiting for what it may bring. */
 export class UploadRoom {

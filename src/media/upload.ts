@@ -2,20 +2,28 @@ import * as z from "zod/mini";
 import { defineRoute, empty, streamBody, type Route } from "../http/route.ts";
 import { describeError } from "../platform/log.ts";
 import { err, ok, type Result } from "../platform/result.ts";
-import { masterKey, type MasterUpload, type UploadFault } from "./blob-store.ts";
+import { masterKey, type MasterUpload, type UploadFault, type BlobStore } from "./blob-store.ts";
 import { parseFileName } from "./content-disposition.ts";
 import { isIdentity, sameContentType } from "./content-type.ts";
-import type { MediaContext } from "./context.ts";
 import { toProblem, type MediaFailure } from "./failure.ts";
 import { quoted } from "./representation.ts";
 import { readUploadDigest, type UploadDigest } from "./upload-digest.ts";
 import { UploadRoom } from "./upload-room.ts";
+import type { Links } from "./links.ts";
+import type { WaitingStore } from "./store/waiting.ts";
+
+interface UploadDeps {
+  readonly links: Links;
+  readonly blobs: BlobStore;
+  readonly waiting: WaitingStore;
+  readonly maxUploadBytes: number;
+}
 
 /**
  * `PUT` to the upload link: the bytes of a pending file, once. Exactly one upload wins, because R2 takes the master's
  * key only while nothing is there. One that fails leaves nothing, and the link works on until it expires.
  */
-export const uploadFile = (media: MediaContext): Route =>
+export const uploadFile = (deps: UploadDeps): Route =>
   defineRoute({
     method: "PUT",
     path: "/uploads/{fileId}",
@@ -32,11 +40,11 @@ export const uploadFile = (media: MediaContext): Route =>
     async handle({ request, params, query, nowMs, after }) {
       const { type = "", expires = "", signature = "" } = query;
       const given = { contentType: type, expires, signature };
-      const link = await media.links.verifyUpload(params.fileId, given, nowMs);
+      const link = await deps.links.verifyUpload(params.fileId, given, nowMs);
       if (!link.ok) return toProblem({ kind: link.error === "expired" ? "link_expired" : "link_forged" });
-      const accepted = acceptHeaders(request.headers, type, media.maxUploadBytes);
+      const accepted = acceptHeaders(request.headers, type, deps.maxUploadBytes);
       if (!accepted.ok) return toProblem(accepted.error);
-      const storing = store(media, params.fileId, request, type, accepted.value);
+      const storing = store(deps, params.fileId, request, type, accepted.value);
       // A caller who goes away in the middle ends the request, but not the clearing up.
       after(storing);
       const stored = await storing;
@@ -66,18 +74,18 @@ function acceptHeaders(headers: Headers, contentType: string, maxBytes: number):
 
 /** The ETag of the stored master. What fails takes nobody's place. */
 async function store(
-  media: MediaContext,
+  deps: UploadDeps,
   fileId: string,
   request: Request,
   contentType: string,
   announced: Announced,
 ): Promise<Result<string, MediaFailure>> {
-  const room = new UploadRoom(media.waiting, fileId);
+  const room = new UploadRoom(deps.waiting, fileId);
   const fileName = parseFileName(request.headers.get("content-disposition"));
-  const { maxUploadBytes: maxBytes } = media;
+  const { maxUploadBytes: maxBytes } = deps;
   const upload = { fileId, body: request.body, ...announced, maxBytes, contentType, fileName, room };
   try {
-    const stored = await putMaster(media, upload);
+    const stored = await putMaster(deps, upload);
     if (stored.ok) return stored;
     await room.giveBack();
     return err(toFailure(stored.error, maxBytes, announced.digest));
@@ -87,19 +95,19 @@ async function store(
   }
 }
 
-async function putMaster(media: MediaContext, upload: MasterUpload): Promise<Result<string, UploadFault>> {
+async function putMaster(deps: UploadDeps, upload: MasterUpload): Promise<Result<string, UploadFault>> {
   const { fileId, lengthBytes, room } = upload;
   const key = masterKey(fileId);
   // Asked before the body is read; the conditional write decides.
-  const [full, present] = await Promise.all([room.take(lengthBytes ?? 0), media.blobs.head(key)]);
+  const [full, present] = await Promise.all([room.take(lengthBytes ?? 0), deps.blobs.head(key)]);
   if (full === "gone") return err(full);
   if (present !== null) return err("exists");
   if (full !== undefined) return err(full);
-  const stored = await media.blobs.putMaster(upload);
+  const stored = await deps.blobs.putMaster(upload);
   if (!stored.ok) return stored;
   // The file may have been removed while its bytes were under way, and its removal found nothing to delete.
-  if (await media.waiting.isAlive(fileId)) return ok(stored.value.etag);
-  await media.blobs.delete([key]);
+  if (await deps.waiting.isAlive(fileId)) return ok(stored.value.etag);
+  await deps.blobs.delete([key]);
   return err("gone");
 }
 

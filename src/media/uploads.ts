@@ -1,6 +1,6 @@
 import type { Result } from "../platform/result.ts";
 import type { MediaFailure } from "./failure.ts";
-import type { FileCaller } from "./store/files.ts";
+import type { FileCaller } from "./file.ts";
 
 /**
  * How the bytes of a pending file come (contract 4.2), two ways behind one port: `worker` (worker-uploads.ts), a signed

@@ -1,11 +1,10 @@
-import type { MediaContext } from "./context.ts";
-import type { Visibility } from "./links.ts";
+import type { Visibility, VariantRow } from "./file.ts";
 import { quoted } from "./representation.ts";
-import type { VariantRow } from "./store/variants.ts";
+import type { Links } from "./links.ts";
 
 /** Contract 4.1, Variant. What is not known before it is made is null. */
 export function variantsToWire(
-  media: MediaContext,
+  deps: { readonly links: Links },
   publicBase: string,
   visibility: Visibility,
   fileId: string,
@@ -21,7 +20,7 @@ export function variantsToWire(
     state: row.state,
     ...(row.reason === null ? {} : { reason: row.reason }),
     ...(visibility === "public" && row.state === "ready"
-      ? { link: media.links.content(publicBase, fileId, { type: row.type, size: row.size }) }
+      ? { link: deps.links.content(publicBase, fileId, { type: row.type, size: row.size }) }
       : {}),
   }));
 }

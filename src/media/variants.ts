@@ -1,21 +1,31 @@
 import * as z from "zod/mini";
 import { defineRoute, empty, json, type Route } from "../http/route.ts";
-import { randomId } from "../platform/random.ts";
+import { randomId, type Random } from "../platform/random.ts";
 import { isMasterType } from "./content-type.ts";
-import { fileCaller, type MediaContext } from "./context.ts";
+import { fileCaller, type AccessDeps } from "./context.ts";
 import { toProblem } from "./failure.ts";
 import { LIMITS } from "./limits.ts";
-import { filePath, type Visibility } from "./links.ts";
-import { purgeVariants } from "./purge.ts";
+import { filePath, type Links } from "./links.ts";
+import type { Visibility } from "./file.ts";
+import { purgeVariants, type PurgeVariantsDeps } from "./purge-variants.ts";
 import { namedVariants, variantParameters } from "./variant-query.ts";
 import { variantsToWire } from "./variant-wire.ts";
+import type { JobQueue } from "./job.ts";
+import type { EdgeCache } from "./edge-cache.ts";
+
+interface VariantsDeps extends AccessDeps, PurgeVariantsDeps {
+  readonly random: Random;
+  readonly queue: JobQueue;
+  readonly edge: EdgeCache;
+  readonly links: Links;
+}
 
 const params = z.object({ fileId: z.string() });
 const query = z.object(variantParameters);
 const pathOf = (visibility: Visibility): string => `${filePath(visibility)}/{fileId}/variants`;
 
 /** `GET P/{fileId}/variants` */
-export const listVariants = (media: MediaContext, visibility: Visibility): Route =>
+export const listVariants = (deps: VariantsDeps, visibility: Visibility): Route =>
   defineRoute({
     method: "GET",
     path: pathOf(visibility),
@@ -23,16 +33,16 @@ export const listVariants = (media: MediaContext, visibility: Visibility): Route
     operation: "listVariants",
     params,
     async handle({ principal, params: { fileId }, publicBase, nowMs }) {
-      const caller = await fileCaller(media, principal, visibility, fileId, nowMs);
+      const caller = await fileCaller(deps, principal, visibility, fileId, nowMs);
       if (!caller.ok) return toProblem(caller.error);
-      const list = await media.variants.list(fileId, caller.value);
+      const list = await deps.variants.list(fileId, caller.value);
       if (list === undefined) return toProblem({ kind: "no_file" });
-      return json(200, variantsToWire(media, publicBase, visibility, fileId, list.variants));
+      return json(200, variantsToWire(deps, publicBase, visibility, fileId, list.variants));
     },
   });
 
 /** `POST P/{fileId}/variants`: asks for variants; those that are made or under way stay, failed ones are made anew. */
-export const createVariants = (media: MediaContext, visibility: Visibility): Route =>
+export const createVariants = (deps: VariantsDeps, visibility: Visibility): Route =>
   defineRoute({
     method: "POST",
     path: pathOf(visibility),
@@ -43,31 +53,31 @@ export const createVariants = (media: MediaContext, visibility: Visibility): Rou
     async handle(call) {
       const { nowMs, publicBase } = call;
       const { fileId } = call.params;
-      const caller = await fileCaller(media, call.principal, visibility, fileId, call.nowMs);
+      const caller = await fileCaller(deps, call.principal, visibility, fileId, call.nowMs);
       if (!caller.ok) return toProblem(caller.error);
       const named = namedVariants(call.query);
       if (!named.ok) return toProblem(named.error);
       if (named.value.length === 0) return toProblem({ kind: "no_variant_named" });
-      const before = await media.variants.list(fileId, caller.value);
+      const before = await deps.variants.list(fileId, caller.value);
       if (before === undefined) return toProblem({ kind: "no_file" });
       if (!isMasterType(before.contentType))
         return toProblem({ kind: "unsupported_content_type", contentType: before.contentType });
-      const wanted = named.value.map((name) => ({ ...name, nonce: randomId(media.random) }));
+      const wanted = named.value.map((name) => ({ ...name, nonce: randomId(deps.random) }));
       const times = { createdAt: nowMs, dueAt: nowMs + LIMITS.variantResendMs };
-      const added = await media.variants.add(fileId, caller.value, wanted, times, LIMITS.variantsPerFile);
+      const added = await deps.variants.add(fileId, caller.value, wanted, times, LIMITS.variantsPerFile);
       if (added === undefined) return toProblem({ kind: "no_file" });
       const isThere = ({ type, size }: { type: string; size: string }) =>
         added.variants.some((variant) => variant.type === type && variant.size === size);
       if (!wanted.every(isThere)) return toProblem({ kind: "too_many_variants" });
       const makings = (nonces: readonly string[]) => nonces.map((nonce) => ({ fileId, nonce }));
-      call.after(media.queue.send(makings(added.started)));
-      call.after(purgeVariants(media, makings(added.replaced)));
-      return json(200, variantsToWire(media, publicBase, visibility, fileId, added.variants));
+      call.after(deps.queue.send(makings(added.started)));
+      call.after(purgeVariants(deps, makings(added.replaced)));
+      return json(200, variantsToWire(deps, publicBase, visibility, fileId, added.variants));
     },
   });
 
 /** `DELETE P/{fileId}/variants`: those named, or all. One that is not there is deleted already. */
-export const deleteVariants = (media: MediaContext, visibility: Visibility): Route =>
+export const deleteVariants = (deps: VariantsDeps, visibility: Visibility): Route =>
   defineRoute({
     method: "DELETE",
     path: pathOf(visibility),
@@ -78,16 +88,16 @@ export const deleteVariants = (media: MediaContext, visibility: Visibility): Rou
     produces: "any",
     async handle(call) {
       const { fileId } = call.params;
-      const caller = await fileCaller(media, call.principal, visibility, fileId, call.nowMs);
+      const caller = await fileCaller(deps, call.principal, visibility, fileId, call.nowMs);
       if (!caller.ok) return toProblem(caller.error);
       const named = namedVariants(call.query);
       if (!named.ok) return toProblem(named.error);
       const which = named.value.length === 0 ? "all" : named.value;
-      const nonces = await media.variants.remove(fileId, caller.value, which, call.nowMs);
+      const nonces = await deps.variants.remove(fileId, caller.value, which, call.nowMs);
       if (nonces === undefined) return toProblem({ kind: "no_file" });
-      if (visibility === "public" && nonces.length > 0) await media.edge.voidFile(fileId);
+      if (visibility === "public" && nonces.length > 0) await deps.edge.voidFile(fileId);
       const makings = nonces.map((nonce) => ({ fileId, nonce }));
-      call.after(purgeVariants(media, makings));
+      call.after(purgeVariants(deps, makings));
       return empty(204);
     },
   });

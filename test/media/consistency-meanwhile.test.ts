@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { ConsistencyContext } from "../../src/media/consistency-context.ts";
+import type { ConsistencyDeps } from "../../src/media/consistency.ts";
 import type { MediaJob } from "../../src/media/job.ts";
 import { LIMITS } from "../../src/media/limits.ts";
 import {
@@ -87,7 +87,7 @@ class Platform {
 /** Lets others work before and after each look that a run takes. */
 const withOthers =
   (others: Platform, steps: number) =>
-  (context: ConsistencyContext): ConsistencyContext => {
+  (context: ConsistencyDeps): ConsistencyDeps => {
     const between = <A extends unknown[], T>(call: (...given: A) => Promise<T>) => {
       return async (...given: A): Promise<T> => {
         for (let step = 0; step < steps; step++) await others.step();
@@ -131,7 +131,7 @@ describe("while files come and go", () => {
 type At = "list" | "page" | "named" | "head";
 const happens =
   (events: Partial<Record<At, () => Promise<unknown>>>) =>
-  (context: ConsistencyContext): ConsistencyContext => {
+  (context: ConsistencyDeps): ConsistencyDeps => {
     const then = <A extends unknown[], T>(at: At, call: (...given: A) => Promise<T>) => {
       return async (...given: A): Promise<T> => {
         const answer = await call(...given);

@@ -1,7 +1,6 @@
 import { env } from "cloudflare:workers";
 import { createBlobStore } from "../../src/media/blob-store.ts";
-import { createConsistency, type Consistency } from "../../src/media/consistency.ts";
-import type { ConsistencyContext } from "../../src/media/consistency-context.ts";
+import { createConsistency, type Consistency, type ConsistencyDeps } from "../../src/media/consistency.ts";
 import { createJobQueue } from "../../src/media/job-queue.ts";
 import type { MediaJob } from "../../src/media/job.ts";
 import { LIMITS } from "../../src/media/limits.ts";
@@ -24,16 +23,16 @@ export const BY = { actor: "plat.operator", requestId: "r1" };
 
 export function runner(
   given: {
-    limits?: Partial<ConsistencyContext["limits"]>;
+    limits?: Partial<ConsistencyDeps["limits"]>;
     db?: D1Database;
     bucket?: R2Bucket;
     queue?: (messages: MediaJob[]) => Queue<MediaJob>;
-    wrap?: (context: ConsistencyContext) => ConsistencyContext;
+    wrap?: (context: ConsistencyDeps) => ConsistencyDeps;
   } = {},
 ): Runner {
   const db = given.db ?? env.DB;
   const messages: MediaJob[] = [];
-  const context: ConsistencyContext = {
+  const context: ConsistencyDeps = {
     log: heardLog,
     random: systemRandom,
     blobs: createBlobStore(given.bucket ?? env.MEDIA, systemRandom),

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { attributesOf } from "../../src/media/attributes.ts";
 import { ATTRIBUTE_SQL } from "../../src/media/store/attributes.ts";
-import type { FileCaller } from "../../src/media/store/files.ts";
+import type { FileCaller } from "../../src/media/file.ts";
 import { unique } from "../support/platform.ts";
 
 /** Committed files that are made by SQL, many at once, as a commit leaves them. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { CursorPart } from "../../src/http/paging.ts";
 import { metadataCondition, typeCondition } from "../../src/media/attributes.ts";
 import { parseSort } from "../../src/media/sort.ts";
-import type { FileCaller } from "../../src/media/store/files.ts";
+import type { FileCaller } from "../../src/media/file.ts";
 import { createListingStore } from "../../src/media/store/listing.ts";
 import { createMatchingStore } from "../../src/media/store/matching.ts";
 import { unique } from "../support/platform.ts";

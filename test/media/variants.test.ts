@@ -22,10 +22,9 @@ import {
 } from "../support/images.ts";
 import { decodeGif, encodeGif } from "../support/gifs.ts";
 import { createBlobStore } from "../../src/media/blob-store.ts";
-import type { MediaContext } from "../../src/media/context.ts";
 import type { ImageTransformer } from "../../src/media/image-transformer.ts";
 import { LIMITS } from "../../src/media/limits.ts";
-import { makeVariant } from "../../src/media/make-variant.ts";
+import { makeVariant, type MakeVariantDeps } from "../../src/media/make-variant.ts";
 import { createVariantStore } from "../../src/media/store/variants.ts";
 import { ok } from "../../src/platform/result.ts";
 import { systemRandom } from "../../src/platform/random.ts";
@@ -261,7 +260,7 @@ describe("the ETag of a variant", () => {
         },
       };
       const [variants, blobs] = [createVariantStore(env.DB), createBlobStore(env.MEDIA, systemRandom)];
-      expect(await makeVariant({ variants, blobs, transformer } as MediaContext, job!)).toBeUndefined();
+      expect(await makeVariant({ variants, blobs, transformer } as MakeVariantDeps, job!)).toBeUndefined();
       etags.push((await listed(file))[0].etag);
       await env.DB.prepare("UPDATE variant SET state = 'pending' WHERE file_id = ?").bind(file.id).run();
     }

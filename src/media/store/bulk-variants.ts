@@ -1,6 +1,6 @@
 import type { VariantJob } from "../job.ts";
 import type { VariantName } from "../sizes.ts";
-import type { FileCaller } from "./files.ts";
+import type { FileCaller } from "../file.ts";
 
 /** Variants of several files in one write. Files that the caller has no longer are left out. */
 export interface BulkVariantStore {

@@ -1,4 +1,4 @@
-import type { Stage } from "../consistency-parts.ts";
+import type { Claim, Stage } from "../consistency-model.ts";
 
 /** What the rows say of places in R2, for a comparison with what lies there. */
 export interface ClaimStore {
@@ -6,22 +6,6 @@ export interface ClaimStore {
   page(stage: "files" | "variants", after: string, fromFileId: string, limit: number): Promise<readonly Claim[]>;
   /** Of the claimants named, those that there are. */
   named(stage: Stage, claimants: readonly string[]): Promise<readonly Claim[]>;
-}
-
-export interface Claim {
-  /** A file's id, for a variant `{file}/{nonce}`. */
-  readonly claimant: string;
-  /** Where the claimant's bytes lie, if anywhere. */
-  readonly key: string | null;
-  /** `bytes`: they have to be there, as the row says; `any`: there or not, by work under way; `none`: nothing reads them. */
-  readonly need: "bytes" | "any" | "none";
-  readonly sizeBytes: number | null;
-  /** Of the object in R2; empty where the row does not know it, as for variants. */
-  readonly etag: string | null;
-  readonly fileId: string;
-  readonly nonce: string | null;
-  readonly client: string | null;
-  readonly tenant: string | null;
 }
 
 /** A retired owner may go before the last of its removed files does. */

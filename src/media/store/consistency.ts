@@ -1,4 +1,4 @@
-import type { Stage } from "../consistency-parts.ts";
+import type { FindingKind, Stage } from "../consistency-model.ts";
 
 /**
  * The runs of the consistency report in D1, and what they found. A step of a run writes all that it did in one batch, under
@@ -29,7 +29,6 @@ export interface ConsistencyStore {
   forget(startedUntil: number): Promise<void>;
 }
 
-export type FindingKind = "orphan_object" | "missing_bytes" | "missing_variant" | "size_differs" | "etag_differs";
 export type RepairableKind = "orphan_object" | "missing_bytes" | "missing_variant";
 
 interface Times {

@@ -1,6 +1,6 @@
 import { LIMITS } from "../limits.ts";
-import type { Visibility } from "../links.ts";
-import { OWNED, ownedBy, type FileCaller } from "./files.ts";
+import type { Visibility, FileCaller } from "../file.ts";
+import { OWNED, ownedBy } from "./files.ts";
 import type { Selected } from "./matching.ts";
 import { REMOVED_COLUMNS, toRemovedFile, type RemovedColumns, type RemovedFile } from "./removed-files.ts";
 

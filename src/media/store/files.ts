@@ -1,12 +1,11 @@
+import type { FileCaller, Visibility, VariantRow } from "../file.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import type { FileAttributes } from "../attributes.ts";
 import { masterKey } from "../blob-store.ts";
 import { LIMITS } from "../limits.ts";
-import type { Visibility } from "../links.ts";
 import type { VariantName, VariantType } from "../sizes.ts";
 import { ATTRIBUTE_SQL } from "./attributes.ts";
 import { overQuota } from "./usage.ts";
-import type { VariantRow } from "./variants.ts";
 
 /** The rows of files in D1. Every change of a state is one conditional write; the answers say whether it happened. */
 export interface FileStore {
@@ -28,15 +27,6 @@ export interface FileStore {
   replaceMetadata(fileId: string, caller: FileCaller, metadata: string, attributes: FileAttributes): Promise<boolean>;
   /** The text of a committed file's metadata. */
   readMetadata(fileId: string, caller: FileCaller): Promise<string | undefined>;
-}
-
-/** A client at work on its private or public files of one tenant. */
-export interface FileCaller {
-  readonly client: string;
-  readonly visibility: Visibility;
-  readonly tenant: string;
-  /** Whether a person's token is at work: it reaches what its tenant's tokens began, not what waits for other tenants. */
-  readonly isPerson: boolean;
 }
 
 export interface OwnedFile {

@@ -1,9 +1,8 @@
 import { toPage, type CursorPart, type Page } from "../../http/paging.ts";
 import { collectPlan } from "./collect-plan.ts";
-import type { FileCaller } from "./files.ts";
+import type { FileCaller, VariantRow } from "../file.ts";
 import { EVERY_ROW, type MatchingStore, type Survey } from "./matching.ts";
 import { CUT, type ListQuery, type Plan } from "./page-sql.ts";
-import type { VariantRow } from "./variants.ts";
 import { mostRowsOf, walkPlan } from "./walk-plan.ts";
 
 /**

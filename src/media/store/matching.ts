@@ -1,7 +1,6 @@
-import type { Condition, IndexValue } from "../attributes.ts";
-import { MORE_KEY } from "../attributes.ts";
+import { type Condition, type IndexValue, MORE_KEY } from "../attributes.ts";
 import { LIMITS } from "../limits.ts";
-import type { FileCaller } from "./files.ts";
+import type { FileCaller } from "../file.ts";
 
 /**
  * Which files of an owner have all that a filter asks for, by the table `attribute`.

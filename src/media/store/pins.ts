@@ -1,6 +1,7 @@
 import { masterKey } from "../blob-store.ts";
 import type { PendingFile } from "../uploads.ts";
-import { OWNED, ownedBy, type FileCaller } from "./files.ts";
+import { OWNED, ownedBy } from "./files.ts";
+import type { FileCaller } from "../file.ts";
 
 /** Which upload of a pending file a commit is about to take, and what of its copies is kept. */
 export interface PinStore {

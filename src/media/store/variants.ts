@@ -1,7 +1,7 @@
+import type { VariantRow, FileCaller } from "../file.ts";
 import { masterKey } from "../blob-store.ts";
 import type { VariantName, VariantType } from "../sizes.ts";
 import type { VariantJob } from "../job.ts";
-import type { FileCaller } from "./files.ts";
 
 /** The rows of variants in D1. One row is one making, named by its nonce. */
 export interface VariantStore {
@@ -35,20 +35,6 @@ export interface VariantStore {
   markReady(fileId: string, nonce: string, made: MadeVariant): Promise<boolean>;
   /** Pending → failed. */
   markFailed(fileId: string, nonce: string, reason: string): Promise<void>;
-}
-
-export interface VariantRow {
-  readonly nonce: string;
-  readonly type: VariantType;
-  readonly size: string;
-  readonly state: "declared" | "pending" | "ready" | "failed" | "removed";
-  readonly contentType: string | null;
-  readonly width: number | null;
-  readonly height: number | null;
-  readonly sizeBytes: number | null;
-  /** Without quotes. */
-  readonly etag: string | null;
-  readonly reason: string | null;
 }
 
 export interface NewVariant extends VariantName {

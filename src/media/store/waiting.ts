@@ -1,6 +1,7 @@
+import type { ReservationFault } from "../blob-store.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { LIMITS } from "../limits.ts";
-import type { Visibility } from "../links.ts";
+import type { Visibility } from "../file.ts";
 import type { VariantName } from "../sizes.ts";
 import { ENSURE_OWNER } from "./files.ts";
 import { bytesLeft, noPlaceLeft } from "./usage.ts";
@@ -19,9 +20,6 @@ export interface WaitingStore {
   /** False once the file is removed. */
   isAlive(fileId: string): Promise<boolean>;
 }
-
-/** `not_pending`: the file was committed. `gone`: it was removed, or there never was one. */
-export type ReservationFault = "over_quota" | "not_pending" | "gone";
 
 export interface NewFile {
   readonly id: string;
