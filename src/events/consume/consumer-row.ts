@@ -1,12 +1,12 @@
 import { hasTable } from "../../platform/has-table.ts";
-import { forgetCommitted, type Handouts } from "./delivery-counts.ts";
+import { withoutCommitted, type DeliveryCounts } from "./delivery-counts.ts";
 import { unread, type ConsumerState } from "./lock.ts";
 
 /** What one client's consumer keeps. Stored as JSON, so a member that was added later may be missing. */
 export interface ConsumerRecord {
   readonly state: ConsumerState;
   /** One of each shard. */
-  readonly handouts: readonly Handouts[];
+  readonly handouts: readonly DeliveryCounts[];
 }
 
 /** That of a client that reads for the first time, or anew from another place. */
@@ -37,7 +37,7 @@ export class ConsumerRow {
 
   /** One write; gives what was stored: counts of what is committed are of no use. `isFirst`: there is no row yet. */
   save({ state, handouts }: ConsumerRecord, isFirst: boolean): ConsumerRecord {
-    const record = { state, handouts: handouts.map((known, shard) => forgetCommitted(known, state.cursor[shard]!)) };
+    const record = { state, handouts: handouts.map((known, shard) => withoutCommitted(known, state.cursor[shard]!)) };
     if (isFirst) this.#sql.exec(SCHEMA);
     this.#sql.exec(
       `INSERT OR REPLACE INTO consumer (id, schema_version, record) VALUES (1, ${SCHEMA_VERSION}, ?)`,

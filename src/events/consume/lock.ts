@@ -4,14 +4,14 @@ import type { NotLocked } from "../model/failure.ts";
 /**
  * The lock of one client on one topic, as pure rules (specification, "Lock on a topic"; contract 3.4).
  *
- *   unlocked ── take (a read, 200) ──────────────→ locked           epoch + 1, a new token
- *   unlocked ── take with autoCommit ────────────→ unlocked         cursor moves at once, no token
+ *   unlocked ── acquire (a read, 200) ───────────→ locked           epoch + 1, a new token
+ *   unlocked ── acquire with autoCommit ─────────→ unlocked         cursor moves at once, no token
  *   locked   ── the read that took it, by key ───→ locked           the same batch and token
  *   locked   ── commit with the lock's token ────→ unlocked         cursor moves to the end of the batch
  *   locked   ── extend with the lock's token ────→ locked           expires later, or earlier
  *   locked   ── release with the lock's token ───→ unlocked         cursor moves into the batch, or stays
  *   locked   ── ttlMs pass ──────────────────────→ lock expired     cursor stays: the batch is read again
- *   expired  ── take ────────────────────────────→ locked           under a new epoch
+ *   expired  ── acquire ─────────────────────────→ locked           under a new epoch
  *   unlocked, expired ── seek ───────────────────→ unlocked         cursor as asked
  *
  * Every other call changes nothing. A token starts with its epoch and only the current one counts, so a client that
@@ -100,14 +100,14 @@ export function repeated(
 }
 
 /** The cursor behind a batch. */
-export function behind(cursor: readonly number[], batch: Batch): readonly number[] {
+export function cursorAfter(cursor: readonly number[], batch: Batch): readonly number[] {
   const moved = [...cursor];
   for (const [shard, lastSeq] of batch) moved[shard] = lastSeq;
   return moved;
 }
 
 /** Hands out a batch. Only for a topic that is not locked. */
-export function take(
+export function acquire(
   state: ConsumerState,
   given: {
     readonly batch: Batch;
@@ -120,7 +120,7 @@ export function take(
   maxOutcomes: number,
 ): ConsumerState {
   const free = expire(state, maxOutcomes);
-  if (given.autoCommit) return { ...free, cursor: behind(free.cursor, given.batch) };
+  if (given.autoCommit) return { ...free, cursor: cursorAfter(free.cursor, given.batch) };
   const epoch = free.epoch + 1;
   const { ttlMs, batch, keyed } = given;
   const lock = { token: `${epoch}.${given.nonce}`, expiresAtMs: nowMs + ttlMs, ttlMs, batch, keyed };
@@ -138,7 +138,7 @@ export function commit(state: ConsumerState, token: string, nowMs: number, maxOu
   const lock = heldLock(state, token, nowMs);
   if (typeof lock === "string") return { kind: "not_locked", why: lock };
   const unlocked = end(state, lock, "already_committed", maxOutcomes);
-  return { kind: "done", state: { ...unlocked, cursor: behind(state.cursor, lock.batch) } };
+  return { kind: "done", state: { ...unlocked, cursor: cursorAfter(state.cursor, lock.batch) } };
 }
 
 export function extend(state: ConsumerState, token: string, ttlMs: number, nowMs: number): LockChange {
@@ -160,8 +160,8 @@ export function release(
   if (through === undefined) return { kind: "done", state: end(state, lock, "lock_expired", maxOutcomes) };
   const batch = cutBehind(state.cursor, lock.batch, through);
   if (batch === undefined) return { kind: "not_in_batch" };
-  const cursor = behind(state.cursor, batch);
-  const isWhole = behind(state.cursor, lock.batch).every((seq, shard) => seq === cursor[shard]);
+  const cursor = cursorAfter(state.cursor, batch);
+  const isWhole = cursorAfter(state.cursor, lock.batch).every((seq, shard) => seq === cursor[shard]);
   const unlocked = end(state, lock, isWhole ? "already_committed" : "released", maxOutcomes);
   return { kind: "done", state: { ...unlocked, cursor } };
 }

@@ -1,16 +1,16 @@
 /** Runs what may wait one after the other: nothing of its kind comes between its first look and its last write. */
-export class Turns {
-  /** Resolves when the one that holds the turn is done. */
-  #turn: Promise<void> | undefined;
+export class Mutex {
+  /** Resolves when the one that runs now is done. */
+  #running: Promise<void> | undefined;
 
-  async take<T>(run: () => Promise<T>): Promise<T> {
-    while (this.#turn !== undefined) await this.#turn;
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    while (this.#running !== undefined) await this.#running;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#turn = promise;
+    this.#running = promise;
     try {
-      return await run();
+      return await work();
     } finally {
-      this.#turn = undefined;
+      this.#running = undefined;
       resolve();
     }
   }

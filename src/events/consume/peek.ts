@@ -11,15 +11,15 @@ import { idOf, unpackSegment, type LogEvent } from "../log/segments.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";
 import type { LookFrom, LookOutcome, ReadOutcome } from "../log/types.ts";
 import type { Failure } from "../model/failure.ts";
-import { LOOK, READ } from "../model/limits.ts";
+import { PEEK, READ } from "../model/limits.ts";
 import { shardsOf, type Topic, type TopicId, shardFor } from "../model/topic.ts";
 
-export interface LookPorts {
+export interface PeekPorts {
   readonly directory: TopicDirectory;
   readonly logs: DurableObjectNamespace<TopicLog>;
 }
 
-export const lookQuery = z.object({ after: z.optional(z.string()), limit: z.optional(z.string()) });
+export const peekQuery = z.object({ after: z.optional(z.string()), limit: z.optional(z.string()) });
 
 /** What a look at stored events gives. */
 interface View {
@@ -35,21 +35,21 @@ interface View {
  * The order over all shards is (time, shard, position): within a shard times never run backwards, so the place of one
  * event says where to go on in each of the others, and nobody has to remember anything between two looks.
  */
-export async function look(
-  ports: LookPorts,
+export async function peek(
+  ports: PeekPorts,
   id: TopicId,
   reader: Reader,
-  query: z.infer<typeof lookQuery>,
+  query: z.infer<typeof peekQuery>,
   nowMs: number,
 ): Promise<Result<View, Failure | Problem>> {
-  const limit = query.limit === undefined ? LOOK.defaultEvents : Number(query.limit);
-  if ((query.limit !== undefined && !/^\d{1,4}$/.test(query.limit)) || limit < 1 || limit > LOOK.maxEvents)
-    return err(invalid("out_of_range_parameter", "limit", `limit must be a whole number from 1 to ${LOOK.maxEvents}.`));
+  const limit = query.limit === undefined ? PEEK.defaultEvents : Number(query.limit);
+  if ((query.limit !== undefined && !/^\d{1,4}$/.test(query.limit)) || limit < 1 || limit > PEEK.maxEvents)
+    return err(invalid("out_of_range_parameter", "limit", `limit must be a whole number from 1 to ${PEEK.maxEvents}.`));
   const after = query.after === undefined ? undefined : markOf(query.after);
   if (query.after !== undefined && after === undefined) return err(NO_EVENT);
   const view = await ports.directory.onActive(id, nowMs, async (topic) => {
     const own = shownTo(reader, topic);
-    if (own !== undefined) return lookAtOwn(ports.logs, topic, own, query.after, limit);
+    if (own !== undefined) return peekAtOwn(ports.logs, topic, own, query.after, limit);
     const afterMs = after === undefined ? 0 : await timeOf(ports.logs, topic, after);
     if (typeof afterMs !== "number") return afterMs === "gone" ? undefined : afterMs;
     const from = (shard: number): LookFrom => {
@@ -145,7 +145,7 @@ const compare = (a: Placed, b: Placed): number => a.createdAtMs - b.createdAtMs 
  * A look at one tenant's events, which all lie in one shard. `next` is the id to show of the last one, or of a place where
  * no event is: where this look had passed over enough of others. "unknown": `after` is no such id.
  */
-async function lookAtOwn(
+async function peekAtOwn(
   logs: DurableObjectNamespace<TopicLog>,
   topic: Topic,
   own: OwnTenant,

@@ -8,7 +8,7 @@ import { NOT_BEGUN, type Run } from "./lock.ts";
  * They are copies of what the log stores and never changes, so losing them costs a call and nothing else. A stretch
  * that does not begin behind the cursor (the lock expired, the cursor was moved) is of no use and is let go.
  */
-export class ReadAhead {
+export class PrefetchBuffer {
   #lanes: Lane[] = [];
 
   /** Lets every shard's stretch begin behind its position; true when all of them did already. */
@@ -60,7 +60,7 @@ export class ReadAhead {
   }
 
   /** How many more events, and characters of them, an answer could have; undefined when what is held makes a whole one. */
-  room(limits: AnswerLimits): { readonly events: number; readonly chars: number } | undefined {
+  missing(limits: AnswerLimits): { readonly events: number; readonly chars: number } | undefined {
     const events = limits.maxEvents - this.count;
     if (events <= 0) return undefined;
     let payloadBytes = 0;

@@ -4,15 +4,15 @@ import type { TopicLog } from "../log/topic-log.do.ts";
 import type { ReadOutcome } from "../log/types.ts";
 import { READ } from "../model/limits.ts";
 import { shardFor, shardsOf, type TopicAddress } from "../model/topic.ts";
-import { ReadAhead, type AnswerLimits } from "./prefetch-buffer.ts";
+import { PrefetchBuffer, type AnswerLimits } from "./prefetch-buffer.ts";
 
 /**
  * What a consumer knows of a topic's logs: the events that it holds ahead, and how the last look at all shards went.
  *
  * A look that began after a read arrived tells that read all there is to know, so parallel reads of a topic share it.
  */
-export class LookAhead {
-  readonly ahead = new ReadAhead();
+export class Prefetch {
+  readonly buffer = new PrefetchBuffer();
   /** Grows while reading goes on, so that who reads a little at a place does not pay for what nobody reads. */
   #aheadChars: number = READ.firstAheadChars;
   /** Reads that had arrived when the last look began. */
@@ -44,7 +44,7 @@ export class LookAhead {
 
   /** Lets what is held begin behind the cursor; true when it did already. */
   align(cursor: readonly number[]): boolean {
-    const kept = this.ahead.align(cursor);
+    const kept = this.buffer.align(cursor);
     if (!kept) this.#aheadChars = READ.firstAheadChars;
     return kept;
   }
@@ -55,25 +55,25 @@ export class LookAhead {
    * meanwhile than an answer and a segment of each shard. `arrivals`: reads that arrived so far. Of one tenant's events all
    * lie in one shard.
    */
-  async look(
+  async fill(
     logs: DurableObjectNamespace<TopicLog>,
     topic: TopicAddress,
     limits: AnswerLimits,
     arrivals: number,
     own: OwnTenant | undefined,
-  ): Promise<"looked" | "gone"> {
+  ): Promise<"filled" | "gone"> {
     const shards = own === undefined ? shardsOf(topic) : [shardFor(own.tenant, topic.shards)];
     const share = (chars: number): number => Math.ceil(chars / shards.length);
     const first = { events: limits.maxEvents, aheadChars: share(this.#aheadChars), chars: share(limits.maxChars) };
     let seen = await this.#ask(logs, topic, shards, first, own);
     let failed = seen.failed;
     for (
-      let room = this.ahead.room(limits);
-      room !== undefined && seen.unread.length > 0 && !seen.isCut;
-      room = this.ahead.room(limits)
+      let missing = this.buffer.missing(limits);
+      missing !== undefined && seen.unread.length > 0 && !seen.isCut;
+      missing = this.buffer.missing(limits)
     ) {
-      const chars = Math.ceil(room.chars / seen.unread.length);
-      seen = await this.#ask(logs, topic, seen.unread, { events: room.events, aheadChars: 0, chars }, own);
+      const chars = Math.ceil(missing.chars / seen.unread.length);
+      seen = await this.#ask(logs, topic, seen.unread, { events: missing.events, aheadChars: 0, chars }, own);
       failed ||= seen.failed;
     }
     // Of a topic that is gone nothing is told to those who wait: each of them learns it.
@@ -83,12 +83,12 @@ export class LookAhead {
     this.#isCut = seen.isCut;
     this.#complete = seen.unread.length === 0;
     this.#failures = failed ? this.#failures + 1 : 0;
-    return "looked";
+    return "filled";
   }
 
   /** Keeps no more than fits. What is let go was not seen to its end, whatever the last look says. */
   shrink(): void {
-    if (this.ahead.shrink(READ.aheadChars)) this.#complete = false;
+    if (this.buffer.shrink(READ.aheadChars)) this.#complete = false;
   }
 
   /** Adds to what is held: of each of these shards at least `events`, unless it ends before, and what `TopicLog.read` says. */
@@ -100,7 +100,7 @@ export class LookAhead {
     own: OwnTenant | undefined,
   ): Promise<Seen> {
     const answers = await askLogs(logs, topic, shards, async (log, shard): Promise<ReadOutcome> => {
-      const afterSeq = this.ahead.endOf(shard);
+      const afterSeq = this.buffer.endOf(shard);
       if (own === undefined) return log.read(afterSeq, events, aheadChars, chars);
       return log.readTenant(own, { afterSeq, minEvents: events, aheadChars, maxChars: chars });
     });
@@ -109,7 +109,7 @@ export class LookAhead {
     const unread: number[] = [];
     for (const [index, answer] of answers.entries())
       if (answer?.kind === "segments") {
-        this.ahead.append(shards[index]!, answer.segments, answer.endSeq);
+        this.buffer.append(shards[index]!, answer.segments, answer.endSeq);
         if (!answer.atEnd) unread.push(shards[index]!);
       }
     const isCut = answers.some((answer) => answer?.kind === "segments" && answer.isCut === true);

@@ -4,10 +4,10 @@ import { unpackSegment, type LogEvent, type Segment } from "../log/segments.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";
 import type { Gone, ReadOutcome } from "../log/types.ts";
 import type { TopicAddress } from "../model/topic.ts";
-import { behind, type Batch } from "./lock.ts";
+import { cursorAfter, type Batch } from "./lock.ts";
 
 /** What the logs hold of a batch now. "failed": one of them did not answer. */
-export type ReadAgain =
+export type Replay =
   | {
       readonly kind: "left";
       /** Event objects as JSON, comma-separated, in the order in which they were handed out; empty: none is left. */
@@ -19,14 +19,14 @@ export type ReadAgain =
   | Gone;
 
 /** Reads a batch again, for a read that is repeated since its answer was lost. `cursor` is where the batch begins. */
-export async function readAgain(
+export async function replay(
   logs: DurableObjectNamespace<TopicLog>,
   topic: TopicAddress,
   cursor: readonly number[],
   batch: Batch,
   own: OwnTenant | undefined,
-): Promise<ReadAgain> {
-  const ends = behind(cursor, batch);
+): Promise<Replay> {
+  const ends = cursorAfter(cursor, batch);
   const shards = [...new Set(batch.map(([shard]) => shard))];
   const answers = await askLogs(logs, topic, shards, async (log, shard): Promise<ReadOutcome> => {
     const after = cursor[shard]!;

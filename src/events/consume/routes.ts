@@ -7,7 +7,7 @@ import { asConsumer, asReader, topicParams, type RequestPorts } from "../access/
 import type { Failure } from "../model/failure.ts";
 import type { TopicId } from "../model/topic.ts";
 import { commit, commitBody, extend, extendBody, release, releaseBody } from "./commit.ts";
-import { look, lookQuery } from "./peek.ts";
+import { peek, peekQuery } from "./peek.ts";
 import { read, readBody, type ConsumePorts, type ReadAnswer } from "./read.ts";
 import { seek, seekBody } from "./seek.ts";
 
@@ -61,10 +61,10 @@ export const consumeRoutes = (ports: RequestPorts & ConsumePorts): Route[] => [
     summary: "Look at stored events without lock or cursor",
     operation: "lookAtEvents",
     params: topicParams,
-    query: lookQuery,
+    query: peekQuery,
     handle: (call) =>
       asReader(ports, call, async (topic, reader) => {
-        const view = await look(ports, topic, reader, call.query, call.nowMs);
+        const view = await peek(ports, topic, reader, call.query, call.nowMs);
         if (!view.ok) return view;
         const { events, next } = view.value;
         return ok(jsonText(200, `{"events":[${events}],"next":${JSON.stringify(next)}}`));

@@ -10,24 +10,24 @@ import type { Place } from "../log/types.ts";
 import { READ } from "../model/limits.ts";
 import { shardsOf, type TopicAddress } from "../model/topic.ts";
 import { begunAt, ConsumerRow, newRecord, type ConsumerRecord } from "./consumer-row.ts";
-import { handOut, timesHandedOut } from "./delivery-counts.ts";
+import { countBatch, deliveryCount } from "./delivery-counts.ts";
 import {
-  behind,
+  cursorAfter,
   commit,
   extend,
   lockedForMs,
   release,
   repeated,
   seek,
-  take,
+  acquire,
   type ConsumerState,
   type KeyedLock,
   type LockChange,
 } from "./lock.ts";
-import { Turns } from "./mutex.ts";
+import { Mutex } from "./mutex.ts";
 import type { Taken } from "./prefetch-buffer.ts";
-import { LookAhead } from "./prefetch.ts";
-import { readAgain, type ReadAgain } from "./replay.ts";
+import { Prefetch } from "./prefetch.ts";
+import { replay, type Replay } from "./replay.ts";
 import type { ConsumerReadOutcome, LockOutcome, ReadRequest, SeekOutcome } from "./types.ts";
 
 /**
@@ -48,11 +48,11 @@ import type { ConsumerReadOutcome, LockOutcome, ReadRequest, SeekOutcome } from 
 export class TopicConsumer extends DurableObject<ConsumerEnv> {
   readonly #row = new ConsumerRow(this.ctx.storage.sql);
   #record: ConsumerRecord | undefined = this.#row.load();
-  #logs = new LookAhead();
+  #prefetch = new Prefetch();
   /** Whether the topic knows this consumer: before anything is stored here, so that deleting the topic finds it. */
   #registered = this.#record !== undefined;
   /** Of reads, seeks and the end. */
-  readonly #turns = new Turns();
+  readonly #mutex = new Mutex();
   /** Reads that ever arrived: says whether a look at the logs began after a read came. */
   #arrivals = 0;
   /** Reads that had arrived when a registration that failed began: none of them tries it again. */
@@ -60,15 +60,15 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
   /** Registrations in a row that failed. */
   #unregistered = 0;
   /** The batch that is read again right now: repeats at once share it, since each could be some megabytes. */
-  #again: { readonly token: string; readonly left: Promise<ReadAgain> } | undefined;
+  #again: { readonly token: string; readonly left: Promise<Replay> } | undefined;
 
   async read(request: ReadRequest): Promise<ConsumerReadOutcome> {
     const arrival = ++this.#arrivals;
     for (;;) {
-      const outcome = await this.#turns.take(() => this.#readInTurn(request, arrival));
+      const outcome = await this.#mutex.run(() => this.#readInTurn(request, arrival));
       if (outcome.kind !== "repeat") return outcome;
       const { token, keyed } = outcome.lock;
-      const left = await this.#readAgain(request, outcome);
+      const left = await this.#replay(request, outcome);
       if (left.kind !== "left") return left;
       // Other calls ran meanwhile: what is not held any more is no answer.
       if (this.#holds(token))
@@ -90,7 +90,7 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
 
   /** Moves the cursor, unless the topic is locked. */
   seek(topic: TopicAddress, consumer: string, to: Place): Promise<SeekOutcome> {
-    return this.#turns.take(async () => {
+    return this.#mutex.run(async () => {
       const registered = await this.#register(topic, consumer);
       if (registered !== "registered") return { kind: registered };
       const answers = await askLogs(this.env.TOPIC_LOG, topic, shardsOf(topic), async (log): Promise<number | "gone"> =>
@@ -113,10 +113,10 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
 
   /** Forgets everything: the topic is being deleted. Waits for a read that is on its way, which would write after it. */
   destroy(): Promise<void> {
-    return this.#turns.take(async () => {
+    return this.#mutex.run(async () => {
       this.#record = undefined;
       this.#registered = false;
-      this.#logs = new LookAhead();
+      this.#prefetch = new Prefetch();
       await this.ctx.storage.deleteAll();
     });
   }
@@ -128,7 +128,7 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
 
   async #readInTurn(request: ReadRequest, arrival: number): Promise<ConsumerReadOutcome | Repeat> {
     const { topic, numEvents } = request;
-    const { ahead } = this.#logs;
+    const { buffer } = this.#prefetch;
     const limits = { maxEvents: numEvents, maxPayloadBytes: READ.maxPayloadBytes, maxChars: READ.maxAnswerChars };
     for (let looks = 0; ; looks++) {
       // Decided anew after each look: other calls ran meanwhile.
@@ -136,52 +136,52 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
       const inTheWay = inTheWayOf(request, stored.state, systemClock.nowMs());
       if (inTheWay !== undefined) return inTheWay;
       if (!this.#registered && arrival <= this.#unregisteredArrivals) return this.#cannotSay();
-      const kept = this.#logs.align(stored.state.cursor);
-      if (ahead.count < numEvents && !(kept && (looks > 0 || this.#logs.toldAll(arrival)))) {
-        const looked = await this.#logs.look(
+      const kept = this.#prefetch.align(stored.state.cursor);
+      if (buffer.count < numEvents && !(kept && (looks > 0 || this.#prefetch.toldAll(arrival)))) {
+        const filled = await this.#prefetch.fill(
           this.env.TOPIC_LOG,
           topic,
           limits,
           this.#arrivals,
           shownTo(request, request.topic),
         );
-        if (looked === "gone") return { kind: "gone" };
+        if (filled === "gone") return { kind: "gone" };
         continue;
       }
       // Who comes again after "more" goes on behind what it is not shown.
-      if (this.#logs.isCut && ahead.count === 0) ahead.passOver();
-      const record = begunAt(ahead.cursor, stored);
+      if (this.#prefetch.isCut && buffer.count === 0) buffer.passOver();
+      const record = begunAt(buffer.cursor, stored);
       // Of a client that finds nothing, too, it is kept where it began: so it learns what it missed when it comes again.
-      const hasNews = ahead.count > 0 || (record !== stored && !this.#logs.failed);
+      const hasNews = buffer.count > 0 || (record !== stored && !this.#prefetch.failed);
       if (hasNews && !this.#registered) {
         const registered = await this.#register(topic, request.consumer);
         if (registered === "gone") return { kind: "gone" };
         if (registered === "failed") return this.#cannotSay();
         continue;
       }
-      const taken = ahead.take(limits);
+      const taken = buffer.take(limits);
       if (taken !== undefined) return this.#handOut(request, record, taken);
-      if (this.#logs.keepsFailing) return { kind: "failed" };
+      if (this.#prefetch.keepsFailing) return { kind: "failed" };
       if (hasNews) this.#save(record);
-      return { kind: "empty", more: this.#logs.failed || this.#logs.isCut, lost: lostTo(request, ahead.lost) };
+      return { kind: "empty", more: this.#prefetch.failed || this.#prefetch.isCut, lost: lostTo(request, buffer.lost) };
     }
   }
 
-  /** Writes what the answer will say. The read-ahead begins behind the batch now; should the write fail, it is aligned anew. */
+  /** Writes what the answer will say. The prefetch buffer begins behind the batch now; should the write fail, it is aligned anew. */
   #handOut(request: ReadRequest, record: ConsumerRecord, taken: Taken): ConsumerReadOutcome {
     const { batch, first, lost } = taken;
     const { autoCommit, ttlMs, numEvents, key } = request;
-    const attempt = timesHandedOut(record.handouts[first.shard]!, first.seq) + 1;
+    const attempt = deliveryCount(record.handouts[first.shard]!, first.seq) + 1;
     const nonce = toBase64Url(systemRandom.bytes(NONCE_BYTES));
     const keyed = key === undefined ? undefined : { key, numEvents, ttlMs, attempt };
     const given = { batch, autoCommit, ttlMs, nonce, keyed };
-    const state = take(record.state, given, systemClock.nowMs(), READ.outcomes);
-    const upTo = behind(record.state.cursor, batch);
+    const state = acquire(record.state, given, systemClock.nowMs(), READ.outcomes);
+    const upTo = cursorAfter(record.state.cursor, batch);
     const handouts = record.handouts.map((known, shard) =>
-      upTo[shard]! > record.state.cursor[shard]! ? handOut(known, upTo[shard]!, READ.handoutSteps) : known,
+      upTo[shard]! > record.state.cursor[shard]! ? countBatch(known, upTo[shard]!, READ.handoutSteps) : known,
     );
     this.#save({ state, handouts });
-    this.#logs.shrink();
+    this.#prefetch.shrink();
     const events = taken.texts.join(",");
     return { kind: "batch", events, token: state.lock?.token, attempt, lost: lostTo(request, lost) };
   }
@@ -208,18 +208,14 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
     return this.#unregistered > READ.failedLooks ? { kind: "failed" } : { kind: "empty", more: true, lost: 0 };
   }
 
-  #readAgain(request: ReadRequest, { cursor, lock }: Repeat): Promise<ReadAgain> {
+  #replay(request: ReadRequest, { cursor, lock }: Repeat): Promise<Replay> {
     const { token } = lock;
     if (this.#again?.token === token) return this.#again.left;
-    const left = readAgain(
-      this.env.TOPIC_LOG,
-      request.topic,
-      cursor,
-      lock.batch,
-      shownTo(request, request.topic),
-    ).finally(() => {
-      if (this.#again?.token === token) this.#again = undefined;
-    });
+    const left = replay(this.env.TOPIC_LOG, request.topic, cursor, lock.batch, shownTo(request, request.topic)).finally(
+      () => {
+        if (this.#again?.token === token) this.#again = undefined;
+      },
+    );
     this.#again = { token, left };
     return left;
   }

@@ -103,7 +103,7 @@ export const READ = {
 } as const;
 
 /** Contract 3.2; the numbers are those of paging (contract 1.3). */
-export const LOOK = {
+export const PEEK = {
   defaultEvents: 16,
   maxEvents: 1000,
 } as const;

@@ -18,7 +18,7 @@ import {
 const app = eventsApp();
 afterEach(() => void vi.useRealTimers());
 
-async function look(topic: TestTopic, query = ""): Promise<{ events: WireEvent[]; next: string | null }> {
+async function peek(topic: TestTopic, query = ""): Promise<{ events: WireEvent[]; next: string | null }> {
   const response = await app.call(`${topic.path}/events${query}`, { as: topic.owner });
   expect(response.status).toBe(200);
   expect(response.headers.get("content-type")).toBe("application/json");
@@ -29,7 +29,7 @@ async function lookAtAll(topic: TestTopic, limit: number): Promise<string[]> {
   const seen: string[] = [];
   let after = "";
   for (;;) {
-    const { events, next } = await look(topic, `?limit=${limit}${after}`);
+    const { events, next } = await peek(topic, `?limit=${limit}${after}`);
     expect(events.length).toBeLessThanOrEqual(limit);
     seen.push(...events.map((event) => event.payload));
     expect(new Set(seen).size).toBe(seen.length);
@@ -44,7 +44,7 @@ describe("GET …/events", () => {
     const topic = await makeTopic(app);
     await topic.put(Array.from({ length: 20 }, (_, at) => ({ payload: `p${at}`, metadata: { at: `${at}` } })));
     const held = await topic.read({ numEvents: 3 });
-    const { events, next } = await look(topic);
+    const { events, next } = await peek(topic);
     expect(events.length).toBe(16);
     expect(events.slice(0, 3)).toEqual(held.events);
     expect(next).toBe(events[15]!.id);
@@ -59,7 +59,7 @@ describe("GET …/events", () => {
     // Batches share their time, so events of several shards tie.
     for (let batch = 0; batch < 6; batch++)
       await topic.put(Array.from({ length: 7 }, (_, at) => ({ payload: `p${batch}-${at}`, tenant: tenants[at % 4] })));
-    const all = (await look(topic, "?limit=1000")).events;
+    const all = (await peek(topic, "?limit=1000")).events;
     expect(new Set(all.map((event) => event.payload)).size).toBe(42);
     expect(all.map((event) => event.createdAt)).toEqual(all.map((event) => event.createdAt).toSorted((a, b) => a - b));
     for (const limit of [1, 2, 5, 41, 42])
@@ -118,7 +118,7 @@ describe("GET …/events", () => {
     const seen: string[] = [];
     const sizes: number[] = [];
     for (let after = ""; ;) {
-      const { events, next } = await look(topic, `?limit=1000${after}`);
+      const { events, next } = await peek(topic, `?limit=1000${after}`);
       seen.push(...events.map((event) => event.id));
       sizes.push(events.length);
       if (next === null) break;
@@ -154,17 +154,17 @@ describe("GET …/events", () => {
     const first = await slow.call(`${topic.path}/events?limit=1000`, { as: topic.owner });
     const { events, next } = await first.json<{ events: WireEvent[]; next: string | null }>();
     expect([events.length, asked]).toEqual([4, 3]);
-    const rest = await look(topic, `?after=${next}`);
+    const rest = await peek(topic, `?after=${next}`);
     expect(rest.events.map((event) => event.payload)).toEqual(["late", "later"]);
   });
 
   it("200: nothing behind the newest event, and goes on from there when there is more", async () => {
     const topic = await makeTopic(app);
-    expect(await look(topic)).toEqual({ events: [], next: null });
+    expect(await peek(topic)).toEqual({ events: [], next: null });
     const [id] = await topic.put([{ payload: "a" }]);
-    expect(await look(topic, `?after=${id}`)).toEqual({ events: [], next: null });
+    expect(await peek(topic, `?after=${id}`)).toEqual({ events: [], next: null });
     await topic.put([{ payload: "b" }]);
-    expect((await look(topic, `?after=${id}`)).events.map((event) => event.payload)).toEqual(["b"]);
+    expect((await peek(topic, `?after=${id}`)).events.map((event) => event.payload)).toEqual(["b"]);
   });
 
   it("200: after an event that retention removed, everything that is still stored", async () => {
@@ -178,11 +178,11 @@ describe("GET …/events", () => {
     await topic.put({ payload: "b", tenant: tenant1 });
     vi.setSystemTime(start + 10_000);
     await topic.put({ payload: "c", tenant: tenant0 });
-    const { events, next } = await look(topic, "?limit=1");
+    const { events, next } = await peek(topic, "?limit=1");
     expect(events.map((event) => event.payload)).toEqual(["a"]);
     vi.setSystemTime(start + 7 * 86_400_000);
     for (const log of (await objectsOf(topic)).logs) await runDurableObjectAlarm(log);
-    const rest = await look(topic, `?after=${next}`);
+    const rest = await peek(topic, `?after=${next}`);
     expect(rest.events.map((event) => event.payload)).toEqual(["b", "c"]);
   });
 
@@ -200,7 +200,7 @@ describe("GET …/events", () => {
         "invalid_query_parameter after",
       ]);
     }
-    expect((await look(topic, `?after=${own}`)).events.map((event) => event.payload)).toEqual(["b"]);
+    expect((await peek(topic, `?after=${own}`)).events.map((event) => event.payload)).toEqual(["b"]);
   });
 
   it.each(["limit=0", "limit=-1", "limit=1001", "limit=x", "limit=", "limit=1.5", "limit=1e2"])(

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  forgetCommitted,
-  handOut,
-  timesHandedOut,
-  type Handouts,
+  withoutCommitted,
+  countBatch,
+  deliveryCount,
+  type DeliveryCounts,
 } from "../../../src/events/consume/delivery-counts.ts";
 import {
   commit,
@@ -13,12 +13,12 @@ import {
   release,
   repeated,
   seek,
-  take,
+  acquire,
   unread,
   type ConsumerState,
   type Outcome,
 } from "../../../src/events/consume/lock.ts";
-import { ReadAhead } from "../../../src/events/consume/prefetch-buffer.ts";
+import { PrefetchBuffer } from "../../../src/events/consume/prefetch-buffer.ts";
 import type { Segment } from "../../../src/events/log/segments.ts";
 
 const MAX_OUTCOMES = 4;
@@ -103,7 +103,7 @@ describe("the lock's rules", () => {
             const batch = [[0, committed + count]] as const;
             const keyed = key === undefined ? undefined : { key, numEvents: count, ttlMs, attempt: 7 };
             const given = { batch, ttlMs, autoCommit, nonce: `n${index}`, keyed };
-            state = take(state, given, nowMs, MAX_OUTCOMES);
+            state = acquire(state, given, nowMs, MAX_OUTCOMES);
             if (autoCommit) committed += count;
             else {
               held = { token: state.lock!.token, count, fromMs: nowMs, untilMs: nowMs + ttlMs, by: next };
@@ -173,7 +173,7 @@ describe("the lock's rules", () => {
       [2, 1],
     ] as const;
     const start = seek(unread(3), [0, 2, 0], MAX_OUTCOMES);
-    const locked = take(start, { batch, ttlMs: 1000, autoCommit: false, nonce: "n" }, 0, MAX_OUTCOMES);
+    const locked = acquire(start, { batch, ttlMs: 1000, autoCommit: false, nonce: "n" }, 0, MAX_OUTCOMES);
     const cursorAfter = (shard: number, seq: number) => {
       const outcome = release(locked, "1.n", { shard, seq }, 0, MAX_OUTCOMES);
       return outcome.kind === "done" ? outcome.state.cursor : outcome.kind;
@@ -193,7 +193,12 @@ describe("the lock's rules", () => {
   });
 
   it("end a lock at the very millisecond of its expiry", () => {
-    const state = take(unread(1), { batch: [[0, 1]], ttlMs: 1000, autoCommit: false, nonce: "n" }, 5000, MAX_OUTCOMES);
+    const state = acquire(
+      unread(1),
+      { batch: [[0, 1]], ttlMs: 1000, autoCommit: false, nonce: "n" },
+      5000,
+      MAX_OUTCOMES,
+    );
     const { token } = state.lock!;
     expect(lockedForMs(state, 5999)).toBe(1);
     expect(commit(state, token, 5999, MAX_OUTCOMES).kind).toBe("done");
@@ -204,7 +209,7 @@ describe("the lock's rules", () => {
   it("do not hold a lock for as long as the clock was set back", () => {
     const batch = [[0, 1]] as const;
     const hourMs = 3_600_000;
-    const taken = take(unread(1), { batch, ttlMs: 1000, autoCommit: false, nonce: "n" }, hourMs, MAX_OUTCOMES);
+    const taken = acquire(unread(1), { batch, ttlMs: 1000, autoCommit: false, nonce: "n" }, hourMs, MAX_OUTCOMES);
     expect(lockedForMs(taken, 0)).toBe(0);
     expect(commit(taken, "1.n", 0, MAX_OUTCOMES)).toEqual({ kind: "not_locked", why: "lock_expired" });
     const extended = extend(taken, "1.n", 5000, hourMs);
@@ -213,8 +218,8 @@ describe("the lock's rules", () => {
 
   it("start a token with the epoch, which grows with every lock", () => {
     const batch = { batch: [[0, 1]] as const, ttlMs: 1, autoCommit: false, nonce: "n" };
-    const first = take(unread(1), batch, 0, MAX_OUTCOMES);
-    const second = take(first, batch, 10, MAX_OUTCOMES);
+    const first = acquire(unread(1), batch, 0, MAX_OUTCOMES);
+    const second = acquire(first, batch, 10, MAX_OUTCOMES);
     expect([first.lock!.token, second.lock!.token]).toEqual(["1.n", "2.n"]);
   });
 });
@@ -224,33 +229,33 @@ describe("how often an event was handed out", () => {
     const read = fc.record({ length: fc.integer({ min: 1, max: 6 }), committed: fc.nat(6) });
     fc.assert(
       fc.property(fc.array(read, { maxLength: 40 }), (reads) => {
-        let handouts: Handouts = [];
+        let deliveries: DeliveryCounts = [];
         let cursor = 0;
         const counts = new Map<number, number>();
         for (const { length, committed } of reads) {
           for (let seq = cursor + 1; seq <= cursor + length; seq++) counts.set(seq, (counts.get(seq) ?? 0) + 1);
-          handouts = handOut(handouts, cursor + length, 16);
+          deliveries = countBatch(deliveries, cursor + length, 16);
           cursor += Math.min(committed, length);
-          handouts = forgetCommitted(handouts, cursor);
+          deliveries = withoutCommitted(deliveries, cursor);
           for (let seq = cursor + 1; seq <= cursor + 8; seq++)
-            expect(timesHandedOut(handouts, seq)).toBe(counts.get(seq) ?? 0);
+            expect(deliveryCount(deliveries, seq)).toBe(counts.get(seq) ?? 0);
         }
       }),
     );
   });
 
   it("keeps a bounded number of steps and never counts too few", () => {
-    let handouts: Handouts = [];
-    for (let end = 1; end <= 50; end++) handouts = handOut(handouts, end, 4);
-    expect(handouts.length).toBe(4);
-    expect(timesHandedOut(handouts, 1)).toBe(50);
-    expect(timesHandedOut(handouts, 50)).toBeGreaterThanOrEqual(1);
+    let deliveries: DeliveryCounts = [];
+    for (let end = 1; end <= 50; end++) deliveries = countBatch(deliveries, end, 4);
+    expect(deliveries.length).toBe(4);
+    expect(deliveryCount(deliveries, 1)).toBe(50);
+    expect(deliveryCount(deliveries, 50)).toBeGreaterThanOrEqual(1);
   });
 });
 
 describe("the read-ahead", () => {
   /** What a look at a log gave that ends behind its last segment. */
-  const append = (ahead: ReadAhead, shard: number, segments: Segment[]) =>
+  const append = (ahead: PrefetchBuffer, shard: number, segments: Segment[]) =>
     ahead.append(shard, segments, segments.at(-1)!.lastSeq);
   const limits = { maxEvents: 100, maxPayloadBytes: 1000, maxChars: 1000 };
   const segment = (firstSeq: number, texts: string[], createdAtMs = 0, payloadBytes = 1) => ({
@@ -262,7 +267,7 @@ describe("the read-ahead", () => {
   });
 
   it("merges shards by time and keeps each one's order", () => {
-    const ahead = new ReadAhead();
+    const ahead = new PrefetchBuffer();
     ahead.align([0, 0]);
     append(ahead, 0, [segment(1, ["a1", "a2"], 10), segment(3, ["a3"], 30)]);
     append(ahead, 1, [segment(1, ["b1"], 5), segment(2, ["b2"], 20)]);
@@ -280,7 +285,7 @@ describe("the read-ahead", () => {
   });
 
   it("begins in the middle of a segment", () => {
-    const ahead = new ReadAhead();
+    const ahead = new PrefetchBuffer();
     ahead.align([2]);
     append(ahead, 0, [segment(1, ["1", "2", "3", "4"])]);
     expect(ahead.take({ ...limits, maxEvents: 1 })).toMatchObject({ texts: ["3"], batch: [[0, 3]] });
@@ -289,7 +294,7 @@ describe("the read-ahead", () => {
   });
 
   it("gives one event that is over the limits alone, and stops before the next", () => {
-    const ahead = new ReadAhead();
+    const ahead = new PrefetchBuffer();
     ahead.align([0]);
     append(ahead, 0, [segment(1, ["1", "2"], 0, 5000)]);
     expect(ahead.take(limits)).toMatchObject({ texts: ["1"] });
@@ -298,14 +303,14 @@ describe("the read-ahead", () => {
   });
 
   it("counts what retention removed", () => {
-    const ahead = new ReadAhead();
+    const ahead = new PrefetchBuffer();
     ahead.align([2]);
     append(ahead, 0, [segment(6, ["6", "7"])]);
     expect(ahead.take(limits)).toMatchObject({ texts: ["6", "7"], batch: [[0, 7]], lost: 3 });
   });
 
   it("begins where the log does in a shard that was never looked at: nothing was lost there before", () => {
-    const ahead = new ReadAhead();
+    const ahead = new PrefetchBuffer();
     const { cursor } = unread(3);
     ahead.align(cursor);
     expect(ahead.cursor).toEqual([-1, -1, -1]);
@@ -321,7 +326,7 @@ describe("the read-ahead", () => {
   });
 
   it("counts what retention removed behind the last event, when there is none", () => {
-    const ahead = new ReadAhead();
+    const ahead = new PrefetchBuffer();
     ahead.align([2, 4]);
     ahead.append(0, [], 7);
     ahead.append(1, [], 4);
@@ -331,7 +336,7 @@ describe("the read-ahead", () => {
   });
 
   it("forgets a shard whose cursor is elsewhere", () => {
-    const ahead = new ReadAhead();
+    const ahead = new PrefetchBuffer();
     ahead.align([0, 0]);
     append(ahead, 0, [segment(1, ["a"])]);
     append(ahead, 1, [segment(1, ["b"])]);
@@ -340,7 +345,7 @@ describe("the read-ahead", () => {
   });
 
   it("lets go of the far end when it holds too much, and asks for it again", () => {
-    const ahead = new ReadAhead();
+    const ahead = new PrefetchBuffer();
     ahead.align([0]);
     append(ahead, 0, [segment(1, ["111", "222", "333"])]);
     expect(ahead.shrink(9)).toBe(false);
