@@ -12,7 +12,7 @@ import type { Attempt, AttemptError, Delivery, DeliveryPage, DeliveryState } fro
  * `at` is when a pending one is due, and when the others ended. `text` is the event itself, kept from the first failure
  * until it is delivered: before that the log has it, and afterwards nobody needs it.
  */
-export class Deliveries {
+export class DeliveryTable {
   readonly #sql: SqlStorage;
   #counts: Record<DeliveryState, number> | undefined;
 
@@ -143,7 +143,7 @@ export class Deliveries {
   }
 
   /** How many more events may be taken from the logs. */
-  room(): number {
+  capacity(): number {
     return this.#isFull() ? 0 : Math.max(0, DELIVERY.maxPending - this.count("pending"));
   }
 

@@ -3,11 +3,11 @@ import { DELIVERY } from "../model/limits.ts";
 import { changedTo, isSilent, learned, onSchedule, pausedUntilMs, probed, windowOf } from "./endpoint-health.ts";
 import type { PushParts } from "./parts.ts";
 import { attempt, type Message } from "./request.ts";
-import { judge, type Answer } from "./response.ts";
+import { judge, type EndpointResponse } from "./response.ts";
 import { afterAttempt, chance } from "./retry-schedule.ts";
 import type { Attempt, PushPorts } from "./types.ts";
 
-export interface Pumped extends PushParts {
+export interface DispatcherParts extends PushParts {
   readonly ports: PushPorts;
   readonly clock: Clock;
 }
@@ -15,16 +15,16 @@ export interface Pumped extends PushParts {
 /**
  * Sends what is due, at most six attempts at a time, taking events from the logs while there is room. One run at a time.
  *
- * Who else runs at an `await` here: `ring` (news from a log, a redelivery, a change), `stop` (the subscription goes), a
- * test in `aside`, and the other attempts. So after each of them everything is looked at anew, and between the last look
+ * Who else runs at an `await` here: `signal` (news from a log, a redelivery, a change), `stop` (the subscription goes), a
+ * test in `withSlot`, and the other attempts. So after each of them everything is looked at anew, and between the last look
  * and what follows from it there is none.
  */
-export class PushPump {
-  readonly #on: Pumped;
+export class PushDispatcher {
+  readonly #on: DispatcherParts;
   /** Events that are being sent. */
   readonly #inFlight = new Set<string>();
   /** Tests that are under way, or wait for their place. */
-  #aside = 0;
+  #reserved = 0;
   #stopped = false;
   /** The logs may hold what was not taken; they are being asked; not before this time. */
   #unread = true;
@@ -36,32 +36,32 @@ export class PushPump {
   #topicGone = false;
   /** A write failed: the run ends with it. */
   #fault: unknown;
-  #bell = Promise.withResolvers<void>();
+  #changed = Promise.withResolvers<void>();
 
-  constructor(on: Pumped) {
+  constructor(on: DispatcherParts) {
     this.#on = on;
   }
 
   /** There may be new events in the logs. */
-  news(): void {
+  notify(): void {
     this.#unread = true;
     this.#readAtMs = 0;
-    this.ring();
+    this.signal();
   }
 
   /** Something changed: whoever waits looks again. */
-  ring(): void {
-    const bell = this.#bell;
-    this.#bell = Promise.withResolvers<void>();
-    bell.resolve();
+  signal(): void {
+    const changed = this.#changed;
+    this.#changed = Promise.withResolvers<void>();
+    changed.resolve();
   }
 
   /** Nothing is sent, and nothing written, from now on. */
   stop(): void {
     this.#stopped = true;
-    this.#on.intake.close();
+    this.#on.ingest.close();
     this.#on.handshake.stop();
-    this.ring();
+    this.signal();
   }
 
   /**
@@ -69,11 +69,11 @@ export class PushPump {
    * flight, so that a slow attempt does not hold up the others. "gone": the subscription or its topic is.
    */
   async run(): Promise<"gone" | "rests" | "goes on"> {
-    const { standing, clock, state, handshake } = this.#on;
+    const { eligibility, clock, state, handshake } = this.#on;
     const endMs = clock.nowMs() + DELIVERY.runMs;
     let calls = 0;
     for (;;) {
-      const now = await standing.now();
+      const now = await eligibility.now();
       if (this.#stopped) return "rests";
       if (this.#fault !== undefined) throw this.#takeFault();
       if (now.kind === "gone" || this.#topicGone) return "gone";
@@ -83,7 +83,7 @@ export class PushPump {
       if (now.kind === "unverified" && this.#isIdle() && this.#waitUntilMs <= clock.nowMs()) {
         calls += 1;
         await handshake.ask(now.target);
-        standing.forget();
+        eligibility.forget();
         continue;
       }
       if (now.kind === "go") {
@@ -103,12 +103,12 @@ export class PushPump {
     }
   }
 
-  /** When there is something to do again; Infinity when nothing is left. Of a pump that rests. */
+  /** When there is something to do again; Infinity when nothing is left. Of a dispatcher that rests. */
   nextMs(): number {
     if (this.#asks) return this.#waitUntilMs;
     const { deliveries, state, clock } = this.#on;
     const dueMs = deliveries.next(1)[0]?.dueAtMs ?? Infinity;
-    const readMs = this.#unread && deliveries.room() > 0 ? this.#readAtMs : Infinity;
+    const readMs = this.#unread && deliveries.capacity() > 0 ? this.#readAtMs : Infinity;
     return Math.max(Math.min(dueMs, readMs), pausedUntilMs(state.health, clock.nowMs()), this.#waitUntilMs);
   }
 
@@ -116,20 +116,20 @@ export class PushPump {
     return this.#inFlight.size === 0 && !this.#reading;
   }
 
-  /** Does something that takes one of the six places; the pump leaves it the next one that is free. */
-  async aside<T>(work: () => Promise<T>): Promise<T> {
-    this.#aside += 1;
+  /** Does something that takes one of the six places; the dispatcher leaves it the next one that is free. */
+  async withSlot<T>(work: () => Promise<T>): Promise<T> {
+    this.#reserved += 1;
     try {
-      while (this.#inFlight.size + this.#aside > DELIVERY.window) await this.#bell.promise;
+      while (this.#inFlight.size + this.#reserved > DELIVERY.window) await this.#changed.promise;
       return await work();
     } finally {
-      this.#aside -= 1;
-      this.ring();
+      this.#reserved -= 1;
+      this.signal();
     }
   }
 
   /** What an answer, or none, tells about the endpoint as a whole. Of an older version it tells nothing. */
-  learn(answer: Answer, version: number): void {
+  learn(answer: EndpointResponse, version: number): void {
     const { state, clock } = this.#on;
     if (this.#stopped || version !== state.health.version) return;
     state.health = learned(state.health, answer, clock.nowMs());
@@ -153,7 +153,7 @@ export class PushPump {
   #places(): number {
     const { state } = this.#on;
     if (this.pausedUntilMs() !== undefined) return 0;
-    const free = Math.min(windowOf(state.health), DELIVERY.window - this.#aside) - this.#inFlight.size;
+    const free = Math.min(windowOf(state.health), DELIVERY.window - this.#reserved) - this.#inFlight.size;
     return Math.max(0, free);
   }
 
@@ -178,16 +178,16 @@ export class PushPump {
 
   #mayRead(): boolean {
     const { clock, deliveries } = this.#on;
-    return this.#unread && !this.#reading && clock.nowMs() >= this.#readAtMs && deliveries.room() > 0;
+    return this.#unread && !this.#reading && clock.nowMs() >= this.#readAtMs && deliveries.capacity() > 0;
   }
 
   /** Takes from the logs. News that come meanwhile are looked for afterwards. */
   async #read(): Promise<void> {
-    const { intake, clock } = this.#on;
+    const { ingest, clock } = this.#on;
     this.#unread = false;
     this.#reading = true;
     try {
-      const taken = await intake.take();
+      const taken = await ingest.take();
       if (taken === "gone") this.#topicGone = true;
       else if (taken.more) this.#unread = true;
       else if (taken.failed) {
@@ -198,7 +198,7 @@ export class PushPump {
       this.#fail(thrown);
     } finally {
       this.#reading = false;
-      this.ring();
+      this.signal();
     }
   }
 
@@ -210,7 +210,7 @@ export class PushPump {
       this.#fail(thrown);
     } finally {
       this.#inFlight.delete(eventId);
-      this.ring();
+      this.signal();
     }
   }
 
@@ -228,9 +228,9 @@ export class PushPump {
   }
 
   async #deliver(eventId: string): Promise<void> {
-    const { ports, clock, deliveries, intake, standing } = this.#on;
+    const { ports, clock, deliveries, ingest, eligibility } = this.#on;
     const kept = deliveries.find(eventId)?.text;
-    const text = kept === undefined ? await intake.textOf(eventId) : { text: kept };
+    const text = kept === undefined ? await ingest.textOf(eventId) : { text: kept };
     if (this.#stopped) return;
     if (text === "gone") {
       this.#topicGone = true;
@@ -244,7 +244,7 @@ export class PushPump {
       this.#lose(eventId);
       return;
     }
-    const now = await standing.now();
+    const now = await eligibility.now();
     // From here to the call itself nobody else runs: what was decided is what is done.
     if (this.#stopped || now.kind !== "go" || this.pausedUntilMs() !== undefined) return;
     const row = deliveries.find(eventId);
@@ -254,8 +254,8 @@ export class PushPump {
     if (!this.#stopped) this.#record(message, answer, made, now.target.version);
   }
 
-  #record({ eventId, text }: Message, answer: Answer, made: Attempt, version: number): void {
-    const { ports, clock, state, deliveries, intake, standing } = this.#on;
+  #record({ eventId, text }: Message, answer: EndpointResponse, made: Attempt, version: number): void {
+    const { ports, clock, state, deliveries, ingest, eligibility } = this.#on;
     // As it is now: a redelivery may have started its schedule anew.
     const before = deliveries.find(eventId);
     if (before === undefined) return;
@@ -265,11 +265,11 @@ export class PushPump {
     const scheduledMs = dueMs !== undefined && dueMs > made.atMs ? dueMs : undefined;
     const after = afterAttempt(before, verdict, nowMs, chance(ports.random), scheduledMs);
     deliveries.record(before, made, after, text, nowMs);
-    intake.forgetText(eventId);
+    ingest.forgetText(eventId);
     this.learn(answer, version);
     if (verdict.kind === "unwanted") {
       ports.log.warn("push subscription disabled by its endpoint", { push: state.id });
-      standing.disable(version);
+      eligibility.disable(version);
     }
     if (after.state === "dead") ports.log.warn("push dead letter", { push: state.id, eventId });
   }
@@ -289,8 +289,8 @@ export class PushPump {
     const next = deliveries.next(this.#inFlight.size + 1).find(({ eventId }) => !this.#inFlight.has(eventId));
     const times = [next?.dueAtMs ?? Infinity, this.#readAtMs, this.pausedUntilMs() ?? 0];
     const soonestMs = Math.min(...times.filter((atMs) => atMs > nowMs));
-    const timer = setTimeout(() => this.ring(), Math.min(soonestMs - nowMs, DELIVERY.attemptMs));
-    await this.#bell.promise;
+    const timer = setTimeout(() => this.signal(), Math.min(soonestMs - nowMs, DELIVERY.attemptMs));
+    await this.#changed.promise;
     clearTimeout(timer);
   }
 }

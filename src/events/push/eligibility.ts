@@ -24,7 +24,7 @@ export interface Target {
  * - `unverified`: the endpoint is to be asked first whether it wants them (handshake.ts).
  * - `gone`: there is no such subscription, or not any more.
  */
-export type Standing =
+export type Eligibility =
   | { readonly kind: "go" | "unverified"; readonly target: Target }
   | { readonly kind: "wait"; readonly untilMs: number }
   | { readonly kind: "gone" };
@@ -33,14 +33,14 @@ export type Standing =
  * What the record in D1 says, and whether the right is there by which it was made, asked again when that is 10 s old. While
  * D1 does not answer, what it said less than a minute ago counts.
  */
-export class PushStanding {
+export class PushEligibility {
   readonly #ports: PushPorts;
   readonly #clock: Clock;
   readonly #state: PushState;
   #known: Known | undefined;
   /** What D1 said last, if it let events go. */
   #lastGo: Known | undefined;
-  #loading: Promise<Standing | undefined> | undefined;
+  #loading: Promise<Eligibility | undefined> | undefined;
   #generation = 0;
 
   constructor(ports: PushPorts, clock: Clock, state: PushState) {
@@ -50,11 +50,11 @@ export class PushStanding {
   }
 
   /** What is given was true when this returns: a change that came while D1 was asked makes it ask again. */
-  async now(): Promise<Standing> {
+  async now(): Promise<Eligibility> {
     for (;;) {
       const nowMs = this.#clock.nowMs();
       const known = this.#known;
-      if (known !== undefined && nowMs >= known.atMs && nowMs < known.freshUntilMs) return known.standing;
+      if (known !== undefined && nowMs >= known.atMs && nowMs < known.freshUntilMs) return known.eligibility;
       this.#loading ??= this.#load().finally(() => (this.#loading = undefined));
       const loaded = await this.#loading;
       if (loaded !== undefined) return loaded;
@@ -83,20 +83,20 @@ export class PushStanding {
   }
 
   /** Undefined when a change came meanwhile. */
-  async #load(): Promise<Standing | undefined> {
+  async #load(): Promise<Eligibility | undefined> {
     const generation = this.#generation;
     const atMs = this.#clock.nowMs();
     let known: Known;
     try {
       known = { atMs, ...(await within(DELIVERY.recordWaitMs, this.#ask(atMs))) };
-      if (generation === this.#generation) this.#lastGo = known.standing.kind === "go" ? known : undefined;
+      if (generation === this.#generation) this.#lastGo = known.eligibility.kind === "go" ? known : undefined;
     } catch (thrown) {
       this.#ports.log.warn("push record not read", { push: this.#state.id, error: describeError(thrown) });
       known = this.#withoutAnswer();
     }
     if (generation !== this.#generation) return undefined;
     this.#known = known;
-    return known.standing;
+    return known.eligibility;
   }
 
   #withoutAnswer(): Known {
@@ -104,7 +104,7 @@ export class PushStanding {
     const untilMs = atMs + DELIVERY.failedAgainMs;
     const last = this.#lastGo;
     const counts = last !== undefined && atMs >= last.atMs && atMs < last.atMs + DELIVERY.recordKeptMs;
-    return { atMs, freshUntilMs: untilMs, standing: counts ? last.standing : { kind: "wait", untilMs } };
+    return { atMs, freshUntilMs: untilMs, eligibility: counts ? last.eligibility : { kind: "wait", untilMs } };
   }
 
   async #ask(nowMs: number): Promise<Omit<Known, "atMs">> {
@@ -112,7 +112,7 @@ export class PushStanding {
     const { id, openedAtMs, health } = this.#state;
     const freshUntilMs = nowMs + DELIVERY.recordTtlMs;
     const waitFor = (waitMs: number, fresh = freshUntilMs): Omit<Known, "atMs"> => ({
-      standing: { kind: "wait", untilMs: nowMs + waitMs },
+      eligibility: { kind: "wait", untilMs: nowMs + waitMs },
       freshUntilMs: fresh,
     });
     const record = await this.#unlessUnwanted(await store.findById(id), nowMs);
@@ -120,12 +120,12 @@ export class PushStanding {
     if (record === undefined)
       return health.version === 0 && nowMs < openedAtMs + DELIVERY.openingMs
         ? waitFor(DELIVERY.missingAgainMs, nowMs)
-        : { standing: { kind: "gone" }, freshUntilMs };
+        : { eligibility: { kind: "gone" }, freshUntilMs };
     if (record.state === "disabled" || record.state === "failed") return waitFor(DELIVERY.disabledAgainMs);
     if (record.halt !== undefined) return waitFor(DELIVERY.refusedAgainMs);
     try {
       const kind = record.state === "unverified" ? "unverified" : "go";
-      return { standing: { kind, target: await this.#open(record) }, freshUntilMs };
+      return { eligibility: { kind, target: await this.#open(record) }, freshUntilMs };
     } catch (thrown) {
       log.error("push credentials do not open", { push: id, error: describeError(thrown) });
       return waitFor(DELIVERY.refusedAgainMs, nowMs + DELIVERY.refusedAgainMs);
@@ -151,7 +151,7 @@ export class PushStanding {
 
 /** Fresh from `atMs` on: a clock that was set back makes it old. */
 interface Known {
-  readonly standing: Standing;
+  readonly eligibility: Eligibility;
   readonly atMs: number;
   readonly freshUntilMs: number;
 }

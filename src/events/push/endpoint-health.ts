@@ -1,5 +1,5 @@
 import { DELIVERY } from "../model/limits.ts";
-import { judge, wasReached, type Answer } from "./response.ts";
+import { judge, wasReached, type EndpointResponse } from "./response.ts";
 
 /**
  * How the endpoint as a whole is, apart from any one delivery (contract 3.5): an endpoint that only times out is asked
@@ -41,7 +41,7 @@ export function onSchedule(health: Health): Health {
 }
 
 /** What an answer, or none, of the endpoint tells about it. A call that was refused here tells only that it failed. */
-export function learned(before: Health, answer: Answer, nowMs: number): Health {
+export function learned(before: Health, answer: EndpointResponse, nowMs: number): Health {
   const verdict = judge(answer, nowMs);
   const health = verdict.kind === "delivered" ? before : onSchedule(before);
   if (answer.kind === "refused") return health;

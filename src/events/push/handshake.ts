@@ -2,7 +2,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { randomId } from "../../platform/random.ts";
 import { HANDSHAKE } from "../model/limits.ts";
 import { BY_PLATFORM, pushAudit } from "./audit.ts";
-import type { Standing, Target } from "./eligibility.ts";
+import type { Eligibility, Target } from "./eligibility.ts";
 import { attempt } from "./request.ts";
 import { judge } from "./response.ts";
 import type { Handshake, PushState } from "./state.ts";
@@ -40,7 +40,7 @@ export class PushHandshake {
   }
 
   /** Until when the record, or the next ping, keeps the events waiting. */
-  waitUntilMs(now: Standing): number {
+  waitUntilMs(now: Eligibility): number {
     if (now.kind === "wait") return now.untilMs;
     return now.kind === "unverified" ? this.#dueMs(now.target.version) : 0;
   }

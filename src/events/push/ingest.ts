@@ -7,13 +7,13 @@ import type { TopicLog } from "../log/topic-log.do.ts";
 import type { ReadOutcome } from "../log/types.ts";
 import { DELIVERY } from "../model/limits.ts";
 import { shardsOf } from "../model/topic.ts";
-import type { Deliveries } from "./delivery-table.ts";
+import type { DeliveryTable } from "./delivery-table.ts";
 import type { PushState } from "./state.ts";
 
-export interface IntakePorts {
+export interface IngestPorts {
   readonly logs: DurableObjectNamespace<TopicLog>;
   readonly state: PushState;
-  readonly deliveries: Deliveries;
+  readonly deliveries: DeliveryTable;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -25,14 +25,14 @@ export type Taken = { readonly more: boolean; readonly failed: boolean } | "gone
  * How events come from the topic's logs to the deliveries. Rows and cursor are written together, so an event is taken
  * exactly once; the texts stay in memory and are read again where they were lost with it.
  */
-export class PushIntake {
-  readonly #ports: IntakePorts;
+export class PushIngest {
+  readonly #ports: IngestPorts;
   readonly #texts = new EventTexts(DELIVERY.textChars);
   /** When the log of a shard did not answer: it is left out for a while, so that it does not hold up the others. */
   readonly #failedAtMs = new Map<number, number>();
   #closed = false;
 
-  constructor(ports: IntakePorts) {
+  constructor(ports: IngestPorts) {
     this.#ports = ports;
   }
 
@@ -69,7 +69,7 @@ export class PushIntake {
     // The oldest first, so that no shard holds up another; the sort keeps the order within each.
     const events = cut(
       found.toSorted((a, b) => a.createdAtMs - b.createdAtMs),
-      deliveries.room(),
+      deliveries.capacity(),
     );
     const ends = cursor.map((after, shard) => {
       const answer = answers[shard];

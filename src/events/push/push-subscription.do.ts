@@ -7,11 +7,11 @@ import type { TopicLog } from "../log/topic-log.do.ts";
 import type { LogStats } from "../log/types.ts";
 import { DELIVERY } from "../model/limits.ts";
 import { pushObjectName, shardsOf } from "../model/topic.ts";
-import { Deliveries } from "./delivery-table.ts";
-import { PushPump } from "./dispatcher.ts";
-import { PushStanding } from "./eligibility.ts";
+import { DeliveryTable } from "./delivery-table.ts";
+import { PushDispatcher } from "./dispatcher.ts";
+import { PushEligibility } from "./eligibility.ts";
 import { PushHandshake } from "./handshake.ts";
-import { PushIntake } from "./ingest.ts";
+import { PushIngest } from "./ingest.ts";
 import type { PushParts } from "./parts.ts";
 import { attempt, testEvent } from "./request.ts";
 import { wasReached } from "./response.ts";
@@ -37,8 +37,8 @@ import type {
  * - `open` by whoever makes the subscription, before the record is there. Without a record ten minutes later the object
  *   takes itself for gone.
  * - `wake` by the logs and the sweep, `changed` by an update, `redeliver` and `sendTest` by the client. Each leaves an
- *   alarm, or finds a run under way that looks again; only the alarm runs the pump (dispatcher.ts).
- * - `destroy` by a deletion. All that is in flight finds the pump stopped and writes nothing.
+ *   alarm, or finds a run under way that looks again; only the alarm runs the dispatcher (dispatcher.ts).
+ * - `destroy` by a deletion. All that is in flight finds the dispatcher stopped and writes nothing.
  *
  * What survives what:
  * - Eviction, deployment, a crash: cursor, rows and pauses are in SQLite; what is due is found again by the alarm, which
@@ -47,7 +47,7 @@ import type {
  * - A lost answer: each method may be repeated. A wake that is lost is made up for by the next one and by the sweep.
  * - A log that fails, D1 that fails: nothing is lost, it is tried again some seconds later.
  * - The states of a delivery stand in delivery-table.ts, those of the endpoint in endpoint-health.ts, whether it wants the events
- *   in handshake.ts: the record says that it is not verified yet, and the pump asks it in the place of sending events.
+ *   in handshake.ts: the record says that it is not verified yet, and the dispatcher asks it in the place of sending events.
  */
 export class PushSubscriptionObject extends DurableObject<PushEnv> implements Subscriber {
   readonly ports: PushPorts;
@@ -101,9 +101,9 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
       this.#wokenEarly = this.#opening > 0;
       return this.#wokenEarly ? "awake" : "gone";
     }
-    this.#life.pump.news();
+    this.#life.dispatcher.notify();
     // One that is paused, disabled or without rights looks for them when that is over.
-    const nextMs = this.#life.pump.nextMs();
+    const nextMs = this.#life.dispatcher.nextMs();
     this.#runAt(nextMs === Infinity ? 0 : nextMs);
     return "awake";
   }
@@ -112,9 +112,9 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
   changed(): void {
     const life = this.#life;
     if (life === undefined) return;
-    life.standing.forget();
-    life.pump.unpause();
-    life.pump.news();
+    life.eligibility.forget();
+    life.dispatcher.unpause();
+    life.dispatcher.notify();
     this.#runAt(0);
   }
 
@@ -123,16 +123,16 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
     this.#alarmAtMs = Infinity;
     const life = this.#life;
     if (life === undefined) return;
-    life.pump.news();
+    life.dispatcher.notify();
     const startMs = systemClock.nowMs();
     this.#wakeAt(startMs + DELIVERY.safetyMs);
     if (this.#isRunning(startMs)) return;
     this.#runningSinceMs = startMs;
     let nextMs: (() => number) | undefined;
     try {
-      const outcome = await life.pump.run();
+      const outcome = await life.dispatcher.run();
       if (outcome === "gone") await this.destroy();
-      nextMs = () => (outcome === "rests" ? life.pump.nextMs() : 0);
+      nextMs = () => (outcome === "rests" ? life.dispatcher.nextMs() : 0);
     } catch (thrown) {
       this.ports.log.error("push run failed", { push: life.state.id, error: describeError(thrown) });
       nextMs = () => systemClock.nowMs() + DELIVERY.failedAgainMs;
@@ -162,7 +162,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
       lag: untaken + deliveries.count("pending"),
       deadLetters: deliveries.count("dead"),
       eventsLost: state.eventsLost,
-      pausedUntilMs: life.pump.pausedUntilMs(),
+      pausedUntilMs: life.dispatcher.pausedUntilMs(),
       handshake: life.handshake.status(),
     };
   }
@@ -178,7 +178,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
     if (life === undefined || row === undefined) return "unknown";
     let text: string | undefined;
     if (row.state === "delivered") {
-      const found = await life.intake.textOf(eventId);
+      const found = await life.ingest.textOf(eventId);
       if (found === "failed") throw unavailable("a log of the topic does not answer");
       row = life === this.#life ? life.deliveries.find(eventId) : undefined;
       if (row === undefined) return "unknown";
@@ -186,8 +186,8 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
       text = found.text;
     }
     life.deliveries.again(row, text, systemClock.nowMs());
-    life.pump.unpause();
-    life.pump.ring();
+    life.dispatcher.unpause();
+    life.dispatcher.signal();
     this.#runAt(0);
     return "again";
   }
@@ -207,16 +207,16 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
     this.#testing = true;
     this.#testedAtMs = nowMs;
     try {
-      return await life.pump.aside(async () => {
-        const target = await life.standing.target().catch((thrown: unknown) => {
+      return await life.dispatcher.withSlot(async () => {
+        const target = await life.eligibility.target().catch((thrown: unknown) => {
           this.ports.log.error("push test not made", { push: life.state.id, error: describeError(thrown) });
           throw unavailable("the subscription cannot be read");
         });
         if (target === undefined || life !== this.#life) return { kind: "gone" };
         const message = testEvent(life.state.topic, tenant, this.ports.random, systemClock.nowMs());
         const { answer, attempt: made } = await attempt({ ...this.ports, clock: systemClock }, target, message);
-        if (wasReached(answer)) life.pump.learn(answer, target.version);
-        if (made.error === undefined) life.pump.unpause();
+        if (wasReached(answer)) life.dispatcher.learn(answer, target.version);
+        if (made.error === undefined) life.dispatcher.unpause();
         return { kind: "tried", attempt: made };
       });
     } finally {
@@ -230,7 +230,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
     const life = this.#life;
     this.#destroyed = true;
     this.#life = undefined;
-    life?.pump.stop();
+    life?.dispatcher.stop();
     await this.ctx.storage.deleteAll();
     if (life === undefined) return;
     const { topic, id } = life.state;
@@ -243,21 +243,21 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
   #live(state: PushState): Life {
     const { ports, env, ctx } = this;
     const clock = systemClock;
-    const deliveries = new Deliveries(ctx.storage.sql);
-    const intake = new PushIntake({ logs: env.TOPIC_LOG, state, deliveries, clock, log: ports.log });
-    const standing = new PushStanding(ports, clock, state);
+    const deliveries = new DeliveryTable(ctx.storage.sql);
+    const ingest = new PushIngest({ logs: env.TOPIC_LOG, state, deliveries, clock, log: ports.log });
+    const eligibility = new PushEligibility(ports, clock, state);
     const handshake = new PushHandshake(ports, clock, state);
-    const pump = new PushPump({ ports, clock, state, deliveries, intake, standing, handshake });
-    return { state, deliveries, intake, standing, handshake, pump };
+    const dispatcher = new PushDispatcher({ ports, clock, state, deliveries, ingest, eligibility, handshake });
+    return { state, deliveries, ingest, eligibility, handshake, dispatcher };
   }
 
   /** After a run: clears what is over, and wakes for what is next. In one turn, or news could come in between. */
-  #rest({ state, deliveries }: Life, pumpNextMs: () => number): void {
+  #rest({ state, deliveries }: Life, dispatcherNextMs: () => number): void {
     try {
       const nowMs = systemClock.nowMs();
       const clearMs = deliveries.clear(nowMs) ? nowMs : deliveries.clearAtMs();
       // One whose record went without its knowing finds out, also where nothing is published any more.
-      const nextMs = Math.min(pumpNextMs(), clearMs, nowMs + DELIVERY.restMs);
+      const nextMs = Math.min(dispatcherNextMs(), clearMs, nowMs + DELIVERY.restMs);
       this.#wakeAt(Math.max(nextMs, nowMs));
     } catch (thrown) {
       // The alarm that was armed before the run stands.
@@ -293,5 +293,5 @@ export interface PushEnv {
 const unavailable = (message: string): Error => Object.assign(new Error(message), { retryable: true });
 
 interface Life extends PushParts {
-  readonly pump: PushPump;
+  readonly dispatcher: PushDispatcher;
 }

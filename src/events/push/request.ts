@@ -7,7 +7,7 @@ import type { Random } from "../../platform/random.ts";
 import { DELIVERY } from "../model/limits.ts";
 import type { TopicId } from "../model/topic.ts";
 import type { Target } from "./eligibility.ts";
-import { errorOf, type Answer } from "./response.ts";
+import { errorOf, type EndpointResponse } from "./response.ts";
 import type { Attempt } from "./types.ts";
 
 export interface AttemptPorts {
@@ -34,7 +34,7 @@ export async function attempt(
   target: Target,
   { eventId, text, number }: Message,
   maxBytes = 0,
-): Promise<{ readonly answer: Answer; readonly attempt: Attempt; readonly said: string }> {
+): Promise<{ readonly answer: EndpointResponse; readonly attempt: Attempt; readonly said: string }> {
   const atMs = clock.nowMs();
   const timestampSec = toSec(atMs);
   const body = utf8(text);
@@ -56,7 +56,7 @@ export async function attempt(
 }
 
 interface Called {
-  readonly answer: Answer;
+  readonly answer: EndpointResponse;
   readonly said: string;
 }
 

@@ -3,7 +3,7 @@ import { DELIVERY } from "../model/limits.ts";
 import type { AttemptError } from "./types.ts";
 
 /** What became of one attempt. `retryAfter` is the header as it came. */
-export type Answer =
+export type EndpointResponse =
   | { readonly kind: "answered"; readonly status: number; readonly retryAfter: string | null }
   | { readonly kind: "timeout" | "unreachable" | "refused" };
 
@@ -18,7 +18,7 @@ export type Verdict =
   | { readonly kind: "later"; readonly atMs: number }
   | { readonly kind: "unwanted" };
 
-export function judge(answer: Answer, nowMs: number): Verdict {
+export function judge(answer: EndpointResponse, nowMs: number): Verdict {
   if (answer.kind !== "answered") return { kind: "failed" };
   const { status, retryAfter } = answer;
   if (status >= 200 && status < 300) return { kind: "delivered" };
@@ -31,11 +31,11 @@ export function judge(answer: Answer, nowMs: number): Verdict {
  * Whether the endpoint itself answered. Where nothing can be reached, Cloudflare answers in its place, with a status that
  * nobody else uses: 520 to 527, and 530 for a name that leads nowhere.
  */
-export const wasReached = (answer: Answer): boolean =>
+export const wasReached = (answer: EndpointResponse): boolean =>
   answer.kind === "answered" && !(answer.status >= 520 && answer.status <= 527) && answer.status !== 530;
 
 /** In one word for the log of deliveries; undefined when it did not fail. */
-export function errorOf(answer: Answer): AttemptError | undefined {
+export function errorOf(answer: EndpointResponse): AttemptError | undefined {
   if (answer.kind !== "answered") return answer.kind;
   const { status } = answer;
   if (!wasReached(answer)) return status === 522 || status === 524 ? "timeout" : "unreachable";

@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { TopicLog } from "../../../src/events/log/topic-log.do.ts";
-import { Deliveries } from "../../../src/events/push/delivery-table.ts";
+import { DeliveryTable } from "../../../src/events/push/delivery-table.ts";
 import type { PushSubscriptionObject } from "../../../src/events/push/push-subscription.do.ts";
 import { DAY_MS, idsOf, limits, makePush, pass, stopTheClock, until, type TestPush } from "../push-app.ts";
 
@@ -262,9 +262,12 @@ describe("a row that cannot be written while events are taken", () => {
     const errors = vi.spyOn(console, "error").mockReturnValue();
     const push = await makePush();
     const ids = await push.put(["a", "b", "c"]);
-    const add = Deliveries.prototype.add;
+    const add = DeliveryTable.prototype.add;
     let calls = 0;
-    const failing = vi.spyOn(Deliveries.prototype, "add").mockImplementation(function (this: Deliveries, ...args) {
+    const failing = vi.spyOn(DeliveryTable.prototype, "add").mockImplementation(function (
+      this: DeliveryTable,
+      ...args
+    ) {
       if (++calls === 3) throw new Error("the disk is full");
       add.apply(this, args);
     });

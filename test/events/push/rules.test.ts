@@ -20,7 +20,7 @@ import {
   judge,
   readRetryAfter,
   wasReached,
-  type Answer,
+  type EndpointResponse,
   type Verdict,
 } from "../../../src/events/push/response.ts";
 import { afterAttempt, type AfterAttempt } from "../../../src/events/push/retry-schedule.ts";
@@ -28,15 +28,19 @@ import { toBase64, utf8 } from "../../../src/platform/encoding.ts";
 
 const NOW = Date.UTC(2026, 10, 20, 12);
 const HOUR_MS = 3_600_000;
-const answer = (status: number, retryAfter: string | null = null): Answer => ({ kind: "answered", status, retryAfter });
+const answer = (status: number, retryAfter: string | null = null): EndpointResponse => ({
+  kind: "answered",
+  status,
+  retryAfter,
+});
 
 describe("what an answer means", () => {
-  const verdictOf = (given: Answer): string => {
+  const verdictOf = (given: EndpointResponse): string => {
     const verdict = judge(given, NOW);
     return verdict.kind === "later" ? `later ${verdict.atMs - NOW}` : verdict.kind;
   };
 
-  it.each<[Answer, string, string | undefined]>([
+  it.each<[EndpointResponse, string, string | undefined]>([
     [answer(200), "delivered", undefined],
     [answer(299, "9"), "delivered", undefined],
     [answer(301), "failed", "redirect"],
