@@ -109,7 +109,7 @@ export function createDeps(env: Env): Deps {
     topicConsumers: env.TOPIC_CONSUMER,
     pushSubscriptions: env.PUSH_SUBSCRIPTION,
     retention: { ageMs: config.eventRetentionMs, maxBytes: config.eventLogMaxBytes },
-    ownTopics: subscriptionTopics(names),
+    platformTopics: subscriptionTopics(names),
   });
   const outbox = createOutbox({
     names,

@@ -17,7 +17,7 @@ import { subscriptionRoutes } from "./subscriptions/routes.ts";
 import { subscriberRoutes } from "./subscriptions/subscriber-routes.ts";
 import { resealSubscriptions, wakeSubscriptions } from "./subscriptions/sweep.ts";
 import { sweepTopics } from "./topics/delete.ts";
-import { findOrMake, publishOwn, type OwnTopic } from "./topics/platform-topics.ts";
+import { findOrCreate, publishToPlatformTopic, type PlatformTopic } from "./topics/platform-topics.ts";
 import { topicRoutes } from "./topics/routes.ts";
 
 export interface EventsDeps {
@@ -28,7 +28,7 @@ export interface EventsDeps {
   readonly pushSubscriptions: DurableObjectNamespace<PushSubscriptionObject>;
   readonly retention: Retention;
   /** Topics of other rooms; nobody else can own, create or delete them. */
-  readonly ownTopics: readonly OwnTopic[];
+  readonly platformTopics: readonly PlatformTopic[];
 }
 
 export interface Events {
@@ -36,7 +36,7 @@ export interface Events {
   /** Some topics of an owner, as rows `{kind, id}`, for whoever wants to remove or rename the owner. */
   topicsOf(owner: string, limit: number): D1PreparedStatement;
   /**
-   * Publishes events of one tenant to one of `ownTopics`, all or none. A repeat under the same key within 24 h stores
+   * Publishes events of one tenant to one of `platformTopics`, all or none. A repeat under the same key within 24 h stores
    * nothing, whatever events it brings. Throws when it is not known that they are stored.
    */
   publish(topic: TopicId, events: readonly NamedEvent[], key: string, nowMs: number): Promise<void>;
@@ -69,11 +69,11 @@ export interface Events {
  * who may do what in access/access.ts.
  */
 export function createEvents(deps: EventsDeps): Events {
-  const { push, topicLogs: logs, topicConsumers: consumers, retention, ownTopics } = deps;
+  const { push, topicLogs: logs, topicConsumers: consumers, retention, platformTopics } = deps;
   const { names, log, random, clients } = push;
   const store = createTopicStore(deps.db);
   const making = { store, logs, random, retention };
-  const directory = new TopicDirectory((id, nowMs) => findOrMake(making, ownTopics, id, nowMs));
+  const directory = new TopicDirectory((id, nowMs) => findOrCreate(making, platformTopics, id, nowMs));
   const access = new TopicAccess(clients, names);
   const ports = {
     ...making,
@@ -83,14 +83,14 @@ export function createEvents(deps: EventsDeps): Events {
     access,
     clients,
     consumers,
-    ownTopics,
+    platformTopics,
     push,
     pushSubscriptions: deps.pushSubscriptions,
   };
   return {
     routes: [...topicRoutes(ports), ...consumeRoutes(ports), ...subscriptionRoutes(ports), ...subscriberRoutes(ports)],
     topicsOf: store.ownedBy,
-    publish: (topic, events, key, nowMs) => publishOwn(ports, topic, events, key, nowMs),
+    publish: (topic, events, key, nowMs) => publishToPlatformTopic(ports, topic, events, key, nowMs),
     endSubscriptions: (clientId, record) => endSubscriptionsOfClient(push.store, clientId, record),
     operated: operatedSubscriptions(ports),
     sweep: (nowMs) => sweepTopics(ports, nowMs),

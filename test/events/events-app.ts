@@ -10,7 +10,7 @@ import type { Retention } from "../../src/events/log/types.ts";
 import { shardFor, shardsOf } from "../../src/events/model/topic.ts";
 import { createPushStore } from "../../src/events/push/push-store.ts";
 import { createEvents, type Events } from "../../src/events/service.ts";
-import type { OwnTopic } from "../../src/events/topics/platform-topics.ts";
+import type { PlatformTopic } from "../../src/events/topics/platform-topics.ts";
 import type { Principal } from "../../src/http/auth.ts";
 import { noLimits } from "../../src/http/limits.ts";
 import { mountServices } from "../../src/http/mount.ts";
@@ -62,7 +62,7 @@ export const auditedBy = (db: D1Database) => ({
 
 export function eventsApp(
   bindings: typeof env = env,
-  ownTopics: readonly OwnTopic[] = [],
+  platformTopics: readonly PlatformTopic[] = [],
   retention: Retention = KEPT,
 ): EventsApp {
   const names = createNames("plat");
@@ -90,7 +90,7 @@ export function eventsApp(
     topicConsumers: bindings.TOPIC_CONSUMER,
     pushSubscriptions: bindings.PUSH_SUBSCRIPTION,
     retention,
-    ownTopics,
+    platformTopics,
   });
   const app = new Hono();
   mountServices(

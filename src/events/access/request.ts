@@ -44,7 +44,7 @@ type Operation = (topic: TopicId) => Promise<Result<Answer, Failure | Problem>>;
 
 /** Runs an operation for a caller who may read the topic. */
 export function asReader(ports: RequestPorts, call: TopicCall, run: Reading): Promise<Answer> {
-  return reaching(ports, async () => {
+  return withRetryAfter(ports, async () => {
     const topic = topicOf(call);
     const allowed = await ports.access.mayRead(call.principal, topic, call.nowMs);
     return allowed.ok ? run(topic, await readerOf(call.principal, allowed.value)) : allowed;
@@ -53,7 +53,7 @@ export function asReader(ports: RequestPorts, call: TopicCall, run: Reading): Pr
 
 /** Runs an operation for a client that may consume the topic; never for a person. */
 export function asConsumer(ports: RequestPorts, call: TopicCall, run: Reading): Promise<Answer> {
-  return reaching(ports, async () => {
+  return withRetryAfter(ports, async () => {
     const topic = topicOf(call);
     const allowed = await ports.access.mayConsume(call.principal, topic, call.nowMs);
     return allowed.ok ? run(topic, await readerOf(call.principal, "all")) : allowed;
@@ -62,7 +62,7 @@ export function asConsumer(ports: RequestPorts, call: TopicCall, run: Reading): 
 
 /** Runs an operation for the topic's owner. */
 export function asOwner(ports: RequestPorts, call: TopicCall, run: Operation): Promise<Answer> {
-  return reaching(ports, async () => {
+  return withRetryAfter(ports, async () => {
     const topic = topicOf(call);
     const allowed = await ports.access.mayOwn(call.principal, topic, call.nowMs);
     return allowed.ok ? run(topic) : allowed;
@@ -71,7 +71,7 @@ export function asOwner(ports: RequestPorts, call: TopicCall, run: Operation): P
 
 /** Runs what the topic's owner does with what others have on it. */
 export function asOverseer(ports: RequestPorts, call: TopicCall, run: Operation): Promise<Answer> {
-  return reaching(ports, async () => {
+  return withRetryAfter(ports, async () => {
     const topic = topicOf(call);
     const allowed = ports.access.mayOversee(call.principal, topic);
     return allowed.ok ? run(topic) : allowed;
@@ -79,7 +79,7 @@ export function asOverseer(ports: RequestPorts, call: TopicCall, run: Operation)
 }
 
 /** Runs what calls objects. One that is away for a moment is no bug: the caller is asked to come again. */
-export async function reaching(
+export async function withRetryAfter(
   ports: RequestPorts,
   run: () => Promise<Result<Answer, Failure | Problem>>,
 ): Promise<Answer> {

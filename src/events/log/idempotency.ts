@@ -14,7 +14,7 @@ import type { Once } from "./types.ts";
  * clock and says when the key expires; the others store that time and know the key of exactly that use. Of a key that
  * one of them had to give up before its time, a repeat stores that part once more.
  */
-export class PublishKeys {
+export class IdempotencyKeys {
   readonly #sql: SqlStorage;
 
   constructor(sql: SqlStorage) {

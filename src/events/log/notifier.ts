@@ -2,11 +2,11 @@ import type { Clock } from "../../platform/clock.ts";
 import { createLog, describeError } from "../../platform/log.ts";
 import { within } from "../../platform/within.ts";
 import { WAKE } from "../model/limits.ts";
-import type { TopicSubscribers } from "./subscriber-table.ts";
+import type { SubscriberTable } from "./subscriber-table.ts";
 import type { WakeOutcome } from "./subscriber.ts";
 
-export interface WakingPorts {
-  readonly subscribers: TopicSubscribers;
+export interface NotifierPorts {
+  readonly subscribers: SubscriberTable;
   readonly clock: Clock;
   /** The end of the log; undefined when it is not open any more. */
   endSeq(): number | undefined;
@@ -20,10 +20,10 @@ export interface WakingPorts {
  * are woken at once, and whoever takes long holds up nobody else. What is written afterwards is the end that the log had
  * before the call: of what came later, the subscription may know nothing.
  */
-export class Waking {
-  readonly #ports: WakingPorts;
+export class Notifier {
+  readonly #ports: NotifierPorts;
 
-  constructor(ports: WakingPorts) {
+  constructor(ports: NotifierPorts) {
     this.#ports = ports;
   }
 

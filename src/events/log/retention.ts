@@ -1,5 +1,5 @@
 import { LOG } from "../model/limits.ts";
-import type { StoredSegments } from "./segment-table.ts";
+import type { SegmentTable } from "./segment-table.ts";
 import type { Retention } from "./types.ts";
 
 /**
@@ -12,13 +12,13 @@ import type { Retention } from "./types.ts";
  */
 export class LogRetention {
   readonly #sql: SqlStorage;
-  readonly #segments: StoredSegments;
+  readonly #segments: SegmentTable;
   #rule: Retention = { ageMs: Infinity, maxBytes: LOG.usualMaxBytes };
   /** Characters stored since the size was looked at: looking takes a noticeable part of a small publish. */
   #unseenChars = Infinity;
   #over = false;
 
-  constructor(sql: SqlStorage, segments: StoredSegments) {
+  constructor(sql: SqlStorage, segments: SegmentTable) {
     this.#sql = sql;
     this.#segments = segments;
   }

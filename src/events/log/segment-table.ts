@@ -4,7 +4,7 @@ import type { Segment } from "./segments.ts";
  * The segments of one log in its database. Positions follow each other without a gap; only at the front retention
  * removes whole segments. Times never fall from one to the next.
  */
-export class StoredSegments {
+export class SegmentTable {
   readonly #sql: SqlStorage;
 
   constructor(sql: SqlStorage) {

@@ -7,10 +7,10 @@ import { WAKE } from "../model/limits.ts";
  * it here, also one that was never finished. How often waking one failed is kept in memory alone: an instance that knows
  * nothing of it tries at once, and waits again.
  */
-export class TopicSubscribers {
+export class SubscriberTable {
   readonly #sql: SqlStorage;
   /** Of an open log all of them, in the order in which they were told last. */
-  readonly #known = new Map<string, Subscriber>();
+  readonly #known = new Map<string, SubscriberState>();
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
@@ -88,17 +88,17 @@ export class TopicSubscribers {
     this.#putLast(name, { ...known, failures: known.failures + 1, retryAtMs: nowMs + waitMs });
   }
 
-  #putLast(name: string, subscriber: Subscriber): void {
+  #putLast(name: string, subscriber: SubscriberState): void {
     this.#known.delete(name);
     this.#known.set(name, subscriber);
   }
 }
 
 /** One that would wait longer than any wait is was told to under a clock that was set back since: it is due. */
-const waits = ({ retryAtMs }: Subscriber, nowMs: number): boolean =>
+const waits = ({ retryAtMs }: SubscriberState, nowMs: number): boolean =>
   retryAtMs > nowMs && retryAtMs <= nowMs + WAKE.maxRetryMs;
 
-interface Subscriber {
+interface SubscriberState {
   readonly wokenSeq: number;
   /** How often waking it failed since it answered last, and when it is tried again. */
   readonly failures: number;

@@ -5,13 +5,13 @@ import { LOG } from "../model/limits.ts";
 import { LogAlarm } from "./alarm.ts";
 import { newEventIds } from "./event-id.ts";
 import type { OwnTenant } from "./hidden-ids.ts";
-import { clearedAtMs, expiryOf, PublishKeys } from "./idempotency.ts";
-import { Waking } from "./notifier.ts";
+import { clearedAtMs, expiryOf, IdempotencyKeys } from "./idempotency.ts";
+import { Notifier } from "./notifier.ts";
 import { LogRetention } from "./retention.ts";
 import { createLogTables, logExists, readLog } from "./schema.ts";
-import { StoredSegments } from "./segment-table.ts";
+import { SegmentTable } from "./segment-table.ts";
 import { idOf, packSegments, unpackSegment, type NewEvent, type Segment } from "./segments.ts";
-import { TopicSubscribers } from "./subscriber-table.ts";
+import { SubscriberTable } from "./subscriber-table.ts";
 import type { Subscriber } from "./subscriber.ts";
 import { readTenant, type TenantRead } from "./tenant-segments.ts";
 import type {
@@ -41,11 +41,11 @@ import type {
  */
 export class TopicLog extends DurableObject<LogEnv> {
   readonly #sql = this.ctx.storage.sql;
-  readonly #segments = new StoredSegments(this.#sql);
+  readonly #segments = new SegmentTable(this.#sql);
   readonly #retention = new LogRetention(this.#sql, this.#segments);
-  readonly #keys = new PublishKeys(this.#sql);
-  readonly #subscribers = new TopicSubscribers(this.#sql);
-  readonly #waking = new Waking({
+  readonly #keys = new IdempotencyKeys(this.#sql);
+  readonly #subscribers = new SubscriberTable(this.#sql);
+  readonly #notifier = new Notifier({
     subscribers: this.#subscribers,
     clock: systemClock,
     endSeq: () => this.#tail?.seq,
@@ -58,7 +58,7 @@ export class TopicLog extends DurableObject<LogEnv> {
     clock: systemClock,
     trim: () => this.#trim(),
     trimDueMs: () => this.#trimDueMs(),
-    wake: (between) => this.#waking.run(between),
+    wake: (between) => this.#notifier.run(between),
     wakeDueMs: () =>
       this.#tail === undefined ? Infinity : this.#subscribers.dueMs(this.#tail.seq, systemClock.nowMs()),
   });

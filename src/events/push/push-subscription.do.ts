@@ -289,7 +289,7 @@ export interface PushEnv {
   readonly TOPIC_LOG: DurableObjectNamespace<TopicLog>;
 }
 
-/** For the caller to try again: such an error is no bug (access/request.ts, `reaching`). */
+/** For the caller to try again: such an error is no bug (access/request.ts, `withRetryAfter`). */
 const unavailable = (message: string): Error => Object.assign(new Error(message), { retryable: true });
 
 interface Life extends PushParts {

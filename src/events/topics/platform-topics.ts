@@ -11,14 +11,14 @@ import { makeTopic, type MakingPorts } from "./topics.ts";
  * has the name of their owner, so nobody creates or deletes them: each is made when somebody first looks for it, and so
  * is there before its first event.
  */
-export interface OwnTopic extends TopicId {
+export interface PlatformTopic extends TopicId {
   readonly description: string;
 }
 
 /** The topic of a name as it is stored; one of the platform's own is made where it is missing. */
-export async function findOrMake(
+export async function findOrCreate(
   ports: MakingPorts,
-  own: readonly OwnTopic[],
+  own: readonly PlatformTopic[],
   id: TopicId,
   nowMs: number,
 ): Promise<Topic | undefined> {
@@ -30,9 +30,9 @@ export async function findOrMake(
 }
 
 /** Makes those that are missing among the names of the ranges, before a list of them. */
-export async function makeWithin(
+export async function createMissing(
   directory: TopicDirectory,
-  own: readonly OwnTopic[],
+  own: readonly PlatformTopic[],
   ranges: readonly NameRange[],
   nowMs: number,
 ): Promise<void> {
@@ -44,7 +44,7 @@ export async function makeWithin(
  * Publishes to a topic of the platform's own. The events fall on one shard and are stored all or none; a repeat under
  * the key within 24 h stores nothing, also when it brings other events.
  */
-export async function publishOwn(
+export async function publishToPlatformTopic(
   ports: StoringPorts,
   topic: TopicId,
   events: readonly NamedEvent[],

@@ -2,16 +2,16 @@ import * as z from "zod/mini";
 import { pageLinks } from "../../http/paging.ts";
 import { defineRoute, empty, json, jsonBody, type Route } from "../../http/route.ts";
 import { ok } from "../../platform/result.ts";
-import { asOwner, asReader, callerOf, reaching, topicParams, type RequestPorts } from "../access/request.ts";
+import { asOwner, asReader, callerOf, withRetryAfter, topicParams, type RequestPorts } from "../access/request.ts";
 import { PUBLISH } from "../model/limits.ts";
 import type { Topic } from "../model/topic.ts";
 import { publish, type PublishPorts } from "../publish/publish.ts";
 import { clearTopic, deleteTopic, type DeletePorts } from "./delete.ts";
-import { makeWithin, type OwnTopic } from "./platform-topics.ts";
+import { createMissing, type PlatformTopic } from "./platform-topics.ts";
 import { createTopic, getTopic, newTopicBody, type TopicPorts } from "./topics.ts";
 
 interface Ports extends RequestPorts, TopicPorts, DeletePorts, PublishPorts {
-  readonly ownTopics: readonly OwnTopic[];
+  readonly platformTopics: readonly PlatformTopic[];
 }
 
 /** Publish/subscribe operations: topics, and publishing to them (contract 3.2). */
@@ -24,7 +24,7 @@ export const topicRoutes = (ports: Ports): Route[] => [
     body: jsonBody(newTopicBody),
     produces: "any",
     handle: (call) =>
-      reaching(ports, async () => {
+      withRetryAfter(ports, async () => {
         const allowed = await ports.access.mayCreate(call.principal, call.body.eventType, call.nowMs);
         if (!allowed.ok) return allowed;
         const created = await createTopic(ports, call.principal, call.body, call.nowMs);
@@ -38,9 +38,9 @@ export const topicRoutes = (ports: Ports): Route[] => [
     operation: "listTopics",
     paged: true,
     handle: (call) =>
-      reaching(ports, async () => {
+      withRetryAfter(ports, async () => {
         const visible = ports.access.visible(call.principal);
-        await makeWithin(ports.directory, ports.ownTopics, visible, call.nowMs);
+        await createMissing(ports.directory, ports.platformTopics, visible, call.nowMs);
         const page = await ports.store.list(visible, call.paging);
         const topics = page.items.map((topic) => topicView(topic, topicUrl(call.url, topic)));
         return ok(json(200, topics, { link: pageLinks(call.url, call.paging, page) }));
