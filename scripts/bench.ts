@@ -1,17 +1,17 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { Bench } from "../bench/lib/bench.ts";
-import { describeMachine } from "../bench/lib/machine.ts";
-import { chooseCores } from "../bench/lib/processor.ts";
-import { makeReport } from "../bench/lib/report.ts";
-import { renderMarkdown, renderText } from "../bench/lib/report-text.ts";
-import { runBench } from "../bench/lib/run.ts";
-import { costBench } from "../bench/cost/bench.ts";
-import { eventsBench } from "../bench/events/bench.ts";
-import { gatewayBench } from "../bench/gateway/bench.ts";
-import { mediaBench } from "../bench/media/bench.ts";
-import { oauthBench } from "../bench/oauth/bench.ts";
+import type { Bench } from "../tools/bench/lib/bench.ts";
+import { describeMachine } from "../tools/bench/lib/machine.ts";
+import { chooseCores } from "../tools/bench/lib/processor.ts";
+import { makeReport } from "../tools/bench/lib/report.ts";
+import { renderMarkdown, renderText } from "../tools/bench/lib/report-text.ts";
+import { runBench } from "../tools/bench/lib/run.ts";
+import { costBench } from "../tools/bench/cost/bench.ts";
+import { eventsBench } from "../tools/bench/events/bench.ts";
+import { gatewayBench } from "../tools/bench/gateway/bench.ts";
+import { mediaBench } from "../tools/bench/media/bench.ts";
+import { oauthBench } from "../tools/bench/oauth/bench.ts";
 import { ROOT } from "./lib/root.ts";
 import { paint } from "./lib/terminal.ts";
 import { failWith, UserError } from "./lib/user-error.ts";
@@ -37,7 +37,7 @@ ${Object.entries(BENCHES)
   --connections <n>   of an operation that does not say how many (default 16)
   --events <n>    that a study stores at most, or files (default 1000000)
   --json          prints the report as JSON
-  --out <dir>     where <bench>.md and <bench>.json are written (default bench/out)
+  --out <dir>     where <bench>.md and <bench>.json are written (default .build/bench)
 
 Ends with 0 whatever the numbers are, with 1 when an answer is not what it must be.
 `;
@@ -100,7 +100,7 @@ function parseOptions() {
         rounds: { type: "string", default: "5" },
         connections: { type: "string", default: "16" },
         events: { type: "string", default: "1000000" },
-        out: { type: "string", default: join(ROOT, "bench", "out") },
+        out: { type: "string", default: join(ROOT, ".build", "bench") },
         json: { type: "boolean", default: false },
         help: { type: "boolean", default: false },
       },

@@ -1,10 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { CORPORA, fetchCorpora } from "./corpora/fetch.ts";
-import { imagesOf } from "./corpora/images.ts";
-import { findingsOf } from "./corpora/judge.ts";
-import { startCorporaPlatform } from "./corpora/platform.ts";
-import { tableOf, type Finding } from "./corpora/report.ts";
+import { CORPORA, fetchCorpora } from "../tools/corpora/fetch.ts";
+import { imagesOf } from "../tools/corpora/images.ts";
+import { findingsOf } from "../tools/corpora/judge.ts";
+import { startCorporaPlatform } from "../tools/corpora/platform.ts";
+import { tableOf, type Finding } from "../tools/corpora/report.ts";
 import { ROOT } from "./lib/root.ts";
 import { failWith, UserError } from "./lib/user-error.ts";
 

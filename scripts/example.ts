@@ -1,15 +1,21 @@
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
-import { applyFile, CATALOG, describedPlatform, ensureSecrets, type Secrets } from "./example/described-platform.ts";
-import { startProgram, type Program } from "./example/program.ts";
-import { walkThrough } from "./example/walk.ts";
+import {
+  applyFile,
+  CATALOG,
+  describedPlatform,
+  ensureSecrets,
+  type Secrets,
+} from "../examples/walk/described-platform.ts";
+import { startProgram, type Program } from "../examples/walk/program.ts";
+import { walkThrough } from "../examples/walk/walk.ts";
 import { ROOT } from "./lib/root.ts";
 import { readPort, readSettings } from "./lib/settings.ts";
 import { requireFreePort } from "./lib/state.ts";
 import { paint } from "./lib/terminal.ts";
 import { failWith, UserError } from "./lib/user-error.ts";
-import { basic } from "./tour/people.ts";
-import { createSession } from "./tour/session.ts";
+import { basic } from "../examples/tour/people.ts";
+import { createSession } from "../examples/tour/session.ts";
 
 /**
  * `npm run example`: a service of the platform (examples/catalog-service), started, described to the platform and used.

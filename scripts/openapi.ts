@@ -1,13 +1,13 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
-import { makeClient } from "../interface/client.ts";
-import { lint } from "../interface/lint.ts";
-import { makeDocument } from "../interface/index.ts";
+import { makeClient } from "../api/client.ts";
+import { lint } from "../api/lint.ts";
+import { makeDocument } from "../api/index.ts";
 import { ROOT } from "./lib/root.ts";
 
 /**
- * `npm run openapi` writes docs/openapi.json, made from the route tables and interface/, and client/plinth.ts, which is
+ * `npm run openapi` writes api/openapi.json, made from the route tables and api/, and api/plinth.ts, which is
  * generated from it; with `--check` it only says whether the files are what it would write. Either way the document must
  * be whole and pass two validators.
  */
@@ -17,7 +17,7 @@ const { document, faults } = await makeDocument(ROOT);
 const text = `${JSON.stringify(document, null, 2)}\n`;
 const found = [...(faults.length > 0 ? faults : await lint(text))];
 if (found.length === 0) {
-  const files = { "docs/openapi.json": text, "client/plinth.ts": await clientOf(text) };
+  const files = { "api/openapi.json": text, "api/plinth.ts": await clientOf(text) };
   for (const [file, content] of Object.entries(files)) {
     if (!isCheck) write(join(ROOT, file), content);
     else if (readIfThere(join(ROOT, file)) !== content)

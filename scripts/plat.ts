@@ -1,5 +1,5 @@
-import { processIo } from "./plat/io.ts";
-import { main } from "./plat/main.ts";
+import { processIo } from "../cli/io.ts";
+import { main } from "../cli/main.ts";
 
 /** `npm run plat -- …`. That the output failed, or nobody reads it any more, is told to who writes to it. */
 process.stdout.on("error", () => {});

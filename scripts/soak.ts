@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { HELP, readOptions } from "./soak/options.ts";
-import { faultTable, latencyTable, totalsLine } from "./soak/table.ts";
-import { plot } from "./soak/plot.ts";
-import { soak } from "./soak/run.ts";
+import { HELP, readOptions } from "../tools/soak/options.ts";
+import { faultTable, latencyTable, totalsLine } from "../tools/soak/table.ts";
+import { plot } from "../tools/soak/plot.ts";
+import { soak } from "../tools/soak/run.ts";
 import { paint } from "./lib/terminal.ts";
 import { failWith } from "./lib/user-error.ts";
 

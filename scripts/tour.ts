@@ -1,15 +1,15 @@
 import { parseArgs } from "node:util";
-import { getHealth } from "../client/plinth.ts";
+import { getHealth } from "../api/plinth.ts";
 import { readSettings } from "./lib/settings.ts";
 import { paint } from "./lib/terminal.ts";
-import { tellEvents } from "./tour/events.ts";
-import { tellMedia } from "./tour/media.ts";
-import { clearUp, STOPPED } from "./tour/clear-up.ts";
-import { newName, requireNew, setUp, signInOperator } from "./tour/people.ts";
-import { tellPush } from "./tour/push.ts";
-import { tellSignIn } from "./tour/sign-in.ts";
-import { tellRevocation } from "./tour/revocation.ts";
-import { createSession } from "./tour/session.ts";
+import { tellEvents } from "../examples/tour/events.ts";
+import { tellMedia } from "../examples/tour/media.ts";
+import { clearUp, STOPPED } from "../examples/tour/clear-up.ts";
+import { newName, requireNew, setUp, signInOperator } from "../examples/tour/people.ts";
+import { tellPush } from "../examples/tour/push.ts";
+import { tellSignIn } from "../examples/tour/sign-in.ts";
+import { tellRevocation } from "../examples/tour/revocation.ts";
+import { createSession } from "../examples/tour/session.ts";
 import { failWith, UserError } from "./lib/user-error.ts";
 
 const SAME_STOP_MS = 1_000;

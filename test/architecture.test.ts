@@ -14,7 +14,7 @@ const sources = (import.meta as unknown as Glob).glob("../src/**/*.ts", {
   eager: true,
 });
 const files = Object.entries(sources).map(([path, text]) => ({ path: path.replace("../src/", ""), text }));
-const programs = (import.meta as unknown as Glob).glob("../scripts/{plat,tour}/**/*.ts", {
+const programs = (import.meta as unknown as Glob).glob("../{cli,examples/tour}/**/*.ts", {
   query: "?raw",
   import: "default",
   eager: true,
@@ -53,7 +53,7 @@ describe("the typed client", () => {
     Object.keys(programs).filter((path) => what.test(code(programs[path] ?? "")));
 
   it("is how the command line and the tour speak to the platform: one file of each sends what it was asked for", () => {
-    expect(pathsOf(/\bfetch\(/)).toEqual(["../scripts/plat/send.ts", "../scripts/tour/exchange.ts"]);
+    expect(pathsOf(/\bfetch\(/)).toEqual(["../cli/client/send.ts", "../examples/tour/exchange.ts"]);
   });
 
   it("knows the addresses; the command line names none of them", () => {

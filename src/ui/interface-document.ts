@@ -2,7 +2,7 @@ import type { Names } from "../platform/names.ts";
 import { sha256Hex } from "../platform/hash.ts";
 
 /**
- * docs/openapi.json as this deployment serves it: with its own addresses, its path prefix and its platform's name. The
+ * api/openapi.json as this deployment serves it: with its own addresses, its path prefix and its platform's name. The
  * file is made by `npm run openapi`; it is read at the first request that wants it, so that no other isolate pays for it.
  */
 export interface InterfaceDocument {
@@ -86,7 +86,7 @@ export function createInterfaceDocument(names: Names, pathPrefix: string): (publ
 }
 
 async function serve(publicBase: string, names: Names, pathPrefix: string): Promise<Served> {
-  const written = (await import("../../docs/openapi.json")).default as unknown as InterfaceDocument;
+  const written = (await import("../../api/openapi.json")).default as unknown as InterfaceDocument;
   const origin = new URL(publicBase).origin;
   const paths = Object.entries(written.paths).map(([path, item]) =>
     item.servers === undefined

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { billOfAMillion, billOfAMonth, largestOf, totalOf } from "../../bench/cost/bill.ts";
-import { NO_COUNTS } from "../../bench/cost/counts.ts";
-import type { Table } from "../../bench/lib/study.ts";
+import { billOfAMillion, billOfAMonth, largestOf, totalOf } from "../../tools/bench/cost/bill.ts";
+import { NO_COUNTS } from "../../tools/bench/cost/counts.ts";
+import type { Table } from "../../tools/bench/lib/study.ts";
 import { runBench } from "./support/bench-run.ts";
 
 describe("what operations cost", () => {

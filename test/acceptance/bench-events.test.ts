@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { eventsBench } from "../../bench/events/bench.ts";
+import { eventsBench } from "../../tools/bench/events/bench.ts";
 import { runBench } from "./support/bench-run.ts";
 
 /** What it measures decides nothing here. */

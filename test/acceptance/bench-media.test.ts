@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { mediaBench } from "../../bench/media/bench.ts";
+import { mediaBench } from "../../tools/bench/media/bench.ts";
 import { runBench } from "./support/bench-run.ts";
 
 /** What it measures decides nothing here. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { oauthBench } from "../../bench/oauth/bench.ts";
+import { oauthBench } from "../../tools/bench/oauth/bench.ts";
 import { runBench } from "./support/bench-run.ts";
 
 /** What it measures decides nothing here. */

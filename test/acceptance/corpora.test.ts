@@ -1,9 +1,9 @@
 import sharp from "sharp";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { CorpusImage } from "../../scripts/corpora/images.ts";
-import { findingsOf } from "../../scripts/corpora/judge.ts";
-import { startCorporaPlatform, type CorporaPlatform } from "../../scripts/corpora/platform.ts";
-import type { Finding } from "../../scripts/corpora/report.ts";
+import type { CorpusImage } from "../../tools/corpora/images.ts";
+import { findingsOf } from "../../tools/corpora/judge.ts";
+import { startCorporaPlatform, type CorporaPlatform } from "../../tools/corpora/platform.ts";
+import type { Finding } from "../../tools/corpora/report.ts";
 
 /** What `npm run corpora` does with the images of other libraries, with a few that are made here. */
 let platform: CorporaPlatform;

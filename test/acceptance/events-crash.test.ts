@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startReceiver, type Received, type Receiver } from "../../scripts/tour/receiver.ts";
+import { startReceiver, type Received, type Receiver } from "../../examples/tour/receiver.ts";
 import { newStateDir, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
 import { must, openShop, TENANTS, type Answer, type Shop, type WireEvent } from "./support/pubsub.ts";
 import { makeWorld, OPERATOR_SECRET } from "./support/world.ts";

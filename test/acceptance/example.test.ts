@@ -4,8 +4,8 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { decodeJwt, decodeProtectedHeader, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CATALOG } from "../../scripts/example/described-platform.ts";
-import { jpegSize } from "../../scripts/tour/jpeg.ts";
+import { CATALOG } from "../../examples/walk/described-platform.ts";
+import { jpegSize } from "../../examples/tour/jpeg.ts";
 import { openCatalog, PHOTO_PATH, type CatalogWorld } from "./support/catalog.ts";
 import { freePort, living, newStateDir, npm, stopGroup } from "./support/platform-process.ts";
 

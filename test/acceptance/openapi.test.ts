@@ -1,21 +1,21 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { buildDocument } from "../../interface/document.ts";
-import { lint } from "../../interface/lint.ts";
-import { ROOMS } from "../../interface/index.ts";
-import { readTables, type Tables } from "../../interface/tables.ts";
+import { buildDocument } from "../../api/document.ts";
+import { lint } from "../../api/lint.ts";
+import { ROOMS } from "../../api/index.ts";
+import { readTables, type Tables } from "../../api/tables.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 
-/** What keeps docs/openapi.json whole and valid: each check of it finds what it is for. */
-const text = readFileSync(join(ROOT, "docs", "openapi.json"), "utf8");
+/** What keeps api/openapi.json whole and valid: each check of it finds what it is for. */
+const text = readFileSync(join(ROOT, "api", "openapi.json"), "utf8");
 let tables: Tables;
 beforeAll(async () => {
   tables = await readTables(ROOT);
 });
 
 describe("the document", () => {
-  it("is what the route tables and interface/ make, and both validators take it", async () => {
+  it("is what the route tables and api/ make, and both validators take it", async () => {
     const { document, faults } = buildDocument(tables, ROOMS);
     expect(faults).toEqual([]);
     expect(`${JSON.stringify(document, null, 2)}\n`).toBe(text);
@@ -28,7 +28,7 @@ describe("the document", () => {
     const entries = { ...left, "POST /tokens": token! };
     expect(buildDocument(tables, [{ ...first!, entries }, ...others]).faults).toEqual([
       expect.stringContaining("POST /oauth2/v1/token has no entry"),
-      expect.stringContaining("POST /tokens is in interface/rooms and no route"),
+      expect.stringContaining("POST /tokens is in api/services and no route"),
     ]);
     const wordless = ROOMS.map((room) => ({ ...room, parameters: {} }));
     expect(buildDocument(tables, wordless).faults).toContain(

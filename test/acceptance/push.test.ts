@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startReceiver, type Received, type Receiver } from "../../scripts/tour/receiver.ts";
+import { startReceiver, type Received, type Receiver } from "../../examples/tour/receiver.ts";
 import { freePort } from "./support/platform-process.ts";
 import { must, openShop, TENANTS, type Shop, type WireEvent } from "./support/pubsub.ts";
 import { useWorld } from "./support/world.ts";

@@ -49,7 +49,7 @@ test.skipIf(!hasCurl)("the commands of README.md work as they stand", async () =
   expect(stderr).toContain("The tenant example is gone");
 
   const [, example = ""] = /^```ts\n(.*?)^```$/ms.exec(readme) ?? [];
-  const program = example.replace("http://127.0.0.1:8787", platform.url).replace("./plinth.ts", "./client/plinth.ts");
+  const program = example.replace("http://127.0.0.1:8787", platform.url).replace("./plinth.ts", "./api/plinth.ts");
   const published = spawnSync(process.execPath, ["--input-type=module-typescript", "--eval", program], {
     cwd: ROOT,
     encoding: "utf8",

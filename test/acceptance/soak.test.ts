@@ -2,11 +2,11 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { ChangesLedger } from "../../scripts/soak/ledgers/changes.ts";
-import { EventsLedger, type ReadEvent } from "../../scripts/soak/ledgers/events.ts";
-import { readOptions } from "../../scripts/soak/options.ts";
-import { createRandom } from "../../scripts/soak/random.ts";
-import { Trouble } from "../../scripts/soak/trouble.ts";
+import { ChangesLedger } from "../../tools/soak/ledgers/changes.ts";
+import { EventsLedger, type ReadEvent } from "../../tools/soak/ledgers/events.ts";
+import { readOptions } from "../../tools/soak/options.ts";
+import { createRandom } from "../../tools/soak/random.ts";
+import { Trouble } from "../../tools/soak/trouble.ts";
 import { npm } from "./support/platform-process.ts";
 import { OPERATOR_SECRET, useWorld } from "./support/world.ts";
 

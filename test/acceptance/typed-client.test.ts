@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { ok } from "@oazapfts/runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createTopic, getToken } from "../../client/plinth.ts";
+import { createTopic, getToken } from "../../api/plinth.ts";
 import { readDevVars } from "../../scripts/lib/dev-vars.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { newStateDir, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
@@ -15,7 +15,7 @@ const [, section = ""] = /^## A typed client\n(.*?)^## /ms.exec(readme) ?? [];
 const [, setUp = ""] = /^```\n(npm init .*?)^```$/ms.exec(section) ?? [];
 const [, program = ""] = /^```ts\n(.*?)^```$/ms.exec(section) ?? [];
 const [, recipe = ""] = /^```\n(\{ echo .*?)^```$/ms.exec(section) ?? [];
-const written = readFileSync(join(ROOT, "client", "plinth.ts"), "utf8");
+const written = readFileSync(join(ROOT, "api", "plinth.ts"), "utf8");
 
 const project = mkdtempSync(join(tmpdir(), "plinth-typed-client-"));
 const stateDir = newStateDir();
@@ -31,7 +31,7 @@ beforeAll(async () => {
       mkdirSync(dirname(place), { recursive: true });
       symlinkSync(join(ROOT, "node_modules", name), place);
     }
-  copyFileSync(join(ROOT, "client", "plinth.ts"), join(project, "plinth.ts"));
+  copyFileSync(join(ROOT, "api", "plinth.ts"), join(project, "plinth.ts"));
   const [, init = ""] = /^npx tsc (--init .*)$/m.exec(setUp) ?? [];
   expect(tsc(...init.split(" ")).status).toBe(0);
   platform = await startPlatform({ STATE_DIR: stateDir });

@@ -8,7 +8,7 @@ import { Sandbox } from "./sandbox.ts";
 import { send } from "./send.ts";
 
 /**
- * Every operation of docs/openapi.json, with requests made from its schemas: good ones, ones with a fault, and nothing
+ * Every operation of api/openapi.json, with requests made from its schemas: good ones, ones with a fault, and nothing
  * but faults. `FUZZ_RUNS` says how many for each, `FUZZ_SEED` repeats what a failure printed, `FUZZ_SHARES` prints how
  * they were answered.
  */

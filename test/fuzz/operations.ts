@@ -1,7 +1,7 @@
-import document from "../../docs/openapi.json";
+import document from "../../api/openapi.json";
 import { inFull } from "../support/documented.ts";
 
-/** The operations of docs/openapi.json as the fuzz reads them: what a request may have, each part with its schema. */
+/** The operations of api/openapi.json as the fuzz reads them: what a request may have, each part with its schema. */
 export type Json = Record<string, any>;
 
 export interface Parameter {

@@ -1,8 +1,8 @@
 import { dereference, validate, type Schema } from "@cfworker/json-schema";
-import document from "../../docs/openapi.json";
+import document from "../../api/openapi.json";
 
 /**
- * Holds answers against docs/openapi.json: whatever a test gets, its status, content type, headers and JSON body have to be
+ * Holds answers against api/openapi.json: whatever a test gets, its status, content type, headers and JSON body have to be
  * ones that the document has for the operation. A field that the document does not know is a fault too, though clients are told
  * to ignore such.
  */
@@ -91,7 +91,7 @@ export async function expectDocumented(
   // A GET that changes something answers no HEAD.
   if (operation === undefined || (method === "HEAD" && response.status === 405)) return;
   const fault = (await faultOf(operation, method, response)) ?? faultOfBody(operation, response, sent);
-  if (fault !== undefined) throw new Error(`docs/openapi.json: ${operation.name}: ${fault}`);
+  if (fault !== undefined) throw new Error(`api/openapi.json: ${operation.name}: ${fault}`);
 }
 
 async function faultOf(operation: Operation, method: string, response: Response): Promise<string | undefined> {

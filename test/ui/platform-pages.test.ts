@@ -1,7 +1,7 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import document from "../../docs/openapi.json";
+import document from "../../api/openapi.json";
 import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
 import { PROBLEM_TYPES } from "../../src/http/errors.ts";

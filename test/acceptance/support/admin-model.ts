@@ -1,5 +1,5 @@
-import { AdminRefusal, type AdminClient } from "../../../scripts/plat/admin-client.ts";
-import { asFetch } from "../../../scripts/plat/send.ts";
+import { AdminRefusal, type AdminClient } from "../../../cli/client/admin-client.ts";
+import { asFetch } from "../../../cli/client/send.ts";
 
 /**
  * The operator service as a model: what it holds, what it refuses (contract section 5), as far as `plat apply` can meet it.

@@ -4,8 +4,8 @@ import { createServer, request, type IncomingMessage, type ServerResponse } from
 import type { AddressInfo } from "node:net";
 import { ROOT } from "../../../scripts/lib/root.ts";
 import { painter } from "../../../scripts/lib/terminal.ts";
-import { processIo, type Io } from "../../../scripts/plat/io.ts";
-import { main } from "../../../scripts/plat/main.ts";
+import { processIo, type Io } from "../../../cli/io.ts";
+import { main } from "../../../cli/main.ts";
 
 /** `plat apply` in a process of its own, and what may come between it and the platform. */
 export interface Applied {

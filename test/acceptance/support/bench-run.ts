@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
-import type { Report } from "../../../bench/lib/report.ts";
+import type { Report } from "../../../tools/bench/lib/report.ts";
 import { npm, type Program } from "./platform-process.ts";
 
 /** What a bench printed and wrote. */

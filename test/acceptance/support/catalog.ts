@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { applyFile, CATALOG, describedPlatform, ensureSecrets } from "../../../scripts/example/described-platform.ts";
-import { startProgram, type Program } from "../../../scripts/example/program.ts";
+import { applyFile, CATALOG, describedPlatform, ensureSecrets } from "../../../examples/walk/described-platform.ts";
+import { startProgram, type Program } from "../../../examples/walk/program.ts";
 import { ROOT } from "../../../scripts/lib/root.ts";
 import { startEdge, type Edge } from "./edge.ts";
 import { freePort, newStateDir, startPlatform, stopGroup } from "./platform-process.ts";

@@ -1,6 +1,6 @@
 import { painter } from "../../../scripts/lib/terminal.ts";
-import type { Io } from "../../../scripts/plat/io.ts";
-import { main } from "../../../scripts/plat/main.ts";
+import type { Io } from "../../../cli/io.ts";
+import { main } from "../../../cli/main.ts";
 
 /** What one command did. */
 export interface Done {

@@ -1,3 +1,0 @@
-import { offerWorker } from "../../lib/offer-worker.ts";
-
-await offerWorker("bench/oauth/bare/wrangler.toml");

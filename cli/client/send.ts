@@ -1,0 +1,72 @@
+import { UserError } from "../../scripts/lib/user-error.ts";
+
+/**
+ * No answer came. `refused`: nothing listens there, so nothing was done. `lost`: the connection ended, or the answer
+ * did not come in time; the request may have been carried out. `wrong`: the address cannot be reached at all.
+ */
+export class Unreachable extends UserError {
+  override name = "Unreachable";
+  readonly kind: "refused" | "lost" | "wrong";
+  readonly reason: string;
+
+  constructor(kind: Unreachable["kind"], url: string, reason: string) {
+    super(`No answer from ${new URL(url).origin}: ${reason}.`);
+    this.kind = kind;
+    this.reason = reason;
+  }
+}
+
+const LOST =
+  /^(ECONNRESET|EPIPE|ETIMEDOUT|EAI_AGAIN|UND_ERR_(SOCKET|CONNECT_TIMEOUT|HEADERS_TIMEOUT|BODY_TIMEOUT|INFO))$/;
+
+/**
+ * One exchange of the command line, read to its end: what is lost on the way is told here, not by who reads the answer. Its
+ * content type says JSON where it is JSON, whatever something in between says. Redirects are not followed: they would
+ * take the token along.
+ */
+export async function send(url: string, request: RequestInit, timeoutMs: number): Promise<Response> {
+  try {
+    const signal = AbortSignal.timeout(timeoutMs);
+    const response = await fetch(url, { ...request, redirect: "manual", signal });
+    const text = await response.text();
+    const headers = new Headers(response.headers);
+    headers.set("content-type", isJson(text) ? JSON_TYPE : "text/plain");
+    return new Response(text === "" ? null : text, { status: response.status, headers });
+  } catch (error) {
+    throw toUnreachable(error, url, timeoutMs);
+  }
+}
+
+/** What the functions of the client take for `fetch`: they call it with an address in text. */
+export const asFetch =
+  (answer: (url: string, request: RequestInit) => Promise<Response>): typeof fetch =>
+  (url, request) =>
+    answer(url as string, { ...request });
+
+const JSON_TYPE = "application/json";
+
+/** Of what `send` answered: whether it can be the platform's, which speaks JSON. */
+export const hasJson = ({ headers }: Response): boolean => headers.get("content-type") === JSON_TYPE;
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function toUnreachable(error: unknown, url: string, timeoutMs: number): unknown {
+  if (!(error instanceof Error)) return error;
+  if (error.name === "TimeoutError") return new Unreachable("lost", url, `nothing came within ${timeoutMs / 1000} s`);
+  const { cause } = error as { cause?: { code?: string; message?: string } };
+  const code = cause?.code ?? "";
+  if (code === "ECONNREFUSED") return new Unreachable("refused", url, "nothing listens there");
+  if (LOST.test(code)) return new Unreachable("lost", url, `the connection was lost (${code})`);
+  if (error.name === "TypeError" || cause !== undefined) {
+    const why = code === "ENOTFOUND" ? "there is no such host" : (cause?.message ?? error.message);
+    return new Unreachable("wrong", url, why);
+  }
+  return error;
+}

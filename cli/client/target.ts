@@ -1,0 +1,70 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { readDevVars } from "../../scripts/lib/dev-vars.ts";
+import { ROOT } from "../../scripts/lib/root.ts";
+import { UsageError } from "../usage-error.ts";
+
+/** The platform that a command is for. */
+export interface Target {
+  readonly base: string;
+  readonly platform: string;
+  /** Whether it is the one that `npm start` starts with this environment. */
+  readonly isLocal: boolean;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/**
+ * `url`, else PLINTH_URL, else what `npm start` serves here: PORT, PATH_PREFIX and PLATFORM as there (the environment,
+ * `.dev.vars`, wrangler.toml). Wrangler itself, which reads its file for `npm start`, takes longer to load than all
+ * the rest of a command, so the two lines are read here.
+ */
+export function findTarget(url: string | undefined, env: Env, root = ROOT): Target {
+  const local = readLocal(env, root);
+  const given = url ?? (env["PLINTH_URL"] || undefined);
+  if (given !== undefined) return { base: readBase(given), platform: local.platform, isLocal: false };
+  const port = Number(env["PORT"] || "8787");
+  if (!Number.isInteger(port) || port < 1 || port > 65_535)
+    throw new UsageError(`PORT must be 1 to 65535, not ${env["PORT"]}.`);
+  return { base: `http://127.0.0.1:${port}${local.pathPrefix}`, platform: local.platform, isLocal: true };
+}
+
+/** The operator client's secret: `given`, else from the environment, else the local one, which goes nowhere else. */
+export function findSecret(given: string | undefined, { base }: Target, env: Env, root = ROOT): string {
+  const local = isLoopback(new URL(base)) ? readDevVars(join(root, ".dev.vars"))["OPERATOR_CLIENT_SECRET"] : undefined;
+  const secret = given ?? (env["OPERATOR_CLIENT_SECRET"] || local);
+  if (secret !== undefined) return secret;
+  throw new UsageError(
+    isLoopback(new URL(base))
+      ? "There is no operator secret yet: `npm start` makes one, in .dev.vars. Or set OPERATOR_CLIENT_SECRET."
+      : `The operator secret of ${base} is needed: in OPERATOR_CLIENT_SECRET, or in a file that --operator-secret-file names. ` +
+          "(`npm run deploy` wrote it to .deploy.vars when it made it.)",
+  );
+}
+
+function readBase(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw new UsageError(`${text} is no address of a platform: https://host, with its path prefix behind it.`);
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
+    throw new UsageError(
+      "The address of a platform has no user, query or fragment. The operator secret comes from OPERATOR_CLIENT_SECRET.",
+    );
+  if (url.protocol === "http:" && !isLoopback(url))
+    throw new UsageError(`${url.origin} is not https: the operator secret would be readable on the way.`);
+  return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+}
+
+const isLoopback = ({ hostname }: URL): boolean =>
+  hostname === "localhost" ||
+  hostname.endsWith(".localhost") ||
+  hostname === "[::1]" ||
+  /^127(\.\d+){3}$/.test(hostname);
+
+function readLocal(env: Env, root: string): { platform: string; pathPrefix: string } {
+  const devVars = readDevVars(join(root, ".dev.vars"));
+  const deployment = readFileSync(join(root, "wrangler.toml"), "utf8");
+  const find = (name: string): string =>
+    env[name] || (devVars[name] ?? new RegExp(`^${name} = "(.*)"`, "m").exec(deployment)?.[1] ?? "");
+  return { platform: find("PLATFORM"), pathPrefix: find("PATH_PREFIX") };
+}

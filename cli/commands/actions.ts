@@ -1,0 +1,199 @@
+import { ok } from "@oazapfts/runtime";
+import * as api from "../../api/plinth.ts";
+import { rowsOf } from "../client/admin-client.ts";
+import type { Command } from "../command.ts";
+import { LIST_OPTIONS, printRows, readBounds } from "../output/listing.ts";
+import type { Column } from "../resources/resource.ts";
+import { confirm, printRecord, sayDone, YES_OPTION } from "../output/print.ts";
+import { clean, formatBytes, formatTime } from "../output/values.ts";
+
+/** What the operator service does besides making, showing and removing. */
+export const actionCommands = (): Command[] => [
+  unlock,
+  newSecret,
+  usage,
+  ...REVOCATIONS.map(revoke),
+  listSealKeys,
+  listKeys,
+  rotateKeys,
+];
+
+const unlock: Command = {
+  words: ["user", "unlock"],
+  summary: "End the block of an account after failed sign-ins, and forget these.",
+  args: [{ name: "email", help: "the e-mail address" }],
+  options: [],
+  examples: ["user unlock ada@acme.example"],
+  changes: true,
+  async run({ args: { email = "" }, io, client }) {
+    await api.unlockUser(email, (await client()).opts);
+    sayDone(io, `The user ${clean(email)} may sign in again.`);
+  },
+};
+
+const newSecret: Command = {
+  words: ["client", "new-secret"],
+  summary: "Give a confidential client a new secret; the one that it has works for 24 h more.",
+  args: [{ name: "client", help: "its id" }],
+  options: [],
+  notes: [
+    "The secret is shown once: alone on the output, so that it can be taken into a file or a variable. A secret that was " +
+      "on its way out already ends now. When one leaked, give another by `client set --client-secret-file`, which ends the " +
+      "others at once.",
+  ],
+  examples: [
+    "client new-secret acme.shop",
+    "npm run -s plat -- client new-secret acme.shop > shop.secret",
+    "client new-secret acme.shop --json",
+  ],
+  changes: true,
+  async run(invocation) {
+    const { args, io, options } = invocation;
+    const id = args["client"] ?? "";
+    const client = await invocation.client();
+    const made = await ok(api.makeClientSecret(id, client.opts));
+    const until = formatTime(made.previousExpiresAt);
+    sayDone(io, `The client ${clean(id)} has a new secret, shown this once. The one before works until ${until}.`);
+    if (options.has("json")) await printRecord(invocation, made);
+    else await io.out(`${made.clientSecret}\n`);
+  },
+};
+
+const usage: Command = {
+  words: ["tenant", "usage"],
+  summary: "Show what a tenant stores in the media service, and what it may store.",
+  args: [{ name: "tenant", help: "the tenant" }],
+  options: [],
+  examples: ["tenant usage acmeshop", "tenant usage acmeshop --json"],
+  async run(invocation) {
+    const { args, io, options, client } = invocation;
+    const stored = await ok(api.getTenantUsage(args["tenant"] ?? "", (await client()).opts));
+    if (options.has("json")) return printRecord(invocation, stored);
+    const { files, bytes, pending, quota } = stored;
+    const count = (value: number): string => value.toLocaleString("en");
+    const share = (part: number, limit: number | undefined, show: (value: number) => string): string =>
+      limit === undefined ? "no limit" : `${percent(part, limit)} of ${show(limit)}`;
+    await io.out(`files  ${count(files)}, ${share(files, quota.files, count)}\n`);
+    await io.out(`bytes  ${formatBytes(bytes)}, ${share(bytes, quota.bytes, formatBytes)}\n`);
+    await io.out(`pending  ${count(pending.files)} files, ${formatBytes(pending.bytes)} reserved\n`);
+  },
+};
+
+const percent = (part: number, whole: number): string => `${(whole === 0 ? 100 : (part / whole) * 100).toFixed(1)} %`;
+
+const REVOCATIONS = [
+  {
+    word: "client",
+    arg: { name: "client", help: "its id" },
+    operation: api.revokeClient,
+    ends: "every access token and refresh token that the client has",
+    id: "acme.shop",
+  },
+  {
+    word: "user",
+    arg: { name: "email", help: "the e-mail address" },
+    operation: api.revokeUser,
+    ends: "the user's sessions, refresh tokens and access tokens",
+    id: "ada@acme.example",
+  },
+  {
+    word: "tenant",
+    arg: { name: "tenant", help: "the tenant" },
+    operation: api.revokeTenant,
+    ends: "every token of the tenant, of all its clients and users",
+    id: "acmeshop",
+  },
+  {
+    word: "session",
+    arg: { name: "session", help: "its id, as tokens carry it (sid)" },
+    operation: api.revokeSession,
+    ends: "the session, with the tokens that were issued in it",
+    id: "2f1c…",
+  },
+] as const;
+
+/** The four ways to end what was issued until now, without taking away the right to get more. */
+const revoke = ({ word, arg, operation, ends, id }: (typeof REVOCATIONS)[number]): Command => ({
+  words: [word, "revoke"],
+  summary: `End ${ends}, everywhere within seconds.`,
+  args: [arg],
+  options: [YES_OPTION],
+  notes: [
+    word === "session"
+      ? "Whoever signs in again gets a new one."
+      : `It ends what was issued until now. To keep the ${word} from getting more, use \`${word} set --disabled\`.`,
+  ],
+  examples: [`${word} revoke ${id}`, `${word} revoke ${id} --yes`],
+  changes: true,
+  async run(invocation) {
+    const key = invocation.args[arg.name] ?? "";
+    await confirm(invocation, `End ${ends} (${clean(key)})?`);
+    await operation(key, (await invocation.client()).opts);
+    sayDone(invocation.io, `Ended: ${ends} (${clean(key)}).`);
+  },
+});
+
+const KEY_COLUMNS: readonly Column<api.SigningKey>[] = [
+  { field: "kid", title: "KEY" },
+  { field: "alg", title: "ALGORITHM" },
+  { field: "state", title: "STATE" },
+  { field: "createdAt", title: "CREATED", kind: "time" },
+  { field: "signsFrom", title: "SIGNS FROM", kind: "time" },
+  { field: "publishedUntil", title: "PUBLISHED UNTIL", kind: "time" },
+];
+
+const SEAL_KEY_COLUMNS: readonly Column<api.SealKey>[] = [
+  { field: "id", title: "KEY" },
+  { field: "use", title: "USE" },
+  { field: "identityProviders", title: "PROVIDERS", kind: "count" },
+  { field: "signingKeys", title: "SIGNING KEYS", kind: "count" },
+  { field: "pushSubscriptions", title: "PUSH", kind: "count" },
+  { field: "mayGo", title: "MAY GO", kind: "flag" },
+];
+
+const listSealKeys: Command = {
+  words: ["seal-key", "list"],
+  summary: "What is sealed under which key of SEAL_KEYS, and which one may be taken out.",
+  args: [],
+  options: [],
+  notes: [
+    "To replace a key, put another in front of it in SEAL_KEYS. What is sealed is sealed anew within minutes; when the old " +
+      "one MAY GO, and an hour went by, take it out.",
+  ],
+  examples: ["seal-key list"],
+  async run({ options, io, client }) {
+    const keys = await ok(api.listSealKeys((await client()).opts));
+    const shown = { columns: SEAL_KEY_COLUMNS, limit: Infinity, nouns: "seal keys" };
+    await printRows(keys, { io, asJson: options.has("json"), ...shown });
+  },
+};
+
+const listKeys: Command = {
+  words: ["signing-key", "list"],
+  summary: "List the keys that tokens are signed with, the newest first.",
+  args: [],
+  options: LIST_OPTIONS,
+  notes: ["States: published (before its time), signs, verifies (tokens that it signed still live), gone."],
+  examples: ["signing-key list"],
+  async run({ options, io, client }) {
+    const { limit, pageSize } = readBounds(options);
+    const { opts } = await client();
+    const keys = rowsOf((page) => api.listSigningKeys(page, opts), { pageSize });
+    await printRows(keys, { io, asJson: options.has("json"), columns: KEY_COLUMNS, limit, nouns: "signing keys" });
+  },
+};
+
+const rotateKeys: Command = {
+  words: ["signing-key", "rotate"],
+  summary: "Sign with new keys from now on; the old ones verify while their tokens live.",
+  args: [],
+  options: [],
+  notes: ["The platform does so by itself, too. Nobody is signed out by it, so it is not asked about."],
+  examples: ["signing-key rotate"],
+  changes: true,
+  async run({ options, io, client }) {
+    const keys = await ok(api.rotateSigningKeys((await client()).opts));
+    sayDone(io, "New keys sign from now on.");
+    await printRows(keys, { io, asJson: options.has("json"), columns: KEY_COLUMNS, limit: Infinity, nouns: "keys" });
+  },
+};

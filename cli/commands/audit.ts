@@ -1,0 +1,175 @@
+import { listAudit, type AuditRow } from "../../api/plinth.ts";
+import { rowsOf, type AdminClient } from "../client/admin-client.ts";
+import type { Command, Invocation } from "../command.ts";
+import type { Given } from "../options.ts";
+import { UsageError } from "../usage-error.ts";
+import { LIST_OPTIONS, printRows, readBounds } from "../output/listing.ts";
+import type { Column } from "../resources/resource.ts";
+import { createTable } from "../output/table.ts";
+import { clean, formatTime, readTime, toJson } from "../output/values.ts";
+
+const USUAL_ROWS = 50;
+const POLL_MS = 2_000;
+/** A row carries the time at which its request began, so it may come behind rows that are newer. */
+const LATE_MS = 60_000;
+
+type Filters = NonNullable<Parameters<typeof listAudit>[0]>;
+
+const COLUMNS: readonly Column<AuditRow>[] = [
+  { field: "at", title: "AT", kind: "time" },
+  { field: "outcome", title: "OUTCOME" },
+  { field: "actor", title: "ACTOR" },
+  { field: "action", title: "ACTION" },
+  { field: "subject", title: "SUBJECT" },
+  { field: "reason", title: "REASON" },
+  { field: "requestId", title: "REQUEST" },
+];
+
+export const auditCommand: Command = {
+  words: ["audit"],
+  summary: "Who did what, and what was refused with its exact reason; the newest first.",
+  args: [],
+  options: [
+    { flag: "since", value: "<time>", help: "from then on: 45s, 30m, 2h, 7d (ago), or 2026-11-22T04:44:20Z" },
+    { flag: "until", value: "<time>", help: "up to then" },
+    { flag: "actor", value: "<client>", help: "who did it" },
+    { flag: "action", value: "<action>", help: "put, delete, unlock, rotate secret …" },
+    {
+      flag: "subject",
+      value: "<beginning>",
+      help: "what it was done to, by its beginning: clients/acme.shop, tenants/",
+    },
+    { flag: "outcome", value: "<done|refused>", help: "whether it was done" },
+    { flag: "request-id", value: "<id>", help: "the request that an error named" },
+    { flag: "follow", help: "go on: print new rows as they come, the newest last; under --json a line each" },
+    ...LIST_OPTIONS.map((option) =>
+      option.flag === "limit"
+        ? { ...option, help: `so many rows at most; without it ${USUAL_ROWS}, or all since --since` }
+        : option,
+    ),
+  ],
+  notes: [
+    "Copies in the bucket: `audit verify` checks them.",
+    "Copies in the bucket, printed: `audit export`.",
+    "A change says what it changed: a field's value before and after, what came to a list and went from it, of a secret its " +
+      "name alone. A PUT that changes nothing has no row. A row is kept for 90 days at most. It never holds a secret.",
+  ],
+  examples: [
+    "audit",
+    "audit --since 2h --outcome refused",
+    "audit --subject clients/acme.shop --json",
+    "audit --request-id 0c5e…",
+    "audit --follow",
+  ],
+  async run(invocation) {
+    const { options, io } = invocation;
+    const filters = readFilters(options, io.nowMs());
+    if (options.has("follow")) {
+      if (options.has("until")) throw new UsageError("--follow has no end, so no --until.");
+      return follow(await invocation.client(), invocation, filters);
+    }
+    const { limit, pageSize } = readBounds(options, options.has("since") ? Infinity : USUAL_ROWS);
+    const found = listed(await invocation.client(), { ...filters, pageSize });
+    const asJson = options.has("json");
+    const shown = asJson ? found : inWords(found);
+    await printRows(shown, { io, asJson, columns: COLUMNS, limit, nouns: "rows" });
+  },
+};
+
+const listed = ({ opts }: AdminClient, filters: Filters): AsyncIterable<AuditRow> =>
+  rowsOf((query) => listAudit(query, opts), filters);
+
+/** In a table, what a change changed stands behind the reason. */
+const toWords = (row: AuditRow): AuditRow => {
+  const reason = [...(row.reason === undefined ? [] : [row.reason]), ...(row.changes ?? []).map(wordsOf)].join("; ");
+  return { ...row, ...(reason !== "" && { reason }) };
+};
+
+async function* inWords(rows: AsyncIterable<AuditRow>): AsyncGenerator<AuditRow> {
+  for await (const row of rows) yield toWords(row);
+}
+
+/** `name: "A" → "B"`, `scopes +a.view -a.edit`, `password changed`; only what there was, or is, where there was nothing else. */
+function wordsOf({ field, added = [], removed = [], ...values }: NonNullable<AuditRow["changes"]>[number]): string {
+  const elements = [...added.map((one) => `+${one}`), ...removed.map((one) => `-${one}`)];
+  if (elements.length > 0) return `${field} ${elements.join(" ")}`;
+  if (!("from" in values) && !("to" in values)) return `${field} changed`;
+  const from = "from" in values ? `${JSON.stringify(values.from)} ` : "";
+  const to = "to" in values ? JSON.stringify(values.to) : "none";
+  return `${field}: ${from}${from !== "" || to === "none" ? "→ " : ""}${to}`;
+}
+
+function readFilters(options: Given, nowMs: number): Filters {
+  const time = (flag: string): number | undefined => {
+    const text = options.value(flag);
+    return text === undefined ? undefined : readTime(text, `--${flag}`, nowMs);
+  };
+  const outcome = options.value("outcome");
+  if (outcome !== undefined && outcome !== "done" && outcome !== "refused")
+    throw new UsageError(`--outcome takes done or refused, not ${outcome}.`);
+  return {
+    since: time("since"),
+    until: time("until"),
+    actor: options.value("actor"),
+    action: options.value("action"),
+    subject: options.value("subject"),
+    outcome,
+    requestId: options.value("request-id"),
+  };
+}
+
+/** Ends with the process alone (Ctrl-C), or with the failure of a call. */
+async function follow(client: AdminClient, { options, io }: Invocation, filters: Filters): Promise<never> {
+  const asJson = options.has("json");
+  const table = createTable(COLUMNS, io.columns, io.paint.bold);
+  const seen = createSeen();
+  const print = async (fresh: readonly AuditRow[]): Promise<void> => {
+    if (fresh.length === 0) return;
+    const lines = asJson ? fresh.map((row) => toJson(row)) : table.lines(fresh.map(toWords));
+    await io.out(`${lines.join("\n")}\n`);
+  };
+
+  const { limit } = readBounds(options, options.has("since") ? Infinity : 10);
+  const first: AuditRow[] = [];
+  for await (const row of listed(client, { ...filters, pageSize: Math.min(limit, 1000) })) {
+    first.push(row);
+    if (first.length >= limit) break;
+  }
+  // From the service's newest row and not from this machine's clock, which may be another.
+  const newest = first.reduce((latest, { at }) => Math.max(latest, at), -Infinity);
+  let from = Number.isFinite(newest) ? newest - LATE_MS : (filters.since ?? 0);
+  const oldestShown = first.length >= limit ? (first.at(-1)?.at ?? NaN) : -Infinity;
+  await print(seen.unseen(first).toReversed());
+  if (!asJson) io.err(`${io.paintErr.dim(`Following from ${formatTime(io.nowMs())}; Ctrl-C ends it.`)}\n`);
+
+  for (;;) {
+    await io.wait(POLL_MS);
+    const found: AuditRow[] = [];
+    for await (const row of listed(client, { ...filters, since: Math.max(0, from), pageSize: 1000 })) found.push(row);
+    const fresh = seen.unseen(found.filter(({ at }) => at >= oldestShown));
+    await print(fresh.toReversed());
+    from = found.reduce((latest, { at }) => Math.max(latest, at - LATE_MS), from);
+    seen.forgetBefore(from);
+  }
+}
+
+/** Rows that were printed, as often as they were: several rows may be alike. */
+function createSeen() {
+  const counts = new Map<string, { count: number; at: number }>();
+  return {
+    unseen(found: readonly AuditRow[]): AuditRow[] {
+      const now = new Map<string, number>();
+      return found.filter((row) => {
+        const text = clean(JSON.stringify(row));
+        const count = (now.get(text) ?? 0) + 1;
+        now.set(text, count);
+        if (count <= (counts.get(text)?.count ?? 0)) return false;
+        counts.set(text, { count, at: row.at });
+        return true;
+      });
+    },
+    forgetBefore(atMs: number): void {
+      for (const [text, { at }] of counts) if (at < atMs) counts.delete(text);
+    },
+  };
+}

@@ -1,0 +1,131 @@
+import { ok, type RequestOpts } from "@oazapfts/runtime";
+import * as api from "../../api/plinth.ts";
+import { pagesOf, rowsOf, type AdminClient } from "../client/admin-client.ts";
+import type { Body } from "../resources/fields.ts";
+import type { Command, Invocation } from "../command.ts";
+import type { Option } from "../options.ts";
+import { LIST_OPTIONS, printRows, readBounds } from "../output/listing.ts";
+import type { Column } from "../resources/resource.ts";
+import { confirm, printRecord, sayDone, YES_OPTION } from "../output/print.ts";
+import { createTable, recordLines } from "../output/table.ts";
+import { toJson } from "../output/values.ts";
+
+const FIRST_POLL_MS = 200;
+const LONGEST_POLL_MS = 5_000;
+const WAIT: Option = { flag: "wait", help: "until it is done, then show its report" };
+const ID = { name: "id", help: "of the comparison" };
+
+const RUN_COLUMNS: readonly Column<api.Comparison>[] = [
+  { field: "id", title: "ID" },
+  { field: "state", title: "STATE" },
+  { field: "startedAt", title: "STARTED", kind: "time" },
+  { field: "finishedAt", title: "FINISHED", kind: "time" },
+  { field: "checked.files", title: "FILES" },
+  { field: "keptFindings", title: "FINDINGS" },
+];
+type Finding = api.ComparisonReport["findings"][number];
+const FINDING_COLUMNS: readonly Column<Finding>[] = [
+  { field: "kind", title: "KIND" },
+  { field: "key", title: "KEY" },
+  { field: "tenant", title: "TENANT" },
+  { field: "client", title: "CLIENT" },
+  { field: "row.size", title: "ROW BYTES" },
+  { field: "object.size", title: "OBJECT BYTES" },
+  { field: "outcome", title: "OUTCOME" },
+];
+
+/** Comparisons of the bucket with the database, in the media service. */
+export const consistencyCommands = (): Command[] => [
+  {
+    words: ["media-consistency", "list"],
+    summary: "List the comparisons of the bucket with the database, the newest first.",
+    args: [],
+    options: LIST_OPTIONS,
+    examples: ["media-consistency list"],
+    async run({ options, io, client }) {
+      const { limit, pageSize } = readBounds(options);
+      const { opts } = await client();
+      const runs = rowsOf((page) => api.listComparisons(page, opts), { pageSize });
+      await printRows(runs, { io, asJson: options.has("json"), columns: RUN_COLUMNS, limit, nouns: "comparisons" });
+    },
+  },
+  {
+    words: ["media-consistency", "start"],
+    summary: "Start a comparison of the bucket with the database; while one runs it is that one.",
+    args: [],
+    options: [WAIT],
+    examples: ["media-consistency start --wait"],
+    changes: true,
+    run: (invocation) => begin(invocation, (opts) => ok(api.startComparison(opts)), "A comparison runs"),
+  },
+  {
+    words: ["media-consistency", "show"],
+    summary: "Show a comparison: its counts, and what it found.",
+    args: [ID],
+    options: LIST_OPTIONS,
+    examples: ["media-consistency show 3f9a… --limit 100", "media-consistency show 3f9a… --json"],
+    run: (invocation) => show(invocation, invocation.args["id"] ?? ""),
+  },
+  {
+    words: ["media-consistency", "repair"],
+    summary: "Repair what a comparison found: objects without a row go, rows without their bytes too.",
+    args: [ID],
+    options: [WAIT, YES_OPTION],
+    notes: ["Read the report before you do: what it removes is gone."],
+    examples: ["media-consistency repair 3f9a… --wait"],
+    changes: true,
+    async run(invocation) {
+      const id = invocation.args["id"] ?? "";
+      await confirm(invocation, `Remove what the comparison ${id} found to be without its other half?`);
+      return begin(invocation, (opts) => ok(api.repairComparison(id, opts)), "A repair runs");
+    },
+  },
+];
+
+async function begin(
+  invocation: Invocation,
+  start: (opts: RequestOpts) => Promise<api.Comparison>,
+  said: string,
+): Promise<void> {
+  const { io, options } = invocation;
+  const client = await invocation.client();
+  const run = await start(client.opts);
+  const { id } = run;
+  if (!options.has("wait")) {
+    sayDone(io, `${said}: media-consistency show ${id}`);
+    return printRecord(invocation, run);
+  }
+  await waitFor(client, id, invocation);
+  return show(invocation, id);
+}
+
+async function waitFor(client: AdminClient, id: string, { io }: Invocation): Promise<void> {
+  for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(LONGEST_POLL_MS, pauseMs * 1.5)) {
+    const { state } = await ok(api.getComparison(id, { pageSize: 1 }, client.opts));
+    if (state !== "running" && state !== "repairing") return;
+    await io.wait(pauseMs);
+  }
+}
+
+/** The findings come in the pages of the report itself. */
+async function show(invocation: Invocation, id: string): Promise<void> {
+  const { io, options } = invocation;
+  const { limit, pageSize } = options.has("wait") ? { limit: Infinity, pageSize: 200 } : readBounds(options);
+  const { opts } = await invocation.client();
+  let report: Body = {};
+  const findings: Finding[] = [];
+  const answers = pagesOf((query) => api.getComparison(id, query, opts), { pageSize });
+  for await (const { findings: page, ...rest } of answers) {
+    report = rest;
+    findings.push(...page);
+    if (findings.length > limit) break;
+  }
+  const shown = findings.slice(0, limit);
+  if (options.has("json")) await io.out(`${toJson({ ...report, findings: shown }, 2)}\n`);
+  else {
+    const table =
+      shown.length === 0 ? [] : ["", ...createTable(FINDING_COLUMNS, io.columns, io.paint.bold).lines(shown)];
+    await io.out(`${[...recordLines(report, io.paint.dim), ...table].join("\n")}\n`);
+  }
+  if (findings.length > limit) io.err(`There are more findings: --limit ${limit} ended the list here.\n`);
+}

@@ -1,0 +1,59 @@
+import { ok } from "@oazapfts/runtime";
+import * as api from "../../api/plinth.ts";
+import type { Paint } from "../../scripts/lib/terminal.ts";
+import type { Command } from "../command.ts";
+import type { Option } from "../options.ts";
+import { UsageError } from "../usage-error.ts";
+import { clean, toJson } from "../output/values.ts";
+
+type Question = NonNullable<Parameters<typeof api.explain>[0]>;
+
+/** Asked by the parameters that have their names. */
+const OPTIONS: readonly (Option & { readonly flag: keyof Question })[] = [
+  { flag: "client", value: "<client>", help: "who would ask for the token; without it the user, by password" },
+  { flag: "user", value: "<email>", help: "who would be signed in; without it the client acts for itself" },
+  { flag: "tenant", value: "<tenant>", help: "where; without it the one that a request without a tenant is for" },
+  { flag: "scope", value: "<scope>", repeated: true, help: "what would be asked for; without it all there is" },
+  {
+    flag: "grant",
+    value: "<grant>",
+    help: "client_credentials, authorization_code, implicit or password; without it the first that the client has",
+  },
+];
+
+export const explainCommand: Command = {
+  words: ["explain"],
+  summary: "Whether a client, a user or both would be granted scopes now, and exactly why.",
+  args: [],
+  options: OPTIONS,
+  notes: [
+    "It asks the rules of /token over the records as they are; nothing is issued. Exit code 0: granted, 1: not granted (or the " +
+      "platform refused the question).",
+  ],
+  examples: [
+    "explain --client acme.shop --scope catalog.view",
+    "explain --client acme.web --tenant acmeshop --user ada@acme.example --scope catalog.view",
+  ],
+  async run({ options, io, client }) {
+    const given = OPTIONS.filter(({ flag }) => options.has(flag));
+    const question: Question = Object.fromEntries(given.map(({ flag }) => [flag, options.values(flag).join(" ")]));
+    if (question.client === undefined && question.user === undefined)
+      throw new UsageError("explain needs --client <client> or --user <email>, or both.");
+    const answer = await ok(api.explain(question, (await client()).opts));
+    await io.out(options.has("json") ? `${toJson(answer, 2)}\n` : `${explanationLines(answer, io.paint).join("\n")}\n`);
+    return answer.granted ? 0 : 1;
+  },
+};
+
+function explanationLines({ granted, reason, checks, effective }: api.Explanation, paint: Paint): string[] {
+  const mark = (passed: boolean): string => (passed ? paint.green("✓") : paint.red("✗"));
+  const names = checks.map(({ check, scope }) => clean(scope === undefined ? check : `${scope} (${check})`));
+  const width = Math.max(0, ...names.map((name) => name.length));
+  return [
+    `${mark(granted)} ${paint.bold(granted ? "granted" : "not granted")}: ${clean(reason.replace(/^granted: /, ""))}`,
+    ...checks.map(({ passed, detail }, index) =>
+      `  ${mark(passed)} ${(names[index] ?? "").padEnd(width)}  ${paint.dim(clean(detail))}`.trimEnd(),
+    ),
+    ...(effective.length === 0 ? [] : [`  a token would have: ${effective.map(clean).join(" ")}`]),
+  ];
+}

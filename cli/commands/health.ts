@@ -1,0 +1,30 @@
+import { getHealth } from "../../api/plinth.ts";
+import { AdminRefusal } from "../client/admin-client.ts";
+import type { Command } from "../command.ts";
+import { printRecord } from "../output/print.ts";
+import { asFetch, send } from "../client/send.ts";
+
+const TIMEOUT_MS = 10_000;
+
+/** Needs no secret: it asks what everybody may ask. */
+export const healthCommand: Command = {
+  words: ["health"],
+  summary: "Whether the platform answers, and works.",
+  args: [],
+  options: [],
+  notes: ["Exit code 0: it works, 1: it does not, or there is no answer."],
+  examples: ["health", "health --url https://plinth.example.com"],
+  async run(invocation) {
+    const base = await invocation.base();
+    const startedMs = performance.now();
+    const { status, data } = await getHealth({
+      baseUrl: base,
+      fetch: asFetch((url, request) => send(url, request, TIMEOUT_MS)),
+    });
+    const tookMs = Math.round(performance.now() - startedMs);
+    if (typeof data !== "object" || data === null)
+      throw new AdminRefusal(status, "", `${base}/health answered ${status}, and not as a platform does: is it one?`);
+    await printRecord(invocation, { url: base, tookMs, ...data });
+    return status === 200 ? 0 : 1;
+  },
+};

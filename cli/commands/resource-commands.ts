@@ -1,0 +1,163 @@
+import { randomBytes } from "node:crypto";
+import { find } from "../client/admin-client.ts";
+import { buildBody, changedFields, fieldOptions, missingFlags, readBodyFile } from "../resources/body.ts";
+import type { Command, Invocation } from "../command.ts";
+import type { Option } from "../options.ts";
+import { UsageError } from "../usage-error.ts";
+import { LIST_OPTIONS, printRows, readBounds } from "../output/listing.ts";
+import type { Resource } from "../resources/resource.ts";
+import { RESOURCES } from "../resources/all.ts";
+import { confirm, printRecord, sayDone, YES_OPTION } from "../output/print.ts";
+import { readSecrets } from "../client/secret-input.ts";
+import { clean } from "../output/values.ts";
+
+/** list, show, set and delete of every resource of the table. */
+export const resourceCommands = (): Command[] =>
+  Object.values(RESOURCES).flatMap((resource) => [
+    listCommand(resource),
+    showCommand(resource),
+    setCommand(resource),
+    removeCommand(resource),
+  ]);
+
+const lineOf = ({ word, verbs, keys }: Resource, verb: keyof Resource["verbs"], except = 0): string =>
+  [word, verbs[verb], ...keys.slice(0, keys.length - except).map(({ name }) => exampleOf(name))].join(" ");
+const exampleOf = (key: string): string =>
+  ({ email: "ada@acme.example", tenant: "acmeshop", client: "acme.shop", package: "catalog", service: "catalog" })[
+    key
+  ] ??
+  { organization: "acme", role: "editor", provider: "corp" }[key] ??
+  key;
+
+const keysOf = ({ keys }: Resource, { args }: Invocation): string[] => keys.map(({ name }) => args[name] ?? "");
+/** `tenant acme`, `tenant member ada@acme.example of acme`. */
+const nameOf = (resource: Resource, invocation: Invocation): string => {
+  const values = keysOf(resource, invocation);
+  const owner = values.length > 1 ? ` of ${values[0]}` : "";
+  return clean(`${resource.noun} ${values.at(-1)}${owner}`);
+};
+
+const listCommand = (resource: Resource): Command => {
+  const { noun, word, verbs, keys } = resource;
+  return {
+    words: [word, verbs.list],
+    summary: keys.length === 1 ? `List every ${noun}.` : `List the ${noun}s of ${article(keys[0]?.name ?? "")}.`,
+    args: keys.slice(0, -1),
+    options: LIST_OPTIONS,
+    examples: [
+      ...(resource.examples.list ?? [lineOf(resource, "list", 1)]),
+      `${lineOf(resource, "list", 1)} --limit 20 --json`,
+    ],
+    async run(invocation) {
+      const { options, io } = invocation;
+      const { limit, pageSize } = readBounds(options);
+      const rows = resource.list(await invocation.client(), keysOf(resource, invocation).slice(0, -1), pageSize);
+      await printRows(rows, {
+        io,
+        asJson: options.has("json"),
+        columns: resource.columns,
+        limit,
+        nouns: `${noun}s`,
+      });
+    },
+  };
+};
+
+const showCommand = (resource: Resource): Command => ({
+  words: [resource.word, resource.verbs.show],
+  summary: `Show one ${resource.noun}. What is secret is never shown.`,
+  args: resource.keys,
+  options: [],
+  examples: [lineOf(resource, "show"), `${lineOf(resource, "show")} --json`],
+  async run(invocation) {
+    await printRecord(invocation, await resource.show(await invocation.client(), keysOf(resource, invocation)));
+  },
+});
+
+const SET_NOTES = [
+  "What is not said stays as it is: the command reads what is there, puts the file and then the flags over it, and writes the " +
+    "whole. The service has no guard against two operators who do this to the same thing at the same moment: the later " +
+    "one wins.",
+  "Secrets are never arguments, which other users of a machine can read and shells remember: a file (- is the standard " +
+    "input; at a terminal you are asked) or a variable of the environment.",
+];
+
+const setCommand = (resource: Resource): Command => {
+  const { fields, word, verbs, noun, notes } = resource;
+  const hasSecret = fields.some(({ type }) => type === "secret");
+  const fileOptions: readonly Option[] = [
+    { flag: "file", value: "<file|->", help: "fields as a JSON object, as `show --json` prints it" },
+    {
+      flag: "replace",
+      help: "start from nothing instead of from what is there (secrets, disabled, quotas and bindings stay)",
+    },
+  ];
+  const isBare = fields.length === 0;
+  return {
+    words: [word, verbs.set],
+    summary: isBare ? `Make a ${noun}; one that is there stays as it is.` : `Make ${article(noun)}, or change it.`,
+    args: resource.keys,
+    options: isBare ? [] : [...fieldOptions(fields), ...fileOptions],
+    notes: isBare ? [] : [...(notes === undefined ? [] : [notes]), ...SET_NOTES.slice(0, hasSecret ? 2 : 1)],
+    examples: resource.examples.set ?? [],
+    changes: true,
+    run: (invocation) => set(resource, invocation),
+  };
+};
+
+async function set(resource: Resource, invocation: Invocation): Promise<void> {
+  const { options, io, input } = invocation;
+  const { fields, noun } = resource;
+  const source = options.value("file");
+  const called = source === "-" ? "The standard input" : (source ?? "");
+  const file = source === undefined ? {} : readBodyFile(await input.read(source, "--file"), called, resource);
+  const secrets: Record<string, unknown> = { ...(await readSecrets(fields, options, input, io.env)) };
+  const client = await invocation.client();
+  const keys = keysOf(resource, invocation);
+  const found = await find(resource.show(client, keys));
+  const base = options.has("replace") ? undefined : found;
+  const body = buildBody(resource, base, file, options, secrets);
+
+  const missing = missingFlags(fields, body, found === undefined);
+  if (missing.length > 0) {
+    const why = found === undefined ? "is new" : "is replaced";
+    throw new UsageError(`The ${nameOf(resource, invocation)} ${why}, so these are needed too: ${missing.join(", ")}`);
+  }
+  const changed = changedFields(fields, found ?? {}, body);
+  if (found !== undefined && changed.length === 0) {
+    sayDone(io, `The ${nameOf(resource, invocation)} is like that already; nothing was sent.`);
+    return printRecord(invocation, found);
+  }
+  // Made here and not by the service: a call that is repeated after a lost answer must not lose the secret with it.
+  const made =
+    noun === "client" && found?.["confidential"] !== true && body["confidential"] === true && !("clientSecret" in body);
+  if (made) secrets["clientSecret"] = randomBytes(32).toString("base64url");
+  const answer = await resource.set(client, keys, { ...body, ...secrets });
+  const shown = made ? { ...answer, clientSecret: secrets["clientSecret"] } : answer;
+  sayDone(
+    io,
+    found === undefined
+      ? `The ${nameOf(resource, invocation)} was made.`
+      : `The ${nameOf(resource, invocation)} was changed: ${changed.join(", ")}.`,
+  );
+  if ("clientSecret" in shown && noun === "client") sayDone(io, "clientSecret is shown this once: keep it.");
+  await printRecord(invocation, shown);
+}
+
+const removeCommand = (resource: Resource): Command => ({
+  words: [resource.word, resource.verbs.remove],
+  summary: `Remove ${article(resource.noun)}. ${resource.removal}`,
+  args: resource.keys,
+  options: [YES_OPTION],
+  notes: ["What is in use is not removed: the refusal names what uses it."],
+  changes: true,
+  examples: [...(resource.examples.remove ?? [lineOf(resource, "remove")]), `${lineOf(resource, "remove")} --yes`],
+  async run(invocation) {
+    const name = nameOf(resource, invocation);
+    await confirm(invocation, `Remove the ${name}? ${resource.removal}`);
+    await resource.remove(await invocation.client(), keysOf(resource, invocation));
+    sayDone(invocation.io, `The ${name} was removed.`);
+  },
+});
+
+const article = (noun: string): string => `${/^[aeio]/.test(noun) ? "an" : "a"} ${noun}`;

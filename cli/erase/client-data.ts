@@ -1,0 +1,111 @@
+import { ok, type ApiResponse, type RequestOpts, type WithHeaders } from "@oazapfts/runtime";
+import * as api from "../../api/plinth.ts";
+import { AdminRefusal, allRows, type AdminClient } from "../client/admin-client.ts";
+import { clean } from "../output/values.ts";
+import { countOf, filesOf } from "./plan.ts";
+
+/** What was asked to go: files are those of the dry runs right before. */
+export interface Gone {
+  readonly topics: number;
+  readonly files: number;
+  readonly bytes: number;
+}
+
+export const NOTHING: Gone = { topics: 0, files: 0, bytes: 0 };
+export const plus = (one: Gone, other: Gone): Gone => ({
+  topics: one.topics + other.topics,
+  files: one.files + other.files,
+  bytes: one.bytes + other.bytes,
+});
+
+export interface Saying {
+  /** Something was done. */
+  done(text: string): void;
+  /** Something is waited for. */
+  waiting(text: string): void;
+  wait(ms: number): Promise<void>;
+}
+
+/** What a secret and a record take to be known in every isolate is 30 s (contract 2.1). */
+const KNOWN_AFTER_MS = 45_000;
+const ASK_AGAIN_MS = 2_000;
+const FIRST_POLL_MS = 100;
+const LONGEST_POLL_MS = 5_000;
+
+const DELETIONS = [api.deletePrivateFiles, api.deletePublicFiles];
+
+/**
+ * Removes the topics of a client, by its name, and its files in a tenant, with the client's own token, and waits for
+ * their end, also of what an earlier run began. Repeated it finds what is left.
+ */
+export async function eraseClientData(own: AdminClient, name: string, tenant: string, say: Saying): Promise<Gone> {
+  const { opts } = own;
+  await untilKnown(() => ok(api.listTopics({ pageSize: 1 }, opts)), say);
+  const topics = await eraseTopics(opts, name, say);
+  const files = await eraseFiles(opts, name, tenant, say);
+  return { topics, ...files };
+}
+
+/** An isolate that still holds the client's old record refuses its new secret. */
+async function untilKnown(ask: () => Promise<unknown>, { waiting, wait }: Saying): Promise<void> {
+  for (let waitedMs = 0; ; waitedMs += ASK_AGAIN_MS) {
+    try {
+      await ask();
+      return;
+    } catch (error) {
+      const isOld = error instanceof AdminRefusal && [400, 401].includes(error.status);
+      if (!isOld || waitedMs >= KNOWN_AFTER_MS) throw error;
+      if (waitedMs === 0) waiting("the platform does not know the client's new secret everywhere yet");
+      await wait(ASK_AGAIN_MS);
+    }
+  }
+}
+
+async function eraseTopics(opts: RequestOpts, name: string, say: Saying): Promise<number> {
+  const find = async (): Promise<api.Topic[]> => {
+    const visible = await allRows((page) => api.listTopics(page, opts));
+    return visible.filter(({ topicOwnerClient }) => topicOwnerClient === name);
+  };
+  const topics = await find();
+  for (const { eventType } of topics) await ok(api.deleteTopic(name, eventType, opts));
+  await until(
+    async () => (await find()).length === 0,
+    `${countOf(topics.length, "topic")} of ${clean(name)} to go`,
+    say,
+  );
+  if (topics.length > 0) {
+    const names = topics.map(({ eventType }) => clean(eventType)).join(", ");
+    say.done(`${clean(name)}: ${countOf(topics.length, "topic")} (${names}) removed.`);
+  }
+  return topics.length;
+}
+
+async function eraseFiles(opts: RequestOpts, name: string, tenant: string, say: Saying): Promise<Omit<Gone, "topics">> {
+  const gone = { files: 0, bytes: 0 };
+  for (const remove of DELETIONS) {
+    const { files, bytes } = (await ok(remove(tenant, { dryRun: true }, opts))) as api.FileCount;
+    if (files === 0) continue;
+    await accepted(remove(tenant, {}, opts));
+    gone.files += files;
+    gone.bytes += bytes;
+  }
+  // Of an earlier run, perhaps, which was stopped while it waited.
+  for (const { id, files, ...erasure } of await allRows((page) => api.listErasures(tenant, page, opts))) {
+    if (erasure.state !== "deleting") continue;
+    const isDone = async (): Promise<boolean> => (await ok(api.getErasure(id, opts))).state !== "deleting";
+    await until(isDone, `the bytes of ${countOf(files.requested, "file")} of ${clean(name)} to be deleted`, say);
+  }
+  if (gone.files > 0) say.done(`${clean(name)}: ${filesOf(gone)} deleted.`);
+  return gone;
+}
+
+/** A success without a body to take. */
+const accepted = async (answer: Promise<WithHeaders<ApiResponse>>): Promise<void> => void (await answer);
+
+/** However long it takes: it can be stopped, and repeated. */
+async function until(isSo: () => Promise<boolean>, what: string, { waiting, wait }: Saying): Promise<void> {
+  for (let pauseMs = FIRST_POLL_MS; !(await isSo()); pauseMs = Math.min(LONGEST_POLL_MS, pauseMs * 1.5)) {
+    if (pauseMs === FIRST_POLL_MS) waiting(`waiting for ${what}`);
+    await wait(pauseMs);
+  }
+}

@@ -1,0 +1,102 @@
+import { ok } from "@oazapfts/runtime";
+import * as api from "../../api/plinth.ts";
+import { allRows, type AdminClient } from "../client/admin-client.ts";
+import { clean, formatBytes } from "../output/values.ts";
+
+/** What a tenant consists of, as far as the operator may see it. Nothing here changes anything. */
+export interface Plan {
+  readonly tenant: api.Tenant;
+  readonly clients: readonly api.Client[];
+  /** Registered services that the tenant owns. */
+  readonly services: readonly string[];
+  /** The packages. */
+  readonly subscriptions: readonly string[];
+  /** How many users are members. */
+  readonly members: number;
+  readonly usage: Pick<api.TenantUsage, "files" | "bytes">;
+  /** Clients of other tenants that serve this one, and so may have files in it. */
+  readonly serving: readonly string[];
+  /** What others rely on: it has to be changed before anything of the tenant goes. In sentences. */
+  readonly inTheWay: readonly string[];
+  /** Whether its organization has another tenant or a package. */
+  readonly organizationHasMore: boolean;
+}
+
+/** Refuses with 404 where there is no such tenant. */
+export async function makePlan({ opts }: AdminClient, id: string): Promise<Plan> {
+  const tenant = await ok(api.getTenant(id, opts));
+  const [usage, tenants, clients, services, packages, subscribed, members] = await Promise.all([
+    ok(api.getTenantUsage(id, opts)),
+    allRows((page) => api.listTenants(page, opts)),
+    allRows((page) => api.listClients(page, opts)),
+    allRows((page) => api.listServices(page, opts)),
+    allRows((page) => api.listPackages(page, opts)),
+    allRows((page) => api.listSubscriptions(id, page, opts)),
+    allRows((page) => api.listTenantMembers(id, page, opts)),
+  ]);
+  const subscriptions = subscribed.map((one) => one.package);
+  const served = packages.filter((one) => subscriptions.includes(one.id)).flatMap((one) => one.services);
+  const own = services.filter((service) => service.tenant === id).map(({ name }) => name);
+  const others = clients.filter((client) => client.tenant !== id);
+  const { organization } = tenant;
+  return {
+    tenant,
+    clients: clients.filter((client) => client.tenant === id),
+    services: own,
+    subscriptions,
+    members: members.length,
+    usage,
+    serving: others.filter(({ service = "" }) => served.includes(service)).map(({ clientId }) => clientId),
+    inTheWay: own.flatMap((service) => [
+      ...packages
+        .filter((one) => one.services.includes(service))
+        .map(
+          (one) =>
+            `The service ${service} is in the package ${one.id}: package set ${one.id} --remove-service ${service}`,
+        ),
+      ...others
+        .filter((client) => client.service === service)
+        .map(
+          ({ clientId, tenant: whose }) =>
+            `${clientId} of the tenant ${whose} is a client of the service ${service}: client set ${clientId} --no-service`,
+        ),
+    ]),
+    organizationHasMore:
+      tenants.some((one) => one.organization === organization && one.id !== id) ||
+      packages.some((one) => one.organization === organization),
+  };
+}
+
+/** What would go, for a table or as JSON. */
+export const shownPlan = ({ tenant, clients, services, subscriptions, members, usage }: Plan) => ({
+  tenant: tenant.id,
+  clients: clients.map(({ clientId }) => clientId),
+  files: usage.files,
+  bytes: usage.bytes,
+  services,
+  subscriptions,
+  members,
+});
+
+/** Nobody but the client itself can be asked for these. */
+export const UNSEEN =
+  "Which topics there are, and which files are whose, a client's own token alone can tell: with --yes each client gets a " +
+  "secret that nobody sees, and it is said then. What other clients subscribed to or have not read of these topics goes too.";
+
+/** What stays, in sentences. */
+export const staysOf = ({ tenant, organizationHasMore, serving, usage }: Plan): readonly string[] => [
+  "Users and roles stay: they may be of use elsewhere.",
+  organizationHasMore
+    ? `The organization ${clean(tenant.organization)} stays.`
+    : `The organization ${clean(tenant.organization)} stays and owns nothing then: organization delete ${clean(tenant.organization)}`,
+  ...(serving.length === 0 || usage.files === 0
+    ? []
+    : [
+        `Files here may be of clients of other tenants (${serving.map(clean).join(", ")}), and only these can delete them: ` +
+          "should there be any, the tenant stays until they did.",
+      ]),
+];
+
+export const countOf = (count: number, noun: string): string =>
+  `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+export const filesOf = ({ files, bytes }: Plan["usage"]): string => `${countOf(files, "file")} (${formatBytes(bytes)})`;

@@ -1,0 +1,74 @@
+import type { Body } from "../resources/fields.ts";
+import type { Given, Option } from "../options.ts";
+import type { Io } from "../io.ts";
+import type { Column } from "../resources/resource.ts";
+import { createTable } from "./table.ts";
+import { readNumber, toJson } from "./values.ts";
+
+/** Contract 1.3. */
+const LARGEST_PAGE = 1000;
+const USUAL_PAGE = 200;
+
+export const LIST_OPTIONS: readonly Option[] = [
+  { flag: "limit", value: "<count>", help: "so many rows at most; without it all there are" },
+  { flag: "page-size", value: "<count>", help: `rows that one request asks for, 1 to ${LARGEST_PAGE}; ${USUAL_PAGE}` },
+];
+
+export interface Bounds {
+  readonly limit: number;
+  readonly pageSize: number;
+}
+
+/** A row more than the limit is asked for: it tells that there are more. */
+export function readBounds(options: Given, usualLimit = Infinity): Bounds {
+  const limit = options.value("limit");
+  const size = options.value("page-size");
+  const rows = limit === undefined ? usualLimit : readNumber(limit, "--limit", { min: 1, max: 1e9 });
+  const pageSize =
+    size === undefined
+      ? Math.min(USUAL_PAGE, rows + 1)
+      : readNumber(size, "--page-size", { min: 1, max: LARGEST_PAGE });
+  return { limit: rows, pageSize };
+}
+
+export interface Listing<Row> {
+  readonly io: Io;
+  readonly asJson: boolean;
+  readonly columns: readonly Column<Row>[];
+  readonly limit: number;
+  /** What is said where there is none: `tenants`. */
+  readonly nouns: string;
+}
+
+/**
+ * Prints rows as they come: a table for people, or one JSON array. Nothing is printed before the first one is there. A
+ * failure behind it leaves the array open: a part of the list that parsed would be taken for all of it.
+ */
+export async function printRows<Row extends Body>(
+  rows: Iterable<Row> | AsyncIterable<Row>,
+  { io, asJson, columns, limit, nouns }: Listing<Row>,
+): Promise<void> {
+  const table = createTable(columns, io.columns, io.paint.bold);
+  let waiting: Row[] = [];
+  let count = 0;
+  let isCut = false;
+  const flush = async (): Promise<void> => {
+    if (waiting.length > 0) await io.out(`${table.lines(waiting).join("\n")}\n`);
+    waiting = [];
+  };
+  for await (const row of rows) {
+    if (count === limit) {
+      isCut = true;
+      break;
+    }
+    count++;
+    if (asJson) await io.out(`${count === 1 ? "[" : ","}\n${indented(toJson(row, 2))}`);
+    else if (waiting.push(row) === LARGEST_PAGE) await flush();
+  }
+  if (asJson) await io.out(count === 0 ? "[]\n" : "\n]\n");
+  else await flush();
+  if (!asJson && count === 0) io.err(`There are no ${nouns}.\n`);
+  if (isCut) io.err(`There are more: --limit ${limit} ended the list here.\n`);
+}
+
+const indented = (text: string): string => text.replaceAll(/^/gm, "  ");

@@ -1,0 +1,32 @@
+import { UserError } from "../../scripts/lib/user-error.ts";
+import type { Body } from "../resources/fields.ts";
+import type { Invocation } from "../command.ts";
+import { UsageError } from "../usage-error.ts";
+import type { Io } from "../io.ts";
+import { recordLines } from "./table.ts";
+import { toJson } from "./values.ts";
+
+/** One thing: a line a field for people, one JSON object for scripts. */
+export async function printRecord({ io, options }: Pick<Invocation, "io" | "options">, record: Body): Promise<void> {
+  const asJson = options.has("json");
+  await io.out(`${asJson ? toJson(record, 2) : recordLines(record, io.paint.dim).join("\n")}\n`);
+}
+
+/** That something was done: for people alone, so the standard error's. */
+export const sayDone = (io: Io, text: string): void => io.err(`${io.paintErr.green("✓")} ${text}\n`);
+
+export const YES_OPTION = {
+  flag: "yes",
+  help: "do not ask; needed where nobody can be asked (a script, a pipe)",
+} as const;
+
+/**
+ * What cannot be taken back is asked about. Where nobody is there to answer it must have been said beforehand: a script
+ * neither waits for ever nor takes away what it was not told to.
+ */
+export async function confirm({ io, options }: Pick<Invocation, "io" | "options">, question: string): Promise<void> {
+  if (options.has("yes")) return;
+  if (io.ask === undefined) throw new UsageError(`${question} Nobody can be asked here: say --yes.`);
+  const answer = await io.ask(`${question} [y/N] `);
+  if (!/^y(es)?$/i.test(answer.trim())) throw new UserError("Nothing was done.");
+}

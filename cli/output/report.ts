@@ -1,0 +1,74 @@
+import { UserError } from "../../scripts/lib/user-error.ts";
+import { AdminRefusal } from "../client/admin-client.ts";
+import type { Command } from "../command.ts";
+import { UsageError } from "../usage-error.ts";
+import { failureLine, ownFailure, type Failure } from "../client/failure.ts";
+import { PROGRAM } from "../help.ts";
+import type { Io } from "../io.ts";
+import { Unreachable } from "../client/send.ts";
+import { clean } from "./values.ts";
+
+/** What was asked for, as far as it was understood. */
+export interface Asked {
+  readonly command?: Command | undefined;
+  readonly wanted: readonly string[];
+  readonly asJson?: boolean;
+}
+
+/** Says why a command ended, in words for people or in one line of JSON, and gives its exit code. */
+export function report(error: unknown, { command, wanted, asJson = false }: Asked, { err, paintErr }: Io): number {
+  const changes = command?.changes === true;
+  if (isUnread(error) && !changes) return 0;
+  if (asJson) err(failureLine(toFailure(error, changes)));
+  else if (error instanceof AdminRefusal) err(`${refusalLines(error, paintErr).join("\n")}\n`);
+  else {
+    const hint =
+      error instanceof UsageError
+        ? paintErr.dim(`${[PROGRAM, ...(command?.words ?? wanted), "--help"].join(" ")} tells more.`)
+        : hintOf(error, changes);
+    err(`${paintErr.red("✗")} ${sentenceOf(error)}\n${hint === undefined ? "" : `  ${hint}\n`}`);
+  }
+  return error instanceof UsageError ? 2 : 1;
+}
+
+/** `changes`: the command does more than tell. */
+export function toFailure(error: unknown, changes: boolean): Failure {
+  if (error instanceof AdminRefusal) return error;
+  const message = sentenceOf(error);
+  if (error instanceof Unreachable) {
+    // By its kind a program knows whether it was perhaps done.
+    const { kind, reason } = error;
+    return ownFailure("no_answer", message, [{ type: kind, field: "", message: hintOf(error, changes) ?? reason }]);
+  }
+  return ownFailure(error instanceof UsageError ? "not_understood" : "failed", message);
+}
+
+/** Of a bug all that there is. */
+function sentenceOf(error: unknown): string {
+  if (isUnread(error)) return "Nobody reads the output any more, so it ended here: look at what was done.";
+  if (error instanceof UserError) return clean(error.message);
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** What to do. */
+function hintOf(error: unknown, changes: boolean): string | undefined {
+  if (!(error instanceof Unreachable)) return undefined;
+  if (error.kind === "refused") return "Start it first: npm start. (PORT, PLINTH_URL or --url say which one is meant.)";
+  return error.kind === "lost" && changes
+    ? "It may have been done all the same: look before you do it again."
+    : undefined;
+}
+
+/** Of the output: whoever read it stopped. */
+const isUnread = (error: unknown): boolean =>
+  error instanceof Error && /^(EPIPE|ERR_STREAM_DESTROYED)$/.test((error as NodeJS.ErrnoException).code ?? "");
+
+function refusalLines({ status, message, details, requestId }: AdminRefusal, paint: Io["paintErr"]): readonly string[] {
+  // A detail that says the message again is told by its field alone.
+  const told = details.filter((detail) => detail.message !== message || detail.field !== "");
+  return [
+    `${paint.red("✗")} ${clean(message)} ${paint.dim(`(${status})`)}`,
+    ...told.map(({ field, message: why }) => `  ${field === "" ? "" : `${clean(field)}: `}${clean(why)}`),
+    ...(requestId === "" ? [] : [`  ${paint.dim(`request ${clean(requestId)}`)}`]),
+  ];
+}

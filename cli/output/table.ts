@@ -1,0 +1,104 @@
+import type { Column } from "../resources/resource.ts";
+import { formatValue } from "./values.ts";
+import { read } from "../resources/body.ts";
+import type { Body } from "../resources/fields.ts";
+
+const GAP = "  ";
+/** A column that is cut keeps this much at least. */
+const NARROWEST = 6;
+const segmenter = new Intl.Segmenter();
+const WIDE =
+  /^(?:[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3fffd}])/u;
+
+/** Columns of a terminal that a text takes. */
+export const widthOf = (text: string): number =>
+  [...segmenter.segment(text)].reduce((width, { segment }) => width + (WIDE.test(segment) ? 2 : 1), 0);
+
+export interface Table {
+  /** The lines of these rows; those of the first call begin with the titles. */
+  lines(rows: readonly Body[]): string[];
+}
+
+/**
+ * A table that is printed in parts, so that a long list needs no memory: a column grows where a later part needs it. In a
+ * terminal of `terminal` columns what is widest is cut until a row fits its line.
+ */
+export function createTable(
+  columns: readonly Column[],
+  terminal: number | undefined,
+  bold: (text: string) => string,
+): Table {
+  const titles = columns.map(({ title }) => title);
+  const natural = titles.map(widthOf);
+  let isBegun = false;
+  return {
+    lines(rows) {
+      const cells = rows.map((row) => columns.map((column) => cellOf(column, row)));
+      for (const [index, width] of natural.entries())
+        natural[index] = Math.max(width, ...cells.map((row) => widthOf(row[index] ?? "")));
+      const widths = fit(natural, columns, terminal);
+      const head = isBegun ? [] : [bold(line(titles, widths, terminal))];
+      isBegun = true;
+      return [...head, ...cells.map((row) => line(row, widths, terminal))];
+    },
+  };
+}
+
+function cellOf({ field, kind }: Column, row: Body): string {
+  const value = read(row, field);
+  if (kind === "flag") return value === true ? "yes" : "";
+  return formatValue(kind === "time" ? "at" : field, value);
+}
+
+/** What tells one row from the other, its first column and its times, is cut when nothing else is left to cut. */
+function fit(natural: readonly number[], columns: readonly Column[], terminal: number | undefined): number[] {
+  const widths = [...natural];
+  if (terminal === undefined) return widths;
+  const total = (): number => widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
+  const isLast = (index: number): boolean => index === 0 || columns[index]?.kind === "time";
+  for (const among of [widths.map((_, index) => !isLast(index)), widths.map(() => true)]) {
+    while (total() > terminal) {
+      const widest = Math.max(...widths.filter((_, index) => among[index] === true));
+      if (widest <= NARROWEST) break;
+      widths[widths.findIndex((width, index) => among[index] === true && width === widest)] = widest - 1;
+    }
+  }
+  return widths;
+}
+
+function line(cells: readonly string[], widths: readonly number[], terminal: number | undefined): string {
+  const shown = cells.map((cell, index) => {
+    const width = widths[index] ?? 0;
+    const text = terminal === undefined ? cell : cut(cell, width);
+    return text + " ".repeat(Math.max(0, width - widthOf(text)));
+  });
+  return shown.join(GAP).trimEnd();
+}
+
+function cut(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  let kept = "";
+  for (const { segment } of segmenter.segment(text)) {
+    if (widthOf(kept + segment) > width - 1) break;
+    kept += segment;
+  }
+  return `${kept}…`;
+}
+
+/** One thing, a line a field; lists take a line an item. */
+export function recordLines(record: Body, dim: (text: string) => string): string[] {
+  const fields = flatten(record);
+  const width = Math.max(0, ...fields.map(([name]) => name.length));
+  return fields.flatMap(([name, value]) => {
+    const texts =
+      Array.isArray(value) && value.length > 0 ? value.map((one) => formatValue("", one)) : [formatValue(name, value)];
+    return texts.map((text, index) => `${dim((index === 0 ? name : "").padEnd(width))}${GAP}${text}`.trimEnd());
+  });
+}
+
+const flatten = (record: Body, prefix = ""): [string, unknown][] =>
+  Object.entries(record).flatMap(([name, value]): [string, unknown][] =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? flatten(value as Body, `${prefix}${name}.`)
+      : [[`${prefix}${name}`, value]],
+  );

@@ -1,0 +1,79 @@
+import { harmless } from "../../src/platform/text.ts";
+import { UsageError } from "../usage-error.ts";
+
+const UNITS: Readonly<Record<string, number>> = {
+  "": 1,
+  k: 1e3,
+  kb: 1e3,
+  m: 1e6,
+  mb: 1e6,
+  g: 1e9,
+  gb: 1e9,
+  t: 1e12,
+  tb: 1e12,
+  kib: 2 ** 10,
+  mib: 2 ** 20,
+  gib: 2 ** 30,
+  tib: 2 ** 40,
+};
+const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
+
+/** `5000`, `5MB`, `1.5GiB`. */
+export function readCount(text: string, flag: string): number {
+  const [, number = "", unit = ""] = /^(\d+(?:\.\d+)?) ?([a-z]*)$/i.exec(text) ?? [];
+  const value = Number(number || "x") * (UNITS[unit.toLowerCase()] ?? NaN);
+  if (!Number.isSafeInteger(value))
+    throw new UsageError(`${flag} takes a whole number, or one as 5MB or 5GiB: not ${text}.`);
+  return value;
+}
+
+/** A positive whole number without a unit. */
+export function readNumber(text: string, flag: string, { min, max }: { min: number; max: number }): number {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
+  if (!(value >= min && value <= max)) throw new UsageError(`${flag} takes ${min} to ${max}, not ${text}.`);
+  return value;
+}
+
+/** `2h` (ago), `2026-11-22`, `2026-11-22T04:44:20Z`, or milliseconds since 1970; in these. */
+export function readTime(text: string, flag: string, nowMs: number): number {
+  const [, count, unit = ""] = /^(\d+)([smhdw])$/.exec(text) ?? [];
+  if (count !== undefined) return Math.max(0, nowMs - Number(count) * (SECONDS[unit] ?? 0) * 1000);
+  if (/^\d{12,15}$/.test(text)) return Number(text);
+  const at = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : NaN;
+  if (Number.isNaN(at))
+    throw new UsageError(`${flag} takes 45s, 30m, 2h, 7d (ago), or a time as 2026-11-22T04:44:20Z: not ${text}.`);
+  return at;
+}
+
+/** To the second, in UTC: it can be given back to --since. */
+export const formatTime = (atMs: number): string =>
+  Math.abs(atMs) <= 8.64e15 ? `${new Date(atMs).toISOString().slice(0, 19)}Z` : String(atMs);
+
+export function formatBytes(bytes: number): string {
+  const units = ["bytes", "KB", "MB", "GB", "TB"];
+  const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
+  return power === 0 ? `${bytes} bytes` : `${(bytes / 1000 ** power).toFixed(1)} ${units[power]}`;
+}
+
+/** A text of the service, or of what it keeps for others, that steers no terminal. */
+export const clean = (text: string): string => harmless(text, Infinity);
+
+/** JSON in which nothing steers a terminal either: the same value, with such characters escaped. */
+export const toJson = (value: unknown, indent?: number): string =>
+  JSON.stringify(value, undefined, indent).replaceAll(/[^\P{C}\n]|[\p{Zl}\p{Zp}]/gu, (character) =>
+    Array.from({ length: character.length }, (_, index) => character.charCodeAt(index))
+      .map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`)
+      .join(""),
+  );
+
+const TIME = /(^at|At|From|Until)$/;
+
+/** One value of an answer, for people. */
+export function formatValue(name: string, value: unknown): string {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "number") return TIME.test(name) ? formatTime(value) : String(value);
+  if (typeof value === "string") return clean(value);
+  if (Array.isArray(value)) return value.map((one) => formatValue("", one)).join(", ");
+  return clean(JSON.stringify(value));
+}

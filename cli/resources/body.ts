@@ -1,0 +1,152 @@
+import type { Body, Field } from "./fields.ts";
+import { isDeepStrictEqual } from "node:util";
+import { KEPT_FIELDS } from "../../src/admin/fields.ts";
+import type { Given, Option } from "../options.ts";
+import { UsageError } from "../usage-error.ts";
+import { didYouMean } from "../nearest.ts";
+import type { Resource } from "./resource.ts";
+import { readCount } from "../output/values.ts";
+
+/** The flags of `set`, from the resource's fields. */
+export function fieldOptions(fields: readonly Field[]): Option[] {
+  return fields.flatMap((field): Option[] => {
+    const { flag, value = "<text>", help } = field;
+    const off: Option = { flag: `no-${flag}`, toldWith: flag, help: "" };
+    switch (field.type) {
+      case "boolean":
+        return [{ flag, help }, off];
+      case "list":
+        return [
+          { flag, value, repeated: true, help },
+          { flag: `add-${flag}`, value, repeated: true, toldWith: flag, help: "" },
+          { flag: `remove-${flag}`, value, repeated: true, toldWith: flag, help: "" },
+          off,
+        ];
+      case "secret":
+        return [
+          { flag: `${flag}-file`, value: "<file|->", help },
+          { flag: `${flag}-env`, value: "<variable>", help: "the same, from a variable of the environment" },
+        ];
+      default:
+        return field.optional === true ? [{ flag, value, help }, off] : [{ flag, value, help }];
+    }
+  });
+}
+
+/**
+ * What PUT sends: what was found, with the file's fields over it, with the flags' over these. Secrets are never found;
+ * what is left out of them stays as it is. So do `disabled`, `quota` and what a provider is bound to, which are sent only where somebody named them:
+ * whoever disables a client meanwhile is not overruled by who changes its scopes.
+ */
+export function buildBody(
+  { fields, noun }: Pick<Resource, "fields" | "noun">,
+  found: Body | undefined,
+  file: Body,
+  options: Given,
+  secrets: Body,
+): Body {
+  const body: Record<string, unknown> = {};
+  for (const name of new Set(fields.map((field) => field.name.split(".")[0] ?? ""))) {
+    const isKept = KEPT_FIELDS.includes(name) && !isNamed(fields, name, options);
+    const value = file[name] ?? (isKept ? undefined : found?.[name]);
+    if (value !== undefined) body[name] = structuredClone(value);
+  }
+  for (const field of fields) apply(field, body, options, noun);
+  return { ...body, ...secrets };
+}
+
+/** By a flag of it, or of a field in it. */
+const isNamed = (fields: readonly Field[], name: string, options: Given): boolean =>
+  fields.some(
+    ({ name: field, flag }) =>
+      field.split(".")[0] === name &&
+      [flag, `no-${flag}`, `add-${flag}`, `remove-${flag}`].some((one) => options.has(one)),
+  );
+
+function apply(field: Field, body: Record<string, unknown>, options: Given, noun: string): void {
+  const { flag, name, type } = field;
+  const isOff = options.has(`no-${flag}`);
+  if (isOff && options.has(flag)) throw new UsageError(`--${flag} and --no-${flag} contradict each other.`);
+  const value = options.value(flag);
+  if (type === "boolean") {
+    if (value !== undefined || isOff) write(body, name, !isOff);
+  } else if (type === "list") {
+    const list = isOff ? [] : options.has(flag) ? options.values(flag) : undefined;
+    const more = options.values(`add-${flag}`);
+    const less = options.values(`remove-${flag}`);
+    if (list === undefined && more.length === 0 && less.length === 0) return;
+    const before: unknown = list ?? read(body, name) ?? [];
+    if (!Array.isArray(before)) throw new UsageError(`${name} in the file is no list.`);
+    const absent = less.find((one) => !before.includes(one));
+    if (absent !== undefined) throw new UsageError(`The ${noun} has no ${flag} ${absent} to remove.`);
+    write(
+      body,
+      name,
+      [...new Set([...before, ...more])].filter((one) => !less.includes(one)),
+    );
+  } else if (type !== "secret") {
+    if (isOff) write(body, name, undefined);
+    else if (value !== undefined) write(body, name, type === "count" ? readCount(value, `--${flag}`) : value);
+  }
+}
+
+/** What a body must say and does not, as flags. */
+export const missingFlags = (fields: readonly Field[], body: Body, isNew: boolean): string[] =>
+  fields
+    .filter(({ required, requiredOfNew }) => required === true || (isNew && requiredOfNew === true))
+    .filter(({ name }) => read(body, name) === undefined)
+    .map(({ flag, type, value }) =>
+      type === "boolean"
+        ? `--${flag} or --no-${flag}`
+        : type === "secret"
+          ? `--${flag}-file <file|-> or --${flag}-env <variable>`
+          : `--${flag} ${value}`,
+    );
+
+/** The fields that a body would change. */
+export const changedFields = (fields: readonly Field[], found: Body, body: Body): string[] =>
+  fields
+    .filter(({ name }) => !isDeepStrictEqual(read(found, name), read(body, name)))
+    .map(({ name }) => name)
+    .filter((name) => {
+      const [top = ""] = name.split(".");
+      return top in body || !KEPT_FIELDS.includes(top);
+    });
+
+/** A body as a file holds it: fields that the resource has, and those of an answer of the service, which are left out. */
+export function readBodyFile(
+  text: string,
+  source: string,
+  resource: Pick<Resource, "fields" | "readOnly" | "noun">,
+): Body {
+  let file: unknown;
+  try {
+    file = JSON.parse(text);
+  } catch (error) {
+    // The parser's words repeat what stands there, and that may be a secret.
+    const [where] = /line \d+ column \d+/.exec((error as Error).message) ?? [];
+    throw new UsageError(`${source} is not JSON${where === undefined ? "" : `: see ${where}`}.`);
+  }
+  if (typeof file !== "object" || file === null || Array.isArray(file))
+    throw new UsageError(`${source} must hold one JSON object, as \`show --json\` prints it.`);
+  const known = [...new Set(resource.fields.map(({ name }) => name.split(".")[0] ?? ""))];
+  for (const name of Object.keys(file))
+    if (!known.includes(name) && !resource.readOnly.includes(name))
+      throw new UsageError(`${source}: a ${resource.noun} has no field ${name}.${didYouMean(name, known)}`);
+  const body = Object.entries(file).filter(([name, value]) => known.includes(name) && value !== null);
+  return Object.fromEntries(body);
+}
+
+export function read(body: Body, name: string): unknown {
+  return name.split(".").reduce<unknown>((value, part) => (value as Body | undefined)?.[part], body);
+}
+
+function write(body: Record<string, unknown>, name: string, value: unknown): void {
+  const [first = "", rest] = name.split(".");
+  if (rest !== undefined) {
+    const inner = { ...(body[first] as Record<string, unknown> | undefined) };
+    write(inner, rest, value);
+    body[first] = inner;
+  } else if (value === undefined) delete body[first];
+  else body[first] = value;
+}

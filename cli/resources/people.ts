@@ -1,0 +1,223 @@
+import * as api from "../../api/plinth.ts";
+import { CREATED, NAME, scopesField, resource, STANDARD_VERBS } from "./resource.ts";
+
+const membersOf = (owner: "tenant" | "organization") =>
+  ({
+    noun: `${owner} member`,
+    word: owner,
+    keys: [
+      { name: owner, help: `the ${owner}` },
+      { name: "email", help: "the user's e-mail address" },
+    ],
+    summary: `who may act in the ${owner}, and in which roles`,
+    fields: {
+      roles: { flag: "role", type: "list", value: "<role>", help: "a role that the member has there", required: true },
+    },
+    columns: [
+      { field: "email", title: "EMAIL" },
+      { field: "roles", title: "ROLES", kind: "list" },
+      { ...CREATED, title: "SINCE" },
+    ],
+    verbs: { list: "members", show: "show-member", set: "set-member", remove: "remove-member" },
+    removal: "What the user got by being a member is void within seconds.",
+    examples: {
+      list: [`${owner} members acme`],
+      set: [
+        `${owner} set-member acme ada@acme.example --role editor`,
+        `${owner} set-member acme ada@acme.example --add-role viewer`,
+      ],
+      remove: [`${owner} remove-member acme ada@acme.example`],
+    },
+  }) as const;
+
+/** Whose the platform is: organizations, tenants and what these have, people and their roles. */
+export const PEOPLE = {
+  organizations: resource({
+    noun: "organization",
+    word: "organization",
+    operations: [api.listOrganizations, api.getOrganization, api.putOrganization, api.deleteOrganization],
+    keys: [{ name: "organization", help: "its id: letters, digits, . _ - (64 at most)" }],
+    summary: "companies: tenants and packages belong to one",
+    fields: { name: { ...NAME, required: true } },
+    columns: [{ field: "id", title: "ID" }, { field: "name", title: "NAME" }, CREATED],
+    verbs: STANDARD_VERBS,
+    readOnly: ["id", "createdAt"],
+    removal: "Its memberships go with it. One with tenants or packages stays.",
+    examples: { set: ['organization set acme --name "Acme"'] },
+  }),
+  organizationMembers: resource({
+    ...membersOf("organization"),
+    operations: [
+      api.listOrganizationMembers,
+      api.getOrganizationMember,
+      api.putOrganizationMember,
+      api.deleteOrganizationMember,
+    ],
+    readOnly: ["organization", "email", "createdAt"],
+  }),
+  tenants: resource({
+    noun: "tenant",
+    word: "tenant",
+    operations: [api.listTenants, api.getTenant, api.putTenant, api.deleteTenant],
+    keys: [{ name: "tenant", help: "its id: 3 to 16 small letters and digits, a letter first" }],
+    summary: "whose data stays apart: clients act in a tenant, users are its members",
+    fields: {
+      organization: {
+        flag: "organization",
+        type: "text",
+        value: "<id>",
+        help: "the one that it belongs to",
+        required: true,
+      },
+      name: { ...NAME, required: true },
+      disabled: { flag: "disabled", type: "boolean", help: "nobody gets a token for it; those there are end" },
+      "quota.files": {
+        flag: "quota-files",
+        type: "count",
+        value: "<count>",
+        help: "files that it may store",
+        optional: true,
+      },
+      "quota.bytes": {
+        flag: "quota-bytes",
+        type: "count",
+        value: "<bytes>",
+        help: "bytes that it may store, 5000000 or 5MB, 5GiB",
+        optional: true,
+      },
+      plan: {
+        flag: "plan",
+        type: "text",
+        value: "small|standard|large",
+        help: "how many requests it may make a minute",
+        optional: true,
+      },
+    },
+    columns: [
+      { field: "id", title: "ID" },
+      { field: "name", title: "NAME" },
+      { field: "organization", title: "ORGANIZATION" },
+      { field: "disabled", title: "DISABLED", kind: "flag" },
+      CREATED,
+    ],
+    verbs: STANDARD_VERBS,
+    readOnly: ["id", "createdAt"],
+    removal:
+      "Its memberships go with it. One with clients, services, subscriptions or files stays: see `tenant erase`.",
+    examples: {
+      set: [
+        'tenant set acmeshop --organization acme --name "Acme shop"',
+        "tenant set acmeshop --quota-files 10000 --quota-bytes 5GB",
+        "tenant set acmeshop --disabled",
+      ],
+    },
+  }),
+  tenantMembers: resource({
+    ...membersOf("tenant"),
+    operations: [api.listTenantMembers, api.getTenantMember, api.putTenantMember, api.deleteTenantMember],
+    readOnly: ["tenant", "email", "createdAt"],
+  }),
+  subscriptions: resource({
+    noun: "subscription",
+    word: "tenant",
+    operations: [api.listSubscriptions, api.getSubscription, api.putSubscription, api.deleteSubscription],
+    keys: [
+      { name: "tenant", help: "the tenant" },
+      { name: "package", help: "the package" },
+    ],
+    summary: "which packages a tenant has",
+    fields: {},
+    columns: [
+      { field: "package", title: "PACKAGE" },
+      { field: "id", title: "SUBSCRIPTION" },
+      { ...CREATED, title: "SINCE" },
+    ],
+    verbs: { list: "subscriptions", show: "show-subscription", set: "subscribe", remove: "unsubscribe" },
+    readOnly: ["id", "tenant", "package", "createdAt"],
+    removal: "The tenant gets no more tokens for the package's services.",
+    examples: {
+      list: ["tenant subscriptions acmeshop"],
+      set: ["tenant subscribe acmeshop platform"],
+      remove: ["tenant unsubscribe acmeshop platform"],
+    },
+  }),
+  roles: resource({
+    noun: "role",
+    word: "role",
+    operations: [api.listRoles, api.getRole, api.putRole, api.deleteRole],
+    keys: [{ name: "role", help: "its name" }],
+    summary: "scopes that members have together",
+    fields: { scopes: scopesField("a scope that it gives") },
+    columns: [{ field: "name", title: "NAME" }, { field: "scopes", title: "SCOPES", kind: "list" }, CREATED],
+    verbs: STANDARD_VERBS,
+    readOnly: ["name", "createdAt"],
+    removal: "One that members have stays.",
+    examples: {
+      set: [
+        "role set editor --scope plat.media_view --scope plat.media_manage",
+        "role set editor --add-scope catalog.view",
+      ],
+    },
+  }),
+  users: resource({
+    noun: "user",
+    word: "user",
+    operations: [api.listUsers, api.getUser, api.putUser, api.deleteUser],
+    keys: [{ name: "email", help: "the e-mail address" }],
+    summary: "people who sign in",
+    fields: {
+      name: { ...NAME, help: "the person's name; the address where none is given" },
+      password: { flag: "password", type: "secret", help: "8 to 256 characters; another one signs the user out" },
+      disabled: { flag: "disabled", type: "boolean", help: "cannot sign in, and is signed out" },
+    },
+    columns: [
+      { field: "email", title: "EMAIL" },
+      { field: "name", title: "NAME" },
+      { field: "hasPassword", title: "PASSWORD", kind: "flag" },
+      { field: "disabled", title: "DISABLED", kind: "flag" },
+      CREATED,
+    ],
+    verbs: STANDARD_VERBS,
+    readOnly: ["email", "hasPassword", "createdAt"],
+    removal: "The user's memberships go with it, and what it got is void within seconds.",
+    examples: {
+      set: [
+        "user set ada@acme.example --name Ada --password-file ada.password",
+        "ADA=… npm run -s plat -- user set ada@acme.example --password-env ADA",
+      ],
+    },
+  }),
+  linkedIdentities: resource({
+    noun: "linked identity",
+    word: "user",
+    operations: [api.listLinkedIdentities, api.getLinkedIdentity, api.putLinkedIdentity, api.deleteLinkedIdentity],
+    keys: [
+      { name: "email", help: "the user" },
+      { name: "provider", help: "the identity provider" },
+    ],
+    summary: "which accounts at identity providers sign in as a user",
+    fields: {
+      subject: {
+        flag: "subject",
+        type: "text",
+        value: "<sub>",
+        help: "the account there: `sub` of its ID tokens",
+        required: true,
+      },
+    },
+    columns: [
+      { field: "provider", title: "PROVIDER" },
+      { field: "subject", title: "SUBJECT" },
+      { field: "linkedBy", title: "LINKED BY" },
+      { field: "linkedAt", title: "SINCE", kind: "time" },
+    ],
+    verbs: { list: "identities", show: "show-identity", set: "link", remove: "unlink" },
+    readOnly: ["email", "provider", "linkedBy", "linkedAt"],
+    removal: "What the user got until now ends. The next sign-in by the provider is a first one again.",
+    examples: {
+      list: ["user identities ada@acme.example"],
+      set: ["user link ada@acme.example corp --subject 248289761001"],
+      remove: ["user unlink ada@acme.example corp"],
+    },
+  }),
+};

@@ -1,0 +1,6 @@
+import { UserError } from "../scripts/lib/user-error.ts";
+
+/** The command was not understood: exit code 2. */
+export class UsageError extends UserError {
+  override name = "UsageError";
+}

@@ -1,0 +1,58 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { ROOT } from "../../scripts/lib/root.ts";
+import { UserError } from "../../scripts/lib/user-error.ts";
+
+/** A program that this one started. It ends with this one, however this one ends. */
+export interface Program {
+  /** All that it printed so far. */
+  output(): string;
+  /** SIGTERM, or another signal, and its end. */
+  stop(signal?: NodeJS.Signals): Promise<void>;
+  readonly ended: Promise<unknown>;
+}
+
+export interface ProgramOptions {
+  readonly env: NodeJS.ProcessEnv;
+  /** What it writes to stderr is shown as it comes. */
+  readonly showLog?: boolean;
+  readonly patienceMs: number;
+}
+
+const END_WITH_PARENT = new URL("end-with-parent.ts", import.meta.url).href;
+const STOP_MS = 5_000;
+
+/** Runs a TypeScript file of the checkout until it prints a line that starts with `ready`. */
+export async function startProgram(file: string, options: ProgramOptions): Promise<Program> {
+  const { env, showLog = false, patienceMs } = options;
+  const args = [...process.execArgv, "--import", END_WITH_PARENT, join(ROOT, file)];
+  const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    output += text;
+    if (showLog) process.stderr.write(text);
+  });
+  const ended = once(child, "close");
+  const ready = Promise.withResolvers<boolean>();
+  child.stdout.on("data", () => /^ready /m.test(output) && ready.resolve(true));
+  void ended.then(() => ready.resolve(false));
+  const timer = setTimeout(() => ready.resolve(false), patienceMs);
+  const program: Program = {
+    output: () => output,
+    ended,
+    async stop(signal = "SIGTERM") {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill(signal);
+      const late = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
+      await ended;
+      clearTimeout(late);
+    },
+  };
+  const isReady = await ready.promise;
+  clearTimeout(timer);
+  if (isReady) return program;
+  await program.stop();
+  throw new UserError(`${file} did not start:\n${output}`);
+}

@@ -1,6 +1,0 @@
-import { UserError } from "../lib/user-error.ts";
-
-/** The command was not understood: exit code 2. */
-export class UsageError extends UserError {
-  override name = "UsageError";
-}

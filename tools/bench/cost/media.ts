@@ -1,0 +1,110 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "../../../scripts/lib/root.ts";
+import type { Server } from "../lib/server.ts";
+import type { StudyContext } from "../lib/study.ts";
+import { copyId } from "../media/archive.ts";
+import { call } from "./caller.ts";
+import { QUEUE_QUIET_MS, type Meter } from "./meter.ts";
+import { bearer, PLINTH, TENANT, type Client, type Platform } from "./platform.ts";
+import type { Row } from "./tables.ts";
+import { makeUploader, Uploader } from "./upload.ts";
+
+export const ARCHIVE_FILES = 1_000;
+const PAGE_SIZE = 16;
+/** Copies of a public file, each of which is fetched for the first time. */
+const COPIES = 1_000;
+/** The second look at a deleted file comes at the later of a day after its making and an hour after its deletion. */
+const PROOF_DUE_MS = 26 * 60 * 60_000;
+
+/** What is done with files that are there. */
+export async function mediaRows(
+  platform: Platform,
+  meter: Meter,
+  repetitions: number,
+  { serverOf }: StudyContext,
+): Promise<Row[]> {
+  const server = await serverOf(PLINTH);
+  const client = await makeUploader(platform);
+  const archivist = await makeArchivist(platform, server);
+  const media = `${platform.base}/media/v2`;
+  const uploader = await Uploader.open(platform, client);
+  const { headers } = uploader;
+  const measure = (label: string, step: (index: number) => Promise<unknown>) =>
+    meter.measure({ label, repetitions, step });
+
+  const rows: Row[] = [];
+  const privateId = await uploader.upload();
+  const link = () => call("GET", `${media}/files/${privateId}`, { headers });
+  rows.push(await measure("link to a private file", link));
+  const content = (await link()).json().link;
+  rows.push(await measure("64 KiB by a temporary link", () => call("GET", content)));
+
+  const publicId = await uploader.upload("public/files");
+  const publicFile = () => call("GET", `${media}/public/files/${publicId}`, { status: 302 });
+  rows.push(await measure("redirection to a public file", publicFile));
+  const publicContent = (await publicFile()).headers.get("location") ?? "";
+  await server.ask({ copy: { of: publicId, files: COPIES } });
+  const copyAt = (index: number): string => publicContent.replace(publicId, copyId(index));
+  rows.push(await measure("64 KiB of a public file, not at the edge yet", (index) => call("GET", copyAt(index))));
+  rows.push(await measure("64 KiB of a public file, copied at the edge", () => call("GET", publicContent)));
+
+  const reading = { headers: bearer(await archivist.token()) };
+  const page = (query: string) => () =>
+    call("GET", `${media}/files?tenant=${TENANT}&pageSize=${PAGE_SIZE}${query}`, reading);
+  rows.push(await measure(`list ${PAGE_SIZE} of 1,000 files`, page("")));
+  rows.push(await measure(`list ${PAGE_SIZE} of 250 matching files of 1,000`, page("&q=color:red")));
+
+  // Tokens go out of date meanwhile.
+  rows.push(...(await variantRows(media, await Uploader.open(platform, client), meter)));
+  const runCron = (cronAtMs: number) => server.ask({ cronAtMs });
+  rows.push(...(await deletionRows(media, await Uploader.open(platform, client), meter, repetitions, runCron)));
+  return rows;
+}
+
+/** Whose files are listed. */
+export async function makeArchivist(platform: Platform, server: Server): Promise<Client> {
+  const archivist = await platform.makeClient("archivist", ["media_view"]);
+  await server.ask({ fill: { client: archivist.id, tenant: TENANT, files: ARCHIVE_FILES } });
+  return archivist;
+}
+
+/** Sizes of one master, each made once, in a message of its own and four in a batch. */
+async function variantRows(media: string, uploader: Uploader, meter: Meter): Promise<Row[]> {
+  const photo = { type: "image/jpeg", body: readFileSync(join(ROOT, "scripts", "data", "photo.jpg")) };
+  const id = await uploader.upload("files", photo);
+  let width = 100;
+  const ask = async (variants: number): Promise<void> => {
+    const sizes = Array.from({ length: variants }, () => `${width++}x100`).join(",");
+    await call("POST", `${media}/files/${id}/variants?clip=${sizes}`, { headers: uploader.headers });
+  };
+  const rows: Row[] = [];
+  // The first one finds out what the Images binding does.
+  for (const [variants, label] of [
+    [1, ""],
+    [1, "a variant made"],
+    [4, "a variant made, of four asked for at once"],
+  ] as const) {
+    const counts = await meter.count(variants, () => ask(variants), QUEUE_QUIET_MS);
+    if (label !== "") rows.push({ label, counts });
+  }
+  return rows;
+}
+
+/** Deletions one by one, and the proof of all of them in one run of the cron a day later. */
+async function deletionRows(
+  media: string,
+  uploader: Uploader,
+  meter: Meter,
+  repetitions: number,
+  runCron: (atMs: number) => Promise<unknown>,
+): Promise<Row[]> {
+  const ids: string[] = [];
+  for (let file = 0; file <= repetitions; file++) ids.push(await uploader.upload());
+  const step = (index: number) =>
+    call("DELETE", `${media}/files/${ids[index]}`, { status: 204, headers: uploader.headers });
+  const deleted = await meter.measure({ label: "delete a file", repetitions, step });
+  await meter.advance(PROOF_DUE_MS);
+  const counts = await meter.count(ids.length, () => runCron(meter.nowMs()), QUEUE_QUIET_MS);
+  return [deleted, { label: `its erasure proven, a day later, ${ids.length} in one run of the cron`, counts }];
+}

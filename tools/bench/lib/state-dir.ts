@@ -1,0 +1,68 @@
+import { mkdirSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ROOT } from "../../../scripts/lib/root.ts";
+import type { ServerModule } from "./server-module.ts";
+
+/**
+ * Where the servers of a run keep their state: memory-backed files where a disk would only disturb (a bench of tokens is
+ * no bench of a disk), files on a disk where being durable is a part of what is measured.
+ */
+export interface StateDirs {
+  /** A new, empty directory for a server. */
+  of(module: ServerModule): string;
+  /** Names of the file systems. */
+  readonly fileSystems: FileSystems;
+  remove(): void;
+}
+
+export interface FileSystems {
+  readonly memory: string;
+  readonly disk: string;
+}
+
+const MEMORY_DIR_BYTES = 2 ** 30;
+/** Numbers of statfs(2). */
+const FILE_SYSTEMS: Readonly<Record<number, string>> = {
+  0x01021994: "tmpfs",
+  0xef53: "ext4",
+  0x58465342: "xfs",
+  0x9123683e: "btrfs",
+  0x794c7630: "overlayfs",
+  0x2fc12fc1: "zfs",
+};
+
+export function makeStateDirs(): StateDirs {
+  const [memory, disk] = [memoryDir(), diskDir()];
+  const dirs = [memory, disk].map((parent) => mkdtempSync(join(parent, "plinth-bench-"))) as [string, string];
+  return {
+    of({ id, stateOn = "memory" }) {
+      const dir = join(stateOn === "memory" ? dirs[0] : dirs[1], id);
+      mkdirSync(dir);
+      return dir;
+    },
+    fileSystems: { memory: fileSystemOf(memory), disk: fileSystemOf(disk) },
+    remove: () => dirs.forEach((dir) => rmSync(dir, { recursive: true, force: true })),
+  };
+}
+
+function memoryDir(): string {
+  try {
+    const { bavail, bsize } = statfsSync("/dev/shm");
+    if (bavail * bsize >= MEMORY_DIR_BYTES) return "/dev/shm";
+  } catch {}
+  return tmpdir();
+}
+
+/** On many systems the temporary directory is memory. */
+function diskDir(): string {
+  if (fileSystemOf(tmpdir()) !== "tmpfs") return tmpdir();
+  const ours = join(ROOT, ".build");
+  mkdirSync(ours, { recursive: true });
+  return ours;
+}
+
+function fileSystemOf(dir: string): string {
+  const { type } = statfsSync(dir);
+  return FILE_SYSTEMS[type] ?? `file system 0x${type.toString(16)}`;
+}

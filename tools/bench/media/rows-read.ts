@@ -1,0 +1,65 @@
+import type { CursorPart } from "../../../src/http/paging.ts";
+import { filterOf } from "../../../src/media/file-query.ts";
+import { parseQuery } from "../../../src/media/metadata-query.ts";
+import { parseSort } from "../../../src/media/sort.ts";
+import { createListingStore } from "../../../src/media/store/listing.ts";
+import { createMatchingStore } from "../../../src/media/store/matching.ts";
+import type { Result } from "../../../src/platform/result.ts";
+
+/** A page that is asked for by HTTP, and who asks. */
+export interface PageRead {
+  readonly client: string;
+  readonly tenant: string;
+  /** Of the request's address. */
+  readonly query: string;
+}
+
+/** Rows that D1 reads for a page: by the platform's own statements, outside the Worker. */
+export async function rowsReadFor(db: D1Database, rowBudget: number, { client, tenant, query }: PageRead) {
+  const counted = countRows(db);
+  const parameters = new URLSearchParams(query);
+  const filter = filterOf({ q: valueOf(parseQuery(parameters.get("q") ?? "")) });
+  const sort = valueOf(parseSort(parameters.get("sort") ?? ""));
+  const paging = pagingOf(parameters);
+  const store = createListingStore(counted.db, createMatchingStore(counted.db, rowBudget), rowBudget);
+  const caller = { client, tenant, visibility: "private", isPerson: false } as const;
+  const listed = await store.page(caller, { filter, sort, paging });
+  if (listed.kind !== "page") throw new Error(`${query}: ${listed.kind}`);
+  return counted.rowsRead();
+}
+
+/** As http/paging.ts reads it, which needs more of base64 than Node has. */
+function pagingOf(parameters: URLSearchParams) {
+  const cursor = parameters.get("cursor");
+  const parts = cursor === null ? undefined : JSON.parse(Buffer.from(cursor, "base64url").toString());
+  return { pageSize: Number(parameters.get("pageSize")), skip: 0, cursor: parts as CursorPart[] | undefined };
+}
+
+function valueOf<T>(result: Result<T, unknown>): T {
+  if (!result.ok) throw new Error(JSON.stringify(result.error));
+  return result.value;
+}
+
+/** A database that adds up what its statements say they read. It has the methods that the stores above call. */
+function countRows(db: D1Database): { readonly db: D1Database; rowsRead(): number } {
+  let rowsRead = 0;
+  const count = <T>(result: D1Result<T>): D1Result<T> => {
+    rowsRead += result.meta.rows_read;
+    return result;
+  };
+  const originals = new WeakMap<object, D1PreparedStatement>();
+  const statement = (original: D1PreparedStatement) => {
+    const counted = {
+      bind: (...values: unknown[]) => statement(original.bind(...values)),
+      first: async () => count(await original.all()).results[0] ?? null,
+      all: async () => count(await original.all()),
+    };
+    originals.set(counted, original);
+    return counted;
+  };
+  const counting = {
+    prepare: (sql: string) => statement(db.prepare(sql)),
+    batch: async (statements: object[]) => (await db.batch(statements.map((one) => originals.get(one)!))).map(count),
+  };
+  return { db: counting as unknown as D1Database, rowsRead: () => rowsRead };
+}

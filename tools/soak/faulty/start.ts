@@ -1,0 +1,33 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { runPlatform } from "../../../scripts/lib/run-platform.ts";
+import { runCron } from "../../../scripts/lib/server.ts";
+import { readSettings } from "../../../scripts/lib/settings.ts";
+import { createRandom } from "../random.ts";
+import type { FaultPlan } from "./chance.ts";
+import { FAULTS_OFF, FAULTS_ON } from "./crons.ts";
+import { faultLine } from "./fault-line.ts";
+
+/**
+ * `npm start` with the faulty Worker, for the soak, which starts this program and tells it when faults begin and end: by
+ * a boolean, which it gets back when it is so. While they are on the crons run twice at the same time, now and again.
+ */
+const CRONS_PAUSE_MS = 8_000;
+
+const plan = process.env["SOAK_FAULTS"] ?? "";
+const random = createRandom((JSON.parse(plan) as FaultPlan).seed);
+const server = await runPlatform({ main: "tools/soak/faulty/worker.ts", vars: { SOAK_FAULTS: plan } });
+const { crons } = readSettings(process.env);
+const faults = { areOn: false };
+
+process.on("message", (wanted: boolean) => {
+  faults.areOn = wanted;
+  void runCron(server, wanted ? FAULTS_ON : FAULTS_OFF).then(() => process.send?.(wanted));
+  if (wanted) void runCronsTwice();
+});
+
+async function runCronsTwice(): Promise<void> {
+  for (; faults.areOn; await sleep(CRONS_PAUSE_MS * random.share())) {
+    await Promise.all([...crons, ...crons].map((cron) => runCron(server, cron)));
+    console.log(faultLine({ fault: "crons run twice at once", way: "" }));
+  }
+}

@@ -1,0 +1,101 @@
+import { createServer, type ServerResponse } from "node:http";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { startReceiver } from "../../examples/tour/receiver.ts";
+import type { EventsLedger } from "./ledgers/events.ts";
+import type { Fault, FaultsLedger } from "./ledgers/faults.ts";
+import type { Random } from "./random.ts";
+
+/** The world outside the platform: who receives pushed events, and a service behind the gateway. Both fail at times. */
+export interface Outside {
+  readonly receiverOrigin: string;
+  /** The service's private address. */
+  readonly sourceUrl: string;
+  /** Numbers of requests that the service failed, as the path says them. */
+  readonly failed: ReadonlySet<string>;
+  /** When it last kept somebody waiting; `performance.now()`. */
+  readonly hungMs: number;
+  /** From then on nothing fails. */
+  recover(): void;
+  close(): Promise<void>;
+}
+
+const RECEIVER_FAULTS = 0.05;
+const SERVICE_FAULTS = 0.03;
+/** What hangs breaks off after so long. */
+const HANG_MS = 3_000;
+const KEEP_ALIVE_MS = 600_000;
+const ANSWERS = "answered 502";
+const HANGS = "hung and broke off";
+type Way = typeof ANSWERS | typeof HANGS;
+
+export interface OutsideDeps {
+  readonly random: Random;
+  readonly events: EventsLedger;
+  readonly faults: FaultsLedger;
+  readonly isFailing: boolean;
+}
+
+export async function startOutside({ random, events, faults, isFailing }: OutsideDeps): Promise<Outside> {
+  const state = { isFailing, hungMs: Number.NEGATIVE_INFINITY };
+  const refused = new Set<string>();
+  const draws = { receiver: random.fork(), service: random.fork() };
+
+  const fail = (response: ServerResponse, fault: Fault, draw: Random): Way => {
+    const way = draw.chance(0.5) ? ANSWERS : HANGS;
+    faults.happened(fault, way);
+    if (way === ANSWERS) response.writeHead(502).end();
+    else setTimeout(() => response.destroy(), HANG_MS);
+    return way;
+  };
+
+  const receiver = await startReceiver(({ headers }, response) => {
+    const id = headers["webhook-id"] ?? "";
+    // Once for each event, so that the run's drain need not wait for the later of the platform's attempts.
+    if (state.isFailing && !refused.has(id) && draws.receiver.chance(RECEIVER_FAULTS)) {
+      refused.add(id);
+      fail(response, "receiver failed", draws.receiver);
+      return;
+    }
+    // Who called may be dead by now, and has to come again.
+    if (!response.destroyed) events.pushed.add(id);
+    response.writeHead(204).end();
+  });
+
+  const failed = new Set<string>();
+  const service = createServer((request, response) => {
+    request.resume();
+    const path = request.url ?? "";
+    if (state.isFailing && draws.service.chance(SERVICE_FAULTS)) {
+      failed.add(path);
+      if (fail(response, "service failed", draws.service) === HANGS) state.hungMs = performance.now();
+      return;
+    }
+    const self = `${sourceUrl}${path.slice("/v1".length)}`;
+    const identity = Object.entries(request.headers).filter(([name]) => /-(tenant|client)$/.test(name));
+    const body = JSON.stringify({ self, identity: Object.fromEntries(identity) });
+    response.writeHead(200, { "content-type": "application/json", link: `<${self}>; rel="self"` }).end(body);
+  });
+  // One that ends a kept connection in the moment of its next request looks as if it had failed.
+  service.keepAliveTimeout = KEEP_ALIVE_MS;
+  service.listen(0, "127.0.0.1");
+  await once(service, "listening");
+  const sourceUrl = `http://127.0.0.1:${(service.address() as AddressInfo).port}/v1`;
+
+  return {
+    receiverOrigin: receiver.origin,
+    sourceUrl,
+    failed,
+    get hungMs() {
+      return state.hungMs;
+    },
+    recover() {
+      state.isFailing = false;
+    },
+    async close() {
+      service.closeAllConnections();
+      service.close();
+      await receiver.close();
+    },
+  };
+}

@@ -1,0 +1,175 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { freePort } from "../../scripts/lib/free-port.ts";
+import { readSettings } from "../../scripts/lib/settings.ts";
+import { paint } from "../../scripts/lib/terminal.ts";
+import { UserError } from "../../scripts/lib/user-error.ts";
+import { Caller } from "./caller.ts";
+import { checkAll } from "./check.ts";
+import { Choice } from "./choice.ts";
+import { damage } from "./damage.ts";
+import { complete, drive, killAtTimes, type Kill } from "./drive.ts";
+import { Latencies } from "./latencies.ts";
+import { ChangesLedger } from "./ledgers/changes.ts";
+import { EventsLedger } from "./ledgers/events.ts";
+import { FaultsLedger } from "./ledgers/faults.ts";
+import { FilesLedger } from "./ledgers/files.ts";
+import { TokensLedger } from "./ledgers/tokens.ts";
+import { eventsLoad } from "./load/events.ts";
+import { filesLoad } from "./load/files.ts";
+import { gatewayLoad } from "./load/gateway.ts";
+import { oauthLoad } from "./load/oauth.ts";
+import { operatorLoad } from "./load/operator.ts";
+import type { Stage } from "./load/operation.ts";
+import type { Options } from "./options.ts";
+import { startOutside, type Outside } from "./outside.ts";
+import { OwnPlatform, type OwnPlatformDeps } from "./platform.ts";
+import { createRandom } from "./random.ts";
+import { Trouble } from "./trouble.ts";
+import { makeWorld } from "./world.ts";
+
+export interface Outcome {
+  readonly latencies: Latencies;
+  readonly kills: readonly Kill[];
+  readonly faults: FaultsLedger;
+  readonly trouble: Trouble;
+  /** Lines of the platform's log, as far as the run has it. */
+  readonly errors: readonly string[];
+  /** What the run made, for people. */
+  readonly summary: string;
+}
+
+/** Share of requests whose connection is cut. */
+const CUTS = 0.02;
+/** Of what goes wrong inside a platform of our own: the shares of faulty/chance.ts. */
+const INSIDE = { aborts: 0.05, batches: 0.3 };
+const HOST = "127.0.0.1";
+
+/** The whole run; whatever it started or stored is gone when it returns or throws. */
+export async function soak(options: Options, stopping: AbortSignal): Promise<Outcome> {
+  const { seed, url } = options;
+  const random = createRandom(seed);
+  const trouble = new Trouble();
+  const events = new EventsLedger(trouble);
+  const faults = new FaultsLedger(!options.faults ? "nowhere" : url === undefined ? "inside" : "outside");
+  const outside = await startOutside({ random: random.fork(), events, faults, isFailing: options.faults });
+  const inside = { faults, shares: options.faults ? INSIDE : undefined, random: random.fork() };
+  const own = url === undefined ? await prepare(inside) : undefined;
+  const whole = async (): Promise<Outcome> => {
+    await own?.platform.start();
+    return run({ options, stopping, random, trouble, events, faults, outside }, own);
+  };
+  const stopped = Promise.withResolvers<never>();
+  stopping.addEventListener("abort", () => stopped.reject(stopping.reason));
+  try {
+    return await Promise.race([whole(), stopped.promise]);
+  } finally {
+    await own?.platform.end();
+    if (own !== undefined) rmSync(own.stateDir, { recursive: true, force: true });
+    await outside.close();
+  }
+}
+
+interface Own {
+  readonly platform: OwnPlatform;
+  readonly base: string;
+  readonly stateDir: string;
+}
+
+/** A platform for the run alone; not started yet. */
+async function prepare(inside: Omit<OwnPlatformDeps, "env">): Promise<Own> {
+  const given = process.env["STATE_DIR"];
+  if (given !== undefined && existsSync(given))
+    throw new UserError(`${given} is there already: name another STATE_DIR.`);
+  const stateDir = given ?? mkdtempSync(join(tmpdir(), "plinth-soak-"));
+  const port = process.env["PORT"] ?? String(await freePort(HOST));
+  // What is killed cannot clear its temporary files away.
+  const temporary = join(stateDir, "tmp");
+  mkdirSync(temporary, { recursive: true });
+  const place = { PORT: port, STATE_DIR: stateDir, TMPDIR: temporary, PUBLIC_URL: "", CONTENT_URL: "", AUTH_URL: "" };
+  const platform = new OwnPlatform({ ...inside, env: { ...process.env, ...place } });
+  const { config } = readSettings({ ...process.env, ...place });
+  return { platform, stateDir, base: `http://${HOST}:${port}${config.pathPrefix}` };
+}
+
+interface Run {
+  readonly options: Options;
+  readonly stopping: AbortSignal;
+  readonly random: ReturnType<typeof createRandom>;
+  readonly trouble: Trouble;
+  readonly events: EventsLedger;
+  readonly faults: FaultsLedger;
+  readonly outside: Outside;
+}
+
+async function run(
+  { options, stopping, random, trouble, events, faults, outside }: Run,
+  own: Own | undefined,
+): Promise<Outcome> {
+  const { config } = readSettings(process.env);
+  const base = options.url ?? own?.base ?? "";
+  const { sourceUrl, receiverOrigin } = outside;
+  const { platform, operatorSecret } = config;
+  const world = await makeWorld({ base, platform, operatorSecret, sourceUrl, receiverOrigin });
+  const latencies = new Latencies();
+  const caller = new Caller({ base, trouble, latencies, faults, cuts: options.faults ? CUTS : 0 });
+  const stage: Stage = {
+    world,
+    caller,
+    outside,
+    trouble,
+    faults,
+    events,
+    files: new FilesLedger(),
+    tokens: new TokensLedger(),
+    changes: new ChangesLedger(),
+    setUpMs: Date.now(),
+    repeats: options.faults,
+  };
+  const loads = { events: eventsLoad(stage), gateway: gatewayLoad(stage) };
+  const choice = new Choice([
+    ...loads.events.operations,
+    ...loads.gateway.operations,
+    ...oauthLoad(stage),
+    ...filesLoad(stage),
+    ...operatorLoad(stage),
+  ]);
+  const { seconds, rate, kills } = options;
+  const over = { seconds, stopping };
+  try {
+    await own?.platform.setFailing(true);
+    latencies.start();
+    const [done] = await Promise.all([
+      own === undefined || kills === 0
+        ? []
+        : killAtTimes(own.platform, { ...over, kills, faults, random: random.fork() }),
+      drive({ ...over, rate, choice, random: random.fork() }),
+    ]);
+    latencies.stop();
+    await complete({ choice, random, stopping }, () => faults.isInsideMissing);
+    stopping.throwIfAborted();
+    console.log(paint.dim("The load is over. Draining and checking…"));
+    outside.recover();
+    await own?.platform.setFailing(false);
+    caller.cutting = false;
+    await loads.events.drain({ dueMs: performance.now(), random });
+    await loads.gateway.drain({ dueMs: performance.now(), random });
+    await checkAll(stage, random, () => options.damage !== undefined && damage(stage, options.damage));
+    return { latencies, kills: done, faults, trouble, errors: own?.platform.errors ?? [], summary: summarize(stage) };
+  } catch (error) {
+    if (trouble.count > 0 && !stopping.aborted) console.error(trouble.lines().join("\n"));
+    throw error;
+  } finally {
+    caller.close();
+  }
+}
+
+function summarize({ events, files, tokens, changes }: Stage): string {
+  const revoked = tokens.all.filter(({ state }) => state === "revoked").length;
+  return [
+    `${events.published.size} events published, ${events.committed.size} read and committed, ${events.pushed.size} pushed;`,
+    `${files.of("committed").length} files stored, ${files.of("deleted").length} deleted;`,
+    `${tokens.all.length} tokens, ${revoked} revoked; ${changes.done.size} changes by the operator`,
+  ].join(" ");
+}
