@@ -21,7 +21,7 @@ export const en: Texts = {
   confirmLink: {
     title: "Confirm your account",
     lead: "{provider} says that you are {user}.",
-    once: "You sign in by {provider} for the first time. Confirm it by the password of your account here. You are asked this once.",
+    once: "This is your first sign-in with {provider}. Enter the password of your account here to confirm that it is you. You only do this once.",
     submit: "Confirm and sign in",
     wrong: "The password is wrong.",
     otherwise: "If you do not know the password, close this window and ask whoever manages your account.",
