@@ -240,7 +240,8 @@ describe("revocation by an operator", () => {
       env.DB.prepare("SELECT count(*) AS n FROM refresh_grant WHERE client = ?").bind(clientId).first("n");
     const [shared, kept] = [unique("shared"), unique("kept")];
     await env.DB.batch([grants(10_300, shared), grants(5_400, kept)]);
-    const [shut, held] = [await revoke(`sessions/${shared}`), await hold(flow, shared)];
+    const held = await hold(flow, shared);
+    const shut = await revoke(`sessions/${shared}`);
     expect(await expectJson(shut, 503)).toMatchObject({ type: "service_temporarily_unavailable" });
     expect(shut.headers.get("retry-after")).toBe("1");
     expect(await left()).toBe(300 + 5_400 + 1);
