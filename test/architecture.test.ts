@@ -21,6 +21,33 @@ const programs = (import.meta as unknown as Glob).glob("../{cli,examples/tour}/*
 });
 const code = (text: string): string => text.replaceAll(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, "");
 
+/** Which folder of a service imports which other one of it. */
+function folderGraph(service: string): Map<string, Set<string>> {
+  const graph = new Map<string, Set<string>>();
+  for (const { path, text } of files.filter((file) => file.path.startsWith(`${service}/`))) {
+    const folder = folderOf(path);
+    const imported = graph.get(folder) ?? new Set();
+    graph.set(folder, imported);
+    for (const [, specifier = ""] of code(text).matchAll(/\bfrom "(\.[^"]+)"/g)) {
+      const target = folderOf(new URL(specifier, `file:///${path}`).pathname.slice(1));
+      if (target !== folder && `${target}/`.startsWith(`${service}/`)) imported.add(target);
+    }
+  }
+  return graph;
+}
+
+const folderOf = (path: string): string => path.slice(0, path.lastIndexOf("/"));
+
+/** The nodes that are left when those that lead to no other are taken away, again and again. */
+function inCircles(graph: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+  const left = new Map(graph);
+  for (;;) {
+    const ends = [...left].filter(([, imported]) => ![...imported].some((target) => left.has(target)));
+    if (ends.length === 0) return [...left.keys()];
+    for (const [node] of ends) left.delete(node);
+  }
+}
+
 describe("the source", () => {
   it("is read by this test", () => {
     expect(files.length).toBeGreaterThan(50);
@@ -40,6 +67,17 @@ describe("the source", () => {
     const mayHold = /^platform\/database\.ts$|(^|[/-])store(\/|\.ts$)|\.do\.ts$|^admin\/(resources\/|audit\.ts$)/;
     const holding = files.filter(({ path, text }) => /\.prepare\(/.test(code(text)) && !mayHold.test(path));
     expect(holding.map(({ path }) => path)).toEqual([]);
+  });
+
+  it.each(["platform", "http", "events", "gateway", "ui"])(
+    "has no import circle of folders in %s, types included",
+    (service) => {
+      expect(inCircles(folderGraph(service))).toEqual([]);
+    },
+  );
+
+  it.each(["events"])("lets %s/model import no folder beside it", (service) => {
+    expect([...folderGraph(service).get(`${service}/model`)!]).toEqual([]);
   });
 
   it("has no file that is too long to be one concept", () => {
