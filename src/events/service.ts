@@ -27,7 +27,7 @@ export interface EventsDeps {
   readonly topicConsumers: DurableObjectNamespace<TopicConsumer>;
   readonly pushSubscriptions: DurableObjectNamespace<PushSubscriptionObject>;
   readonly retention: Retention;
-  /** Topics of other rooms; nobody else can own, create or delete them. */
+  /** Topics of other services; nobody else can own, create or delete them. */
   readonly platformTopics: readonly PlatformTopic[];
 }
 

@@ -1,4 +1,4 @@
-/** Every limit of this room with its source. Sizes are UTF-8 bytes unless the name says characters. */
+/** Every limit of events with its source. Sizes are UTF-8 bytes unless the name says characters. */
 
 /** Contract 3.2. */
 export const TOPIC = {

@@ -129,11 +129,11 @@ interface Found extends LogEvent {
 }
 
 /** As many of the first ones as there is room for, in rows and in memory; one at least when there is any. */
-function cut(events: readonly Found[], room: number): readonly Found[] {
+function cut(events: readonly Found[], capacity: number): readonly Found[] {
   let chars = 0;
   const end = events.findIndex((event, index) => {
     chars += event.text.length;
-    return index >= Math.min(room, DELIVERY.takenAtOnce) || (index > 0 && chars > DELIVERY.textChars);
+    return index >= Math.min(capacity, DELIVERY.takenAtOnce) || (index > 0 && chars > DELIVERY.textChars);
   });
   return end === -1 ? events : events.slice(0, end);
 }

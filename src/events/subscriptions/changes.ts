@@ -8,7 +8,7 @@ import { changePassword, findCredentials } from "../push/credentials.ts";
 import { stateBy, type PushMaking, type PushRecord, type Verification } from "../push/record.ts";
 import { pushOf } from "../push/stub.ts";
 import { PASSWORD_PLACEHOLDER, type SubscriptionUpdate } from "./body.ts";
-import { topicOf, type Beside, type FoundSubscription, type SubscriptionPorts } from "./subscriptions.ts";
+import { topicOf, type WaitUntil, type FoundSubscription, type SubscriptionPorts } from "./subscriptions.ts";
 
 /**
  * Changes endpoint, username and password of a subscription, and enables it; gives it as it is then.
@@ -25,7 +25,7 @@ export async function updateSubscription(
   { pushConfig }: SubscriptionUpdate,
   by: ChangedBy & { readonly making: PushMaking },
   nowMs: number,
-  beside: Beside,
+  waitUntil: WaitUntil,
 ): Promise<Result<PushRecord, Failure>> {
   const { endpoint, basicAuth } = pushConfig;
   const { username } = basicAuth;
@@ -54,7 +54,7 @@ export async function updateSubscription(
     const row = pushAudit(record, "change", by, nowMs, describeMove(record, after), changed);
     const audit = changed.length === 0 ? undefined : row;
     if (await push.store.update(record.id, record.version, change, nowMs, audit)) {
-      await tell(() => pushOf(pushSubscriptions, topic, found.id).changed(), beside);
+      await tell(() => pushOf(pushSubscriptions, topic, found.id).changed(), waitUntil);
       return ok(after);
     }
     record = await push.store.findById(record.id);
@@ -81,19 +81,19 @@ export async function deleteSubscription(
   record: PushRecord,
   by: ChangedBy,
   nowMs: number,
-  beside: Beside,
+  waitUntil: WaitUntil,
 ): Promise<Result<void, Failure>> {
   const audit = pushAudit(record, "delete", by, nowMs);
   // After a lost answer nobody knows who removed it: then it was this call.
   const wasThere = await twice(async (isRepeat) => (await push.store.remove(record.id, audit)) || isRepeat);
   if (!wasThere) return err({ kind: "no_subscription" });
-  await tell(() => pushOf(pushSubscriptions, topicOf(record), record.id).destroy(), beside);
+  await tell(() => pushOf(pushSubscriptions, topicOf(record), record.id).destroy(), waitUntil);
   return ok(undefined);
 }
 
 /** Waits for the object, but not long: what it is told, twice where the first call fails, goes on beside the answer. */
-async function tell(call: () => Promise<void>, beside: Beside): Promise<void> {
+async function tell(call: () => Promise<void>, waitUntil: WaitUntil): Promise<void> {
   const work = twice(call);
-  beside(work);
+  waitUntil(work);
   await within(SUBSCRIPTION.objectWaitMs, work).catch(() => undefined);
 }

@@ -3,7 +3,7 @@ import type { ChangedBy } from "../push/audit.ts";
 import type { PushFilter } from "../push/push-store.ts";
 import type { PushRecord } from "../push/record.ts";
 import { deleteSubscription } from "./changes.ts";
-import type { Beside, SubscriptionPorts } from "./subscriptions.ts";
+import type { WaitUntil, SubscriptionPorts } from "./subscriptions.ts";
 
 /** What the operator service does with push subscriptions of any client. */
 export interface OperatedSubscriptions {
@@ -11,7 +11,7 @@ export interface OperatedSubscriptions {
   /** By id; undefined where the cursor is none of this list. */
   list(filter: PushFilter, paging: Paging): Promise<Page<PushRecord> | undefined>;
   /** Gives whether it was there. */
-  remove(id: string, by: ChangedBy, nowMs: number, beside: Beside): Promise<boolean>;
+  remove(id: string, by: ChangedBy, nowMs: number, waitUntil: WaitUntil): Promise<boolean>;
 }
 
 export const operatedSubscriptions = (
@@ -19,8 +19,8 @@ export const operatedSubscriptions = (
 ): OperatedSubscriptions => ({
   find: (id) => ports.push.store.findById(id),
   list: (filter, paging) => ports.push.store.listAll(filter, paging),
-  async remove(id, by, nowMs, beside) {
+  async remove(id, by, nowMs, waitUntil) {
     const record = await ports.push.store.findById(id);
-    return record !== undefined && (await deleteSubscription(ports, record, by, nowMs, beside)).ok;
+    return record !== undefined && (await deleteSubscription(ports, record, by, nowMs, waitUntil)).ok;
   },
 });

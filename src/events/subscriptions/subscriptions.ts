@@ -37,7 +37,7 @@ export interface SubscriptionPorts {
 }
 
 /** What may go on beside the answer; a failure of it is logged. */
-export type Beside = (work: Promise<unknown>) => void;
+export type WaitUntil = (work: Promise<unknown>) => void;
 
 export interface CreatedSubscription {
   readonly record: PushRecord;
@@ -53,14 +53,14 @@ export async function createSubscription(
   body: NewSubscription,
   by: ChangedBy,
   nowMs: number,
-  beside: Beside,
+  waitUntil: WaitUntil,
 ): Promise<Result<CreatedSubscription, Failure>> {
   // Twice: the topic may be deleted in between, and made again.
   for (let attempt = 0; attempt < 2; attempt++) {
     const topic = await ports.directory.current(id, nowMs);
     if (topic === undefined) break;
     if (topic.state === "deleting") return err({ kind: "topic_deleting" });
-    const created = await createOn(ports, topic, principal, body, by, nowMs, beside);
+    const created = await createOn(ports, topic, principal, body, by, nowMs, waitUntil);
     if (created !== undefined) return created;
   }
   return err({ kind: "no_topic" });
@@ -74,7 +74,7 @@ async function createOn(
   body: NewSubscription,
   by: ChangedBy,
   nowMs: number,
-  beside: Beside,
+  waitUntil: WaitUntil,
 ): Promise<Result<CreatedSubscription, Failure> | undefined> {
   const { store, random } = ports.push;
   const id = randomId(random);
@@ -108,10 +108,10 @@ async function createOn(
   const inserted = await twice(() => store.insert(record, SUBSCRIPTION, created));
   if (inserted === "inserted") {
     // A notice that is lost is made up for by the object's own first look.
-    if (verification !== undefined) beside(twice(() => object.changed()));
+    if (verification !== undefined) waitUntil(twice(() => object.changed()));
     return ok({ record, signingSecret });
   }
-  beside(object.destroy());
+  waitUntil(object.destroy());
   return refusal(inserted);
 }
 

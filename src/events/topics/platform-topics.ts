@@ -7,7 +7,7 @@ import { storeEvents, type StoringPorts } from "../publish/publish.ts";
 import { makeTopic, type MakingPorts } from "./topics.ts";
 
 /**
- * Topics of the platform itself: other rooms publish to them, and whoever has a scope for them consumes them. No client
+ * Topics of the platform itself: other services publish to them, and whoever has a scope for them consumes them. No client
  * has the name of their owner, so nobody creates or deletes them: each is made when somebody first looks for it, and so
  * is there before its first event.
  */

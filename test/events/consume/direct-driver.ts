@@ -25,7 +25,7 @@ import type { Driver } from "./schedules.ts";
 const RETENTION_MS = 3_000;
 
 /**
- * The operations of the room on the real objects, with neither HTTP nor D1 in between: some ten times faster. One
+ * The operations of events on the real objects, with neither HTTP nor D1 in between: some ten times faster. One
  * reader. The schedule runs inside its consumer's object, whose methods are called as they are; it loses its memory by
  * being made anew on the same storage. The logs, and consumers of a topic that was created again, are called like any.
  */
