@@ -1,4 +1,4 @@
--- Files and their variants. Who writes what, and under which condition: the comment of src/media/routes.ts.
+-- Files and their variants. Who writes what, and under which condition: the comment of src/media/service.ts.
 -- Times: `_at` in milliseconds since 1970. `due_at` is when the sweep has to look at a row; empty: never.
 
 -- Whose a file is. `tenant` is the empty text until the commit names one. Every index over the files of somebody is

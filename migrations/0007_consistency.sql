@@ -1,4 +1,4 @@
--- The operator's comparison of R2 with these tables. Who writes what, and when: the comment of src/media/consistency.ts.
+-- The operator's comparison of R2 with these tables. Who writes what, and when: the comment of src/media/consistency/run.ts.
 
 -- One run. `step` counts its steps: each step writes under the condition that no other one was faster. `position` is the
 -- last key of `stage` that was compared, `repaired_through` the last finding that was repaired. `due_at`: when a run

@@ -11,7 +11,7 @@ import { createLimits } from "./http/limits.ts";
 import { createRateLimit, unlimited } from "./http/rate-limit.ts";
 import type { HttpDeps } from "./http/service.ts";
 import type { Route } from "./http/route.ts";
-import { createMedia, type Media } from "./media/routes.ts";
+import { createMedia, type Media } from "./media/service.ts";
 import { createOAuth, type OAuth } from "./oauth/create.ts";
 import { createOutbox, type Outbox } from "./oauth/outbox.ts";
 import { subscriptionTopics } from "./oauth/subscription-events.ts";

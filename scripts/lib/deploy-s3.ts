@@ -1,5 +1,5 @@
 import type { Config, S3Access } from "../../src/config.ts";
-import { createS3 } from "../../src/media/s3.ts";
+import { createS3 } from "../../src/media/blobs/s3.ts";
 import { parseConfig } from "./settings.ts";
 import { UserError } from "./user-error.ts";
 

@@ -1,14 +1,14 @@
 import { describeError, type Log } from "../platform/log.ts";
-import { attributesOf } from "./attributes.ts";
-import { incomingKey } from "./blob-store.ts";
-import type { Consistency } from "./consistency.ts";
-import { LIMITS } from "./limits.ts";
-import { settleRemoved } from "./purge.ts";
-import { purgeVariants, type PurgeVariantsDeps } from "./purge-variants.ts";
-import type { PinStore } from "./store/pins.ts";
-import type { IndexStore } from "./store/attributes.ts";
-import type { DueStore } from "./store/due.ts";
-import type { EraseDeps } from "./erase.ts";
+import { attributesOf } from "./metadata/attributes.ts";
+import { incomingKey } from "./blobs/blob-store.ts";
+import type { Consistency } from "./consistency/run.ts";
+import { LIMITS } from "./model/limits.ts";
+import { settleRemoved } from "./erasure/purge.ts";
+import { purgeVariants, type PurgeVariantsDeps } from "./variants/purge.ts";
+import type { PinStore } from "./uploads/pin-store.ts";
+import type { IndexStore } from "./metadata/index-store.ts";
+import type { DueStore } from "./variants/due-store.ts";
+import type { EraseDeps } from "./erasure/erase.ts";
 
 interface SweepDeps extends EraseDeps, PurgeVariantsDeps {
   readonly log: Log;

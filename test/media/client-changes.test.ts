@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { LIMITS } from "../../src/media/limits.ts";
+import { LIMITS } from "../../src/media/model/limits.ts";
 import { isolate, type Isolate } from "../support/isolate.ts";
 import {
   ALL_SCOPES,

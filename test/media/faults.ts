@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import type { MediaJob } from "../../src/media/job.ts";
+import type { MediaJob } from "../../src/media/model/job.ts";
 import { guardDatabase } from "../../src/platform/database.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { LIMITS } from "../../src/media/limits.ts";
+import { LIMITS } from "../../src/media/model/limits.ts";
 
 /**
  * The model of the media room: what its clients know of files, deletions and time. It knows nothing of rows, keys,

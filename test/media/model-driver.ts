@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
-import type { MediaJob, VariantJob } from "../../src/media/job.ts";
+import type { MediaJob, VariantJob } from "../../src/media/model/job.ts";
 import { encodePng, gradient, PNG_SIGNATURE, quarters } from "../support/images.ts";
 import { FaultyBindings } from "./faults.ts";
 import {

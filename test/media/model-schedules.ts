@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
-import type { MediaJob } from "../../src/media/job.ts";
+import type { MediaJob } from "../../src/media/model/job.ts";
 import type { Fate } from "./faults.ts";
 import {
   answer,

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { LIMITS } from "../../src/media/limits.ts";
-import { createPinStore } from "../../src/media/store/pins.ts";
-import { createRemovedFileStore } from "../../src/media/store/removed-files.ts";
+import { LIMITS } from "../../src/media/model/limits.ts";
+import { createPinStore } from "../../src/media/uploads/pin-store.ts";
+import { createRemovedFileStore } from "../../src/media/erasure/removed-store.ts";
 import { counting } from "../support/counting.ts";
 import { encodePng, gradient } from "../support/images.ts";
 import { unique } from "../support/platform.ts";

@@ -1,5 +1,5 @@
 import type { Principal } from "../../src/http/auth.ts";
-import { LIMITS } from "../../src/media/limits.ts";
+import { LIMITS } from "../../src/media/model/limits.ts";
 import { collection, expectJson, principal, type MediaApp } from "./media-app.ts";
 
 /** Files to upload to, and bodies to upload. */

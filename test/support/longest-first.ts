@@ -16,7 +16,7 @@ const LONG = [
   "acceptance/bench-gateway",
   "acceptance/bench-oauth",
   "events/consume/model",
-  "media/erasure-faults",
+  "media/erasure/faults",
   "events/push/push-subscription",
   "oauth/federation/provider-answers",
   "fuzz/fuzz",

@@ -1,5 +1,5 @@
 import sharp from "sharp";
-import { dimensionsOf, variantDimensions, type Dimensions, type VariantType } from "../../src/media/sizes.ts";
+import { dimensionsOf, variantDimensions, type Dimensions, type VariantType } from "../../src/media/model/sizes.ts";
 
 /** What another image library makes of the same image: libvips, through sharp. */
 export interface Reference {

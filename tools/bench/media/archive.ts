@@ -1,5 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { attributesOf, type FileAttributes, KEYS_KEY, TYPE_KEY } from "../../../src/media/attributes.ts";
+import { attributesOf, type FileAttributes, KEYS_KEY, TYPE_KEY } from "../../../src/media/metadata/attributes.ts";
 
 /**
  * Files that nobody uploaded: rows by bulk SQL, as commits leave them (src/media/store/). The metadata of file `i` is

@@ -1,9 +1,9 @@
 import type { CursorPart } from "../../../src/http/paging.ts";
-import { filterOf } from "../../../src/media/file-query.ts";
-import { parseQuery } from "../../../src/media/metadata-query.ts";
-import { parseSort } from "../../../src/media/sort.ts";
-import { createListingStore } from "../../../src/media/store/listing.ts";
-import { createMatchingStore } from "../../../src/media/store/matching.ts";
+import { filterOf } from "../../../src/media/search/query.ts";
+import { parseQuery } from "../../../src/media/search/metadata-query.ts";
+import { parseSort } from "../../../src/media/search/sort.ts";
+import { createListingStore } from "../../../src/media/search/listing-store.ts";
+import { createMatchingStore } from "../../../src/media/search/matching-store.ts";
 import type { Result } from "../../../src/platform/result.ts";
 
 /** A page that is asked for by HTTP, and who asks. */

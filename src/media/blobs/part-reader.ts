@@ -1,0 +1,70 @@
+import { err, ok, type Result } from "../../platform/result.ts";
+
+/** Reads a stream in parts of one size, as multipart uploads need them; only the last one is shorter. */
+export class PartReader {
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #partBytes: number;
+  /** What the last chunk held beyond its part. */
+  #rest: Uint8Array = new Uint8Array(0);
+  #ended = false;
+
+  constructor(stream: ReadableStream<Uint8Array>, partBytes: number) {
+    this.#reader = stream.getReader();
+    this.#partBytes = partBytes;
+  }
+
+  /** True when nothing follows what was read. */
+  get ended(): boolean {
+    return this.#ended && this.#rest.byteLength === 0;
+  }
+
+  /** The next part, empty at the end; `interrupted` when the stream broke off. */
+  async next(): Promise<Result<Uint8Array, "interrupted">> {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    // One chunk beyond a full part tells whether this was the last.
+    while (size <= this.#partBytes) {
+      const chunk = await this.#take();
+      if (chunk === undefined) return err("interrupted");
+      if (chunk.byteLength === 0) break;
+      chunks.push(chunk);
+      size += chunk.byteLength;
+    }
+    return ok(this.#cut(chunks, size));
+  }
+
+  cancel(): Promise<void> {
+    return this.#reader.cancel().catch(() => undefined);
+  }
+
+  /** Bytes that are at hand or come next; empty at the end, undefined when the stream broke off. */
+  async #take(): Promise<Uint8Array | undefined> {
+    if (this.#rest.byteLength > 0) {
+      const rest = this.#rest;
+      this.#rest = new Uint8Array(0);
+      return rest;
+    }
+    while (!this.#ended) {
+      try {
+        const chunk = await this.#reader.read();
+        if (chunk.done) this.#ended = true;
+        else if (chunk.value.byteLength > 0) return chunk.value;
+      } catch {
+        return undefined;
+      }
+    }
+    return new Uint8Array(0);
+  }
+
+  #cut(chunks: readonly Uint8Array[], size: number): Uint8Array {
+    const part = new Uint8Array(Math.min(size, this.#partBytes));
+    let at = 0;
+    for (const chunk of chunks) {
+      const fits = chunk.subarray(0, part.byteLength - at);
+      part.set(fits, at);
+      at += fits.byteLength;
+      if (fits.byteLength < chunk.byteLength) this.#rest = chunk.slice(fits.byteLength);
+    }
+    return part;
+  }
+}

@@ -1,0 +1,70 @@
+import { AwsV4Signer } from "aws4fetch";
+import { LIMITS } from "../model/limits.ts";
+
+/** How the S3 API of the media bucket is reached. */
+export interface S3Access {
+  /** Without a slash at the end; the bucket is the first segment after it. */
+  readonly endpoint: string;
+  readonly bucket: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+}
+
+/** What the binding of the bucket cannot do. Signatures by AWS Signature Version 4. */
+export interface S3 {
+  /** An address that takes one object by `PUT`, with this content type alone, for an hour from `nowMs` on. */
+  presignPut(key: string, contentType: string, nowMs: number): Promise<string>;
+  /**
+   * Copies inside the bucket while the source has this ETag (with its quotes) and the target is not there yet; else
+   * `refused`. No answer, or another one, throws: the copy may have been made.
+   */
+  copy(from: string, etag: string, to: string, nowMs: number): Promise<"copied" | "refused">;
+}
+
+export type Fetch = (request: Request) => Promise<Response>;
+
+/** The codes that say that a condition of a copy was not met. */
+const REFUSALS: ReadonlySet<string> = new Set(["PreconditionFailed", "NoSuchKey"]);
+
+export function createS3(access: S3Access, fetchFromS3: Fetch): S3 {
+  const { accessKeyId, secretAccessKey } = access;
+  const address = (key: string): string => `${access.endpoint}/${access.bucket}/${key}`;
+  const signer = (given: { url: string; headers: Record<string, string>; nowMs: number; signQuery: boolean }) =>
+    new AwsV4Signer({
+      method: "PUT",
+      url: given.url,
+      headers: given.headers,
+      accessKeyId,
+      secretAccessKey,
+      service: "s3",
+      region: "auto",
+      datetime: new Date(given.nowMs).toISOString().replaceAll(/[:-]|\.\d{3}/g, ""),
+      signQuery: given.signQuery,
+      // The content type too, which is not signed otherwise.
+      allHeaders: true,
+    });
+  return {
+    async presignPut(key, contentType, nowMs) {
+      const url = `${address(key)}?X-Amz-Expires=${LIMITS.uploadLinkTtlMs / 1000}`;
+      const signed = await signer({ url, headers: { "content-type": contentType }, nowMs, signQuery: true }).sign();
+      return signed.url.href;
+    },
+    async copy(from, etag, to, nowMs) {
+      const conditions = {
+        "x-amz-copy-source": `/${access.bucket}/${from}`,
+        "x-amz-copy-source-if-match": etag,
+        // R2's own extension of S3.
+        "cf-copy-destination-if-none-match": "*",
+      };
+      const signed = await signer({ url: address(to), headers: conditions, nowMs, signQuery: false }).sign();
+      const signal = AbortSignal.timeout(LIMITS.copyTimeoutMs);
+      const answer = await fetchFromS3(new Request(signed.url, { method: "PUT", headers: signed.headers, signal }));
+      // A copy that fails under way says so in a body that began with 200.
+      const body = await answer.text();
+      if (answer.ok && body.includes("<CopyObjectResult")) return "copied";
+      const code = /<Code>(\w+)<\/Code>/.exec(body)?.[1] ?? "";
+      if (REFUSALS.has(code)) return "refused";
+      throw new Error(`S3 answered a copy with ${answer.status} ${code}`);
+    },
+  };
+}

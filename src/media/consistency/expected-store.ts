@@ -1,0 +1,60 @@
+import type { Claim, Stage } from "./model.ts";
+
+/** What the rows say of places in R2, for a comparison with what lies there. */
+export interface ClaimStore {
+  /** In the order of their keys: those with a key behind `after`, of the file `fromFileId` and later ones. */
+  page(stage: "files" | "variants", after: string, fromFileId: string, limit: number): Promise<readonly Claim[]>;
+  /** Of the claimants named, those that there are. */
+  named(stage: Stage, claimants: readonly string[]): Promise<readonly Claim[]>;
+}
+
+/** A retired owner may go before the last of its removed files does. */
+const LIVES = `(file.state = 'committed' AND owner.id IS NOT NULL AND owner.erasure_id IS NULL)`;
+const MASTER_KEY = `coalesce(file.blob_key, 'blob/' || file.id)`;
+const VARIANT_KEY = `'variant/' || variant.file_id || '/' || variant.nonce`;
+const ROW = `file.id AS fileId, owner.client, owner.tenant`;
+
+/** What a removed file left goes with it, whether a row of a variant says so or not. */
+const VARIANT_NEED = `CASE WHEN NOT ${LIVES} THEN 'any' WHEN variant.state = 'ready' THEN 'bytes'
+  WHEN variant.state IS NULL OR variant.state = 'failed' THEN 'none' ELSE 'any' END`;
+/** Once a file is committed nothing reads what was collected for it; `due_at` says that its link may still bring more. */
+const INCOMING_NEED = `CASE WHEN ${LIVES} AND file.due_at IS NULL THEN 'none' ELSE 'any' END`;
+
+const MASTER = `SELECT file.id AS claimant, ${MASTER_KEY} AS key, CASE WHEN ${LIVES} THEN 'bytes' ELSE 'any' END AS need,
+  file.size_bytes AS sizeBytes, file.etag, NULL AS nonce, ${ROW}`;
+const variant = (claimant: string): string => `SELECT ${claimant} AS claimant, ${VARIANT_KEY} AS key,
+  ${VARIANT_NEED} AS need, variant.size_bytes AS sizeBytes, NULL AS etag, variant.nonce, ${ROW}`;
+const INCOMING = `SELECT file.id AS claimant, '' AS key, ${INCOMING_NEED} AS need,
+  NULL AS sizeBytes, NULL AS etag, NULL AS nonce, ${ROW}`;
+
+/** The joins are in this order by force: a page is read along a primary key. */
+const OWNER = `LEFT JOIN owner ON owner.id = file.owner_id`;
+const NAMED_FILES = `FROM json_each(?1) AS named CROSS JOIN file ON file.id = named.value ${OWNER}`;
+
+/** ?1 bounds the walk, ?2 is exact: a file may have several objects, and a page may end between them. */
+const PAGES = {
+  files: `${MASTER} FROM file ${OWNER} WHERE file.id >= ?1 AND ${MASTER_KEY} > ?2 ORDER BY file.id LIMIT ?3`,
+  variants: `${variant(`variant.file_id || '/' || variant.nonce`)}
+    FROM variant CROSS JOIN file ON file.id = variant.file_id ${OWNER}
+    WHERE variant.file_id >= ?1 AND ${VARIANT_KEY} > ?2 ORDER BY variant.file_id, variant.nonce LIMIT ?3`,
+} as const;
+
+const NAMED = {
+  files: `${MASTER} ${NAMED_FILES}`,
+  variants: `${variant("named.value")} FROM json_each(?1) AS named
+    CROSS JOIN file ON file.id = substr(named.value, 1, 24) ${OWNER}
+    LEFT JOIN variant ON variant.file_id = file.id AND variant.nonce = substr(named.value, 26)`,
+  incoming: `${INCOMING} ${NAMED_FILES}`,
+} as const satisfies Record<Stage, string>;
+
+export function createClaimStore(db: D1Database): ClaimStore {
+  return {
+    async page(stage, after, fromFileId, limit) {
+      return (await db.prepare(PAGES[stage]).bind(fromFileId, after, limit).all<Claim>()).results;
+    },
+    async named(stage, claimants) {
+      if (claimants.length === 0) return [];
+      return (await db.prepare(NAMED[stage]).bind(JSON.stringify(claimants)).all<Claim>()).results;
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import { randomId, type Random } from "../../platform/random.ts";
+import type { Log } from "../../platform/log.ts";
+import { confirm, type CompareDeps, type Confirmed } from "./compare.ts";
+import { PARTS } from "./keyspaces.ts";
+import type { MediaJob } from "../model/job.ts";
+import { LIMITS } from "../model/limits.ts";
+import type { ConsistencyStore, Finding, KeptFinding, RepairWork, Run } from "./run-store.ts";
+
+export interface RepairDeps extends CompareDeps {
+  readonly log: Log;
+  readonly random: Random;
+  readonly runs: ConsistencyStore;
+}
+
+type Done = RepairWork["done"][number];
+
+/**
+ * Repairs some findings of a run, each only if it still is as it was found:
+ * - `orphan_object`: deleted, before D1 says so; a step that breaks off in between deletes nothing twice.
+ * - `missing_variant`: its row names a new making, and a message asks for it.
+ * - `missing_bytes`: the file is removed; nobody can bring its bytes back.
+ * - `size_differs`, `etag_differs`: left alone, since nothing says which side is right.
+ *
+ * The answer are the messages to send; undefined: another one did this step.
+ */
+export async function repairPage(
+  deps: RepairDeps,
+  run: Run,
+  findings: readonly KeptFinding[],
+  nowMs: number,
+): Promise<readonly MediaJob[] | undefined> {
+  const now = await confirmAll(deps, findings, nowMs);
+  const isStill = ({ key, kind }: Finding): boolean => now.findings.get(key)?.kind === kind;
+  const present = findings.filter(isStill);
+  await deps.blobs.delete(present.flatMap(({ kind, key }) => (kind === "orphan_object" ? [key] : [])));
+
+  const done = findings.flatMap(
+    (finding) => decide(deps.random, finding, isStill(finding), !now.present.has(finding.key)) ?? [],
+  );
+  const written = await deps.runs.repair(run, {
+    nowMs,
+    dueAt: nowMs + deps.limits.stalledMs,
+    variantsDueAt: nowMs + LIMITS.variantResendMs,
+    done,
+    through: findings.at(-1)?.seq ?? run.repairedThrough,
+  });
+  if (!written) return undefined;
+  for (const { kind, key, client, tenant } of present)
+    if (kind === "missing_bytes")
+      deps.log.error("a file whose bytes are missing is removed", {
+        run: run.id,
+        key,
+        client: client ?? "",
+        tenant: tenant ?? "",
+      });
+  return done.flatMap(({ remake }) =>
+    remake === undefined ? [] : [{ fileId: remake.fileId, nonce: remake.newNonce }],
+  );
+}
+
+async function confirmAll(deps: CompareDeps, findings: readonly Finding[], nowMs: number): Promise<Confirmed> {
+  const [all, present] = [new Map<string, Finding>(), new Set<string>()];
+  for (const part of PARTS) {
+    const keys = findings.map(({ key }) => key).filter((key) => key.startsWith(part.prefix));
+    const confirmed = await confirm(deps, part, keys, nowMs);
+    for (const [key, finding] of confirmed.findings) all.set(key, finding);
+    for (const key of confirmed.present) present.add(key);
+  }
+  return { findings: all, present };
+}
+
+/** What the row of a finding is to say, undefined: nothing. */
+function decide(
+  random: Random,
+  { seq, kind, fileId, nonce }: KeptFinding,
+  isStill: boolean,
+  isGone: boolean,
+): Done | undefined {
+  switch (kind) {
+    case "orphan_object":
+      // One that is gone may have been deleted by this repair, in an attempt that broke off.
+      return { seq, outcome: isStill || isGone ? "repaired" : "obsolete" };
+    case "missing_bytes":
+      return isStill && fileId !== null
+        ? { seq, outcome: "repaired", remove: { fileId } }
+        : { seq, outcome: "obsolete" };
+    case "missing_variant":
+      return isStill && fileId !== null && nonce !== null
+        ? { seq, outcome: "repaired", remake: { fileId, nonce, newNonce: randomId(random) } }
+        : { seq, outcome: "obsolete" };
+    case "size_differs":
+    case "etag_differs":
+      return undefined;
+  }
+}

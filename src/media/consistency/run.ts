@@ -1,0 +1,153 @@
+/**
+ * The consistency report of the operator (contract section 5): whether R2 holds what D1 says, and nothing else.
+ *
+ * States of a run, in its row; one run at a time is under way:
+ *
+ *   POST consistency → running ──→ done ── POST repair ──→ repairing ──→ repaired
+ *
+ * - Keys of `blob/` are ordered as files are, keys of `variant/` as variants are. So a page of a listing and a page of
+ *   rows are compared as they come, in steps of a bounded size; `incoming/` has no rows of its own (compare.ts).
+ * - Work goes on meanwhile: each suspect is looked at again before it is written down, and once more before it is
+ *   repaired (repair.ts).
+ * - A step ends with one conditional write, and the one that wrote sends the message for the next. A message that comes
+ *   twice repeats a step at most; of a run whose messages were lost, the sweep sends another one.
+ */
+import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
+import { describeError } from "../../platform/log.ts";
+import { randomId } from "../../platform/random.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import { comparePage } from "./compare.ts";
+import { PARTS } from "./keyspaces.ts";
+import { repairPage, type RepairDeps } from "./repair.ts";
+import type { JobQueue, MediaJob } from "../model/job.ts";
+import type { KeptFinding, Run, RunKey } from "./run-store.ts";
+
+/** What a run of the consistency report works with. */
+export interface ConsistencyDeps extends RepairDeps {
+  readonly queue: JobQueue;
+  readonly audit: AuditTrail;
+}
+
+export interface Consistency {
+  /** A new run, or the one that runs already. */
+  start(by: Operator): Promise<Result<Run, "repairing">>;
+  /** Repairs what a run found; what is repaired, or being repaired, stays as it is. */
+  repair(id: string, by: Operator): Promise<Result<Run, "unknown" | "running" | "other_run">>;
+  find(id: string): Promise<Run | undefined>;
+  page(before: RunKey | undefined, limit: number, skip: number): Promise<readonly Run[]>;
+  findings(id: string, afterSeq: number, limit: number, skip: number): Promise<readonly KeptFinding[]>;
+  /** The next step of a run. What it throws is worth another attempt. */
+  step(id: string, nowMs: number): Promise<undefined>;
+  /** Goes on with runs that nothing was heard of, and forgets one that is old; how many it went on with. */
+  sweep(nowMs: number): Promise<number>;
+}
+
+/** Who asks, for the audit log. */
+export interface Operator {
+  readonly actor: string;
+  readonly requestId: string;
+  readonly nowMs: number;
+}
+
+export function createConsistency(deps: ConsistencyDeps): Consistency {
+  const { runs, queue, log, limits } = deps;
+  const dueAfter = (nowMs: number): number => nowMs + limits.stalledMs;
+
+  /** A message that is lost is sent again by the sweep. */
+  async function wake(id: string): Promise<void> {
+    try {
+      await queue.send([nextStep(id)]);
+    } catch (thrown) {
+      log.warn("a run of the consistency report waits for the sweep", { run: id, error: describeError(thrown) });
+    }
+  }
+
+  return {
+    async start(by) {
+      const id = randomId(deps.random);
+      const audit = deps.audit.statement("if changed", auditRecord(by, "compare", id, ""));
+      const run = await runs.start({ id, nowMs: by.nowMs, dueAt: dueAfter(by.nowMs) }, audit);
+      if (run.state === "repairing") return err("repairing");
+      await wake(run.id);
+      return ok(run);
+    },
+
+    async repair(id, by) {
+      const audit = deps.audit.statement("if changed", auditRecord(by, "repair", id, "started"));
+      const run = await runs.startRepair(id, { ...by, dueAt: dueAfter(by.nowMs) }, audit);
+      if (run === undefined) return err("unknown");
+      if (run.state === "running") return err("running");
+      if (run.state === "done") return err("other_run");
+      if (run.state === "repairing") await wake(id);
+      return ok(run);
+    },
+
+    find: (id) => runs.find(id),
+    page: (before, limit, skip) => runs.page(before, limit, skip),
+    findings: (id, afterSeq, limit, skip) => runs.findings(id, afterSeq, limit, skip),
+
+    async step(id, nowMs) {
+      const run = await runs.find(id);
+      if (run?.state === "running") await queue.send(await compareStep(deps, run, nowMs));
+      if (run?.state === "repairing") await queue.send(await repairStep(deps, run, nowMs));
+    },
+
+    async sweep(nowMs) {
+      const stalled = await runs.takeStalled(nowMs, dueAfter(nowMs));
+      await queue.send(stalled.map(nextStep));
+      await runs.forget(nowMs - limits.keptMs);
+      return stalled.length;
+    },
+  };
+}
+
+/** The messages to send: none when the run is at its end, or when another one did this step. */
+async function compareStep(deps: ConsistencyDeps, run: Run, nowMs: number): Promise<readonly MediaJob[]> {
+  const at = PARTS.findIndex(({ stage }) => stage === run.stage);
+  const part = PARTS[at]!;
+  const page = await comparePage(deps, part, run.position, nowMs);
+  const found = { ...run.found };
+  for (const { kind } of page.findings) found[kind] += 1;
+  const checked = { ...run.checked, objects: run.checked.objects + page.objects };
+  if (part.stage !== "incoming") checked[part.stage] += page.places;
+  const next = page.end === undefined ? PARTS[at + 1] : part;
+  const progress = {
+    stage: next?.stage ?? part.stage,
+    position: page.end ?? "",
+    dueAt: next === undefined ? undefined : nowMs + deps.limits.stalledMs,
+    nowMs,
+    checked,
+    found,
+  };
+  const room = deps.limits.keptFindings - run.keptFindings;
+  const written = await deps.runs.advance(run, progress, page.findings.slice(0, Math.max(0, room)));
+  if (written && next === undefined) deps.log.info("consistency report done", { run: run.id, ...checked, ...found });
+  return written && next !== undefined ? [nextStep(run.id)] : [];
+}
+
+/** As above. The last step finds nothing left to repair, so that its numbers are those of all others. */
+async function repairStep(deps: ConsistencyDeps, run: Run, nowMs: number): Promise<readonly MediaJob[]> {
+  const findings = await deps.runs.findings(run.id, run.repairedThrough, deps.limits.repairs, 0);
+  if (findings.length > 0) {
+    const jobs = await repairPage(deps, run, findings, nowMs);
+    return jobs === undefined ? [] : [...jobs, nextStep(run.id)];
+  }
+  const { orphan_object: objects, missing_variant: variants, missing_bytes: files } = run.repaired;
+  const reason = `objects deleted: ${objects}, variants made again: ${variants}, files removed: ${files}`;
+  const by = { actor: run.repairActor, requestId: run.repairRequestId, nowMs };
+  const audit = deps.audit.statement("if changed", auditRecord(by, "repair", run.id, reason));
+  await deps.runs.finishRepair(run, nowMs, audit);
+  return [];
+}
+
+const nextStep = (id: string): MediaJob => ({ work: "compare", id });
+
+const auditRecord = (by: Operator, action: "compare" | "repair", id: string, reason: string): AuditRecord => ({
+  atMs: by.nowMs,
+  requestId: by.requestId,
+  actor: by.actor,
+  action,
+  outcome: "done",
+  subject: `media/consistency/${id}`,
+  reason,
+});

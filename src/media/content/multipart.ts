@@ -1,0 +1,59 @@
+import { utf8 } from "../../platform/encoding.ts";
+import { contentRange } from "./byte-range.ts";
+import type { ByteRange } from "../blobs/blob-store.ts";
+
+/** Several ranges in one answer, `multipart/byteranges` (RFC 9110 section 14.6). */
+export interface MultipartRanges {
+  readonly body: ReadableStream<Uint8Array>;
+  /** Those that differ from an answer with one part. */
+  readonly headers: Record<string, string>;
+}
+
+export interface RangeSource {
+  readonly contentType: string;
+  readonly sizeBytes: number;
+  /** Undefined where the bytes are gone. */
+  read(part: ByteRange): Promise<{ readonly body: ReadableStream<Uint8Array> } | undefined>;
+}
+
+/** Undefined where the bytes are gone. One part is read at a time. `boundary`: random, so that no content holds it. */
+export async function multipartRanges(
+  source: RangeSource,
+  [first, ...more]: readonly [ByteRange, ...ByteRange[]],
+  boundary: string,
+): Promise<MultipartRanges | undefined> {
+  const { contentType, sizeBytes } = source;
+  const headOf = (part: ByteRange): Uint8Array =>
+    utf8(
+      `\r\n--${boundary}\r\ncontent-type: ${contentType}\r\ncontent-range: ${contentRange(part, sizeBytes)}\r\n\r\n`,
+    );
+  const end = utf8(`\r\n--${boundary}--\r\n`);
+  const lengthBytes = [first, ...more].reduce((sum, part) => sum + headOf(part).length + part.length, end.length);
+  const opened = await source.read(first);
+  if (opened === undefined) return undefined;
+  const { readable, writable } = new FixedLengthStream(lengthBytes);
+  const write = async (bytes: Uint8Array): Promise<void> => {
+    const writer = writable.getWriter();
+    await writer.write(bytes);
+    writer.releaseLock();
+  };
+  const send = async (): Promise<void> => {
+    await write(headOf(first));
+    await opened.body.pipeTo(writable, { preventClose: true });
+    for (const part of more) {
+      const next = await source.read(part);
+      if (next === undefined) throw new Error("the content was removed while it was sent");
+      await write(headOf(part));
+      await next.body.pipeTo(writable, { preventClose: true });
+    }
+    await write(end);
+    await writable.close();
+  };
+  // A reader that goes away ends it; one that stays sees an answer that breaks off.
+  send().catch((thrown: unknown) => writable.abort(thrown).catch(() => undefined));
+  const headers = {
+    "content-type": `multipart/byteranges; boundary=${boundary}`,
+    "content-length": String(lengthBytes),
+  };
+  return { body: readable, headers };
+}

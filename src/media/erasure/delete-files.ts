@@ -1,0 +1,85 @@
+import * as z from "zod/mini";
+import { invalid } from "../../http/errors.ts";
+import { defineRoute, empty, json, type Route } from "../../http/route.ts";
+import { booleanText, matching } from "../../http/validate.ts";
+import { PATTERNS } from "../../platform/names.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import { twice } from "../../platform/twice.ts";
+import { metadataCondition } from "../metadata/attributes.ts";
+import { callerOf, reachesTenant, type TenantAccess } from "../model/access.ts";
+import { startErasing, type EraseDeps } from "./erase.ts";
+import { toProblem, type MediaFailure } from "../model/failure.ts";
+import { deletionTerms } from "../search/query.ts";
+import { newFileId } from "../model/file-id.ts";
+import { filePath, type Links } from "../files/links.ts";
+import type { Visibility, FileCaller } from "../model/file.ts";
+import type { Term } from "../search/metadata-query.ts";
+import type { Erasure, FileCount, NewErasure, SelectedFiles } from "./erasure-store.ts";
+import type { Random } from "../../platform/random.ts";
+import type { MatchingStore } from "../search/matching-store.ts";
+import type { EdgeCache } from "../content/edge-cache.ts";
+
+interface DeleteFilesDeps extends TenantAccess, EraseDeps {
+  readonly random: Random;
+  readonly matching: MatchingStore;
+  readonly edge: EdgeCache;
+  readonly links: Links;
+}
+
+/** Any other parameter is refused: a mistyped `q` or `dryRun`, left out of account, would delete all files. */
+const query = z.object({
+  tenant: matching(PATTERNS.tenant),
+  q: deletionTerms,
+  dryRun: z.optional(booleanText),
+});
+
+/**
+ * `DELETE P`: all files of a tenant, or those that `q` matches; in one write either way, so nobody reads any of them from
+ * the answer on. `Location` is the report of it. `dryRun=true` counts them instead.
+ */
+export const deleteFiles = (deps: DeleteFilesDeps, visibility: Visibility): Route =>
+  defineRoute({
+    method: "DELETE",
+    path: filePath(visibility),
+    summary: `Delete the ${visibility} files of a tenant, all or by query`,
+    operation: "deleteFiles",
+    query,
+    produces: "any",
+    async handle({ principal, query: { tenant, q, dryRun }, nowMs, publicBase, url, after }) {
+      const unknown = [...url.searchParams.keys()].find((name) => !Object.hasOwn(query.shape, name));
+      if (unknown !== undefined) return invalid("invalid_query_parameter", unknown, `${unknown} ${NO_PART}`);
+      if (!(await reachesTenant(deps, principal, tenant, nowMs))) return toProblem({ kind: "foreign_tenant" });
+      const caller = callerOf(principal, visibility, tenant);
+      const files = q === undefined ? ok("all" as const) : await select(deps, caller, q);
+      if (!files.ok) return toProblem(files.error);
+      if (dryRun === true) return json(200, await count(deps, caller, files.value));
+      const request = { id: newFileId(nowMs, deps.random), requestedAt: nowMs };
+      const erasure = await twice(() => remove(deps, request, caller, files.value));
+      if (visibility === "public") await deps.edge.voidOwner(caller);
+      after(startErasing(deps, erasure, nowMs));
+      return empty(q === undefined ? 202 : 204, { location: deps.links.erasure(publicBase, erasure.id) });
+    },
+  });
+
+const NO_PART =
+  "is no parameter of a deletion, which takes tenant, q and dryRun: it is of all files, or of those that q matches.";
+
+/** What is to be deleted; undefined: nothing matches. */
+type Chosen = SelectedFiles | "all" | undefined;
+
+async function select(
+  deps: DeleteFilesDeps,
+  caller: FileCaller,
+  terms: readonly Term[],
+): Promise<Result<Chosen, MediaFailure>> {
+  const conditions = terms.map(({ key, value }) => metadataCondition(key, value));
+  const selected = await deps.matching.selectMatching(caller, { conditions });
+  if (selected.kind === "too_broad") return err({ kind: "query_too_broad", of: "deletion" });
+  return ok(selected.kind === "nothing" ? undefined : selected);
+}
+
+const count = (deps: DeleteFilesDeps, caller: FileCaller, files: Chosen): Promise<FileCount> =>
+  files === "all" ? deps.erasures.countAll(caller) : deps.erasures.countMatching(files);
+
+const remove = (deps: DeleteFilesDeps, request: NewErasure, caller: FileCaller, files: Chosen): Promise<Erasure> =>
+  files === "all" ? deps.erasures.removeAll(request, caller) : deps.erasures.removeMatching(request, caller, files);

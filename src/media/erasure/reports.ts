@@ -1,0 +1,71 @@
+import * as z from "zod/mini";
+import { invalidCursor, lookBefore, pageLinks, toPage, type Paging, type RowRange } from "../../http/paging.ts";
+import { defineRoute, json, type Route } from "../../http/route.ts";
+import { matching } from "../../http/validate.ts";
+import { PATTERNS } from "../../platform/names.ts";
+import { reachesTenant, type TenantAccess } from "../model/access.ts";
+import { toProblem } from "../model/failure.ts";
+import { ERASURES_PATH } from "../files/links.ts";
+import type { Erasure, ErasureStore } from "./erasure-store.ts";
+
+interface ReportDeps extends TenantAccess {
+  readonly erasures: ErasureStore;
+}
+
+/** Reports of deletions: for the client that asked for one, and the tenants that it reaches. */
+export const erasureRoutes = (deps: ReportDeps): readonly Route[] => [
+  defineRoute({
+    method: "GET",
+    path: `${ERASURES_PATH}/{erasureId}`,
+    summary: "Read how far a deletion is",
+    operation: "readErasure",
+    params: z.object({ erasureId: z.string() }),
+    async handle({ principal, params: { erasureId }, nowMs }) {
+      const erasure = await deps.erasures.find(erasureId, principal.clientName);
+      const isReached = erasure !== undefined && (await reachesTenant(deps, principal, erasure.tenant, nowMs));
+      return isReached ? json(200, toWire(erasure)) : toProblem({ kind: "no_erasure" });
+    },
+  }),
+  defineRoute({
+    method: "GET",
+    path: ERASURES_PATH,
+    summary: "List the deletions of a tenant's files",
+    operation: "listErasures",
+    query: z.object({ tenant: matching(PATTERNS.tenant) }),
+    paged: true,
+    async handle({ principal, query: { tenant }, paging, nowMs, url }) {
+      if (!(await reachesTenant(deps, principal, tenant, nowMs))) return toProblem({ kind: "foreign_tenant" });
+      const before = idBefore(paging);
+      if (before === undefined) return invalidCursor();
+      const list = (beforeId: string, { limit, skip }: RowRange) =>
+        deps.erasures.list(principal.clientName, tenant, beforeId, limit, skip);
+      const rows = await list(before, { limit: paging.pageSize + 1, skip: paging.skip });
+      const page = toPage(rows, paging, ({ id }) => [id]);
+      const found = await lookBefore(page, paging, (range) => list(AFTER_ALL_IDS, range));
+      return json(200, found.items.map(toWire), { link: pageLinks(url, paging, found) });
+    },
+  }),
+];
+
+/** Ids are of hex digits, so this comes after all of them. */
+const AFTER_ALL_IDS = "g";
+
+const idBefore = ({ cursor }: Paging): string | undefined => {
+  const [before] = cursor ?? [AFTER_ALL_IDS];
+  return typeof before === "string" ? before : undefined;
+};
+
+/** Times in ms. `bytes` are those of the masters. */
+const toWire = (erasure: Erasure): object => ({
+  id: erasure.id,
+  kind: erasure.kind,
+  tenant: erasure.tenant,
+  visibility: erasure.visibility,
+  state: erasure.verifiedAt !== null ? "verified" : erasure.deletedAt !== null ? "deleted" : "deleting",
+  requestedAt: erasure.requestedAt,
+  deletedAt: erasure.deletedAt,
+  verifiedAt: erasure.verifiedAt,
+  files: { requested: erasure.files, deleted: erasure.deletedFiles, verified: erasure.verifiedFiles },
+  bytes: { requested: erasure.bytes, deleted: erasure.deletedBytes },
+  lateObjects: erasure.lateObjects,
+});

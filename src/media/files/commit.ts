@@ -1,0 +1,133 @@
+import * as z from "zod/mini";
+import type { Principal } from "../../http/auth.ts";
+import { defineRoute, json, jsonObjectBody, type Route } from "../../http/route.ts";
+import { matching } from "../../http/validate.ts";
+import { sha256Hex } from "../../platform/hash.ts";
+import { describeError } from "../../platform/log.ts";
+import { PATTERNS } from "../../platform/names.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import { twice } from "../../platform/twice.ts";
+import { attributesOf, hasTooManyPairs } from "../metadata/attributes.ts";
+import { asFileCaller, reachesTenant, type AccessDeps } from "../model/access.ts";
+import { toProblem, type MediaFailure } from "../model/failure.ts";
+import { LIMITS } from "../model/limits.ts";
+import { filePath, type Links } from "./links.ts";
+import type { Visibility, FileCaller } from "../model/file.ts";
+import type { OwnedFile, FileStore } from "./file-store.ts";
+import type { PendingFile, PinnedUpload, Uploads } from "../model/uploads.ts";
+import type { JobQueue } from "../model/job.ts";
+
+interface CommitDeps extends AccessDeps {
+  readonly files: FileStore;
+  readonly variants: { pendingNonces(fileId: string): Promise<readonly string[]> };
+  readonly uploads: Uploads;
+  readonly queue: JobQueue;
+  readonly links: Links;
+}
+
+/** `POST P/{fileId}/commit`: pins what was uploaded and gives the file its tenant. */
+export const commitFile = (deps: CommitDeps, visibility: Visibility): Route =>
+  defineRoute({
+    method: "POST",
+    path: `${filePath(visibility)}/{fileId}/commit`,
+    summary: `Commit a ${visibility} file`,
+    operation: "commitFile",
+    params: z.object({ fileId: z.string() }),
+    query: z.object({ tenant: z.optional(matching(PATTERNS.tenant)) }),
+    body: jsonObjectBody(LIMITS.metadataMaxBytes, true),
+    async handle({ principal, params: { fileId }, query, body, nowMs, publicBase, after }) {
+      const tenant = await tenantOf(deps, principal, query.tenant, nowMs);
+      if (!tenant.ok) return toProblem(tenant.error);
+      const request = { fileId, tenant: tenant.value, metadata: body ?? "{}", nowMs };
+      const seenPins = new Set<string>();
+      const committed = await asFileCaller(deps, principal, visibility, fileId, nowMs, (caller) =>
+        commit(deps, caller, request, seenPins),
+      );
+      after(deps.uploads.clear(fileId, [...seenPins]));
+      if (!committed.ok) return toProblem(committed.error);
+      after(deps.queue.send(committed.value.map((nonce) => ({ fileId, nonce }))));
+      return json(202, { id: fileId, link: deps.links.file(publicBase, visibility, fileId) });
+    },
+  });
+
+/** Contract 4.4: the tenant named, else the token's. A token for one tenant names that one only; others are not there. */
+async function tenantOf(
+  deps: CommitDeps,
+  principal: Principal,
+  named: string | undefined,
+  nowMs: number,
+): Promise<Result<string, MediaFailure>> {
+  const tenant = named ?? principal.tenant;
+  return (await reachesTenant(deps, principal, tenant, nowMs)) ? ok(tenant) : err({ kind: "foreign_tenant" });
+}
+
+interface CommitRequest {
+  readonly fileId: string;
+  readonly tenant: string;
+  readonly metadata: string;
+  readonly nowMs: number;
+}
+
+/**
+ * The nonces of the variants to make. A commit whose answer was lost may be repeated: it changes nothing more. `seenPins`
+ * gets the pins of all uploads that came up.
+ */
+async function commit(
+  deps: CommitDeps,
+  caller: FileCaller,
+  { fileId, tenant, metadata, nowMs }: CommitRequest,
+  seenPins: Set<string>,
+): Promise<Result<readonly string[], MediaFailure>> {
+  if (hasTooManyPairs(metadata)) return err({ kind: "too_many_attributes" });
+  const digest = await sha256Hex(JSON.stringify([tenant, metadata]));
+  let failure: MediaFailure | undefined;
+  for (let round = 0; ; round++) {
+    // Asked after each failure too: another commit, a deletion or the sweep may have come first, or this very commit.
+    const file = await deps.files.findOwned(fileId, caller);
+    if (file?.state !== "pending") return repeated(deps, fileId, file, digest);
+    if (failure !== undefined && (failure.kind !== "upload_changed" || round > LIMITS.commitRounds))
+      return err(failure);
+    const pinned = await pin(deps, { id: fileId, pinnedEtag: file.pinnedEtag }, caller);
+    for (const etag of [file.pinnedEtag, pinned.ok ? pinned.value.pinnedEtag : undefined])
+      if (etag !== undefined) seenPins.add(etag);
+    if (!pinned.ok) {
+      failure = pinned.error;
+      continue;
+    }
+    const variantsDueAt = nowMs + LIMITS.variantResendMs;
+    const attributes = attributesOf(metadata, file.contentType);
+    const write = { ...pinned.value, tenant, committedAt: nowMs, digest, metadata, attributes, variantsDueAt };
+    // Changes nothing the second time; the row tells who was first.
+    const started = await twice(() => deps.files.commit(fileId, caller, write));
+    if (started.ok) return started;
+    failure = started.error === "over_quota" ? { kind: "quota_exceeded", tenant } : { kind: "upload_changed" };
+  }
+}
+
+async function pin(
+  deps: CommitDeps,
+  file: PendingFile,
+  caller: FileCaller,
+): Promise<Result<PinnedUpload, MediaFailure>> {
+  try {
+    return await deps.uploads.pin(file, caller);
+  } catch (thrown) {
+    return err({ kind: "commit_unavailable", reason: describeError(thrown) });
+  }
+}
+
+/**
+ * What the row says that is not pending: committed alike, committed differently, or nobody's. Whether the messages of a
+ * commit alike were sent is not known, so what is still to be made is asked for again: a job that comes twice does
+ * nothing.
+ */
+async function repeated(
+  deps: CommitDeps,
+  fileId: string,
+  file: OwnedFile | undefined,
+  digest: string,
+): Promise<Result<readonly string[], MediaFailure>> {
+  if (file === undefined) return err({ kind: "no_file" });
+  if (file.commitDigest !== digest) return err({ kind: "already_committed" });
+  return ok(await deps.variants.pendingNonces(fileId));
+}

@@ -1,0 +1,121 @@
+import type { Visibility } from "../model/file.ts";
+import { fromBase64Url, toBase64Url, utf8 } from "../../platform/encoding.ts";
+import { toSec } from "../../platform/clock.ts";
+import type { Sealer } from "../../platform/seal.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import { LIMITS } from "../model/limits.ts";
+import type { VariantName } from "../model/sizes.ts";
+
+/**
+ * Addresses of the media service, and the signed ones among them. A signature (HMAC-SHA-256) covers what the link is
+ * for, the file, the variant or content type, and the time at which the link ends.
+ */
+export const MEDIA_PATH = "/media/v2";
+
+export const filePath = (visibility: Visibility): string => (visibility === "public" ? "/public/files" : "/files");
+
+export const ERASURES_PATH = "/erasures";
+
+export interface Links {
+  file(publicBase: string, visibility: Visibility, fileId: string): string;
+  /** The report of a deletion. */
+  erasure(publicBase: string, erasureId: string): string;
+  upload(publicBase: string, fileId: string, contentType: string, nowMs: number): Promise<string>;
+  verifyUpload(fileId: string, given: UploadSignature, nowMs: number): Promise<Result<void, LinkFault>>;
+  /** Of a public file: works as long as the file is there. */
+  content(publicBase: string, fileId: string, variant: VariantName | undefined): string;
+  temporaryContent(
+    publicBase: string,
+    fileId: string,
+    variant: VariantName | undefined,
+    nowMs: number,
+  ): Promise<string>;
+  verifyContent(
+    fileId: string,
+    variant: VariantName | undefined,
+    given: Signature,
+    nowMs: number,
+  ): Promise<Result<void, LinkFault>>;
+}
+
+export interface Signature {
+  readonly expires: string;
+  readonly signature: string;
+}
+
+export interface UploadSignature extends Signature {
+  readonly contentType: string;
+}
+
+export type LinkFault = "forged" | "expired";
+
+export function createLinks(sealer: Sealer, contentUrl: string): Links {
+  const contentAddress = (publicBase: string, fileId: string, variant: VariantName | undefined): URL => {
+    const base = contentUrl === "" ? publicBase : `${contentUrl}${new URL(publicBase).pathname.replace(/\/$/, "")}`;
+    const suffix = variant === undefined ? "" : `/${variantSegment(variant)}`;
+    return new URL(`${base}${MEDIA_PATH}/content/${fileId}${suffix}`);
+  };
+  const contentParts = (fileId: string, variant: VariantName | undefined) => [
+    fileId,
+    variant === undefined ? "" : variantSegment(variant),
+  ];
+  return {
+    file: (publicBase, visibility, fileId) => `${publicBase}${MEDIA_PATH}${filePath(visibility)}/${fileId}`,
+    erasure: (publicBase, erasureId) => `${publicBase}${MEDIA_PATH}${ERASURES_PATH}/${erasureId}`,
+    async upload(publicBase, fileId, contentType, nowMs) {
+      const url = new URL(`${publicBase}${MEDIA_PATH}/uploads/${fileId}`);
+      url.searchParams.set("type", contentType);
+      return sign(sealer, "upload-link", url, [fileId, contentType], nowMs + LIMITS.uploadLinkTtlMs);
+    },
+    verifyUpload: (fileId, given, nowMs) => verify(sealer, "upload-link", [fileId, given.contentType], given, nowMs),
+    content: (publicBase, fileId, variant) => contentAddress(publicBase, fileId, variant).href,
+    temporaryContent: (publicBase, fileId, variant, nowMs) => {
+      const url = contentAddress(publicBase, fileId, variant);
+      return sign(sealer, "content-link", url, contentParts(fileId, variant), nowMs + LIMITS.contentLinkTtlMs);
+    },
+    verifyContent: (fileId, variant, given, nowMs) =>
+      verify(sealer, "content-link", contentParts(fileId, variant), given, nowMs),
+  };
+}
+
+/** `clip-300x200`, the last segment of a variant's content address. */
+const variantSegment = (variant: VariantName): string => `${variant.type}-${variant.size}`;
+
+type Purpose = "upload-link" | "content-link";
+
+/** JSON keeps the parts apart whatever they contain. */
+const signedText = (parts: readonly string[], expires: string): Uint8Array<ArrayBuffer> =>
+  utf8(JSON.stringify([...parts, expires]));
+
+async function sign(
+  sealer: Sealer,
+  purpose: Purpose,
+  url: URL,
+  parts: readonly string[],
+  expiresAtMs: number,
+): Promise<string> {
+  const expires = String(toSec(expiresAtMs));
+  const [current] = await sealer.macKeys(purpose);
+  if (current === undefined) throw new Error("a sealer has a key");
+  const mac = await crypto.subtle.sign("HMAC", current, signedText(parts, expires));
+  url.searchParams.set("expires", expires);
+  url.searchParams.set("signature", toBase64Url(new Uint8Array(mac)));
+  return url.href;
+}
+
+async function verify(
+  sealer: Sealer,
+  purpose: Purpose,
+  parts: readonly string[],
+  given: Signature,
+  nowMs: number,
+): Promise<Result<void, LinkFault>> {
+  const mac = fromBase64Url(given.signature);
+  if (mac === undefined) return err("forged");
+  const text = signedText(parts, given.expires);
+  for (const key of await sealer.macKeys(purpose)) {
+    if (!(await crypto.subtle.verify("HMAC", key, mac, text))) continue;
+    return nowMs < Number(given.expires) * 1000 ? ok(undefined) : err("expired");
+  }
+  return err("forged");
+}

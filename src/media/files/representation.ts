@@ -1,0 +1,44 @@
+import { err, ok, type Result } from "../../platform/result.ts";
+import { variantKey } from "../blobs/blob-store.ts";
+import type { MediaFailure } from "../model/failure.ts";
+import type { VariantName } from "../model/sizes.ts";
+import type { CommittedFile } from "./file-store.ts";
+
+/** Which bytes stand for a file: the master's or a variant's. They never change, so their ETag never does. */
+export interface Representation {
+  readonly key: string;
+  /** With its quotes. */
+  readonly etag: string;
+  readonly sizeBytes: number;
+  readonly contentType: string;
+  readonly lastModifiedMs: number;
+  readonly fileName: string | undefined;
+  /** Undefined for the master. */
+  readonly variant: VariantName | undefined;
+}
+
+export const quoted = (etag: string): string => `"${etag}"`;
+
+/** `fallback`: the master where the variant is not there (specification, fetch of a file). */
+export function representationOf(
+  file: CommittedFile,
+  wanted: VariantName | undefined,
+  fallback: boolean,
+): Result<Representation, MediaFailure> {
+  const common = { lastModifiedMs: file.committedAt, fileName: file.fileName };
+  const { etag, sizeBytes, contentType, variant } = file;
+  const master = { ...common, key: file.blobKey, etag: quoted(etag), sizeBytes, contentType, variant: undefined };
+  if (wanted === undefined) return ok(master);
+  if (variant?.state === "ready")
+    return ok({
+      ...common,
+      key: variantKey(file.id, variant.nonce),
+      etag: quoted(variant.etag ?? ""),
+      sizeBytes: variant.sizeBytes ?? 0,
+      contentType: variant.contentType ?? contentType,
+      variant: wanted,
+    });
+  if (fallback) return ok(master);
+  if (variant?.state === "failed") return err({ kind: "variant_failed", reason: variant.reason ?? "" });
+  return err({ kind: variant?.state === "pending" ? "variant_pending" : "no_variant" });
+}

@@ -1,0 +1,158 @@
+import { err, ok, type Result } from "../../../platform/result.ts";
+import { GifScreen } from "./screen.ts";
+import { readGifStructure, type GifFrame, type GifStructure } from "./structure.ts";
+import { GifTurns, type GifTurn } from "./turns.ts";
+import { GifWriter } from "./writer.ts";
+import type { ImageTransformer, TransformFault, TransformRequest } from "../../model/image-transformer.ts";
+import { LIMITS } from "../../model/limits.ts";
+import { createResampler } from "./resample.ts";
+import type { Dimensions } from "../../model/sizes.ts";
+
+/**
+ * Transforms gifs, animations kept, where the Images binding does not. What a gif would cost is known from its blocks,
+ * before a pixel is decoded. One has its turn from before its bytes are read until those of the result are, so no two of
+ * them are in memory at a time.
+ */
+export function createGifTransformer(
+  wait: (ms: number) => Promise<void>,
+  maxResultBytes: number = LIMITS.gifMaxResultBytes,
+): ImageTransformer {
+  const turns = new GifTurns(wait);
+  return {
+    async transform(request) {
+      const refusal = refuseBytes(request) ?? refuseMemory(request.header, [], request.target);
+      if (refusal !== undefined) return err(refusal);
+      const turn = await turns.begin();
+      let stream: ReadableStream<Uint8Array> | undefined;
+      try {
+        const made = await make(request, maxResultBytes, turn);
+        if (!made.ok) return made;
+        stream = streamOf(made.value, turn);
+        return ok({ stream, encoder: "gif-1" });
+      } finally {
+        if (stream === undefined) turn.end();
+      }
+    },
+  };
+}
+
+type Chunks = readonly Uint8Array[];
+
+async function make(
+  request: TransformRequest,
+  maxResultBytes: number,
+  turn: GifTurn,
+): Promise<Result<Chunks, TransformFault>> {
+  const bytes = await readAll(request.master, request.sizeBytes, turn);
+  if (bytes === undefined) return err({ kind: "broken_image" });
+  const structure = readGifStructure(bytes, MAX_FRAMES);
+  if (structure === undefined) return err({ kind: "broken_image" });
+  const tooMuch = refuseWork(structure) ?? refuseMemory(structure, structure.frames, request.target);
+  if (tooMuch !== undefined) return err(tooMuch);
+  return structure.isCut
+    ? err({ kind: "broken_image" })
+    : transformGif(bytes, structure, request, maxResultBytes, turn);
+}
+
+/** The turn ends with the stream. */
+function streamOf(chunks: Chunks, turn: GifTurn): ReadableStream<Uint8Array> {
+  const left = chunks.values();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        await turn.spend(0);
+        const { value, done } = left.next();
+        if (done !== true) return controller.enqueue(value);
+        turn.end();
+        controller.close();
+      },
+      cancel: () => turn.end(),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** One more than any that is not refused. */
+const MAX_FRAMES = Math.floor(LIMITS.gifMaxPixels / LIMITS.gifFrameMinPixels) + 1;
+
+type Refusal = Extract<TransformFault, { kind: "refused" }>;
+const refused = (reason: string): Refusal => ({ kind: "refused", reason });
+
+const refuseBytes = ({ sizeBytes }: TransformRequest): Refusal | undefined =>
+  sizeBytes > LIMITS.gifMaxBytes
+    ? refused(`The gif has ${sizeBytes} bytes, more than ${LIMITS.gifMaxBytes}.`)
+    : undefined;
+
+function refuseWork({ width, height, frames }: GifStructure): Refusal | undefined {
+  const costs = frames.map((frame) => Math.max(width * height, frame.width * frame.height, LIMITS.gifFrameMinPixels));
+  if (costs.reduce((sum, cost) => sum + cost, 0) <= LIMITS.gifMaxPixels) return undefined;
+  const count = frames.length === MAX_FRAMES ? "too many" : frames.length;
+  return refused(`The gif has frames (${count}) of more than ${LIMITS.gifMaxPixels / 1e6} megapixels together.`);
+}
+
+const BYTES_PER_PIXEL = 4;
+
+/**
+ * The screen, what is kept of it to be restored, the indices of a frame, and three pictures of the result's size. Besides
+ * there are the bytes of the gif, and those of the result.
+ */
+function refuseMemory(screen: Dimensions, frames: readonly GifFrame[], target: Dimensions): Refusal | undefined {
+  const screenBytes = screen.width * screen.height * BYTES_PER_PIXEL;
+  const copyBytes = frames.some(({ disposal }) => disposal === "restore") ? screenBytes : 0;
+  const indexBytes = Math.max(0, ...frames.map(({ width, height }) => width * height));
+  const pictures = frames.length > 1 ? 3 : 1;
+  const madeBytes = target.width * target.height * (BYTES_PER_PIXEL * pictures + 1);
+  return screenBytes + copyBytes + indexBytes + madeBytes > LIMITS.gifMaxMemoryBytes
+    ? refused(`The gif has ${screen.width} x ${screen.height} pixels, which take too much memory to be transformed.`)
+    : undefined;
+}
+
+/** Undefined when fewer bytes came, or more. */
+async function readAll(
+  stream: ReadableStream<Uint8Array>,
+  sizeBytes: number,
+  turn: GifTurn,
+): Promise<Uint8Array | undefined> {
+  const bytes = new Uint8Array(sizeBytes);
+  let at = 0;
+  try {
+    for await (const chunk of stream) {
+      if (at + chunk.byteLength > sizeBytes) return undefined;
+      bytes.set(chunk, at);
+      at += chunk.byteLength;
+      await turn.spend(0);
+    }
+  } catch {
+    return undefined;
+  }
+  return at === sizeBytes ? bytes : undefined;
+}
+
+/** A frame that is broken makes the image a broken one: an animation that lacks its end is not the one that was sent. */
+async function transformGif(
+  bytes: Uint8Array,
+  structure: GifStructure,
+  { type, target }: TransformRequest,
+  maxResultBytes: number,
+  turn: GifTurn,
+): Promise<Result<Chunks, TransformFault>> {
+  const screen = new GifScreen(structure);
+  const resampler = createResampler(type, structure, target);
+  const writer = new GifWriter(target, structure.repeats);
+  for (const frame of structure.frames) {
+    const before = frame.disposal === "restore" ? screen.copy(frame) : undefined;
+    if (!screen.draw(bytes, frame)) return err({ kind: "broken_image" });
+    await turn.spend(frame.width * frame.height);
+    const pixels = resampler.resample(screen.pixels);
+    await turn.spend(screen.pixels.length);
+    writer.add(pixels, frame.delay);
+    await turn.spend(Math.max(pixels.length, LIMITS.gifFrameMinPixels));
+    if (writer.sizeBytes > maxResultBytes) return err(tooLarge(maxResultBytes));
+    if (before !== undefined) screen.restore(frame, before);
+    if (frame.disposal === "clear") screen.clear(frame);
+  }
+  const chunks = writer.finish();
+  return writer.sizeBytes > maxResultBytes ? err(tooLarge(maxResultBytes)) : ok(chunks);
+}
+
+const tooLarge = (maxBytes: number): Refusal => refused(`The variant would have more than ${maxBytes} bytes.`);

@@ -1,0 +1,81 @@
+import { fromBase64 } from "../../platform/encoding.ts";
+import { readGifStructure } from "./gif/structure.ts";
+import { readImageHeader } from "./header.ts";
+import { PartReader } from "../blobs/part-reader.ts";
+
+/**
+ * What an Images binding can do, found by letting it do it: versions differ, and the local one can do less. Every answer
+ * is undefined when the binding does not answer.
+ */
+export interface ImagesProbe {
+  /** Whether it puts images of a format upright by itself: turning twice would be as wrong as never. */
+  turnsByItself(format: TurnedFormat): Promise<boolean | undefined>;
+  /** Whether it writes gifs, with all their frames. */
+  keepsAnimations(): Promise<boolean | undefined>;
+  /** Whether it transforms a good image now. */
+  isUp(): Promise<boolean>;
+}
+
+/** Formats that have an orientation. */
+export type TurnedFormat = "jpeg" | "png";
+
+export function createImagesProbe(images: ImagesBinding): ImagesProbe {
+  /** What was found, kept as values, since a promise belongs to the request that made it. */
+  const turns = new Map<TurnedFormat, boolean>();
+  let keeps: boolean | undefined;
+
+  const probeTurning = async (format: TurnedFormat): Promise<boolean | undefined> => {
+    const made = await tryOut(() => images.input(streamOf(LYING[format])).output({ format: "image/png" }));
+    const outcome = made === undefined ? undefined : readImageHeader(made);
+    if (outcome?.kind !== "header") return undefined;
+    const answer = outcome.header.height > outcome.header.width;
+    turns.set(format, answer);
+    return answer;
+  };
+  const isUp = async (): Promise<boolean> => (await probeTurning("jpeg")) !== undefined;
+  const probeAnimation = async (): Promise<boolean | undefined> => {
+    const made = await tryOut(() => images.input(streamOf(TWO_FRAMES)).output({ format: "image/gif", anim: true }));
+    // It fails with texts of many kinds. Whether gifs are too much for it or everything is, a good image tells.
+    if (made === undefined && !(await isUp())) return undefined;
+    keeps = made !== undefined && readGifStructure(made, 3)?.frames.length === 2;
+    return keeps;
+  };
+
+  return {
+    isUp,
+    turnsByItself: async (format) => turns.get(format) ?? probeTurning(format),
+    keepsAnimations: async () => keeps ?? probeAnimation(),
+  };
+}
+
+async function tryOut(transform: () => Promise<ImageTransformationResult>): Promise<Uint8Array | undefined> {
+  try {
+    const made = await new PartReader((await transform()).image(), PROBE_RESULT_BYTES).next();
+    return made.ok ? made.value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const streamOf = (base64: string): ReadableStream<Uint8Array> =>
+  new Blob([fromBase64(base64) ?? new Uint8Array(0)]).stream();
+
+const PROBE_RESULT_BYTES = 64 * 1024;
+
+/** 4 x 2 pixels, red, then blue. */
+const TWO_FRAMES =
+  "R0lGODlhBAACAJAAAP8AAAAA/yH/C05FVFNDQVBFMi4wAwEAAAAh+QQACgAAACwAAAAABAACAAACA4RvBQAh+QQACgAAACwAAAAABAACAID/" +
+  "AAAAAP8CA4xvBQA7";
+
+/** Good images, 16 x 8 pixels that lie on their side (EXIF orientation 6). */
+const LYING: Readonly<Record<TurnedFormat, string>> = {
+  jpeg:
+    "/9j/4QAiRXhpZgAATU0AKgAAAAgAAQESAAMAAAABAAYAAAAAAAD/2wBDAAYEBQYFBAYGBQYHBwYIChAKCgkJChQODwwQFxQYGBcU" +
+    "FhYaHSUfGhsjHBYWICwgIyYnKSopGR8tMC0oMCUoKSj/2wBDAQcHBwoIChMKChMoGhYaKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgo" +
+    "KCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCj/wAARCAAIABADASIAAhEBAxEB/8QAFQABAQAAAAAAAAAAAAAAAAAAAAf/xAAUEAEA" +
+    "AAAAAAAAAAAAAAAAAAAA/8QAFAEBAAAAAAAAAAAAAAAAAAAABv/EABQRAQAAAAAAAAAAAAAAAAAAAAD/2gAMAwEAAhEDEQA/AJwA" +
+    "HgT/2Q==",
+  png:
+    "iVBORw0KGgoAAAANSUhEUgAAABAAAAAICAIAAAB/FOjAAAAAGmVYSWZNTQAqAAAACAABARIAAwAAAAEABgAAAAAAANZnS2kAAAATSURBVBjTY+A6" +
+    "IUcSYhjVQAsNANzdeAFSPfogAAAAAElFTkSuQmCC",
+};

@@ -1,0 +1,50 @@
+import { parseHttpDate } from "../../platform/http-date.ts";
+
+/** Conditional requests (RFC 9110 section 13) for a representation that never changes. Pure. */
+export interface Validators {
+  /** Strong, with its quotes. */
+  readonly etag: string;
+  readonly lastModifiedMs: number;
+}
+
+export type Precondition = "proceed" | "not_modified" | "failed";
+
+/** What the request's conditions say, in the order of RFC 9110 section 13.2.2. `If-Range` belongs to the range. */
+export function evaluateConditions(headers: Headers, current: Validators, nowMs: number): Precondition {
+  const ifMatch = headers.get("if-match");
+  if (ifMatch !== null) {
+    if (!matchesAny(ifMatch, current.etag, "strong")) return "failed";
+  } else {
+    const unmodifiedSinceMs = parseHttpDate(headers.get("if-unmodified-since"), nowMs);
+    if (unmodifiedSinceMs !== undefined && wholeSeconds(current.lastModifiedMs) > unmodifiedSinceMs) return "failed";
+  }
+  const ifNoneMatch = headers.get("if-none-match");
+  if (ifNoneMatch !== null) return matchesAny(ifNoneMatch, current.etag, "weak") ? "not_modified" : "proceed";
+  const modifiedSinceMs = parseHttpDate(headers.get("if-modified-since"), nowMs);
+  const unchanged = modifiedSinceMs !== undefined && wholeSeconds(current.lastModifiedMs) <= modifiedSinceMs;
+  return unchanged ? "not_modified" : "proceed";
+}
+
+/** Whether a `Range` counts: without `If-Range`, or when that names this very representation (section 13.1.5). */
+export function rangeApplies(headers: Headers, current: Validators, nowMs: number): boolean {
+  const ifRange = headers.get("if-range");
+  if (ifRange === null) return true;
+  if (ifRange.includes('"')) return ifRange.trim() === current.etag;
+  return parseHttpDate(ifRange, nowMs) === wholeSeconds(current.lastModifiedMs);
+}
+
+/**
+ * Whether a list of entity tags, or `*`, names the tag. `weak` comparison ignores the `W/` mark (section 8.8.3.2). A
+ * member without quotes is taken for a tag too: clients send such.
+ */
+export function matchesAny(list: string, etag: string, comparison: "strong" | "weak"): boolean {
+  if (list.trim() === "*") return true;
+  for (const [, weak, quoted, bare] of list.matchAll(/(W\/)?(?:("[^"]*")|([^\s,"]+))/g)) {
+    if (weak !== undefined && comparison === "strong") continue;
+    if (quoted === etag || (bare !== undefined && `"${bare}"` === etag)) return true;
+  }
+  return false;
+}
+
+/** HTTP dates have no milliseconds. */
+const wholeSeconds = (ms: number): number => Math.floor(ms / 1000) * 1000;

@@ -1,0 +1,76 @@
+import { utf8 } from "../../platform/encoding.ts";
+import { LIMITS } from "./limits.ts";
+
+/** The file name of a `Content-Disposition` header (RFC 6266, RFC 8187), read from uploads and written to downloads. */
+export function parseFileName(header: string | null): string | undefined {
+  if (header === null) return undefined;
+  const parameters = parametersOf(header);
+  const extended = parameters.get("filename*");
+  const decoded = extended === undefined ? undefined : decodeExtended(extended);
+  const name = sanitise(decoded ?? parameters.get("filename") ?? "");
+  return name === "" ? undefined : name;
+}
+
+/** `filename` in plain ASCII for old clients and, where it differs, `filename*` for all others. */
+export function formatDisposition(kind: "inline" | "attachment", fileName: string | undefined): string {
+  if (fileName === undefined) return kind;
+  const plain = fileName.replaceAll(/[^\x20-\x7e]/gu, "_").replaceAll(/["\\%]/g, "_");
+  const extended = plain === fileName ? "" : `; filename*=UTF-8''${encodeExtended(fileName)}`;
+  return `${kind}; filename="${plain}"${extended}`;
+}
+
+/** Parameters by lower-case name; of two with one name the first counts. */
+function parametersOf(header: string): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const [, name = "", quoted, token = ""] of header.matchAll(
+    /;\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;]*))/g,
+  )) {
+    const key = name.toLowerCase();
+    if (!found.has(key)) found.set(key, quoted === undefined ? token.trim() : quoted.replaceAll(/\\(.)/g, "$1"));
+  }
+  return found;
+}
+
+/** RFC 8187: `UTF-8'<language>'<percent-encoded>`. Other character sets are not read: nobody sends them. */
+function decodeExtended(value: string): string | undefined {
+  const encoded = /^utf-8'[^']*'(.*)$/i.exec(value)?.[1];
+  if (encoded === undefined) return undefined;
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return undefined;
+  }
+}
+
+const encodeExtended = (text: string): string =>
+  encodeURIComponent(text).replaceAll(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+
+/** A name without a path, without characters that nobody sees, of bounded length; empty when nothing is left. */
+function sanitise(name: string): string {
+  const last = name.toWellFormed().split(/[/\\]/).at(-1) ?? "";
+  const visible = last.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "").trim();
+  const kept = shorten(visible, LIMITS.fileNameMaxBytes);
+  return /^\.*$/.test(kept) ? "" : kept;
+}
+
+/** What a name ends with that says how to open it; what is longer is a part of a sentence. */
+const EXTENSION = /(?<=.)\.[^.\s]{1,16}$/u;
+
+/** What is too long is cut before its extension, between characters. */
+function shorten(name: string, maxBytes: number): string {
+  if (utf8(name).length <= maxBytes) return name;
+  const extension = EXTENSION.exec(name)?.[0] ?? "";
+  const stem = name.slice(0, name.length - extension.length);
+  return truncate(stem, maxBytes - utf8(extension).length).trimEnd() + extension;
+}
+
+function truncate(text: string, maxBytes: number): string {
+  let bytes = 0;
+  let kept = "";
+  for (const char of text) {
+    bytes += utf8(char).length;
+    if (bytes > maxBytes) break;
+    kept += char;
+  }
+  return kept;
+}

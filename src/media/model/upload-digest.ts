@@ -1,0 +1,55 @@
+import { fromBase64 } from "../../platform/encoding.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+
+/** What the headers of an upload say of its bytes, as R2 takes it: it holds what it stores against one hash. */
+export interface UploadDigest {
+  readonly header: DigestHeader;
+  readonly algorithm: "md5" | "sha256" | "sha512";
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+export type DigestHeader = "Content-MD5" | "Content-Digest" | "Repr-Digest";
+
+/** The strongest of them counts; undefined where there is none. The error names the header that is not well-formed. */
+export function readUploadDigest(headers: Headers): Result<UploadDigest | undefined, DigestHeader> {
+  const digests: UploadDigest[] = [];
+  for (const header of ["Content-Digest", "Repr-Digest", "Content-MD5"] as const) {
+    const text = headers.get(header);
+    if (text === null) continue;
+    const read = header === "Content-MD5" ? readMd5(text) : readDictionary(header, text);
+    if (read === undefined) return err(header);
+    digests.push(...read);
+  }
+  return ok(digests.toSorted((a, b) => b.bytes.length - a.bytes.length)[0]);
+}
+
+/** RFC 1864. */
+function readMd5(text: string): readonly UploadDigest[] | undefined {
+  const bytes = fromBase64(text.trim());
+  return bytes?.length === 16 ? [{ header: "Content-MD5", algorithm: "md5", bytes }] : undefined;
+}
+
+const SHA = {
+  "sha-256": { algorithm: "sha256", lengthBytes: 32 },
+  "sha-512": { algorithm: "sha512", lengthBytes: 64 },
+} as const;
+
+/**
+ * RFC 9530: `sha-256=:<base64>:, …`. Both headers say the same of a whole file without a Content-Encoding. Algorithms
+ * that we do not know, and those that are no longer to be used, are passed over.
+ */
+function readDictionary(header: DigestHeader, text: string): readonly UploadDigest[] | undefined {
+  const digests: UploadDigest[] = [];
+  for (const member of text.split(",")) {
+    const [, key = "", value = ""] =
+      /^[ \t]*([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/]*={0,2}):[ \t]*(?:;.*)?$/.exec(member) ?? [];
+    if (key === "") return undefined;
+    if (!isSha(key)) continue;
+    const bytes = fromBase64(value);
+    if (bytes?.length !== SHA[key].lengthBytes) return undefined;
+    digests.push({ header, algorithm: SHA[key].algorithm, bytes });
+  }
+  return digests;
+}
+
+const isSha = (key: string): key is keyof typeof SHA => Object.hasOwn(SHA, key);

@@ -1,0 +1,75 @@
+import { describeError } from "../../platform/log.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { err, ok } from "../../platform/result.ts";
+import { incomingKey, pinnedKey, type BlobStore } from "../blobs/blob-store.ts";
+import { parseFileName } from "../model/content-disposition.ts";
+import { isIdentity } from "../model/content-type.ts";
+import type { S3 } from "../blobs/s3.ts";
+import type { PinStore } from "./pin-store.ts";
+import type { PinnedUpload, Uploads } from "../model/uploads.ts";
+
+export interface R2UploadsDeps {
+  readonly s3: S3;
+  readonly blobs: BlobStore;
+  readonly pins: PinStore;
+  readonly clock: Clock;
+  readonly maxBytes: number;
+  /** For files that were uploaded before the deployment had credentials of S3. */
+  readonly before: Uploads;
+}
+
+/**
+ * Uploads by a presigned link to `incoming/{file}`, where its holder may write until it ends: before a commit, while one
+ * runs, and after it. So a commit copies, and what is at the place of the copy never changes:
+ *
+ *   HEAD incoming → pin its ETag in the row → copy it to blob/{file}.{etag} while it still has that ETag → commit
+ *
+ * - The row knows of the copy before it is made. One that nobody commits goes with the file.
+ * - A place only ever holds bytes of the ETag that it is named after, whoever copies, and how late.
+ * - The commit's write asks for the pin that it was made for, so of several commits that saw different uploads one wins;
+ *   the others look again.
+ * - Whether a copy was made is what R2 says about its place, not what the answer said, which may be lost.
+ */
+export function createR2Uploads({ s3, blobs, pins, clock, maxBytes, before }: R2UploadsDeps): Uploads {
+  const pinnedAt = async (key: string, pinnedEtag: string): Promise<PinnedUpload | undefined> => {
+    const object = await blobs.head(key);
+    if (object === null) return undefined;
+    const fileName = parseFileName(object.httpMetadata?.contentDisposition ?? null);
+    return { key, sizeBytes: object.size, etag: object.etag, fileName, pinnedEtag };
+  };
+
+  return {
+    makeLink: (_publicBase, fileId, contentType, nowMs) => s3.presignPut(incomingKey(fileId), contentType, nowMs),
+
+    async pin(file, caller) {
+      const from = incomingKey(file.id);
+      const object = await blobs.head(from);
+      if (object === null) return before.pin(file, caller);
+      const { etag, httpEtag } = object;
+      const isTooLarge = object.size > maxBytes;
+      if (isTooLarge || !isIdentity(object.httpMetadata?.contentEncoding)) {
+        await blobs.delete([from]);
+        return err(isTooLarge ? { kind: "too_large", maxBytes } : { kind: "content_encoding" });
+      }
+      const to = pinnedKey(file.id, etag);
+      if (file.pinnedEtag === etag) {
+        const copied = await pinnedAt(to, etag);
+        if (copied !== undefined) return ok(copied);
+      } else if (!(await pins.pin(file, caller, etag))) return err({ kind: "upload_changed" });
+
+      const outcome = await s3.copy(from, httpEtag, to, clock.nowMs()).catch((thrown: unknown) => ({ thrown }));
+      const copied = await pinnedAt(to, etag);
+      if (copied !== undefined) return ok(copied);
+      if (outcome === "refused") return err({ kind: "upload_changed" });
+      const reason = outcome === "copied" ? "a copy is not there" : describeError(outcome.thrown);
+      return err({ kind: "commit_unavailable", reason });
+    },
+
+    async clear(fileId, pinnedEtags) {
+      const kept = await pins.keptPlace(fileId);
+      if (kept === "pending") return;
+      const copies = pinnedEtags.map((etag) => pinnedKey(fileId, etag));
+      await blobs.delete([incomingKey(fileId), ...copies.filter((key) => key !== kept.key)]);
+    },
+  };
+}

@@ -1,0 +1,159 @@
+import * as z from "zod/mini";
+import { invalidCursor, pageLinks } from "../../http/paging.ts";
+import { defineRoute, empty, json, type Answer, type Call, type Page, type Route } from "../../http/route.ts";
+import type { Principal } from "../../http/auth.ts";
+import { booleanText, matching } from "../../http/validate.ts";
+import { PATTERNS } from "../../platform/names.ts";
+import { randomId, type Random } from "../../platform/random.ts";
+import { err, type Result } from "../../platform/result.ts";
+import { isMasterType, MASTER_TYPES } from "../model/content-type.ts";
+import { callerOf } from "../model/access.ts";
+import { toProblem, type MediaFailure } from "../model/failure.ts";
+import { deletionTerms, filterParameters } from "../search/query.ts";
+import { LIMITS } from "../model/limits.ts";
+import type { Visibility, FileCaller } from "../model/file.ts";
+import { isCursor, pageOfFiles, type ListingDeps } from "../search/list.ts";
+import { inParallel } from "../blobs/parallel.ts";
+import { purgeVariants, type PurgeVariantsDeps } from "./purge.ts";
+import type { VariantName } from "../model/sizes.ts";
+import type { ListedFile } from "../search/listing-store.ts";
+import { namedVariants, variantParameters } from "../model/variant-query.ts";
+import type { BulkVariantStore } from "./bulk-store.ts";
+import type { JobQueue } from "../model/job.ts";
+import type { EdgeCache } from "../content/edge-cache.ts";
+
+interface BulkDeps extends ListingDeps, PurgeVariantsDeps {
+  readonly random: Random;
+  readonly bulk: BulkVariantStore;
+  readonly queue: JobQueue;
+  readonly edge: EdgeCache;
+}
+
+const pathOf = (visibility: Visibility): string => `${visibility === "public" ? "/public" : ""}/bulk/variants`;
+
+const creationQuery = z.object({
+  tenant: matching(PATTERNS.tenant),
+  ...variantParameters,
+  ...filterParameters,
+  /** The page and what would be done, without doing it. */
+  dryRun: z.optional(booleanText),
+});
+const deletionQuery = z.extend(creationQuery, { q: deletionTerms });
+
+type BulkCall = Call<Record<string, never>, z.infer<typeof creationQuery>, undefined, Principal>;
+
+/** What is done with the variants `names` of one page of images. */
+interface Work {
+  readonly caller: FileCaller;
+  readonly fileIds: readonly string[];
+  readonly names: readonly VariantName[];
+}
+
+/** `POST B`: asks for variants of one page of images; `Link` leads to the next page. */
+export const createBulkVariants = (deps: BulkDeps, visibility: Visibility): Route =>
+  defineRoute({
+    method: "POST",
+    path: pathOf(visibility),
+    summary: `Add variants to many ${visibility} files, a page a call`,
+    operation: "createBulkVariants",
+    query: creationQuery,
+    paged: true,
+    handle: (call) =>
+      eachPage(deps, visibility, call, 202, {
+        count: ({ caller, fileIds, names }) => deps.bulk.countMissing(caller, fileIds, names, LIMITS.variantsPerFile),
+        run: async ({ caller, fileIds, names }) => {
+          const wanted = fileIds.flatMap((fileId) =>
+            names.map((name) => ({ fileId, ...name, nonce: randomId(deps.random) })),
+          );
+          const times = { createdAt: call.nowMs, dueAt: call.nowMs + LIMITS.variantResendMs };
+          const { started, replaced } = await deps.bulk.add(caller, wanted, times, LIMITS.variantsPerFile);
+          call.after(deps.queue.send(started));
+          call.after(purgeVariants(deps, replaced));
+          return started.length;
+        },
+        maxPerFile: LIMITS.variantsPerFile,
+      }),
+  });
+
+/** `DELETE B`: deletes these variants of one page of images; `Link` leads to the next page. */
+export const deleteBulkVariants = (deps: BulkDeps, visibility: Visibility): Route =>
+  defineRoute({
+    method: "DELETE",
+    path: pathOf(visibility),
+    summary: `Delete variants of many ${visibility} files, a page a call`,
+    operation: "deleteBulkVariants",
+    query: deletionQuery,
+    paged: true,
+    produces: "any",
+    handle: (call) =>
+      eachPage(deps, visibility, call, 204, {
+        count: ({ caller, fileIds, names }) => deps.bulk.count(caller, fileIds, names),
+        run: async ({ caller, fileIds, names }) => {
+          const makings = await deps.bulk.remove(caller, fileIds, names, call.nowMs);
+          if (visibility === "public") {
+            const changed = [...new Set(makings.map(({ fileId }) => fileId))];
+            await inParallel(changed, LIMITS.parallelLists, (fileId) => deps.edge.voidFile(fileId));
+          }
+          call.after(purgeVariants(deps, makings));
+          return makings.length;
+        },
+        maxPerFile: Infinity,
+      }),
+  });
+
+interface Doing {
+  /** Both give the number of variants; `count` changes nothing. */
+  readonly count: (work: Work) => Promise<number>;
+  readonly run: (work: Work) => Promise<number>;
+  /** A file that would have more variants is left out, and counted in the answer as `skipped`. */
+  readonly maxPerFile: number;
+}
+
+async function eachPage(
+  deps: BulkDeps,
+  visibility: Visibility,
+  call: BulkCall,
+  status: 202 | 204,
+  { count, run, maxPerFile }: Doing,
+): Promise<Answer> {
+  const { principal, query, paging, url } = call;
+  if (!isCursor([], paging.cursor)) return invalidCursor();
+  const names = namesWithin(call);
+  if (!names.ok) return toProblem(names.error);
+  const page = await pageOfImages(deps, visibility, call);
+  if (!page.ok) return toProblem(page.error);
+  const fileIds = page.value.items.map(({ id }) => id);
+  const caller = callerOf(principal, visibility, query.tenant);
+  const isDry = query.dryRun === true;
+  const transformations =
+    fileIds.length === 0 ? 0 : await (isDry ? count : run)({ caller, fileIds, names: names.value });
+  const link = pageLinks(url, paging, page.value);
+  if (status === 204 && !isDry) return empty(204, { link });
+  const skipped = page.value.items.filter((file) => variantsWith(names.value, file) > maxPerFile).length;
+  const counts = { files: fileIds.length, transformations, ...(skipped > 0 ? { skipped } : {}) };
+  return json(isDry ? 200 : status, counts, { link });
+}
+
+/** How many variants the file would have with these. */
+const variantsWith = (names: readonly VariantName[], { variants }: ListedFile): number =>
+  new Set([...variants, ...names].map(({ type, size }) => `${type} ${size}`)).size;
+
+/** Specification, Bulk: "pageSize times the number of clip and crop sizes". */
+function namesWithin({ query, paging }: BulkCall): Result<readonly VariantName[], MediaFailure> {
+  const names = namedVariants(query);
+  if (!names.ok) return names;
+  if (names.value.length === 0) return err({ kind: "no_variant_named" });
+  const requested = paging.pageSize * names.value.length;
+  return requested > LIMITS.transformationsPerBulk ? err({ kind: "too_many_transformations", requested }) : names;
+}
+
+/** Files that variants are made of; of the content types asked for, others are left out. */
+function pageOfImages(
+  deps: BulkDeps,
+  visibility: Visibility,
+  { principal, query, paging, nowMs }: BulkCall,
+): Promise<Result<Page<ListedFile>, MediaFailure>> {
+  const types = query["content-type"]?.filter(isMasterType) ?? [...MASTER_TYPES];
+  const wanted = { visibility, tenant: query.tenant, q: query.q, "content-type": types, sort: [], paging };
+  return pageOfFiles(deps, principal, wanted, nowMs);
+}

@@ -1,0 +1,57 @@
+import { describeError } from "../../platform/log.ts";
+import { variantKey } from "../blobs/blob-store.ts";
+import { parseJob, type LongWork, type MediaJob, type VariantJob } from "../model/job.ts";
+import { LIMITS } from "../model/limits.ts";
+import { makeVariant, type MakeVariantDeps } from "./make.ts";
+import { inParallel } from "../blobs/parallel.ts";
+import type { Clock } from "../../platform/clock.ts";
+
+interface ConsumerDeps extends MakeVariantDeps {
+  readonly clock: Clock;
+}
+
+/** Waits before the attempts after the first. */
+const RETRY_DELAYS_SEC = [5, 10, 20, 40];
+
+/** One step of long work; the answer is the fault of an attempt that is worth repeating. */
+export type Step = (id: string, nowMs: number) => Promise<string | undefined>;
+
+/** Queue and dead-letter queue. Each message is settled on its own, so one that fails does not repeat the others. */
+export async function consumeJobs(
+  deps: ConsumerDeps,
+  steps: Readonly<Record<LongWork, Step>>,
+  batch: MessageBatch,
+): Promise<void> {
+  const isDead = batch.queue.endsWith("-dead");
+  const run = (job: MediaJob): Promise<string | undefined> => {
+    if (!("work" in job)) return isDead ? giveUp(deps, job) : makeVariant(deps, job);
+    // Long work is never given up: its row stays due, and the sweep takes it up again.
+    return isDead ? Promise.resolve(undefined) : steps[job.work](job.id, deps.clock.nowMs());
+  };
+  await inParallel(batch.messages, LIMITS.parallelJobs, async (message) => {
+    const job = parseJob(message.body);
+    if (job === undefined) {
+      deps.log.error("a message is no media job", { messageId: message.id });
+      return message.ack();
+    }
+    let fault: string | undefined;
+    try {
+      fault = await run(job);
+    } catch (thrown) {
+      fault = describeError(thrown);
+    }
+    if (fault === undefined) return message.ack();
+    deps.log.warn("media job will be tried again", { ...job, attempt: message.attempts, fault });
+    message.retry({ delaySeconds: RETRY_DELAYS_SEC[message.attempts - 1] ?? RETRY_DELAYS_SEC.at(-1)! });
+  });
+}
+
+/** After the last attempt. Whatever the row says now, bytes that it does not call ready go. */
+async function giveUp(deps: ConsumerDeps, { fileId, nonce }: VariantJob): Promise<undefined> {
+  await deps.variants.markFailed(fileId, nonce, "The variant could not be made, in several attempts.");
+  const row = await deps.variants.findJob(fileId, nonce);
+  if (row?.state === "ready") return undefined;
+  await deps.blobs.delete([variantKey(fileId, nonce)]);
+  deps.log.error("variant job given up", { fileId, nonce });
+  return undefined;
+}

@@ -1,0 +1,15 @@
+import { variantKey, type BlobStore } from "../blobs/blob-store.ts";
+import type { VariantJob } from "../model/job.ts";
+import type { VariantStore } from "./variant-store.ts";
+
+export interface PurgeVariantsDeps {
+  readonly blobs: BlobStore;
+  readonly variants: VariantStore;
+}
+
+/** A job that still runs on one of them finds its row gone and deletes what it wrote. */
+export async function purgeVariants(deps: PurgeVariantsDeps, makings: readonly VariantJob[]): Promise<void> {
+  if (makings.length === 0) return;
+  await deps.blobs.delete(makings.map(({ fileId, nonce }) => variantKey(fileId, nonce)));
+  await deps.variants.forget(makings);
+}

@@ -1,0 +1,103 @@
+import * as z from "zod/mini";
+import { defineRoute, empty, json, type Route } from "../../http/route.ts";
+import { randomId, type Random } from "../../platform/random.ts";
+import { isMasterType } from "../model/content-type.ts";
+import { fileCaller, type AccessDeps } from "../model/access.ts";
+import { toProblem } from "../model/failure.ts";
+import { LIMITS } from "../model/limits.ts";
+import { filePath, type Links } from "../files/links.ts";
+import type { Visibility } from "../model/file.ts";
+import { purgeVariants, type PurgeVariantsDeps } from "./purge.ts";
+import { namedVariants, variantParameters } from "../model/variant-query.ts";
+import { variantsToWire } from "../files/variant-json.ts";
+import type { JobQueue } from "../model/job.ts";
+import type { EdgeCache } from "../content/edge-cache.ts";
+
+interface VariantsDeps extends AccessDeps, PurgeVariantsDeps {
+  readonly random: Random;
+  readonly queue: JobQueue;
+  readonly edge: EdgeCache;
+  readonly links: Links;
+}
+
+const params = z.object({ fileId: z.string() });
+const query = z.object(variantParameters);
+const pathOf = (visibility: Visibility): string => `${filePath(visibility)}/{fileId}/variants`;
+
+/** `GET P/{fileId}/variants` */
+export const listVariants = (deps: VariantsDeps, visibility: Visibility): Route =>
+  defineRoute({
+    method: "GET",
+    path: pathOf(visibility),
+    summary: `List the variants of a ${visibility} file`,
+    operation: "listVariants",
+    params,
+    async handle({ principal, params: { fileId }, publicBase, nowMs }) {
+      const caller = await fileCaller(deps, principal, visibility, fileId, nowMs);
+      if (!caller.ok) return toProblem(caller.error);
+      const list = await deps.variants.list(fileId, caller.value);
+      if (list === undefined) return toProblem({ kind: "no_file" });
+      return json(200, variantsToWire(deps, publicBase, visibility, fileId, list.variants));
+    },
+  });
+
+/** `POST P/{fileId}/variants`: asks for variants; those that are made or under way stay, failed ones are made anew. */
+export const createVariants = (deps: VariantsDeps, visibility: Visibility): Route =>
+  defineRoute({
+    method: "POST",
+    path: pathOf(visibility),
+    summary: `Add variants to a ${visibility} file`,
+    operation: "createVariants",
+    params,
+    query,
+    async handle(call) {
+      const { nowMs, publicBase } = call;
+      const { fileId } = call.params;
+      const caller = await fileCaller(deps, call.principal, visibility, fileId, call.nowMs);
+      if (!caller.ok) return toProblem(caller.error);
+      const named = namedVariants(call.query);
+      if (!named.ok) return toProblem(named.error);
+      if (named.value.length === 0) return toProblem({ kind: "no_variant_named" });
+      const before = await deps.variants.list(fileId, caller.value);
+      if (before === undefined) return toProblem({ kind: "no_file" });
+      if (!isMasterType(before.contentType))
+        return toProblem({ kind: "unsupported_content_type", contentType: before.contentType });
+      const wanted = named.value.map((name) => ({ ...name, nonce: randomId(deps.random) }));
+      const times = { createdAt: nowMs, dueAt: nowMs + LIMITS.variantResendMs };
+      const added = await deps.variants.add(fileId, caller.value, wanted, times, LIMITS.variantsPerFile);
+      if (added === undefined) return toProblem({ kind: "no_file" });
+      const isThere = ({ type, size }: { type: string; size: string }) =>
+        added.variants.some((variant) => variant.type === type && variant.size === size);
+      if (!wanted.every(isThere)) return toProblem({ kind: "too_many_variants" });
+      const makings = (nonces: readonly string[]) => nonces.map((nonce) => ({ fileId, nonce }));
+      call.after(deps.queue.send(makings(added.started)));
+      call.after(purgeVariants(deps, makings(added.replaced)));
+      return json(200, variantsToWire(deps, publicBase, visibility, fileId, added.variants));
+    },
+  });
+
+/** `DELETE P/{fileId}/variants`: those named, or all. One that is not there is deleted already. */
+export const deleteVariants = (deps: VariantsDeps, visibility: Visibility): Route =>
+  defineRoute({
+    method: "DELETE",
+    path: pathOf(visibility),
+    summary: `Delete variants of a ${visibility} file`,
+    operation: "deleteVariants",
+    params,
+    query,
+    produces: "any",
+    async handle(call) {
+      const { fileId } = call.params;
+      const caller = await fileCaller(deps, call.principal, visibility, fileId, call.nowMs);
+      if (!caller.ok) return toProblem(caller.error);
+      const named = namedVariants(call.query);
+      if (!named.ok) return toProblem(named.error);
+      const which = named.value.length === 0 ? "all" : named.value;
+      const nonces = await deps.variants.remove(fileId, caller.value, which, call.nowMs);
+      if (nonces === undefined) return toProblem({ kind: "no_file" });
+      if (visibility === "public" && nonces.length > 0) await deps.edge.voidFile(fileId);
+      const makings = nonces.map((nonce) => ({ fileId, nonce }));
+      call.after(purgeVariants(deps, makings));
+      return empty(204);
+    },
+  });

@@ -1,0 +1,200 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { encodePng, gradient } from "../../support/images.ts";
+import { FaultyBindings } from "../faults.ts";
+import {
+  collection,
+  expectJson,
+  expectProblem,
+  mediaApp,
+  ORIGIN,
+  principal,
+  START_MS,
+  stored,
+  uploaded,
+} from "../media-app.ts";
+
+const app = mediaApp();
+const PICTURE = await encodePng(gradient(64, 48));
+
+describe("commit", () => {
+  it("202: pins what was uploaded, gives the tenant of the token, answers with the file's address", async () => {
+    const as = principal();
+    const file = await uploaded(app, PICTURE, { as, disposition: 'attachment; filename="a b.png"' });
+    const answer = await expectJson(await app.call(file.commitLink, { method: "POST", as }), 202);
+    expect(answer).toEqual({ id: file.id, link: `${ORIGIN}${file.path}` });
+    const row = await env.DB.prepare(
+      "SELECT state, size_bytes, etag, file_name, metadata, tenant FROM file JOIN owner ON owner.id = owner_id WHERE file.id = ?",
+    )
+      .bind(file.id)
+      .first();
+    expect(row).toEqual({
+      state: "committed",
+      size_bytes: PICTURE.length,
+      etag: file.etag.slice(1, -1),
+      file_name: "a b.png",
+      metadata: "{}",
+      tenant: "acme",
+    });
+  });
+
+  it("202 for a tenant that is not the token's, whose write is done but not answered, or which comes twice at once", async () => {
+    const bindings = new FaultyBindings(() => START_MS);
+    const faulty = mediaApp({ db: bindings.db });
+    for (const name of ["lost", "at once"]) {
+      const as = principal();
+      faulty.actsFor.add(`${as.clientId} globex`);
+      const file = await uploaded(faulty, PICTURE, { as });
+      const commit = () => faulty.call(`${file.commitLink}?tenant=globex`, { as, method: "POST" });
+      // Whose file it is, what it is, the write.
+      bindings.plan(name === "lost" ? ["done", "done", "lost"] : ["done", "done", "late", "late", "done", "done"]);
+      const answers = await Promise.all(name === "lost" ? [commit()] : [commit(), commit()]);
+      expect([name, ...answers.map(({ status }) => status)]).toEqual([name, ...answers.map(() => 202)]);
+      expect((await faulty.call(`${file.path}/metadata`, { as: { ...as, tenant: "globex" } })).status).toBe(200);
+    }
+  });
+
+  it("202 again with the same body, 409 with another or for another tenant", async () => {
+    const as = principal();
+    app.actsFor.add(`${as.clientId} other`);
+    const file = await stored(app, PICTURE, { as, metadata: { a: 1 } });
+    await expectJson(await app.call(file.commitLink, { as, json: { a: 1 } }), 202);
+    for (const [query, json] of [
+      ["", { a: 2 }],
+      ["", undefined],
+      ["?tenant=other", { a: 1 }],
+    ] as const) {
+      const answer = await app.call(`${file.commitLink}${query}`, { as, method: "POST", json });
+      await expectProblem(answer, 409, "conflict_resource", [{ type: "already_committed" }]);
+    }
+    const headers = { "content-type": "application/json" };
+    const spaced = await app.call(file.commitLink, { as, method: "POST", body: '{ "a": 1 }', headers });
+    const { message } = await expectProblem(spaced, 409, "conflict_resource", [{ type: "already_committed" }]);
+    expect(message).toContain("the very same text");
+    expect(await expectJson(await app.call(`${file.path}/metadata`, { as }), 200)).toEqual({ a: 1 });
+  });
+
+  it("202 again after the metadata were replaced: the commit is compared, not the present state", async () => {
+    const as = principal();
+    const file = await stored(app, PICTURE, { as, metadata: { a: 1 } });
+    await expectJson(await app.call(`${file.path}/metadata`, { as, method: "PUT", json: { a: 2 } }), 200);
+    await expectJson(await app.call(file.commitLink, { as, json: { a: 1 } }), 202);
+    expect(await expectJson(await app.call(`${file.path}/metadata`, { as }), 200)).toEqual({ a: 2 });
+  });
+
+  it("409 before the upload; the commit works after it", async () => {
+    const as = principal();
+    const { id, commitLink } = await expectJson(await app.call(collection(), { as, method: "POST" }), 200);
+    const answer = await app.call(commitLink, { as, method: "POST" });
+    await expectProblem(answer, 409, "conflict_resource", [{ type: "file_not_uploaded" }]);
+    await env.MEDIA.put(`blob/${id}`, "x");
+    await expectJson(await app.call(commitLink, { as, method: "POST" }), 202);
+  });
+
+  it("404 for a person of another tenant than the file waits for; the client's own tokens reach all that wait", async () => {
+    const as = principal();
+    const person = { ...as, user: "eve@other.example", subject: "eve@other.example", tenant: "other" };
+    const waiting = await uploaded(app, PICTURE, { as });
+    const attempts = [
+      await app.call(waiting.commitLink, { as: person, method: "POST" }),
+      await app.call(`${waiting.commitLink}?tenant=acme`, { as: person, method: "POST" }),
+      await app.call(waiting.path, { as: person, method: "DELETE" }),
+    ];
+    for (const answer of attempts) await expectProblem(answer, 404, "element_resource_non_existing");
+    await expectJson(await app.call(waiting.commitLink, { as: { ...person, tenant: "acme" }, method: "POST" }), 202);
+    const persons = await stored(app, PICTURE, { as: person });
+    expect((await app.call(persons.path, { as })).status).toBe(404);
+    const another = await uploaded(app, PICTURE, { as });
+    const explicit = { ...as, tenant: "other", tenantExplicit: true };
+    await expectJson(await app.call(another.commitLink, { as: explicit, method: "POST" }), 202);
+  });
+
+  it("one of many different parallel commits wins", async () => {
+    const as = principal();
+    const file = await uploaded(app, PICTURE, { as });
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => app.call(file.commitLink, { as, json: { index } })),
+    );
+    const statuses = answers.map((answer) => answer.status).toSorted((a, b) => a - b);
+    expect(statuses).toEqual([202, 409, 409, 409, 409, 409, 409, 409]);
+    const metadata = await expectJson(await app.call(`${file.path}/metadata`, { as }), 200);
+    expect(metadata).toEqual({ index: answers.findIndex((answer) => answer.status === 202) });
+  });
+
+  it("tenant: a token for one names that one, another client's name only what it acts for", async () => {
+    const as = principal();
+    app.actsFor.add(`${as.clientId} globex`);
+    const explicit = { ...as, tenantExplicit: true };
+    const file = await uploaded(app, PICTURE, { as });
+    for (const [caller, tenant] of [
+      [as, "initech"],
+      [explicit, "globex"],
+    ] as const) {
+      const answer = await app.call(`${file.commitLink}?tenant=${tenant}`, { as: caller, method: "POST" });
+      await expectProblem(answer, 404, "element_resource_non_existing");
+    }
+    const bad = await app.call(`${file.commitLink}?tenant=Bad!`, { as, method: "POST" });
+    await expectProblem(bad, 400, "validation_violation", [{ type: "invalid_query_parameter", field: "tenant" }]);
+    const nameless = await app.call(file.commitLink, { as: { ...as, tenant: "" }, method: "POST" });
+    await expectProblem(nameless, 403, "insufficient_permissions");
+    await expectJson(await app.call(`${file.commitLink}?tenant=globex`, { as, method: "POST" }), 202);
+    await expectProblem(await app.call(file.path, { as: explicit }), 404, "element_resource_non_existing");
+    await expectJson(await app.call(file.path, { as: { ...explicit, tenant: "globex" } }), 200);
+  });
+
+  it("400 and 413: metadata that are no JSON object, or too many", async () => {
+    const as = principal();
+    const file = await uploaded(app, PICTURE, { as });
+    const headers = { "content-type": "application/json" };
+    for (const body of ["[]", "1", "null", '"a"'])
+      await expectProblem(
+        await app.call(file.commitLink, { as, method: "POST", body, headers }),
+        400,
+        "validation_violation",
+        [{ type: "invalid_field" }],
+      );
+    for (const body of ["{", "{a:1}", '{"a":1}x', "{".repeat(100)])
+      await expectProblem(await app.call(file.commitLink, { as, body, headers }), 400, "bad_payload_syntax");
+    const answer = await app.call(file.commitLink, { as, json: { a: "x".repeat(64 * 1024) } });
+    await expectProblem(answer, 413, "bad_payload_size");
+    const form = { "content-type": "text/plain" };
+    const wrong = await app.call(file.commitLink, { as, body: "{}", headers: form });
+    await expectProblem(wrong, 415, "unsupported_request_content_type");
+  });
+
+  it("202: a write that was done and whose answer was lost is tried again; the variants are asked for", async () => {
+    const as = principal();
+    let losses = 1;
+    const db = new Proxy(env.DB, {
+      get(target, name) {
+        if (name !== "batch") return (target as any)[name].bind(target);
+        return async (statements: D1PreparedStatement[]) => {
+          const results = await target.batch(statements);
+          if (losses-- > 0) throw new Error("injected: D1_ERROR: Network connection lost.");
+          return results;
+        };
+      },
+    });
+    const file = await uploaded(app, PICTURE, { as, query: "?clip=10x10&crop=5x5" });
+    const lossy = mediaApp({ db });
+    await expectJson(await lossy.call(file.commitLink, { as, json: { a: 1 } }), 202);
+    await lossy.settle();
+    expect(losses).toBeLessThan(0);
+    expect(lossy.jobs.map(({ fileId }) => fileId)).toEqual([file.id, file.id]);
+    expect(await app.consume({ jobs: lossy.jobs })).toEqual({ acked: 2, retried: 0 });
+    const variants = await expectJson(await app.call(`${file.path}/variants`, { as }), 200);
+    expect(variants.map((variant: any) => variant.state)).toEqual(["ready", "ready"]);
+    await expectJson(await app.call(file.commitLink, { as, json: { a: 1 } }), 202);
+    await app.settle();
+    expect(app.jobs.splice(0)).toEqual([]);
+  });
+
+  it("202 again: variants whose messages were lost are asked for at once", async () => {
+    const as = principal();
+    const mute = mediaApp({ jobs: { sendBatch: () => Promise.reject(new Error("injected")) } as unknown as Queue });
+    const file = await stored(mute, PICTURE, { as, query: "?clip=10x10" });
+    await expectJson(await app.call(file.commitLink, { as, method: "POST" }), 202);
+    expect(await app.consume()).toEqual({ acked: 1, retried: 0 });
+    expect((await app.call(`${file.path}?clip=10x10`, { as })).status).toBe(200);
+  });
+});

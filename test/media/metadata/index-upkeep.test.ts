@@ -1,0 +1,125 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import type { Principal } from "../../../src/http/auth.ts";
+import { attributesOf } from "../../../src/media/metadata/attributes.ts";
+import { LIMITS } from "../../../src/media/model/limits.ts";
+import { createIndexStore } from "../../../src/media/metadata/index-store.ts";
+import { utf8 } from "../../../src/platform/encoding.ts";
+import { indexRows, insertCommitted } from "../erasure-support.ts";
+import { collection, expectJson, mediaApp, principal, START_MS, stored, type StoredFile } from "../media-app.ts";
+
+const app = mediaApp();
+const TEXT = utf8("text");
+
+const keySets = async (as: Principal): Promise<string[]> => {
+  const sql = "SELECT keys FROM key_set WHERE owner_id IN (SELECT id FROM owner WHERE client = ?) ORDER BY keys";
+  const { results } = await env.DB.prepare(sql).bind(as.clientName).all<{ keys: string }>();
+  return results.map(({ keys }) => (JSON.parse(keys) as string[]).filter((key) => key.startsWith(".")).join());
+};
+
+const replace = async (file: StoredFile, as: Principal, json: unknown): Promise<number> =>
+  (await app.call(`${file.path}/metadata`, { method: "PUT", as, json })).status;
+
+/** In an order that puts files without the attribute at its end: they are found by their sets of keys. */
+const sortedIds = async (as: Principal, sort = "none"): Promise<string[]> => {
+  const files = await expectJson<{ id: string }[]>(
+    await app.call(`${collection()}?tenant=acme&sort=${sort}`, { as }),
+    200,
+  );
+  return files.map(({ id }) => id);
+};
+
+describe("a set of keys", () => {
+  it("goes when the last file that had it gets others, and comes again with them", async () => {
+    const as = principal();
+    const file = await stored(app, TEXT, { as, metadata: { k0: 1 } });
+    for (let at = 1; at <= 12; at++) {
+      expect(await replace(file, as, { [`k${at}`]: 1 })).toBe(200);
+      expect(await keySets(as)).toEqual([`.k${at}`]);
+    }
+    expect(await replace(file, as, { k12: 2 })).toBe(200);
+    expect(await keySets(as)).toEqual([".k12"]);
+    expect(await sortedIds(as)).toEqual([file.id]);
+  });
+
+  it("stays while another file has it, whether its metadata is replaced or it is deleted", async () => {
+    const as = principal();
+    const [first, second, third] = await Promise.all(
+      [1, 2, 3].map((color) => stored(app, TEXT, { as, metadata: { color } })),
+    );
+    expect(await replace(first!, as, { size: 1 })).toBe(200);
+    expect(await keySets(as)).toEqual([".color", ".size"]);
+    expect(await sortedIds(as)).toEqual([first!.id, second!.id, third!.id].toSorted());
+    expect((await app.call(second!.path, { as, method: "DELETE" })).status).toBe(204);
+    await app.settle();
+    expect(await keySets(as)).toEqual([".color", ".size"]);
+    expect(await sortedIds(as)).toEqual([first!.id, third!.id].toSorted());
+    expect((await app.call(third!.path, { as, method: "DELETE" })).status).toBe(204);
+    await app.settle();
+    expect(await keySets(as)).toEqual([".size"]);
+  });
+
+  it("and the rows of the index stay where a stranger would replace the metadata", async () => {
+    const as = principal();
+    const file = await stored(app, TEXT, { as, metadata: { color: "red" } });
+    const rows = await indexRows([file.id]);
+    expect(await replace(file, principal(), { size: 1 })).toBe(404);
+    expect([await indexRows([file.id]), await keySets(as)]).toEqual([rows, [".color"]]);
+    expect(await sortedIds(as, "color")).toEqual([file.id]);
+  });
+});
+
+describe("a retired owner", () => {
+  it("gets no more rows of the index", async () => {
+    const as = principal();
+    const ids = await insertCommitted(as, 2, '{"color":"red"}');
+    const list = JSON.stringify(ids);
+    await env.DB.batch([
+      env.DB.prepare("DELETE FROM attribute WHERE file_id IN (SELECT value FROM json_each(?))").bind(list),
+      env.DB.prepare("DELETE FROM key_set WHERE owner_id IN (SELECT id FROM owner WHERE client = ?)").bind(
+        as.clientName,
+      ),
+      env.DB.prepare("UPDATE file SET attributes = NULL WHERE id IN (SELECT value FROM json_each(?))").bind(list),
+      env.DB.prepare("UPDATE owner SET erasure_id = 'e1' WHERE client = ?").bind(as.clientName),
+    ]);
+    await app.media.sweep(START_MS);
+    expect(await unindexed(ids)).toEqual([]);
+    expect([await indexRows(ids), await keySets(as)]).toEqual([0, []]);
+  });
+
+  it("goes after the last of its sets of keys", async () => {
+    const as = principal();
+    await insertCommitted(as, 1);
+    const owner = await env.DB.prepare("SELECT id FROM owner WHERE client = ?").bind(as.clientName).first<number>("id");
+    await env.DB.prepare(
+      "INSERT INTO key_set (owner_id, digest, keys) SELECT ?1, 'd' || value, '[]' FROM json_each(?2)",
+    )
+      .bind(owner, JSON.stringify(Array.from({ length: LIMITS.forgottenRows + 5 }, (_, at) => at)))
+      .run();
+    const answer = await app.call(`${collection()}?tenant=acme`, { as, method: "DELETE" });
+    expect(answer.status).toBe(202);
+    await app.settle();
+    while (app.longJobs.length > 0) await app.consume();
+    const left = (table: string, column: string) =>
+      env.DB.prepare(`SELECT count(*) AS n FROM ${table} WHERE ${column} = ?`).bind(owner).first("n");
+    expect([await left("owner", "id"), await left("key_set", "owner_id")]).toEqual([0, 0]);
+  });
+});
+
+describe("the index of what was there before it", () => {
+  it("does not describe what was replaced meanwhile", async () => {
+    const as = principal();
+    const file = await stored(app, TEXT, { as, metadata: { color: "red" } });
+    expect(await replace(file, as, { color: "blue" })).toBe(200);
+    const [id, metadata, contentType] = [file.id, '{"color":"red"}', "image/png"];
+    await createIndexStore(env.DB).add([{ id, metadata, attributes: attributesOf(metadata, contentType) }]);
+    const found = async (color: string) =>
+      (await expectJson<object[]>(await app.call(`${collection()}?tenant=acme&q=color:${color}`, { as }), 200)).length;
+    expect([await found("red"), await found("blue")]).toEqual([0, 1]);
+  });
+});
+
+async function unindexed(ids: readonly string[]): Promise<unknown[]> {
+  const sql = "SELECT id FROM file WHERE attributes IS NULL AND id IN (SELECT value FROM json_each(?))";
+  return (await env.DB.prepare(sql).bind(JSON.stringify(ids)).all()).results;
+}

@@ -1,0 +1,38 @@
+import { env } from "cloudflare:workers";
+import { attributesOf } from "../../../src/media/metadata/attributes.ts";
+import { ATTRIBUTE_SQL } from "../../../src/media/metadata/index-store.ts";
+import type { FileCaller } from "../../../src/media/model/file.ts";
+import { unique } from "../../support/platform.ts";
+
+/** Committed files that are made by SQL, many at once, as a commit leaves them. */
+export interface PlainFile {
+  readonly id: string;
+  readonly metadata: unknown;
+  readonly type: string;
+}
+
+export async function makeOwner(): Promise<{ caller: FileCaller; ownerId: number }> {
+  const caller = { client: `${unique("c")}.shop`, tenant: "acme", visibility: "private" as const, isPerson: false };
+  const made = await env.DB.prepare("INSERT INTO owner (client, tenant, visibility) VALUES (?, ?, ?) RETURNING id")
+    .bind(caller.client, caller.tenant, caller.visibility)
+    .first<{ id: number }>();
+  return { caller, ownerId: made!.id };
+}
+
+export async function addFiles(ownerId: number, files: readonly PlainFile[]): Promise<void> {
+  const rows = files.map(({ id, metadata, type }) => {
+    const text = JSON.stringify(metadata);
+    return { id, type, metadata: text, attributes: JSON.stringify(attributesOf(text, type)) };
+  });
+  const ids = JSON.stringify(files.map(({ id }) => id));
+  await env.DB.batch([
+    env.DB.prepare(
+      `INSERT INTO file (id, owner_id, state, content_type, created_at, committed_at, size_bytes, etag, metadata, attributes)
+      SELECT value ->> 'id', ?1, 'committed', value ->> 'type', 1, 2, 3, 'e', value ->> 'metadata', value ->> 'attributes'
+      FROM json_each(?2)`,
+    ).bind(ownerId, JSON.stringify(rows)),
+    env.DB.prepare(`UPDATE owner SET files = files + ?2 WHERE id = ?1`).bind(ownerId, files.length),
+    env.DB.prepare(ATTRIBUTE_SQL.addKeySet).bind(ids),
+    env.DB.prepare(ATTRIBUTE_SQL.add).bind(ids),
+  ]);
+}

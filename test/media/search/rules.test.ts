@@ -1,0 +1,345 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  attributesOf,
+  leadingRowPath,
+  metadataCondition,
+  sortKey,
+  TYPE_KEY,
+} from "../../../src/media/metadata/attributes.ts";
+import { parseContentTypes } from "../../../src/media/search/query.ts";
+import { LIMITS } from "../../../src/media/model/limits.ts";
+import { parseQuery } from "../../../src/media/search/metadata-query.ts";
+import { parseSort } from "../../../src/media/search/sort.ts";
+import { utf8 } from "../../../src/platform/encoding.ts";
+
+const quote = (text: string): string => `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
+const anyText = fc.string({ unit: "binary", maxLength: 20 });
+
+describe("q", () => {
+  it("gives back every key and value that was put between marks, whatever stands in it", () => {
+    const terms = fc.uniqueArray(fc.record({ key: anyText.filter((key) => key !== ""), value: anyText }), {
+      maxLength: LIMITS.queryTerms,
+      selector: (term) => JSON.stringify([term.key, term.value]),
+    });
+    const space = fc.constantFrom(" ", "  ", "\t", "\n ");
+    fc.assert(
+      fc.property(terms, space, (given, between) => {
+        const source = given.map(({ key, value }) => `${quote(key)}:${quote(value)}`).join(between);
+        expect(parseQuery(source)).toEqual({ ok: true, value: given });
+      }),
+    );
+  });
+
+  it("gives back bare words, and the same for each text that it takes", () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[^\s":]{1,10}$/), fc.stringMatching(/^[^\s":]{1,10}$/), (key, value) => {
+        expect(parseQuery(` ${key}:${value} `)).toEqual({ ok: true, value: [{ key, value }] });
+      }),
+    );
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom('"', "\\", ":", " ", "a", "b"), maxLength: 12 }), (source) => {
+        const parsed = parseQuery(source);
+        if (parsed.ok) {
+          const again = parsed.value.map(({ key, value }) => `${quote(key)}:${quote(value)}`).join(" ");
+          expect(parseQuery(again)).toEqual(parsed);
+        } else expect(parsed.error).toMatch(/character \d+|the end/);
+      }),
+    );
+  });
+
+  it.each([
+    ["", []],
+    ["  ", []],
+    ["a:1", [["a", "1"]]],
+    ["a.b:x a.b:x", [["a.b", "x"]]],
+    ['a:""', [["a", ""]]],
+    [String.raw`a:"\"\\\d"`, [["a", String.raw`"\\d`]]],
+    [String.raw`"k:e y":C:`, undefined],
+    [String.raw`"k:e y":-1.5e3`, [["k:e y", "-1.5e3"]]],
+    ["größe:ä😀", [["größe", "ä😀"]]],
+    ["a", undefined],
+    ["a:", undefined],
+    [":a", undefined],
+    ["a :1", undefined],
+    ["a: 1", undefined],
+    ['a:"x', undefined],
+    [String.raw`a:"x\"`, undefined],
+    ['a:x"y"', undefined],
+    ['"":x', undefined],
+    ["a:1 OR b:2", undefined],
+    ["NOT a:1", undefined],
+  ] as const)("%s", (source, expected) => {
+    const parsed = parseQuery(source);
+    const pairs = parsed.ok ? parsed.value.map(({ key, value }) => [key, value]) : undefined;
+    expect(pairs).toEqual(expected);
+  });
+
+  it("has at most 20 terms, repeats folded", () => {
+    const terms = (count: number) => Array.from({ length: count }, (_, at) => `k${at}:1`).join(" ");
+    expect(parseQuery(`${terms(20)} ${terms(20)}`).ok).toBe(true);
+    expect(parseQuery(terms(21))).toEqual({ ok: false, error: "has more than 20 terms" });
+  });
+});
+
+describe("sort", () => {
+  it.each([
+    ["", []],
+    ["a", [["a", false]]],
+    [
+      "a:asc,b:desc",
+      [
+        ["a", false],
+        ["b", true],
+      ],
+    ],
+    [
+      " a : desc , b ",
+      [
+        ["a", true],
+        ["b", false],
+      ],
+    ],
+    ['"a,b:c":desc', [["a,b:c", true]]],
+    ["a:desc,a", [["a", true]]],
+    ["a.b c", [["a.b c", false]]],
+    ["a:", undefined],
+    ["a:DESC", undefined],
+    ["a:desc:asc", undefined],
+    [",a", undefined],
+    ["a,", undefined],
+    ['"a', undefined],
+    ['"a"b', undefined],
+    ["a,b,c,d,e", undefined],
+  ] as const)("%s", (source, expected) => {
+    const parsed = parseSort(source);
+    const wanted = expected?.map(([name, descending]) => ({ key: sortKey(name), descending }));
+    expect(parsed.ok ? parsed.value : undefined).toEqual(wanted);
+  });
+
+  it("Content-Type is the file's own, unless it stands between marks", () => {
+    expect(parseSort('Content-Type:desc,"Content-Type"')).toEqual({
+      ok: true,
+      value: [
+        { key: TYPE_KEY, descending: true },
+        { key: ".Content-Type", descending: false },
+      ],
+    });
+  });
+});
+
+describe("content-type", () => {
+  it.each([
+    ["image/png", ["image/png"]],
+    [" image/png , text/plain; charset=utf-8", ["image/png", "text/plain; charset=utf-8"]],
+    ['a/b;c="d,e",f/g', ['a/b;c="d,e"', "f/g"]],
+    // As they come of an address that has a bare plus.
+    ["image/svg xml", ["image/svg+xml"]],
+    [" application/vnd.a b c , image/svg xml ; a=b", ["application/vnd.a+b+c", "image/svg+xml ; a=b"]],
+    ["image / png", undefined],
+    ["image/png image/gif", undefined],
+    ["svg xml", undefined],
+    ['a/b; c="d e"', ['a/b; c="d e"']],
+    ["a/b; c=d e", undefined],
+    ["", undefined],
+    ["image", undefined],
+    ["image/*,", ["image/*"]],
+    [Array(21).fill("a/b").join(","), undefined],
+  ] as const)("%s", (source, expected) => {
+    const parsed = parseContentTypes(source);
+    expect(parsed.ok ? parsed.value : undefined).toEqual(expected);
+  });
+});
+
+describe("attributes", () => {
+  const of = (metadata: unknown, type = "a/b") => attributesOf(JSON.stringify(metadata), type);
+
+  it("are paths and values; arrays give their elements; null gives nothing", () => {
+    const metadata = { s: "x", n: 1.5, t: true, z: null, o: { p: { q: "r" } }, "o.p": [1, [2, { q: 3 }], null, 1] };
+    expect(of(metadata, "Text/Plain ; charset=UTF-8").rows).toEqual([
+      [".s", "x", 1],
+      [".n", 1.5, 1],
+      [".t", "true", 1],
+      [".o.p.q", "r", 1],
+      [".o.p", 1, 1],
+      [".o.p", 2, 0],
+      [".o.p.q", 3, 0],
+      ["#type", "text/plain;charset=utf-8", 1],
+      ["#type", "text/plain", 0],
+      ["#keys", expect.stringMatching(/^[\w-]{22}$/), 0],
+    ]);
+  });
+
+  const rowsOf = (metadata: string) => attributesOf(metadata, "a/b").rows.filter(([key]) => key.startsWith("."));
+
+  it.each([
+    [
+      `{"a": 1.50}`,
+      [
+        [".a", 1.5, 1],
+        [".a", "1.50", 0],
+      ],
+    ],
+    [
+      `{"a": 1e3}`,
+      [
+        [".a", 1000, 1],
+        [".a", "1e3", 0],
+      ],
+    ],
+    [
+      `{"a": -0}`,
+      [
+        [".a", -0, 1],
+        [".a", "-0", 0],
+      ],
+    ],
+    [
+      `{"a": 1.5, "b": 9007199254740991}`,
+      [
+        [".a", 1.5, 1],
+        [".b", 9007199254740991, 1],
+      ],
+    ],
+    // Written as JavaScript does, but not the only one that reads so.
+    [
+      `{"a": 9007199254740992}`,
+      [
+        [".a", 9007199254740992, 1],
+        [".a", "9007199254740992", 0],
+      ],
+    ],
+    [
+      `{"a": 12345678901234567890}`,
+      [
+        [".a", 12345678901234567000, 1],
+        [".a", "12345678901234567890", 0],
+      ],
+    ],
+    // What leads is a value, not how it is written; the same text as a value of its own leads.
+    [
+      `{"a": 1e999, "b": "1e999"}`,
+      [
+        [".a", "1e999", 0],
+        [".b", "1e999", 1],
+      ],
+    ],
+    [
+      `{"a": [1e999, "x"]}`,
+      [
+        [".a", "1e999", 0],
+        [".a", "x", 1],
+      ],
+    ],
+    [`{"a": [1e999, "1e999"]}`, [[".a", "1e999", 1]]],
+    [
+      `{"a": ["1.50", 1.50, 1.5]}`,
+      [
+        [".a", "1.50", 1],
+        [".a", 1.5, 0],
+      ],
+    ],
+    // Of repeats of a member the last one is the value, and its writing.
+    [
+      `{"a": 1.50, "a": 2.50}`,
+      [
+        [".a", 2.5, 1],
+        [".a", "2.50", 0],
+      ],
+    ],
+    [
+      `{"__proto__": 1.0, "toJSON": {"source": 2.0}}`,
+      [
+        [".__proto__", 1, 1],
+        [".__proto__", "1.0", 0],
+        [".toJSON.source", 2, 1],
+        [".toJSON.source", "2.0", 0],
+      ],
+    ],
+  ] as const)("%s: the number, and how it was written where that is not the same", (metadata, rows) => {
+    expect(rowsOf(metadata)).toEqual(rows);
+  });
+
+  it("a number is found by what was sent, whatever it is; long integers by nothing else", () => {
+    const digits = fc.stringMatching(/^[1-9][0-9]{0,24}$/);
+    const fraction = fc.stringMatching(/^(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?$/);
+    fc.assert(
+      fc.property(fc.boolean(), digits, fraction, (minus, whole, rest) => {
+        const text = `${minus ? "-" : ""}${whole}${rest}`;
+        const values = rowsOf(`{"a":${text}}`).map(([, value]) => value);
+        expect(metadataCondition("a", text).values.some((value) => values.includes(value))).toBe(true);
+      }),
+    );
+    fc.assert(
+      fc.property(fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }), fc.integer({ min: -3, max: 3 }), (id, off) => {
+        const other = (id + BigInt(off)).toString();
+        const values = rowsOf(`{"a":${id}}`).map(([, value]) => value);
+        expect(metadataCondition("a", other).values.some((value) => values.includes(value))).toBe(off === 0);
+      }),
+      {
+        examples: [
+          [2n ** 53n, 1],
+          [2n ** 53n - 1n, 1],
+          [2n ** 53n + 1n, -1],
+          [12345678901234567890n, 1],
+        ],
+      },
+    );
+  });
+
+  it("of any JSON: at most 64 rows of metadata, texts of bounded length, one leading row a key, all pairs found", () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string({ unit: "binary" }), fc.jsonValue({ depthSize: "small" })), (metadata) => {
+        const { rows, at, more } = of(metadata);
+        const indexed = rows.filter(([key]) => key.startsWith("."));
+        expect(indexed.length).toBeLessThanOrEqual(64);
+        for (const [key, value] of rows)
+          for (const text of [key, String(value)]) expect(utf8(text).byteLength).toBeLessThanOrEqual(256 + 1 + 22);
+        const keys = [...new Set(indexed.map(([key]) => key))];
+        expect(indexed.filter(([, , leads]) => leads === 1).map(([key]) => key)).toEqual(keys);
+        for (const key of keys) {
+          const label = leadingRowPath(key).slice('$.at."'.length, -1);
+          expect(rows[at[label]!]).toEqual(indexed.find(([other]) => other === key));
+        }
+        expect(rows.some(([key]) => key === "#more")).toBe(more !== "");
+        expect(new Set(rows.map(([key, value]) => JSON.stringify([key, value]))).size).toBe(rows.length);
+      }),
+    );
+  });
+
+  it("a value that is cut is told from every other, and cut between characters", () => {
+    const [long, other] = [`${"ä".repeat(127)}😀x`, `${"ä".repeat(127)}😀y`];
+    const valueOf = (text: string) => of({ a: text }).rows[0]![1] as string;
+    expect(valueOf(long)).not.toBe(valueOf(other));
+    expect(valueOf(long).split("\u0001")).toEqual(["ä".repeat(127), expect.stringMatching(/^[\w-]{22}$/)]);
+    expect(valueOf("ä".repeat(128))).toBe("ä".repeat(128));
+    expect(metadataCondition("a", long).values).toEqual([valueOf(long)]);
+  });
+
+  it("what the index has no place for is found by its digest", () => {
+    const many = Object.fromEntries(Array.from({ length: 70 }, (_, at) => [`k${at}`, at]));
+    const { rows, more } = of({ ...many, ["k".repeat(257)]: "x" });
+    expect(rows.filter(([key]) => key.startsWith(".k"))).toHaveLength(64);
+    const digests = more.split(" ");
+    expect(digests).toHaveLength(7);
+    expect(metadataCondition("k69", "69").digests).toContain(digests[5]);
+    expect(metadataCondition("k".repeat(257), "x").digests).toContain(digests[6]);
+    expect(metadataCondition("k69", "70").digests.some((digest) => digests.includes(digest))).toBe(false);
+  });
+
+  it("a term takes a text, and the number or boolean whose JSON it is", () => {
+    for (const [text, values] of [
+      ["9", ["9", 9]],
+      ["-0.5", ["-0.5", -0.5]],
+      ["9.0", ["9.0"]],
+      ["1e3", ["1e3"]],
+      ["9007199254740991", ["9007199254740991", 9007199254740991]],
+      ["9007199254740992", ["9007199254740992"]],
+      ["Infinity", ["Infinity"]],
+      ["null", ["null"]],
+      ["", [""]],
+      ["true", ["true"]],
+    ] as const)
+      expect(metadataCondition("a", text).values).toEqual(values);
+  });
+});

@@ -1,0 +1,131 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { LIMITS } from "../../../src/media/model/limits.ts";
+import { expectProblem, keysOf, mediaApp } from "../media-app.ts";
+import { BINARY, bytesOf, chunked, create, withLength } from "../upload-bodies.ts";
+
+const app = mediaApp();
+
+describe("503", () => {
+  it("storage that fails: nothing is kept, the link works on", async () => {
+    const bucket = {
+      head: (key: string) => env.MEDIA.head(key),
+      put: () => Promise.reject(new Error("injected: put: internal error (10001)")),
+    } as unknown as R2Bucket;
+    const broken = mediaApp({ bucket });
+    const { uploadLink } = await create(broken);
+    for (const init of [
+      { body: bytesOf(9), headers: withLength(9) },
+      { body: chunked(9), headers: BINARY },
+    ]) {
+      const answer = await broken.call(uploadLink, { method: "PUT", ...init });
+      await expectProblem(answer, 503, "service_temporarily_unavailable");
+      expect(answer.headers.get("retry-after")).toBe("5");
+    }
+    expect((await app.call(uploadLink, { method: "PUT", body: "x", headers: BINARY })).status).toBe(200);
+  });
+
+  it("storage that gives up in the middle of a body is not the caller's fault", async () => {
+    const bucket = withMethods({
+      async put(_key: string, body: ReadableStream<Uint8Array>) {
+        const reader = body.getReader();
+        await reader.read();
+        await reader.cancel();
+        // Long enough for the pipe to see it.
+        await scheduler.wait(20);
+        throw new Error("injected: put: internal error (10001)");
+      },
+    });
+    const { id, uploadLink } = await create(app);
+    for (const length of [500_000, LIMITS.partBytes * 3]) {
+      const init = { method: "PUT", body: chunked(length), headers: withLength(length) };
+      const answer = await mediaApp({ bucket }).call(uploadLink, init);
+      await expectProblem(answer, 503, "service_temporarily_unavailable");
+    }
+    expect(await keysOf(id)).toEqual([]);
+  });
+
+  it("a collected upload that cannot be read back is not the caller's fault", async () => {
+    const bucket = withMethods({
+      async get(key: string) {
+        const { size } = (await env.MEDIA.head(key))!;
+        return { size, body: chunked(size, 300_000) };
+      },
+    });
+    const { id, uploadLink } = await create(app);
+    const init = { method: "PUT", body: chunked(LIMITS.partBytes * 2), headers: BINARY };
+    await expectProblem(await mediaApp({ bucket }).call(uploadLink, init), 503, "service_temporarily_unavailable");
+    expect(await keysOf(id)).toEqual([]);
+  });
+
+  it("a part that is not taken: the upload is taken back, and the rest of the body is not read", async () => {
+    const seen: string[] = [];
+    const bucket = withMethods({
+      createMultipartUpload: async (key: string) => {
+        const real = await env.MEDIA.createMultipartUpload(key);
+        return {
+          uploadPart: () => Promise.reject(new Error("injected")),
+          abort: () => (seen.push("aborted"), real.abort()),
+        };
+      },
+    });
+    const { uploadLink } = await create(app);
+    const body = watched(LIMITS.partBytes * 3, () => seen.push("cancelled"));
+    const answer = await mediaApp({ bucket }).call(uploadLink, { method: "PUT", body, headers: BINARY });
+    await expectProblem(answer, 503, "service_temporarily_unavailable");
+    expect(seen.toSorted()).toEqual(["aborted", "cancelled"]);
+  });
+});
+
+describe("clearing up that fails", () => {
+  it("200: the upload is stored", async () => {
+    const bucket = withMethods({ delete: () => Promise.reject(new Error("injected")) });
+    const { id, uploadLink } = await create(app);
+    const size = LIMITS.partBytes + 70_000;
+    const answer = await mediaApp({ bucket }).call(uploadLink, { method: "PUT", body: chunked(size), headers: BINARY });
+    expect(answer.status).toBe(200);
+    expect((await env.MEDIA.head(`blob/${id}`))!.size).toBe(size);
+  });
+
+  it("413: the caller's fault stays the caller's; the upload is taken back", async () => {
+    const seen: string[] = [];
+    const bucket = withMethods({
+      createMultipartUpload: async (key: string) => {
+        const real = await env.MEDIA.createMultipartUpload(key);
+        return {
+          uploadPart: (number: number, part: Uint8Array) => real.uploadPart(number, part),
+          abort: async () => {
+            seen.push("aborted");
+            await real.abort();
+            throw new Error("injected");
+          },
+        };
+      },
+    });
+    const { uploadLink } = await create(app);
+    const small = mediaApp({ bucket, maxUploadBytes: LIMITS.partBytes + 1 });
+    const body = watched(LIMITS.partBytes * 4, () => seen.push("cancelled"));
+    const answer = await small.call(uploadLink, { method: "PUT", body, headers: BINARY });
+    await expectProblem(answer, 413, "bad_payload_size");
+    expect(seen.toSorted()).toEqual(["aborted", "cancelled"]);
+  });
+});
+
+/** The real bucket, some of its methods replaced. */
+const withMethods = (methods: object): R2Bucket =>
+  new Proxy(env.MEDIA, {
+    get: (target, name) => Reflect.get(methods, name) ?? (target as any)[name].bind(target),
+  });
+
+/** A body of so many bytes that says when nobody wants the rest of it. */
+function watched(size: number, onCancel: () => void): ReadableStream<Uint8Array> {
+  const reader = chunked(size).getReader();
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: onCancel,
+  });
+}

@@ -1,0 +1,347 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { LIMITS } from "../../../src/media/model/limits.ts";
+import { createSealer } from "../../../src/platform/seal.ts";
+import { systemRandom } from "../../../src/platform/random.ts";
+import { collection, expectJson, expectProblem, keysOf, mediaApp, principal, START_MS } from "../media-app.ts";
+import { BINARY, bytesOf, chunked, create, equal, withLength } from "../upload-bodies.ts";
+
+const MAX_BYTES = 20 * 1024 * 1024;
+const app = mediaApp({ maxUploadBytes: MAX_BYTES });
+
+const storedBytes = async (id: string): Promise<Uint8Array> =>
+  new Uint8Array(await (await env.MEDIA.get(`blob/${id}`))!.arrayBuffer());
+
+describe("200", () => {
+  it("with a length, without one, and empty: the very bytes, an ETag, no body", async () => {
+    for (const [size, hasLength] of [
+      [0, true],
+      [0, false],
+      [1, true],
+      [70_000, true],
+      [70_000, false],
+    ] as const) {
+      const { id, uploadLink } = await create(app);
+      const answer = await app.call(uploadLink, {
+        method: "PUT",
+        body: hasLength ? bytesOf(size) : chunked(size),
+        headers: hasLength ? withLength(size) : BINARY,
+      });
+      expect([answer.status, await answer.text()]).toEqual([200, ""]);
+      expect(answer.headers.get("etag")).toBe((await env.MEDIA.head(`blob/${id}`))!.httpEtag);
+      expect(equal(await storedBytes(id), bytesOf(size))).toBe(true);
+    }
+  });
+
+  it("chunked beyond what is kept in memory: moved in one piece, nothing left where it was collected", async () => {
+    const { id, uploadLink } = await create(app);
+    const size = LIMITS.partBytes * 2 + 12_345;
+    const answer = await app.call(uploadLink, { method: "PUT", body: chunked(size), headers: BINARY });
+    expect(answer.status).toBe(200);
+    expect(equal(await storedBytes(id), bytesOf(size))).toBe(true);
+    expect(await keysOf(id)).toEqual([`blob/${id}`]);
+  });
+
+  it("the type in another spelling; the name sanitised", async () => {
+    const as = principal();
+    const { uploadLink, commitLink, id } = await create(app, as, "text/plain; charset=utf-8");
+    const headers = {
+      "content-type": "Text/Plain;charset=UTF-8",
+      "content-disposition": "attachment; filename=\"x.txt\"; filename*=UTF-8''..%2f%e2%82%ac%00%20a%22.txt",
+    };
+    expect((await app.call(uploadLink, { method: "PUT", body: "hi", headers })).status).toBe(200);
+    await expectJson(await app.call(commitLink, { as, method: "POST" }), 202);
+    const row = await env.DB.prepare("SELECT file_name FROM file WHERE id = ?").bind(id).first();
+    expect(row).toEqual({ file_name: '€ a".txt' });
+  });
+});
+
+describe("keys", () => {
+  it("links that an older key signed work as long as the key is configured", async () => {
+    const [older, newer] = [3, 4].map((fill) => ({ id: `k${fill}`, bytes: new Uint8Array(32).fill(fill) }));
+    const withKeys = (...keys: (typeof older)[]) =>
+      mediaApp({
+        sealer: createSealer(
+          keys.filter((key) => key !== undefined),
+          systemRandom,
+        ),
+      });
+    const [before, rotated, after] = [withKeys(older), withKeys(newer, older), withKeys(newer)];
+    const as = principal();
+    const put = (on: typeof before, link: string) => on.call(link, { method: "PUT", body: "x", headers: BINARY });
+    const { id, uploadLink, commitLink } = await create(before, as);
+    expect((await put(after, uploadLink)).status).toBe(403);
+    expect((await put(rotated, uploadLink)).status).toBe(200);
+    await expectJson(await before.call(commitLink, { as, method: "POST" }), 202);
+    const { link } = await expectJson(await before.call(`${collection()}/${id}`, { as }), 200);
+    expect([await after.call(link), await rotated.call(link)].map(({ status }) => status)).toEqual([403, 200]);
+    const signedAnew = await create(rotated, as);
+    expect((await put(after, signedAnew.uploadLink)).status).toBe(200);
+  });
+});
+
+describe("409", () => {
+  it("one of 20 parallel uploads to one link wins, whole", async () => {
+    for (const hasLength of [true, false]) {
+      const { id, uploadLink } = await create(app);
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => {
+          const body = bytesOf(5000 + index, index);
+          return app.call(uploadLink, {
+            method: "PUT",
+            body: hasLength ? body : new Blob([body]).stream(),
+            headers: hasLength ? withLength(body.length) : BINARY,
+          });
+        }),
+      );
+      const won = answers.findIndex((answer) => answer.status === 200);
+      const statuses = answers.map((answer) => answer.status).toSorted((a, b) => a - b);
+      expect(statuses).toEqual([200, ...Array.from({ length: 19 }, () => 409)]);
+      expect(equal(await storedBytes(id), bytesOf(5000 + won, won))).toBe(true);
+      const lost = answers.find((answer) => answer.status === 409)!;
+      await expectProblem(lost, 409, "conflict_resource", [{ type: "already_uploaded" }]);
+    }
+  });
+
+  it("a second upload, before and after the commit, changes nothing", async () => {
+    const as = principal();
+    const { id, uploadLink, commitLink } = await create(app, as);
+    await app.call(uploadLink, { method: "PUT", body: "first", headers: BINARY });
+    const again = () => app.call(uploadLink, { method: "PUT", body: "second", headers: BINARY });
+    await expectProblem(await again(), 409, "conflict_resource", [{ type: "already_uploaded" }]);
+    await expectJson(await app.call(commitLink, { as, method: "POST" }), 202);
+    await expectProblem(await again(), 409, "conflict_resource", [{ type: "already_uploaded" }]);
+    expect(new TextDecoder().decode(await storedBytes(id))).toBe("first");
+  });
+});
+
+describe("413", () => {
+  it("announced, or found while reading: nothing is kept and the link works on", async () => {
+    const small = mediaApp({ maxUploadBytes: 1000 });
+    const { id, uploadLink } = await create(small);
+    const announced = await small.call(uploadLink, { method: "PUT", body: bytesOf(1001), headers: withLength(1001) });
+    await expectProblem(announced, 413, "bad_payload_size");
+    const counted = await small.call(uploadLink, { method: "PUT", body: chunked(1001), headers: BINARY });
+    await expectProblem(counted, 413, "bad_payload_size");
+    expect(await keysOf(id)).toEqual([]);
+    const right = await small.call(uploadLink, { method: "PUT", body: chunked(1000), headers: BINARY });
+    expect(right.status).toBe(200);
+  });
+
+  it("found in a later part: what follows is not read", async () => {
+    const { id, uploadLink } = await create(app);
+    const limit = MAX_BYTES + 2 * LIMITS.partBytes;
+    let isOver = false;
+    const long = chunked(3 * MAX_BYTES, Infinity, (sentBytes) => (isOver = sentBytes > limit));
+    const answer = await app.call(uploadLink, { method: "PUT", body: long, headers: BINARY });
+    await expectProblem(answer, 413, "bad_payload_size");
+    expect(isOver).toBe(false);
+    expect(await keysOf(id)).toEqual([]);
+  });
+});
+
+describe("400", () => {
+  it("an upload that breaks off or is not as long as announced leaves nothing; the link works on", async () => {
+    const { id, uploadLink } = await create(app);
+    const bodies = [
+      { body: chunked(200_000, 100_000), headers: withLength(200_000) },
+      { body: chunked(100_000), headers: withLength(100_001) },
+      { body: chunked(100_001), headers: withLength(100_000) },
+      { body: chunked(200_000, 100_000), headers: BINARY },
+      { body: chunked(LIMITS.partBytes * 2, LIMITS.partBytes + 200_000), headers: BINARY },
+    ];
+    for (const init of bodies) {
+      const answer = await app.call(uploadLink, { method: "PUT", ...init });
+      await expectProblem(answer, 400, "validation_violation", [{ type: "invalid_header", field: "Content-Length" }]);
+      expect(await keysOf(id)).toEqual([]);
+    }
+    const whole = await app.call(uploadLink, { method: "PUT", body: bytesOf(10), headers: withLength(10) });
+    expect(whole.status).toBe(200);
+  });
+});
+
+describe("digests", () => {
+  const [MD5, SHA256, SHA512] = ["MD5", "SHA-256", "SHA-512"].map(
+    (algorithm) => async (bytes: Uint8Array<ArrayBuffer>) =>
+      new Uint8Array(await crypto.subtle.digest(algorithm, bytes)).toBase64(),
+  );
+  const size = LIMITS.partBytes + 1000;
+  const [small, large, other] = [bytesOf(3), bytesOf(size), bytesOf(3, 1)];
+  /** Each way by which bytes come to R2. */
+  const ways = [
+    { bytes: small, body: () => small, headers: withLength(3) },
+    { bytes: small, body: () => chunked(3), headers: BINARY },
+    { bytes: large, body: () => chunked(size), headers: withLength(size) },
+    { bytes: large, body: () => chunked(size), headers: BINARY },
+  ];
+
+  it.each([
+    ["Content-MD5", (bytes) => MD5!(bytes)],
+    ["Content-Digest", async (bytes) => `sha-256=:${await SHA256!(bytes)}:`],
+    [
+      "Repr-Digest",
+      async (bytes) => `crc32c=:AAAAAA==:, sha-512=:${await SHA512!(bytes)}:;a=1, sha-256=:${await SHA256!(other)}:`,
+    ],
+  ] satisfies [string, (bytes: Uint8Array<ArrayBuffer>) => Promise<string>][])(
+    "%s: of other bytes 400, nothing is kept, the link works on; of these 200",
+    async (header, write) => {
+      for (const { bytes, body, headers } of ways) {
+        const { id, uploadLink } = await create(app);
+        const put = async (said: Uint8Array<ArrayBuffer>) =>
+          app.call(uploadLink, { method: "PUT", body: body(), headers: { ...headers, [header]: await write(said) } });
+        const { message } = await expectProblem(await put(other), 400, "validation_violation", [
+          { type: "invalid_header", field: header },
+        ]);
+        expect(message).toContain("Nothing was kept");
+        expect(await keysOf(id)).toEqual([]);
+        expect((await put(bytes)).status).toBe(200);
+        expect(equal(await storedBytes(id), bytes)).toBe(true);
+      }
+    },
+  );
+
+  it("400: none that one could hold the bytes against; before they are read", async () => {
+    const { id, uploadLink } = await create(app);
+    for (const [header, text] of [
+      ["Content-MD5", ""],
+      ["Content-MD5", "x"],
+      ["Content-MD5", "1B2M2Y8AsgTpgAmY7PhC"],
+      ["Content-MD5", await SHA256!(small)],
+      ["Content-Digest", await SHA256!(small)],
+      ["Content-Digest", `sha-256=${await SHA256!(small)}`],
+      ["Content-Digest", `sha-256=:${await MD5!(small)}:`],
+      ["Repr-Digest", `sha-256=:${await SHA256!(small)}:,`],
+      ["Repr-Digest", ""],
+    ] as const) {
+      const headers = { ...withLength(3), [header]: text };
+      const answer = await app.call(uploadLink, { method: "PUT", body: small, headers });
+      const problem = await expectProblem(answer, 400, "validation_violation", [
+        { type: "invalid_header", field: header },
+      ]);
+      expect(problem.message).toContain("must be like");
+    }
+    expect(await keysOf(id)).toEqual([]);
+    // One that nobody uses any more says nothing.
+    const headers = { ...withLength(3), "content-digest": `md5=:${await MD5!(other)}:` };
+    expect((await app.call(uploadLink, { method: "PUT", body: small, headers })).status).toBe(200);
+  });
+});
+
+describe("a part of a file", () => {
+  it("400 for Content-Range, whatever it says; nothing is kept, the link works on", async () => {
+    const { id, uploadLink } = await create(app);
+    for (const range of ["bytes 0-2/10", "bytes 0-2/3", "bytes */3", "", "x"]) {
+      const headers = { ...withLength(3), "content-range": range };
+      const answer = await app.call(uploadLink, { method: "PUT", body: bytesOf(3), headers });
+      await expectProblem(answer, 400, "validation_violation", [{ type: "invalid_header", field: "Content-Range" }]);
+      expect(await keysOf(id)).toEqual([]);
+    }
+    const whole = await app.call(uploadLink, { method: "PUT", body: bytesOf(3), headers: withLength(3) });
+    expect(whole.status).toBe(200);
+  });
+});
+
+describe("415", () => {
+  it("another type, none, or an encoding", async () => {
+    const { uploadLink } = await create(app, undefined, "image/png");
+    const png = { "content-type": "image/png" };
+    const wrong: Record<string, string>[] = [
+      { "content-type": "image/jpeg" },
+      {},
+      { ...png, "content-encoding": "gzip" },
+    ];
+    for (const headers of wrong) {
+      const answer = await app.call(uploadLink, { method: "PUT", body: bytesOf(3), headers });
+      await expectProblem(answer, 415, "unsupported_request_content_type");
+    }
+  });
+});
+
+describe("403", () => {
+  it("any part of the link changed, or none of it there", async () => {
+    const { uploadLink, id } = await create(app, undefined, "image/png");
+    const other = await create(app, undefined, "image/png");
+    const changed = (name: string, value: string): string => {
+      const url = new URL(uploadLink);
+      url.searchParams.set(name, value);
+      return url.href;
+    };
+    const signature = new URL(uploadLink).searchParams.get("signature")!;
+    const links = [
+      `/media/v2/uploads/${id}`,
+      uploadLink.replace(id, other.id),
+      uploadLink.replace(id, "%00"),
+      changed("expires", "99999999999"),
+      changed("expires", ""),
+      changed("type", "text/html"),
+      changed("signature", ""),
+      changed("signature", `${signature}=`),
+      changed("signature", signature.slice(0, -1)),
+      changed(
+        "signature",
+        `A${signature.slice(1)}` === signature ? `B${signature.slice(1)}` : `A${signature.slice(1)}`,
+      ),
+      changed("signature", "\ud800\0"),
+    ];
+    for (const link of links) {
+      const headers = { "content-type": new URL(link, "https://a.test").searchParams.get("type") ?? "image/png" };
+      const answer = await app.call(link, { method: "PUT", body: "x", headers });
+      const { message } = await expectProblem(answer, 403, "insufficient_permissions");
+      expect(message).not.toContain(signature);
+    }
+    const twice = await app.call(`${uploadLink}&signature=x`, { method: "PUT", body: "x" });
+    await expectProblem(twice, 400, "validation_violation", [{ type: "invalid_query_parameter", field: "signature" }]);
+  });
+
+  it("one hour later", async () => {
+    const late = mediaApp();
+    const { uploadLink } = await create(late);
+    late.clock.nowMs = START_MS + 3_600_000;
+    const answer = await late.call(uploadLink, { method: "PUT", body: "x", headers: BINARY });
+    const { message } = await expectProblem(answer, 403, "insufficient_permissions");
+    expect(message).toContain("expired");
+    late.clock.nowMs = START_MS + 3_599_999;
+    expect((await late.call(uploadLink, { method: "PUT", body: "x", headers: BINARY })).status).toBe(200);
+  });
+});
+
+describe("404", () => {
+  it("a file that was deleted, before or while its bytes came", async () => {
+    const as = principal();
+    const before = await create(app, as);
+    await app.call(`${collection()}/${before.id}`, { as, method: "DELETE" });
+    const answer = await app.call(before.uploadLink, { method: "PUT", body: "x", headers: BINARY });
+    await expectProblem(answer, 404, "element_resource_non_existing");
+
+    const during = await create(app, as);
+    const bucket = new Proxy(env.MEDIA, {
+      get:
+        (target, name) =>
+        async (...args: unknown[]) => {
+          const result = await (target as any)[name](...args);
+          if (name !== "put") return result;
+          // The removal looks for bytes just before they are there.
+          await env.MEDIA.delete(`blob/${during.id}`);
+          expect((await app.call(`${collection()}/${during.id}`, { as, method: "DELETE" })).status).toBe(204);
+          await app.settle();
+          return (target as any)[name](args[0], bytesOf(10));
+        },
+    });
+    const racing = mediaApp({ bucket });
+    const late = await racing.call(during.uploadLink, { method: "PUT", body: bytesOf(10), headers: withLength(10) });
+    await expectProblem(late, 404, "element_resource_non_existing");
+    expect(await keysOf(during.id)).toEqual([]);
+  });
+});
+
+describe("405 and CORS", () => {
+  it("the link takes PUT, from any origin", async () => {
+    const { uploadLink } = await create(app);
+    const got = await app.call(uploadLink);
+    await expectProblem(got, 405, "unsupported_method");
+    expect(got.headers.get("allow")).toBe("PUT, OPTIONS");
+    const preflight = await app.call(uploadLink, { method: "OPTIONS", headers: { origin: "https://shop.example" } });
+    expect([preflight.status, preflight.headers.get("access-control-allow-origin")]).toEqual([204, "*"]);
+    expect(preflight.headers.get("access-control-allow-methods")).toContain("PUT");
+  });
+});
