@@ -1,8 +1,7 @@
+import type { CodeRequest } from "./store/code-store.ts";
 import { sha256Hex } from "../platform/hash.ts";
 import { randomId, randomSecret } from "../platform/random.ts";
-import type { Authorization } from "./authorization.ts";
 import type { OAuthContext } from "./context.ts";
-import type { CodeChallenge } from "./pkce.ts";
 
 /**
  * Authorization codes (RFC 6749 4.1, contract 2.3): random 256 bit, stored as SHA-256, for one client, one redirect URI
@@ -13,18 +12,6 @@ import type { CodeChallenge } from "./pkce.ts";
  *    └──60 s──▶ expired                                                        it goes, with all that came of it
  */
 const CODE_LIFETIME_MS = 60_000;
-
-export interface CodeRequest {
-  readonly clientId: string;
-  readonly email: string;
-  /** As the authorization request had it; undefined where it named none. */
-  readonly redirectUri: string | undefined;
-  readonly challenge: CodeChallenge | undefined;
-  readonly nonce: string | undefined;
-  /** The grant that the code goes on with; absent: a new one. */
-  readonly grantId?: string | undefined;
-  readonly authorization: Authorization;
-}
 
 /** A new code, to be handed to the client through the browser. Undefined: the client or the user has just been removed, or the session revoked. */
 export async function createCode(

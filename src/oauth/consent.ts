@@ -2,7 +2,7 @@ import { covers } from "../platform/scope-pattern.ts";
 import { serviceScopes } from "./authorization.ts";
 import type { OAuthContext } from "./context.ts";
 import type { ClientRecord } from "./directory.ts";
-import type { Granted } from "./grants/granted.ts";
+import type { Granted } from "./tokens/issue.ts";
 import type { Consent, ConsentStanding } from "./store/consent-store.ts";
 import type { UserRecord } from "./store/user-store.ts";
 

@@ -1,6 +1,6 @@
+import type { AnyCall, Refusal, Issuer } from "./call.ts";
 import type { Problem } from "../http/errors.ts";
 import type { RateLimit } from "../http/rate-limit.ts";
-import type { Call } from "../http/route.ts";
 import type { BuiltIn } from "../platform/built-in.ts";
 import type { Log } from "../platform/log.ts";
 import type { Names } from "../platform/names.ts";
@@ -21,17 +21,8 @@ import type { RefreshStore } from "./store/refresh-store.ts";
 import type { SessionStore } from "./store/session-store.ts";
 import type { TrustStore } from "./store/trust-store.ts";
 import type { UserStore } from "./store/user-store.ts";
-import type { Issuer, StrictVerifier } from "./tokens/access-token.ts";
+import type { StrictVerifier } from "./tokens/access-token.ts";
 import type { Trust } from "./tokens/trust.ts";
-
-/** Anything of a call that an endpoint of this room needs to answer with. */
-export type AnyCall = Pick<
-  Call<unknown, unknown, unknown, unknown>,
-  "request" | "url" | "publicBase" | "requestId" | "nowMs" | "after"
->;
-
-/** What is recorded of a refusal. */
-export type Refusal = Pick<OAuthFailure, "reason" | "actor" | "clientId"> & { readonly error: string };
 
 /** What the endpoints of this room share; made once in create.ts. */
 export interface OAuthContext {

@@ -1,5 +1,6 @@
 import type { AuditRecord } from "../platform/audit.ts";
-import type { AnyCall, OAuthContext } from "./context.ts";
+import type { OAuthContext } from "./context.ts";
+import type { AnyCall } from "./call.ts";
 import type { Ended } from "./store/trust-store.ts";
 import { allExpiredSec } from "./tokens/access-token.ts";
 

@@ -1,5 +1,6 @@
 import { err, ok, type Result } from "../platform/result.ts";
-import type { AnyCall, OAuthContext } from "./context.ts";
+import type { OAuthContext } from "./context.ts";
+import type { AnyCall } from "./call.ts";
 import { readParameters } from "./form.ts";
 import { pageContext, refusedPage, type PageRefusal } from "./page.ts";
 import { redirect, withParameters } from "./redirect.ts";

@@ -1,6 +1,5 @@
 import type { Principal } from "../http/auth.ts";
-import type { Call } from "../http/route.ts";
-import { json, type Answer } from "../http/route.ts";
+import { type Call, json, type Answer } from "../http/route.ts";
 import { toSec } from "../platform/clock.ts";
 import { sha256Hex } from "../platform/hash.ts";
 import { authenticateClient, noCredentials, readCredentials } from "./client-auth.ts";
@@ -11,7 +10,7 @@ import { readParameters } from "./form.ts";
 import { grantAuthorized } from "./grants/authorized.ts";
 import { standingOf } from "./refresh-rotation.ts";
 import { EVERYTHING } from "./scopes.ts";
-import type { Issuer } from "./tokens/access-token.ts";
+import type { Issuer } from "./call.ts";
 
 /**
  * `POST /introspect` (RFC 7662, contract 2.5): what a token is good for now. A client asks about its own tokens, the client

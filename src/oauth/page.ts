@@ -1,6 +1,7 @@
 import { PROBLEM_TYPES } from "../http/errors.ts";
 import type { ProblemRenderer } from "../http/service.ts";
-import type { AnyCall, OAuthContext } from "./context.ts";
+import type { OAuthContext } from "./context.ts";
+import type { AnyCall } from "./call.ts";
 import type { ErrorView, PageContext, Pages } from "./ports.ts";
 
 /** Where a page is shown: what every view has. */

@@ -1,6 +1,5 @@
 import { toBase64Url } from "../platform/encoding.ts";
 import { equalDigests, sha256 } from "../platform/hash.ts";
-import type { ClientRecord } from "./directory.ts";
 
 /** Proof key for code exchange (RFC 7636): what the client sends to `/authorize` and has to explain at `/token`. */
 export interface CodeChallenge {
@@ -12,7 +11,7 @@ export interface CodeChallenge {
 export const CODE_VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
 
 /** Nothing but the verifier proves that a client without a secret is the one that asked. */
-export const needsPkce = (client: Pick<ClientRecord, "confidential" | "requirePkce">): boolean =>
+export const needsPkce = (client: { readonly confidential: boolean; readonly requirePkce: boolean }): boolean =>
   client.requirePkce || !client.confidential;
 
 /** RFC 7636 4.6 */

@@ -1,6 +1,7 @@
 import type { Service } from "../http/service.ts";
 import { defineRoute, formBody, json, type Route } from "../http/route.ts";
-import type { AnyCall, OAuthContext } from "./context.ts";
+import type { OAuthContext } from "./context.ts";
+import type { AnyCall } from "./call.ts";
 import { serverMetadata } from "./discovery.ts";
 import { renderOAuthProblem } from "./failure.ts";
 import { introspect } from "./introspect.ts";

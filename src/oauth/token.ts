@@ -7,11 +7,11 @@ import { readParameters } from "./form.ts";
 import { authorizationCodeGrant } from "./grants/authorization-code.ts";
 import { clientCredentials } from "./grants/client-credentials.ts";
 import { passwordGrant } from "./grants/password.ts";
-import { refusedScope, type GrantOutcome, type GrantStep, type Issue, type TokenCall } from "./grants/granted.ts";
+import { refusedScope, type GrantOutcome, type GrantStep, type TokenCall } from "./grants/granted.ts";
+import { type Issue, issueTokens } from "./tokens/issue.ts";
 import { refreshTokenGrant } from "./grants/refresh-token.ts";
 import { parseScopes } from "./scopes.ts";
 import { readSessionId } from "./session-id.ts";
-import { issueTokens } from "./tokens/issue.ts";
 
 const GRANTS: Readonly<Record<string, GrantStep>> = {
   client_credentials: clientCredentials,

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { GUESS_LIMITS, opensAtMs } from "../../src/oauth/guesses.ts";
-import type { AnyCall } from "../../src/oauth/context.ts";
+import type { AnyCall } from "../../src/oauth/call.ts";
 import { deviceCookie } from "../../src/oauth/sign-in/device.ts";
 import { createNames } from "../../src/platform/names.ts";
 import { createSealer, parseSealKeys } from "../../src/platform/seal.ts";

@@ -1,9 +1,9 @@
 import { err, ok, type Result } from "../../platform/result.ts";
-import type { AnyCall, OAuthContext } from "../context.ts";
+import type { OAuthContext } from "../context.ts";
+import type { AnyCall } from "../call.ts";
 import { endAccess } from "../end-grants.ts";
 import { readParameters, type Parameters } from "../form.ts";
-import { isFromElsewhere, isOwnForm, withCookie } from "../sign-in/browser.ts";
-import { FROM_ELSEWHERE } from "../sign-in/form.ts";
+import { isFromElsewhere, isOwnForm, withCookie, FROM_ELSEWHERE } from "../sign-in/browser.ts";
 import { dropSession, findAccountSession, type Session } from "../sign-in/sessions.ts";
 import { backToAccount, refusedAtAccount } from "./notice.ts";
 import { accountPage, formKey } from "./page.ts";

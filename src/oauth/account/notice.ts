@@ -1,4 +1,5 @@
-import type { AnyCall, OAuthContext } from "../context.ts";
+import type { OAuthContext } from "../context.ts";
+import type { AnyCall } from "../call.ts";
 import { refusedPage } from "../page.ts";
 import { ACCOUNT_NOTICES, type AccountNotice } from "../ports.ts";
 import { redirect, withParameters } from "../redirect.ts";

@@ -1,5 +1,6 @@
 import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
-import type { AnyCall, OAuthContext } from "../context.ts";
+import type { OAuthContext } from "../context.ts";
+import type { AnyCall } from "../call.ts";
 import { readParameters } from "../form.ts";
 import { pageContext } from "../page.ts";
 import type { AccountApplication, AccountFault } from "../ports.ts";

@@ -1,6 +1,7 @@
 import { EMAIL_MAX_CHARS } from "../../platform/email.ts";
 import { DEFAULT_PROVIDER } from "../../platform/names.ts";
-import type { AnyCall, OAuthContext } from "../context.ts";
+import type { OAuthContext } from "../context.ts";
+import type { AnyCall } from "../call.ts";
 import { beginFederation } from "../federation/begin.ts";
 import { isBoundToTenants } from "../federation/binding.ts";
 import { FOR_ACCOUNT } from "../federation/pending.ts";
@@ -8,9 +9,16 @@ import { readParameters } from "../form.ts";
 import { pageContext } from "../page.ts";
 import type { SignInFault } from "../ports.ts";
 import { redirect, statusOf } from "../redirect.ts";
-import { csrfToken, isFromElsewhere, isOwnForm, knowBrowser, readCookie, withCookie } from "../sign-in/browser.ts";
+import {
+  csrfToken,
+  isFromElsewhere,
+  isOwnForm,
+  knowBrowser,
+  readCookie,
+  withCookie,
+  FROM_ELSEWHERE,
+} from "../sign-in/browser.ts";
 import { rememberDevice, signInHere } from "../sign-in/device.ts";
-import { FROM_ELSEWHERE } from "../sign-in/form.ts";
 import { startSession, type NewSignIn } from "../sign-in/sessions.ts";
 import { accountAddress, readNotice, refusedAtAccount, uiLocalesOf } from "./notice.ts";
 

@@ -1,5 +1,6 @@
 import { SILENT_FAILURES } from "../federation/failure.ts";
-import type { AnyCall, OAuthContext } from "../context.ts";
+import type { OAuthContext } from "../context.ts";
+import type { AnyCall } from "../call.ts";
 import { redirect, statusOf, withParameters } from "../redirect.ts";
 import { FLOWS, type Draft, type Flow } from "./draft.ts";
 import type { AuthorizeFailure } from "./failure.ts";

@@ -1,6 +1,7 @@
 import { EMAIL_MAX_CHARS } from "../../platform/email.ts";
 import { LEGACY_PROVIDER } from "../../platform/names.ts";
-import type { AnyCall, OAuthContext } from "../context.ts";
+import type { OAuthContext } from "../context.ts";
+import type { AnyCall } from "../call.ts";
 import { beginFederation } from "../federation/begin.ts";
 import { pageContext } from "../page.ts";
 import type { SignInFault } from "../ports.ts";
@@ -8,7 +9,8 @@ import { redirect, statusOf } from "../redirect.ts";
 import { csrfToken, knowBrowser, withCookie } from "../sign-in/browser.ts";
 import { refusedAnswer } from "./answer.ts";
 import { refused } from "./failure.ts";
-import { formTargetsOf, isLocal, MAX_CARRIED_CHARS, withoutHint, type AuthorizationRequest } from "./request.ts";
+import { formTargetsOf, MAX_CARRIED_CHARS, withoutHint, type AuthorizationRequest } from "./request.ts";
+import { isLocal } from "../federation/binding.ts";
 import type { Unidentified } from "./who.ts";
 
 /** The user has to sign in: at our page, at their own provider, or not at all where the client wants nothing shown. */

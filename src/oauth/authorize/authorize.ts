@@ -13,7 +13,8 @@
  * it is checked from scratch each time. Whoever signed in comes back in by `signed-in.ts`.
  */
 import { err, type Result } from "../../platform/result.ts";
-import type { AnyCall, OAuthContext } from "../context.ts";
+import type { OAuthContext } from "../context.ts";
+import type { AnyCall } from "../call.ts";
 import { refusedPage } from "../page.ts";
 import { redirect, withParameters } from "../redirect.ts";
 import { readCookie, siteOf } from "../sign-in/browser.ts";

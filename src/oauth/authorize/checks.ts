@@ -1,15 +1,17 @@
 import { err, ok, type Result } from "../../platform/result.ts";
 import { covers } from "../../platform/scope-pattern.ts";
-import type { AnyCall, OAuthContext } from "../context.ts";
+import type { OAuthContext } from "../context.ts";
+import type { AnyCall } from "../call.ts";
 import { isProvider } from "../federation/begin.ts";
 import { CODE_VERIFIER, needsPkce, type CodeChallenge } from "../pkce.ts";
 import { mayActFor } from "../scopes.ts";
 import { readSessionId } from "../session-id.ts";
 import { FLOWS, type Draft } from "./draft.ts";
 import { refused, scopeRefused, type AuthorizeFailure } from "./failure.ts";
-import { meantParameter } from "./given.ts";
+import { meantParameter, promptsOf } from "./given.ts";
 import { openMeant } from "./meant.ts";
-import { challengeOf, isLocal, promptsOf, providerOf, type AuthorizationRequest } from "./request.ts";
+import { challengeOf, providerOf, type AuthorizationRequest } from "./request.ts";
+import { isLocal } from "../federation/binding.ts";
 
 /**
  * What an authorization request must be, one rule each, in the order in which they are looked at. The first one that is

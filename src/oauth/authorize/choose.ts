@@ -1,4 +1,5 @@
-import type { AnyCall, OAuthContext } from "../context.ts";
+import type { OAuthContext } from "../context.ts";
+import type { AnyCall } from "../call.ts";
 import { pageContext } from "../page.ts";
 import type { Membership, UserRecord } from "../store/user-store.ts";
 import { refusedAnswer } from "./answer.ts";

@@ -1,10 +1,10 @@
 import { authorizationOf } from "../authorization.ts";
 import { createCode } from "../codes.ts";
-import type { AnyCall, OAuthContext } from "../context.ts";
-import type { Granted } from "../grants/granted.ts";
+import type { OAuthContext } from "../context.ts";
+import type { AnyCall } from "../call.ts";
+import { type Granted, issueTokens } from "../tokens/issue.ts";
 import { DEFAULT_TENANT, grantForUser } from "../grants/user-grant.ts";
 import { timesOf } from "../sign-in/times.ts";
-import { issueTokens } from "../tokens/issue.ts";
 import { grantedAnswer, refusedAnswer } from "./answer.ts";
 import { askToSignIn } from "./ask.ts";
 import { chooseTenant } from "./choose.ts";
@@ -12,7 +12,8 @@ import { askConsent } from "./consent.ts";
 import { FLOWS } from "./draft.ts";
 import { refused, scopeRefused } from "./failure.ts";
 import type { AuthorizationRequest } from "./request.ts";
-import { emailFor, type Identity } from "./who.ts";
+import { emailFor } from "./who.ts";
+import type { Identity } from "./identity.ts";
 
 /** The user is known: where the tokens are for, which scopes they have, and the way back to the client with them, once allowed. */
 export async function conclude(

@@ -1,8 +1,8 @@
-import type { AnyCall, OAuthContext } from "../context.ts";
+import type { OAuthContext } from "../context.ts";
+import type { AnyCall } from "../call.ts";
 import { readParameters } from "../form.ts";
 import { refusedPage } from "../page.ts";
-import { isFromElsewhere, isOwnForm } from "../sign-in/browser.ts";
-import { FROM_ELSEWHERE } from "../sign-in/form.ts";
+import { isFromElsewhere, isOwnForm, FROM_ELSEWHERE } from "../sign-in/browser.ts";
 import { findSession } from "../sign-in/sessions.ts";
 import { refusedAnswer } from "./answer.ts";
 import { askToSignIn } from "./ask.ts";

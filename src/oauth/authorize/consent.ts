@@ -1,6 +1,7 @@
-import type { AnyCall, OAuthContext } from "../context.ts";
+import type { OAuthContext } from "../context.ts";
+import type { AnyCall } from "../call.ts";
 import { consentTo, isAllowed, needsConsent } from "../consent.ts";
-import type { Granted } from "../grants/granted.ts";
+import type { Granted } from "../tokens/issue.ts";
 import { pageContext } from "../page.ts";
 import { csrfToken } from "../sign-in/browser.ts";
 import type { Consent } from "../store/consent-store.ts";
@@ -8,7 +9,8 @@ import { refusedAnswer } from "./answer.ts";
 import { askToSignIn } from "./ask.ts";
 import { refused } from "./failure.ts";
 import { formTargetsOf, withoutHint, type AuthorizationRequest } from "./request.ts";
-import { emailFor, type Identity } from "./who.ts";
+import { emailFor } from "./who.ts";
+import type { Identity } from "./identity.ts";
 
 /**
  * The page on which a person allows a client of somebody else's tenant what it asks for, or not (../consent.ts). Undefined:

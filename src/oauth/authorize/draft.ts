@@ -1,5 +1,6 @@
 import { err, ok, type Result } from "../../platform/result.ts";
-import type { AnyCall, OAuthContext } from "../context.ts";
+import type { OAuthContext } from "../context.ts";
+import type { AnyCall } from "../call.ts";
 import type { ClientRecord } from "../directory.ts";
 import type { PageRefusal } from "../page.ts";
 import { parseScopes, type ScopeRefusal, type ScopeRequest, type TenantRights } from "../scopes.ts";

@@ -54,3 +54,7 @@ export function readGiven(source: URLSearchParams, names: Names): Given {
     entries: () => [...values].filter(([, value]) => value !== ""),
   };
 }
+
+/** The words of `prompt`. */
+export const promptsOf = (given: Given): readonly string[] =>
+  (given.get("prompt") ?? "").split(" ").filter((word) => word !== "");

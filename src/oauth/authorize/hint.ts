@@ -1,10 +1,12 @@
-import type { AnyCall, OAuthContext } from "../context.ts";
+import type { Hint, Identity } from "./identity.ts";
+import type { OAuthContext } from "../context.ts";
+import type { AnyCall } from "../call.ts";
 import { sessionOf, type Session } from "../sign-in/sessions.ts";
 import { timesOf } from "../sign-in/times.ts";
 import { readIdTokenHint, type HintBasis, type IdTokenHint } from "../tokens/id-token.ts";
 import type { Meant } from "./meant.ts";
 import type { AuthorizationRequest } from "./request.ts";
-import { bySession, type Identity } from "./who.ts";
+import { bySession } from "./who.ts";
 
 /**
  * What `id_token_hint` says: whom the client means, and whether that user needs no prompt (contract 2.4, 8).
@@ -16,14 +18,9 @@ import { bySession, type Identity } from "./who.ts";
  *
  * What comes of one that holds is within its bounds: the scopes of its grant, until it ends, and no refresh token. Whether it
  * holds is not asked where the browser is signed in as the user that it means: then the session is better than the hint.
+ *
+ * Undefined: there is none.
  */
-export interface Hint {
-  readonly meant: Meant;
-  /** Its user, where it holds. */
-  readonly identity: Identity | undefined;
-}
-
-/** Undefined: there is none. */
 export async function readHint(
   { given, client, provider }: AuthorizationRequest,
   session: Session | undefined,

@@ -1,4 +1,4 @@
-import { DEFAULT_PROVIDER, LEGACY_PROVIDER, type Names } from "../../platform/names.ts";
+import { DEFAULT_PROVIDER, type Names } from "../../platform/names.ts";
 import type { OAuthContext } from "../context.ts";
 import type { ClientRecord } from "../directory.ts";
 import type { CodeChallenge } from "../pkce.ts";
@@ -34,15 +34,8 @@ export interface AuthorizationRequest {
   readonly callerSessionId: string | undefined;
 }
 
-/** Whether it is the platform's own directory of users. */
-export const isLocal = (provider: string): boolean => provider === DEFAULT_PROVIDER || provider === LEGACY_PROVIDER;
-
 export const providerOf = (given: Given, names: Names): string =>
   given.get(names.parameter("id_provider")) ?? DEFAULT_PROVIDER;
-
-/** The words of `prompt`. */
-export const promptsOf = (given: Given): readonly string[] =>
-  (given.get("prompt") ?? "").split(" ").filter((word) => word !== "");
 
 /**
  * What may come after one of our forms: where the client is, and what its callback may lead on to, an app by its own

@@ -2,7 +2,8 @@
  * Where a sign-in comes back to, at our form or at a provider. `request` is the authorization request that it was asked
  * for, form-encoded; it is checked again from scratch, since it may have lain around for minutes.
  */
-import type { AnyCall, OAuthContext } from "../context.ts";
+import type { OAuthContext } from "../context.ts";
+import type { AnyCall } from "../call.ts";
 import type { FederationFailure } from "../federation/failure.ts";
 import { withCookie } from "../sign-in/browser.ts";
 import { startSession, type NewSignIn } from "../sign-in/sessions.ts";
@@ -12,7 +13,7 @@ import { readRequest } from "./authorize.ts";
 import { conclude } from "./conclude.ts";
 import { refused } from "./failure.ts";
 import { isMeant, type AuthorizationRequest } from "./request.ts";
-import type { Identity } from "./who.ts";
+import type { Identity } from "./identity.ts";
 
 /** A provider vouched for the user: a session begins, and the request goes on. */
 export async function goOnSignedIn(

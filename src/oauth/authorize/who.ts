@@ -1,11 +1,16 @@
-import type { HintBounds } from "../authorization.ts";
+import type { Identity, Hint } from "./identity.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { isBound, type Binding } from "../federation/binding.ts";
+import { isBound, isLocal } from "../federation/binding.ts";
 import type { Session } from "../sign-in/sessions.ts";
-import { authTimeMs, type SignInTimes } from "../sign-in/times.ts";
-import type { UserRecord } from "../store/user-store.ts";
-import type { Hint } from "./hint.ts";
-import { isLocal, isMeant, type AuthorizationRequest } from "./request.ts";
+import { authTimeMs } from "../sign-in/times.ts";
+import { isMeant, type AuthorizationRequest } from "./request.ts";
+
+/** Nobody, or somebody who has to show it again. */
+export interface Unidentified {
+  /** Filled in already. */
+  readonly email: string;
+  readonly reason: string;
+}
 
 /**
  * Who the user is, without asking (contract 2.4):
@@ -17,24 +22,6 @@ import { isLocal, isMeant, type AuthorizationRequest } from "./request.ts";
  *   `prompt=login`, sign-in too old      to be asked, though known
  *   none of these                        to be asked
  */
-export interface Identity extends SignInTimes {
-  readonly user: UserRecord;
-  /** The id of the browser's session; of a hint, of the session that it came of. */
-  readonly sid: string;
-  /** What the provider that vouched is bound to. */
-  readonly binding: Binding;
-  readonly from: "sign-in" | "hint" | "session";
-  /** A hint's grant, with which what comes of it goes on, and its bounds. */
-  readonly hint?: HintBounds & { readonly grantId: string };
-}
-
-/** Nobody, or somebody who has to show it again. */
-export interface Unidentified {
-  /** Filled in already. */
-  readonly email: string;
-  readonly reason: string;
-}
-
 export function identify(
   request: AuthorizationRequest,
   { hint, session }: { readonly hint: Hint | undefined; readonly session: Session | undefined },

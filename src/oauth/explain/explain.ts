@@ -1,3 +1,4 @@
+import { createHints, type Asked } from "./hints.ts";
 import type { BuiltIn } from "../../platform/built-in.ts";
 import type { Names } from "../../platform/names.ts";
 import { err } from "../../platform/result.ts";
@@ -8,11 +9,10 @@ import { passwordGrantFault, type PasswordGrant } from "../grants/password-polic
 import { needsConsent } from "../consent.ts";
 import { defaultTenantOf } from "../grants/password.ts";
 import { DEFAULT_TENANT, findPlace, grantForUser, type UserGrantRequest } from "../grants/user-grant.ts";
-import { admits, limitsOf, mayActFor, parseScopes, type ScopeLimit, type ScopeRequest } from "../scopes.ts";
+import { admits, limitsOf, mayActFor, parseScopes, type ScopeLimit } from "../scopes.ts";
 import type { DirectoryStore } from "../store/directory-store.ts";
 import type { ExplainStore } from "../store/explain-store.ts";
 import type { UserRecord, UserStore } from "../store/user-store.ts";
-import { createHints } from "./hints.ts";
 
 /**
  * Why a scope is granted or not (contract 2.2), for the operator. Nothing is decided here: the functions are those that
@@ -153,12 +153,8 @@ interface Outcome {
   readonly effective: readonly string[] | undefined;
 }
 
-export interface ExplainedFlow {
+interface ExplainedFlow extends Asked {
   readonly grant: ExplainGrant;
-  readonly request: ScopeRequest;
-  readonly client: ClientRecord | undefined;
-  readonly entry: Entry | undefined;
-  readonly user: UserRecord | undefined;
   readonly directory: Directory;
 }
 

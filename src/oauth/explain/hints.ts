@@ -1,15 +1,23 @@
+import type { ClientRecord, Entry } from "../directory.ts";
 import type { ScopeLimit, ScopeRequest } from "../scopes.ts";
 import type { ExplainStore } from "../store/explain-store.ts";
 import type { UserRecord } from "../store/user-store.ts";
-import type { ExplainedFlow } from "./explain.ts";
+
+/** What a hint is about. */
+export interface Asked {
+  readonly request: ScopeRequest;
+  readonly client: ClientRecord | undefined;
+  readonly entry: Entry | undefined;
+  readonly user: UserRecord | undefined;
+}
 
 /** What an operator could change, as the end of the sentence that says what is in the way. */
 export interface Hints {
   /** The client may not act for the tenant that is asked for. */
-  client(flow: Pick<ExplainedFlow, "client" | "entry" | "request">): Promise<string>;
+  client(flow: Pick<Asked, "client" | "entry" | "request">): Promise<string>;
   /** The user may not have a token for the place that is asked for. */
   user(user: UserRecord, request: ScopeRequest): Promise<string>;
-  scope(check: ScopeLimit["check"], scope: string, flow: Pick<ExplainedFlow, "user" | "request">): Promise<string>;
+  scope(check: ScopeLimit["check"], scope: string, flow: Pick<Asked, "user" | "request">): Promise<string>;
 }
 
 export function createHints(store: ExplainStore): Hints {

@@ -2,9 +2,9 @@ import { toBase64Url } from "../../platform/encoding.ts";
 import { sha256 } from "../../platform/hash.ts";
 import { randomSecret } from "../../platform/random.ts";
 import { ok, type Result } from "../../platform/result.ts";
-import { readGiven, type Given } from "../authorize/given.ts";
-import { promptsOf } from "../authorize/request.ts";
-import type { AnyCall, OAuthContext } from "../context.ts";
+import { readGiven, type Given, promptsOf } from "../authorize/given.ts";
+import type { OAuthContext } from "../context.ts";
+import type { AnyCall } from "../call.ts";
 import { faulty, quoted, type FederationFailure } from "./failure.ts";
 
 export type FederationContext = Pick<OAuthContext, "federation" | "names" | "random" | "pagesOf">;

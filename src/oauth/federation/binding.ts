@@ -1,3 +1,5 @@
+import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
+
 /**
  * What an operator bound an identity provider to. An empty list binds to nothing: the provider is trusted for the whole
  * platform.
@@ -23,3 +25,6 @@ export const reaches = ({ tenants }: Binding, tenant: string): boolean =>
 /** `email`: normalised. */
 export const mayVouchFor = ({ domains }: Pick<Binding, "domains">, email: string): boolean =>
   domains.length === 0 || domains.includes(email.slice(email.indexOf("@") + 1));
+
+/** Whether it is the platform's own directory of users. */
+export const isLocal = (provider: string): boolean => provider === DEFAULT_PROVIDER || provider === LEGACY_PROVIDER;

@@ -1,8 +1,9 @@
 import { err, ok, type Result } from "../../platform/result.ts";
 import { accountSignInFailed, enterAccount } from "../account/sign-in.ts";
-import { promptsOf } from "../authorize/request.ts";
+import { promptsOf } from "../authorize/given.ts";
 import { goOnSignedIn, signInFailed } from "../authorize/signed-in.ts";
-import type { AnyCall, OAuthContext } from "../context.ts";
+import type { OAuthContext } from "../context.ts";
+import type { AnyCall } from "../call.ts";
 import { readParameters, type Parameters } from "../form.ts";
 import { refusedPage } from "../page.ts";
 import { readCookie } from "../sign-in/browser.ts";

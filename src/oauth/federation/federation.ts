@@ -19,11 +19,10 @@
  */
 import { DEFAULT_PROVIDER } from "../../platform/names.ts";
 import type { Sealer } from "../../platform/seal.ts";
-import { isLocal } from "../authorize/request.ts";
+import { isLocal, mayVouchFor, UNBOUND, type Binding } from "./binding.ts";
 import type { SignInTimes } from "../sign-in/times.ts";
 import { createFederationStore } from "../store/federation-store.ts";
 import { createIdentityStore, type IdentityStore } from "../store/identity-store.ts";
-import { mayVouchFor, UNBOUND, type Binding } from "./binding.ts";
 import { createProviderKeys, type ProviderKeys } from "./keys.ts";
 import { createMetadataSource, type MetadataSource } from "./metadata.ts";
 import { createPendingSignIns, type PendingSignIns } from "./pending.ts";

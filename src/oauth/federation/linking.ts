@@ -1,6 +1,7 @@
 import type { AuditRecord } from "../../platform/audit.ts";
 import { ok, type Result } from "../../platform/result.ts";
-import type { AnyCall, OAuthContext } from "../context.ts";
+import type { OAuthContext } from "../context.ts";
+import type { AnyCall } from "../call.ts";
 import type { ProviderRow } from "../store/federation-store.ts";
 import type { Account, LinkedBy } from "../store/identity-store.ts";
 import { mayVouchFor } from "./binding.ts";

@@ -5,7 +5,8 @@ import { consentTo, isAllowed, needsConsent } from "../consent.ts";
 import type { OAuthContext } from "../context.ts";
 import { failure, type OAuthFailure } from "../failure.ts";
 import type { ScopeRefusal, ScopeRequest } from "../scopes.ts";
-import { refusedScope, type Granted } from "./granted.ts";
+import { refusedScope } from "./granted.ts";
+import type { Granted } from "../tokens/issue.ts";
 import { grantForUser, type UserGrantRefusal } from "./user-grant.ts";
 
 /** What a user authorized a client to do, some time ago. */

@@ -6,7 +6,8 @@ import { authenticateClient, noCredentials } from "../client-auth.ts";
 import type { ClientRecord, Entry } from "../directory.ts";
 import { failure } from "../failure.ts";
 import { grantScopes, mayActFor, type ScopeRefusal, type ScopeRequest, type TenantRights } from "../scopes.ts";
-import { refusedScope, type Granted, type GrantStep } from "./granted.ts";
+import { refusedScope, type GrantStep } from "./granted.ts";
+import type { Granted } from "../tokens/issue.ts";
 
 /**
  * A client acts for itself (RFC 6749 4.4). Without a tenant, and with `no_tenant`, its parent tenant is meant.

@@ -14,7 +14,7 @@ import {
   type ScopeRequest,
 } from "../scopes.ts";
 import type { Membership, TenantMembership, UserRecord } from "../store/user-store.ts";
-import type { Granted } from "./granted.ts";
+import type { Granted } from "../tokens/issue.ts";
 
 /**
  * What a user may give a client, or take without one (contract 2.2): where the token is for, and which scopes.

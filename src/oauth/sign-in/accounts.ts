@@ -6,7 +6,7 @@ import type { Log } from "../../platform/log.ts";
 import { hashPassword, isOutdated } from "../../platform/password-hash.ts";
 import { nfkc } from "../../platform/text.ts";
 import type { Random } from "../../platform/random.ts";
-import type { AnyCall } from "../context.ts";
+import type { AnyCall } from "../call.ts";
 import type { AttemptOutcome, LoginAttempts } from "../login-attempts.do.ts";
 import type { GuessKind } from "../guesses.ts";
 import type { Credential, UserStore } from "../store/user-store.ts";

@@ -1,7 +1,8 @@
 import type { Names } from "../../platform/names.ts";
 import { fromBase64Url, toBase64Url, utf8 } from "../../platform/encoding.ts";
 import { randomSecret } from "../../platform/random.ts";
-import type { AnyCall, OAuthContext } from "../context.ts";
+import type { OAuthContext } from "../context.ts";
+import type { AnyCall } from "../call.ts";
 
 /**
  * What a browser keeps for us: two cookies of 256 random bits each (contract 2.4), a word, and who signed in by it.
@@ -110,3 +111,5 @@ const isSecure = (call: AnyCall): boolean => call.url.protocol === "https:";
 
 const cookieName = (call: AnyCall, kind: CookieKind, names: Names): string =>
   `${isSecure(call) ? "__Host-" : ""}${names.platform}_${kind}`;
+
+export const FROM_ELSEWHERE = "The form was sent from another site.";

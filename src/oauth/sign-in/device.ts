@@ -1,7 +1,8 @@
 import { fromBase64Url, toBase64Url, utf8 } from "../../platform/encoding.ts";
 import { normalizeEmail } from "../../platform/email.ts";
 import { randomId } from "../../platform/random.ts";
-import type { AnyCall, OAuthContext } from "../context.ts";
+import type { OAuthContext } from "../context.ts";
+import type { AnyCall } from "../call.ts";
 import type { SignIn } from "./accounts.ts";
 import { cookieText, setLastingCookie, withCookie } from "./browser.ts";
 

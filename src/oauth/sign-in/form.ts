@@ -1,15 +1,14 @@
+import { FROM_ELSEWHERE, isFromElsewhere, isOwnForm, readCookie } from "./browser.ts";
 import { normalizeEmail } from "../../platform/email.ts";
 import { signInPage } from "../authorize/ask.ts";
 import { readRequest } from "../authorize/authorize.ts";
-import { isLocal } from "../authorize/request.ts";
+import { isLocal } from "../federation/binding.ts";
 import { enter } from "../authorize/signed-in.ts";
-import type { AnyCall, OAuthContext } from "../context.ts";
+import type { OAuthContext } from "../context.ts";
+import type { AnyCall } from "../call.ts";
 import { readParameters } from "../form.ts";
 import { refusedPage } from "../page.ts";
-import { isFromElsewhere, isOwnForm, readCookie } from "./browser.ts";
 import { rememberDevice, signInHere } from "./device.ts";
-
-export const FROM_ELSEWHERE = "The form was sent from another site.";
 
 /**
  * `POST /sign-in`: the form of the sign-in page, with the authorization request that it was shown for.

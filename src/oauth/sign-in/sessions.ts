@@ -1,6 +1,7 @@
 import { sha256Hex } from "../../platform/hash.ts";
 import { randomId, randomSecret } from "../../platform/random.ts";
-import type { AnyCall, OAuthContext } from "../context.ts";
+import type { OAuthContext } from "../context.ts";
+import type { AnyCall } from "../call.ts";
 import { isBoundToTenants, type Binding } from "../federation/binding.ts";
 import type { SignedIn, UserRecord } from "../store/user-store.ts";
 import type { SignInTimes } from "./times.ts";

@@ -1,5 +1,4 @@
 import type { Authorization } from "../authorization.ts";
-import type { CodeRequest } from "../codes.ts";
 import type { CodeChallenge } from "../pkce.ts";
 import { ALL_EXPIRED_AFTER_SEC } from "../tokens/access-token.ts";
 
@@ -126,3 +125,15 @@ const toStoredCode = (row: Row): StoredCode => ({
 
 const optional = (value: string | number | null | undefined): string | undefined =>
   value === null || value === undefined ? undefined : String(value);
+
+export interface CodeRequest {
+  readonly clientId: string;
+  readonly email: string;
+  /** As the authorization request had it; undefined where it named none. */
+  readonly redirectUri: string | undefined;
+  readonly challenge: CodeChallenge | undefined;
+  readonly nonce: string | undefined;
+  /** The grant that the code goes on with; absent: a new one. */
+  readonly grantId?: string | undefined;
+  readonly authorization: Authorization;
+}

@@ -1,5 +1,5 @@
+import { signedOutAt } from "./user-store.ts";
 import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
-import { DATABASE_NOW_MS } from "../../platform/database.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
 import type { Forget } from "./forget-store.ts";
 import type { OwnerKind, TrustStore } from "./trust-store.ts";
@@ -26,11 +26,6 @@ export interface EndAll {
 /** Transactions of one request. */
 const MOST_STEPS = 20;
 
-/**
- * Sign-ins of this moment or before count no more, by whichever of two clocks is later: the call began before its
- * password was hashed. The database's own millisecond is left to the sign-in that follows at once.
- */
-export const signedOutAt = (nowMs: string): string => `max(${nowMs}, ${DATABASE_NOW_MS} - 1)`;
 const SIGN_OUT = `UPDATE user SET signed_out_at = ${signedOutAt("?2")} WHERE email = ?1`;
 
 export function createEndAll(

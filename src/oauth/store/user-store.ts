@@ -2,7 +2,6 @@ import type { ServiceRecord } from "../../platform/built-in.ts";
 import { DATABASE_NOW_MS } from "../../platform/database.ts";
 import { randomId, type Random } from "../../platform/random.ts";
 import type { SignInTimes } from "../sign-in/times.ts";
-import { signedOutAt } from "./end-all-store.ts";
 
 /** Users and where they belong. Asked each time: a user's rights are never older than the token that they get. */
 export interface UserRecord {
@@ -117,6 +116,12 @@ const organizations = (who: string) => `
   WHERE member.email = ${who} ORDER BY organization.id`;
 const RECORDS = [user, tenants, organizations] as const;
 const CREDENTIAL = `SELECT password_hash, disabled, signed_out_at FROM user WHERE email = ?1`;
+/**
+ * Sign-ins of this moment or before count no more, by whichever of two clocks is later: the call began before its
+ * password was hashed. The database's own millisecond is left to the sign-in that follows at once.
+ */
+export const signedOutAt = (nowMs: string): string => `max(${nowMs}, ${DATABASE_NOW_MS} - 1)`;
+
 const CHANGE_PASSWORD = `
   UPDATE user SET password_hash = ?3, signed_out_at = ${signedOutAt("?4")}
   WHERE email = ?1 AND password_hash = ?2 AND disabled = 0 AND signed_out_at < ?5 RETURNING signed_out_at`;

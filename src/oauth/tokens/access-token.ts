@@ -1,3 +1,4 @@
+import type { Issuer } from "../call.ts";
 import { decodeProtectedHeader } from "jose";
 import type { Principal, TokenFault, TokenVerifier } from "../../http/auth.ts";
 import { toSec } from "../../platform/clock.ts";
@@ -21,13 +22,6 @@ const LATE_ISSUE_SEC = 60;
 export const ALL_EXPIRED_AFTER_SEC = ACCESS_TOKEN_LIFETIME_SEC + LATE_ISSUE_SEC;
 export const allExpiredSec = (nowMs: number): number => toSec(nowMs) + ALL_EXPIRED_AFTER_SEC;
 const TYPE = "at+jwt";
-
-export interface Issuer {
-  /** `{origin}{PATH_PREFIX}/oauth2/v1` */
-  readonly issuer: string;
-  /** The issuer's origin, which is the audience. */
-  readonly audience: string;
-}
 
 type Fault = Exclude<TokenFault, "unavailable">;
 

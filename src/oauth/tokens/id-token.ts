@@ -3,7 +3,7 @@ import { toBase64Url } from "../../platform/encoding.ts";
 import { sha256 } from "../../platform/hash.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { authTimeMs, type SignInTimes } from "../sign-in/times.ts";
-import type { Issuer } from "./access-token.ts";
+import type { Issuer } from "../call.ts";
 import { readOwnToken, type Kind } from "./own-token.ts";
 import { signJwt } from "./sign-jwt.ts";
 import { ID_TOKEN_ALG } from "./signing-key.ts";

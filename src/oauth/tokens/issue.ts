@@ -1,13 +1,55 @@
 import { MAX_TOKEN_CHARS } from "../../http/auth.ts";
 import { toSec } from "../../platform/clock.ts";
 import { randomId } from "../../platform/random.ts";
+import type { Plan } from "../../platform/plans.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { serviceScopes } from "../authorization.ts";
-import type { AnyCall, OAuthContext } from "../context.ts";
+import { serviceScopes, type HintBounds } from "../authorization.ts";
+import type { OAuthContext } from "../context.ts";
+import type { AnyCall } from "../call.ts";
 import { failure, type OAuthFailure } from "../failure.ts";
-import type { Issue } from "../grants/granted.ts";
+import type { SignInTimes } from "../sign-in/times.ts";
 import { accessTokenEndSec, issueAccessToken } from "./access-token.ts";
 import { issueIdToken } from "./id-token.ts";
+
+/** What tokens are made of, at the token endpoint and in the implicit flow. */
+export interface Issue {
+  readonly granted: Granted;
+  /** The platform's own id: of the browser's session, or of this sign-in or token alone. */
+  readonly sessionId: string;
+  /** What the caller calls its session: for the log alone; undefined where none was sent. */
+  readonly callerSessionId: string | undefined;
+  /** A family of tokens that can be revoked together; undefined: this token is alone. */
+  readonly grantId: string | undefined;
+  /** When the user signed in, and the request's nonce: an ID token is issued too, where the scopes have `openid`. */
+  readonly idToken: (SignInTimes & { readonly nonce: string | undefined }) | undefined;
+  /** An ID token stood for the sign-in. */
+  readonly hint?: HintBounds | undefined;
+}
+
+/** Who a token is for and what it may do. */
+export interface Granted {
+  /** Empty where a user signed in without a client. */
+  readonly clientId: string;
+  readonly clientName: string;
+  /** The client proved itself by a secret. */
+  readonly clientAuthenticated: boolean;
+  /** Empty with an organization, and outside any tenant. */
+  readonly tenant: string;
+  readonly tenantExplicit: boolean;
+  readonly org: string;
+  /** Of the tenant, or the usual one. */
+  readonly plan: Plan;
+  /** Empty where a client acts for itself. */
+  readonly user: string;
+  /** How tokens name the user, or the client where there is none. */
+  readonly subject: string;
+  /** As the answer shows them: where the token is for, `openid`, service scopes. */
+  readonly scopes: readonly string[];
+  /** When the records of client and tenant that decided were read: of several the oldest. */
+  readonly recordsAsOfMs: number;
+  /** When those of the user were read; of no meaning where there is none. */
+  readonly userAsOfMs: number;
+}
 
 export interface Issued {
   readonly accessToken: string;

@@ -1,0 +1,24 @@
+import type { HintBounds } from "../authorization.ts";
+import type { Binding } from "../federation/binding.ts";
+import type { SignInTimes } from "../sign-in/times.ts";
+import type { UserRecord } from "../store/user-store.ts";
+import type { Meant } from "./meant.ts";
+
+/** Who the user is, and how that is known. */
+export interface Identity extends SignInTimes {
+  readonly user: UserRecord;
+  /** The id of the browser's session; of a hint, of the session that it came of. */
+  readonly sid: string;
+  /** What the provider that vouched is bound to. */
+  readonly binding: Binding;
+  readonly from: "sign-in" | "hint" | "session";
+  /** A hint's grant, with which what comes of it goes on, and its bounds. */
+  readonly hint?: HintBounds & { readonly grantId: string };
+}
+
+/** What came of an `id_token_hint`. */
+export interface Hint {
+  readonly meant: Meant;
+  /** Its user, where it holds. */
+  readonly identity: Identity | undefined;
+}

@@ -1,0 +1,18 @@
+import type { Call } from "../http/route.ts";
+import type { OAuthFailure } from "./failure.ts";
+
+/** Anything of a call that an endpoint of this room needs to answer with. */
+export type AnyCall = Pick<
+  Call<unknown, unknown, unknown, unknown>,
+  "request" | "url" | "publicBase" | "requestId" | "nowMs" | "after"
+>;
+
+/** What is recorded of a refusal. */
+export type Refusal = Pick<OAuthFailure, "reason" | "actor" | "clientId"> & { readonly error: string };
+
+export interface Issuer {
+  /** `{origin}{PATH_PREFIX}/oauth2/v1` */
+  readonly issuer: string;
+  /** The issuer's origin, which is the audience. */
+  readonly audience: string;
+}
