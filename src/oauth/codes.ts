@@ -1,7 +1,6 @@
-import type { CodeRequest } from "./store/code-store.ts";
+import type { CodeRequest, CodeStore } from "./store/code-store.ts";
 import { sha256Hex } from "../platform/hash.ts";
-import { randomId, randomSecret } from "../platform/random.ts";
-import type { OAuthContext } from "./context.ts";
+import { randomId, randomSecret, type Random } from "../platform/random.ts";
 
 /**
  * Authorization codes (RFC 6749 4.1, contract 2.3): random 256 bit, stored as SHA-256, for one client, one redirect URI
@@ -16,7 +15,7 @@ const CODE_LIFETIME_MS = 60_000;
 /** A new code, to be handed to the client through the browser. Undefined: the client or the user has just been removed, or the session revoked. */
 export async function createCode(
   request: CodeRequest,
-  context: Pick<OAuthContext, "codes" | "random">,
+  context: { readonly codes: CodeStore; readonly random: Random },
   nowMs: number,
 ): Promise<string | undefined> {
   const code = randomSecret(context.random);

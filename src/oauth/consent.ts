@@ -1,6 +1,6 @@
+import type { Names } from "../platform/names.ts";
 import { covers } from "../platform/scope-pattern.ts";
 import { serviceScopes } from "./authorization.ts";
-import type { OAuthContext } from "./context.ts";
 import type { ClientRecord } from "./directory.ts";
 import type { Granted } from "./tokens/issue.ts";
 import type { Consent, ConsentStanding } from "./store/consent-store.ts";
@@ -25,7 +25,7 @@ export const needsConsent = (
 export const consentTo = (
   client: Pick<ClientRecord, "id" | "tenant">,
   granted: Granted,
-  { names }: Pick<OAuthContext, "names">,
+  { names }: { readonly names: Names },
 ): Consent => ({
   email: granted.user,
   clientId: client.id,

@@ -1,8 +1,22 @@
-import type { AuditRecord } from "../platform/audit.ts";
-import type { OAuthContext } from "./context.ts";
+import type { Log } from "../platform/log.ts";
+import type { AuditRecord, AuditTrail } from "../platform/audit.ts";
 import type { AnyCall } from "./call.ts";
+import type { GrantListStore } from "./store/grant-list-store.ts";
+import type { RefreshStore } from "./store/refresh-store.ts";
+import type { Trust } from "./tokens/trust.ts";
 import type { Ended } from "./store/trust-store.ts";
 import { allExpiredSec } from "./tokens/access-token.ts";
+
+export interface EndGrantsDeps {
+  readonly trust: Trust;
+  readonly refreshGrants: RefreshStore;
+  readonly audit: AuditTrail;
+  readonly log: Log;
+}
+
+export interface EndAccessDeps extends EndGrantsDeps {
+  readonly grantLists: GrantListStore;
+}
 
 /** What the audit log says of it. */
 export type EndReason = Pick<AuditRecord, "actor" | "action" | "subject" | "reason">;
@@ -25,7 +39,7 @@ export async function endGrants(
   ids: readonly string[],
   why: EndReason,
   { nowMs, requestId }: Pick<AnyCall, "nowMs" | "requestId">,
-  { trust, refreshGrants, audit, log }: Pick<OAuthContext, "trust" | "refreshGrants" | "audit" | "log">,
+  { trust, refreshGrants, audit, log }: EndGrantsDeps,
   beside: readonly D1PreparedStatement[] = [],
 ): Promise<void> {
   await trust.end(
@@ -47,7 +61,7 @@ export async function endGrants(
 export async function endAccess(
   { email, clientId, by }: { readonly email: string; readonly clientId: string; readonly by: string },
   call: Pick<AnyCall, "nowMs" | "requestId">,
-  context: Pick<OAuthContext, "trust" | "refreshGrants" | "grantLists" | "audit" | "log">,
+  context: EndAccessDeps,
   consent?: D1PreparedStatement,
 ): Promise<boolean> {
   const { grantLists, trust, audit } = context;

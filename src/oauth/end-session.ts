@@ -1,5 +1,5 @@
+import type { PageEndpointDeps } from "./endpoints/deps.ts";
 import { err, ok, type Result } from "../platform/result.ts";
-import type { OAuthContext } from "./context.ts";
 import type { AnyCall } from "./call.ts";
 import { readParameters } from "./form.ts";
 import { pageContext, refusedPage, type PageRefusal } from "./page.ts";
@@ -14,7 +14,11 @@ import { readIdTokenHint } from "./tokens/id-token.ts";
  *
  * Wrong input ends nothing: 400 page. Else the browser goes to `post_logout_redirect_uri`, or sees that it is signed out.
  */
-export async function endSession(call: AnyCall, parameters: URLSearchParams, context: OAuthContext): Promise<Response> {
+export async function endSession(
+  call: AnyCall,
+  parameters: URLSearchParams,
+  context: PageEndpointDeps,
+): Promise<Response> {
   const read = await readLogout(call, parameters, context);
   if (!read.ok) {
     const refusal = { ...read.error, uiLocales: parameters.get("ui_locales") };
@@ -44,7 +48,7 @@ interface Logout {
 async function readLogout(
   call: AnyCall,
   source: URLSearchParams,
-  context: OAuthContext,
+  context: PageEndpointDeps,
 ): Promise<Result<Logout, PageRefusal>> {
   const fail = (detail: string, reason = detail, clientId = ""): Result<never, PageRefusal> =>
     err({ detail, reason, clientId });
@@ -72,11 +76,11 @@ async function readLogout(
   return ok({ clientId: client.id, target, state: get("state"), uiLocales: get("ui_locales") });
 }
 
-const hasSession = (call: AnyCall, { names }: OAuthContext): boolean =>
+const hasSession = (call: AnyCall, { names }: PageEndpointDeps): boolean =>
   readCookie(call, "session", names) !== undefined;
 
 /** Another site's form brings no cookies (SameSite=Lax); a GET that follows does. An ID token never stands in an address. */
-function byGet({ clientId, target, state, uiLocales }: Logout, call: AnyCall, context: OAuthContext): string {
+function byGet({ clientId, target, state, uiLocales }: Logout, call: AnyCall, context: PageEndpointDeps): string {
   const asked = { client_id: clientId, post_logout_redirect_uri: target, state, ui_locales: uiLocales };
   const query = Object.fromEntries(
     Object.entries(asked).filter((entry): entry is [string, string] => entry[1] !== undefined),

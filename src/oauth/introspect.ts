@@ -1,9 +1,9 @@
+import type { TokenEndpointDeps } from "./endpoints/deps.ts";
 import type { Principal } from "../http/auth.ts";
 import { type Call, json, type Answer } from "../http/route.ts";
 import { toSec } from "../platform/clock.ts";
 import { sha256Hex } from "../platform/hash.ts";
 import { authenticateClient, noCredentials, readCredentials } from "./client-auth.ts";
-import type { OAuthContext } from "./context.ts";
 import type { ClientRecord } from "./directory.ts";
 import { failure } from "./failure.ts";
 import { readParameters } from "./form.ts";
@@ -18,7 +18,7 @@ import type { Issuer } from "./call.ts";
  */
 export async function introspect(
   call: Call<unknown, unknown, URLSearchParams, undefined>,
-  context: OAuthContext,
+  context: TokenEndpointDeps,
 ): Promise<Answer> {
   const parameters = readParameters(call.body, context.names);
   if (!parameters.ok) return context.refuse(call, "introspect", parameters.error);
@@ -44,7 +44,7 @@ export async function introspect(
   return json(200, shown ? { active: true, ...described } : { active: false }, { "cache-control": "no-store" });
 }
 
-const maySee = (client: ClientRecord, owner: string, { builtIn }: OAuthContext): boolean =>
+const maySee = (client: ClientRecord, owner: string, { builtIn }: TokenEndpointDeps): boolean =>
   client.id === owner || client.service !== undefined || client.id === builtIn.operatorClientId;
 
 /** RFC 7662 2.2, and the tenant, which is empty outside any. */
@@ -67,7 +67,7 @@ type Asked = Call<unknown, unknown, unknown, undefined>;
 async function ofAccessToken(
   token: string,
   call: Asked,
-  context: OAuthContext,
+  context: TokenEndpointDeps,
 ): Promise<Description | "unavailable" | undefined> {
   const verified = await context.verifier.verifyNow([token], call.nowMs);
   if (!verified.ok) return "unavailable";
@@ -93,7 +93,11 @@ const describe = (token: Principal, { issuer, audience }: Issuer): Description =
  * One that was used is not active, though its successor may still be asked for with it; nor is one that a refresh would refuse
  * now. It is good for what a refresh would give. It has no end and no audience.
  */
-async function ofRefreshToken(token: string, call: Asked, context: OAuthContext): Promise<Description | undefined> {
+async function ofRefreshToken(
+  token: string,
+  call: Asked,
+  context: TokenEndpointDeps,
+): Promise<Description | undefined> {
   const found = await context.refreshGrants.find(await sha256Hex(token));
   if (found === undefined || standingOf(found, call.nowMs).kind !== "living") return undefined;
   const { clientId, email } = found.grant;

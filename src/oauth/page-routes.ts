@@ -1,8 +1,8 @@
+import type { PageEndpointDeps } from "./endpoints/deps.ts";
 import * as z from "zod/mini";
 import { defineRoute, formBody, type Route } from "../http/route.ts";
 import { authorize } from "./authorize/authorize.ts";
 import { decideConsent } from "./authorize/consent-form.ts";
-import type { OAuthContext } from "./context.ts";
 import { endSession } from "./end-session.ts";
 import { federationCallback } from "./federation/callback.ts";
 import { confirmLink } from "./federation/confirm.ts";
@@ -13,7 +13,7 @@ const REQUEST_FORM_BYTES = 64 * 1024;
 const SIGN_IN_FORM_BYTES = 256 * 1024;
 
 /** Where browsers come with people before them: they answer with pages and redirects, to no other origin's scripts. */
-export const createPageRoutes = (context: OAuthContext): readonly Route[] => [
+export const createPageRoutes = (context: PageEndpointDeps): readonly Route[] => [
   defineRoute({
     method: "GET",
     path: "/authorize",

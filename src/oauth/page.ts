@@ -1,8 +1,12 @@
 import { PROBLEM_TYPES } from "../http/errors.ts";
 import type { ProblemRenderer } from "../http/service.ts";
-import type { OAuthContext } from "./context.ts";
-import type { AnyCall } from "./call.ts";
+import type { AnyCall, Refusals } from "./call.ts";
 import type { ErrorView, PageContext, Pages } from "./ports.ts";
+
+/** What a page that refuses takes. */
+export interface RefusedPageDeps extends Pick<Refusals, "noteRefusal"> {
+  readonly pages: Pages;
+}
 
 /** Where a page is shown: what every view has. */
 export const pageContext = (
@@ -29,7 +33,7 @@ export function refusedPage(
   call: AnyCall,
   action: string,
   { kind = "request", detail, reason, clientId, uiLocales, account }: PageRefusal,
-  context: OAuthContext,
+  context: RefusedPageDeps,
 ): Response {
   context.noteRefusal(call, action, { error: "invalid_request", reason, actor: clientId });
   const wish = uiLocales ?? call.url.searchParams.get("ui_locales") ?? undefined;

@@ -1,10 +1,10 @@
+import type { TokenEndpointDeps } from "./endpoints/deps.ts";
 import * as z from "zod/mini";
 import type { Principal } from "../http/auth.ts";
 import { notFound, problem } from "../http/errors.ts";
 import { invalidCursor, lookBefore, pageLinks, toPage } from "../http/paging.ts";
 import { defineRoute, empty, json, type Answer, type Call, type Route } from "../http/route.ts";
 import { scopeText } from "./authorization.ts";
-import type { OAuthContext } from "./context.ts";
 import { byUser, endAccess, endGrants } from "./end-grants.ts";
 import type { ListedGrant } from "./store/grant-list-store.ts";
 import { withoutUser } from "../http/without-user.ts";
@@ -19,7 +19,7 @@ import { withoutUser } from "../http/without-user.ts";
  */
 const query = z.object({ clientId: z.optional(z.string()) });
 
-export const refreshTokenRoutes = (context: OAuthContext): readonly Route[] => [
+export const refreshTokenRoutes = (context: TokenEndpointDeps): readonly Route[] => [
   defineRoute({
     method: "GET",
     path: "/refreshtokens",
@@ -61,7 +61,7 @@ interface Owner {
 
 async function forOwner(
   { principal, nowMs }: Pick<UserCall<unknown, unknown>, "principal" | "nowMs">,
-  context: OAuthContext,
+  context: TokenEndpointDeps,
   handle: (owner: Owner) => Promise<Answer>,
 ): Promise<Answer> {
   const { user: email, clientId } = principal;
@@ -72,7 +72,7 @@ async function forOwner(
 /** Anybody can name a client: one that has a secret speaks where it sent it. */
 async function speaksForClient(
   { clientId, clientAuthenticated }: Principal,
-  { directory }: OAuthContext,
+  { directory }: TokenEndpointDeps,
   nowMs: number,
 ): Promise<boolean> {
   if (clientId === "" || clientAuthenticated) return clientId !== "";
@@ -84,7 +84,7 @@ async function speaksForClient(
 const meantBy = ({ query: { clientId } }: Pick<UserCall<unknown, Query>, "query">, owner: Owner): string | undefined =>
   clientId === undefined || clientId === owner.clientId ? owner.clientId : undefined;
 
-async function list(call: UserCall<unknown, Query>, owner: Owner, context: OAuthContext): Promise<Answer> {
+async function list(call: UserCall<unknown, Query>, owner: Owner, context: TokenEndpointDeps): Promise<Answer> {
   const { paging } = call;
   const [createdAtMs, id] = paging.cursor ?? [];
   if (paging.cursor !== undefined && (typeof createdAtMs !== "number" || typeof id !== "string"))
@@ -99,7 +99,7 @@ async function list(call: UserCall<unknown, Query>, owner: Owner, context: OAuth
   return json(200, body, { link: pageLinks(call.url, paging, page), "cache-control": "no-store" });
 }
 
-const toJson = ({ authorization, ...grant }: ListedGrant, { names }: OAuthContext): object => ({
+const toJson = ({ authorization, ...grant }: ListedGrant, { names }: TokenEndpointDeps): object => ({
   id: grant.id,
   clientId: grant.clientId,
   clientName: grant.clientName,
@@ -109,7 +109,7 @@ const toJson = ({ authorization, ...grant }: ListedGrant, { names }: OAuthContex
   lastUsedAt: grant.lastUsedAtMs,
 });
 
-async function removeAll(call: UserCall<unknown, Query>, owner: Owner, context: OAuthContext): Promise<Answer> {
+async function removeAll(call: UserCall<unknown, Query>, owner: Owner, context: TokenEndpointDeps): Promise<Answer> {
   const clientId = meantBy(call, owner);
   if (clientId === undefined) return empty(204);
   const { email } = owner;
@@ -122,7 +122,7 @@ async function removeAll(call: UserCall<unknown, Query>, owner: Owner, context: 
 async function removeOne(
   call: UserCall<{ readonly id: string }, unknown>,
   { email, clientId }: Owner,
-  context: OAuthContext,
+  context: TokenEndpointDeps,
 ): Promise<Answer> {
   const { id } = call.params;
   if (clientId === undefined || !(await context.grantLists.isOf(email, clientId, id))) return notFound("refresh token");

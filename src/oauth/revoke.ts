@@ -1,10 +1,10 @@
+import type { TokenEndpointDeps } from "./endpoints/deps.ts";
 import type { Principal } from "../http/auth.ts";
 import type { Call } from "../http/route.ts";
 import { json, type Answer } from "../http/route.ts";
 import { sha256Hex } from "../platform/hash.ts";
 import { ok, type Result } from "../platform/result.ts";
 import { authenticateClient, noCredentials, type Credentials, readCredentials } from "./client-auth.ts";
-import type { OAuthContext } from "./context.ts";
 import { endOfGrant } from "./end-grants.ts";
 import { failure, type OAuthFailure } from "./failure.ts";
 import { readParameters } from "./form.ts";
@@ -29,7 +29,7 @@ const MAX_TOKENS = 500;
 
 export async function revoke(
   call: Call<unknown, unknown, URLSearchParams, undefined>,
-  context: OAuthContext,
+  context: TokenEndpointDeps,
 ): Promise<Answer> {
   const refuse = (refusal: OAuthFailure): Response => context.refuse(call, "revoke", refusal);
   const parameters = readParameters(call.body, context.names);
@@ -66,7 +66,7 @@ interface Asking {
 /** A client that sends no secret is taken at its word: it may end no more than whoever holds the token. */
 async function identify(
   credentials: Credentials | undefined,
-  context: OAuthContext,
+  context: TokenEndpointDeps,
   nowMs: number,
 ): Promise<Result<Asking, OAuthFailure>> {
   if (credentials === undefined || credentials.secrets.length === 0)
@@ -92,7 +92,7 @@ function mayRevoke({ clientId, authenticated }: Asking, token: Living): boolean 
 /** The tokens of the list that live; undefined: it cannot be known now. */
 async function livingOf(
   tokens: readonly string[],
-  context: OAuthContext,
+  context: TokenEndpointDeps,
   nowMs: number,
 ): Promise<readonly Living[] | undefined> {
   const isJwt = (token: string): boolean => token.includes(".");
@@ -131,7 +131,7 @@ async function end(
   tokens: readonly Living[],
   { clientId = "" }: Asking,
   { nowMs, requestId }: Pick<Call<unknown, unknown, unknown, undefined>, "nowMs" | "requestId">,
-  { trust, refreshGrants, audit, log }: OAuthContext,
+  { trust, refreshGrants, audit, log }: TokenEndpointDeps,
 ): Promise<void> {
   const ended = tokens.map((token) => token.ended);
   const grantIds = ended.flatMap(({ kind, key }) => (kind === "grant" ? [key] : []));

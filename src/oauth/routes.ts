@@ -1,6 +1,7 @@
+import type { Federation } from "./federation/federation.ts";
+import type { PageEndpointDeps, TokenEndpointDeps } from "./endpoints/deps.ts";
 import type { Service } from "../http/service.ts";
 import { defineRoute, formBody, json, type Route } from "../http/route.ts";
-import type { OAuthContext } from "./context.ts";
 import type { AnyCall } from "./call.ts";
 import { serverMetadata } from "./discovery.ts";
 import { renderOAuthProblem } from "./failure.ts";
@@ -15,6 +16,13 @@ import { revoke } from "./revoke.ts";
 import { GRANT_TYPES, token } from "./token.ts";
 import { tokenInfo } from "./token-info.ts";
 import { userInfoRoutes } from "./user-info.ts";
+
+/** What all endpoints share, made once in create.ts. Each takes the part that it uses. */
+export interface OAuthContext extends TokenEndpointDeps, PageEndpointDeps {
+  readonly federation: Federation;
+  /** Tags of the languages that the pages speak. */
+  readonly uiLocales: readonly string[];
+}
 
 export const OAUTH_BASE = "/oauth2/v1";
 

@@ -1,6 +1,6 @@
+import type { TokenEndpointDeps } from "./endpoints/deps.ts";
 import type { Call } from "../http/route.ts";
 import { json, type Answer } from "../http/route.ts";
-import type { OAuthContext } from "./context.ts";
 import { failure } from "./failure.ts";
 
 /**
@@ -10,7 +10,7 @@ import { failure } from "./failure.ts";
  */
 export async function tokenInfo(
   call: Call<unknown, unknown, unknown, undefined>,
-  context: OAuthContext,
+  context: TokenEndpointDeps,
 ): Promise<Answer> {
   const refuse = (description: string, reason?: string): Response =>
     context.refuse(call, "tokeninfo", failure("invalid_query_parameter", description, reason));
@@ -39,7 +39,7 @@ export async function tokenInfo(
 async function subscribedServices(
   tenant: string,
   base: string,
-  context: OAuthContext,
+  context: TokenEndpointDeps,
   nowMs: number,
 ): Promise<object[]> {
   if (tenant === "") return [];

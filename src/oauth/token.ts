@@ -1,7 +1,7 @@
+import type { TokenEndpointDeps } from "./endpoints/deps.ts";
 import { json } from "../http/route.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { readCredentials } from "./client-auth.ts";
-import type { OAuthContext } from "./context.ts";
 import { failure, type OAuthFailure } from "./failure.ts";
 import { readParameters } from "./form.ts";
 import { authorizationCodeGrant } from "./grants/authorization-code.ts";
@@ -22,7 +22,7 @@ const GRANTS: Readonly<Record<string, GrantStep>> = {
 export const GRANT_TYPES: readonly string[] = Object.keys(GRANTS);
 
 /** `POST /token`: form → parameters → scopes → the grant's own step → tokens. A grant cannot skip a shared check. */
-export async function token(call: TokenCall, context: OAuthContext): Promise<Response> {
+export async function token(call: TokenCall, context: TokenEndpointDeps): Promise<Response> {
   const outcome = await grant(call, context);
   if (!outcome.ok) return context.refuse(call, "token", outcome.error);
   const { granted, refreshToken } = outcome.value;
@@ -41,7 +41,7 @@ export async function token(call: TokenCall, context: OAuthContext): Promise<Res
 
 async function grant(
   call: TokenCall,
-  context: OAuthContext,
+  context: TokenEndpointDeps,
 ): Promise<Result<GrantOutcome & Pick<Issue, "callerSessionId">, OAuthFailure>> {
   const parameters = readParameters(call.body, context.names);
   if (!parameters.ok) return parameters;

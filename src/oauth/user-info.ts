@@ -1,15 +1,15 @@
+import type { TokenEndpointDeps } from "./endpoints/deps.ts";
 import { authenticate, type TokenVerifier } from "../http/auth.ts";
 import { problem, problemBody } from "../http/errors.ts";
 import { defineRoute, formBody, json, type Answer, type Call, type Route } from "../http/route.ts";
 import { err } from "../platform/result.ts";
-import type { OAuthContext } from "./context.ts";
 import type { StrictVerifier } from "./tokens/access-token.ts";
 import { withoutUser } from "../http/without-user.ts";
 
 /** `/userinfo` (specification, User information; OIDC Core 5.3): who the token was issued for. Asks D1 every time. */
 const FORM_BYTES = 64 * 1024;
 
-export function userInfoRoutes(context: OAuthContext): readonly Route[] {
+export function userInfoRoutes(context: TokenEndpointDeps): readonly Route[] {
   const route = {
     path: "/userinfo",
     summary: "The user that an access token was issued for",
@@ -30,7 +30,7 @@ export function userInfoRoutes(context: OAuthContext): readonly Route[] {
 async function userInfo(
   { request, nowMs, publicBase }: Pick<Call<unknown, unknown, unknown, undefined>, "request" | "nowMs" | "publicBase">,
   form: URLSearchParams | undefined,
-  { names, verifier }: OAuthContext,
+  { names, verifier }: TokenEndpointDeps,
 ): Promise<Answer> {
   // A token in the body is never taken; beside one in the header it is a mistake that is told (RFC 6750 2, contract 1.2).
   if (request.headers.has("authorization") && form?.has("access_token") === true)

@@ -1,5 +1,5 @@
+import type { AccountDeps } from "./deps.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import type { OAuthContext } from "../context.ts";
 import type { AnyCall } from "../call.ts";
 import { endAccess } from "../end-grants.ts";
 import { readParameters, type Parameters } from "../form.ts";
@@ -22,11 +22,7 @@ export interface Admitted {
  *   nobody is signed in any more ──▶ 303 to the page, where one signs in
  *   the form is another sign-in's or none ──▶ 400, the page again
  */
-export async function admit(
-  call: FormCall,
-  action: string,
-  context: OAuthContext,
-): Promise<Result<Admitted, Response>> {
+export async function admit(call: FormCall, action: string, context: AccountDeps): Promise<Result<Admitted, Response>> {
   const refusePage = (detail: string, reason = detail): Result<never, Response> =>
     err(refusedAtAccount(call, action, { detail, reason }, context));
   if (isFromElsewhere(call)) return refusePage(FROM_ELSEWHERE);
@@ -46,7 +42,7 @@ export async function admit(
  * `POST /account/remove-access`: ends all that one client got, as `DELETE /refreshtokens` does, and takes back what it was
  * allowed. What is gone stays gone.
  */
-export async function removeAccess(call: FormCall, context: OAuthContext): Promise<Response> {
+export async function removeAccess(call: FormCall, context: AccountDeps): Promise<Response> {
   const admitted = await admit(call, "remove access", context);
   if (!admitted.ok) return admitted.error;
   const { session, form } = admitted.value;
@@ -65,7 +61,7 @@ export async function removeAccess(call: FormCall, context: OAuthContext): Promi
 }
 
 /** `POST /account/sign-out`: ends this browser's session. Tokens live on by their own rules. */
-export async function signOut(call: FormCall, context: OAuthContext): Promise<Response> {
+export async function signOut(call: FormCall, context: AccountDeps): Promise<Response> {
   const admitted = await admit(call, "sign out", context);
   if (!admitted.ok) return admitted.error;
   const cookie = await dropSession(call, context);
@@ -74,7 +70,7 @@ export async function signOut(call: FormCall, context: OAuthContext): Promise<Re
 }
 
 /** `POST /account/end-all`: ends every session, grant and token of the user, as an operator's `POST users/{email}/revoke`. */
-export async function endAll(call: FormCall, context: OAuthContext): Promise<Response> {
+export async function endAll(call: FormCall, context: AccountDeps): Promise<Response> {
   const admitted = await admit(call, "end all", context);
   if (!admitted.ok) return admitted.error;
   const { email } = admitted.value.session.user;

@@ -1,4 +1,4 @@
-import type { OAuthContext } from "../context.ts";
+import type { AccountDeps } from "./deps.ts";
 import type { AnyCall } from "../call.ts";
 import { refusedPage } from "../page.ts";
 import { ACCOUNT_NOTICES, type AccountNotice } from "../ports.ts";
@@ -24,7 +24,7 @@ export const refusedAtAccount = (
   call: AnyCall,
   action: string,
   { detail, reason = detail }: { readonly detail: string; readonly reason?: string },
-  context: OAuthContext,
+  context: AccountDeps,
 ): Response =>
   refusedPage(call, action, { kind: "account", detail, reason, clientId: "", account: accountAddress(call) }, context);
 
@@ -35,7 +35,7 @@ export const refusedAtAccount = (
 export function backToAccount(
   call: AnyCall,
   notice: AccountNotice | undefined,
-  { names }: Pick<OAuthContext, "names">,
+  { names }: Pick<AccountDeps, "names">,
 ): Response {
   const cookie = notice === undefined ? undefined : setCookie(call, "notice", notice, names);
   return withCookie(redirect(303, accountAddress(call)), cookie);
@@ -44,7 +44,7 @@ export function backToAccount(
 /** What the form before did, and the cookie that makes the browser forget it. */
 export function readNotice(
   call: AnyCall,
-  { names }: Pick<OAuthContext, "names">,
+  { names }: Pick<AccountDeps, "names">,
 ): { readonly notice: AccountNotice | undefined; readonly cookie: string | undefined } {
   const text = cookieText(call, "notice", names);
   const cookie = text === undefined ? undefined : dropCookie(call, "notice", names);

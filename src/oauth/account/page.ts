@@ -1,5 +1,5 @@
+import type { AccountDeps } from "./deps.ts";
 import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
-import type { OAuthContext } from "../context.ts";
 import type { AnyCall } from "../call.ts";
 import { readParameters } from "../form.ts";
 import { pageContext } from "../page.ts";
@@ -16,7 +16,7 @@ const MOST_APPLICATIONS = 100;
 const LOCAL: readonly string[] = [DEFAULT_PROVIDER, LEGACY_PROVIDER];
 
 /** `GET /account`: the page, or the way to sign in for it. */
-export async function account(call: AnyCall, context: OAuthContext): Promise<Response> {
+export async function account(call: AnyCall, context: AccountDeps): Promise<Response> {
   const session = await findAccountSession(call, context);
   if (session !== undefined) return accountPage(call, session, undefined, context);
   const parameters = readParameters(call.url.searchParams, context.names);
@@ -35,7 +35,7 @@ export async function accountPage(
   call: AnyCall,
   { user, provider, authenticatedAtMs }: Session,
   fault: AccountFault | undefined,
-  context: OAuthContext,
+  context: AccountDeps,
 ): Promise<Response> {
   const [applications, credential] = await Promise.all([
     context.grantLists.applications(user.email, MOST_APPLICATIONS + 1),
@@ -65,7 +65,7 @@ export async function accountPage(
 }
 
 /** What the forms are bound to: this very sign-in. A form of the sign-in page is bound to the browser, by another text. */
-export const formKey = (call: AnyCall, { names }: Pick<OAuthContext, "names">): string =>
+export const formKey = (call: AnyCall, { names }: Pick<AccountDeps, "names">): string =>
   `session ${readCookie(call, "session", names) ?? ""}`;
 
 function toView({ clientId, clientName, access, createdAtMs, lastUsedAtMs }: Application, user: UserRecord) {

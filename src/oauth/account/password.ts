@@ -1,8 +1,8 @@
+import type { AccountDeps } from "./deps.ts";
 import { DEFAULT_PROVIDER } from "../../platform/names.ts";
 import { describeError } from "../../platform/log.ts";
 import { hashPassword, PASSWORD_CHARS, samePassword } from "../../platform/password-hash.ts";
 import { passwordFault } from "../../platform/password-rules.ts";
-import type { OAuthContext } from "../context.ts";
 import type { Parameters } from "../form.ts";
 import type { AccountFault } from "../ports.ts";
 import { withCookie } from "../sign-in/browser.ts";
@@ -28,7 +28,7 @@ const SIGNED_IN = "signed in";
  *   another password, disabled or signed out everywhere in between ──▶ 303, nothing changed
  *   changed ──▶ every session, grant and token of the user ends; this browser gets a new session; 303
  */
-export async function changePassword(call: FormCall, context: OAuthContext): Promise<Response> {
+export async function changePassword(call: FormCall, context: AccountDeps): Promise<Response> {
   const admitted = await admit(call, ACTION, context);
   if (!admitted.ok) return admitted.error;
   const { session, form } = admitted.value;
@@ -68,7 +68,7 @@ function faultOf(old: string, next: string, form: Parameters): AccountFault | un
 async function goOn(
   call: FormCall,
   { email, signedOutAtMs }: { readonly email: string; readonly signedOutAtMs: number },
-  context: OAuthContext,
+  context: AccountDeps,
 ): Promise<string | undefined> {
   const renewed = { email, provider: DEFAULT_PROVIDER, authenticatedAtMs: signedOutAtMs + 1 };
   try {
@@ -90,7 +90,7 @@ async function write(
     readonly from: string;
     readonly next: string;
   },
-  context: OAuthContext,
+  context: AccountDeps,
 ): Promise<number | undefined> {
   const { next, ...proven } = change;
   const { email } = proven;

@@ -9,8 +9,8 @@
  * to the session, so that no other site sends them; each is answered by a redirect to the page, or by the page with what
  * was wrong (changes.ts, password.ts). Sessions are those of `/authorize` (sign-in/sessions.ts).
  */
+import type { AccountDeps } from "./deps.ts";
 import { defineRoute, formBody, type Route } from "../../http/route.ts";
-import type { OAuthContext } from "../context.ts";
 import { endAll, removeAccess, signOut, type FormCall } from "./changes.ts";
 import { account } from "./page.ts";
 import { changePassword } from "./password.ts";
@@ -19,12 +19,12 @@ import { accountSignIn } from "./sign-in.ts";
 /** Three passwords in the longest spelling of a form. */
 const FORM_BYTES = 16 * 1024;
 
-export function createAccountRoutes(context: OAuthContext): readonly Route[] {
+export function createAccountRoutes(context: AccountDeps): readonly Route[] {
   const form = (
     path: string,
     operation: "signIn" | "changeAccount",
     summary: string,
-    handle: (call: FormCall, context: OAuthContext) => Promise<Response>,
+    handle: (call: FormCall, context: AccountDeps) => Promise<Response>,
   ): Route =>
     defineRoute({
       method: "POST",

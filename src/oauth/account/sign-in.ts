@@ -1,6 +1,6 @@
+import type { AccountDeps } from "./deps.ts";
 import { EMAIL_MAX_CHARS } from "../../platform/email.ts";
 import { DEFAULT_PROVIDER } from "../../platform/names.ts";
-import type { OAuthContext } from "../context.ts";
 import type { AnyCall } from "../call.ts";
 import { beginFederation } from "../federation/begin.ts";
 import { isBoundToTenants } from "../federation/binding.ts";
@@ -28,7 +28,7 @@ const ACTION = "sign in to the account";
 export async function accountSignInPage(
   call: AnyCall,
   shown: { readonly email: string; readonly fault: SignInFault | undefined },
-  context: OAuthContext,
+  context: AccountDeps,
 ): Promise<Response> {
   const browser = knowBrowser(call, context);
   const { notice, cookie } = readNotice(call, context);
@@ -51,7 +51,7 @@ export async function accountSignInPage(
 /** `POST /account/sign-in`: as the form of the sign-in page (sign-in/form.ts), with no client behind it. */
 export async function accountSignIn(
   call: AnyCall & { readonly body: URLSearchParams },
-  context: OAuthContext,
+  context: AccountDeps,
 ): Promise<Response> {
   if (isFromElsewhere(call)) return refusedAtAccount(call, ACTION, { detail: FROM_ELSEWHERE }, context);
   const form = readParameters(call.body, context.names);
@@ -74,7 +74,7 @@ export async function accountSignIn(
 }
 
 /** Sends the browser to sign in at another identity provider. */
-export async function signInAtProvider(call: AnyCall, provider: string, context: OAuthContext): Promise<Response> {
+export async function signInAtProvider(call: AnyCall, provider: string, context: AccountDeps): Promise<Response> {
   const browser = knowBrowser(call, context);
   const address = await beginFederation(provider, { request: FOR_ACCOUNT, browserKey: browser.key }, call, context);
   if (!address.ok) return accountSignInFailed(call, address.error, context);
@@ -82,7 +82,7 @@ export async function signInAtProvider(call: AnyCall, provider: string, context:
 }
 
 /** A provider vouched for the user. */
-export async function enterAccount(call: AnyCall, who: NewSignIn, context: OAuthContext): Promise<Response> {
+export async function enterAccount(call: AnyCall, who: NewSignIn, context: AccountDeps): Promise<Response> {
   const fail = (reason: string): Promise<Response> =>
     accountSignInFailed(call, { error: "access_denied", reason }, context);
   const provider = await context.federation.providers.find(who.provider, call.nowMs);
@@ -95,14 +95,14 @@ export async function enterAccount(call: AnyCall, who: NewSignIn, context: OAuth
 export function accountSignInFailed(
   call: AnyCall,
   { error, reason }: { readonly error: string; readonly reason: string },
-  context: OAuthContext,
+  context: AccountDeps,
 ): Promise<Response> {
   context.noteRefusal(call, ACTION, { error, reason, actor: "" });
   return accountSignInPage(call, { email: "", fault: "provider" }, context);
 }
 
 /** Undefined: there is no such user, or none who may sign in. */
-async function enter(call: AnyCall, who: NewSignIn, context: OAuthContext): Promise<Response | undefined> {
+async function enter(call: AnyCall, who: NewSignIn, context: AccountDeps): Promise<Response | undefined> {
   const session = await startSession(call, who, context);
   return session && withCookie(redirect(statusOf(call), accountAddress(call)), session.cookie);
 }

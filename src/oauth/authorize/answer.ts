@@ -1,5 +1,5 @@
+import type { AuthorizeDeps } from "./deps.ts";
 import { SILENT_FAILURES } from "../federation/failure.ts";
-import type { OAuthContext } from "../context.ts";
 import type { AnyCall } from "../call.ts";
 import { redirect, statusOf, withParameters } from "../redirect.ts";
 import { FLOWS, type Draft, type Flow } from "./draft.ts";
@@ -13,7 +13,7 @@ export function grantedAnswer(
   to: Recipient & { readonly flow: Flow },
   values: Readonly<Record<string, string>>,
   call: AnyCall,
-  context: OAuthContext,
+  context: AuthorizeDeps,
 ): Response {
   const parameters = { ...values, ...addressed(to, call, context) };
   const place = FLOWS[to.flow].mode;
@@ -25,7 +25,7 @@ export function refusedAnswer(
   to: Recipient,
   failure: AuthorizeFailure,
   call: AnyCall,
-  context: OAuthContext,
+  context: AuthorizeDeps,
 ): Response {
   const { error, description, reason } = failure;
   const actor = to.client.id;
@@ -39,7 +39,7 @@ export function refusedAnswer(
 }
 
 /** A state that came twice is nobody's. */
-function addressed({ given }: Recipient, call: AnyCall, context: OAuthContext): Record<string, string> {
+function addressed({ given }: Recipient, call: AnyCall, context: AuthorizeDeps): Record<string, string> {
   const state = given.repeated.includes("state") ? undefined : given.get("state");
   return { ...(state === undefined ? {} : { state }), iss: context.issuerOf(call).issuer };
 }

@@ -1,6 +1,6 @@
+import type { AuthorizeDeps } from "./deps.ts";
 import { EMAIL_MAX_CHARS } from "../../platform/email.ts";
 import { LEGACY_PROVIDER } from "../../platform/names.ts";
-import type { OAuthContext } from "../context.ts";
 import type { AnyCall } from "../call.ts";
 import { beginFederation } from "../federation/begin.ts";
 import { pageContext } from "../page.ts";
@@ -18,7 +18,7 @@ export async function askToSignIn(
   request: AuthorizationRequest,
   { email, reason }: Unidentified,
   call: AnyCall,
-  context: OAuthContext,
+  context: AuthorizeDeps,
 ): Promise<Response> {
   const local = isLocal(request.provider);
   // Of a hint that nobody can read, nobody can say whether the provider's answer is about its user.
@@ -34,7 +34,7 @@ export async function signInPage(
   request: AuthorizationRequest,
   shown: { readonly email: string; readonly fault: SignInFault | undefined },
   call: AnyCall,
-  context: OAuthContext,
+  context: AuthorizeDeps,
 ): Promise<Response> {
   const { given, client, provider, scopes } = request;
   const browser = knowBrowser(call, context);
@@ -53,7 +53,7 @@ export async function signInPage(
   return withCookie(page, browser.cookie);
 }
 
-async function sendToProvider(request: AuthorizationRequest, call: AnyCall, context: OAuthContext): Promise<Response> {
+async function sendToProvider(request: AuthorizationRequest, call: AnyCall, context: AuthorizeDeps): Promise<Response> {
   const waiting = await carried(request, context);
   // It waits in the database, and anybody can send one.
   if (waiting.length > MAX_CARRIED_CHARS)
@@ -75,5 +75,5 @@ async function sendToProvider(request: AuthorizationRequest, call: AnyCall, cont
 }
 
 /** The request as it goes along to where the user signs in. */
-const carried = async (request: AuthorizationRequest, context: OAuthContext): Promise<string> =>
+const carried = async (request: AuthorizationRequest, context: AuthorizeDeps): Promise<string> =>
   new URLSearchParams(await withoutHint(request, context)).toString();

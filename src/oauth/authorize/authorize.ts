@@ -12,8 +12,8 @@
  * Each word is a file. No request waits here: the forms of these pages and a provider's answer bring it along, and
  * it is checked from scratch each time. Whoever signed in comes back in by `signed-in.ts`.
  */
+import type { AuthorizeDeps } from "./deps.ts";
 import { err, type Result } from "../../platform/result.ts";
-import type { OAuthContext } from "../context.ts";
 import type { AnyCall } from "../call.ts";
 import { refusedPage } from "../page.ts";
 import { redirect, withParameters } from "../redirect.ts";
@@ -30,7 +30,7 @@ import { MAX_CARRIED_CHARS, withoutHint, type AuthorizationRequest } from "./req
 import { identify } from "./who.ts";
 
 /** `parameters`: the query of a GET, the form of a POST. */
-export async function authorize(call: AnyCall, parameters: URLSearchParams, context: OAuthContext): Promise<Response> {
+export async function authorize(call: AnyCall, parameters: URLSearchParams, context: AuthorizeDeps): Promise<Response> {
   const checked = await readRequest(call, parameters, context);
   if (!checked.ok) return checked.error;
   const session = await findSession(call, context);
@@ -45,7 +45,7 @@ export async function authorize(call: AnyCall, parameters: URLSearchParams, cont
 export async function readRequest(
   call: AnyCall,
   parameters: URLSearchParams,
-  context: OAuthContext,
+  context: AuthorizeDeps,
 ): Promise<Result<AuthorizationRequest, Response>> {
   const draft = await readDraft(readGiven(parameters, context.names), call, context);
   if (!draft.ok) {
@@ -60,7 +60,7 @@ export async function readRequest(
 async function comeByGet(
   request: AuthorizationRequest,
   call: AnyCall,
-  context: OAuthContext,
+  context: AuthorizeDeps,
 ): Promise<Response | undefined> {
   const bringsCookies =
     siteOf(call.request) !== "cross-site" || readCookie(call, "session", context.names) !== undefined;

@@ -1,6 +1,6 @@
+import type { AuthorizeDeps } from "./deps.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { covers } from "../../platform/scope-pattern.ts";
-import type { OAuthContext } from "../context.ts";
 import type { AnyCall } from "../call.ts";
 import { isProvider } from "../federation/begin.ts";
 import { CODE_VERIFIER, needsPkce, type CodeChallenge } from "../pkce.ts";
@@ -19,7 +19,7 @@ import { isLocal } from "../federation/binding.ts";
  */
 type Check = (
   draft: Draft,
-  context: OAuthContext,
+  context: AuthorizeDeps,
   call: AnyCall,
 ) => AuthorizeFailure | undefined | Promise<AuthorizeFailure | undefined>;
 
@@ -50,7 +50,7 @@ export const PROMPTS: readonly string[] = ["none", "login", "consent", "select_a
 export async function checkRequest(
   draft: Draft,
   call: AnyCall,
-  context: OAuthContext,
+  context: AuthorizeDeps,
 ): Promise<Result<AuthorizationRequest, AuthorizeFailure>> {
   for (const check of CHECKS) {
     const failure = await check(draft, context, call);
@@ -139,14 +139,14 @@ function maxAgeIsANumber({ given }: Draft) {
   return refused("invalid_request", "max_age must be a whole number of seconds.");
 }
 
-async function providerIsKnown({ given }: Draft, context: OAuthContext, { nowMs }: AnyCall) {
+async function providerIsKnown({ given }: Draft, context: AuthorizeDeps, { nowMs }: AnyCall) {
   const provider = providerOf(given, context.names);
   return isLocal(provider) || (await isProvider(provider, context, nowMs))
     ? undefined
     : refused("invalid_request", `${context.names.parameter("id_provider")} names no identity provider.`);
 }
 
-function sessionIdIsSound({ given }: Draft, { names }: OAuthContext, { request }: AnyCall) {
+function sessionIdIsSound({ given }: Draft, { names }: AuthorizeDeps, { request }: AnyCall) {
   const sessionId = readSessionId(request, given, names);
   return sessionId.ok ? undefined : refused("invalid_request", sessionId.error.description);
 }
@@ -164,7 +164,7 @@ function clientListsScopes({ scopes, client }: Draft) {
     : scopeRefused({ scope, reason: `client ${client.id} does not list ${scope}` });
 }
 
-function clientActsForTenant({ scopes, client, tenant }: Draft, { names }: OAuthContext) {
+function clientActsForTenant({ scopes, client, tenant }: Draft, { names }: AuthorizeDeps) {
   const asked = scopes.ok ? scopes.value.tenant : undefined;
   if (asked === undefined) return undefined;
   const allowed = tenant === undefined ? err(`tenant ${asked} is unknown`) : mayActFor(client, tenant);
@@ -175,7 +175,7 @@ function clientActsForTenant({ scopes, client, tenant }: Draft, { names }: OAuth
 async function toRequest(
   { given, client, asOfMs, redirectUri, flow, scopes }: Draft,
   call: AnyCall,
-  context: OAuthContext,
+  context: AuthorizeDeps,
 ): Promise<Result<AuthorizationRequest, AuthorizeFailure>> {
   const { names } = context;
   const sessionId = readSessionId(call.request, given, names);

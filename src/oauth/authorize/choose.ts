@@ -1,4 +1,4 @@
-import type { OAuthContext } from "../context.ts";
+import type { AuthorizeDeps } from "./deps.ts";
 import type { AnyCall } from "../call.ts";
 import { pageContext } from "../page.ts";
 import type { Membership, UserRecord } from "../store/user-store.ts";
@@ -19,7 +19,7 @@ export async function chooseTenant(
   user: UserRecord,
   tenants: readonly Pick<Membership, "id" | "name">[],
   call: AnyCall,
-  context: OAuthContext,
+  context: AuthorizeDeps,
 ): Promise<Response> {
   const { given, client } = request;
   const { names } = context;

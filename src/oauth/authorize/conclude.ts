@@ -1,6 +1,6 @@
+import type { AuthorizeDeps } from "./deps.ts";
 import { authorizationOf } from "../authorization.ts";
 import { createCode } from "../codes.ts";
-import type { OAuthContext } from "../context.ts";
 import type { AnyCall } from "../call.ts";
 import { type Granted, issueTokens } from "../tokens/issue.ts";
 import { DEFAULT_TENANT, grantForUser } from "../grants/user-grant.ts";
@@ -20,7 +20,7 @@ export async function conclude(
   request: AuthorizationRequest,
   identity: Identity,
   call: AnyCall,
-  context: OAuthContext,
+  context: AuthorizeDeps,
   { staleConsent = false }: { readonly staleConsent?: boolean } = {},
 ): Promise<Response> {
   const { client, flow } = request;
@@ -69,7 +69,7 @@ async function issue(
   granted: Granted,
   { user, sid: sessionId, hint, ...times }: Identity,
   call: AnyCall,
-  context: OAuthContext,
+  context: AuthorizeDeps,
 ): Promise<Response> {
   const { client, flow, nonce, challenge, callerSessionId } = request;
   const { requestId } = call;

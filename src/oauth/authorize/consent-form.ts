@@ -1,4 +1,4 @@
-import type { OAuthContext } from "../context.ts";
+import type { AuthorizeDeps } from "./deps.ts";
 import type { AnyCall } from "../call.ts";
 import { readParameters } from "../form.ts";
 import { refusedPage } from "../page.ts";
@@ -26,7 +26,7 @@ const ACTION = "consent";
  */
 export async function decideConsent(
   call: AnyCall & { readonly body: URLSearchParams },
-  context: OAuthContext,
+  context: AuthorizeDeps,
 ): Promise<Response> {
   const refusePage = (detail: string, reason = detail): Response =>
     refusedPage(call, ACTION, { detail, reason, clientId: "" }, context);
@@ -63,7 +63,7 @@ async function keep(
   shown: string,
   authenticatedAtMs: number,
   { nowMs, requestId }: AnyCall,
-  { consents, audit, log }: OAuthContext,
+  { consents, audit, log }: AuthorizeDeps,
 ): Promise<void> {
   const asked = readAsked(shown);
   const { email, clientId } = asked;

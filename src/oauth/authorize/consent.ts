@@ -1,4 +1,4 @@
-import type { OAuthContext } from "../context.ts";
+import type { AuthorizeDeps } from "./deps.ts";
 import type { AnyCall } from "../call.ts";
 import { consentTo, isAllowed, needsConsent } from "../consent.ts";
 import type { Granted } from "../tokens/issue.ts";
@@ -23,7 +23,7 @@ export async function askConsent(
   identity: Identity,
   stale: boolean,
   call: AnyCall,
-  context: OAuthContext,
+  context: AuthorizeDeps,
 ): Promise<Response | undefined> {
   const { client, prompt, given, asksConsent } = request;
   const { user } = identity;

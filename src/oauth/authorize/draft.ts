@@ -1,5 +1,5 @@
+import type { AuthorizeDeps } from "./deps.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import type { OAuthContext } from "../context.ts";
 import type { AnyCall } from "../call.ts";
 import type { ClientRecord } from "../directory.ts";
 import type { PageRefusal } from "../page.ts";
@@ -40,7 +40,7 @@ const NOT_REGISTERED =
 export async function readDraft(
   given: Given,
   call: AnyCall,
-  context: OAuthContext,
+  context: AuthorizeDeps,
 ): Promise<Result<Draft, PageRefusal>> {
   const fail = (detail: string, reason = detail, clientId = ""): Result<never, PageRefusal> =>
     err({ detail, reason, clientId });

@@ -1,5 +1,5 @@
+import type { AuthorizeDeps } from "./deps.ts";
 import type { Hint, Identity } from "./identity.ts";
-import type { OAuthContext } from "../context.ts";
 import type { AnyCall } from "../call.ts";
 import { sessionOf, type Session } from "../sign-in/sessions.ts";
 import { timesOf } from "../sign-in/times.ts";
@@ -25,7 +25,7 @@ export async function readHint(
   { given, client, provider }: AuthorizationRequest,
   session: Session | undefined,
   call: AnyCall,
-  context: OAuthContext,
+  context: AuthorizeDeps,
 ): Promise<Hint | undefined> {
   const token = given.get("id_token_hint");
   if (token === undefined) return undefined;
@@ -52,7 +52,7 @@ async function holds(
   { grantId, sessionId: sid, grantTenant, scopes, endsAtMs, ...asOf }: HintBasis,
   asked: string,
   nowMs: number,
-  context: OAuthContext,
+  context: AuthorizeDeps,
 ): Promise<Identity | string> {
   const { trust } = context;
   const [session, isNew] = await Promise.all([sessionOf(sid, nowMs, context), trust.ensure(nowMs, "now")]);

@@ -1,4 +1,4 @@
-import type { OAuthContext } from "../context.ts";
+import type { BrowserDeps } from "../sign-in/browser.ts";
 
 /**
  * Whom the client means by `id_token_hint`: nobody else gets an answer (OIDC Core 3.1.2.2). `unknown`: the hint cannot be
@@ -10,10 +10,10 @@ export type Meant = { readonly email: string } | "unknown";
  * Where the request goes through the browser again, whom it means goes along sealed. It only ever narrows, but an address in
  * plain text would let any page ask for any, and see by where the browser ends whether that person is signed in here.
  */
-export const sealMeant = (email: string, { sealer }: Pick<OAuthContext, "sealer">): Promise<string> =>
+export const sealMeant = (email: string, { sealer }: Pick<BrowserDeps, "sealer">): Promise<string> =>
   sealer.seal(email, PURPOSE);
 
-export async function openMeant(sealed: string, { sealer }: Pick<OAuthContext, "sealer">): Promise<Meant> {
+export async function openMeant(sealed: string, { sealer }: Pick<BrowserDeps, "sealer">): Promise<Meant> {
   const email = await sealer.open(sealed, PURPOSE);
   return email === undefined ? "unknown" : { email };
 }

@@ -1,5 +1,5 @@
+import type { AuthorizeDeps } from "./deps.ts";
 import { DEFAULT_PROVIDER, type Names } from "../../platform/names.ts";
-import type { OAuthContext } from "../context.ts";
 import type { ClientRecord } from "../directory.ts";
 import type { CodeChallenge } from "../pkce.ts";
 import type { ScopeRequest } from "../scopes.ts";
@@ -62,7 +62,7 @@ export const isMeant = ({ meant }: Pick<AuthorizationRequest, "meant">, email: s
 /** The request as it can be sent again: what came, the session id that came with a header, and whom a hint meant. */
 export async function asParameters(
   { given, callerSessionId, meant }: Pick<AuthorizationRequest, "given" | "callerSessionId" | "meant">,
-  context: Pick<OAuthContext, "names" | "sealer">,
+  context: Pick<AuthorizeDeps, "names" | "sealer">,
 ): Promise<Readonly<Record<string, string>>> {
   const { names } = context;
   const { [meantParameter(names)]: _meant, ...parameters } = Object.fromEntries(given.entries());
@@ -74,7 +74,7 @@ export async function asParameters(
 /** For a user who is to be asked: whom the hint meant goes along, the token itself is nothing to pass around. */
 export async function withoutHint(
   request: AuthorizationRequest,
-  context: Pick<OAuthContext, "names" | "sealer">,
+  context: Pick<AuthorizeDeps, "names" | "sealer">,
 ): Promise<Readonly<Record<string, string>>> {
   const { id_token_hint: _hint, ...parameters } = await asParameters(request, context);
   return parameters;

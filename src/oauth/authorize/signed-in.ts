@@ -2,7 +2,7 @@
  * Where a sign-in comes back to, at our form or at a provider. `request` is the authorization request that it was asked
  * for, form-encoded; it is checked again from scratch, since it may have lain around for minutes.
  */
-import type { OAuthContext } from "../context.ts";
+import type { AuthorizeDeps } from "./deps.ts";
 import type { AnyCall } from "../call.ts";
 import type { FederationFailure } from "../federation/failure.ts";
 import { withCookie } from "../sign-in/browser.ts";
@@ -19,7 +19,7 @@ import type { Identity } from "./identity.ts";
 export async function goOnSignedIn(
   call: AnyCall,
   { who, request: text }: { readonly who: NewSignIn; readonly request: string },
-  context: OAuthContext,
+  context: AuthorizeDeps,
 ): Promise<Response> {
   const checked = await readRequest(call, new URLSearchParams(text), context);
   if (!checked.ok) return checked.error;
@@ -37,7 +37,7 @@ export function anotherThanMeant(
   request: AuthorizationRequest,
   email: string,
   call: AnyCall,
-  context: OAuthContext,
+  context: AuthorizeDeps,
 ): Response {
   const description = "Another user than the client means signed in.";
   return refusedAnswer(request, refused("login_required", description, `user ${email} signed in`), call, context);
@@ -47,7 +47,7 @@ export function anotherThanMeant(
 export async function signInFailed(
   call: AnyCall,
   { request, failure }: { readonly request: string; readonly failure: FederationFailure },
-  context: OAuthContext,
+  context: AuthorizeDeps,
 ): Promise<Response> {
   const checked = await readRequest(call, new URLSearchParams(request), context);
   if (!checked.ok) return checked.error;
@@ -60,7 +60,7 @@ export async function enter(
   request: AuthorizationRequest,
   who: NewSignIn,
   call: AnyCall,
-  context: OAuthContext,
+  context: AuthorizeDeps,
 ): Promise<Response | undefined> {
   const session = await startSession(call, who, context);
   if (session === undefined) return undefined;

@@ -1,13 +1,19 @@
 import { toBase64Url } from "../../platform/encoding.ts";
 import { sha256 } from "../../platform/hash.ts";
-import { randomSecret } from "../../platform/random.ts";
+import type { Names } from "../../platform/names.ts";
+import { randomSecret, type Random } from "../../platform/random.ts";
 import { ok, type Result } from "../../platform/result.ts";
 import { readGiven, type Given, promptsOf } from "../authorize/given.ts";
-import type { OAuthContext } from "../context.ts";
-import type { AnyCall } from "../call.ts";
+import type { Addresses, AnyCall } from "../call.ts";
+import type { Federation } from "./federation.ts";
 import { faulty, quoted, type FederationFailure } from "./failure.ts";
 
-export type FederationContext = Pick<OAuthContext, "federation" | "names" | "random" | "pagesOf">;
+/** What a sign-in at a provider takes. */
+export interface FederationDeps extends Pick<Addresses, "pagesOf"> {
+  readonly federation: Federation;
+  readonly names: Names;
+  readonly random: Random;
+}
 
 /** Parameters of the client's request that say something to whoever asks the user to sign in. */
 const PASSED_ON = ["login_hint", "ui_locales", "max_age"] as const;
@@ -16,12 +22,12 @@ const PROMPTS_PASSED_ON: readonly string[] = ["none", "login", "select_account"]
 
 export const isProvider = async (
   id: string,
-  context: Pick<OAuthContext, "federation">,
+  context: Pick<FederationDeps, "federation">,
   nowMs: number,
 ): Promise<boolean> => (await context.federation.providers.find(id, nowMs)) !== undefined;
 
 /** One for each provider, so that none can pass its answer off as another's (RFC 9700 4.4.2.2). */
-export const callbackAddress = (providerId: string, call: AnyCall, context: FederationContext): string =>
+export const callbackAddress = (providerId: string, call: AnyCall, context: FederationDeps): string =>
   `${context.pagesOf(call)}/callback/${providerId}`;
 
 /**
@@ -37,7 +43,7 @@ export async function beginFederation(
     expected,
   }: { readonly request: string; readonly browserKey: string; readonly expected?: string | undefined },
   call: AnyCall,
-  context: FederationContext,
+  context: FederationDeps,
 ): Promise<Result<URL, FederationFailure>> {
   const { federation, random } = context;
   const provider = await federation.providers.find(providerId, call.nowMs);
@@ -74,5 +80,5 @@ export async function beginFederation(
 }
 
 /** What the client's request says, which a pending sign-in carries as text. */
-export const askedFor = (request: string, { names }: Pick<OAuthContext, "names">): Given =>
+export const askedFor = (request: string, { names }: Pick<FederationDeps, "names">): Given =>
   readGiven(new URLSearchParams(request), names);

@@ -1,3 +1,4 @@
+import type { SignInTimes } from "../sign-in/times.ts";
 import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
 
 /**
@@ -28,3 +29,9 @@ export const mayVouchFor = ({ domains }: Pick<Binding, "domains">, email: string
 
 /** Whether it is the platform's own directory of users. */
 export const isLocal = (provider: string): boolean => provider === DEFAULT_PROVIDER || provider === LEGACY_PROVIDER;
+
+/** Where it is known what stands behind a sign-in. */
+export interface Bindings {
+  /** What the provider that vouched is bound to; undefined: its word counts no more. The own directory is bound to nothing. */
+  bindingOf(email: string, signIn: Pick<SignInTimes, "provider" | "authenticatedAtMs">): Promise<Binding | undefined>;
+}

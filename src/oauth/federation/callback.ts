@@ -1,8 +1,8 @@
+import type { PageEndpointDeps } from "../endpoints/deps.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { accountSignInFailed, enterAccount } from "../account/sign-in.ts";
 import { promptsOf } from "../authorize/given.ts";
 import { goOnSignedIn, signInFailed } from "../authorize/signed-in.ts";
-import type { OAuthContext } from "../context.ts";
 import type { AnyCall } from "../call.ts";
 import { readParameters, type Parameters } from "../form.ts";
 import { refusedPage } from "../page.ts";
@@ -17,7 +17,11 @@ import { FOR_ACCOUNT, type PendingSignIn } from "./pending.ts";
 import { vouch, type Vouched } from "./vouch.ts";
 
 /** `GET /callback/{providerId}`: the browser comes back from a provider (OIDC Core 3.1.2.5 and 3.1.2.6, RFC 9207). */
-export async function federationCallback(call: AnyCall, providerId: string, context: OAuthContext): Promise<Response> {
+export async function federationCallback(
+  call: AnyCall,
+  providerId: string,
+  context: PageEndpointDeps,
+): Promise<Response> {
   const refuse = (reason: string): Response =>
     refusedPage(call, "callback", { kind: "over", detail: "", reason, clientId: "" }, context);
   const parameters = readParameters(call.url.searchParams, context.names);
@@ -59,7 +63,7 @@ async function admit(
   providerId: string,
   pending: PendingSignIn,
   call: AnyCall,
-  context: OAuthContext,
+  context: PageEndpointDeps,
 ): Promise<Result<Admitted, FederationFailure>> {
   const read = await readAnswer(answer, providerId, pending, call, context);
   if (!read.ok) return read;
@@ -73,7 +77,7 @@ async function admit(
   return ok({ vouched, mustConfirm });
 }
 
-const isSilent = ({ request }: PendingSignIn, context: OAuthContext): boolean =>
+const isSilent = ({ request }: PendingSignIn, context: PageEndpointDeps): boolean =>
   promptsOf(askedFor(request, context)).includes("none");
 
 /** The account that the answer vouches for. */
@@ -82,7 +86,7 @@ async function readAnswer(
   providerId: string,
   pending: PendingSignIn,
   call: AnyCall,
-  context: OAuthContext,
+  context: PageEndpointDeps,
 ): Promise<Result<{ readonly vouched: Vouched; readonly provider: ProviderRow }, FederationFailure>> {
   // A provider that was asked about one user must not answer for another provider.
   if (providerId !== pending.provider) return denied(`the answer came to the address of ${quoted(providerId)}`);

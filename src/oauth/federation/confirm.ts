@@ -1,9 +1,9 @@
+import type { PageEndpointDeps } from "../endpoints/deps.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import { enterAccount, accountSignInFailed } from "../account/sign-in.ts";
 import { formTargetsOf, isMeant } from "../authorize/request.ts";
 import { readRequest } from "../authorize/authorize.ts";
 import { anotherThanMeant, goOnSignedIn, signInFailed } from "../authorize/signed-in.ts";
-import type { OAuthContext } from "../context.ts";
 import type { AnyCall } from "../call.ts";
 import { readParameters } from "../form.ts";
 import { pageContext, refusedPage } from "../page.ts";
@@ -39,7 +39,7 @@ export async function confirmPage(
   call: AnyCall,
   waiting: Waiting,
   fault: ConfirmLinkView["fault"],
-  context: OAuthContext,
+  context: PageEndpointDeps,
 ): Promise<Response> {
   const asked = askedFor(waiting.request, context);
   const shown = await shownFor(call, waiting, context);
@@ -60,7 +60,7 @@ export async function confirmPage(
 
 export async function confirmLink(
   call: AnyCall & { readonly body: URLSearchParams },
-  context: OAuthContext,
+  context: PageEndpointDeps,
 ): Promise<Response> {
   const refusePage = (kind: "request" | "over", detail: string, reason = detail): Response =>
     refusedPage(call, ACTION, { kind, detail, reason, clientId: "" }, context);
@@ -90,7 +90,7 @@ export async function confirmLink(
 async function shownFor(
   call: AnyCall,
   { request, email }: Waiting,
-  context: OAuthContext,
+  context: PageEndpointDeps,
 ): Promise<Pick<ConfirmLinkView, "clientName" | "formTargets"> | Response> {
   if (request === FOR_ACCOUNT) return { clientName: "", formTargets: [] };
   const checked = await readRequest(call, new URLSearchParams(request), context);
@@ -99,7 +99,7 @@ async function shownFor(
   return { clientName: checked.value.client.name, formTargets: formTargetsOf(checked.value) };
 }
 
-async function open(vouched: string, call: AnyCall, context: OAuthContext): Promise<Waiting | undefined> {
+async function open(vouched: string, call: AnyCall, context: PageEndpointDeps): Promise<Waiting | undefined> {
   const key = readCookie(call, "browser", context.names);
   if (key === undefined) return undefined;
   const opened = await context.sealer.open(vouched, await purposeFor(key));

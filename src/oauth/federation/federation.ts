@@ -19,8 +19,7 @@
  */
 import { DEFAULT_PROVIDER } from "../../platform/names.ts";
 import type { Sealer } from "../../platform/seal.ts";
-import { isLocal, mayVouchFor, UNBOUND, type Binding } from "./binding.ts";
-import type { SignInTimes } from "../sign-in/times.ts";
+import { isLocal, mayVouchFor, UNBOUND, type Binding, type Bindings } from "./binding.ts";
 import { createFederationStore } from "../store/federation-store.ts";
 import { createIdentityStore, type IdentityStore } from "../store/identity-store.ts";
 import { createProviderKeys, type ProviderKeys } from "./keys.ts";
@@ -28,14 +27,12 @@ import { createMetadataSource, type MetadataSource } from "./metadata.ts";
 import { createPendingSignIns, type PendingSignIns } from "./pending.ts";
 import { createProviders, type Providers } from "./providers.ts";
 
-export interface Federation {
+export interface Federation extends Bindings {
   readonly providers: Providers;
   readonly pending: PendingSignIns;
   readonly metadata: MetadataSource;
   readonly keys: ProviderKeys;
   readonly identities: IdentityStore;
-  /** What the provider that vouched is bound to; undefined: its word counts no more. The own directory is bound to nothing. */
-  bindingOf(email: string, signIn: Pick<SignInTimes, "provider" | "authenticatedAtMs">): Promise<Binding | undefined>;
   /** Removes at most `limit` sign-ins that nobody came back from; returns how many. */
   forgetExpired(nowMs: number, limit: number): Promise<number>;
 }

@@ -1,11 +1,16 @@
-import type { AuditRecord } from "../../platform/audit.ts";
+import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
 import { ok, type Result } from "../../platform/result.ts";
-import type { OAuthContext } from "../context.ts";
 import type { AnyCall } from "../call.ts";
 import type { ProviderRow } from "../store/federation-store.ts";
 import type { Account, LinkedBy } from "../store/identity-store.ts";
 import { mayVouchFor } from "./binding.ts";
+import type { Federation } from "./federation.ts";
 import { denied, type FederationFailure } from "./failure.ts";
+
+export interface LinkingDeps {
+  readonly federation: Federation;
+  readonly audit: AuditTrail;
+}
 
 /**
  * Whose account at a provider it is that signs in here for the first time (OIDC Core 5.7: by `iss` and `sub`, and by nothing
@@ -27,7 +32,7 @@ export async function linkAtFirstUse(
   unlinked: Unlinked,
   provider: ProviderRow,
   call: AnyCall,
-  context: OAuthContext,
+  context: LinkingDeps,
 ): Promise<Result<"linked" | "to confirm", FederationFailure>> {
   const { email } = unlinked;
   if (!mayVouchFor(provider, email)) return denied(`it is not bound to the domain of ${email}`);
@@ -47,7 +52,7 @@ export async function link(
   unlinked: Unlinked,
   by: LinkedBy,
   call: AnyCall,
-  context: OAuthContext,
+  context: LinkingDeps,
 ): Promise<Result<true, FederationFailure>> {
   const { identities } = context.federation;
   const { email, provider } = unlinked;

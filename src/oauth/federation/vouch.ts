@@ -7,7 +7,7 @@ import type { AnyCall } from "../call.ts";
 import type { SignInTimes } from "../sign-in/times.ts";
 import type { ProviderRow } from "../store/federation-store.ts";
 import type { Account } from "../store/identity-store.ts";
-import { askedFor, callbackAddress, type FederationContext } from "./begin.ts";
+import { askedFor, callbackAddress, type FederationDeps } from "./begin.ts";
 import { denied, faulty, quoted, type FederationFailure } from "./failure.ts";
 import { fetchJson, type JsonObject } from "./fetch-json.ts";
 import { verifyIdToken, type ExpectedIdToken, type IdTokenClaims } from "./id-token.ts";
@@ -37,7 +37,7 @@ export async function vouch(
   pending: PendingSignIn,
   { provider, metadata }: { readonly provider: ProviderRow; readonly metadata: ProviderMetadata },
   call: AnyCall,
-  context: FederationContext,
+  context: FederationDeps,
 ): Promise<Result<Vouched, FederationFailure>> {
   const secret = await context.federation.providers.secretOf(provider);
   if (secret === undefined) return faulty("the client secret does not open: SEAL_KEYS lacks the key that sealed it");
@@ -64,7 +64,7 @@ const provenAt = (authTime: unknown, nowMs: number): number | undefined =>
 /** The client's wish for a fresh sign-in holds at the provider too; whether it was heard shows in `auth_time`. */
 function expectedOf(
   { issuer, clientId, nonce, request, begunAtMs }: PendingSignIn,
-  context: FederationContext,
+  context: FederationDeps,
 ): ExpectedIdToken {
   const asked = askedFor(request, context);
   const maxAge = asked.get("max_age");

@@ -1,8 +1,8 @@
+import type { GrantDeps } from "./granted.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { narrow, type Authorization } from "../authorization.ts";
 import type { Caller } from "../client-auth.ts";
 import { consentTo, isAllowed, needsConsent } from "../consent.ts";
-import type { OAuthContext } from "../context.ts";
 import { failure, type OAuthFailure } from "../failure.ts";
 import type { ScopeRefusal, ScopeRequest } from "../scopes.ts";
 import { refusedScope } from "./granted.ts";
@@ -33,7 +33,7 @@ export async function grantAuthorized(
   caller: Caller,
   { email, authorization }: Authorized,
   asked: ScopeRequest,
-  context: OAuthContext,
+  context: GrantDeps,
   nowMs: number,
 ): Promise<Result<GrantedAgain, OAuthFailure>> {
   const { client, authenticated, asOfMs } = caller;

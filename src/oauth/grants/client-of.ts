@@ -1,6 +1,6 @@
+import type { GrantDeps } from "./granted.ts";
 import { err, type Result } from "../../platform/result.ts";
 import { identifyClient, noCredentials, type Caller } from "../client-auth.ts";
-import type { OAuthContext } from "../context.ts";
 import { failure, type OAuthFailure } from "../failure.ts";
 import type { TokenRequest } from "./granted.ts";
 
@@ -8,7 +8,7 @@ import type { TokenRequest } from "./granted.ts";
 export async function clientOf(
   { call, credentials }: TokenRequest,
   grantType: string,
-  context: OAuthContext,
+  context: GrantDeps,
 ): Promise<Result<Caller, OAuthFailure>> {
   if (credentials === undefined) return err(noCredentials());
   const entry = await context.directory.find(credentials.clientId, undefined, call.nowMs);

@@ -1,11 +1,34 @@
-import type { Issue } from "../tokens/issue.ts";
+import type { Issue, IssueDeps } from "../tokens/issue.ts";
+import type { RateLimit } from "../../http/rate-limit.ts";
 import type { Call } from "../../http/route.ts";
+import type { BuiltIn } from "../../platform/built-in.ts";
+import type { Directory } from "../directory.ts";
+import type { EndGrantsDeps } from "../end-grants.ts";
+import type { Bindings } from "../federation/binding.ts";
+import type { Accounts } from "../sign-in/accounts.ts";
+import type { CodeStore } from "../store/code-store.ts";
+import type { ConsentStore } from "../store/consent-store.ts";
+import type { UserStore } from "../store/user-store.ts";
+import type { PasswordGrant } from "./password-policy.ts";
 import type { Result } from "../../platform/result.ts";
 import type { Credentials } from "../client-auth.ts";
-import type { OAuthContext } from "../context.ts";
 import { failure, type OAuthFailure } from "../failure.ts";
 import type { Parameters } from "../form.ts";
 import type { ScopeRefusal, ScopeRequest } from "../scopes.ts";
+
+/** What grants decide by, and what they leave behind. */
+export interface GrantDeps extends IssueDeps, EndGrantsDeps {
+  readonly builtIn: BuiltIn;
+  readonly directory: Directory;
+  /** Requests of a client that proved itself. */
+  readonly clientLimit: RateLimit;
+  readonly users: UserStore;
+  readonly accounts: Accounts;
+  readonly passwordGrant: PasswordGrant;
+  readonly federation: Bindings;
+  readonly codes: CodeStore;
+  readonly consents: ConsentStore;
+}
 
 export type TokenCall = Call<unknown, unknown, URLSearchParams, undefined>;
 
@@ -17,7 +40,7 @@ export interface TokenRequest {
   readonly scopes: ScopeRequest;
 }
 
-export type GrantStep = (request: TokenRequest, context: OAuthContext) => Promise<Result<GrantOutcome, OAuthFailure>>;
+export type GrantStep = (request: TokenRequest, context: GrantDeps) => Promise<Result<GrantOutcome, OAuthFailure>>;
 
 /** What a grant's step ends in. */
 export interface GrantOutcome extends Omit<Issue, "callerSessionId"> {

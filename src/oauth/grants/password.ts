@@ -1,9 +1,9 @@
+import type { GrantDeps } from "./granted.ts";
 import { LEGACY_PROVIDER } from "../../platform/names.ts";
 import { randomId } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { authorizationOf } from "../authorization.ts";
 import { authenticateClient, noCredentials, type Caller } from "../client-auth.ts";
-import type { OAuthContext } from "../context.ts";
 import { UNBOUND } from "../federation/binding.ts";
 import { failure, type OAuthFailure } from "../failure.ts";
 import { createRefreshGrant } from "../refresh-grants.ts";
@@ -95,7 +95,7 @@ const REFUSAL = {
  */
 async function passedClient(
   { call, credentials }: TokenRequest,
-  context: OAuthContext,
+  context: GrantDeps,
 ): Promise<Result<Caller | undefined, OAuthFailure>> {
   if (credentials === undefined) return ok(undefined);
   const entry = await context.directory.find(credentials.clientId, undefined, call.nowMs);
@@ -114,7 +114,7 @@ async function passedClient(
 export const defaultTenantOf = (client: Pick<ClientRights, "tenant"> | undefined, user: UserRecord): DefaultTenant =>
   user.tenants.some(({ id }) => id === client?.tenant) ? "of-client" : "only";
 
-function refusedPlace(refusal: UserGrantRefusal, { names }: OAuthContext, actor: string | undefined): OAuthFailure {
+function refusedPlace(refusal: UserGrantRefusal, { names }: GrantDeps, actor: string | undefined): OAuthFailure {
   switch (refusal.kind) {
     case "scope":
       return refusedScope(refusal.refusal, actor);

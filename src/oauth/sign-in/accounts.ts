@@ -10,7 +10,6 @@ import type { AnyCall } from "../call.ts";
 import type { AttemptOutcome, LoginAttempts } from "../login-attempts.do.ts";
 import type { GuessKind } from "../guesses.ts";
 import type { Credential, UserStore } from "../store/user-store.ts";
-import type { Device } from "./device.ts";
 import { UNCOUNTED, type GuessGuard } from "./guess-guard.ts";
 
 /** `untilMs`: when the account, the network or the password may be tried again. */
@@ -21,6 +20,13 @@ export type SignIn = { readonly kind: "ok"; readonly email: string; readonly dev
 
 /** `hash`: the stored one that the password was held against. */
 export type Confirmation = { readonly kind: "ok"; readonly hash: string; readonly device: boolean } | Refused;
+
+/** A browser that a user signed in by before (device.ts). */
+export interface Device {
+  readonly id: string;
+  /** When its user signed in by it. */
+  readonly sinceMs: number;
+}
 
 /** Who tries: a browser that the user signed in by before, where it is one. */
 export interface Attempt {

@@ -1,8 +1,15 @@
 import type { Names } from "../../platform/names.ts";
 import { fromBase64Url, toBase64Url, utf8 } from "../../platform/encoding.ts";
-import { randomSecret } from "../../platform/random.ts";
-import type { OAuthContext } from "../context.ts";
+import { randomSecret, type Random } from "../../platform/random.ts";
+import type { Sealer } from "../../platform/seal.ts";
 import type { AnyCall } from "../call.ts";
+
+/** What cookies and the tokens of forms are made with. */
+export interface BrowserDeps {
+  readonly names: Names;
+  readonly random: Random;
+  readonly sealer: Sealer;
+}
 
 /**
  * What a browser keeps for us: two cookies of 256 random bits each (contract 2.4), a word, and who signed in by it.
@@ -64,7 +71,7 @@ export interface Browser {
 }
 
 /** The browser as its cookie tells it, or one that gets a cookie with the answer. */
-export function knowBrowser(call: AnyCall, { names, random }: Pick<OAuthContext, "names" | "random">): Browser {
+export function knowBrowser(call: AnyCall, { names, random }: Pick<BrowserDeps, "names" | "random">): Browser {
   const known = readCookie(call, "browser", names);
   if (known !== undefined) return { key: known, cookie: undefined };
   const key = randomSecret(random);
@@ -74,7 +81,7 @@ export function knowBrowser(call: AnyCall, { names, random }: Pick<OAuthContext,
 const CSRF = "csrf";
 
 /** `key`: a secret of the browser that is shown the form. */
-export async function csrfToken(key: string, { sealer }: Pick<OAuthContext, "sealer">): Promise<string> {
+export async function csrfToken(key: string, { sealer }: Pick<BrowserDeps, "sealer">): Promise<string> {
   const [macKey] = await sealer.macKeys(CSRF);
   if (macKey === undefined) throw new Error("a sealer has a key");
   return toBase64Url(new Uint8Array(await crypto.subtle.sign("HMAC", macKey, utf8(key))));
@@ -84,7 +91,7 @@ export async function csrfToken(key: string, { sealer }: Pick<OAuthContext, "sea
 export async function isOwnForm(
   key: string | undefined,
   token: string | undefined,
-  { sealer }: Pick<OAuthContext, "sealer">,
+  { sealer }: Pick<BrowserDeps, "sealer">,
 ): Promise<boolean> {
   const mac = token === undefined ? undefined : fromBase64Url(token);
   if (key === undefined || mac === undefined) return false;

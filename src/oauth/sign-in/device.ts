@@ -1,10 +1,9 @@
 import { fromBase64Url, toBase64Url, utf8 } from "../../platform/encoding.ts";
 import { normalizeEmail } from "../../platform/email.ts";
 import { randomId } from "../../platform/random.ts";
-import type { OAuthContext } from "../context.ts";
 import type { AnyCall } from "../call.ts";
-import type { SignIn } from "./accounts.ts";
-import { cookieText, setLastingCookie, withCookie } from "./browser.ts";
+import type { Accounts, Device, SignIn } from "./accounts.ts";
+import { cookieText, setLastingCookie, withCookie, type BrowserDeps } from "./browser.ts";
 
 /**
  * Browsers that users signed in by before, known by a cookie (OWASP, "Slow down online guessing attacks with device
@@ -16,13 +15,9 @@ import { cookieText, setLastingCookie, withCookie } from "./browser.ts";
  * The cookie names no user: each entry is `<id>.<time in base 36>.<MAC over user, id and time>`, several users' in a
  * browser that they share.
  */
-export interface Device {
-  readonly id: string;
-  /** When its user signed in by it. */
-  readonly sinceMs: number;
+export interface SignInDeps extends BrowserDeps {
+  readonly accounts: Accounts;
 }
-
-type Context = Pick<OAuthContext, "names" | "random" | "sealer">;
 
 const PURPOSE = "device";
 const LIFETIME_MS = 365 * 24 * 3_600_000;
@@ -37,7 +32,7 @@ export const signInHere = async (
   address: string,
   password: string,
   call: AnyCall,
-  context: OAuthContext,
+  context: SignInDeps,
 ): Promise<SignIn> =>
   context.accounts.signIn(address, { password, device: await knownDevice(call, address, context) }, call);
 
@@ -46,13 +41,13 @@ export async function rememberDevice(
   call: AnyCall,
   answer: Response,
   { email, device }: Extract<SignIn, { readonly kind: "ok" }>,
-  context: Context,
+  context: BrowserDeps,
 ): Promise<Response> {
   return device ? answer : withCookie(answer, await deviceCookie(call, email, call.nowMs, context));
 }
 
 /** The browser as one that this user signed in by; undefined where nobody knows. */
-export async function knownDevice(call: AnyCall, address: string, context: Context): Promise<Device | undefined> {
+export async function knownDevice(call: AnyCall, address: string, context: BrowserDeps): Promise<Device | undefined> {
   const email = normalizeEmail(address);
   if (email === undefined) return undefined;
   for (const entry of entriesOf(call, context)) {
@@ -63,7 +58,12 @@ export async function knownDevice(call: AnyCall, address: string, context: Conte
 }
 
 /** The cookie by which the browser is known for this user from now on. */
-export async function deviceCookie(call: AnyCall, email: string, sinceMs: number, context: Context): Promise<string> {
+export async function deviceCookie(
+  call: AnyCall,
+  email: string,
+  sinceMs: number,
+  context: BrowserDeps,
+): Promise<string> {
   const device = { id: randomId(context.random), sinceMs };
   const [key] = await context.sealer.macKeys(PURPOSE);
   if (key === undefined) throw new Error("a sealer has a key");
@@ -75,14 +75,14 @@ export async function deviceCookie(call: AnyCall, email: string, sinceMs: number
   return setLastingCookie(call, "device", entries.join(SEPARATOR), LIFETIME_MS / 1000, context.names);
 }
 
-function entriesOf(call: AnyCall, { names }: Context): readonly string[] {
+function entriesOf(call: AnyCall, { names }: BrowserDeps): readonly string[] {
   const text = cookieText(call, "device", names) ?? "";
   return text.length > MAX_ENTRIES * (MAX_ENTRY_CHARS + 1)
     ? []
     : text.split(SEPARATOR).filter((entry) => ENTRY.test(entry));
 }
 
-async function readEntry(entry: string, email: string, { sealer }: Context): Promise<Device | undefined> {
+async function readEntry(entry: string, email: string, { sealer }: BrowserDeps): Promise<Device | undefined> {
   const [, id, time, macText = ""] = ENTRY.exec(entry) ?? [];
   const mac = fromBase64Url(macText);
   if (id === undefined || time === undefined || mac === undefined) return undefined;

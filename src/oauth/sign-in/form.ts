@@ -1,10 +1,10 @@
+import type { AuthorizeDeps } from "../authorize/deps.ts";
 import { FROM_ELSEWHERE, isFromElsewhere, isOwnForm, readCookie } from "./browser.ts";
 import { normalizeEmail } from "../../platform/email.ts";
 import { signInPage } from "../authorize/ask.ts";
 import { readRequest } from "../authorize/authorize.ts";
 import { isLocal } from "../federation/binding.ts";
 import { enter } from "../authorize/signed-in.ts";
-import type { OAuthContext } from "../context.ts";
 import type { AnyCall } from "../call.ts";
 import { readParameters } from "../form.ts";
 import { refusedPage } from "../page.ts";
@@ -22,7 +22,7 @@ import { rememberDevice, signInHere } from "./device.ts";
  */
 export async function signIn(
   call: AnyCall & { readonly body: URLSearchParams },
-  context: OAuthContext,
+  context: AuthorizeDeps,
 ): Promise<Response> {
   const refusePage = (detail: string, reason = detail): Response =>
     refusedPage(call, "sign in", { detail, reason, clientId: "" }, context);

@@ -1,11 +1,20 @@
 import { sha256Hex } from "../../platform/hash.ts";
+import type { Log } from "../../platform/log.ts";
 import { randomId, randomSecret } from "../../platform/random.ts";
-import type { OAuthContext } from "../context.ts";
 import type { AnyCall } from "../call.ts";
-import { isBoundToTenants, type Binding } from "../federation/binding.ts";
-import type { SignedIn, UserRecord } from "../store/user-store.ts";
+import { isBoundToTenants, type Binding, type Bindings } from "../federation/binding.ts";
+import type { SessionStore } from "../store/session-store.ts";
+import type { SignedIn, UserRecord, UserStore } from "../store/user-store.ts";
 import type { SignInTimes } from "./times.ts";
-import { dropCookie, readCookie, setCookie } from "./browser.ts";
+import { dropCookie, readCookie, setCookie, type BrowserDeps } from "./browser.ts";
+
+/** What sessions are begun, found and ended with. */
+export interface SessionDeps extends BrowserDeps {
+  readonly log: Log;
+  readonly users: UserStore;
+  readonly sessions: SessionStore;
+  readonly federation: Bindings;
+}
 
 /**
  * Sessions of browsers (contract 2.4).
@@ -31,7 +40,7 @@ export interface Session extends SignInTimes {
  * The session of the browser's cookie with its user's records: one round trip, none without a cookie, one more where a
  * provider vouched: the session is as good as the provider, and as the link to the account there.
  */
-export async function findSession(call: AnyCall, context: OAuthContext): Promise<Session | undefined> {
+export async function findSession(call: AnyCall, context: SessionDeps): Promise<Session | undefined> {
   const cookie = readCookie(call, "session", context.names);
   if (cookie === undefined) return undefined;
   return ifCounts(await context.users.signedIn(await sha256Hex(cookie), call.nowMs), context);
@@ -40,16 +49,16 @@ export async function findSession(call: AnyCall, context: OAuthContext): Promise
 /**
  * The session by which its user sees and changes the account, all of it. A provider that is bound to tenants vouches for less.
  */
-export async function findAccountSession(call: AnyCall, context: OAuthContext): Promise<Session | undefined> {
+export async function findAccountSession(call: AnyCall, context: SessionDeps): Promise<Session | undefined> {
   const session = await findSession(call, context);
   return session === undefined || isBoundToTenants(session.binding) ? undefined : session;
 }
 
 /** The living session of this id, in whatever browser: as many round trips. */
-export const sessionOf = async (sid: string, nowMs: number, context: OAuthContext): Promise<Session | undefined> =>
+export const sessionOf = async (sid: string, nowMs: number, context: SessionDeps): Promise<Session | undefined> =>
   ifCounts(await context.users.ofSession(sid, nowMs), context);
 
-async function ifCounts(found: SignedIn | undefined, { federation }: OAuthContext): Promise<Session | undefined> {
+async function ifCounts(found: SignedIn | undefined, { federation }: SessionDeps): Promise<Session | undefined> {
   if (found === undefined || found.authenticatedAtMs <= found.user.signedOutAtMs) return undefined;
   const binding = await federation.bindingOf(found.user.email, found);
   return binding && { ...found, binding };
@@ -71,7 +80,7 @@ export interface NewSession {
 export async function startSession(
   call: AnyCall,
   { email, provider, authenticatedAtMs = call.nowMs, provenAtMs }: NewSignIn,
-  context: OAuthContext,
+  context: SessionDeps,
 ): Promise<NewSession | undefined> {
   const { names, random } = context;
   const secret = randomSecret(random);
@@ -95,7 +104,7 @@ export async function startSession(
 }
 
 /** Ends the browser's session; the cookie that makes the browser forget it. Without a session nothing happens. */
-export async function dropSession(call: AnyCall, context: OAuthContext): Promise<string> {
+export async function dropSession(call: AnyCall, context: SessionDeps): Promise<string> {
   const cookie = readCookie(call, "session", context.names);
   if (cookie !== undefined) await context.sessions.end(await sha256Hex(cookie));
   return dropCookie(call, "session", context.names);

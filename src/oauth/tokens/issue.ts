@@ -1,15 +1,24 @@
 import { MAX_TOKEN_CHARS } from "../../http/auth.ts";
 import { toSec } from "../../platform/clock.ts";
-import { randomId } from "../../platform/random.ts";
+import type { Log } from "../../platform/log.ts";
+import type { Names } from "../../platform/names.ts";
+import { randomId, type Random } from "../../platform/random.ts";
 import type { Plan } from "../../platform/plans.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { serviceScopes, type HintBounds } from "../authorization.ts";
-import type { OAuthContext } from "../context.ts";
-import type { AnyCall } from "../call.ts";
+import type { Addresses, AnyCall } from "../call.ts";
 import { failure, type OAuthFailure } from "../failure.ts";
 import type { SignInTimes } from "../sign-in/times.ts";
 import { accessTokenEndSec, issueAccessToken } from "./access-token.ts";
+import type { Trust } from "./trust.ts";
 import { issueIdToken } from "./id-token.ts";
+
+export interface IssueDeps extends Pick<Addresses, "issuerOf"> {
+  readonly names: Names;
+  readonly random: Random;
+  readonly log: Log;
+  readonly trust: Trust;
+}
 
 /** What tokens are made of, at the token endpoint and in the implicit flow. */
 export interface Issue {
@@ -61,7 +70,7 @@ export interface Issued {
 export async function issueTokens(
   { granted, sessionId, callerSessionId, grantId, idToken, hint }: Issue,
   call: AnyCall,
-  context: OAuthContext,
+  context: IssueDeps,
 ): Promise<Result<Issued, OAuthFailure>> {
   const { trust, random, log, names } = context;
   const issuer = context.issuerOf(call);

@@ -1,0 +1,14 @@
+import type { AuditTrail } from "../../platform/audit.ts";
+import type { Addresses } from "../call.ts";
+import type { FederationDeps } from "../federation/begin.ts";
+import type { Federation } from "../federation/federation.ts";
+import type { GrantDeps } from "../grants/granted.ts";
+import type { RefusedPageDeps } from "../page.ts";
+import type { SignInDeps } from "../sign-in/device.ts";
+import type { SessionDeps } from "../sign-in/sessions.ts";
+
+/** What an authorization request takes: who asks, who the user is, what is granted, and the pages between. */
+export interface AuthorizeDeps extends SessionDeps, SignInDeps, FederationDeps, GrantDeps, RefusedPageDeps, Addresses {
+  readonly federation: Federation;
+  readonly audit: AuditTrail;
+}

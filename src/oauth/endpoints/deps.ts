@@ -1,0 +1,19 @@
+import type { Problem } from "../../http/errors.ts";
+import type { AccountDeps } from "../account/deps.ts";
+import type { AuthorizeDeps } from "../authorize/deps.ts";
+import type { Refusals } from "../call.ts";
+import type { EndAccessDeps } from "../end-grants.ts";
+import type { GrantDeps } from "../grants/granted.ts";
+import type { StrictVerifier } from "../tokens/access-token.ts";
+
+/** What the endpoints of clients take: they get, read and revoke tokens. */
+export interface TokenEndpointDeps extends GrantDeps, EndAccessDeps, Refusals {
+  readonly verifier: StrictVerifier;
+  /** Revocations cannot be read: nothing is called valid or invalid. */
+  unavailable(): Problem;
+}
+
+/** What the pages of people take: they sign in, for a client or for their account. */
+export interface PageEndpointDeps extends AuthorizeDeps, AccountDeps {
+  readonly federation: AuthorizeDeps["federation"];
+}
