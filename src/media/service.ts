@@ -16,10 +16,9 @@
  *   wins. The commit pins ETag and size; no link writes over them.
  * - The operator's comparison of R2 with D1 removes a committed file whose bytes are gone (consistency/run.ts).
  * - `removed` ends every read at once; so does an owner that is retired, for all its files, which become `removed` page
- *   by page. Bytes are deleted after that (erasure/purge.ts), by the operation, by messages of the queue
- *   (erasure/erase.ts) or by the sweep: `purged_at` says that they were. The row goes last: a day after the file was
- *   made and an hour after it was removed, when nobody can bring bytes any more, and a listing has shown that none are
- *   there.
+ *   by page. Bytes are deleted after that (erasure/erase.ts), by the operation, by messages of the queue or by the sweep:
+ *   `purged_at` says that they were. The row goes last: a day after the file was made and an hour after it was removed,
+ *   when nobody can bring bytes any more, and a listing has shown that none are there.
  * - Each deletion has a row of its own, made in the same write, that counts its files through these steps
  *   (erasure/reports.ts).
  *
@@ -58,15 +57,13 @@ import { commitFile } from "./files/commit.ts";
 import { createConsistency, type Consistency } from "./consistency/run.ts";
 import { contentRoutes } from "./content/routes.ts";
 import { createFile } from "./files/create.ts";
-import { deleteFile } from "./erasure/delete-file.ts";
-import { deleteFiles } from "./erasure/delete-files.ts";
+import { deleteFile, deleteFiles } from "./erasure/delete.ts";
 import { eraseStep } from "./erasure/erase.ts";
 import { erasureRoutes } from "./erasure/reports.ts";
 import { createEdgeCache, noEdgeCache } from "./content/edge-cache.ts";
 import { fetchPrivateFile, fetchPublicFile } from "./files/fetch.ts";
 import { consumeJobs } from "./variants/consumer.ts";
-import { createJobQueue } from "./variants/job-queue.ts";
-import type { MediaJob } from "./model/job.ts";
+import { createJobQueue, type MediaJob } from "./model/job.ts";
 import { LIMITS } from "./model/limits.ts";
 import { createLinks, type Links } from "./files/links.ts";
 import { listFiles } from "./search/list.ts";
@@ -75,7 +72,6 @@ import { createR2Uploads } from "./uploads/r2.ts";
 import { createS3, type Fetch, type S3Access } from "./blobs/s3.ts";
 import { createClaimStore } from "./consistency/expected-store.ts";
 import { createConsistencyStore } from "./consistency/run-store.ts";
-import { createDueStore } from "./variants/due-store.ts";
 import { createErasureStore } from "./erasure/erasure-store.ts";
 import { createFileStore } from "./files/file-store.ts";
 import { createIndexStore } from "./metadata/index-store.ts";
@@ -150,7 +146,6 @@ export function createMedia(deps: MediaDeps): Media {
     index: createIndexStore(deps.db),
     matching,
     listing: createListingStore(deps.db, matching, deps.queryRowBudget),
-    due: createDueStore(deps.db),
     erasures: createErasureStore(deps.db),
     removed: createRemovedFileStore(deps.db),
     pins,

@@ -3,18 +3,15 @@ import { attributesOf } from "./metadata/attributes.ts";
 import { incomingKey } from "./blobs/blob-store.ts";
 import type { Consistency } from "./consistency/run.ts";
 import { LIMITS } from "./model/limits.ts";
-import { settleRemoved } from "./erasure/purge.ts";
+import { settleRemoved, type EraseDeps } from "./erasure/erase.ts";
 import { purgeVariants, type PurgeVariantsDeps } from "./variants/purge.ts";
 import type { PinStore } from "./uploads/pin-store.ts";
 import type { IndexStore } from "./metadata/index-store.ts";
-import type { DueStore } from "./variants/due-store.ts";
-import type { EraseDeps } from "./erasure/erase.ts";
 
 interface SweepDeps extends EraseDeps, PurgeVariantsDeps {
   readonly log: Log;
   readonly pins: PinStore;
   readonly index: IndexStore;
-  readonly due: DueStore;
 }
 
 /**
@@ -80,11 +77,11 @@ async function sweepUnindexed(deps: SweepDeps): Promise<number> {
 }
 
 async function sweepVariants(deps: SweepDeps, nowMs: number): Promise<number> {
-  const due = await deps.due.dueVariants(nowMs, LIMITS.sweepRows);
+  const due = await deps.variants.due(nowMs, LIMITS.sweepRows);
   const pending = due.filter(({ state }) => state === "pending").map(({ fileId, nonce }) => ({ fileId, nonce }));
   if (pending.length > 0) {
     // Put off before they are sent: a send that fails is tried again then, one that was needless does no harm.
-    await deps.due.postponeVariants(pending, nowMs + LIMITS.variantResendMs);
+    await deps.variants.postpone(pending, nowMs + LIMITS.variantResendMs);
     await deps.queue.send(pending);
   }
   await purgeVariants(

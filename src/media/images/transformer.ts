@@ -1,8 +1,8 @@
-import { err } from "../../platform/result.ts";
+import { err, ok } from "../../platform/result.ts";
 import { createGifTransformer } from "./gif/transformer.ts";
-import type { ImageTransformer } from "../model/image-transformer.ts";
-import { createImagesBinding } from "./binding.ts";
-import { createImagesProbe } from "./probe.ts";
+import type { ImageTransformer, ImageFormat, TransformRequest } from "../model/image-transformer.ts";
+import { createImagesProbe, type ImagesProbe } from "./probe.ts";
+import { UPRIGHT } from "./exif.ts";
 
 /** The Images binding, and for gifs, where it does not write them with all their frames, a transformer of our own. */
 export function createTransformer(images: ImagesBinding): ImageTransformer {
@@ -17,4 +17,44 @@ export function createTransformer(images: ImagesBinding): ImageTransformer {
       return (keepsAnimations ? binding : own).transform(request);
     },
   };
+}
+
+/** Transforms with the Images binding. */
+export function createImagesBinding(images: ImagesBinding, probe: ImagesProbe): ImageTransformer {
+  return {
+    async transform(request) {
+      const { format, orientation } = request.header;
+      const isTurned = orientation === 1 || format === "gif" ? true : await probe.turnsByItself(format);
+      if (isTurned === undefined) return err({ kind: "unavailable" });
+      try {
+        return ok({ stream: await run(images, request, isTurned), encoder: "images-1" });
+      } catch {
+        // The binding fails with texts of many kinds. Whether the image or the binding is at fault, a good image tells.
+        return err((await probe.isUp()) ? { kind: "broken_image" } : { kind: "unavailable" });
+      }
+    },
+  };
+}
+
+const OUTPUT: Readonly<Record<ImageFormat, ImageOutputOptions>> = {
+  jpeg: { format: "image/jpeg" },
+  png: { format: "image/png" },
+  gif: { format: "image/gif", anim: true },
+};
+
+async function run(
+  images: ImagesBinding,
+  { master, header, type, target }: TransformRequest,
+  isTurned: boolean,
+): Promise<ReadableStream<Uint8Array>> {
+  let transformer = images.input(master);
+  const upright = UPRIGHT[header.orientation];
+  if (!isTurned && upright !== undefined) {
+    if (upright.rotate !== 0) transformer = transformer.transform({ rotate: upright.rotate });
+    if (upright.mirror) transformer = transformer.transform({ flip: "h" });
+  }
+  // The target has the right proportions already: squeeze and cover only differ in what they do with half a pixel.
+  const fit = type === "clip" ? "squeeze" : "cover";
+  const result = await transformer.transform({ ...target, fit, gravity: "center" }).output(OUTPUT[header.format]);
+  return result.image();
 }

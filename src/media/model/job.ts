@@ -1,3 +1,5 @@
+import { LIMITS } from "./limits.ts";
+
 /**
  * Messages of the media queue. They carry ids and never a record: the consumer reads what the row says now, so that one
  * that comes late or twice does nothing.
@@ -31,4 +33,13 @@ export function parseJob(body: unknown): MediaJob | undefined {
   if (typeof fileId === "string" && typeof nonce === "string") return { fileId, nonce };
   const known = LONG_WORK.find((name) => name === work);
   return known !== undefined && typeof id === "string" ? { work: known, id } : undefined;
+}
+
+export function createJobQueue(queue: Queue<MediaJob>): JobQueue {
+  return {
+    async send(jobs) {
+      for (let at = 0; at < jobs.length; at += LIMITS.messagesPerSend)
+        await queue.sendBatch(jobs.slice(at, at + LIMITS.messagesPerSend).map((body) => ({ body })));
+    },
+  };
 }

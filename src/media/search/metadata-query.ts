@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "../../platform/result.ts";
 import { LIMITS } from "../model/limits.ts";
-import { readWord } from "../model/quoted-text.ts";
+import { readWord } from "./quoted-text.ts";
 
 /** One `key:value` of `q`; the key is a path into the metadata, with dots. */
 export interface Term {

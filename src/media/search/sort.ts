@@ -1,7 +1,7 @@
 import { err, ok, type Result } from "../../platform/result.ts";
 import { sortKey, TYPE_KEY } from "../metadata/attributes.ts";
 import { LIMITS } from "../model/limits.ts";
-import { readWord } from "../model/quoted-text.ts";
+import { readWord } from "./quoted-text.ts";
 
 /** One attribute to sort by: its key in the index. */
 export interface SortKey {

@@ -2,13 +2,18 @@ import * as z from "zod/mini";
 import { defineRoute, empty, streamBody, type Route } from "../../http/route.ts";
 import { describeError } from "../../platform/log.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { masterKey, type MasterUpload, type UploadFault, type BlobStore } from "../blobs/blob-store.ts";
+import {
+  masterKey,
+  type MasterUpload,
+  type UploadFault,
+  type BlobStore,
+  type ReservationFault,
+} from "../blobs/blob-store.ts";
 import { parseFileName } from "../model/content-disposition.ts";
 import { isIdentity, sameContentType } from "../model/content-type.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
 import { quoted } from "../files/representation.ts";
 import { readUploadDigest, type UploadDigest } from "../model/upload-digest.ts";
-import { UploadRoom } from "./room.ts";
 import type { Links } from "../files/links.ts";
 import type { WaitingStore } from "../files/waiting-store.ts";
 
@@ -126,5 +131,33 @@ function toFailure(fault: UploadFault, maxBytes: number, digest: UploadDigest | 
       return { kind: "interrupted" };
     case "other_digest":
       return { kind: "other_digest", header: digest!.header };
+  }
+}
+
+/** What one upload takes of its tenant's quota, as its bytes come: a slow one keeps nobody waiting for what it may bring. */
+export class UploadRoom {
+  readonly #waiting: WaitingStore;
+  readonly #fileId: string;
+  #takenBytes = 0;
+  #isLimited = true;
+
+  constructor(waiting: WaitingStore, fileId: string) {
+    this.#waiting = waiting;
+    this.#fileId = fileId;
+  }
+
+  /** Why there is no room for so many more bytes; undefined where there is. */
+  async take(bytes: number): Promise<ReservationFault | undefined> {
+    if (!this.#isLimited) return undefined;
+    const taken = await this.#waiting.reserve(this.#fileId, bytes);
+    if (taken === "not_limited") this.#isLimited = false;
+    else if (taken === "reserved") this.#takenBytes += bytes;
+    else return taken;
+    return undefined;
+  }
+
+  /** Not repeated where it fails: what another upload took would go with it. The file's end gives back what is left. */
+  async giveBack(): Promise<void> {
+    if (this.#takenBytes > 0) await this.#waiting.release(this.#fileId, this.#takenBytes);
   }
 }

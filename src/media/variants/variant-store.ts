@@ -35,6 +35,14 @@ export interface VariantStore {
   markReady(fileId: string, nonce: string, made: MadeVariant): Promise<boolean>;
   /** Pending → failed. */
   markFailed(fileId: string, nonce: string, reason: string): Promise<void>;
+  /** Those that the sweep finds: rows tell by `due_at` that they wait for it. */
+  due(nowMs: number, maxRows: number): Promise<readonly DueVariant[]>;
+  /** Only those that are pending. */
+  postpone(makings: readonly VariantJob[], dueAt: number): Promise<void>;
+}
+
+export interface DueVariant extends VariantJob {
+  readonly state: "pending" | "removed";
 }
 
 export interface NewVariant extends VariantName {
@@ -109,6 +117,9 @@ const SQL = {
       WHERE file.id = ?1 AND file.state = 'committed' AND owner.erasure_id IS NULL)`,
   markFailed: `UPDATE variant SET state = 'failed', due_at = NULL, reason = ?3
     WHERE file_id = ?1 AND nonce = ?2 AND state = 'pending'`,
+  due: `SELECT file_id AS fileId, nonce, state FROM variant WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2`,
+  postpone: `UPDATE variant SET due_at = ?2 WHERE state = 'pending' AND (file_id, nonce) IN
+    (SELECT value ->> 'fileId', value ->> 'nonce' FROM json_each(?1))`,
 } as const;
 
 export function createVariantStore(db: D1Database): VariantStore {
@@ -182,6 +193,14 @@ export function createVariantStore(db: D1Database): VariantStore {
 
     async markFailed(fileId, nonce, reason) {
       await prepared(SQL.markFailed, fileId, nonce, reason).run();
+    },
+
+    async due(nowMs, maxRows) {
+      return (await prepared(SQL.due, nowMs, maxRows).all<DueVariant>()).results;
+    },
+
+    async postpone(makings, dueAt) {
+      await prepared(SQL.postpone, JSON.stringify(makings), dueAt).run();
     },
   };
 }

@@ -1,8 +1,7 @@
 import { env } from "cloudflare:workers";
 import { createBlobStore } from "../../../src/media/blobs/blob-store.ts";
 import { createConsistency, type Consistency, type ConsistencyDeps } from "../../../src/media/consistency/run.ts";
-import { createJobQueue } from "../../../src/media/variants/job-queue.ts";
-import type { MediaJob } from "../../../src/media/model/job.ts";
+import { createJobQueue, type MediaJob } from "../../../src/media/model/job.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { createClaimStore } from "../../../src/media/consistency/expected-store.ts";
 import { createConsistencyStore, type KeptFinding } from "../../../src/media/consistency/run-store.ts";

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { Reservations } from "../../../src/media/content/reservations.ts";
+import { Reservations } from "../../../src/media/content/edge-cache.ts";
 import { counting } from "../../support/counting.ts";
 import { encodePng, gradient } from "../../support/images.ts";
 import {

@@ -1,29 +1,57 @@
 import * as z from "zod/mini";
-import { invalid } from "../../http/errors.ts";
-import { defineRoute, empty, json, type Route } from "../../http/route.ts";
-import { booleanText, matching } from "../../http/validate.ts";
-import { PATTERNS } from "../../platform/names.ts";
+import { defineRoute, empty, type Route, json } from "../../http/route.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { twice } from "../../platform/twice.ts";
-import { metadataCondition } from "../metadata/attributes.ts";
-import { callerOf, reachesTenant, type TenantAccess } from "../model/access.ts";
+import { asFileCaller, type AccessDeps, callerOf, reachesTenant } from "../model/access.ts";
 import { startErasing, type EraseDeps } from "./erase.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
-import { deletionTerms } from "../search/query.ts";
 import { newFileId } from "../model/file-id.ts";
 import { filePath, type Links } from "../files/links.ts";
 import type { Visibility, FileCaller } from "../model/file.ts";
+import type { Random } from "../../platform/random.ts";
+import type { EdgeCache } from "../content/edge-cache.ts";
+import { invalid } from "../../http/errors.ts";
+import { booleanText, matching } from "../../http/validate.ts";
+import { PATTERNS } from "../../platform/names.ts";
+import { metadataCondition } from "../metadata/attributes.ts";
+import { deletionTerms } from "../search/query.ts";
 import type { Term } from "../search/metadata-query.ts";
 import type { Erasure, FileCount, NewErasure, SelectedFiles } from "./erasure-store.ts";
-import type { Random } from "../../platform/random.ts";
 import type { MatchingStore } from "../search/matching-store.ts";
-import type { EdgeCache } from "../content/edge-cache.ts";
 
-interface DeleteFilesDeps extends TenantAccess, EraseDeps {
+interface DeleteFileDeps extends AccessDeps, EraseDeps {
   readonly random: Random;
-  readonly matching: MatchingStore;
   readonly edge: EdgeCache;
   readonly links: Links;
+}
+
+/**
+ * `DELETE P/{fileId}`: unreadable from the answer on, because every read asks the row. The bytes follow; `Location` is
+ * the report of it.
+ */
+export const deleteFile = (deps: DeleteFileDeps, visibility: Visibility): Route =>
+  defineRoute({
+    method: "DELETE",
+    path: `${filePath(visibility)}/{fileId}`,
+    summary: `Delete a ${visibility} file`,
+    operation: "deleteFile",
+    params: z.object({ fileId: z.string() }),
+    produces: "any",
+    async handle({ principal, params: { fileId }, nowMs, publicBase, after }) {
+      const request = { id: newFileId(nowMs, deps.random), requestedAt: nowMs };
+      const erasure = await asFileCaller(deps, principal, visibility, fileId, nowMs, async (caller) => {
+        const removed = await twice(() => deps.erasures.removeFile(request, fileId, caller));
+        return removed === undefined ? err({ kind: "no_file" }) : ok(removed);
+      });
+      if (!erasure.ok) return toProblem(erasure.error);
+      if (visibility === "public") await deps.edge.voidFile(fileId);
+      after(startErasing(deps, erasure.value, nowMs));
+      return empty(204, { location: deps.links.erasure(publicBase, erasure.value.id) });
+    },
+  });
+
+interface DeleteFilesDeps extends DeleteFileDeps {
+  readonly matching: MatchingStore;
 }
 
 /** Any other parameter is refused: a mistyped `q` or `dryRun`, left out of account, would delete all files. */
