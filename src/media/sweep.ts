@@ -1,12 +1,12 @@
 import { describeError, type Log } from "../platform/log.ts";
-import { attributesOf } from "./metadata/attributes.ts";
 import { incomingKey } from "./blobs/blob-store.ts";
 import type { Consistency } from "./consistency/run.ts";
-import { LIMITS } from "./model/limits.ts";
 import { settleRemoved, type EraseDeps } from "./erasure/erase.ts";
-import { purgeVariants, type PurgeVariantsDeps } from "./variants/purge.ts";
-import type { PinStore } from "./uploads/pin-store.ts";
+import { attributesOf } from "./metadata/attributes.ts";
 import type { IndexStore } from "./metadata/index-store.ts";
+import { LIMITS } from "./model/limits.ts";
+import type { PinStore } from "./uploads/pin-store.ts";
+import { purgeVariants, type PurgeVariantsDeps } from "./variants/purge.ts";
 
 interface SweepDeps extends EraseDeps, PurgeVariantsDeps {
   readonly log: Log;

@@ -1,5 +1,5 @@
-import * as fc from "fast-check";
 import { env } from "cloudflare:workers";
+import * as fc from "fast-check";
 import { expect } from "vitest";
 import { createDeps } from "../../src/deps.ts";
 import type { Principal } from "../../src/http/auth.ts";

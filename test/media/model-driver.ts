@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { env } from "cloudflare:workers";
+import { createHash } from "node:crypto";
 import { expect } from "vitest";
 import type { MediaJob, VariantJob } from "../../src/media/model/job.ts";
 import { encodePng, gradient, PNG_SIGNATURE, quarters } from "../support/images.ts";

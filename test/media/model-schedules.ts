@@ -1,5 +1,5 @@
-import * as fc from "fast-check";
 import { env } from "cloudflare:workers";
+import * as fc from "fast-check";
 import { expect } from "vitest";
 import type { MediaJob } from "../../src/media/model/job.ts";
 import type { Fate } from "./faults.ts";

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { PartReader } from "../../src/media/blobs/part-reader.ts";
+import { readImageHeader } from "../../src/media/images/header.ts";
 import { matchesAny } from "../../src/media/model/conditional.ts";
 import { formatDisposition, parseFileName } from "../../src/media/model/content-disposition.ts";
 import { newFileId } from "../../src/media/model/file-id.ts";
-import { readImageHeader } from "../../src/media/images/header.ts";
-import { PartReader } from "../../src/media/blobs/part-reader.ts";
 import { parseSizes, variantDimensions } from "../../src/media/model/sizes.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { concat, exifSegment, GIF, jpegSegment, PNG_SIGNATURE, pngChunk } from "../support/images.ts";

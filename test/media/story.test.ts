@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { call, expectJson, makeClient, makeTenant, OPERATOR, put, tokenFor, unique } from "../support/platform.ts";
 import { decode, encodeJpeg, gradient } from "../support/images.ts";
+import { call, expectJson, makeClient, makeTenant, OPERATOR, put, tokenFor, unique } from "../support/platform.ts";
 
 /** A registered service that the tenant subscribes to. */
 async function subscribedService(tenant: string): Promise<string> {

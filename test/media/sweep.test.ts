@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { createRemovedFileStore } from "../../src/media/erasure/removed-store.ts";
 import { LIMITS } from "../../src/media/model/limits.ts";
 import { createPinStore } from "../../src/media/uploads/pin-store.ts";
-import { createRemovedFileStore } from "../../src/media/erasure/removed-store.ts";
 import { counting } from "../support/counting.ts";
 import { encodePng, gradient } from "../support/images.ts";
 import { unique } from "../support/platform.ts";

@@ -1,9 +1,9 @@
 import { randomId, type Random } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { LIMITS } from "../model/limits.ts";
+import type { UploadDigest } from "../model/upload-digest.ts";
 import { inParallel } from "./parallel.ts";
 import { PartReader } from "./part-reader.ts";
-import type { UploadDigest } from "../model/upload-digest.ts";
 import { watchStream } from "./watched-stream.ts";
 
 /**

@@ -1,8 +1,8 @@
-import { claimantOf, compareKeys, fileIdOf, judge, type Part } from "./keyspaces.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
-import { LIMITS } from "../model/limits.ts";
 import { inParallel } from "../blobs/parallel.ts";
+import { LIMITS } from "../model/limits.ts";
 import type { ClaimStore } from "./expected-store.ts";
+import { claimantOf, compareKeys, fileIdOf, judge, type Part } from "./keyspaces.ts";
 import type { Claim } from "./model.ts";
 import type { Finding } from "./run-store.ts";
 

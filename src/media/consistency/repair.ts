@@ -1,9 +1,9 @@
-import { randomId, type Random } from "../../platform/random.ts";
 import type { Log } from "../../platform/log.ts";
-import { confirm, type CompareDeps, type Confirmed } from "./compare.ts";
-import { PARTS } from "./keyspaces.ts";
+import { randomId, type Random } from "../../platform/random.ts";
 import type { MediaJob } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
+import { confirm, type CompareDeps, type Confirmed } from "./compare.ts";
+import { PARTS } from "./keyspaces.ts";
 import type { ConsistencyStore, Finding, KeptFinding, RepairWork, Run } from "./run-store.ts";
 
 export interface RepairDeps extends CompareDeps {

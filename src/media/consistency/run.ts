@@ -16,10 +16,10 @@ import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
 import { describeError } from "../../platform/log.ts";
 import { randomId } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
+import type { JobQueue, MediaJob } from "../model/job.ts";
 import { comparePage } from "./compare.ts";
 import { PARTS } from "./keyspaces.ts";
 import { repairPage, type RepairDeps } from "./repair.ts";
-import type { JobQueue, MediaJob } from "../model/job.ts";
 import type { KeptFinding, Run, RunKey } from "./run-store.ts";
 
 /** What a run of the consistency report works with. */

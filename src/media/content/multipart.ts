@@ -1,6 +1,6 @@
 import { utf8 } from "../../platform/encoding.ts";
-import { contentRange } from "./byte-range.ts";
 import type { ByteRange } from "../blobs/blob-store.ts";
+import { contentRange } from "./byte-range.ts";
 
 /** Several ranges in one answer, `multipart/byteranges` (RFC 9110 section 14.6). */
 export interface MultipartRanges {

@@ -1,11 +1,11 @@
 import { empty, type Answer } from "../../http/route.ts";
 import { httpDate } from "../../platform/http-date.ts";
-import { contentRange, parseRanges } from "./byte-range.ts";
 import type { ByteRange } from "../blobs/blob-store.ts";
 import { evaluateConditions, rangeApplies } from "../model/conditional.ts";
 import { formatDisposition } from "../model/content-disposition.ts";
 import { dispositionOf } from "../model/content-type.ts";
 import { toProblem } from "../model/failure.ts";
+import { contentRange, parseRanges } from "./byte-range.ts";
 
 /** What there is to know about content before its bytes are read. */
 export interface Content {

@@ -1,21 +1,21 @@
 import * as z from "zod/mini";
-import { defineRoute, type Answer, type Call, type Route } from "../../http/route.ts";
 import { isProblem } from "../../http/errors.ts";
+import { defineRoute, type Answer, type Call, type Route } from "../../http/route.ts";
 import { describeError, type Log } from "../../platform/log.ts";
 import { randomId, type Random } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { sliceStream } from "./byte-range.ts";
 import type { ByteRange, BlobStore } from "../blobs/blob-store.ts";
-import { planContent, type BytesPlan } from "./plan.ts";
-import type { AboutContent, ContentAddress, KeptContent, EdgeCache } from "./edge-cache.ts";
+import type { CommittedFile, FileStore } from "../files/file-store.ts";
+import type { Links } from "../files/links.ts";
+import { representationOf, type Representation } from "../files/representation.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
 import { isFileId } from "../model/file-id.ts";
 import { LIMITS } from "../model/limits.ts";
-import { multipartRanges } from "./multipart.ts";
-import { representationOf, type Representation } from "../files/representation.ts";
 import { parseSizes, VARIANT_TYPES, type VariantName } from "../model/sizes.ts";
-import type { CommittedFile, FileStore } from "../files/file-store.ts";
-import type { Links } from "../files/links.ts";
+import { sliceStream } from "./byte-range.ts";
+import type { AboutContent, ContentAddress, KeptContent, EdgeCache } from "./edge-cache.ts";
+import { multipartRanges } from "./multipart.ts";
+import { planContent, type BytesPlan } from "./plan.ts";
 
 interface ContentDeps {
   readonly log: Log;

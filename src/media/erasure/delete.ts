@@ -1,23 +1,23 @@
 import * as z from "zod/mini";
-import { defineRoute, empty, type Route, json } from "../../http/route.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
-import { twice } from "../../platform/twice.ts";
-import { asFileCaller, type AccessDeps, callerOf, reachesTenant } from "../model/access.ts";
-import { startErasing, type EraseDeps } from "./erase.ts";
-import { toProblem, type MediaFailure } from "../model/failure.ts";
-import { newFileId } from "../model/file-id.ts";
-import { filePath, type Links } from "../files/links.ts";
-import type { Visibility, FileCaller } from "../model/file.ts";
-import type { Random } from "../../platform/random.ts";
-import type { EdgeCache } from "../content/edge-cache.ts";
 import { invalid } from "../../http/errors.ts";
+import { defineRoute, empty, json, type Route } from "../../http/route.ts";
 import { booleanText, matching } from "../../http/validate.ts";
 import { PATTERNS } from "../../platform/names.ts";
+import type { Random } from "../../platform/random.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import { twice } from "../../platform/twice.ts";
+import type { EdgeCache } from "../content/edge-cache.ts";
+import { filePath, type Links } from "../files/links.ts";
 import { metadataCondition } from "../metadata/attributes.ts";
-import { deletionTerms } from "../search/query.ts";
-import type { Term } from "../search/metadata-query.ts";
-import type { Erasure, FileCount, NewErasure, SelectedFiles } from "./erasure-store.ts";
+import { asFileCaller, callerOf, reachesTenant, type AccessDeps } from "../model/access.ts";
+import { toProblem, type MediaFailure } from "../model/failure.ts";
+import { newFileId } from "../model/file-id.ts";
+import type { Visibility, FileCaller } from "../model/file.ts";
 import type { MatchingStore } from "../search/matching-store.ts";
+import type { Term } from "../search/metadata-query.ts";
+import { deletionTerms } from "../search/query.ts";
+import { startErasing, type EraseDeps } from "./erase.ts";
+import type { Erasure, FileCount, NewErasure, SelectedFiles } from "./erasure-store.ts";
 
 interface DeleteFileDeps extends AccessDeps, EraseDeps {
   readonly random: Random;

@@ -1,7 +1,7 @@
+import { masterKey, pinnedKey, variantKey, type BlobStore } from "../blobs/blob-store.ts";
+import type { JobQueue } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { Erasure, ErasureStore } from "./erasure-store.ts";
-import type { JobQueue } from "../model/job.ts";
-import { masterKey, pinnedKey, variantKey, type BlobStore } from "../blobs/blob-store.ts";
 import type { RemovedFile, RemovedFileStore } from "./removed-store.ts";
 
 interface PurgeDeps {

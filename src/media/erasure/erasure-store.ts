@@ -1,6 +1,6 @@
-import { LIMITS } from "../model/limits.ts";
-import type { Visibility, FileCaller } from "../model/file.ts";
 import { OWNED, ownedBy } from "../files/file-store.ts";
+import type { Visibility, FileCaller } from "../model/file.ts";
+import { LIMITS } from "../model/limits.ts";
 import type { Selected } from "../search/matching-store.ts";
 import { REMOVED_COLUMNS, toRemovedFile, type RemovedColumns, type RemovedFile } from "./removed-store.ts";
 

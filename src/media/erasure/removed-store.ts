@@ -1,7 +1,7 @@
 import type { FileKeys } from "../blobs/blob-store.ts";
+import { ATTRIBUTE_SQL } from "../metadata/index-store.ts";
 import type { VariantJob } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
-import { ATTRIBUTE_SQL } from "../metadata/index-store.ts";
 
 /**
  * The rows of removed files, from the removal to the last look for bytes, in sets: what a call costs does not depend on

@@ -3,9 +3,9 @@ import { invalidCursor, lookBefore, pageLinks, toPage, type Paging, type RowRang
 import { defineRoute, json, type Route } from "../../http/route.ts";
 import { matching } from "../../http/validate.ts";
 import { PATTERNS } from "../../platform/names.ts";
+import { ERASURES_PATH } from "../files/links.ts";
 import { reachesTenant, type TenantAccess } from "../model/access.ts";
 import { toProblem } from "../model/failure.ts";
-import { ERASURES_PATH } from "../files/links.ts";
 import type { Erasure, ErasureStore } from "./erasure-store.ts";
 
 interface ReportDeps extends TenantAccess {

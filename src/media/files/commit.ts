@@ -10,12 +10,12 @@ import { twice } from "../../platform/twice.ts";
 import { attributesOf, hasTooManyPairs } from "../metadata/attributes.ts";
 import { asFileCaller, reachesTenant, type AccessDeps } from "../model/access.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
-import { LIMITS } from "../model/limits.ts";
-import { filePath, type Links } from "./links.ts";
 import type { Visibility, FileCaller } from "../model/file.ts";
-import type { OwnedFile, FileStore } from "./file-store.ts";
-import type { PendingFile, PinnedUpload, Uploads } from "../model/uploads.ts";
 import type { JobQueue } from "../model/job.ts";
+import { LIMITS } from "../model/limits.ts";
+import type { PendingFile, PinnedUpload, Uploads } from "../model/uploads.ts";
+import type { OwnedFile, FileStore } from "./file-store.ts";
+import { filePath, type Links } from "./links.ts";
 
 interface CommitDeps extends AccessDeps {
   readonly files: FileStore;

@@ -4,12 +4,12 @@ import { randomId, type Random } from "../../platform/random.ts";
 import { isContentType, isMasterType, isMultipartForm } from "../model/content-type.ts";
 import { toProblem } from "../model/failure.ts";
 import { newFileId } from "../model/file-id.ts";
-import { LIMITS } from "../model/limits.ts";
-import { filePath, type Links } from "./links.ts";
 import type { Visibility } from "../model/file.ts";
-import { namedVariants, variantParameters } from "../model/variant-query.ts";
-import type { WaitingStore } from "./waiting-store.ts";
+import { LIMITS } from "../model/limits.ts";
 import type { Uploads } from "../model/uploads.ts";
+import { namedVariants, variantParameters } from "../model/variant-query.ts";
+import { filePath, type Links } from "./links.ts";
+import type { WaitingStore } from "./waiting-store.ts";
 
 interface CreateDeps {
   readonly random: Random;

@@ -3,13 +3,13 @@ import { defineRoute, empty, json, type Answer, type Call, type Route } from "..
 import { booleanText, matching } from "../../http/validate.ts";
 import { PATTERNS } from "../../platform/names.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { matchesAny } from "../model/conditional.ts";
 import { reachesTenant, type TenantAccess } from "../model/access.ts";
+import { matchesAny } from "../model/conditional.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
+import { namedVariant, variantParameters } from "../model/variant-query.ts";
+import type { CommittedFile, FileStore } from "./file-store.ts";
 import { filePath, type Links } from "./links.ts";
 import { representationOf, type Representation } from "./representation.ts";
-import type { CommittedFile, FileStore } from "./file-store.ts";
-import { namedVariant, variantParameters } from "../model/variant-query.ts";
 
 interface FetchDeps extends TenantAccess {
   readonly files: FileStore;

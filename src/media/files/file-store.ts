@@ -1,10 +1,10 @@
-import type { FileCaller, Visibility, VariantRow } from "../model/file.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import type { FileAttributes } from "../metadata/attributes.ts";
 import { masterKey } from "../blobs/blob-store.ts";
+import type { FileAttributes } from "../metadata/attributes.ts";
+import { ATTRIBUTE_SQL } from "../metadata/index-store.ts";
+import type { FileCaller, Visibility, VariantRow } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { VariantName, VariantType } from "../model/sizes.ts";
-import { ATTRIBUTE_SQL } from "../metadata/index-store.ts";
 import { overQuota } from "./usage-store.ts";
 
 /** The rows of files in D1. Every change of a state is one conditional write; the answers say whether it happened. */

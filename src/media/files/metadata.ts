@@ -3,10 +3,10 @@ import { defineRoute, jsonObjectBody, type Route } from "../../http/route.ts";
 import { attributesOf, hasTooManyPairs } from "../metadata/attributes.ts";
 import { fileCaller, type AccessDeps } from "../model/access.ts";
 import { toProblem } from "../model/failure.ts";
-import { LIMITS } from "../model/limits.ts";
-import { filePath } from "./links.ts";
 import type { Visibility } from "../model/file.ts";
+import { LIMITS } from "../model/limits.ts";
 import type { FileStore } from "./file-store.ts";
+import { filePath } from "./links.ts";
 
 interface MetadataDeps extends AccessDeps {
   readonly files: FileStore;

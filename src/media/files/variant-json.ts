@@ -1,6 +1,6 @@
 import type { Visibility, VariantRow } from "../model/file.ts";
-import { quoted } from "./representation.ts";
 import type { Links } from "./links.ts";
+import { quoted } from "./representation.ts";
 
 /** Contract 4.1, Variant. What is not known before it is made is null. */
 export function variantsToWire(

@@ -1,7 +1,7 @@
-import type { ReservationFault } from "../blobs/blob-store.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { LIMITS } from "../model/limits.ts";
+import type { ReservationFault } from "../blobs/blob-store.ts";
 import type { Visibility } from "../model/file.ts";
+import { LIMITS } from "../model/limits.ts";
 import type { VariantName } from "../model/sizes.ts";
 import { ENSURE_OWNER } from "./file-store.ts";
 import { bytesLeft, noPlaceLeft } from "./usage-store.ts";

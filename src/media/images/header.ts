@@ -2,8 +2,8 @@
  * What an image says of itself in its first bytes, read before anything is decoded: format by content, dimensions,
  * orientation. A file that claims to be enormous costs nothing. Pure; never throws, whatever the bytes.
  */
-import { readOrientation } from "./exif.ts";
 import type { ImageFormat, ImageHeader, OrientationField } from "../model/image-transformer.ts";
+import { readOrientation } from "./exif.ts";
 
 export type HeaderOutcome =
   | { readonly kind: "header"; readonly header: ImageHeader }

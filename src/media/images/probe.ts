@@ -1,7 +1,7 @@
 import { fromBase64 } from "../../platform/encoding.ts";
+import { PartReader } from "../blobs/part-reader.ts";
 import { readGifStructure } from "./gif/structure.ts";
 import { readImageHeader } from "./header.ts";
-import { PartReader } from "../blobs/part-reader.ts";
 
 /**
  * What an Images binding can do, found by letting it do it: versions differ, and the local one can do less. Every answer

@@ -1,8 +1,8 @@
 import { err, ok } from "../../platform/result.ts";
-import { createGifTransformer } from "./gif/transformer.ts";
 import type { ImageTransformer, ImageFormat, TransformRequest } from "../model/image-transformer.ts";
-import { createImagesProbe, type ImagesProbe } from "./probe.ts";
 import { UPRIGHT } from "./exif.ts";
+import { createGifTransformer } from "./gif/transformer.ts";
+import { createImagesProbe, type ImagesProbe } from "./probe.ts";
 
 /** The Images binding, and for gifs, where it does not write them with all their frames, a transformer of our own. */
 export function createTransformer(images: ImagesBinding): ImageTransformer {

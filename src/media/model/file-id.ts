@@ -1,5 +1,5 @@
-import { toHex } from "../../platform/encoding.ts";
 import { toSec } from "../../platform/clock.ts";
+import { toHex } from "../../platform/encoding.ts";
 import type { Random } from "../../platform/random.ts";
 
 /** The one database of this version; the place in the id is for the day when there are several. */

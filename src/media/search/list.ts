@@ -1,20 +1,20 @@
 import * as z from "zod/mini";
-import { invalidCursor, lookBefore, pageLinks, type Paging } from "../../http/paging.ts";
 import type { Principal } from "../../http/auth.ts";
+import { invalidCursor, lookBefore, pageLinks, type Paging } from "../../http/paging.ts";
 import { defineRoute, type Page, type Route } from "../../http/route.ts";
 import { matching } from "../../http/validate.ts";
 import { PATTERNS } from "../../platform/names.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
+import { filePath, type Links } from "../files/links.ts";
+import { quoted } from "../files/representation.ts";
+import { variantsToWire } from "../files/variant-json.ts";
 import { callerOf, reachesTenant, type TenantAccess } from "../model/access.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
-import { filePath, type Links } from "../files/links.ts";
 import type { Visibility } from "../model/file.ts";
-import { filterOf, filterParameters, sortParameter, type FilterParameters } from "./query.ts";
-import { pageBody, type PageBodyDeps } from "./page-body.ts";
-import { quoted } from "../files/representation.ts";
-import type { SortKey } from "./sort.ts";
 import type { ListedFile, ListingStore } from "./listing-store.ts";
-import { variantsToWire } from "../files/variant-json.ts";
+import { pageBody, type PageBodyDeps } from "./page-body.ts";
+import { filterOf, filterParameters, sortParameter, type FilterParameters } from "./query.ts";
+import type { SortKey } from "./sort.ts";
 
 /** What a page of files takes. */
 export interface ListingDeps extends TenantAccess {

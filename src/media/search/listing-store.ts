@@ -1,6 +1,6 @@
 import { toPage, type CursorPart, type Page } from "../../http/paging.ts";
-import { collectPlan } from "./collect.ts";
 import type { FileCaller, VariantRow } from "../model/file.ts";
+import { collectPlan } from "./collect.ts";
 import { EVERY_ROW, type MatchingStore, type Survey } from "./matching-store.ts";
 import { CUT, type ListQuery, type Plan } from "./page-sql.ts";
 import { mostRowsOf, walkPlan } from "./walk.ts";

@@ -1,6 +1,6 @@
-import { type Condition, type IndexValue, MORE_KEY } from "../metadata/attributes.ts";
-import { LIMITS } from "../model/limits.ts";
+import { MORE_KEY, type Condition, type IndexValue } from "../metadata/attributes.ts";
 import type { FileCaller } from "../model/file.ts";
+import { LIMITS } from "../model/limits.ts";
 
 /**
  * Which files of an owner have all that a filter asks for, by the table `attribute`.

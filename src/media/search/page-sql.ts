@@ -1,8 +1,8 @@
 import type { Paging } from "../../http/paging.ts";
 import { leadingRowPath, type Condition } from "../metadata/attributes.ts";
 import { LIMITS } from "../model/limits.ts";
-import type { SortKey } from "./sort.ts";
 import { wantedOf, type Filter, type Survey, type Wanted } from "./matching-store.ts";
+import type { SortKey } from "./sort.ts";
 
 /** What the statements of all plans of a listing have in common. They name attributes and values by parameters alone. */
 export interface ListQuery {

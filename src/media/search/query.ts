@@ -3,9 +3,9 @@ import { err, ok, type Result } from "../../platform/result.ts";
 import { metadataCondition, typeCondition } from "../metadata/attributes.ts";
 import { isContentType } from "../model/content-type.ts";
 import { LIMITS } from "../model/limits.ts";
+import type { Filter } from "./matching-store.ts";
 import { parseQuery, type Term } from "./metadata-query.ts";
 import { parseSort } from "./sort.ts";
-import type { Filter } from "./matching-store.ts";
 
 /** The query parameters that choose files and their order, the same in all operations. */
 const parsed = <T>(parse: (text: string) => Result<T, string>) =>

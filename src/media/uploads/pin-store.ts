@@ -1,7 +1,7 @@
 import { masterKey } from "../blobs/blob-store.ts";
-import type { PendingFile } from "../model/uploads.ts";
 import { OWNED, ownedBy } from "../files/file-store.ts";
 import type { FileCaller } from "../model/file.ts";
+import type { PendingFile } from "../model/uploads.ts";
 
 /** Which upload of a pending file a commit is about to take, and what of its copies is kept. */
 export interface PinStore {

@@ -1,12 +1,12 @@
-import { describeError } from "../../platform/log.ts";
 import type { Clock } from "../../platform/clock.ts";
+import { describeError } from "../../platform/log.ts";
 import { err, ok } from "../../platform/result.ts";
 import { incomingKey, pinnedKey, type BlobStore } from "../blobs/blob-store.ts";
+import type { S3 } from "../blobs/s3.ts";
 import { parseFileName } from "../model/content-disposition.ts";
 import { isIdentity } from "../model/content-type.ts";
-import type { S3 } from "../blobs/s3.ts";
-import type { PinStore } from "./pin-store.ts";
 import type { PinnedUpload, Uploads } from "../model/uploads.ts";
+import type { PinStore } from "./pin-store.ts";
 
 export interface R2UploadsDeps {
   readonly s3: S3;

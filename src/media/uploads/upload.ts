@@ -9,13 +9,13 @@ import {
   type BlobStore,
   type ReservationFault,
 } from "../blobs/blob-store.ts";
+import type { Links } from "../files/links.ts";
+import { quoted } from "../files/representation.ts";
+import type { WaitingStore } from "../files/waiting-store.ts";
 import { parseFileName } from "../model/content-disposition.ts";
 import { isIdentity, sameContentType } from "../model/content-type.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
-import { quoted } from "../files/representation.ts";
 import { readUploadDigest, type UploadDigest } from "../model/upload-digest.ts";
-import type { Links } from "../files/links.ts";
-import type { WaitingStore } from "../files/waiting-store.ts";
 
 interface UploadDeps {
   readonly links: Links;

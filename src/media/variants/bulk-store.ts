@@ -1,6 +1,6 @@
+import type { FileCaller } from "../model/file.ts";
 import type { VariantJob } from "../model/job.ts";
 import type { VariantName } from "../model/sizes.ts";
-import type { FileCaller } from "../model/file.ts";
 
 /** Variants of several files in one write. Files that the caller has no longer are left out. */
 export interface BulkVariantStore {

@@ -1,10 +1,10 @@
+import type { Clock } from "../../platform/clock.ts";
 import { describeError } from "../../platform/log.ts";
 import { variantKey } from "../blobs/blob-store.ts";
+import { inParallel } from "../blobs/parallel.ts";
 import { parseJob, type LongWork, type MediaJob, type VariantJob } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import { makeVariant, type MakeVariantDeps } from "./make.ts";
-import { inParallel } from "../blobs/parallel.ts";
-import type { Clock } from "../../platform/clock.ts";
 
 interface ConsumerDeps extends MakeVariantDeps {
   readonly clock: Clock;

@@ -1,16 +1,16 @@
 import { sha256Hex } from "../../platform/hash.ts";
+import type { Log } from "../../platform/log.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { variantKey, type BlobStore } from "../blobs/blob-store.ts";
+import { PartReader } from "../blobs/part-reader.ts";
+import { watchStream } from "../blobs/watched-stream.ts";
 import { liesOnSide } from "../images/exif.ts";
 import { readImageHeader } from "../images/header.ts";
 import type { ImageFormat, ImageHeader, TransformedImage, ImageTransformer } from "../model/image-transformer.ts";
+import type { VariantJob } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
-import { PartReader } from "../blobs/part-reader.ts";
 import { dimensionsOf, variantDimensions, type Dimensions } from "../model/sizes.ts";
 import type { JobRow, MadeVariant, VariantStore } from "./variant-store.ts";
-import type { VariantJob } from "../model/job.ts";
-import { watchStream } from "../blobs/watched-stream.ts";
-import type { Log } from "../../platform/log.ts";
 
 export interface MakeVariantDeps {
   readonly log: Log;

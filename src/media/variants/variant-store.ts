@@ -1,7 +1,7 @@
-import type { VariantRow, FileCaller } from "../model/file.ts";
 import { masterKey } from "../blobs/blob-store.ts";
-import type { VariantName, VariantType } from "../model/sizes.ts";
+import type { VariantRow, FileCaller } from "../model/file.ts";
 import type { VariantJob } from "../model/job.ts";
+import type { VariantName, VariantType } from "../model/sizes.ts";
 
 /** The rows of variants in D1. One row is one making, named by its nonce. */
 export interface VariantStore {

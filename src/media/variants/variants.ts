@@ -1,17 +1,17 @@
 import * as z from "zod/mini";
 import { defineRoute, empty, json, type Route } from "../../http/route.ts";
 import { randomId, type Random } from "../../platform/random.ts";
-import { isMasterType } from "../model/content-type.ts";
-import { fileCaller, type AccessDeps } from "../model/access.ts";
-import { toProblem } from "../model/failure.ts";
-import { LIMITS } from "../model/limits.ts";
-import { filePath, type Links } from "../files/links.ts";
-import type { Visibility } from "../model/file.ts";
-import { purgeVariants, type PurgeVariantsDeps } from "./purge.ts";
-import { namedVariants, variantParameters } from "../model/variant-query.ts";
-import { variantsToWire } from "../files/variant-json.ts";
-import type { JobQueue } from "../model/job.ts";
 import type { EdgeCache } from "../content/edge-cache.ts";
+import { filePath, type Links } from "../files/links.ts";
+import { variantsToWire } from "../files/variant-json.ts";
+import { fileCaller, type AccessDeps } from "../model/access.ts";
+import { isMasterType } from "../model/content-type.ts";
+import { toProblem } from "../model/failure.ts";
+import type { Visibility } from "../model/file.ts";
+import type { JobQueue } from "../model/job.ts";
+import { LIMITS } from "../model/limits.ts";
+import { namedVariants, variantParameters } from "../model/variant-query.ts";
+import { purgeVariants, type PurgeVariantsDeps } from "./purge.ts";
 
 interface VariantsDeps extends AccessDeps, PurgeVariantsDeps {
   readonly random: Random;

@@ -1,11 +1,11 @@
 import { env } from "cloudflare:workers";
+import { createAuditLog } from "../../../src/admin/audit.ts";
 import { createBlobStore } from "../../../src/media/blobs/blob-store.ts";
+import { createClaimStore } from "../../../src/media/consistency/expected-store.ts";
+import { createConsistencyStore, type KeptFinding } from "../../../src/media/consistency/run-store.ts";
 import { createConsistency, type Consistency, type ConsistencyDeps } from "../../../src/media/consistency/run.ts";
 import { createJobQueue, type MediaJob } from "../../../src/media/model/job.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
-import { createClaimStore } from "../../../src/media/consistency/expected-store.ts";
-import { createConsistencyStore, type KeptFinding } from "../../../src/media/consistency/run-store.ts";
-import { createAuditLog } from "../../../src/admin/audit.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { heardLog } from "../../support/heard-log.ts";
 

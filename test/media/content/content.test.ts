@@ -10,8 +10,8 @@ import {
   principal,
   START_MS,
   stored,
-  type StoredFile,
   uploaded,
+  type StoredFile,
 } from "../media-app.ts";
 
 const app = mediaApp();

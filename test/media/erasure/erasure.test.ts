@@ -4,6 +4,7 @@ import type { Principal } from "../../../src/http/auth.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { counting } from "../../support/counting.ts";
 import { encodePng, gradient } from "../../support/images.ts";
+import { allFiles, insertCommitted, reportAt, rowsOf } from "../erasure-support.ts";
 import {
   collection,
   expectJson,
@@ -17,7 +18,6 @@ import {
   uploaded,
   type MediaApp,
 } from "../media-app.ts";
-import { allFiles, insertCommitted, reportAt, rowsOf } from "../erasure-support.ts";
 
 const app = mediaApp();
 const PICTURE = await encodePng(gradient(64, 48));

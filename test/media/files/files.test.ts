@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { encodePng, gradient } from "../../support/images.ts";
+import { makeTenant, put as register } from "../../support/platform.ts";
 import {
   collection,
   expectJson,
@@ -13,7 +14,6 @@ import {
   stored,
   uploaded,
 } from "../media-app.ts";
-import { makeTenant, put as register } from "../../support/platform.ts";
 
 const app = mediaApp();
 const PICTURE = await encodePng(gradient(64, 48));

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { unique } from "../../support/platform.ts";
-import { addFiles, makeOwner } from "./listing-files.ts";
 import { expectJson, mediaApp, principal } from "../media-app.ts";
+import { addFiles, makeOwner } from "./listing-files.ts";
 
 /** The longest statement since it was last set. */
 let longest = 0;

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
+import { unique } from "../../support/platform.ts";
 import { expectJson, mediaApp, principal } from "../media-app.ts";
 import { addFiles, makeOwner, type PlainFile } from "./listing-files.ts";
-import { unique } from "../../support/platform.ts";
 
 const LONG = "ä".repeat(32_000);
 

@@ -4,10 +4,10 @@ import type { Principal } from "../../../src/http/auth.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import type { MediaDeps } from "../../../src/media/service.ts";
 import { guardDatabase } from "../../../src/platform/database.ts";
-import { expectJson, expectProblem, mediaApp, principal, START_MS, type MediaApp } from "../media-app.ts";
 import { faultAt } from "../fault-at.ts";
-import { problem, scriptedS3, type ScriptedS3 } from "./scripted-s3.ts";
+import { expectJson, expectProblem, mediaApp, principal, START_MS, type MediaApp } from "../media-app.ts";
 import { BINARY, create, type Created } from "../upload-bodies.ts";
+import { problem, scriptedS3, type ScriptedS3 } from "./scripted-s3.ts";
 
 interface World {
   readonly app: MediaApp;

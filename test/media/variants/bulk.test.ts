@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
 import parseLinkHeader from "parse-link-header";
+import { describe, expect, it } from "vitest";
 import type { Principal } from "../../../src/http/auth.ts";
 import { encodePng, gradient } from "../../support/images.ts";
 import { expectJson, expectProblem, keysOf, mediaApp, principal, stored } from "../media-app.ts";

@@ -1,5 +1,15 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { createBlobStore } from "../../../src/media/blobs/blob-store.ts";
+import { readImageHeader } from "../../../src/media/images/header.ts";
+import type { ImageTransformer } from "../../../src/media/model/image-transformer.ts";
+import { LIMITS } from "../../../src/media/model/limits.ts";
+import { makeVariant, type MakeVariantDeps } from "../../../src/media/variants/make.ts";
+import { createVariantStore } from "../../../src/media/variants/variant-store.ts";
+import { utf8 } from "../../../src/platform/encoding.ts";
+import { systemRandom } from "../../../src/platform/random.ts";
+import { ok } from "../../../src/platform/result.ts";
+import { decodeGif, encodeGif } from "../../support/gifs.ts";
 import {
   BLUE,
   concat,
@@ -20,16 +30,6 @@ import {
   YELLOW,
   type Colour,
 } from "../../support/images.ts";
-import { decodeGif, encodeGif } from "../../support/gifs.ts";
-import { createBlobStore } from "../../../src/media/blobs/blob-store.ts";
-import type { ImageTransformer } from "../../../src/media/model/image-transformer.ts";
-import { LIMITS } from "../../../src/media/model/limits.ts";
-import { makeVariant, type MakeVariantDeps } from "../../../src/media/variants/make.ts";
-import { createVariantStore } from "../../../src/media/variants/variant-store.ts";
-import { ok } from "../../../src/platform/result.ts";
-import { systemRandom } from "../../../src/platform/random.ts";
-import { utf8 } from "../../../src/platform/encoding.ts";
-import { readImageHeader } from "../../../src/media/images/header.ts";
 import {
   expectJson,
   expectProblem,

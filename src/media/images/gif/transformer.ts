@@ -1,12 +1,12 @@
 import { err, ok, type Result } from "../../../platform/result.ts";
+import type { ImageTransformer, TransformFault, TransformRequest } from "../../model/image-transformer.ts";
+import { LIMITS } from "../../model/limits.ts";
+import type { Dimensions } from "../../model/sizes.ts";
+import { createResampler } from "./resample.ts";
 import { GifScreen } from "./screen.ts";
 import { readGifStructure, type GifFrame, type GifStructure } from "./structure.ts";
 import { GifTurns, type GifTurn } from "./turns.ts";
 import { GifWriter } from "./writer.ts";
-import type { ImageTransformer, TransformFault, TransformRequest } from "../../model/image-transformer.ts";
-import { LIMITS } from "../../model/limits.ts";
-import { createResampler } from "./resample.ts";
-import type { Dimensions } from "../../model/sizes.ts";
 
 /**
  * Transforms gifs, animations kept, where the Images binding does not. What a gif would cost is known from its blocks,

@@ -1,6 +1,6 @@
 import { GIFEncoder } from "gifenc";
-import { Indexer } from "./palette.ts";
 import type { Dimensions } from "../../model/sizes.ts";
+import { Indexer } from "./palette.ts";
 
 /**
  * Writes an animation, or a picture that stands still. What does not change from one frame to the next is written as
