@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { systemClock } from "../platform/clock.ts";
 import { hasTable } from "../platform/has-table.ts";
-import { NO_PASSWORD_HASH, verifyPassword } from "../platform/password-hash.ts";
+import { noPasswordHash, verifyPassword } from "../platform/password-hash.ts";
 import { afterFailure, ATTEMPTS, isBlocked, type Attempts } from "./attempts.ts";
 
 /** What came of one attempt. `blockedFromNow`: this was the one too many. */
@@ -39,7 +39,7 @@ export class LoginAttempts extends DurableObject {
     const who = this.#attempts.has(device) || this.#attempts.size <= MAX_DEVICES ? device : STRANGERS;
     const known = this.#attempts.get(who);
     if (known !== undefined && isBlocked(known, nowMs)) return { kind: "blocked", untilMs: known.untilMs };
-    const matches = verifyPassword(password, passwordHash ?? NO_PASSWORD_HASH);
+    const matches = verifyPassword(password, passwordHash ?? noPasswordHash());
     if (passwordHash !== undefined && matches) {
       if (this.#attempts.delete(who)) this.#sql.exec(`DELETE FROM failed WHERE device = ?`, who);
       return { kind: "ok" };

@@ -12,20 +12,22 @@ import { nfkc } from "./text.ts";
 export const PASSWORD_CHARS = { min: 8, max: 256 } as const;
 
 /** Cost of one password check (contract 2.6): about 75 ms and 32 MiB. Stored with each hash, so it can rise. */
-const COST = { log2N: 15, r: 8, p: 1 } as const;
+export const PASSWORD_COST = { log2N: 15, r: 8, p: 1 } as const;
+/** The cost of new hashes. Tests lower it. */
+export const cost: { log2N: number; r: number; p: number } = { ...PASSWORD_COST };
 const SALT_BYTES = 16;
 const KEY_BYTES = 32;
 
 const encode = (salt: Uint8Array, key: Uint8Array): string =>
-  `scrypt$${COST.log2N}$${COST.r}$${COST.p}$${toBase64Url(salt)}$${toBase64Url(key)}`;
+  `scrypt$${cost.log2N}$${cost.r}$${cost.p}$${toBase64Url(salt)}$${toBase64Url(key)}`;
 
 /** Costs what a stored hash costs, for an account that has none. No password is known for it. */
-export const NO_PASSWORD_HASH = encode(new Uint8Array(SALT_BYTES), new Uint8Array(KEY_BYTES));
+export const noPasswordHash = (): string => encode(new Uint8Array(SALT_BYTES), new Uint8Array(KEY_BYTES));
 
 export function hashPassword(password: string, random: Random): string {
   if (isTooLong(password)) throw new Error("a password is measured before it is hashed");
   const salt = random.bytes(SALT_BYTES);
-  return encode(salt, derive(password, { ...COST, salt }));
+  return encode(salt, derive(password, { ...cost, salt }));
 }
 
 /** Whether the password is the stored one. One that is too long never is, and costs as much. A stored text that cannot be read answers false. */
@@ -44,8 +46,8 @@ const isTooLong = (password: string): boolean => password.length > PASSWORD_CHAR
 
 /** Whether a hash was made with another cost than today's. */
 export function isOutdated(stored: string): boolean {
-  const { log2N, r, p } = parse(stored) ?? COST;
-  return log2N !== COST.log2N || r !== COST.r || p !== COST.p;
+  const { log2N, r, p } = parse(stored) ?? cost;
+  return log2N !== cost.log2N || r !== cost.r || p !== cost.p;
 }
 
 interface Parameters {

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { isolate } from "../support/isolate.ts";
+import { realPasswordCost } from "../support/password-cost.ts";
 import {
   ALL_SCOPES,
   call,
@@ -620,6 +621,7 @@ describe("secrets", () => {
   });
 
   it("keeps a password through a PUT without one, and shows none", async () => {
+    await realPasswordCost();
     const email = `${unique("eve")}@example.org`;
     await put(`users/${email}`, { password: "first password" });
     const hash = () =>

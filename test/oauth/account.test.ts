@@ -4,6 +4,7 @@ import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
 import { authorizeAddress, Browser, landed, toInit, type Visit } from "../support/browser.ts";
 import { counting } from "../support/counting.ts";
+import { realPasswordCost } from "../support/password-cost.ts";
 import { isolate } from "../support/isolate.ts";
 import { call, expectJson, makeTenant, OPERATOR, ORIGIN, put, tokenFor, unique } from "../support/platform.ts";
 import {
@@ -721,6 +722,7 @@ describe("POST /account/end-all", () => {
 
 describe("POST /account/password", () => {
   it("changes it: everything else of the user ends, this browser stays signed in by a new session", async () => {
+    await realPasswordCost();
     const tokens = await give();
     const code = await codeFor(flowOf(client));
     const [browser, other] = [await signedIn(), await signedIn()];

@@ -8,6 +8,7 @@ import { sha256Hex } from "../../src/platform/hash.ts";
 import { Browser } from "../support/browser.ts";
 import { counting } from "../support/counting.ts";
 import { isolate } from "../support/isolate.ts";
+import { realPasswordCost } from "../support/password-cost.ts";
 import {
   ALL_SCOPES,
   basic,
@@ -578,6 +579,7 @@ describe("what a refused sign-in costs", () => {
 
 describe("a hash of another cost", () => {
   it("is replaced at the sign-in, which goes on working", async () => {
+    await realPasswordCost();
     const user = await makeUser({ tenant: home });
     const hashOf = () => env.DB.prepare(`SELECT password_hash FROM user WHERE email = ?1`).bind(user.email).first();
     await signIn({ ...user, password: "guess" });

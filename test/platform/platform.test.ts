@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { normalizeEmail } from "../../src/platform/email.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, toHex, utf8 } from "../../src/platform/encoding.ts";
 import { FreshCache } from "../../src/platform/fresh-cache.ts";
@@ -7,7 +7,7 @@ import { equalDigests } from "../../src/platform/hash.ts";
 import {
   hashPassword,
   isOutdated,
-  NO_PASSWORD_HASH,
+  noPasswordHash,
   samePassword,
   verifyPassword,
 } from "../../src/platform/password-hash.ts";
@@ -16,6 +16,7 @@ import { systemRandom } from "../../src/platform/random.ts";
 import { covers, meet } from "../../src/platform/scope-pattern.ts";
 import { createSealer, parseSealKeys } from "../../src/platform/seal.ts";
 import { withoutSecrets } from "../../src/platform/text.ts";
+import { realPasswordCost } from "../support/password-cost.ts";
 
 const sealKey = (id: string, byte: number) => ({ id, bytes: new Uint8Array(32).fill(byte) });
 
@@ -78,11 +79,13 @@ describe("sealing", () => {
 });
 
 describe("passwords", () => {
+  beforeAll(realPasswordCost);
+
   it("verifies the right one, in any Unicode form, and no other", () => {
     const stored = hashPassword("pässword", systemRandom);
     expect(verifyPassword("pa\u0308ssword", stored)).toBe(true);
     expect(verifyPassword("password", stored)).toBe(false);
-    for (const broken of ["", "scrypt$15$8$1$$", "plain", stored.replace("scrypt", "md5"), NO_PASSWORD_HASH])
+    for (const broken of ["", "scrypt$15$8$1$$", "plain", stored.replace("scrypt", "md5"), noPasswordHash()])
       expect(verifyPassword("pässword", broken)).toBe(false);
   });
 
@@ -93,7 +96,7 @@ describe("passwords", () => {
     expect(verifyPassword("Password", stored)).toBe(false);
     expect(isOutdated(stored)).toBe(true);
     expect(isOutdated(hashPassword("password", systemRandom))).toBe(false);
-    expect(isOutdated(NO_PASSWORD_HASH)).toBe(false);
+    expect(isOutdated(noPasswordHash())).toBe(false);
   });
 });
 

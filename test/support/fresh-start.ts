@@ -1,6 +1,7 @@
 import { applyD1Migrations, reset, type D1Migration } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
+import { lowerPasswordCost } from "./password-cost.ts";
 
 const given = env as typeof env & { readonly TEST_MIGRATIONS: D1Migration[]; readonly EMPTY_DB: D1Database };
 
@@ -12,6 +13,7 @@ const given = env as typeof env & { readonly TEST_MIGRATIONS: D1Migration[]; rea
 export async function startFresh(): Promise<void> {
   vi.useRealTimers();
   vi.resetModules();
+  await lowerPasswordCost();
   await wakeWhatAllShare();
   await reset();
   await applyD1Migrations(env.DB, given.TEST_MIGRATIONS);

@@ -1,0 +1,16 @@
+/**
+ * A password check takes 75 ms on purpose, and a hundred test files sign people in. So tests hash at a lower cost, but for
+ * those that are about the cost.
+ */
+const load = () => import("../../src/platform/password-hash.ts");
+
+export async function lowerPasswordCost(): Promise<void> {
+  const { cost } = await load();
+  cost.log2N = 4;
+}
+
+/** Until the end of the file. */
+export async function realPasswordCost(): Promise<void> {
+  const { cost, PASSWORD_COST } = await load();
+  Object.assign(cost, PASSWORD_COST);
+}
