@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { normalizeEmail } from "../../src/platform/email.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, toHex, utf8 } from "../../src/platform/encoding.ts";
 import { FreshCache } from "../../src/platform/fresh-cache.ts";
@@ -79,7 +79,7 @@ describe("sealing", () => {
 });
 
 describe("passwords", () => {
-  beforeAll(realPasswordCost);
+  beforeEach(realPasswordCost);
 
   it("verifies the right one, in any Unicode form, and no other", () => {
     const stored = hashPassword("pässword", systemRandom);

@@ -34,18 +34,18 @@ describe("random schedules", () => {
   // Ahead of the real time, so that no alarm comes by itself.
   const startMs = Date.now() + 86_400_000;
   it.each([
-    ["of one reader on 1 shard", 1, modelRuns("EVENTS_SCHEDULES", 1000), onTopic],
-    ["of one reader on 2 shards", 2, modelRuns("EVENTS_SCHEDULES", 1000), onTopic],
+    ["of one reader on 1 shard", 1, modelRuns("EVENTS_SCHEDULES", 250), onTopic],
+    ["of one reader on 2 shards", 2, modelRuns("EVENTS_SCHEDULES", 250), onTopic],
     [
       "of two readers over HTTP beside an adversary on 1 shard",
       1,
-      modelRuns("EVENTS_ADVERSARY_SCHEDULES", 60),
+      modelRuns("EVENTS_ADVERSARY_SCHEDULES", 100),
       overHttp,
     ],
     [
       "of two readers over HTTP beside an adversary on 4 shards",
       4,
-      modelRuns("EVENTS_ADVERSARY_SCHEDULES", 60),
+      modelRuns("EVENTS_ADVERSARY_SCHEDULES", 100),
       overHttp,
     ],
   ] as const)(
