@@ -52,8 +52,8 @@ import type { Random } from "../platform/random.ts";
 import type { Sealer } from "../platform/seal.ts";
 import { createBlobStore, type BlobStore } from "./blobs/blob-store.ts";
 import { createS3, type Fetch, type S3Access } from "./blobs/s3.ts";
-import { createClaimStore } from "./consistency/expected-store.ts";
-import { createConsistencyStore } from "./consistency/run-store.ts";
+import { createExpectedStore } from "./consistency/expected-store.ts";
+import { createRunStore } from "./consistency/run-store.ts";
 import { createConsistency, type Consistency } from "./consistency/run.ts";
 import { createEdgeCache, noEdgeCache } from "./content/edge-cache.ts";
 import { contentRoutes } from "./content/routes.ts";
@@ -160,8 +160,8 @@ export function createMedia(deps: MediaDeps): Media {
   };
   const consistency = createConsistency({
     ...media,
-    claims: createClaimStore(deps.db),
-    runs: createConsistencyStore(deps.db),
+    expected: createExpectedStore(deps.db),
+    runs: createRunStore(deps.db),
     audit: deps.audit,
     limits: LIMITS.consistency,
   });

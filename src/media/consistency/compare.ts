@@ -1,14 +1,14 @@
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { inParallel } from "../blobs/parallel.ts";
 import { LIMITS } from "../model/limits.ts";
-import type { ClaimStore } from "./expected-store.ts";
-import { claimantOf, compareKeys, fileIdOf, judge, type Part } from "./keyspaces.ts";
-import type { Claim } from "./model.ts";
+import type { ExpectedStore } from "./expected-store.ts";
+import { classify, compareKeys, fileIdOf, rowKeyOf, type Keyspace } from "./keyspaces.ts";
+import type { ExpectedObject } from "./model.ts";
 import type { Finding } from "./run-store.ts";
 
 export interface CompareDeps {
   readonly blobs: BlobStore;
-  readonly claims: ClaimStore;
+  readonly expected: ExpectedStore;
   readonly limits: { readonly [name in keyof typeof LIMITS.consistency]: number };
 }
 
@@ -17,7 +17,7 @@ export interface ComparedPage {
   readonly objects: number;
   readonly places: number;
   readonly findings: readonly Finding[];
-  /** The last key that was compared; undefined: the part is at its end. */
+  /** The last key that was compared; undefined: the keyspace is at its end. */
   readonly end: string | undefined;
 }
 
@@ -25,22 +25,27 @@ export interface ComparedPage {
  * Compares one page of the keys of R2 behind `after` with one page of rows in the same order. The page that ends first
  * ends both, and so does the last of the suspects that one step may look at again.
  */
-export async function comparePage(deps: CompareDeps, part: Part, after: string, nowMs: number): Promise<ComparedPage> {
+export async function comparePage(
+  deps: CompareDeps,
+  keyspace: Keyspace,
+  after: string,
+  nowMs: number,
+): Promise<ComparedPage> {
   const { pageKeys, suspects: maxSuspects, youngMs } = deps.limits;
-  const listed = await deps.blobs.listPage(part.prefix, after, pageKeys);
+  const listed = await deps.blobs.listPage(keyspace.prefix, after, pageKeys);
   const objects = new Map(listed.objects.map((object) => [object.key, object]));
-  const page = await claimsOf(deps.claims, part, after, [...objects.keys()], pageKeys);
-  const claims = new Map(page.claims.map((claim) => [claim.claimant, claim]));
-  const places = page.claims.flatMap(({ need, key }) => (need === "bytes" && key !== null ? [key] : []));
+  const page = await expectedOf(deps.expected, keyspace, after, [...objects.keys()], pageKeys);
+  const expected = new Map(page.expected.map((row) => [row.rowKey, row]));
+  const places = page.expected.flatMap(({ need, key }) => (need === "bytes" && key !== null ? [key] : []));
 
   const isSuspect = (key: string): boolean =>
-    judge(part, key, claims.get(claimantOf(part, key)), objects.get(key), nowMs - youngMs) !== undefined;
+    classify(keyspace, key, expected.get(rowKeyOf(keyspace, key)), objects.get(key), nowMs - youngMs) !== undefined;
   const suspects = [...new Set([...objects.keys(), ...places])].filter(isSuspect).toSorted(compareKeys);
   const cut = suspects.length > maxSuspects ? suspects[maxSuspects - 1] : undefined;
   const end = [listed.end, page.end, cut].filter((key) => key !== undefined).toSorted(compareKeys)[0];
   const isWithin = (key: string): boolean => end === undefined || compareKeys(key, end) <= 0;
 
-  const { findings } = await confirm(deps, part, suspects.filter(isWithin), nowMs);
+  const { findings } = await confirm(deps, keyspace, suspects.filter(isWithin), nowMs);
   return {
     objects: [...objects.keys()].filter(isWithin).length,
     places: places.filter(isWithin).length,
@@ -50,17 +55,17 @@ export async function comparePage(deps: CompareDeps, part: Part, after: string, 
 }
 
 /** Of `incoming/` the rows have no order of their own: nothing there has to be. */
-async function claimsOf(
-  store: ClaimStore,
-  part: Part,
+async function expectedOf(
+  store: ExpectedStore,
+  keyspace: Keyspace,
   after: string,
   keys: readonly string[],
   limit: number,
-): Promise<{ readonly claims: readonly Claim[]; readonly end: string | undefined }> {
-  if (part.stage === "incoming")
-    return { claims: await store.named(part.stage, claimantsOf(part, keys)), end: undefined };
-  const claims = await store.page(part.stage, after, fileIdOf(part, after), limit);
-  return { claims, end: claims.length < limit ? undefined : (claims.at(-1)?.key ?? undefined) };
+): Promise<{ readonly expected: readonly ExpectedObject[]; readonly end: string | undefined }> {
+  if (keyspace.stage === "incoming")
+    return { expected: await store.named(keyspace.stage, rowKeysOf(keyspace, keys)), end: undefined };
+  const expected = await store.page(keyspace.stage, after, fileIdOf(keyspace, after), limit);
+  return { expected, end: expected.length < limit ? undefined : (expected.at(-1)?.key ?? undefined) };
 }
 
 export interface Confirmed {
@@ -76,13 +81,13 @@ export interface Confirmed {
  * else runs.
  */
 export async function confirm(
-  { blobs, claims, limits }: CompareDeps,
-  part: Part,
+  { blobs, expected, limits }: CompareDeps,
+  keyspace: Keyspace,
   keys: readonly string[],
   nowMs: number,
 ): Promise<Confirmed> {
-  const look = async (): Promise<ReadonlyMap<string, Claim>> =>
-    new Map((await claims.named(part.stage, claimantsOf(part, keys))).map((claim) => [claim.claimant, claim]));
+  const look = async (): Promise<ReadonlyMap<string, ExpectedObject>> =>
+    new Map((await expected.named(keyspace.stage, rowKeysOf(keyspace, keys))).map((row) => [row.rowKey, row]));
   const before = await look();
   const objects = new Map<string, R2Object>();
   await inParallel(keys, LIMITS.parallelLists, async (key) => {
@@ -93,22 +98,22 @@ export async function confirm(
   const oldUntilMs = nowMs - limits.youngMs;
   const findings = new Map<string, Finding>();
   for (const key of keys) {
-    const [object, claimant] = [objects.get(key), claimantOf(part, key)];
-    const kind = judge(part, key, before.get(claimant), object, oldUntilMs);
-    if (kind === undefined || kind !== judge(part, key, after.get(claimant), object, oldUntilMs)) continue;
-    findings.set(key, { kind, key, ...rowOf(kind, after.get(claimant)), ...bytesOf(object) });
+    const [object, rowKey] = [objects.get(key), rowKeyOf(keyspace, key)];
+    const kind = classify(keyspace, key, before.get(rowKey), object, oldUntilMs);
+    if (kind === undefined || kind !== classify(keyspace, key, after.get(rowKey), object, oldUntilMs)) continue;
+    findings.set(key, { kind, key, ...rowOf(kind, after.get(rowKey)), ...bytesOf(object) });
   }
   return { findings, present: new Set(objects.keys()) };
 }
 
-const claimantsOf = (part: Part, keys: readonly string[]): readonly string[] => [
-  ...new Set(keys.map((key) => claimantOf(part, key))),
+const rowKeysOf = (keyspace: Keyspace, keys: readonly string[]): readonly string[] => [
+  ...new Set(keys.map((key) => rowKeyOf(keyspace, key))),
 ];
 
-function rowOf(kind: Finding["kind"], claim: Claim | undefined) {
-  if (kind === "orphan_object" || claim === undefined)
+function rowOf(kind: Finding["kind"], expected: ExpectedObject | undefined) {
+  if (kind === "orphan_object" || expected === undefined)
     return { fileId: null, nonce: null, client: null, tenant: null, rowBytes: null, rowEtag: null };
-  const { fileId, nonce, client, tenant, sizeBytes, etag } = claim;
+  const { fileId, nonce, client, tenant, sizeBytes, etag } = expected;
   return { fileId, nonce, client, tenant, rowBytes: sizeBytes, rowEtag: etag };
 }
 

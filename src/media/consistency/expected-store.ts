@@ -1,11 +1,16 @@
-import type { Claim, Stage } from "./model.ts";
+import type { ExpectedObject, Stage } from "./model.ts";
 
 /** What the rows say of places in R2, for a comparison with what lies there. */
-export interface ClaimStore {
+export interface ExpectedStore {
   /** In the order of their keys: those with a key behind `after`, of the file `fromFileId` and later ones. */
-  page(stage: "files" | "variants", after: string, fromFileId: string, limit: number): Promise<readonly Claim[]>;
-  /** Of the claimants named, those that there are. */
-  named(stage: Stage, claimants: readonly string[]): Promise<readonly Claim[]>;
+  page(
+    stage: "files" | "variants",
+    after: string,
+    fromFileId: string,
+    limit: number,
+  ): Promise<readonly ExpectedObject[]>;
+  /** Of the rows named, those that there are. */
+  named(stage: Stage, rowKeys: readonly string[]): Promise<readonly ExpectedObject[]>;
 }
 
 /** A retired owner may go before the last of its removed files does. */
@@ -20,11 +25,11 @@ const VARIANT_NEED = `CASE WHEN NOT ${LIVES} THEN 'any' WHEN variant.state = 're
 /** Once a file is committed nothing reads what was collected for it; `due_at` says that its link may still bring more. */
 const INCOMING_NEED = `CASE WHEN ${LIVES} AND file.due_at IS NULL THEN 'none' ELSE 'any' END`;
 
-const MASTER = `SELECT file.id AS claimant, ${MASTER_KEY} AS key, CASE WHEN ${LIVES} THEN 'bytes' ELSE 'any' END AS need,
+const MASTER = `SELECT file.id AS rowKey, ${MASTER_KEY} AS key, CASE WHEN ${LIVES} THEN 'bytes' ELSE 'any' END AS need,
   file.size_bytes AS sizeBytes, file.etag, NULL AS nonce, ${ROW}`;
-const variant = (claimant: string): string => `SELECT ${claimant} AS claimant, ${VARIANT_KEY} AS key,
+const variant = (rowKey: string): string => `SELECT ${rowKey} AS rowKey, ${VARIANT_KEY} AS key,
   ${VARIANT_NEED} AS need, variant.size_bytes AS sizeBytes, NULL AS etag, variant.nonce, ${ROW}`;
-const INCOMING = `SELECT file.id AS claimant, '' AS key, ${INCOMING_NEED} AS need,
+const INCOMING = `SELECT file.id AS rowKey, '' AS key, ${INCOMING_NEED} AS need,
   NULL AS sizeBytes, NULL AS etag, NULL AS nonce, ${ROW}`;
 
 /** The joins are in this order by force: a page is read along a primary key. */
@@ -47,14 +52,14 @@ const NAMED = {
   incoming: `${INCOMING} ${NAMED_FILES}`,
 } as const satisfies Record<Stage, string>;
 
-export function createClaimStore(db: D1Database): ClaimStore {
+export function createExpectedStore(db: D1Database): ExpectedStore {
   return {
     async page(stage, after, fromFileId, limit) {
-      return (await db.prepare(PAGES[stage]).bind(fromFileId, after, limit).all<Claim>()).results;
+      return (await db.prepare(PAGES[stage]).bind(fromFileId, after, limit).all<ExpectedObject>()).results;
     },
-    async named(stage, claimants) {
-      if (claimants.length === 0) return [];
-      return (await db.prepare(NAMED[stage]).bind(JSON.stringify(claimants)).all<Claim>()).results;
+    async named(stage, rowKeys) {
+      if (rowKeys.length === 0) return [];
+      return (await db.prepare(NAMED[stage]).bind(JSON.stringify(rowKeys)).all<ExpectedObject>()).results;
     },
   };
 }

@@ -1,45 +1,45 @@
-import type { Claim, FindingKind, Stage } from "./model.ts";
+import type { ExpectedObject, FindingKind, Stage } from "./model.ts";
 
-/** The parts of the bucket, in the order in which a run walks over them. */
-export const PARTS = [
+/** The keyspaces of the bucket, in the order in which a run walks over them. */
+export const KEYSPACES = [
   { stage: "files", prefix: "blob/", missing: "missing_bytes" },
   { stage: "variants", prefix: "variant/", missing: "missing_variant" },
   { stage: "incoming", prefix: "incoming/", missing: undefined },
 ] as const satisfies readonly { stage: Stage; prefix: string; missing: FindingKind | undefined }[];
 
-export type Part = (typeof PARTS)[number];
+export type Keyspace = (typeof KEYSPACES)[number];
 
 const FILE_ID_CHARS = 24;
 
-/** Who claims a key, if anybody does: a file, in `variant/` one making of a variant (`{file}/{nonce}`). */
-export function claimantOf({ stage, prefix }: Part, key: string): string {
+/** The row that a key would belong to: a file's, in `variant/` that of one rendition (`{file}/{nonce}`). */
+export function rowKeyOf({ stage, prefix }: Keyspace, key: string): string {
   const rest = key.slice(prefix.length);
   return stage === "variants" ? rest : rest.slice(0, FILE_ID_CHARS);
 }
 
 /** The file that a key belongs to if it is one of ours. */
-export const fileIdOf = ({ prefix }: Part, key: string): string =>
+export const fileIdOf = ({ prefix }: Keyspace, key: string): string =>
   key.slice(prefix.length, prefix.length + FILE_ID_CHARS);
 
 /**
- * What is wrong with one place in R2, undefined: nothing. `claim` is that of the key's claimant.
+ * What is wrong with one place in R2, undefined: nothing. `expected` is what the key's row says.
  *
  * Normal are: bytes of a file that is pending or removed, there or not; a variant under way; whatever came after
  * `oldUntilMs`, since work that is under way may still write or delete it.
  */
-export function judge(
-  part: Part,
+export function classify(
+  keyspace: Keyspace,
   key: string,
-  claim: Claim | undefined,
+  expected: ExpectedObject | undefined,
   object: R2Object | undefined,
   oldUntilMs: number,
 ): FindingKind | undefined {
-  if (claim?.need === "bytes" && claim.key === key) {
-    if (object === undefined) return part.missing;
-    if (object.size !== claim.sizeBytes) return "size_differs";
-    return claim.etag === null || object.etag === claim.etag ? undefined : "etag_differs";
+  if (expected?.need === "bytes" && expected.key === key) {
+    if (object === undefined) return keyspace.missing;
+    if (object.size !== expected.sizeBytes) return "size_differs";
+    return expected.etag === null || object.etag === expected.etag ? undefined : "etag_differs";
   }
-  if (object === undefined || claim?.need === "any") return undefined;
+  if (object === undefined || expected?.need === "any") return undefined;
   return object.uploaded.getTime() <= oldUntilMs ? "orphan_object" : undefined;
 }
 

@@ -1,11 +1,11 @@
-/** The parts of the bucket that a run walks over (`PARTS`). */
+/** Where a run is: in which keyspace of the bucket (`KEYSPACES`). */
 export type Stage = "files" | "variants" | "incoming";
 
 /** What a row says of one place in R2. */
-export interface Claim {
+export interface ExpectedObject {
   /** A file's id, for a variant `{file}/{nonce}`. */
-  readonly claimant: string;
-  /** Where the claimant's bytes lie, if anywhere. */
+  readonly rowKey: string;
+  /** Where its bytes lie, if anywhere. */
   readonly key: string | null;
   /** `bytes`: they have to be there, as the row says; `any`: there or not, by work under way; `none`: nothing reads them. */
   readonly need: "bytes" | "any" | "none";

@@ -3,13 +3,13 @@ import { randomId, type Random } from "../../platform/random.ts";
 import type { MediaJob } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import { confirm, type CompareDeps, type Confirmed } from "./compare.ts";
-import { PARTS } from "./keyspaces.ts";
-import type { ConsistencyStore, Finding, KeptFinding, RepairWork, Run } from "./run-store.ts";
+import { KEYSPACES } from "./keyspaces.ts";
+import type { Finding, KeptFinding, RepairWork, Run, RunStore } from "./run-store.ts";
 
 export interface RepairDeps extends CompareDeps {
   readonly log: Log;
   readonly random: Random;
-  readonly runs: ConsistencyStore;
+  readonly runs: RunStore;
 }
 
 type Done = RepairWork["done"][number];
@@ -60,9 +60,9 @@ export async function repairPage(
 
 async function confirmAll(deps: CompareDeps, findings: readonly Finding[], nowMs: number): Promise<Confirmed> {
   const [all, present] = [new Map<string, Finding>(), new Set<string>()];
-  for (const part of PARTS) {
-    const keys = findings.map(({ key }) => key).filter((key) => key.startsWith(part.prefix));
-    const confirmed = await confirm(deps, part, keys, nowMs);
+  for (const keyspace of KEYSPACES) {
+    const keys = findings.map(({ key }) => key).filter((key) => key.startsWith(keyspace.prefix));
+    const confirmed = await confirm(deps, keyspace, keys, nowMs);
     for (const [key, finding] of confirmed.findings) all.set(key, finding);
     for (const key of confirmed.present) present.add(key);
   }

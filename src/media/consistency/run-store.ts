@@ -4,7 +4,7 @@ import type { FindingKind, Stage } from "./model.ts";
  * The runs of the consistency report in D1, and what they found. A step of a run writes all that it did in one batch, under
  * the condition that the run is still where the step began: of two that do the same step, one writes.
  */
-export interface ConsistencyStore {
+export interface RunStore {
   /** A new run, unless one is under way; the one that is under way then. `audit` is written with a new one alone. */
   start(run: { readonly id: string } & Times, audit: D1PreparedStatement): Promise<Run>;
   /** Done → repairing, unless another run is under way; the run as it is then. `audit` is written with the change. */
@@ -171,7 +171,7 @@ const SQL = {
     WHERE started_at <= ?1 AND due_at IS NULL ORDER BY started_at, id LIMIT 1)`,
 } as const;
 
-export function createConsistencyStore(db: D1Database): ConsistencyStore {
+export function createRunStore(db: D1Database): RunStore {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
   const runOf = (found: D1Result | undefined): Run | undefined => {
     const row = found?.results[0] as RunColumns | undefined;

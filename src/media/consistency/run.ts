@@ -18,7 +18,7 @@ import { randomId } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import type { JobQueue, MediaJob } from "../model/job.ts";
 import { comparePage } from "./compare.ts";
-import { PARTS } from "./keyspaces.ts";
+import { KEYSPACES } from "./keyspaces.ts";
 import { repairPage, type RepairDeps } from "./repair.ts";
 import type { KeptFinding, Run, RunKey } from "./run-store.ts";
 
@@ -103,16 +103,16 @@ export function createConsistency(deps: ConsistencyDeps): Consistency {
 
 /** The messages to send: none when the run is at its end, or when another one did this step. */
 async function compareStep(deps: ConsistencyDeps, run: Run, nowMs: number): Promise<readonly MediaJob[]> {
-  const at = PARTS.findIndex(({ stage }) => stage === run.stage);
-  const part = PARTS[at]!;
-  const page = await comparePage(deps, part, run.position, nowMs);
+  const at = KEYSPACES.findIndex(({ stage }) => stage === run.stage);
+  const keyspace = KEYSPACES[at]!;
+  const page = await comparePage(deps, keyspace, run.position, nowMs);
   const found = { ...run.found };
   for (const { kind } of page.findings) found[kind] += 1;
   const checked = { ...run.checked, objects: run.checked.objects + page.objects };
-  if (part.stage !== "incoming") checked[part.stage] += page.places;
-  const next = page.end === undefined ? PARTS[at + 1] : part;
+  if (keyspace.stage !== "incoming") checked[keyspace.stage] += page.places;
+  const next = page.end === undefined ? KEYSPACES[at + 1] : keyspace;
   const progress = {
-    stage: next?.stage ?? part.stage,
+    stage: next?.stage ?? keyspace.stage,
     position: page.end ?? "",
     dueAt: next === undefined ? undefined : nowMs + deps.limits.stalledMs,
     nowMs,

@@ -96,11 +96,11 @@ const withOthers =
         return answer;
       };
     };
-    const { blobs, claims } = context;
+    const { blobs, expected } = context;
     return {
       ...context,
       blobs: { ...blobs, listPage: between(blobs.listPage), head: between(blobs.head) },
-      claims: { page: between(claims.page), named: between(claims.named) },
+      expected: { page: between(expected.page), named: between(expected.named) },
     };
   };
 
@@ -141,11 +141,11 @@ const happens =
         return answer;
       };
     };
-    const { blobs, claims } = context;
+    const { blobs, expected } = context;
     return {
       ...context,
       blobs: { ...blobs, listPage: then("list", blobs.listPage), head: then("head", blobs.head) },
-      claims: { page: then("page", claims.page), named: then("named", claims.named) },
+      expected: { page: then("page", expected.page), named: then("named", expected.named) },
     };
   };
 

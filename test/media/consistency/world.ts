@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { createAuditLog } from "../../../src/admin/audit.ts";
 import { createBlobStore } from "../../../src/media/blobs/blob-store.ts";
-import { createClaimStore } from "../../../src/media/consistency/expected-store.ts";
-import { createConsistencyStore, type KeptFinding } from "../../../src/media/consistency/run-store.ts";
+import { createExpectedStore } from "../../../src/media/consistency/expected-store.ts";
+import { createRunStore, type KeptFinding } from "../../../src/media/consistency/run-store.ts";
 import { createConsistency, type Consistency, type ConsistencyDeps } from "../../../src/media/consistency/run.ts";
 import { createJobQueue, type MediaJob } from "../../../src/media/model/job.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
@@ -36,8 +36,8 @@ export function runner(
     random: systemRandom,
     blobs: createBlobStore(given.bucket ?? env.MEDIA, systemRandom),
     queue: createJobQueue((given.queue ?? keeping)(messages)),
-    claims: createClaimStore(db),
-    runs: createConsistencyStore(db),
+    expected: createExpectedStore(db),
+    runs: createRunStore(db),
     audit: createAuditLog({ db, log: heardLog, operatorClientId: BY.actor, wait: async () => {} }),
     limits: { ...LIMITS.consistency, ...given.limits },
   };
