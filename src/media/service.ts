@@ -22,12 +22,12 @@
  * - Each deletion has a row of its own, made in the same write, that counts its files through these steps
  *   (erasure/reports.ts).
  *
- * States of a variant, one row for each making, named by a nonce; many files at once (bulk) go the same ways:
+ * States of a variant, one row for each rendition, named by a nonce; many files at once (bulk) go the same ways:
  *
  *   create with clip/crop → declared ── commit of the file ──→ pending ──→ ready
  *   POST variants → pending                                       └─────→ failed (with a reason)
  *   any of them ── delete ──→ removed → (no row)
- *   failed ── POST variants for it ──→ removed, and a new making of the same is pending
+ *   failed ── POST variants for it ──→ removed, and a new rendition of the same is pending
  *   any of them ── the bytes of its removed file are deleted ──→ (no row)
  *   ready without bytes ── repair by the operator ──→ pending, under a new nonce (consistency/run.ts)
  *

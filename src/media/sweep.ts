@@ -1,7 +1,7 @@
 import { describeError, type Log } from "../platform/log.ts";
 import { incomingKey } from "./blobs/blob-store.ts";
 import type { Consistency } from "./consistency/run.ts";
-import { settleRemoved, type EraseDeps } from "./erasure/erase.ts";
+import { finishRemoved, type EraseDeps } from "./erasure/erase.ts";
 import { attributesOf } from "./metadata/attributes.ts";
 import type { IndexStore } from "./metadata/index-store.ts";
 import { LIMITS } from "./model/limits.ts";
@@ -44,7 +44,7 @@ async function inPages(
 
 async function sweepFiles(deps: SweepDeps, nowMs: number): Promise<number> {
   const files = await deps.removed.due(nowMs, LIMITS.sweepRows);
-  await settleRemoved(deps, files, nowMs);
+  await finishRemoved(deps, files, nowMs);
   return files.length;
 }
 
@@ -60,7 +60,7 @@ async function sweepLinks(deps: SweepDeps, nowMs: number): Promise<number> {
   const fileIds = await deps.pins.endedLinks(nowMs, LIMITS.sweepRows);
   if (fileIds.length === 0) return 0;
   await deps.blobs.delete(fileIds.map(incomingKey));
-  await deps.pins.settleLinks(fileIds);
+  await deps.pins.markLinksEnded(fileIds);
   return fileIds.length;
 }
 

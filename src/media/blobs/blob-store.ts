@@ -11,7 +11,7 @@ import { watchStream } from "./watched-stream.ts";
  * - `blob/{file}`: the master, written once, under the condition that nothing is there.
  * - `blob/{file}.{etag}`: the master of a file that was uploaded by a presigned link, copied from `incoming/{file}`.
  * - `incoming/{file}`: where a presigned link writes, as often as its holder likes (uploads/r2.ts).
- * - `variant/{file}/{nonce}`: one making of a variant. Only jobs with this nonce write there, and they write the same.
+ * - `variant/{file}/{nonce}`: one rendition of a variant. Only jobs with this nonce write there, and they write the same.
  * - `incoming/{file}/{random}`: where an upload of unknown length is collected before it becomes the master. What a
  *   crash leaves there goes with the file, or by the bucket's lifecycle rule.
  */
@@ -54,7 +54,7 @@ export interface MasterUpload {
   readonly lengthBytes: number | undefined;
   readonly maxBytes: number;
   /** Has taken the bytes of a known length; those of an upload without one are taken as they come. */
-  readonly room: { take(bytes: number): Promise<ReservationFault | undefined> };
+  readonly quota: { take(bytes: number): Promise<ReservationFault | undefined> };
   /** What the bytes have to be; undefined when the upload does not say. */
   readonly digest: UploadDigest | undefined;
   readonly contentType: string;
@@ -211,11 +211,11 @@ type Take<Fault> = (bytes: number) => Promise<Fault | undefined>;
 const takeAll = async (): Promise<undefined> => undefined;
 
 /** Counts the bytes of an upload against its limit and against the quota. */
-function taking({ maxBytes, room }: MasterUpload): Take<"too_large" | ReservationFault> {
+function taking({ maxBytes, quota }: MasterUpload): Take<"too_large" | ReservationFault> {
   let sizeBytes = 0;
   return async (bytes) => {
     sizeBytes += bytes;
-    return sizeBytes > maxBytes ? "too_large" : room.take(bytes);
+    return sizeBytes > maxBytes ? "too_large" : quota.take(bytes);
   };
 }
 

@@ -17,7 +17,7 @@ type Done = RepairWork["done"][number];
 /**
  * Repairs some findings of a run, each only if it still is as it was found:
  * - `orphan_object`: deleted, before D1 says so; a step that breaks off in between deletes nothing twice.
- * - `missing_variant`: its row names a new making, and a message asks for it.
+ * - `missing_variant`: its row names a new rendition, and a message asks for it.
  * - `missing_bytes`: the file is removed; nobody can bring its bytes back.
  * - `size_differs`, `etag_differs`: left alone, since nothing says which side is right.
  *

@@ -20,7 +20,7 @@ export interface EraseDeps extends PurgeDeps {
  */
 export async function eraseStep(deps: EraseDeps, id: string, nowMs: number): Promise<undefined> {
   const files = await deps.erasures.takePage(id, nowMs, LIMITS.erasePage);
-  await settleRemoved(deps, files, nowMs);
+  await finishRemoved(deps, files, nowMs);
   const isMore = files.length === LIMITS.erasePage || (await deps.erasures.finishPages(id, nowMs));
   if (isMore) await deps.queue.send([{ work: "erase", id }]);
   return undefined;
@@ -37,7 +37,7 @@ export const startErasing = (deps: EraseDeps, erasure: Erasure, nowMs: number): 
  * nobody can write any more, forgets the row. May run twice, at once too, or break off at any place: what is left
  * undone stays due. The cost in D1 does not depend on how many files these are.
  */
-export async function settleRemoved(deps: PurgeDeps, files: readonly RemovedFile[], nowMs: number): Promise<void> {
+export async function finishRemoved(deps: PurgeDeps, files: readonly RemovedFile[], nowMs: number): Promise<void> {
   const fresh = files.filter(({ isPurged }) => !isPurged);
   const purged = files.filter(({ isPurged }) => isPurged);
   if (fresh.length > 0) await purgeFiles(deps, fresh, nowMs);
@@ -47,10 +47,13 @@ export async function settleRemoved(deps: PurgeDeps, files: readonly RemovedFile
 /** The bytes that the rows know of, and what uploads left. */
 async function purgeFiles(deps: PurgeDeps, files: readonly RemovedFile[], nowMs: number): Promise<void> {
   const fileIds = idsOf(files);
-  const [makings, incoming] = await Promise.all([deps.removed.makingsOf(fileIds), deps.blobs.listIncoming(fileIds)]);
-  const variants = makings.map(({ fileId, nonce }) => variantKey(fileId, nonce));
+  const [renditions, incoming] = await Promise.all([
+    deps.removed.renditionsOf(fileIds),
+    deps.blobs.listIncoming(fileIds),
+  ]);
+  const variants = renditions.map(({ fileId, nonce }) => variantKey(fileId, nonce));
   await deps.blobs.delete([...files.flatMap(masterKeys), ...variants, ...incoming]);
-  await deps.removed.settlePurged(fileIds, nowMs);
+  await deps.removed.markPurged(fileIds, nowMs);
 }
 
 /**
@@ -71,7 +74,7 @@ async function lookForBytes(deps: PurgeDeps, fileIds: readonly string[], nowMs: 
     ).map(({ fileId }) => fileId);
     if (left.length > 0) await deps.removed.lookLater(left, nowMs + LIMITS.lookAgainMs);
   }
-  await deps.removed.settleVerified(
+  await deps.removed.markVerified(
     fileIds.filter((fileId) => !left.includes(fileId)),
     nowMs,
   );

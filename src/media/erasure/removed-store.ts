@@ -13,15 +13,15 @@ export interface RemovedFileStore {
    * to be looked at, those that wait longest first.
    */
   due(nowMs: number, maxRows: number): Promise<readonly RemovedFile[]>;
-  /** All makings that the files have rows of. */
-  makingsOf(fileIds: readonly string[]): Promise<readonly VariantJob[]>;
+  /** All renditions that the files have rows of. */
+  renditionsOf(fileIds: readonly string[]): Promise<readonly VariantJob[]>;
   /** Their bytes are gone: they count as deleted, all that they said goes from the rows, and they wait for a second look. */
-  settlePurged(fileIds: readonly string[], nowMs: number): Promise<void>;
+  markPurged(fileIds: readonly string[], nowMs: number): Promise<void>;
   /** Keys that a second look found, before they are deleted. */
   recordLate(found: readonly FileKeys[]): Promise<void>;
   lookLater(fileIds: readonly string[], dueAt: number): Promise<void>;
   /** A listing has shown that nothing is there: they count as verified and are forgotten. */
-  settleVerified(fileIds: readonly string[], nowMs: number): Promise<void>;
+  markVerified(fileIds: readonly string[], nowMs: number): Promise<void>;
 }
 
 export interface RemovedFile {
@@ -46,7 +46,7 @@ const SQL = {
   expirePending: `UPDATE file SET state = 'removed', removed_at = ?1 WHERE
     id IN (SELECT id FROM file WHERE due_at <= ?1 AND state = 'pending' ORDER BY due_at LIMIT ?2)`,
   due: `SELECT ${REMOVED_COLUMNS} FROM file WHERE due_at <= ?1 AND state = 'removed' ORDER BY due_at LIMIT ?2`,
-  makingsOf: `SELECT file_id AS fileId, nonce FROM variant WHERE file_id ${LISTED}`,
+  renditionsOf: `SELECT file_id AS fileId, nonce FROM variant WHERE file_id ${LISTED}`,
   countPurged: `UPDATE erasure SET deleted_files = deleted_files + page.files, deleted_bytes = deleted_bytes + page.bytes,
     deleted_at = CASE WHEN deleted_files + page.files >= erasure.files THEN ?2 END
     FROM (SELECT file.erasure_id, count(*) AS files, sum(coalesce(file.size_bytes, 0)) AS bytes
@@ -81,10 +81,10 @@ export function createRemovedFileStore(db: D1Database): RemovedFileStore {
       ]);
       return (due?.results ?? []).map(toRemovedFile);
     },
-    async makingsOf(fileIds) {
-      return (await prepared(SQL.makingsOf, JSON.stringify(fileIds)).all<VariantJob>()).results;
+    async renditionsOf(fileIds) {
+      return (await prepared(SQL.renditionsOf, JSON.stringify(fileIds)).all<VariantJob>()).results;
     },
-    async settlePurged(fileIds, nowMs) {
+    async markPurged(fileIds, nowMs) {
       const ids = JSON.stringify(fileIds);
       await db.batch([
         prepared(SQL.countPurged, ids, nowMs),
@@ -100,7 +100,7 @@ export function createRemovedFileStore(db: D1Database): RemovedFileStore {
     async lookLater(fileIds, dueAt) {
       await prepared(SQL.lookLater, JSON.stringify(fileIds), dueAt).run();
     },
-    async settleVerified(fileIds, nowMs) {
+    async markVerified(fileIds, nowMs) {
       const ids = JSON.stringify(fileIds);
       await db.batch([prepared(SQL.countVerified, ids, nowMs), prepared(SQL.forget, ids)]);
     },

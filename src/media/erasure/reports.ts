@@ -23,7 +23,7 @@ export const erasureRoutes = (deps: ReportDeps): readonly Route[] => [
     async handle({ principal, params: { erasureId }, nowMs }) {
       const erasure = await deps.erasures.find(erasureId, principal.clientName);
       const isReached = erasure !== undefined && (await reachesTenant(deps, principal, erasure.tenant, nowMs));
-      return isReached ? json(200, toWire(erasure)) : toProblem({ kind: "no_erasure" });
+      return isReached ? json(200, toJson(erasure)) : toProblem({ kind: "no_erasure" });
     },
   }),
   defineRoute({
@@ -42,7 +42,7 @@ export const erasureRoutes = (deps: ReportDeps): readonly Route[] => [
       const rows = await list(before, { limit: paging.pageSize + 1, skip: paging.skip });
       const page = toPage(rows, paging, ({ id }) => [id]);
       const found = await lookBefore(page, paging, (range) => list(AFTER_ALL_IDS, range));
-      return json(200, found.items.map(toWire), { link: pageLinks(url, paging, found) });
+      return json(200, found.items.map(toJson), { link: pageLinks(url, paging, found) });
     },
   }),
 ];
@@ -56,7 +56,7 @@ const idBefore = ({ cursor }: Paging): string | undefined => {
 };
 
 /** Times in ms. `bytes` are those of the masters. */
-const toWire = (erasure: Erasure): object => ({
+const toJson = (erasure: Erasure): object => ({
   id: erasure.id,
   kind: erasure.kind,
   tenant: erasure.tenant,

@@ -3,7 +3,7 @@ import type { Links } from "./links.ts";
 import { quoted } from "./representation.ts";
 
 /** Contract 4.1, Variant. What is not known before it is made is null. */
-export function variantsToWire(
+export function variantsToJson(
   deps: { readonly links: Links },
   publicBase: string,
   visibility: Visibility,

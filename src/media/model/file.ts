@@ -11,7 +11,7 @@ export interface FileCaller {
   readonly isPerson: boolean;
 }
 
-/** One making of a variant, named by its nonce. */
+/** One rendition of a variant, named by its nonce. */
 export interface VariantRow {
   readonly nonce: string;
   readonly type: VariantType;

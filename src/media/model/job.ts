@@ -6,7 +6,7 @@ import { LIMITS } from "./limits.ts";
  */
 export type MediaJob = VariantJob | LongJob;
 
-/** Asks for one making of a variant. `nonce` also names the place of the bytes, so no other making's are touched. */
+/** Asks for one rendition of a variant. `nonce` also names the place of the bytes, so no other rendition's are touched. */
 export interface VariantJob {
   readonly fileId: string;
   readonly nonce: string;

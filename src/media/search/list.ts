@@ -7,7 +7,7 @@ import { PATTERNS } from "../../platform/names.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { filePath, type Links } from "../files/links.ts";
 import { quoted } from "../files/representation.ts";
-import { variantsToWire } from "../files/variant-json.ts";
+import { variantsToJson } from "../files/variant-json.ts";
 import { callerOf, reachesTenant, type TenantAccess } from "../model/access.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
 import type { Visibility } from "../model/file.ts";
@@ -40,7 +40,7 @@ export const listFiles = (deps: ListFilesDeps, visibility: Visibility): Route =>
       const page = await pageOfFiles(deps, principal, request, nowMs);
       if (!page.ok) return toProblem(page.error);
       const toText = (file: ListedFile, metadata: string) =>
-        fileToWire(deps, publicBase, visibility, query.tenant, file, metadata);
+        fileToJson(deps, publicBase, visibility, query.tenant, file, metadata);
       return new Response(await pageBody(deps, page.value.items, toText), {
         headers: {
           "content-type": "application/json",
@@ -88,7 +88,7 @@ export const isCursor = (sort: readonly SortKey[], cursor: Paging["cursor"]): bo
   cursor === undefined || (cursor.length === sort.length + 1 && typeof cursor.at(-1) === "string");
 
 /** Contract 4.1, File, as JSON. The metadata's text goes in as it came: numbers and repeats are the client's. */
-function fileToWire(
+function fileToJson(
   deps: Pick<ListFilesDeps, "links">,
   publicBase: string,
   visibility: Visibility,
@@ -107,7 +107,7 @@ function fileToWire(
     committedAt: file.committedAt,
   };
   const after = {
-    variants: variantsToWire(deps, publicBase, visibility, file.id, file.variants),
+    variants: variantsToJson(deps, publicBase, visibility, file.id, file.variants),
     ...(visibility === "public" ? { link: deps.links.content(publicBase, file.id, undefined) } : {}),
   };
   return `${JSON.stringify(before).slice(0, -1)},"metadata":${metadata},${JSON.stringify(after).slice(1)}`;

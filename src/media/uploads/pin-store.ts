@@ -12,14 +12,14 @@ export interface PinStore {
   /** Committed files to whose links no more uploads come. */
   endedLinks(nowMs: number, maxRows: number): Promise<readonly string[]>;
   /** They need not be looked at again. */
-  settleLinks(fileIds: readonly string[]): Promise<void>;
+  markLinksEnded(fileIds: readonly string[]): Promise<void>;
 }
 
 const SQL = {
   pin: `UPDATE file SET pinned_etag = ?6 WHERE ${OWNED} AND state = 'pending' AND pinned_etag IS ?7 RETURNING id`,
   keptPlace: `SELECT state, blob_key FROM file WHERE id = ?1`,
   endedLinks: `SELECT id FROM file WHERE due_at <= ?1 AND state = 'committed' ORDER BY due_at LIMIT ?2`,
-  settleLinks: `UPDATE file SET due_at = NULL WHERE id IN (SELECT value FROM json_each(?1)) AND state = 'committed'`,
+  markLinksEnded: `UPDATE file SET due_at = NULL WHERE id IN (SELECT value FROM json_each(?1)) AND state = 'committed'`,
 } as const;
 
 export function createPinStore(db: D1Database): PinStore {
@@ -40,8 +40,8 @@ export function createPinStore(db: D1Database): PinStore {
       return (await prepared(SQL.endedLinks, nowMs, maxRows).all<{ id: string }>()).results.map(({ id }) => id);
     },
 
-    async settleLinks(fileIds) {
-      await prepared(SQL.settleLinks, JSON.stringify(fileIds)).run();
+    async markLinksEnded(fileIds) {
+      await prepared(SQL.markLinksEnded, JSON.stringify(fileIds)).run();
     },
   };
 }

@@ -85,26 +85,26 @@ async function store(
   contentType: string,
   announced: Announced,
 ): Promise<Result<string, MediaFailure>> {
-  const room = new UploadRoom(deps.waiting, fileId);
+  const quota = new UploadQuota(deps.waiting, fileId);
   const fileName = parseFileName(request.headers.get("content-disposition"));
   const { maxUploadBytes: maxBytes } = deps;
-  const upload = { fileId, body: request.body, ...announced, maxBytes, contentType, fileName, room };
+  const upload = { fileId, body: request.body, ...announced, maxBytes, contentType, fileName, quota };
   try {
     const stored = await putMaster(deps, upload);
     if (stored.ok) return stored;
-    await room.giveBack();
+    await quota.giveBack();
     return err(toFailure(stored.error, maxBytes, announced.digest));
   } catch (thrown) {
-    await room.giveBack().catch(() => undefined);
+    await quota.giveBack().catch(() => undefined);
     return err({ kind: "storage_unavailable", reason: describeError(thrown) });
   }
 }
 
 async function putMaster(deps: UploadDeps, upload: MasterUpload): Promise<Result<string, UploadFault>> {
-  const { fileId, lengthBytes, room } = upload;
+  const { fileId, lengthBytes, quota } = upload;
   const key = masterKey(fileId);
   // Asked before the body is read; the conditional write decides.
-  const [full, present] = await Promise.all([room.take(lengthBytes ?? 0), deps.blobs.head(key)]);
+  const [full, present] = await Promise.all([quota.take(lengthBytes ?? 0), deps.blobs.head(key)]);
   if (full === "gone") return err(full);
   if (present !== null) return err("exists");
   if (full !== undefined) return err(full);
@@ -135,7 +135,7 @@ function toFailure(fault: UploadFault, maxBytes: number, digest: UploadDigest | 
 }
 
 /** What one upload takes of its tenant's quota, as its bytes come: a slow one keeps nobody waiting for what it may bring. */
-export class UploadRoom {
+export class UploadQuota {
   readonly #waiting: WaitingStore;
   readonly #fileId: string;
   #takenBytes = 0;

@@ -89,13 +89,13 @@ export const deleteBulkVariants = (deps: BulkDeps, visibility: Visibility): Rout
       eachPage(deps, visibility, call, 204, {
         count: ({ caller, fileIds, names }) => deps.bulk.count(caller, fileIds, names),
         run: async ({ caller, fileIds, names }) => {
-          const makings = await deps.bulk.remove(caller, fileIds, names, call.nowMs);
+          const renditions = await deps.bulk.remove(caller, fileIds, names, call.nowMs);
           if (visibility === "public") {
-            const changed = [...new Set(makings.map(({ fileId }) => fileId))];
+            const changed = [...new Set(renditions.map(({ fileId }) => fileId))];
             await inParallel(changed, LIMITS.parallelLists, (fileId) => deps.edge.voidFile(fileId));
           }
-          call.after(purgeVariants(deps, makings));
-          return makings.length;
+          call.after(purgeVariants(deps, renditions));
+          return renditions.length;
         },
         maxPerFile: Infinity,
       }),

@@ -19,7 +19,7 @@ export interface MakeVariantDeps {
   readonly transformer: ImageTransformer;
 }
 
-/** What ends a making: `lasting` faults mark the variant failed, `passing` ones are tried again. */
+/** What ends a rendition before it is ready: `lasting` faults mark the variant failed, `passing` ones are tried again. */
 type Fault =
   | { readonly kind: "lasting"; readonly reason: string }
   | { readonly kind: "passing"; readonly fault: string };
@@ -30,13 +30,13 @@ const passing = (fault: string): Result<never, Fault> => err({ kind: "passing", 
 const BROKEN = "The file is not a readable image.";
 
 /**
- * One making of a variant; the answer is the fault of an attempt that is worth repeating. A message that comes late or
+ * Makes one rendition; the answer is the fault of an attempt that is worth repeating. A message that comes late or
  * twice finds that its row is not pending, and makes nothing. Bytes are written before the row says `ready`; when the row
  * does not take that any more, the bytes go again.
  */
 export async function makeVariant(deps: MakeVariantDeps, job: VariantJob): Promise<string | undefined> {
   const row = await deps.variants.findJob(job.fileId, job.nonce);
-  // A making that was given up while it ran may have left bytes, where their deletion failed.
+  // A rendition that was given up while it ran may have left bytes, where their deletion failed.
   if (row === undefined || row.state === "removed" || row.state === "failed" || !row.fileCommitted)
     return discard(deps, job);
   if (row.state !== "pending") return undefined;

@@ -8,8 +8,8 @@ export interface PurgeVariantsDeps {
 }
 
 /** A job that still runs on one of them finds its row gone and deletes what it wrote. */
-export async function purgeVariants(deps: PurgeVariantsDeps, makings: readonly VariantJob[]): Promise<void> {
-  if (makings.length === 0) return;
-  await deps.blobs.delete(makings.map(({ fileId, nonce }) => variantKey(fileId, nonce)));
-  await deps.variants.forget(makings);
+export async function purgeVariants(deps: PurgeVariantsDeps, renditions: readonly VariantJob[]): Promise<void> {
+  if (renditions.length === 0) return;
+  await deps.blobs.delete(renditions.map(({ fileId, nonce }) => variantKey(fileId, nonce)));
+  await deps.variants.forget(renditions);
 }

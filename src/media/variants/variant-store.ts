@@ -3,13 +3,13 @@ import type { VariantRow, FileCaller } from "../model/file.ts";
 import type { VariantJob } from "../model/job.ts";
 import type { VariantName, VariantType } from "../model/sizes.ts";
 
-/** The rows of variants in D1. One row is one making, named by its nonce. */
+/** The rows of variants in D1. One row is one rendition, named by its nonce. */
 export interface VariantStore {
   /** The variants of a committed file, by type and size; undefined where the caller has no such file. */
   list(fileId: string, caller: FileCaller): Promise<VariantList | undefined>;
   /**
    * Asks for variants: those that are there stay as they are, but for failed ones, which are made anew. All or none;
-   * `started` are the nonces of the new makings, `replaced` those of the failed ones, which are removed.
+   * `started` are the nonces of the new renditions, `replaced` those of the failed ones, which are removed.
    */
   add(
     fileId: string,
@@ -26,10 +26,10 @@ export interface VariantStore {
     nowMs: number,
   ): Promise<readonly string[] | undefined>;
   /** Forgets removed ones whose bytes are gone. */
-  forget(makings: readonly VariantJob[]): Promise<void>;
+  forget(renditions: readonly VariantJob[]): Promise<void>;
   /** Makings that were asked for and are neither ready nor failed. */
   pendingNonces(fileId: string): Promise<readonly string[]>;
-  /** What the consumer of a job decides by; undefined when there is no such making. */
+  /** What the consumer of a job decides by; undefined when there is no such rendition. */
   findJob(fileId: string, nonce: string): Promise<JobRow | undefined>;
   /** Pending → ready, while the file is committed. False: somebody else was first, or it was removed. */
   markReady(fileId: string, nonce: string, made: MadeVariant): Promise<boolean>;
@@ -38,7 +38,7 @@ export interface VariantStore {
   /** Those that the sweep finds: rows tell by `due_at` that they wait for it. */
   due(nowMs: number, maxRows: number): Promise<readonly DueVariant[]>;
   /** Only those that are pending. */
-  postpone(makings: readonly VariantJob[], dueAt: number): Promise<void>;
+  postpone(renditions: readonly VariantJob[], dueAt: number): Promise<void>;
 }
 
 export interface DueVariant extends VariantJob {
@@ -152,8 +152,8 @@ export function createVariantStore(db: D1Database): VariantStore {
       ]);
       const contentType = contentTypeOf(file);
       if (contentType === undefined) return undefined;
-      const makings = { started: noncesOf(added), replaced: noncesOf(replaced) };
-      return { contentType, variants: variantsOf(variants), ...makings };
+      const renditions = { started: noncesOf(added), replaced: noncesOf(replaced) };
+      return { contentType, variants: variantsOf(variants), ...renditions };
     },
 
     async remove(fileId, caller, which, nowMs) {
@@ -165,8 +165,8 @@ export function createVariantStore(db: D1Database): VariantStore {
       return contentTypeOf(file) === undefined ? undefined : noncesOf(removed);
     },
 
-    async forget(makings) {
-      await prepared(SQL.forget, JSON.stringify(makings)).run();
+    async forget(renditions) {
+      await prepared(SQL.forget, JSON.stringify(renditions)).run();
     },
 
     async pendingNonces(fileId) {
@@ -199,8 +199,8 @@ export function createVariantStore(db: D1Database): VariantStore {
       return (await prepared(SQL.due, nowMs, maxRows).all<DueVariant>()).results;
     },
 
-    async postpone(makings, dueAt) {
-      await prepared(SQL.postpone, JSON.stringify(makings), dueAt).run();
+    async postpone(renditions, dueAt) {
+      await prepared(SQL.postpone, JSON.stringify(renditions), dueAt).run();
     },
   };
 }

@@ -3,7 +3,7 @@ import { defineRoute, empty, json, type Route } from "../../http/route.ts";
 import { randomId, type Random } from "../../platform/random.ts";
 import type { EdgeCache } from "../content/edge-cache.ts";
 import { filePath, type Links } from "../files/links.ts";
-import { variantsToWire } from "../files/variant-json.ts";
+import { variantsToJson } from "../files/variant-json.ts";
 import { fileCaller, type AccessDeps } from "../model/access.ts";
 import { isMasterType } from "../model/content-type.ts";
 import { toProblem } from "../model/failure.ts";
@@ -37,7 +37,7 @@ export const listVariants = (deps: VariantsDeps, visibility: Visibility): Route 
       if (!caller.ok) return toProblem(caller.error);
       const list = await deps.variants.list(fileId, caller.value);
       if (list === undefined) return toProblem({ kind: "no_file" });
-      return json(200, variantsToWire(deps, publicBase, visibility, fileId, list.variants));
+      return json(200, variantsToJson(deps, publicBase, visibility, fileId, list.variants));
     },
   });
 
@@ -69,10 +69,10 @@ export const createVariants = (deps: VariantsDeps, visibility: Visibility): Rout
       const isThere = ({ type, size }: { type: string; size: string }) =>
         added.variants.some((variant) => variant.type === type && variant.size === size);
       if (!wanted.every(isThere)) return toProblem({ kind: "too_many_variants" });
-      const makings = (nonces: readonly string[]) => nonces.map((nonce) => ({ fileId, nonce }));
-      call.after(deps.queue.send(makings(added.started)));
-      call.after(purgeVariants(deps, makings(added.replaced)));
-      return json(200, variantsToWire(deps, publicBase, visibility, fileId, added.variants));
+      const renditions = (nonces: readonly string[]) => nonces.map((nonce) => ({ fileId, nonce }));
+      call.after(deps.queue.send(renditions(added.started)));
+      call.after(purgeVariants(deps, renditions(added.replaced)));
+      return json(200, variantsToJson(deps, publicBase, visibility, fileId, added.variants));
     },
   });
 
@@ -96,8 +96,8 @@ export const deleteVariants = (deps: VariantsDeps, visibility: Visibility): Rout
       const nonces = await deps.variants.remove(fileId, caller.value, which, call.nowMs);
       if (nonces === undefined) return toProblem({ kind: "no_file" });
       if (visibility === "public" && nonces.length > 0) await deps.edge.voidFile(fileId);
-      const makings = nonces.map((nonce) => ({ fileId, nonce }));
-      call.after(purgeVariants(deps, makings));
+      const renditions = nonces.map((nonce) => ({ fileId, nonce }));
+      call.after(purgeVariants(deps, renditions));
       return empty(204);
     },
   });
