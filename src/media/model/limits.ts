@@ -41,7 +41,7 @@ export const LIMITS = {
   /** Our own: the isolate does other things after each tenth of a second or so. */
   gifPixelsPerPause: 1_000_000,
   /** Our own: a gif of whose work nothing is seen for so long was given up with its request. */
-  gifTurnMs: 60_000,
+  gifLeaseMs: 60_000,
   /**
    * Our own transformer holds one gif in an isolate of 128 MB: its bytes, its pixels (`gifMaxMemoryBytes`), the result,
    * and the frame of it that is being written, up to 20 MiB.

@@ -381,7 +381,7 @@ describe("one at a time", () => {
     const { waits, transformer } = counted(() => Promise.resolve());
     await transformer.transform(next().request);
     expect((await transformer.transform(next().request)).ok).toBe(true);
-    expect(waits.get(50)).toBe(LIMITS.gifTurnMs / 50);
+    expect(waits.get(50)).toBe(LIMITS.gifLeaseMs / 50);
   });
 
   it("of several that waited for a lost one, one goes on", async () => {

@@ -5,32 +5,32 @@ import type { Dimensions } from "../../model/sizes.ts";
 import { createResampler } from "./resample.ts";
 import { GifScreen } from "./screen.ts";
 import { readGifStructure, type GifFrame, type GifStructure } from "./structure.ts";
-import { GifTurns, type GifTurn } from "./turns.ts";
+import { GifMutex, type GifLease } from "./mutex.ts";
 import { GifWriter } from "./writer.ts";
 
 /**
  * Transforms gifs, animations kept, where the Images binding does not. What a gif would cost is known from its blocks,
- * before a pixel is decoded. One has its turn from before its bytes are read until those of the result are, so no two of
+ * before a pixel is decoded. One has the lease from before its bytes are read until those of the result are, so no two of
  * them are in memory at a time.
  */
 export function createGifTransformer(
   wait: (ms: number) => Promise<void>,
   maxResultBytes: number = LIMITS.gifMaxResultBytes,
 ): ImageTransformer {
-  const turns = new GifTurns(wait);
+  const mutex = new GifMutex(wait);
   return {
     async transform(request) {
       const refusal = refuseBytes(request) ?? refuseMemory(request.header, [], request.target);
       if (refusal !== undefined) return err(refusal);
-      const turn = await turns.begin();
+      const lease = await mutex.acquire();
       let stream: ReadableStream<Uint8Array> | undefined;
       try {
-        const made = await make(request, maxResultBytes, turn);
+        const made = await make(request, maxResultBytes, lease);
         if (!made.ok) return made;
-        stream = streamOf(made.value, turn);
+        stream = streamOf(made.value, lease);
         return ok({ stream, encoder: "gif-1" });
       } finally {
-        if (stream === undefined) turn.end();
+        if (stream === undefined) lease.release();
       }
     },
   };
@@ -41,9 +41,9 @@ type Chunks = readonly Uint8Array[];
 async function make(
   request: TransformRequest,
   maxResultBytes: number,
-  turn: GifTurn,
+  lease: GifLease,
 ): Promise<Result<Chunks, TransformFault>> {
-  const bytes = await readAll(request.master, request.sizeBytes, turn);
+  const bytes = await readAll(request.master, request.sizeBytes, lease);
   if (bytes === undefined) return err({ kind: "broken_image" });
   const structure = readGifStructure(bytes, MAX_FRAMES);
   if (structure === undefined) return err({ kind: "broken_image" });
@@ -51,22 +51,22 @@ async function make(
   if (tooMuch !== undefined) return err(tooMuch);
   return structure.isCut
     ? err({ kind: "broken_image" })
-    : transformGif(bytes, structure, request, maxResultBytes, turn);
+    : transformGif(bytes, structure, request, maxResultBytes, lease);
 }
 
-/** The turn ends with the stream. */
-function streamOf(chunks: Chunks, turn: GifTurn): ReadableStream<Uint8Array> {
+/** The lease ends with the stream. */
+function streamOf(chunks: Chunks, lease: GifLease): ReadableStream<Uint8Array> {
   const left = chunks.values();
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        await turn.spend(0);
+        await lease.spend(0);
         const { value, done } = left.next();
         if (done !== true) return controller.enqueue(value);
-        turn.end();
+        lease.release();
         controller.close();
       },
-      cancel: () => turn.end(),
+      cancel: () => lease.release(),
     },
     { highWaterMark: 0 },
   );
@@ -111,7 +111,7 @@ function refuseMemory(screen: Dimensions, frames: readonly GifFrame[], target: D
 async function readAll(
   stream: ReadableStream<Uint8Array>,
   sizeBytes: number,
-  turn: GifTurn,
+  lease: GifLease,
 ): Promise<Uint8Array | undefined> {
   const bytes = new Uint8Array(sizeBytes);
   let at = 0;
@@ -120,7 +120,7 @@ async function readAll(
       if (at + chunk.byteLength > sizeBytes) return undefined;
       bytes.set(chunk, at);
       at += chunk.byteLength;
-      await turn.spend(0);
+      await lease.spend(0);
     }
   } catch {
     return undefined;
@@ -134,7 +134,7 @@ async function transformGif(
   structure: GifStructure,
   { type, target }: TransformRequest,
   maxResultBytes: number,
-  turn: GifTurn,
+  lease: GifLease,
 ): Promise<Result<Chunks, TransformFault>> {
   const screen = new GifScreen(structure);
   const resampler = createResampler(type, structure, target);
@@ -142,11 +142,11 @@ async function transformGif(
   for (const frame of structure.frames) {
     const before = frame.disposal === "restore" ? screen.copy(frame) : undefined;
     if (!screen.draw(bytes, frame)) return err({ kind: "broken_image" });
-    await turn.spend(frame.width * frame.height);
+    await lease.spend(frame.width * frame.height);
     const pixels = resampler.resample(screen.pixels);
-    await turn.spend(screen.pixels.length);
+    await lease.spend(screen.pixels.length);
     writer.add(pixels, frame.delay);
-    await turn.spend(Math.max(pixels.length, LIMITS.gifFrameMinPixels));
+    await lease.spend(Math.max(pixels.length, LIMITS.gifFrameMinPixels));
     if (writer.sizeBytes > maxResultBytes) return err(tooLarge(maxResultBytes));
     if (before !== undefined) screen.restore(frame, before);
     if (frame.disposal === "clear") screen.clear(frame);
