@@ -24,7 +24,7 @@ CREATE INDEX session_by_expiry ON session (expires_at);
 
 -- A code lives 60 s and is redeemed once; the row stays until a second redemption, or until the tokens that came of it
 -- have expired, so that a second one is known. `redemption` names who redeemed it: a write whose answer was lost may be tried again.
--- `authorization` is what the user agreed to, as JSON (oauth/authorization.ts).
+-- `authorization` is what the user agreed to, as JSON (oauth/model/authorization.ts).
 CREATE TABLE authorization_code (
   code_hash TEXT PRIMARY KEY,
   grant_id TEXT NOT NULL,

@@ -1,8 +1,8 @@
 import type { PushSubscriptionObject } from "./events/push/push-subscription.do.ts";
 import type { TopicConsumer } from "./events/consume/topic-consumer.do.ts";
 import type { TopicLog } from "./events/log/topic-log.do.ts";
-import type { GuessCounter } from "./oauth/guess-counter.do.ts";
-import type { LoginAttempts } from "./oauth/login-attempts.do.ts";
+import type { GuessCounter } from "./oauth/sign-in/guess-counter.do.ts";
+import type { LoginAttempts } from "./oauth/sign-in/login-attempts.do.ts";
 import type { MediaJob } from "./media/model/job.ts";
 
 /** The bindings of wrangler.toml and the secrets. */

@@ -6,8 +6,8 @@ import type { App } from "./http/mount.ts";
 import { runSchedule } from "./jobs/schedule.ts";
 
 export { TopicConsumer } from "./events/consume/topic-consumer.do.ts";
-export { GuessCounter } from "./oauth/guess-counter.do.ts";
-export { LoginAttempts } from "./oauth/login-attempts.do.ts";
+export { GuessCounter } from "./oauth/sign-in/guess-counter.do.ts";
+export { LoginAttempts } from "./oauth/sign-in/login-attempts.do.ts";
 export { TopicLog } from "./events/log/topic-log.do.ts";
 
 /** What delivers needs what deps.ts wires: it checks a client's rights and opens a sealed password. */

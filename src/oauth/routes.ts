@@ -2,22 +2,22 @@ import type { Federation } from "./federation/federation.ts";
 import type { PageEndpointDeps, TokenEndpointDeps } from "./endpoints/deps.ts";
 import type { Service } from "../http/service.ts";
 import { defineRoute, formBody, json, type Route } from "../http/route.ts";
-import type { AnyCall } from "./call.ts";
-import { serverMetadata } from "./discovery.ts";
-import { renderOAuthProblem } from "./failure.ts";
-import { introspect } from "./introspect.ts";
-import { DOCUMENT, DOCUMENT_OR_FRAME, navigatedTo } from "./navigation.ts";
-import { renderProblemPage } from "./page.ts";
+import type { AnyCall } from "./model/call.ts";
+import { serverMetadata } from "./endpoints/discovery.ts";
+import { renderOAuthProblem } from "./model/failure.ts";
+import { introspect } from "./endpoints/introspect.ts";
+import { DOCUMENT, DOCUMENT_OR_FRAME, navigatedTo } from "./pages/navigation.ts";
+import { renderProblemPage } from "./pages/page.ts";
 import { ACCOUNT_BASE, accountAddress } from "./account/notice.ts";
 import { createAccountRoutes } from "./account/routes.ts";
-import { createPageRoutes } from "./page-routes.ts";
-import { refreshTokenRoutes } from "./refresh-tokens.ts";
-import { revoke } from "./revoke.ts";
-import { GRANT_TYPES, token } from "./token.ts";
-import { tokenInfo } from "./token-info.ts";
-import { userInfoRoutes } from "./user-info.ts";
+import { createPageRoutes } from "./endpoints/pages.ts";
+import { refreshTokenRoutes } from "./endpoints/refresh-tokens.ts";
+import { revoke } from "./endpoints/revoke.ts";
+import { GRANT_TYPES, token } from "./endpoints/token.ts";
+import { tokenInfo } from "./endpoints/token-info.ts";
+import { userInfoRoutes } from "./endpoints/user-info.ts";
 
-/** What all endpoints share, made once in create.ts. Each takes the part that it uses. */
+/** What all endpoints share, made once in service.ts. Each takes the part that it uses. */
 export interface OAuthContext extends TokenEndpointDeps, PageEndpointDeps {
   readonly federation: Federation;
   /** Tags of the languages that the pages speak. */

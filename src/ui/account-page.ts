@@ -1,4 +1,4 @@
-import type { AccountApplication, AccountFault, AccountView } from "../oauth/ports.ts";
+import type { AccountApplication, AccountFault, AccountView } from "../oauth/pages/port.ts";
 import { alert, notice } from "./message.ts";
 import { fill, given, hiddenFields, html, type Child, type Markup } from "./markup.ts";
 import type { Texts } from "./texts/texts.ts";

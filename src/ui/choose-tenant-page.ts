@@ -1,4 +1,4 @@
-import type { TenantChooserView } from "../oauth/ports.ts";
+import type { TenantChooserView } from "../oauth/pages/port.ts";
 import { fill, given, hiddenFields, html, type Markup } from "./markup.ts";
 import type { Texts } from "./texts/texts.ts";
 

@@ -1,4 +1,4 @@
-import type { ConfirmLinkView } from "../oauth/ports.ts";
+import type { ConfirmLinkView } from "../oauth/pages/port.ts";
 import { fill, given, hiddenFields, html, type Markup } from "./markup.ts";
 import { alert } from "./message.ts";
 import type { Texts } from "./texts/texts.ts";

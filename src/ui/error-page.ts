@@ -1,4 +1,4 @@
-import type { ErrorView } from "../oauth/ports.ts";
+import type { ErrorView } from "../oauth/pages/port.ts";
 import { fill, html, type Markup } from "./markup.ts";
 import type { Texts } from "./texts/texts.ts";
 

@@ -9,7 +9,7 @@
  *
  * They hold no state and run no script. `markup.ts` escapes whatever is put into them.
  */
-import type { PageContext, Pages } from "../oauth/ports.ts";
+import type { PageContext, Pages } from "../oauth/pages/port.ts";
 import { accountPage } from "./account-page.ts";
 import { chooseTenantPage } from "./choose-tenant-page.ts";
 import { confirmLinkPage } from "./confirm-link-page.ts";

@@ -1,5 +1,5 @@
 import type { AuthorizeError } from "../oauth/authorize/failure.ts";
-import type { OAuthErrorCode } from "../oauth/failure.ts";
+import type { OAuthErrorCode } from "../oauth/model/failure.ts";
 
 /** Every `error` of the OAuth endpoints (RFC 6749 4.1.2.1 and 5.2, OIDC Core 3.1.2.6) and what a developer does about it. */
 export const PROTOCOL_ERRORS = {

@@ -1,4 +1,4 @@
-import type { SignInView } from "../oauth/ports.ts";
+import type { SignInView } from "../oauth/pages/port.ts";
 import { fill, given, hiddenFields, html, type Markup } from "./markup.ts";
 import { alert, notice } from "./message.ts";
 import type { Texts } from "./texts/texts.ts";

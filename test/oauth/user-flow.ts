@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
-import type { Authorization } from "../../src/oauth/authorization.ts";
-import { createCode } from "../../src/oauth/codes.ts";
-import { type CodeRequest, createCodeStore } from "../../src/oauth/store/code-store.ts";
+import type { Authorization } from "../../src/oauth/model/authorization.ts";
+import { createCode } from "../../src/oauth/grants/codes.ts";
+import { type CodeRequest, createCodeStore } from "../../src/oauth/grants/code-store.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { basic, call, expectJson, makeTenant, put, unique } from "../support/platform.ts";
 

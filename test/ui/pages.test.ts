@@ -7,7 +7,7 @@ import type {
   ErrorView,
   SignInView,
   TenantChooserView,
-} from "../../src/oauth/ports.ts";
+} from "../../src/oauth/pages/port.ts";
 import { formAction } from "../../src/ui/form-action.ts";
 import { createPages } from "../../src/ui/pages.ts";
 import { LANGUAGES, type Language } from "../../src/ui/texts/languages.ts";

@@ -10,8 +10,8 @@ import type { AdminDeps } from "../ports.ts";
 
 /**
  * `POST …/revoke`: an operator ends all that a client, user, tenant or session got until now
- * (oauth/store/end-all-store.ts), and leaves what is registered as it is; what ends for good is disabled or removed. Nothing of it shows whether anything was there, so
- * it may be repeated.
+ * (oauth/grants/revoke-all-store.ts), and leaves what is registered as it is; what ends for good is disabled or removed.
+ * Nothing of it shows whether anything was there, so it may be repeated.
  */
 interface Revocable {
   readonly kind: EndKind;

@@ -1,8 +1,8 @@
 import type { AccountDeps } from "./deps.ts";
-import type { AnyCall } from "../call.ts";
-import { refusedPage } from "../page.ts";
-import { ACCOUNT_NOTICES, type AccountNotice } from "../ports.ts";
-import { redirect, withParameters } from "../redirect.ts";
+import type { AnyCall } from "../model/call.ts";
+import { refusedPage } from "../pages/page.ts";
+import { ACCOUNT_NOTICES, type AccountNotice } from "../pages/port.ts";
+import { redirect, withParameters } from "../model/redirect.ts";
 import { cookieText, dropCookie, setCookie, withCookie } from "../sign-in/browser.ts";
 
 export const ACCOUNT_BASE = "/account";

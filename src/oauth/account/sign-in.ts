@@ -1,14 +1,14 @@
 import type { AccountDeps } from "./deps.ts";
 import { EMAIL_MAX_CHARS } from "../../platform/email.ts";
 import { DEFAULT_PROVIDER } from "../../platform/names.ts";
-import type { AnyCall } from "../call.ts";
+import type { AnyCall } from "../model/call.ts";
 import { beginFederation } from "../federation/begin.ts";
-import { isBoundToTenants } from "../federation/binding.ts";
+import { isBoundToTenants } from "../model/binding.ts";
 import { FOR_ACCOUNT } from "../federation/pending.ts";
-import { readParameters } from "../form.ts";
-import { pageContext } from "../page.ts";
-import type { SignInFault } from "../ports.ts";
-import { redirect, statusOf } from "../redirect.ts";
+import { readParameters } from "../model/form.ts";
+import { pageContext } from "../pages/page.ts";
+import type { SignInFault } from "../pages/port.ts";
+import { redirect, statusOf } from "../model/redirect.ts";
 import {
   csrfToken,
   isFromElsewhere,
@@ -48,7 +48,7 @@ export async function accountSignInPage(
   return withCookie(withCookie(page, browser.cookie), cookie);
 }
 
-/** `POST /account/sign-in`: as the form of the sign-in page (sign-in/form.ts), with no client behind it. */
+/** `POST /account/sign-in`: as the form of the sign-in page (authorize/sign-in-form.ts), with no client behind it. */
 export async function accountSignIn(
   call: AnyCall & { readonly body: URLSearchParams },
   context: AccountDeps,

@@ -2,32 +2,32 @@
  * `GET` and `POST /authorize` (specification; contract 2.4): the browser comes with a client's request, and goes back to
  * the client with a code, tokens or an error.
  *
- *   request ──draft──▶ who asks, where to answer ──checks──▶ checked ──who──▶ user known ──conclude──▶ granted ──▶ issued
- *      │                        │                               │                 │                       │
- *      ▼                        ▼                               ▼                 ▼                       ▼
- *   400 page          back with an error (answer)        sign-in page, or     chooser, where several   consent page, where a
- *                                                        a provider (ask)     tenants could be meant   stranger asks (consent,
- *                                                                             (choose)                 consent-form)
+ *   request ──parse──▶ who asks, where to answer ──checks──▶ checked ──identify──▶ user known ──finish──▶ granted ──▶ issued
+ *      │                        │                               │                    │                      │
+ *      ▼                        ▼                               ▼                    ▼                      ▼
+ *   400 page          back with an error           sign-in page, or a     chooser, where several   consent page, where a
+ *                     (response)                   provider (prompt)      tenants could be meant   stranger asks (consent,
+ *                                                                         (tenant-chooser)         consent-form)
  *
  * Each word is a file. No request waits here: the forms of these pages and a provider's answer bring it along, and
- * it is checked from scratch each time. Whoever signed in comes back in by `signed-in.ts`.
+ * it is checked from scratch each time. Whoever signed in comes back in by `resume.ts`.
  */
 import type { AuthorizeDeps } from "./deps.ts";
 import { err, type Result } from "../../platform/result.ts";
-import type { AnyCall } from "../call.ts";
-import { refusedPage } from "../page.ts";
-import { redirect, withParameters } from "../redirect.ts";
+import type { AnyCall } from "../model/call.ts";
+import { refusedPage } from "../pages/page.ts";
+import { redirect, withParameters } from "../model/redirect.ts";
 import { readCookie, siteOf } from "../sign-in/browser.ts";
 import { findSession } from "../sign-in/sessions.ts";
-import { refusedAnswer } from "./answer.ts";
-import { askToSignIn } from "./ask.ts";
+import { refusedAnswer } from "./response.ts";
+import { askToSignIn } from "./prompt.ts";
 import { checkRequest } from "./checks.ts";
-import { conclude } from "./conclude.ts";
-import { readDraft } from "./draft.ts";
-import { readGiven } from "./given.ts";
+import { conclude } from "./finish.ts";
+import { readDraft } from "./parse.ts";
+import { readGiven } from "../model/parameters.ts";
 import { readHint } from "./hint.ts";
 import { MAX_CARRIED_CHARS, withoutHint, type AuthorizationRequest } from "./request.ts";
-import { identify } from "./who.ts";
+import { identify } from "./identify.ts";
 
 /** `parameters`: the query of a GET, the form of a POST. */
 export async function authorize(call: AnyCall, parameters: URLSearchParams, context: AuthorizeDeps): Promise<Response> {

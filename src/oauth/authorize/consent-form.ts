@@ -1,16 +1,16 @@
 import type { AuthorizeDeps } from "./deps.ts";
-import type { AnyCall } from "../call.ts";
-import { readParameters } from "../form.ts";
-import { refusedPage } from "../page.ts";
+import type { AnyCall } from "../model/call.ts";
+import { readParameters } from "../model/form.ts";
+import { refusedPage } from "../pages/page.ts";
 import { isFromElsewhere, isOwnForm, FROM_ELSEWHERE } from "../sign-in/browser.ts";
 import { findSession } from "../sign-in/sessions.ts";
-import { refusedAnswer } from "./answer.ts";
-import { askToSignIn } from "./ask.ts";
+import { refusedAnswer } from "./response.ts";
+import { askToSignIn } from "./prompt.ts";
 import { readRequest } from "./authorize.ts";
-import { conclude } from "./conclude.ts";
+import { conclude } from "./finish.ts";
 import { consentKey, readAsked } from "./consent.ts";
 import { refused } from "./failure.ts";
-import { identify } from "./who.ts";
+import { identify } from "./identify.ts";
 
 const ACTION = "consent";
 

@@ -1,19 +1,19 @@
 import type { AuthorizeDeps } from "./deps.ts";
-import type { AnyCall } from "../call.ts";
-import { consentTo, isAllowed, needsConsent } from "../consent.ts";
+import type { AnyCall } from "../model/call.ts";
+import { consentTo, isAllowed, needsConsent } from "../grants/consent.ts";
 import type { Granted } from "../tokens/issue.ts";
-import { pageContext } from "../page.ts";
+import { pageContext } from "../pages/page.ts";
 import { csrfToken } from "../sign-in/browser.ts";
-import type { Consent } from "../store/consent-store.ts";
-import { refusedAnswer } from "./answer.ts";
-import { askToSignIn } from "./ask.ts";
+import type { Consent } from "../grants/consent-store.ts";
+import { refusedAnswer } from "./response.ts";
+import { askToSignIn } from "./prompt.ts";
 import { refused } from "./failure.ts";
 import { formTargetsOf, withoutHint, type AuthorizationRequest } from "./request.ts";
-import { emailFor } from "./who.ts";
+import { emailFor } from "./identify.ts";
 import type { Identity } from "./identity.ts";
 
 /**
- * The page on which a person allows a client of somebody else's tenant what it asks for, or not (../consent.ts). Undefined:
+ * The page on which a person allows a client of somebody else's tenant what it asks for, or not (grants/consent.ts). Undefined:
  * nothing has to be asked. Who is known by a hint alone signs in first: whoever has an ID token may not answer for its user.
  * `stale`: the form before was made for another sign-in, or for something else than is asked for now.
  */

@@ -1,6 +1,6 @@
-import type { SilentFailure } from "../federation/failure.ts";
+import type { SilentFailure } from "../model/provider-failure.ts";
 import { refusedScope } from "../grants/granted.ts";
-import type { ScopeRefusal } from "../scopes.ts";
+import type { ScopeRefusal } from "../model/scopes.ts";
 
 /**
  * Why an authorization request comes to nothing: sent back to the client by the browser (RFC 6749 4.1.2.1 and 4.2.2.1,

@@ -1,8 +1,8 @@
-import type { HintBounds } from "../authorization.ts";
-import type { Binding } from "../federation/binding.ts";
-import type { SignInTimes } from "../sign-in/times.ts";
-import type { UserRecord } from "../store/user-store.ts";
-import type { Meant } from "./meant.ts";
+import type { HintBounds } from "../model/authorization.ts";
+import type { Binding } from "../model/binding.ts";
+import type { SignInTimes } from "../model/auth-times.ts";
+import type { UserRecord } from "../users/user-store.ts";
+import type { Meant } from "./expected-user.ts";
 
 /** Who the user is, and how that is known. */
 export interface Identity extends SignInTimes {

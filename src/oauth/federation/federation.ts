@@ -9,8 +9,8 @@
  *                            └── 10 min · provider removed: over; who comes back then sees a page
  *
  * A state is taken once, by the browser that was sent off with it; everybody else sees a page and learns nothing. Where to
- * look: begin.ts and callback.ts (the two ways through a browser), vouch.ts (code → ID token → account), linking.ts and
- * confirm.ts (the account's first time), binding.ts (what the provider is trusted for).
+ * look: begin.ts and endpoints/callback.ts (the two ways through a browser), vouch.ts (code → ID token → account), linking.ts and
+ * endpoints/link-identity.ts (the account's first time), model/binding.ts (what the provider is trusted for).
  *
  * What a provider says is believed only if: the issuer is the registered one in discovery, in the answer (RFC 9207) and
  * in the ID token; each provider has a redirect address of its own (RFC 9700 4.4.2.2); the token is signed by the
@@ -19,9 +19,9 @@
  */
 import { DEFAULT_PROVIDER } from "../../platform/names.ts";
 import type { Sealer } from "../../platform/seal.ts";
-import { isLocal, mayVouchFor, UNBOUND, type Binding, type Bindings } from "./binding.ts";
-import { createFederationStore } from "../store/federation-store.ts";
-import { createIdentityStore, type IdentityStore } from "../store/identity-store.ts";
+import { isLocal, mayVouchFor, UNBOUND, type Binding, type Bindings } from "../model/binding.ts";
+import { createFederationStore } from "./federation-store.ts";
+import { createIdentityStore, type IdentityStore } from "./identity-store.ts";
 import { createProviderKeys, type ProviderKeys } from "./keys.ts";
 import { createMetadataSource, type MetadataSource } from "./metadata.ts";
 import { createPendingSignIns, type PendingSignIns } from "./pending.ts";

@@ -1,7 +1,7 @@
 import { mediaType } from "../../http/body.ts";
 import { fromUtf8, joinBytes } from "../../platform/encoding.ts";
 import { ok, type Result } from "../../platform/result.ts";
-import { faulty, unreachable, type FederationFailure } from "./failure.ts";
+import { faulty, unreachable, type FederationFailure } from "../model/provider-failure.ts";
 
 /** Our choice: a provider that takes longer, or says more, is treated as one that does not answer. */
 export const FETCH_LIMITS: FetchLimits = { timeoutMs: 5_000, maxBytes: 256 * 1024 };

@@ -1,6 +1,6 @@
 import { errors as joseErrors, jwtVerify, type JWTPayload, type JWTVerifyResult } from "jose";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { denied, type FederationFailure } from "./failure.ts";
+import { denied, type FederationFailure } from "../model/provider-failure.ts";
 import type { KeySet, ProviderKeys } from "./keys.ts";
 
 /** Signatures that the provider alone can make. None with a shared secret, and not `none` (RFC 8725 3.1). */

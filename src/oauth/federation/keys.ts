@@ -1,7 +1,7 @@
 import { createLocalJWKSet, errors as joseErrors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import { FreshCache } from "../../platform/fresh-cache.ts";
 import { ok, type Result } from "../../platform/result.ts";
-import { faulty, type FederationFailure } from "./failure.ts";
+import { faulty, type FederationFailure } from "../model/provider-failure.ts";
 import { fetchJson } from "./fetch-json.ts";
 
 /** The public keys of providers, kept as long as their metadata. */

@@ -1,11 +1,11 @@
 import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
 import { ok, type Result } from "../../platform/result.ts";
-import type { AnyCall } from "../call.ts";
-import type { ProviderRow } from "../store/federation-store.ts";
-import type { Account, LinkedBy } from "../store/identity-store.ts";
-import { mayVouchFor } from "./binding.ts";
+import type { AnyCall } from "../model/call.ts";
+import type { ProviderRow } from "./federation-store.ts";
+import type { Account, LinkedBy } from "./identity-store.ts";
+import { mayVouchFor } from "../model/binding.ts";
 import type { Federation } from "./federation.ts";
-import { denied, type FederationFailure } from "./failure.ts";
+import { denied, type FederationFailure } from "../model/provider-failure.ts";
 
 export interface LinkingDeps {
   readonly federation: Federation;
@@ -17,7 +17,7 @@ export interface LinkingDeps {
  * that changes hands). Its e-mail says who it could be; that it is, somebody has to say:
  *
  *   another domain than the provider is bound to, no such user, a user who has another account there ──▶ denied
- *   the user has a password, `linking` is `confirm` ──▶ the user says it, by the password, once (confirm.ts)
+ *   the user has a password, `linking` is `confirm` ──▶ the user says it, by the password, once (endpoints/link-identity.ts)
  *   `linking` is `verified_email`, of a provider that is bound to domains ──▶ linked
  *   else ──▶ denied: an operator links them
  */

@@ -1,7 +1,7 @@
 import { FreshCache } from "../../platform/fresh-cache.ts";
 import { readOutsideAddress } from "../../platform/outside-address.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { faulty, quoted, type FederationFailure } from "./failure.ts";
+import { faulty, quoted, type FederationFailure } from "../model/provider-failure.ts";
 import { fetchJson, type JsonObject } from "./fetch-json.ts";
 
 /** What a provider says of itself (OpenID Connect Discovery 1.0), as far as it is needed here. */

@@ -1,7 +1,7 @@
 import { equalDigests, sha256Hex } from "../../platform/hash.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import type { Sealer } from "../../platform/seal.ts";
-import type { FederationStore } from "../store/federation-store.ts";
+import type { FederationStore } from "./federation-store.ts";
 
 /** A sign-in that is under way at a provider: what its answer must fit, and what it is for. */
 export interface PendingSignIn {

@@ -1,6 +1,6 @@
 import { FreshCache } from "../../platform/fresh-cache.ts";
 import type { Sealer } from "../../platform/seal.ts";
-import type { FederationStore, ProviderRow } from "../store/federation-store.ts";
+import type { FederationStore, ProviderRow } from "./federation-store.ts";
 
 /** The providers that the operator registered, each kept 30 s in the isolate (contract 2.1), unknown ones too. */
 export interface Providers {

@@ -1,10 +1,10 @@
 import type { GrantDeps } from "./granted.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { narrow, type Authorization } from "../authorization.ts";
-import type { Caller } from "../client-auth.ts";
-import { consentTo, isAllowed, needsConsent } from "../consent.ts";
-import { failure, type OAuthFailure } from "../failure.ts";
-import type { ScopeRefusal, ScopeRequest } from "../scopes.ts";
+import { narrow, type Authorization } from "../model/authorization.ts";
+import type { Caller } from "../clients/authentication.ts";
+import { consentTo, isAllowed, needsConsent } from "./consent.ts";
+import { failure, type OAuthFailure } from "../model/failure.ts";
+import type { ScopeRefusal, ScopeRequest } from "../model/scopes.ts";
 import { refusedScope } from "./granted.ts";
 import type { Granted } from "../tokens/issue.ts";
 import { grantForUser, type UserGrantRefusal } from "./user-grant.ts";

@@ -2,10 +2,10 @@ import type { BuiltIn } from "../../platform/built-in.ts";
 import type { Names } from "../../platform/names.ts";
 import { randomId } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { authenticateClient, noCredentials } from "../client-auth.ts";
-import type { ClientRecord, Entry } from "../directory.ts";
-import { failure } from "../failure.ts";
-import { grantScopes, mayActFor, type ScopeRefusal, type ScopeRequest, type TenantRights } from "../scopes.ts";
+import { authenticateClient, noCredentials } from "../clients/authentication.ts";
+import type { ClientRecord, Entry } from "../clients/directory.ts";
+import { failure } from "../model/failure.ts";
+import { grantScopes, mayActFor, type ScopeRefusal, type ScopeRequest, type TenantRights } from "../model/scopes.ts";
 import { refusedScope, type GrantStep } from "./granted.ts";
 import type { Granted } from "../tokens/issue.ts";
 

@@ -1,9 +1,9 @@
 import { sha256Hex } from "../../platform/hash.ts";
 import { err, ok } from "../../platform/result.ts";
-import { endGrants } from "../end-grants.ts";
-import { failure } from "../failure.ts";
-import { makeSuccessor, openSuccessor, standingOf } from "../refresh-rotation.ts";
-import { timesOf } from "../sign-in/times.ts";
+import { endGrants } from "./revoke-grants.ts";
+import { failure } from "../model/failure.ts";
+import { makeSuccessor, openSuccessor, standingOf } from "./refresh-rotation.ts";
+import { timesOf } from "../model/auth-times.ts";
 import { grantAuthorized, invalidGrant } from "./authorized.ts";
 import { clientOf } from "./client-of.ts";
 import type { GrantStep } from "./granted.ts";

@@ -2,9 +2,9 @@ import type { BuiltIn } from "../../platform/built-in.ts";
 import type { Names } from "../../platform/names.ts";
 import { DEFAULT_PLAN, type Plan } from "../../platform/plans.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { needsConsent } from "../consent.ts";
-import type { ClientRecord, Directory } from "../directory.ts";
-import { isBoundToTenants, reaches, type Binding } from "../federation/binding.ts";
+import { needsConsent } from "./consent.ts";
+import type { ClientRecord, Directory } from "../clients/directory.ts";
+import { isBoundToTenants, reaches, type Binding } from "../model/binding.ts";
 import {
   grantScopes,
   mayActFor,
@@ -12,8 +12,8 @@ import {
   type RoleScopes,
   type ScopeRefusal,
   type ScopeRequest,
-} from "../scopes.ts";
-import type { Membership, TenantMembership, UserRecord } from "../store/user-store.ts";
+} from "../model/scopes.ts";
+import type { Membership, TenantMembership, UserRecord } from "../users/user-store.ts";
 import type { Granted } from "../tokens/issue.ts";
 
 /**
@@ -37,7 +37,7 @@ export interface UserGrantRequest {
   readonly binding: Binding;
   readonly scopes: ScopeRequest;
   readonly defaultTenant: DefaultTenant;
-  /** The user can be asked on a page for what they have to allow (../consent.ts); where they cannot, it is refused. */
+  /** The user can be asked on a page for what they have to allow (consent.ts); where they cannot, it is refused. */
   readonly hasPages: boolean;
 }
 

@@ -6,10 +6,10 @@ import type { Log } from "../../platform/log.ts";
 import { hashPassword, isOutdated } from "../../platform/password-hash.ts";
 import { nfkc } from "../../platform/text.ts";
 import type { Random } from "../../platform/random.ts";
-import type { AnyCall } from "../call.ts";
-import type { AttemptOutcome, LoginAttempts } from "../login-attempts.do.ts";
-import type { GuessKind } from "../guesses.ts";
-import type { Credential, UserStore } from "../store/user-store.ts";
+import type { AnyCall } from "../model/call.ts";
+import type { AttemptOutcome, LoginAttempts } from "./login-attempts.do.ts";
+import type { GuessKind } from "./guesses.ts";
+import type { Credential, UserStore } from "../users/user-store.ts";
 import { UNCOUNTED, type GuessGuard } from "./guess-guard.ts";
 
 /** `untilMs`: when the account, the network or the password may be tried again. */

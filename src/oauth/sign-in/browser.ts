@@ -2,7 +2,7 @@ import type { Names } from "../../platform/names.ts";
 import { fromBase64Url, toBase64Url, utf8 } from "../../platform/encoding.ts";
 import { randomSecret, type Random } from "../../platform/random.ts";
 import type { Sealer } from "../../platform/seal.ts";
-import type { AnyCall } from "../call.ts";
+import type { AnyCall } from "../model/call.ts";
 
 /** What cookies and the tokens of forms are made with. */
 export interface BrowserDeps {

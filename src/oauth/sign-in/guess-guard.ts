@@ -3,8 +3,8 @@ import { networkOf } from "../../platform/ip-range.ts";
 import { describeError, type Log } from "../../platform/log.ts";
 import { normalizedPassword } from "../../platform/password-hash.ts";
 import type { Sealer } from "../../platform/seal.ts";
-import type { GuessCounter } from "../guess-counter.do.ts";
-import type { GuessKind } from "../guesses.ts";
+import type { GuessCounter } from "./guess-counter.do.ts";
+import type { GuessKind } from "./guesses.ts";
 
 /**
  * Holds up who tries few passwords at many accounts, which no account's own count notices: by network, and by password

@@ -1,11 +1,11 @@
 import { sha256Hex } from "../../platform/hash.ts";
 import type { Log } from "../../platform/log.ts";
 import { randomId, randomSecret } from "../../platform/random.ts";
-import type { AnyCall } from "../call.ts";
-import { isBoundToTenants, type Binding, type Bindings } from "../federation/binding.ts";
-import type { SessionStore } from "../store/session-store.ts";
-import type { SignedIn, UserRecord, UserStore } from "../store/user-store.ts";
-import type { SignInTimes } from "./times.ts";
+import type { AnyCall } from "../model/call.ts";
+import { isBoundToTenants, type Binding, type Bindings } from "../model/binding.ts";
+import type { SessionStore } from "./session-store.ts";
+import type { SignedIn, UserRecord, UserStore } from "../users/user-store.ts";
+import type { SignInTimes } from "../model/auth-times.ts";
 import { dropCookie, readCookie, setCookie, type BrowserDeps } from "./browser.ts";
 
 /** What sessions are begun, found and ended with. */

@@ -1,4 +1,4 @@
-import type { KeyTimes } from "../store/key-store.ts";
+import type { KeyTimes } from "./key-store.ts";
 
 /**
  * The life of a signing key. Each algorithm has keys of its own, and one of them signs.

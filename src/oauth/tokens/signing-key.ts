@@ -1,7 +1,7 @@
 import { toBase64Url } from "../../platform/encoding.ts";
 import { sha256 } from "../../platform/hash.ts";
 import type { Sealer } from "../../platform/seal.ts";
-import type { NewKey, PublicJwk } from "../store/key-store.ts";
+import type { NewKey, PublicJwk } from "./key-store.ts";
 
 /**
  * A signing key itself: made, sealed, opened. Each key is for one algorithm and says so, so that no token chooses how it

@@ -1,8 +1,8 @@
 import type { Principal } from "../../http/auth.ts";
 import type { Sealer } from "../../platform/seal.ts";
 import { within } from "../../platform/within.ts";
-import type { PublicJwk } from "../store/key-store.ts";
-import { accessKey, type Ended, type Revocation, type SigningKeyRow, type TrustStore } from "../store/trust-store.ts";
+import type { PublicJwk } from "./key-store.ts";
+import { accessKey, type Ended, type Revocation, type SigningKeyRow, type TrustStore } from "./trust-store.ts";
 import { signerOf } from "./key-life.ts";
 import { importVerifyKey, openPrivateKey, SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
 
@@ -36,7 +36,7 @@ export interface Trust {
   changedBeside(): void;
   /** Ends tokens, grants or sessions everywhere, and in this isolate at once; with what is written in the same transaction. */
   end(ended: readonly Ended[], beside: readonly D1PreparedStatement[]): Promise<void>;
-  /** To stand beside an `end` of many tokens (store/trust-store.ts). */
+  /** To stand beside an `end` of many tokens (trust-store.ts). */
   boundStatements: TrustStore["boundStatements"];
 }
 
@@ -110,7 +110,7 @@ export function createTrust(
     const name = nameOf(row.kind, row.key);
     if ((revoked.get(name)?.seq ?? -1) >= row.seq) return;
     revoked.set(name, row);
-    // What a client's tokens' own rows say, its one row says too (store/trust-store.ts, boundStatements).
+    // What a client's tokens' own rows say, its one row says too (trust-store.ts, boundStatements).
     if (row.kind !== "client") return;
     for (const [other, { client, seq }] of revoked) if (client === row.key && seq < row.seq) revoked.delete(other);
   }

@@ -1,4 +1,4 @@
-import type { AccountFault, AccountNotice, ErrorView, SignInFault } from "../../oauth/ports.ts";
+import type { AccountFault, AccountNotice, ErrorView, SignInFault } from "../../oauth/pages/port.ts";
 
 /**
  * All that the pages say. A language is a file of this shape and a line in languages.ts. Names in braces stand for

@@ -1,0 +1,135 @@
+import type { AuthorizeDeps } from "./deps.ts";
+import { authorizationOf } from "../model/authorization.ts";
+import { createCode } from "../grants/codes.ts";
+import type { AnyCall } from "../model/call.ts";
+import { type Granted, issueTokens } from "../tokens/issue.ts";
+import { DEFAULT_TENANT, grantForUser } from "../grants/user-grant.ts";
+import { timesOf } from "../model/auth-times.ts";
+import { grantedAnswer, refusedAnswer } from "./response.ts";
+import { askToSignIn } from "./prompt.ts";
+import { chooseTenant } from "./tenant-chooser.ts";
+import { askConsent } from "./consent.ts";
+import { FLOWS } from "./parse.ts";
+import { refused, scopeRefused } from "./failure.ts";
+import type { AuthorizationRequest } from "./request.ts";
+import { emailFor } from "./identify.ts";
+import type { Identity } from "./identity.ts";
+
+/** The user is known: where the tokens are for, which scopes they have, and the way back to the client with them, once allowed. */
+export async function conclude(
+  request: AuthorizationRequest,
+  identity: Identity,
+  call: AnyCall,
+  context: AuthorizeDeps,
+  { staleConsent = false }: { readonly staleConsent?: boolean } = {},
+): Promise<Response> {
+  const { client, flow } = request;
+  const scopes = identity.hint === undefined ? request.scopes : { ...request.scopes, within: identity.hint.scopes };
+  const defaultTenant = DEFAULT_TENANT[FLOWS[flow].grantType];
+  const asked = {
+    client,
+    clientAuthenticated: false,
+    user: identity.user,
+    binding: identity.binding,
+    scopes,
+    defaultTenant,
+    hasPages: true,
+  } as const;
+  const granted = await grantForUser(asked, context, call.nowMs);
+  if (granted.ok)
+    return (
+      (await askConsent(request, granted.value, identity, staleConsent, call, context)) ??
+      issue(request, granted.value, identity, call, context)
+    );
+  const refusal = granted.error;
+  if (refusal.kind !== "choose" && mayBeAnother(request, identity)) {
+    const reason = "the user who is signed in gets nothing here";
+    return askToSignIn(request, { email: emailFor(request, identity.user.email), reason }, call, context);
+  }
+  switch (refusal.kind) {
+    case "scope":
+      return refusedAnswer(request, scopeRefused(refusal.refusal), call, context);
+    case "no-tenant": {
+      const failure = refused("access_denied", "The user belongs to no tenant that is meant here.", refusal.reason);
+      return refusedAnswer(request, failure, call, context);
+    }
+    case "choose":
+      return request.prompt === "none"
+        ? refusedAnswer(request, refused("interaction_required", "The user has to choose a tenant."), call, context)
+        : chooseTenant(request, identity.user, refusal.tenants, call, context);
+  }
+}
+
+/** Whether the client wants the user to choose an account, and that one was not chosen now. */
+const mayBeAnother = ({ prompt, meant }: AuthorizationRequest, { from }: Identity): boolean =>
+  prompt === "select_account" && meant === undefined && from === "session";
+
+async function issue(
+  request: AuthorizationRequest,
+  granted: Granted,
+  { user, sid: sessionId, hint, ...times }: Identity,
+  call: AnyCall,
+  context: AuthorizeDeps,
+): Promise<Response> {
+  const { client, flow, nonce, challenge, callerSessionId } = request;
+  const { requestId } = call;
+  if (flow === "code") {
+    const bounds = hint && { endsAtMs: hint.endsAtMs, tenant: hint.tenant, scopes: hint.scopes };
+    const authorization = authorizationOf(granted, { sessionId, hint: bounds, ...times }, context.names);
+    // As it was sent, not as it was found: at `/token` it has to be sent again, or left out again (RFC 6749 4.1.3).
+    const redirectUri = request.given.get("redirect_uri");
+    const code = await createCode(
+      {
+        clientId: client.id,
+        email: user.email,
+        redirectUri,
+        challenge,
+        nonce,
+        grantId: hint?.grantId,
+        authorization,
+      },
+      context,
+      call.nowMs,
+    );
+    if (code === undefined) {
+      const failure = refused("access_denied", "The client, the user or the session has just been removed.");
+      return refusedAnswer(request, failure, call, context);
+    }
+    const { tenant } = granted;
+    context.log.info("code issued", {
+      requestId,
+      clientId: client.id,
+      user: user.email,
+      tenant,
+      sessionId,
+      callerSessionId,
+    });
+    return grantedAnswer(request, { code }, call, context);
+  }
+  const idToken = flow === "token" ? undefined : { ...timesOf(times), nonce };
+  const recordsAsOfMs = Math.min(granted.recordsAsOfMs, request.clientAsOfMs);
+  const issued = await issueTokens(
+    {
+      granted: { ...granted, recordsAsOfMs },
+      sessionId,
+      callerSessionId,
+      grantId: hint?.grantId,
+      idToken,
+      hint,
+    },
+    call,
+    context,
+  );
+  if (!issued.ok) {
+    const { description, reason } = issued.error;
+    return refusedAnswer(request, refused("invalid_scope", description, reason), call, context);
+  }
+  const tokens = {
+    access_token: issued.value.accessToken,
+    token_type: "bearer",
+    expires_in: String(issued.value.expiresInSec),
+    scope: granted.scopes.join(" "),
+    ...(issued.value.idToken === undefined ? {} : { id_token: issued.value.idToken }),
+  };
+  return grantedAnswer(request, tokens, call, context);
+}

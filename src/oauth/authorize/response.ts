@@ -1,0 +1,45 @@
+import type { AuthorizeDeps } from "./deps.ts";
+import { SILENT_FAILURES } from "../model/provider-failure.ts";
+import type { AnyCall } from "../model/call.ts";
+import { redirect, statusOf, withParameters } from "../model/redirect.ts";
+import { FLOWS, type Draft, type Flow } from "./parse.ts";
+import type { AuthorizeFailure } from "./failure.ts";
+
+/** The request as far as an answer to the client needs it. */
+export type Recipient = Pick<Draft, "given" | "client" | "redirectUri" | "flow">;
+
+/** What the client asked for, where its flow wants it (contract 2.4), with `state` as it came and `iss` (RFC 9207). */
+export function grantedAnswer(
+  to: Recipient & { readonly flow: Flow },
+  values: Readonly<Record<string, string>>,
+  call: AnyCall,
+  context: AuthorizeDeps,
+): Response {
+  const parameters = { ...values, ...addressed(to, call, context) };
+  const place = FLOWS[to.flow].mode;
+  return redirect(statusOf(call), withParameters(to.redirectUri, { [place]: parameters }));
+}
+
+/** The failure in the fragment, as specified; the code flow has it in the query too, where RFC 6749 puts it. */
+export function refusedAnswer(
+  to: Recipient,
+  failure: AuthorizeFailure,
+  call: AnyCall,
+  context: AuthorizeDeps,
+): Response {
+  const { error, description, reason } = failure;
+  const actor = to.client.id;
+  // A client that wants no page shown asks often, and asks again with one: that is no refusal worth keeping.
+  if ((SILENT_FAILURES as readonly string[]).includes(error))
+    context.log.info("authorize needs a page", { requestId: call.requestId, error, reason, actor });
+  else context.noteRefusal(call, "authorize", { error, reason, actor });
+  const parameters = { error, error_description: description, ...addressed(to, call, context) };
+  const query = to.flow === "code" ? { query: parameters } : {};
+  return redirect(statusOf(call), withParameters(to.redirectUri, { ...query, fragment: parameters }));
+}
+
+/** A state that came twice is nobody's. */
+function addressed({ given }: Recipient, call: AnyCall, context: AuthorizeDeps): Record<string, string> {
+  const state = given.repeated.includes("state") ? undefined : given.get("state");
+  return { ...(state === undefined ? {} : { state }), iss: context.issuerOf(call).issuer };
+}

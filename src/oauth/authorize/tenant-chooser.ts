@@ -1,0 +1,45 @@
+import type { AuthorizeDeps } from "./deps.ts";
+import type { AnyCall } from "../model/call.ts";
+import { pageContext } from "../pages/page.ts";
+import type { Membership, UserRecord } from "../users/user-store.ts";
+import { refusedAnswer } from "./response.ts";
+import { refused } from "./failure.ts";
+import { asParameters, formTargetsOf, type AuthorizationRequest } from "./request.ts";
+
+/** What HTML and forms do not carry unchanged (HTML 4.10.21.4). */
+const CHANGED_BY_FORMS = /[\0\r\n]/;
+
+/**
+ * The page on which the user says for which tenant the tokens are to be (implicit flow, several tenants, none named).
+ * What is chosen is the same request again with a scope that names the tenant; a client could send that itself, so
+ * nothing hangs on who sends it.
+ */
+export async function chooseTenant(
+  request: AuthorizationRequest,
+  user: UserRecord,
+  tenants: readonly Pick<Membership, "id" | "name">[],
+  call: AnyCall,
+  context: AuthorizeDeps,
+): Promise<Response> {
+  const { given, client } = request;
+  const { names } = context;
+  // The user did sign in as the client wants; the choice must not ask for it again.
+  const { scope, prompt: _prompt, max_age: _maxAge, ...hidden } = await asParameters(request, context);
+  if (Object.values(hidden).some((value) => CHANGED_BY_FORMS.test(value))) {
+    const failure = refused("invalid_request", "A parameter has line breaks or NUL, which no form would give back.");
+    return refusedAnswer(request, failure, call, context);
+  }
+  return context.pages.chooseTenant({
+    ...pageContext(call, given.get("ui_locales")),
+    action: `${context.pagesOf(call)}/authorize`,
+    hidden,
+    clientName: client.name,
+    user: user.email,
+    tenants: tenants.map(({ id, name }) => ({
+      id,
+      name,
+      value: `${scope ?? ""} ${names.scope(`tenant=${id}`)}`.trim(),
+    })),
+    formTargets: formTargetsOf(request),
+  });
+}

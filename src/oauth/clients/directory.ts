@@ -1,0 +1,150 @@
+import type { ClientAccess } from "../../http/auth.ts";
+import type { BuiltIn } from "../../platform/built-in.ts";
+import { FreshCache } from "../../platform/fresh-cache.ts";
+import { covers } from "../../platform/scope-pattern.ts";
+import { mayActFor, type ClientRights, type TenantRights } from "../model/scopes.ts";
+import type { ClientRow, DirectoryStore, TenantRow } from "./directory-store.ts";
+
+/** A client as the grants see it; `secretDigests` are SHA-256 in hex. */
+export interface ClientRecord extends ClientRights {
+  readonly name: string;
+  readonly confidential: boolean;
+  readonly redirectUris: readonly string[];
+  readonly postLogoutRedirectUris: readonly string[];
+  readonly requirePkce: boolean;
+  readonly grantTypes: readonly string[];
+  readonly secretDigests: readonly string[];
+}
+
+export interface Entry {
+  /** Undefined for an unknown client and for a disabled one. */
+  readonly client: ClientRecord | undefined;
+  /** Undefined for an unknown tenant. */
+  readonly tenant: TenantRights | undefined;
+  /** When they were read, by the database's clock; a change of them voids what was issued by earlier ones. */
+  readonly asOfMs: number;
+}
+
+/**
+ * Clients and tenants with the built-in ones among them, each pair kept 30 s in the isolate (contract 2.1): a
+ * change by an operator stops a client at once here and within 30 s everywhere.
+ */
+export interface Directory {
+  /**
+   * The client, and the tenant asked for (the client's own where undefined). At most one round trip. Without a client the
+   * tenant alone; then it has to be one that is known to exist.
+   */
+  find(clientId: string | undefined, tenant: string | undefined, nowMs: number): Promise<Entry>;
+  readonly access: ClientAccess;
+  clear(): void;
+}
+
+const CACHE = { ttlMs: 30_000, maxEntries: 10_000 } as const;
+/** An id longer than any that can be registered is unknown without being looked up. */
+const MAX_ID_CHARS = 128;
+
+export function createDirectory(
+  store: DirectoryStore,
+  builtIn: BuiltIn,
+  operatorDigests: () => Promise<readonly string[]>,
+): Directory {
+  const cache = new FreshCache<string, Entry>(CACHE);
+  const shared = createSharing(CACHE.maxEntries);
+
+  const find = async (clientId: string | undefined, tenant: string | undefined, nowMs: number): Promise<Entry> => {
+    if (clientId === builtIn.operatorClientId) return operatorEntry(tenant, builtIn, await operatorDigests(), nowMs);
+    if ((clientId ?? "").length > MAX_ID_CHARS || (tenant ?? "").length > MAX_ID_CHARS)
+      return { client: undefined, tenant: undefined, asOfMs: nowMs };
+    return cache.get(JSON.stringify([clientId, tenant]), nowMs, async () => {
+      const { client, tenant: row, asOfMs } = await store.clientAndTenant(clientId ?? "", tenant, nowMs);
+      const found = row === undefined ? undefined : withBuiltIn(row, builtIn);
+      if (clientId === undefined) return { client: undefined, tenant: found, asOfMs };
+      // What a stranger asks for is kept as a miss alone: made-up ids must not fill the memory with tenants.
+      if (client === undefined || client.disabled) return { client: undefined, tenant: undefined, asOfMs };
+      return { client: shared(toRecord(client)), tenant: found, asOfMs };
+    });
+  };
+
+  return {
+    find,
+    access: {
+      async mayActFor({ clientId, user, tenant: own }, tenant, nowMs) {
+        if (user !== "") return tenant === own;
+        const entry = await find(clientId, tenant, nowMs);
+        return entry.client !== undefined && entry.tenant !== undefined && mayActFor(entry.client, entry.tenant).ok;
+      },
+      async servesOthers(clientId, nowMs) {
+        const { client } = await find(clientId, undefined, nowMs);
+        return client?.service !== undefined;
+      },
+      async listsScope(clientId, scope, nowMs) {
+        const { client } = await find(clientId, undefined, nowMs);
+        return client !== undefined && client.scopes.some((listed) => covers(listed, scope));
+      },
+      async tenantUses({ tenant: id }, service, nowMs) {
+        if (id === "") return false;
+        const { tenant } = await find(undefined, id, nowMs);
+        return tenant !== undefined && tenant.services.some(({ name }) => name === service);
+      },
+      async belongsTo(clientId, tenant, nowMs) {
+        const { client } = await find(clientId, undefined, nowMs);
+        return client?.tenant === tenant;
+      },
+      async isLive(clientId, nowMs) {
+        const { client, tenant } = await find(clientId, undefined, nowMs);
+        return client !== undefined && tenant !== undefined && !tenant.disabled;
+      },
+    },
+    clear: () => cache.clear(),
+  };
+}
+
+/**
+ * One record of a client for all tenants that it is asked about with, as long as it is the same: anybody can make up
+ * tenants for a client that they know, and a record with long lists each time would fill the memory.
+ */
+function createSharing(maxClients: number): (fresh: ClientRecord) => ClientRecord {
+  const known = new Map<string, ClientRecord>();
+  return (fresh) => {
+    const before = known.get(fresh.id);
+    if (before !== undefined && JSON.stringify(before) === JSON.stringify(fresh)) return before;
+    known.delete(fresh.id);
+    known.set(fresh.id, fresh);
+    const [oldest] = known.keys();
+    if (known.size > maxClients && oldest !== undefined) known.delete(oldest);
+    return fresh;
+  };
+}
+
+const toRecord = ({ disabled: _disabled, ...client }: ClientRow): ClientRecord => client;
+
+function withBuiltIn(row: TenantRow, builtIn: BuiltIn): TenantRights {
+  const fromPackage = row.packages.includes(builtIn.package.id) ? builtIn.package.services : [];
+  const subscribed = [...new Set([...row.subscribed, ...fromPackage])];
+  const usable = builtIn.services.filter((service) => service.essential || subscribed.includes(service.name));
+  return { id: row.id, disabled: row.disabled, plan: row.plan, subscribed, services: [...usable, ...row.services] };
+}
+
+function operatorEntry(
+  tenant: string | undefined,
+  builtIn: BuiltIn,
+  secretDigests: readonly string[],
+  asOfMs: number,
+): Entry {
+  const client: ClientRecord = {
+    id: builtIn.operatorClientId,
+    name: builtIn.operatorClientId,
+    tenant: builtIn.tenant,
+    service: undefined,
+    scopes: [builtIn.adminScope],
+    confidential: true,
+    redirectUris: [],
+    postLogoutRedirectUris: [],
+    requirePkce: false,
+    grantTypes: ["client_credentials"],
+    secretDigests,
+  };
+  if (tenant !== undefined && tenant !== builtIn.tenant) return { client, tenant: undefined, asOfMs };
+  const services = builtIn.services.filter((service) => service.essential);
+  return { client, tenant: { id: builtIn.tenant, disabled: false, plan: "large", services, subscribed: [] }, asOfMs };
+}

@@ -1,0 +1,143 @@
+import type { PageEndpointDeps } from "./deps.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import { accountSignInFailed, enterAccount } from "../account/sign-in.ts";
+import { promptsOf } from "../model/parameters.ts";
+import { goOnSignedIn, signInFailed } from "../authorize/resume.ts";
+import type { AnyCall } from "../model/call.ts";
+import { readParameters, type Parameters } from "../model/form.ts";
+import { refusedPage } from "../pages/page.ts";
+import { readCookie } from "../sign-in/browser.ts";
+import type { ProviderRow } from "../federation/federation-store.ts";
+import { askedFor } from "../federation/begin.ts";
+import { confirmPage } from "./link-identity.ts";
+import {
+  denied,
+  faulty,
+  quoted,
+  SILENT_FAILURES,
+  unreachable,
+  type FederationFailure,
+} from "../model/provider-failure.ts";
+import { linkAtFirstUse } from "../federation/linking.ts";
+import type { ProviderMetadata } from "../federation/metadata.ts";
+import { FOR_ACCOUNT, type PendingSignIn } from "../federation/pending.ts";
+import { vouch, type Vouched } from "../federation/vouch.ts";
+
+/** `GET /callback/{providerId}`: the browser comes back from a provider (OIDC Core 3.1.2.5 and 3.1.2.6, RFC 9207). */
+export async function federationCallback(
+  call: AnyCall,
+  providerId: string,
+  context: PageEndpointDeps,
+): Promise<Response> {
+  const refuse = (reason: string): Response =>
+    refusedPage(call, "callback", { kind: "over", detail: "", reason, clientId: "" }, context);
+  const parameters = readParameters(call.url.searchParams, context.names);
+  if (!parameters.ok) return refuse(parameters.error.reason);
+  const state = parameters.value.get("state");
+  if (state === undefined) return refuse("the state is missing");
+  const pending = await context.federation.pending.take(state, readCookie(call, "browser", context.names), call.nowMs);
+  if (!pending.ok) return refuse(pending.error);
+
+  const { request, provider } = pending.value;
+  const forAccount = request === FOR_ACCOUNT;
+  const admitted = await admit(parameters.value, providerId, pending.value, call, context);
+  if (!admitted.ok) {
+    const { error, reason } = admitted.error;
+    const failure = { error, reason: `identity provider ${provider}: ${reason}` };
+    if (forAccount) return accountSignInFailed(call, failure, context);
+    return signInFailed(call, { request, failure }, context);
+  }
+  const { vouched, mustConfirm } = admitted.value;
+  const { email, provenAtMs } = vouched;
+  if (mustConfirm) {
+    const { issuer, subject } = vouched;
+    const waiting = { provider, issuer, subject, email, vouchedAtMs: call.nowMs, provenAtMs, request };
+    return confirmPage(call, waiting, undefined, context);
+  }
+  const who = { email, provenAtMs, provider };
+  return forAccount ? enterAccount(call, who, context) : goOnSignedIn(call, { who, request }, context);
+}
+
+interface Admitted {
+  readonly vouched: Vouched;
+  /** That the account there is theirs. */
+  readonly mustConfirm: boolean;
+}
+
+/** The user whom the answer vouches for, as far as the account there is linked, or may be. */
+async function admit(
+  answer: Parameters,
+  providerId: string,
+  pending: PendingSignIn,
+  call: AnyCall,
+  context: PageEndpointDeps,
+): Promise<Result<Admitted, FederationFailure>> {
+  const read = await readAnswer(answer, providerId, pending, call, context);
+  if (!read.ok) return read;
+  const { vouched, provider } = read.value;
+  if (vouched.isLinked) return ok({ vouched, mustConfirm: false });
+  const linked = await linkAtFirstUse({ ...vouched, vouchedAtMs: call.nowMs }, provider, call, context);
+  if (!linked.ok) return linked;
+  const mustConfirm = linked.value === "to confirm";
+  if (mustConfirm && isSilent(pending, context))
+    return err({ error: "interaction_required", reason: "the account there is not linked yet" });
+  return ok({ vouched, mustConfirm });
+}
+
+const isSilent = ({ request }: PendingSignIn, context: PageEndpointDeps): boolean =>
+  promptsOf(askedFor(request, context)).includes("none");
+
+/** The account that the answer vouches for. */
+async function readAnswer(
+  answer: Parameters,
+  providerId: string,
+  pending: PendingSignIn,
+  call: AnyCall,
+  context: PageEndpointDeps,
+): Promise<Result<{ readonly vouched: Vouched; readonly provider: ProviderRow }, FederationFailure>> {
+  // A provider that was asked about one user must not answer for another provider.
+  if (providerId !== pending.provider) return denied(`the answer came to the address of ${quoted(providerId)}`);
+  const provider = await context.federation.providers.find(providerId, call.nowMs);
+  if (provider === undefined) return faulty("it was removed meanwhile");
+  if (provider.issuer !== pending.issuer || provider.clientId !== pending.clientId)
+    return denied("it was changed meanwhile");
+  const metadata = await context.federation.metadata.of(provider.issuer, call.nowMs);
+  if (!metadata.ok) return metadata;
+  const silent = isSilent(pending, context);
+  const code = readCode(answer, { issuer: provider.issuer, silent }, metadata.value);
+  if (!code.ok) return code;
+  const vouched = await vouch(code.value, pending, { provider, metadata: metadata.value }, call, context);
+  return vouched.ok ? ok({ vouched: vouched.value, provider }) : vouched;
+}
+
+function readCode(
+  answer: Parameters,
+  { issuer, silent }: { readonly issuer: string; readonly silent: boolean },
+  { namesIssuer }: ProviderMetadata,
+): Result<string, FederationFailure> {
+  const named = answer.get("iss");
+  if (named === undefined && namesIssuer) return denied("the answer does not name its issuer, as the provider's do");
+  if (named !== undefined && named !== issuer) return denied(`the answer is of the issuer ${quoted(named)}`);
+  const error = answer.get("error");
+  if (error !== undefined) return refusal(error, answer.get("error_description") ?? "", silent);
+  const code = answer.get("code");
+  return code === undefined ? denied("the answer has neither a code nor an error") : ok(code);
+}
+
+/** These say that the provider could not, or that it does not like how the platform asked. */
+const FAULTS: readonly string[] = [
+  "server_error",
+  "invalid_request",
+  "unauthorized_client",
+  "invalid_scope",
+  "unsupported_response_type",
+];
+
+/** What the client hears of the provider's refusal. */
+function refusal(error: string, description: string, silent: boolean): Result<never, FederationFailure> {
+  const reason = `the provider answers ${quoted(error)}: ${quoted(description)}`;
+  const unshown = SILENT_FAILURES.find((known) => known === error);
+  if (unshown !== undefined && silent) return err({ error: unshown, reason });
+  if (error === "temporarily_unavailable") return unreachable(reason);
+  return FAULTS.includes(error) ? faulty(reason) : denied(reason);
+}

@@ -1,0 +1,89 @@
+import type { PageEndpointDeps } from "./deps.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import type { AnyCall } from "../model/call.ts";
+import { readParameters } from "../model/form.ts";
+import { pageContext, refusedPage, type PageRefusal } from "../pages/page.ts";
+import { redirect, withParameters } from "../model/redirect.ts";
+import { readCookie, siteOf, withCookie } from "../sign-in/browser.ts";
+import { dropSession } from "../sign-in/sessions.ts";
+import { readIdTokenHint } from "../tokens/id-token.ts";
+
+/**
+ * `GET` and `POST /end_session` (specification; contract 2.5; OIDC RP-Initiated Logout): the browser is signed out here.
+ * Tokens live on by their own rules; an ID token signs nobody in any more as a hint (authorize/hint.ts).
+ *
+ * Wrong input ends nothing: 400 page. Else the browser goes to `post_logout_redirect_uri`, or sees that it is signed out.
+ */
+export async function endSession(
+  call: AnyCall,
+  parameters: URLSearchParams,
+  context: PageEndpointDeps,
+): Promise<Response> {
+  const read = await readLogout(call, parameters, context);
+  if (!read.ok) {
+    const refusal = { ...read.error, uiLocales: parameters.get("ui_locales") };
+    return refusedPage(call, "end session", refusal, context);
+  }
+  const logout = read.value;
+  const { clientId, target, state, uiLocales } = logout;
+  if (call.request.method === "POST" && siteOf(call.request) === "cross-site" && !hasSession(call, context))
+    return redirect(303, byGet(logout, call, context));
+  const cookie = await dropSession(call, context);
+  context.log.info("session ended", { requestId: call.requestId, clientId });
+  const answer =
+    target === undefined
+      ? context.pages.signedOut(pageContext(call, uiLocales))
+      : redirect(302, withParameters(target, state === undefined ? {} : { query: { state } }));
+  return withCookie(answer, cookie);
+}
+
+interface Logout {
+  readonly clientId: string;
+  /** Registered. */
+  readonly target: string | undefined;
+  readonly state: string | undefined;
+  readonly uiLocales: string | undefined;
+}
+
+async function readLogout(
+  call: AnyCall,
+  source: URLSearchParams,
+  context: PageEndpointDeps,
+): Promise<Result<Logout, PageRefusal>> {
+  const fail = (detail: string, reason = detail, clientId = ""): Result<never, PageRefusal> =>
+    err({ detail, reason, clientId });
+  const parameters = readParameters(source, context.names);
+  if (!parameters.ok) return fail(parameters.error.description, parameters.error.reason);
+  const { get } = parameters.value;
+
+  const token = get("id_token_hint");
+  const { issuer } = context.issuerOf(call);
+  const hint = token === undefined ? undefined : await readIdTokenHint(token, issuer, context.trust, call.nowMs);
+  if (hint?.ok === false) return fail("id_token_hint is no ID token of this service.", hint.error);
+  const named = get("client_id") ?? hint?.value.clientId;
+  if (named === undefined) return fail("client_id or id_token_hint is needed.");
+  if (hint !== undefined && hint.value.clientId !== named) return fail("id_token_hint was issued to another client.");
+  const { client } = await context.directory.find(named, undefined, call.nowMs);
+  if (client === undefined)
+    return fail("client_id names no client.", `client ${named.slice(0, 64)} is unknown or disabled`);
+
+  const target = get("post_logout_redirect_uri");
+  const reason = `post_logout_redirect_uri ${target?.slice(0, 200)} is not registered`;
+  if (target !== undefined && !client.postLogoutRedirectUris.includes(target))
+    return fail("post_logout_redirect_uri is not registered for this client.", reason, client.id);
+  // What was no UTF-8 was replaced when it was read, and could not be given back.
+  if (get("state")?.includes("\ufffd")) return fail("state must be UTF-8.", undefined, client.id);
+  return ok({ clientId: client.id, target, state: get("state"), uiLocales: get("ui_locales") });
+}
+
+const hasSession = (call: AnyCall, { names }: PageEndpointDeps): boolean =>
+  readCookie(call, "session", names) !== undefined;
+
+/** Another site's form brings no cookies (SameSite=Lax); a GET that follows does. An ID token never stands in an address. */
+function byGet({ clientId, target, state, uiLocales }: Logout, call: AnyCall, context: PageEndpointDeps): string {
+  const asked = { client_id: clientId, post_logout_redirect_uri: target, state, ui_locales: uiLocales };
+  const query = Object.fromEntries(
+    Object.entries(asked).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+  return withParameters(`${context.pagesOf(call)}/end_session`, { query });
+}

@@ -1,0 +1,119 @@
+import type { TokenEndpointDeps } from "./deps.ts";
+import type { Principal } from "../../http/auth.ts";
+import { type Call, json, type Answer } from "../../http/route.ts";
+import { toSec } from "../../platform/clock.ts";
+import { sha256Hex } from "../../platform/hash.ts";
+import { authenticateClient, noCredentials, readCredentials } from "../clients/authentication.ts";
+import type { ClientRecord } from "../clients/directory.ts";
+import { failure } from "../model/failure.ts";
+import { readParameters } from "../model/form.ts";
+import { grantAuthorized } from "../grants/authorized.ts";
+import { standingOf } from "../grants/refresh-rotation.ts";
+import { EVERYTHING } from "../model/scopes.ts";
+import type { Issuer } from "../model/call.ts";
+
+/**
+ * `POST /introspect` (RFC 7662, contract 2.5): what a token is good for now. A client asks about its own tokens, the client
+ * of a registered service and the operator about any. Everything else is not active, and not told apart.
+ */
+export async function introspect(
+  call: Call<unknown, unknown, URLSearchParams, undefined>,
+  context: TokenEndpointDeps,
+): Promise<Answer> {
+  const parameters = readParameters(call.body, context.names);
+  if (!parameters.ok) return context.refuse(call, "introspect", parameters.error);
+  const credentials = readCredentials(call.request, parameters.value);
+  if (!credentials.ok) return context.refuse(call, "introspect", credentials.error);
+  if (credentials.value === undefined) return context.refuse(call, "introspect", noCredentials());
+  const entry = await context.directory.find(credentials.value.clientId, undefined, call.nowMs);
+  const client = await authenticateClient(credentials.value, entry, context.clientLimit);
+  if (!client.ok) return context.refuse(call, "introspect", client.error);
+  const token = parameters.value.get("token");
+  if (token === undefined)
+    return context.refuse(
+      call,
+      "introspect",
+      failure("invalid_request", "token is missing.", undefined, client.value.id),
+    );
+
+  const described = token.includes(".")
+    ? await ofAccessToken(token, call, context)
+    : await ofRefreshToken(token, call, context);
+  if (described === "unavailable") return context.unavailable();
+  const shown = described !== undefined && maySee(client.value, described.client_id, context);
+  return json(200, shown ? { active: true, ...described } : { active: false }, { "cache-control": "no-store" });
+}
+
+const maySee = (client: ClientRecord, owner: string, { builtIn }: TokenEndpointDeps): boolean =>
+  client.id === owner || client.service !== undefined || client.id === builtIn.operatorClientId;
+
+/** RFC 7662 2.2, and the tenant, which is empty outside any. */
+interface Description {
+  readonly scope: string;
+  readonly client_id: string;
+  readonly iss: string;
+  readonly sub: string;
+  readonly iat: number;
+  readonly tenant: string;
+  readonly username?: string;
+  readonly token_type?: string;
+  readonly aud?: string;
+  readonly exp?: number;
+  readonly jti?: string;
+}
+
+type Asked = Call<unknown, unknown, unknown, undefined>;
+
+async function ofAccessToken(
+  token: string,
+  call: Asked,
+  context: TokenEndpointDeps,
+): Promise<Description | "unavailable" | undefined> {
+  const verified = await context.verifier.verifyNow([token], call.nowMs);
+  if (!verified.ok) return "unavailable";
+  const [found] = verified.value;
+  return found?.ok === true ? describe(found.value, context.issuerOf(call)) : undefined;
+}
+
+const describe = (token: Principal, { issuer, audience }: Issuer): Description => ({
+  scope: token.scopes.join(" "),
+  client_id: token.clientId,
+  token_type: "Bearer",
+  sub: token.subject,
+  ...(token.user === "" ? {} : { username: token.user }),
+  iss: issuer,
+  aud: audience,
+  iat: token.issuedAtSec,
+  exp: token.expiresAtSec,
+  jti: token.tokenId,
+  tenant: token.tenant,
+});
+
+/**
+ * One that was used is not active, though its successor may still be asked for with it; nor is one that a refresh would refuse
+ * now. It is good for what a refresh would give. It has no end and no audience.
+ */
+async function ofRefreshToken(
+  token: string,
+  call: Asked,
+  context: TokenEndpointDeps,
+): Promise<Description | undefined> {
+  const found = await context.refreshGrants.find(await sha256Hex(token));
+  if (found === undefined || standingOf(found, call.nowMs).kind !== "living") return undefined;
+  const { clientId, email } = found.grant;
+  const { client, asOfMs } = await context.directory.find(clientId, undefined, call.nowMs);
+  if (client?.grantTypes.includes("refresh_token") !== true) return undefined;
+  const caller = { client, authenticated: client.confidential, asOfMs };
+  const again = await grantAuthorized(caller, found.grant, EVERYTHING, context, call.nowMs);
+  if (!again.ok) return undefined;
+  const { scopes, subject, tenant } = again.value.granted;
+  return {
+    scope: scopes.join(" "),
+    client_id: clientId,
+    sub: subject,
+    username: email,
+    iss: context.issuerOf(call).issuer,
+    iat: toSec(found.createdAtMs),
+    tenant,
+  };
+}

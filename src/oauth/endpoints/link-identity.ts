@@ -1,0 +1,112 @@
+import type { PageEndpointDeps } from "./deps.ts";
+import { sha256Hex } from "../../platform/hash.ts";
+import { enterAccount, accountSignInFailed } from "../account/sign-in.ts";
+import { formTargetsOf, isMeant } from "../authorize/request.ts";
+import { readRequest } from "../authorize/authorize.ts";
+import { anotherThanMeant, goOnSignedIn, signInFailed } from "../authorize/resume.ts";
+import type { AnyCall } from "../model/call.ts";
+import { readParameters } from "../model/form.ts";
+import { pageContext, refusedPage } from "../pages/page.ts";
+import type { ConfirmLinkView } from "../pages/port.ts";
+import { isFromElsewhere, knowBrowser, readCookie, withCookie, FROM_ELSEWHERE } from "../sign-in/browser.ts";
+import { rememberDevice, signInHere } from "../sign-in/device.ts";
+import { askedFor } from "../federation/begin.ts";
+import { link, type Unlinked } from "../federation/linking.ts";
+import { FOR_ACCOUNT } from "../federation/pending.ts";
+
+/**
+ * The page on which a user says, by the password here, that the account at a provider is theirs: `POST /link-identity`.
+ *
+ *   from another site ──▶ 400 page, nothing is looked at
+ *   another browser's, ten minutes old ──▶ 400 page: the sign-in is over
+ *   wrong, blocked ──▶ 400, the page again; counted with all attempts to sign in
+ *   the account or the provider changed meanwhile ──▶ back to the client with the error
+ *   right ──▶ linked, a new session, on with the request as `/authorize` would answer it now
+ *
+ * What the provider vouched for goes along in the form, sealed for this very browser: nobody else can send it or change it.
+ */
+export interface Waiting extends Unlinked {
+  readonly provenAtMs: number | undefined;
+  /** As in PendingSignIn. */
+  readonly request: string;
+}
+
+const ACTION = "link identity";
+/** As long as people may take at a provider. */
+const LIFETIME_MS = 600_000;
+
+export async function confirmPage(
+  call: AnyCall,
+  waiting: Waiting,
+  fault: ConfirmLinkView["fault"],
+  context: PageEndpointDeps,
+): Promise<Response> {
+  const asked = askedFor(waiting.request, context);
+  const shown = await shownFor(call, waiting, context);
+  if (shown instanceof Response) return shown;
+  const browser = knowBrowser(call, context);
+  const page = context.pages.confirmLink({
+    ...pageContext(call, asked.get("ui_locales") ?? call.url.searchParams.get("ui_locales") ?? undefined),
+    ...shown,
+    status: fault === undefined ? 200 : 400,
+    action: `${context.pagesOf(call)}/link-identity`,
+    hidden: { vouched: await context.sealer.seal(JSON.stringify(waiting), await purposeFor(browser.key)) },
+    email: waiting.email,
+    provider: waiting.provider,
+    fault,
+  });
+  return withCookie(page, browser.cookie);
+}
+
+export async function confirmLink(
+  call: AnyCall & { readonly body: URLSearchParams },
+  context: PageEndpointDeps,
+): Promise<Response> {
+  const refusePage = (kind: "request" | "over", detail: string, reason = detail): Response =>
+    refusedPage(call, ACTION, { kind, detail, reason, clientId: "" }, context);
+  if (isFromElsewhere(call)) return refusePage("request", FROM_ELSEWHERE);
+  const form = readParameters(call.body, context.names);
+  if (!form.ok) return refusePage("request", form.error.description, form.error.reason);
+  const waiting = await open(form.value.get("vouched") ?? "", call, context);
+  if (waiting === undefined) return refusePage("over", "", "the form is too old, or was not made for this browser");
+  const { email, request, provider, provenAtMs } = waiting;
+  const signedIn = await signInHere(email, form.value.get("password") ?? "", call, context);
+  if (signedIn.kind !== "ok") return confirmPage(call, waiting, signedIn.kind, context);
+
+  const linked = await link(waiting, "password", call, context);
+  const who = { email, provider, provenAtMs };
+  if (!linked.ok)
+    return request === FOR_ACCOUNT
+      ? accountSignInFailed(call, linked.error, context)
+      : signInFailed(call, { request, failure: linked.error }, context);
+  const entered =
+    request === FOR_ACCOUNT
+      ? await enterAccount(call, who, context)
+      : await goOnSignedIn(call, { who, request }, context);
+  return rememberDevice(call, entered, signedIn, context);
+}
+
+/** Whom the user signs in for; or what a request that does not hold any more is answered with. */
+async function shownFor(
+  call: AnyCall,
+  { request, email }: Waiting,
+  context: PageEndpointDeps,
+): Promise<Pick<ConfirmLinkView, "clientName" | "formTargets"> | Response> {
+  if (request === FOR_ACCOUNT) return { clientName: "", formTargets: [] };
+  const checked = await readRequest(call, new URLSearchParams(request), context);
+  if (!checked.ok) return checked.error;
+  if (!isMeant(checked.value, email)) return anotherThanMeant(checked.value, email, call, context);
+  return { clientName: checked.value.client.name, formTargets: formTargetsOf(checked.value) };
+}
+
+async function open(vouched: string, call: AnyCall, context: PageEndpointDeps): Promise<Waiting | undefined> {
+  const key = readCookie(call, "browser", context.names);
+  if (key === undefined) return undefined;
+  const opened = await context.sealer.open(vouched, await purposeFor(key));
+  if (opened === undefined) return undefined;
+  const waiting = JSON.parse(opened) as Waiting;
+  return call.nowMs - waiting.vouchedAtMs < LIFETIME_MS ? waiting : undefined;
+}
+
+/** What is sealed for one browser opens in no other. */
+const purposeFor = async (browserKey: string): Promise<string> => `link identity:${await sha256Hex(browserKey)}`;

@@ -1,0 +1,90 @@
+import type { PageEndpointDeps } from "./deps.ts";
+import * as z from "zod/mini";
+import { defineRoute, formBody, type Route } from "../../http/route.ts";
+import { authorize } from "../authorize/authorize.ts";
+import { decideConsent } from "../authorize/consent-form.ts";
+import { endSession } from "./end-session.ts";
+import { federationCallback } from "./callback.ts";
+import { confirmLink } from "./link-identity.ts";
+import { signIn } from "../authorize/sign-in-form.ts";
+
+/** A request has an ID token and a state at most; the form of the sign-in page holds all of it, encoded once more. */
+const REQUEST_FORM_BYTES = 64 * 1024;
+const SIGN_IN_FORM_BYTES = 256 * 1024;
+
+/** Where browsers come with people before them: they answer with pages and redirects, to no other origin's scripts. */
+export const createPageRoutes = (context: PageEndpointDeps): readonly Route[] => [
+  defineRoute({
+    method: "GET",
+    path: "/authorize",
+    summary: "Start a sign-in for a client",
+    operation: "authorize",
+    changes: true,
+    produces: "any",
+    handle: (call) => authorize(call, call.url.searchParams, context),
+  }),
+  defineRoute({
+    method: "POST",
+    path: "/authorize",
+    summary: "Start a sign-in for a client, with the parameters in a form",
+    operation: "authorize",
+    body: formBody(REQUEST_FORM_BYTES),
+    produces: "any",
+    handle: (call) => authorize(call, call.body, context),
+  }),
+  defineRoute({
+    method: "POST",
+    path: "/sign-in",
+    summary: "The form of the sign-in page",
+    operation: "signIn",
+    body: formBody(SIGN_IN_FORM_BYTES),
+    produces: "any",
+    handle: (call) => signIn(call, context),
+  }),
+  defineRoute({
+    method: "POST",
+    path: "/consent",
+    summary: "The form of the page on which a person allows a client what it asks for",
+    operation: "decideConsent",
+    body: formBody(SIGN_IN_FORM_BYTES),
+    produces: "any",
+    handle: (call) => decideConsent(call, context),
+  }),
+  defineRoute({
+    method: "GET",
+    path: "/callback/{providerId}",
+    summary: "Where browsers come back to from an identity provider",
+    operation: "returnFromProvider",
+    params: z.object({ providerId: z.string() }),
+    changes: true,
+    produces: "any",
+    handle: (call) => federationCallback(call, call.params.providerId, context),
+  }),
+  defineRoute({
+    method: "POST",
+    path: "/link-identity",
+    summary: "The form of the page that links an account at an identity provider",
+    operation: "linkIdentity",
+    body: formBody(SIGN_IN_FORM_BYTES),
+    produces: "any",
+    handle: (call) => confirmLink(call, context),
+  }),
+  defineRoute({
+    method: "GET",
+    path: "/end_session",
+    summary: "Sign the browser out",
+    operation: "endSession",
+    changes: true,
+    produces: "any",
+    handle: (call) => endSession(call, call.url.searchParams, context),
+  }),
+  defineRoute({
+    method: "POST",
+    path: "/end_session",
+    summary: "Sign the browser out, with the parameters in a form",
+    operation: "endSession",
+    body: formBody(REQUEST_FORM_BYTES),
+    produces: "any",
+    handle: (call) => endSession(call, call.body, context),
+  }),
+];

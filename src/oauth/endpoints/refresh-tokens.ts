@@ -1,0 +1,134 @@
+import type { TokenEndpointDeps } from "./deps.ts";
+import * as z from "zod/mini";
+import type { Principal } from "../../http/auth.ts";
+import { notFound, problem } from "../../http/errors.ts";
+import { invalidCursor, lookBefore, pageLinks, toPage } from "../../http/paging.ts";
+import { defineRoute, empty, json, type Answer, type Call, type Route } from "../../http/route.ts";
+import { scopeText } from "../model/authorization.ts";
+import { byUser, endAccess, endGrants } from "../grants/revoke-grants.ts";
+import type { ListedGrant } from "../grants/grant-list-store.ts";
+import { withoutUser } from "../../http/without-user.ts";
+
+/**
+ * `/refreshtokens` (specification; contract 2.5, 8): what a user gave the client that asks, looked through and ended by the
+ * user's token. What is listed is the grant: its token may be replaced at each use, its id stays. With a grant its access
+ * tokens end. What other clients have is nobody's here: a person sees and ends all of it at `/account`.
+ *
+ *   token of a client that proved itself, or that has no secret   that client's grants
+ *   … of one that has a secret and did not send it, or of none    nothing is there
+ */
+const query = z.object({ clientId: z.optional(z.string()) });
+
+export const refreshTokenRoutes = (context: TokenEndpointDeps): readonly Route[] => [
+  defineRoute({
+    method: "GET",
+    path: "/refreshtokens",
+    summary: "List the refresh tokens that the client has of the user, newest first",
+    operation: "listRefreshTokens",
+    query,
+    paged: true,
+    handle: (call) => forOwner(call, context, (owner) => list(call, owner, context)),
+  }),
+  defineRoute({
+    method: "DELETE",
+    path: "/refreshtokens",
+    summary: "Delete all refresh tokens that the client has of the user",
+    operation: "deleteRefreshTokens",
+    query,
+    produces: "any",
+    handle: (call) => forOwner(call, context, (owner) => removeAll(call, owner, context)),
+  }),
+  defineRoute({
+    method: "DELETE",
+    path: "/refreshtokens/{id}",
+    summary: "Delete one of the refresh tokens that the client has of the user",
+    operation: "deleteRefreshToken",
+    params: z.object({ id: z.string() }),
+    produces: "any",
+    handle: (call) => forOwner(call, context, (owner) => removeOne(call, owner, context)),
+  }),
+];
+
+type UserCall<P, Q> = Call<P, Q, undefined, Principal>;
+type Query = z.output<typeof query>;
+
+/** Whose grants a token reaches. */
+interface Owner {
+  readonly email: string;
+  /** Undefined: no client's. */
+  readonly clientId: string | undefined;
+}
+
+async function forOwner(
+  { principal, nowMs }: Pick<UserCall<unknown, unknown>, "principal" | "nowMs">,
+  context: TokenEndpointDeps,
+  handle: (owner: Owner) => Promise<Answer>,
+): Promise<Answer> {
+  const { user: email, clientId } = principal;
+  if (email === "") return withoutUser(context.names.platform);
+  return handle({ email, clientId: (await speaksForClient(principal, context, nowMs)) ? clientId : undefined });
+}
+
+/** Anybody can name a client: one that has a secret speaks where it sent it. */
+async function speaksForClient(
+  { clientId, clientAuthenticated }: Principal,
+  { directory }: TokenEndpointDeps,
+  nowMs: number,
+): Promise<boolean> {
+  if (clientId === "" || clientAuthenticated) return clientId !== "";
+  const { client } = await directory.find(clientId, undefined, nowMs);
+  return client?.confidential === false;
+}
+
+/** The client whose grants are meant; undefined: none that this token reaches. */
+const meantBy = ({ query: { clientId } }: Pick<UserCall<unknown, Query>, "query">, owner: Owner): string | undefined =>
+  clientId === undefined || clientId === owner.clientId ? owner.clientId : undefined;
+
+async function list(call: UserCall<unknown, Query>, owner: Owner, context: TokenEndpointDeps): Promise<Answer> {
+  const { paging } = call;
+  const [createdAtMs, id] = paging.cursor ?? [];
+  if (paging.cursor !== undefined && (typeof createdAtMs !== "number" || typeof id !== "string"))
+    return invalidCursor();
+  const after = typeof createdAtMs === "number" && typeof id === "string" ? { createdAtMs, id } : undefined;
+  const clientId = meantBy(call, owner);
+  const pageOf = async (from: typeof after, rows: { readonly skip: number; readonly pageSize: number }) =>
+    clientId === undefined ? [] : context.grantLists.page(owner.email, clientId, from, rows);
+  const asked = toPage(await pageOf(after, paging), paging, (row) => [row.createdAtMs, row.id]);
+  const page = await lookBefore(asked, paging, ({ skip, limit }) => pageOf(undefined, { skip, pageSize: limit }));
+  const body = page.items.map((grant) => toJson(grant, context));
+  return json(200, body, { link: pageLinks(call.url, paging, page), "cache-control": "no-store" });
+}
+
+const toJson = ({ authorization, ...grant }: ListedGrant, { names }: TokenEndpointDeps): object => ({
+  id: grant.id,
+  clientId: grant.clientId,
+  clientName: grant.clientName,
+  tenant: authorization.tenant,
+  scope: scopeText(authorization, names),
+  createdAt: grant.createdAtMs,
+  lastUsedAt: grant.lastUsedAtMs,
+});
+
+async function removeAll(call: UserCall<unknown, Query>, owner: Owner, context: TokenEndpointDeps): Promise<Answer> {
+  const clientId = meantBy(call, owner);
+  if (clientId === undefined) return empty(204);
+  const { email } = owner;
+  if (await endAccess({ email, clientId, by: byToken(call) }, call, context)) return empty(204);
+  return problem("service_temporarily_unavailable", "There are more than one request deletes. Send it again.", {
+    headers: { "retry-after": "1" },
+  });
+}
+
+async function removeOne(
+  call: UserCall<{ readonly id: string }, unknown>,
+  { email, clientId }: Owner,
+  context: TokenEndpointDeps,
+): Promise<Answer> {
+  const { id } = call.params;
+  if (clientId === undefined || !(await context.grantLists.isOf(email, clientId, id))) return notFound("refresh token");
+  await endGrants([id], byUser(email, `grants/${id}`, `1 ${byToken(call)}`), call, context);
+  return empty(204);
+}
+
+const byToken = ({ principal }: Pick<UserCall<unknown, unknown>, "principal">): string =>
+  `by a token of client ${principal.clientId}`;

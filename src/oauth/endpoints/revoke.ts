@@ -1,0 +1,152 @@
+import type { TokenEndpointDeps } from "./deps.ts";
+import type { Principal } from "../../http/auth.ts";
+import type { Call } from "../../http/route.ts";
+import { json, type Answer } from "../../http/route.ts";
+import { sha256Hex } from "../../platform/hash.ts";
+import { ok, type Result } from "../../platform/result.ts";
+import { authenticateClient, noCredentials, type Credentials, readCredentials } from "../clients/authentication.ts";
+import { endOfGrant } from "../grants/revoke-grants.ts";
+import { failure, type OAuthFailure } from "../model/failure.ts";
+import { readParameters } from "../model/form.ts";
+import type { TokenOwner } from "../grants/refresh-store.ts";
+import { REVOKED_TOKENS_PER_CLIENT, type Ended } from "../tokens/trust-store.ts";
+import { allExpiredSec } from "../tokens/access-token.ts";
+
+/**
+ * `POST /revoke` (RFC 7009, contract 2.5): one token or a comma-separated list, access and refresh tokens mixed.
+ *
+ *   who asks                     what is revoked of the tokens that live
+ *   a client with its secret     its own
+ *   a client that names itself   its own that were issued without its secret
+ *   nobody                       all that were issued without a secret: who holds one may end it
+ *
+ * - What lives and is not revoked is told: 401 where a secret was needed and none came, else 400. The rest is revoked.
+ * - A token that is unknown, expired or revoked already counts as revoked. So repeating a request changes nothing, and a
+ *   lost answer is asked for again.
+ * - A refresh token, a used one too, ends its grant with all access tokens of it.
+ */
+const MAX_TOKENS = 500;
+
+export async function revoke(
+  call: Call<unknown, unknown, URLSearchParams, undefined>,
+  context: TokenEndpointDeps,
+): Promise<Answer> {
+  const refuse = (refusal: OAuthFailure): Response => context.refuse(call, "revoke", refusal);
+  const parameters = readParameters(call.body, context.names);
+  if (!parameters.ok) return refuse(parameters.error);
+  const list = parameters.value.get("token");
+  if (list === undefined) return refuse(failure("invalid_request", "token is missing."));
+  const tokens = [...new Set(list.split(",").map((item) => item.trim()))].filter((item) => item !== "");
+  if (tokens.length > MAX_TOKENS)
+    return refuse(failure("invalid_request", `At most ${MAX_TOKENS} tokens are revoked at once.`));
+  const credentials = readCredentials(call.request, parameters.value);
+  if (!credentials.ok) return refuse(credentials.error);
+  const asking = await identify(credentials.value, context, call.nowMs);
+  if (!asking.ok) return refuse(asking.error);
+
+  const living = await livingOf(tokens, context, call.nowMs);
+  if (living === undefined) return context.unavailable();
+  const revoked = living.filter((token) => mayRevoke(asking.value, token));
+  await end(revoked, asking.value, call, context);
+  const left = living.filter((token) => !revoked.includes(token));
+  if (!asking.value.authenticated && left.some((token) => token.needsSecret)) return refuse(noCredentials());
+  if (left.length > 0)
+    return refuse(
+      failure("unauthorized_client", "A token was not issued to this client.", undefined, asking.value.clientId),
+    );
+  return json(200, {}, { "cache-control": "no-store" });
+}
+
+interface Asking {
+  /** Undefined: nobody. */
+  readonly clientId: string | undefined;
+  readonly authenticated: boolean;
+}
+
+/** A client that sends no secret is taken at its word: it may end no more than whoever holds the token. */
+async function identify(
+  credentials: Credentials | undefined,
+  context: TokenEndpointDeps,
+  nowMs: number,
+): Promise<Result<Asking, OAuthFailure>> {
+  if (credentials === undefined || credentials.secrets.length === 0)
+    return ok({ clientId: credentials?.clientId, authenticated: false });
+  const entry = await context.directory.find(credentials.clientId, undefined, nowMs);
+  const client = await authenticateClient(credentials, entry, context.clientLimit);
+  return client.ok ? ok({ clientId: client.value.id, authenticated: true }) : client;
+}
+
+/** A token of either kind that something can be taken from. */
+interface Living {
+  readonly clientId: string;
+  /** It was issued to a client that authenticated. */
+  readonly needsSecret: boolean;
+  readonly ended: Ended;
+}
+
+function mayRevoke({ clientId, authenticated }: Asking, token: Living): boolean {
+  if (clientId !== undefined && clientId !== token.clientId) return false;
+  return authenticated || !token.needsSecret;
+}
+
+/** The tokens of the list that live; undefined: it cannot be known now. */
+async function livingOf(
+  tokens: readonly string[],
+  context: TokenEndpointDeps,
+  nowMs: number,
+): Promise<readonly Living[] | undefined> {
+  const isJwt = (token: string): boolean => token.includes(".");
+  const hashes = await Promise.all(tokens.filter((token) => !isJwt(token)).map((token) => sha256Hex(token)));
+  const [verified, owners] = await Promise.all([
+    context.verifier.verifyNow(tokens.filter(isJwt), nowMs),
+    hashes.length === 0 ? [] : context.refreshGrants.owners(hashes),
+  ]);
+  if (!verified.ok) return undefined;
+  const accessTokens = verified.value.flatMap((token) => (token.ok ? [fromAccessToken(token.value)] : []));
+  return [...accessTokens, ...owners.map((owner) => fromOwner(owner, nowMs))];
+}
+
+const fromAccessToken = (token: Principal): Living => ({
+  clientId: token.clientId,
+  needsSecret: token.clientAuthenticated,
+  ended: {
+    kind: "token",
+    key: token.tokenId,
+    expiresSec: token.expiresAtSec,
+    ...(token.clientId === "" ? {} : { client: token.clientId }),
+  },
+});
+
+const fromOwner = ({ grantId, clientId, confidential }: TokenOwner, nowMs: number): Living => ({
+  clientId,
+  needsSecret: confidential,
+  ended: endOfGrant(grantId, nowMs),
+});
+
+/**
+ * One transaction: what ends, the refresh grants among it, and a row of the audit log each. A client whose revoked tokens
+ * are too many to be known one by one loses all that it got until now, and gets others at once.
+ */
+async function end(
+  tokens: readonly Living[],
+  { clientId = "" }: Asking,
+  { nowMs, requestId }: Pick<Call<unknown, unknown, unknown, undefined>, "nowMs" | "requestId">,
+  { trust, refreshGrants, audit, log }: TokenEndpointDeps,
+): Promise<void> {
+  const ended = tokens.map((token) => token.ended);
+  const grantIds = ended.flatMap(({ kind, key }) => (kind === "grant" ? [key] : []));
+  const about = { atMs: nowMs, requestId, actor: clientId, action: "revoke", outcome: "done" } as const;
+  const rows = ended.map(({ kind, key }) =>
+    audit.statement("always", { ...about, subject: `${kind}s/${key}`, reason: "" }),
+  );
+  const [voidAll, forgetTokens] = trust.boundStatements(ended, allExpiredSec(nowMs));
+  const reason = `over ${REVOKED_TOKENS_PER_CLIENT} revoked tokens of a client: all that it got until now is void`;
+  await trust.end(ended, [
+    voidAll,
+    audit.statement("if changed", { ...about, subject: `clients/${clientId}`, reason }),
+    forgetTokens,
+    ...(grantIds.length === 0 ? [] : [refreshGrants.removeStatement(grantIds)]),
+    ...rows,
+  ]);
+  for (const { kind, key } of ended) log.info("revoked", { requestId, clientId, kind, key });
+}

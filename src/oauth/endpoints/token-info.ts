@@ -1,0 +1,55 @@
+import type { TokenEndpointDeps } from "./deps.ts";
+import type { Call } from "../../http/route.ts";
+import { json, type Answer } from "../../http/route.ts";
+import { failure } from "../model/failure.ts";
+
+/**
+ * `GET /tokeninfo` (specification, Token information). Revocation is asked of D1 every time. `scopes` begins with the one
+ * that says where the token is for; `tenant` is empty for an organization and outside any tenant, `clientId` where a user
+ * signed in without a client.
+ */
+export async function tokenInfo(
+  call: Call<unknown, unknown, unknown, undefined>,
+  context: TokenEndpointDeps,
+): Promise<Answer> {
+  const refuse = (description: string, reason?: string): Response =>
+    context.refuse(call, "tokeninfo", failure("invalid_query_parameter", description, reason));
+  const token = single(call.url.searchParams, "access_token");
+  if (token === undefined) return refuse("Send one access_token as a query parameter.");
+  const details = call.url.searchParams.getAll("details");
+  if (details.length > 1 || !["true", "false", ""].includes(details[0] ?? ""))
+    return refuse("details must be true or false.");
+
+  const verified = await context.verifier.verifyNow([token], call.nowMs);
+  if (!verified.ok) return context.unavailable();
+  const [found] = verified.value;
+  if (!found?.ok) return refuse("The access token is not valid or has expired.", found?.error);
+  const { scopes, tenant, clientId, user } = found.value;
+  const body = { scopes, tenant, clientId, ...(user === "" ? {} : { user }) };
+  const headers = { "cache-control": "no-store" };
+  if (details[0] !== "true") return json(200, body, headers);
+  const allowedServices = await subscribedServices(tenant, call.publicBase, context, call.nowMs);
+  return json(200, { ...body, allowedServices }, headers);
+}
+
+/**
+ * Services that a package brought to the token's tenant; essential ones and the tenant's own are left out. A token that is
+ * for an organization, or for no tenant, has none: it is tenants that subscribe.
+ */
+async function subscribedServices(
+  tenant: string,
+  base: string,
+  context: TokenEndpointDeps,
+  nowMs: number,
+): Promise<object[]> {
+  if (tenant === "") return [];
+  const { tenant: rights } = await context.directory.find(undefined, tenant, nowMs);
+  return (rights?.services ?? [])
+    .filter(({ name, essential, tenant: owner }) => rights?.subscribed.includes(name) && !essential && owner !== tenant)
+    .map((service) => ({ name: service.name, proxyUrl: [base + service.proxyPath], serviceScopes: service.scopes }));
+}
+
+function single(query: URLSearchParams, name: string): string | undefined {
+  const values = query.getAll(name);
+  return values.length === 1 && values[0] !== "" ? values[0] : undefined;
+}

@@ -1,0 +1,69 @@
+import type { TokenEndpointDeps } from "./deps.ts";
+import { json } from "../../http/route.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import { readCredentials } from "../clients/authentication.ts";
+import { failure, type OAuthFailure } from "../model/failure.ts";
+import { readParameters } from "../model/form.ts";
+import { authorizationCodeGrant } from "../grants/authorization-code.ts";
+import { clientCredentials } from "../grants/client-credentials.ts";
+import { passwordGrant } from "../grants/password.ts";
+import { refusedScope, type GrantOutcome, type GrantStep, type TokenCall } from "../grants/granted.ts";
+import { type Issue, issueTokens } from "../tokens/issue.ts";
+import { refreshTokenGrant } from "../grants/refresh-token.ts";
+import { parseScopes } from "../model/scopes.ts";
+import { readSessionId } from "../model/session-id.ts";
+
+const GRANTS: Readonly<Record<string, GrantStep>> = {
+  client_credentials: clientCredentials,
+  authorization_code: authorizationCodeGrant,
+  refresh_token: refreshTokenGrant,
+  password: passwordGrant,
+};
+export const GRANT_TYPES: readonly string[] = Object.keys(GRANTS);
+
+/** `POST /token`: form → parameters → scopes → the grant's own step → tokens. A grant cannot skip a shared check. */
+export async function token(call: TokenCall, context: TokenEndpointDeps): Promise<Response> {
+  const outcome = await grant(call, context);
+  if (!outcome.ok) return context.refuse(call, "token", outcome.error);
+  const { granted, refreshToken } = outcome.value;
+  const issued = await issueTokens(outcome.value, call, context);
+  if (!issued.ok) return context.refuse(call, "token", issued.error);
+  const body = {
+    token_type: "Bearer",
+    access_token: issued.value.accessToken,
+    expires_in: issued.value.expiresInSec,
+    scope: granted.scopes.join(" "),
+    ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
+    ...(issued.value.idToken === undefined ? {} : { id_token: issued.value.idToken }),
+  };
+  return json(200, body, { "cache-control": "no-store", pragma: "no-cache" });
+}
+
+async function grant(
+  call: TokenCall,
+  context: TokenEndpointDeps,
+): Promise<Result<GrantOutcome & Pick<Issue, "callerSessionId">, OAuthFailure>> {
+  const parameters = readParameters(call.body, context.names);
+  if (!parameters.ok) return parameters;
+  const grantType = parameters.value.get("grant_type");
+  if (grantType === undefined) return err(failure("invalid_request", "grant_type is missing."));
+  const credentials = readCredentials(call.request, parameters.value);
+  if (!credentials.ok) return credentials;
+  const scopes = parseScopes(parameters.value.get("scope") ?? "", context.names);
+  if (!scopes.ok) return err(refusedScope(scopes.error));
+  const callerSessionId = readSessionId(call.request, parameters.value, context.names);
+  if (!callerSessionId.ok) return callerSessionId;
+  const step = Object.hasOwn(GRANTS, grantType) ? GRANTS[grantType] : undefined;
+  if (step === undefined)
+    return err(
+      failure("unsupported_grant_type", "This grant_type is not supported.", `grant_type ${grantType.slice(0, 64)}`),
+    );
+  const request = {
+    call,
+    parameters: parameters.value,
+    credentials: credentials.value,
+    scopes: scopes.value,
+  };
+  const outcome = await step(request, context);
+  return outcome.ok ? ok({ ...outcome.value, callerSessionId: callerSessionId.value }) : outcome;
+}

@@ -1,0 +1,60 @@
+import type { TokenEndpointDeps } from "./deps.ts";
+import { authenticate, type TokenVerifier } from "../../http/auth.ts";
+import { problem, problemBody } from "../../http/errors.ts";
+import { defineRoute, formBody, json, type Answer, type Call, type Route } from "../../http/route.ts";
+import { err } from "../../platform/result.ts";
+import type { StrictVerifier } from "../tokens/access-token.ts";
+import { withoutUser } from "../../http/without-user.ts";
+
+/** `/userinfo` (specification, User information; OIDC Core 5.3): who the token was issued for. Asks D1 every time. */
+const FORM_BYTES = 64 * 1024;
+
+export function userInfoRoutes(context: TokenEndpointDeps): readonly Route[] {
+  const route = {
+    path: "/userinfo",
+    summary: "The user that an access token was issued for",
+    operation: "readUserInfo",
+    produces: "any",
+  } as const;
+  return [
+    defineRoute({ ...route, method: "GET", handle: (call) => userInfo(call, undefined, context) }),
+    defineRoute({
+      ...route,
+      method: "POST",
+      body: formBody(FORM_BYTES),
+      handle: (call) => userInfo(call, call.body, context),
+    }),
+  ];
+}
+
+async function userInfo(
+  { request, nowMs, publicBase }: Pick<Call<unknown, unknown, unknown, undefined>, "request" | "nowMs" | "publicBase">,
+  form: URLSearchParams | undefined,
+  { names, verifier }: TokenEndpointDeps,
+): Promise<Answer> {
+  // A token in the body is never taken; beside one in the header it is a mistake that is told (RFC 6750 2, contract 1.2).
+  if (request.headers.has("authorization") && form?.has("access_token") === true)
+    return twoTokens(names.platform, `${publicBase}/docs/errors`);
+  const caller = await authenticate(request.headers.get("authorization"), strict(verifier), names, nowMs);
+  if (!caller.ok) return caller.error;
+  const { user, subject } = caller.value;
+  return user === "" ? withoutUser(names.platform) : json(200, { sub: subject }, { "cache-control": "no-store" });
+}
+
+const strict = (verifier: StrictVerifier): TokenVerifier => ({
+  async verify(token, nowMs) {
+    const verified = await verifier.verifyNow([token], nowMs);
+    return verified.ok ? (verified.value[0] ?? err("malformed")) : verified;
+  },
+});
+
+/** The platform's error object, with RFC 6750's word for it in the header (3.1) and in the body, where some look for it. */
+function twoTokens(realm: string, docsUrl: string): Response {
+  const message = "Send the access token in the Authorization header alone.";
+  const refused = problem("validation_violation", message, {
+    details: [{ type: "invalid_field", field: "access_token", message }],
+  });
+  const body = { ...problemBody(refused, docsUrl), error: "invalid_request", error_description: message };
+  const challenge = `Bearer realm="${realm}", error="invalid_request", error_description="${message}"`;
+  return json(400, body, { "www-authenticate": challenge, "cache-control": "no-store" });
+}

@@ -1,0 +1,55 @@
+import { fromBase64Url } from "../../platform/encoding.ts";
+import { sha256Hex } from "../../platform/hash.ts";
+import { randomSecret, type Random } from "../../platform/random.ts";
+import { createSealer, type Sealer } from "../../platform/seal.ts";
+import type { StoredRefreshToken, Successor } from "./refresh-store.ts";
+
+/**
+ * Rotation of the refresh tokens of clients without a secret (contract 2.3, RFC 9700 4.14.2), as a pure rule.
+ *
+ *   living ──used──▶ superseded ──its successor was used, or 30 s went by──▶ spent
+ *                       └ presented again: the answer was lost, or a parallel request was first: the same successor
+ *
+ * Presenting a spent token means that two hold the family, so it ends. The tokens of clients with a secret are used as
+ * often as wanted and stay living.
+ */
+export type Standing =
+  | { readonly kind: "living" }
+  | { readonly kind: "superseded"; readonly sealedSuccessor: string }
+  | { readonly kind: "spent" };
+
+const GRACE_MS = 30_000;
+
+export function standingOf(
+  token: Pick<StoredRefreshToken, "usedAtMs" | "sealedSuccessor" | "successorUsed">,
+  nowMs: number,
+): Standing {
+  const { usedAtMs, sealedSuccessor, successorUsed } = token;
+  if (usedAtMs === undefined) return { kind: "living" };
+  if (sealedSuccessor === undefined || successorUsed || nowMs - usedAtMs > GRACE_MS) return { kind: "spent" };
+  return { kind: "superseded", sealedSuccessor };
+}
+
+/** A token to follow this one. */
+export async function makeSuccessor(token: string, grantId: string, random: Random): Promise<Successor> {
+  const successor = randomSecret(random);
+  return {
+    tokenHash: await sha256Hex(successor),
+    sealed: await sealerOf(token, random).seal(successor, contextOf(grantId)),
+  };
+}
+
+/** The token that follows this one; what stands in the database opens with nothing but the token itself. */
+export async function openSuccessor(token: string, sealed: string, grantId: string, random: Random): Promise<string> {
+  const successor = await sealerOf(token, random).open(sealed, contextOf(grantId));
+  if (successor === undefined) throw new Error(`the successor of a refresh token of grant ${grantId} does not open`);
+  return successor;
+}
+
+function sealerOf(token: string, random: Random): Sealer {
+  const bytes = fromBase64Url(token);
+  if (bytes === undefined) throw new Error("a stored refresh token is always base64url");
+  return createSealer([{ id: "t", bytes }], random);
+}
+
+const contextOf = (grantId: string): string => `refresh_grant:${grantId}`;

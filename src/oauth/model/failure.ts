@@ -1,0 +1,81 @@
+import { json } from "../../http/route.ts";
+import type { Problem } from "../../http/errors.ts";
+import { PROBLEM_TYPES } from "../../http/errors.ts";
+import { RETRY_AFTER_SEC } from "../../http/rate-limit.ts";
+import type { ProblemRenderer } from "../../http/service.ts";
+
+/**
+ * Failures of the protocol endpoints (RFC 6749 5.2, contract 2.7): `{error, error_description, error_uri}`.
+ * The text is generic; `error_uri` ends with the request id, by which the operator finds `reason` in the log.
+ */
+export interface OAuthFailure {
+  readonly error: OAuthErrorCode;
+  readonly description: string;
+  /** Exactly what happened; never leaves the Worker. */
+  readonly reason: string;
+  /** Whose request was refused, for the audit log: a client id, or `user <address>`. */
+  readonly actor: string;
+  /** The client that there is, and that whoever asked did not prove to be. */
+  readonly clientId?: string;
+  /** From when on it may go well. */
+  readonly retryAtMs?: number;
+}
+
+const STATUS = {
+  invalid_request: 400,
+  invalid_client: 401,
+  invalid_grant: 400,
+  invalid_scope: 400,
+  unauthorized_client: 400,
+  unsupported_grant_type: 400,
+  invalid_query_parameter: 400,
+  temporarily_unavailable: 429,
+} as const;
+
+export type OAuthErrorCode = keyof typeof STATUS;
+
+export const failure = (
+  error: OAuthErrorCode,
+  description: string,
+  reason: string = description,
+  actor = "",
+): OAuthFailure => ({ error, description, reason, actor });
+
+export function oauthError(
+  given: OAuthFailure,
+  docsUrl: string,
+  { requestId, nowMs }: { readonly requestId: string; readonly nowMs: number },
+  realm: string,
+): Response {
+  const headers: Partial<Record<OAuthErrorCode, Record<string, string>>> = {
+    invalid_client: { "www-authenticate": `Basic realm="${realm}", charset="UTF-8"` },
+    temporarily_unavailable: { "retry-after": String(RETRY_AFTER_SEC) },
+  };
+  const status = STATUS[given.error];
+  const retry: Record<string, string> =
+    given.retryAtMs === undefined
+      ? {}
+      : { "retry-after": String(Math.max(1, Math.ceil((given.retryAtMs - nowMs) / 1000))) };
+  const own = { ...headers[given.error], ...retry };
+  return errorAnswer(status, given.error, given.description, docsUrl, requestId, own);
+}
+
+/** What `http/` refuses before an endpoint runs (method, size, format) and what failed inside, in the protocol's words. */
+export const renderOAuthProblem: ProblemRenderer = (given: Problem, docsUrl, requestId) => {
+  const { status } = PROBLEM_TYPES[given.type];
+  const error =
+    status === 503 || status === 429 ? "temporarily_unavailable" : status >= 500 ? "server_error" : "invalid_request";
+  return errorAnswer(status, error, given.message, docsUrl, requestId, {});
+};
+
+function errorAnswer(
+  status: number,
+  error: string,
+  description: string,
+  docsUrl: string,
+  requestId: string,
+  headers: Record<string, string>,
+): Response {
+  const body = { error, error_description: description, error_uri: `${docsUrl}?request=${requestId}` };
+  return json(status, body, { "cache-control": "no-store", pragma: "no-cache", ...headers });
+}

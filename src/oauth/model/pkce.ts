@@ -1,0 +1,22 @@
+import { toBase64Url } from "../../platform/encoding.ts";
+import { equalDigests, sha256 } from "../../platform/hash.ts";
+
+/** Proof key for code exchange (RFC 7636): what the client sends to `/authorize` and has to explain at `/token`. */
+export interface CodeChallenge {
+  readonly value: string;
+  readonly method: "plain" | "S256";
+}
+
+/** RFC 7636 4.1: 43 to 128 unreserved characters. */
+export const CODE_VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
+
+/** Nothing but the verifier proves that a client without a secret is the one that asked. */
+export const needsPkce = (client: { readonly confidential: boolean; readonly requirePkce: boolean }): boolean =>
+  client.requirePkce || !client.confidential;
+
+/** RFC 7636 4.6 */
+export async function verifies(verifier: string, challenge: CodeChallenge): Promise<boolean> {
+  if (!CODE_VERIFIER.test(verifier)) return false;
+  const transformed = challenge.method === "plain" ? verifier : toBase64Url(await sha256(verifier));
+  return equalDigests(transformed, challenge.value);
+}

@@ -1,0 +1,113 @@
+import type { Names } from "../../platform/names.ts";
+
+/**
+ * What is told of subscriptions (specification, "Events"; contract 2.8): two topics, and the schemas of their events, the
+ * newest first. Each schema is an event of its own, so consumers of old ones go on.
+ */
+export type SubscriptionEventType = "subscriptionCreated" | "subscriptionCancelled";
+
+/** A subscription at the moment of the event. Times in milliseconds. */
+export interface SubscriptionSnapshot {
+  readonly id: string;
+  readonly tenant: string;
+  /** Organization of the tenant. */
+  readonly org: string;
+  readonly package: {
+    readonly id: string;
+    readonly version: string;
+    /** Organization that offers the package. */
+    readonly org: string;
+    /** By name. None for a cancellation, whose event names none. */
+    readonly services: readonly { readonly name: string; readonly scopes: readonly string[] }[];
+  };
+  readonly createdAt: number;
+  readonly cancelledAt?: number;
+}
+
+/** What an event of a subscription brings to the topic of its type. */
+export interface SubscriptionEvent {
+  readonly tenant: string;
+  readonly payload: string;
+  readonly metadata: { readonly schema: string };
+}
+
+export const ownerOfTopics = (names: Names): string => names.client("authorization");
+
+const DESCRIPTIONS: Readonly<Record<SubscriptionEventType, string>> = {
+  subscriptionCreated: "A tenant subscribed to a package.",
+  subscriptionCancelled: "A tenant's subscription to a package was cancelled.",
+};
+
+/** The topics, which are there before their first event. */
+export const subscriptionTopics = (names: Names) =>
+  Object.entries(DESCRIPTIONS).map(([eventType, description]) => ({
+    owner: ownerOfTopics(names),
+    eventType,
+    description,
+  }));
+
+/** The events that tell of a snapshot, in the order in which they are published. */
+export function subscriptionEvents(
+  type: SubscriptionEventType,
+  snapshot: SubscriptionSnapshot,
+  options: { readonly deprecated: boolean },
+): SubscriptionEvent[] {
+  return SCHEMAS[type]
+    .filter((schema) => options.deprecated || !schema.deprecated)
+    .map(({ name, payload }) => ({
+      tenant: snapshot.tenant,
+      payload: JSON.stringify(payload(snapshot)),
+      metadata: { schema: name },
+    }));
+}
+
+interface Schema {
+  readonly name: string;
+  readonly deprecated: boolean;
+  payload(snapshot: SubscriptionSnapshot): object;
+}
+
+const SCHEMAS: Readonly<Record<SubscriptionEventType, readonly Schema[]>> = {
+  subscriptionCreated: [
+    { name: "subscriptionCreated_v3", deprecated: false, payload: createdV3 },
+    { name: "subscriptionCreated_v2", deprecated: true, payload: createdV2 },
+    { name: "subscriptionCreated_v1", deprecated: true, payload: createdV1 },
+  ],
+  subscriptionCancelled: [{ name: "subscriptionCancelled_v1", deprecated: false, payload: cancelledV1 }],
+};
+
+/** A package belongs to an organization and to no tenant, so the provider is that organization under both names. */
+function createdV1({ id, tenant, org, package: offered, createdAt }: SubscriptionSnapshot) {
+  return {
+    id,
+    subscriber: { id: tenant, org },
+    package: {
+      id: offered.id,
+      version: offered.version,
+      provider: { id: offered.org, org: offered.org },
+      includedServices: offered.services.map(({ name }) => ({ id: name, name })),
+    },
+    validFrom: createdAt,
+  };
+}
+
+function createdV2(snapshot: SubscriptionSnapshot) {
+  const first = createdV1(snapshot);
+  return { ...first, subscriber: { ...first.subscriber, tenant: snapshot.tenant } };
+}
+
+function createdV3(snapshot: SubscriptionSnapshot) {
+  const second = createdV2(snapshot);
+  const includedServices = snapshot.package.services.map(({ name, scopes }) => ({ id: name, name, scopes }));
+  return { ...second, package: { ...second.package, includedServices }, createdAt: snapshot.createdAt };
+}
+
+function cancelledV1({ id, tenant, org, package: offered, createdAt, cancelledAt }: SubscriptionSnapshot) {
+  return {
+    id,
+    subscriber: { id: tenant, org, tenant },
+    package: { id: offered.id, version: offered.version },
+    validFrom: createdAt,
+    cancelledAt,
+  };
+}

@@ -1,0 +1,371 @@
+import { env } from "cloudflare:workers";
+import { decodeJwt } from "jose";
+import { beforeAll, describe, expect, it } from "vitest";
+import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";
+import { counting } from "../../support/counting.ts";
+import { isolate } from "../../support/isolate.ts";
+import {
+  basic,
+  call,
+  expectJson,
+  makeTenant,
+  OPERATOR,
+  ORIGIN,
+  put,
+  tokenFor,
+  unique,
+} from "../../support/platform.ts";
+import { errorOf, makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
+import { join, makeUser, type TestUser } from "../../support/users.ts";
+import { auditOf, CHALLENGE, isLiving, VERIFIER } from "../user-flow.ts";
+
+/** What people see before a client of somebody else's tenant gets anything of theirs (finding 9 of a review). */
+const OAUTH = `${ORIGIN}/oauth2/v1`;
+const OUTSIDE = { scope: "plat.no_tenant openid" };
+
+let home: string;
+let ada: TestUser;
+/** Signed in as Ada, at a client of her own tenant. */
+let browser: Browser;
+let web: TestApp;
+/** A client without a secret of a tenant in which Ada is nobody. */
+let spa: TestApp;
+beforeAll(async () => {
+  home = await makeTenant();
+  ada = await makeUser({ tenant: home });
+  web = await makeApp({ tenant: home });
+  browser = new Browser();
+  await signInThrough(browser, web, ada);
+  spa = await makeStranger();
+});
+
+const makeStranger = (more: Parameters<typeof makeApp>[0] = {}): Promise<TestApp> =>
+  makeApp({ confidential: false, scopes: [], ...more });
+
+/** Asks as a client without a secret does. */
+const ask = (from: Browser, app: TestApp, changes: Record<string, string> = {}): Promise<Visit> =>
+  visit(from, app, { code_challenge: CHALLENGE, code_challenge_method: "S256", ...OUTSIDE, ...changes });
+
+const isConsentPage = (answer: Visit): boolean => answer.forms[0]?.action === `${OAUTH}/consent`;
+const decide = (from: Browser, page: Visit, decision: "allow" | "deny"): Promise<Visit> =>
+  from.submit(page, { decision });
+
+interface Tokens {
+  readonly access_token: string;
+  readonly refresh_token: string;
+  readonly id_token: string;
+}
+
+const token = (app: TestApp, form: Record<string, string>): Promise<Response> =>
+  call("/oauth2/v1/token", {
+    form: app.clientSecret === "" ? { client_id: app.clientId, ...form } : form,
+    headers: app.clientSecret === "" ? {} : { authorization: basic(app) },
+  });
+async function redeem(app: TestApp, answer: Visit): Promise<Tokens> {
+  const code = landed(answer).query.get("code") ?? "";
+  const proof: Record<string, string> = app.clientSecret === "" ? { code_verifier: VERIFIER } : {};
+  const form = { grant_type: "authorization_code", code, redirect_uri: app.redirectUri, ...proof };
+  return expectJson<Tokens>(await token(app, form), 200);
+}
+
+/** A new stranger, allowed by Ada, and what it got. */
+async function allowed(): Promise<{ app: TestApp; tokens: Tokens }> {
+  const app = await makeStranger();
+  return { app, tokens: await redeem(app, await decide(browser, await ask(browser, app), "allow")) };
+}
+
+async function takeAway(app: TestApp): Promise<Visit> {
+  const page = await browser.get(`${ORIGIN}/account`);
+  const form = page.forms.find(({ fields }) => fields["client_id"] === app.clientId);
+  if (form === undefined) throw new Error(`${app.clientId} is not at the account`);
+  return browser.post(form.action, form.fields);
+}
+
+describe("a client of a tenant that the person is no member of", () => {
+  it("p7: gets no answer silently, learns nobody else's grants with its token, and ends none", async () => {
+    const own = await redeem(web, await visit(browser, web));
+    const silent = await ask(browser, spa, { prompt: "none" });
+    expect(errorOf(silent)).toMatchObject({ error: "consent_required", query: "consent_required" });
+    expect(silent.location).not.toContain(encodeURIComponent(ada.email));
+
+    const answer = await decide(browser, await ask(browser, spa), "allow");
+    const theirs = await redeem(spa, answer);
+    expect(decodeJwt(theirs.id_token)["email"]).toBe(ada.email);
+    const at = (method: string) => call("/oauth2/v1/refreshtokens", { method, token: theirs.access_token });
+    const listed = await expectJson<{ clientId: string }[]>(await at("GET"), 200);
+    expect(listed.map(({ clientId }) => clientId)).toEqual([spa.clientId]);
+    expect((await at("DELETE")).status).toBe(204);
+    expect(await isLiving(own.access_token)).toBe(true);
+    expect(await isLiving(theirs.access_token)).toBe(false);
+  });
+
+  it("is named with its tenant and what it asks for, and the page is kept and framed by nobody", async () => {
+    const tenant = await makeTenant();
+    const app = await makeStranger({ tenant });
+    const page = await ask(browser, app, { ui_locales: "de" });
+    expect(page.status).toBe(200);
+    for (const text of ["Zugriff erlauben?", app.clientId, tenant, ada.email]) expect(page.html).toContain(text);
+    expect(page.forms[0]?.buttons.map(({ name, value, text }) => [name, value, text])).toEqual([
+      ["decision", "allow", "Erlauben"],
+      ["decision", "deny", "Ablehnen"],
+    ]);
+    expect(page.headers.get("cache-control")).toBe("no-store");
+    expect(page.headers.get("content-security-policy")).toMatch(/default-src 'none'.*frame-ancestors 'none'/);
+    expect(page.html).not.toContain("<script");
+  });
+
+  it.each<[string, Record<string, string>, "query" | "fragment"]>([
+    ["code", {}, "query"],
+    ["implicit", { response_type: "token" }, "fragment"],
+    ["implicit with an ID token", { response_type: "id_token token", nonce: "n" }, "fragment"],
+  ])(
+    "%s flow: is asked for once, denied is access_denied, and allowed goes on with the request",
+    async (_, flow, where) => {
+      const app = await makeStranger();
+      const page = await ask(browser, app, flow);
+      expect(isConsentPage(page)).toBe(true);
+      const denied = await decide(browser, page, "deny");
+      expect(denied.status).toBe(303);
+      expect(errorOf(denied).error).toBe("access_denied");
+      expect(landed(denied).fragment.get("state")).toBe("a state");
+      expect(isConsentPage(await ask(browser, app, flow))).toBe(true);
+      const given = await decide(browser, page, "allow");
+      expect(given.status).toBe(303);
+      expect(landed(given)[where].get("state")).toBe("a state");
+      for (const answer of [given, await ask(browser, app, { ...flow, prompt: "none" })])
+        expect(landed(answer)[where].get(where === "query" ? "code" : "access_token")).not.toBeNull();
+      expect((await auditOf(`user ${ada.email}`))[0]).toEqual({
+        action: "allow client",
+        subject: `users/${ada.email}/consents/${app.clientId}`,
+        outcome: "done",
+        reason: "openid",
+      });
+    },
+  );
+
+  it("is asked for again with prompt=consent, and after a fresh sign-in, which is not asked for twice", async () => {
+    const { app } = await allowed();
+    expect(isConsentPage(await ask(browser, app, { prompt: "consent" }))).toBe(true);
+    const fresh = new Browser();
+    const signIn = await ask(fresh, app, { prompt: "login consent", max_age: "0" });
+    const page = await fresh.submit(signIn, { email: ada.email, password: ada.password });
+    expect(isConsentPage(page)).toBe(true);
+    expect(landed(await decide(fresh, page, "allow")).query.get("code")).not.toBeNull();
+  });
+
+  it("is asked for again for more scopes, for an organization each, and once the client is another tenant's", async () => {
+    const [north, south] = [unique("north"), unique("south")];
+    const role = unique("role");
+    await put(`roles/${role}`, { scopes: ["plat.pubsub.topic=*"] });
+    for (const id of [north, south]) {
+      await put(`organizations/${id}`, { name: `The ${id}` });
+      await put(`organizations/${id}/members/${ada.email}`, { roles: [role] });
+    }
+    const app = await makeStranger({ scopes: ["plat.pubsub.topic=a.*"] });
+    const [one, two] = ["plat.pubsub.topic=a.b", "plat.pubsub.topic=a.c"];
+    const fresh = new Browser();
+    await signInThrough(fresh, web, ada);
+    const has = async (scope: string) =>
+      landed(await ask(fresh, app, { scope, prompt: "none" })).query.get("code") !== null;
+    const page = await ask(fresh, app, { scope: `plat.org=${north} ${one}` });
+    expect(page.html).toContain(`The ${north}`);
+    expect(page.html).toContain(one);
+    await decide(fresh, page, "allow");
+    expect(await has(`plat.org=${north} ${one}`)).toBe(true);
+    for (const more of [`plat.org=${north} ${two}`, `plat.org=${south} ${one}`, "plat.no_tenant"])
+      expect(await has(more), more).toBe(false);
+    await decide(fresh, await ask(fresh, app, { scope: `plat.org=${north} ${two}` }), "allow");
+    for (const both of [one, two]) expect(await has(`plat.org=${north} ${both}`)).toBe(true);
+    await env.DB.prepare("UPDATE client SET tenant = ? WHERE id = ?")
+      .bind(await makeTenant(), app.clientId)
+      .run();
+    const elsewhere = isolate();
+    const moved = new Browser({ send: (to, init) => elsewhere.fetch(to, toInit(init)) });
+    for (const [name, value] of fresh.cookies) moved.cookies.set(name, value);
+    expect(isConsentPage(await ask(moved, app, { scope: `plat.org=${north} ${one}` }))).toBe(true);
+  });
+
+  it("takes no form of another site, another sign-in or another request, and a word that is neither", async () => {
+    const app = await makeStranger();
+    const page = await ask(browser, app);
+    const form = page.forms[0];
+    const fields: Record<string, string> = { ...form?.fields, decision: "allow" };
+    const to = form?.action ?? "";
+    const other = new Browser();
+    await signInThrough(other, web, ada);
+    const asked = JSON.stringify({ ...JSON.parse(fields["asked"] ?? ""), scopes: ["plat.media_admin"] });
+    const attempts: [string, Promise<Visit>][] = [
+      ["another site", browser.post(to, fields, "cross-site")],
+      ["another sign-in", other.post(to, fields)],
+      ["other scopes", browser.post(to, { ...fields, asked })],
+      ["no token", browser.post(to, { ...fields, csrf: "" })],
+      ["no decision", browser.post(to, { ...fields, decision: "perhaps" })],
+      ["no request", browser.post(to, { ...fields, request: "" })],
+    ];
+    for (const [what, attempt] of attempts) expect((await attempt).status, what).toBe(400);
+    const nobody = await new Browser().post(to, fields);
+    expect(nobody.forms[0]?.action).toBe(`${OAUTH}/sign-in`);
+    expect(isConsentPage(await ask(browser, app))).toBe(true);
+    const stale = await other.post(to, fields);
+    expect(stale.html).toContain("This page was out of date");
+    expect(landed(await decide(other, stale, "allow")).query.get("code")).not.toBeNull();
+  });
+
+  it("is allowed by nobody who has an ID token alone, and a hint of one that was allowed goes on", async () => {
+    const { app, tokens } = await allowed();
+    const nowhere = new Browser();
+    const hint = { id_token_hint: tokens.id_token };
+    expect(landed(await ask(nowhere, app, { ...hint, prompt: "none" })).query.get("code")).not.toBeNull();
+    const again = await ask(nowhere, app, { ...hint, prompt: "consent" });
+    expect(again.forms[0]?.action).toBe(`${OAUTH}/sign-in`);
+  });
+
+  it("is shown at the account and taken back there, with all that it got", async () => {
+    const { app, tokens } = await allowed();
+    const code = landed(await ask(browser, app)).query.get("code") ?? "";
+    expect((await takeAway(app)).status).toBe(303);
+    expect(await isLiving(tokens.access_token)).toBe(false);
+    const used = { grant_type: "refresh_token", refresh_token: tokens.refresh_token };
+    expect((await token(app, used)).status).toBe(400);
+    const late = { grant_type: "authorization_code", code, redirect_uri: app.redirectUri, code_verifier: VERIFIER };
+    expect((await token(app, late)).status).toBe(400);
+    expect(errorOf(await ask(browser, app, { prompt: "none" })).error).toBe("consent_required");
+    expect((await browser.get(`${ORIGIN}/account`)).html).not.toContain(app.clientId);
+    // What leaves no grant is listed too.
+    const silent = await makeStranger({ grantTypes: ["implicit"] });
+    await decide(browser, await ask(browser, silent, { response_type: "token" }), "allow");
+    await takeAway(silent);
+    const answer = await ask(browser, silent, { response_type: "token", prompt: "none" });
+    expect(errorOf(answer).error).toBe("consent_required");
+  });
+
+  it.each<[string, (app: TestApp, user: TestUser) => Promise<unknown>]>([
+    ["the client is revoked", async ({ clientId }) => revoke(`clients/${clientId}`)],
+    ["the user is revoked", async (_, { email }) => revoke(`users/${email}`)],
+    ["the user has another password", async (_, { email }) => put(`users/${email}`, { password: "another password" })],
+    ["the user was removed", async (_, { email }) => remove(`users/${email}`)],
+    ["the client was removed", async ({ clientId }) => remove(`clients/${clientId}`)],
+  ])("and nothing of it is left when %s", async (_, end) => {
+    const user = await makeUser({ tenant: home });
+    const app = await makeStranger();
+    const own = new Browser();
+    await signInThrough(own, web, user);
+    await decide(own, await ask(own, app), "allow");
+    await end(app, user);
+    const left = env.DB.prepare("SELECT count(*) AS n FROM consent WHERE email = ?1 OR client = ?2");
+    expect(await left.bind(user.email, app.clientId).first("n")).toBe(0);
+  });
+
+  it("is not allowed by a sign-in that ended in that moment, and brings nothing back that was taken back in it", async () => {
+    const user = await makeUser({ tenant: home });
+    const app = await makeStranger();
+    let meanwhile = async (): Promise<unknown> => undefined;
+    let isWriting = false;
+    const db = new Proxy(env.DB, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (name === "prepare")
+          return (sql: string) => {
+            isWriting ||= sql.includes("INSERT INTO consent");
+            return target.prepare(sql);
+          };
+        if (name === "batch")
+          return async (statements: D1PreparedStatement[]) => {
+            if (isWriting) await meanwhile();
+            isWriting = false;
+            return target.batch(statements);
+          };
+        return typeof value === "function" ? (value.bind(target) as unknown) : value;
+      },
+    });
+    const racing = isolate({ DB: db });
+    const own = new Browser({ send: (to, init) => racing.fetch(to, toInit(init)) });
+    const row = env.DB.prepare("SELECT scopes FROM consent WHERE email = ?1 AND client = ?2");
+    const kept = () => row.bind(user.email, app.clientId).first("scopes");
+    await signInThrough(own, web, user);
+    await decide(own, await ask(own, app), "allow");
+    expect(await kept()).toBe('["openid"]');
+    const less = await ask(own, app, { prompt: "consent", scope: "plat.no_tenant" });
+    await decide(own, less, "allow");
+    expect(await kept()).toBe('["openid"]');
+    meanwhile = () => env.DB.prepare("DELETE FROM consent WHERE email = ?1").bind(user.email).run();
+    await decide(own, less, "allow");
+    expect(await kept()).toBe("[]");
+    meanwhile = () => revoke(`users/${user.email}`);
+    await decide(own, await ask(own, app), "allow");
+    expect(await kept()).toBeNull();
+  });
+
+  it("keeps no refresh grant that was given as a member of its tenant, once the person is none there", async () => {
+    const app = await makeStranger();
+    const user = await makeUser({ tenant: home });
+    await join(user.email, app.tenant);
+    const own = new Browser();
+    const tokens = await redeem(
+      app,
+      await signInThrough(own, app, user, { code_challenge: CHALLENGE, code_challenge_method: "S256", ...OUTSIDE }),
+    );
+    const used = { grant_type: "refresh_token", refresh_token: tokens.refresh_token };
+    const next = await expectJson<Tokens>(await token(app, used), 200);
+    await remove(`tenants/${app.tenant}/members/${user.email}`);
+    const refused = await token(app, { ...used, refresh_token: next.refresh_token });
+    expect((await expectJson<{ error: string }>(refused, 400)).error).toBe("invalid_grant");
+  });
+});
+
+const revoke = async (path: string): Promise<Response> =>
+  call(`/admin/v1/${path}/revoke`, { method: "POST", token: await tokenFor(OPERATOR) });
+const remove = async (path: string): Promise<Response> =>
+  call(`/admin/v1/${path}`, { method: "DELETE", token: await tokenFor(OPERATOR) });
+
+describe("without a page, as before", () => {
+  it("for members of the client's tenant, outside any tenant too, with prompt=consent too", async () => {
+    for (const changes of [{}, { prompt: "consent" }, OUTSIDE] as Record<string, string>[])
+      expect(landed(await visit(browser, web, changes)).query.get("code")).not.toBeNull();
+  });
+
+  it("for a service's client and a tenant of the person's that subscribes; outside of it, it is asked for", async () => {
+    const service = unique("svc");
+    const provider = await makeTenant();
+    await put(`organizations/of-${provider}`, { name: "Provider" });
+    const own = { sourceUrl: "https://s.example", proxyPath: `/${service}`, scopes: [`${service}.read`] };
+    await put(`services/${service}`, { ...own, tenant: provider, access: "token" });
+    await put(`packages/${service}`, { version: "1", organization: `of-${provider}`, services: [service] });
+    await put(`tenants/${home}/subscriptions/${service}`, {});
+    const app = await makeStranger({ tenant: provider, service, scopes: [`${service}.read`] });
+    const inside = await ask(browser, app, { scope: `plat.tenant=${home} openid`, prompt: "none" });
+    expect(landed(inside).query.get("code")).not.toBeNull();
+    expect(isConsentPage(await ask(browser, app))).toBe(true);
+  });
+
+  it("the password grant has none, so a stranger's client gets nothing outside the person's tenants by it", async () => {
+    const form = {
+      grant_type: "password",
+      plat_id_provider: "legacy_idp",
+      username: ada.email,
+      password: ada.password,
+      scope: "plat.no_tenant",
+    };
+    const grantTypes = ["password"];
+    const stranger = await makeApp({ grantTypes, scopes: [] });
+    const refused = await expectJson<{ error: string }>(await token(stranger, form), 400);
+    expect(refused.error).toBe("invalid_scope");
+    expect((await token(await makeApp({ tenant: home, grantTypes }), form)).status).toBe(200);
+  });
+
+  it("costs no look at the database: one is needed where it is asked for alone", async () => {
+    const counted = counting(env);
+    const worker = isolate(counted.env);
+    const own = new Browser({ send: (to, init) => worker.fetch(to, toInit(init)) });
+    for (const [name, value] of browser.cookies) own.cookies.set(name, value);
+    const cost = async (app: TestApp, changes: Record<string, string>): Promise<number> => {
+      await ask(own, app, changes);
+      counted.reset();
+      await ask(own, app, changes);
+      return counted.tally.d1RoundTrips;
+    };
+    const { app } = await allowed();
+    expect(await cost(web, {})).toBe(2);
+    expect(await cost(app, {})).toBe(3);
+  });
+});

@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { createDirectory } from "../../../src/oauth/clients/directory.ts";
+import type { ClientRow, DirectoryStore } from "../../../src/oauth/clients/directory-store.ts";
+import { createBuiltIn } from "../../../src/platform/built-in.ts";
+import { createNames } from "../../../src/platform/names.ts";
+
+/** What an isolate keeps of what was registered: over a store that counts and can be changed. */
+function make() {
+  const row = (id: string): ClientRow => ({
+    id,
+    name: id,
+    tenant: "acme",
+    confidential: true,
+    service: undefined,
+    redirectUris: [],
+    postLogoutRedirectUris: [],
+    requirePkce: false,
+    grantTypes: ["client_credentials"],
+    scopes: [`scope.${version}`],
+    disabled: false,
+    secretDigests: [],
+  });
+  let version = 1;
+  let reads = 0;
+  const store: DirectoryStore = {
+    async clientAndTenant(clientId, tenant) {
+      reads += 1;
+      const known = tenant === undefined || tenant === "acme";
+      const found = {
+        id: "acme",
+        disabled: false,
+        plan: "standard" as const,
+        services: [],
+        subscribed: [],
+        packages: [],
+      };
+      return { client: clientId === "" ? undefined : row(clientId), tenant: known ? found : undefined, asOfMs: reads };
+    },
+  };
+  const directory = createDirectory(store, createBuiltIn(createNames("plat")), async () => []);
+  return { directory, change: () => (version += 1), reads: () => reads };
+}
+
+describe("the memory that a client costs", () => {
+  it("is one record, however many tenants somebody makes up for it", async () => {
+    const { directory, reads } = make();
+    const own = await directory.find("acme.app", undefined, 0);
+    for (let n = 0; n < 50; n++) {
+      const { client, tenant } = await directory.find("acme.app", `tenant${n}`, 0);
+      expect(client).toBe(own.client);
+      expect(tenant).toBeUndefined();
+    }
+    expect((await directory.find("acme.other", "tenant1", 0)).client).not.toBe(own.client);
+    expect(reads()).toBe(52);
+    await directory.find("acme.app", "tenant7", 29_999);
+    expect(reads()).toBe(52);
+  });
+
+  it("is a new record when the client changed, for each tenant as it is read", async () => {
+    const { directory, change } = make();
+    expect((await directory.find("acme.app", "tenant1", 0)).client?.scopes).toEqual(["scope.1"]);
+    change();
+    expect((await directory.find("acme.app", "tenant2", 0)).client?.scopes).toEqual(["scope.2"]);
+    expect((await directory.find("acme.app", "tenant1", 0)).client?.scopes).toEqual(["scope.1"]);
+    expect((await directory.find("acme.app", "tenant1", 30_000)).client?.scopes).toEqual(["scope.2"]);
+    directory.clear();
+    expect((await directory.find("acme.app", "tenant2", 0)).client?.scopes).toEqual(["scope.2"]);
+  });
+});

@@ -1,0 +1,97 @@
+import { env } from "cloudflare:workers";
+import * as oauth from "oauth4webapi";
+import { describe, expect, it } from "vitest";
+import { isolate } from "../../support/isolate.ts";
+import { call, expectJson, ORIGIN } from "../../support/platform.ts";
+
+const ISSUER = `${ORIGIN}/oauth2/v1`;
+const OIDC = "/oauth2/v1/.well-known/openid-configuration";
+const RFC8414 = "/.well-known/oauth-authorization-server/oauth2/v1";
+const metadata = async () => expectJson<Record<string, any>>(await call(OIDC), 200);
+
+describe("both documents", () => {
+  it("are the same, public, kept for a while, and readable from any origin", async () => {
+    const answers = await Promise.all(
+      [OIDC, RFC8414].map((path) => call(path, { headers: { origin: "https://x.y" } })),
+    );
+    const [first, second] = await Promise.all(answers.map((answer) => expectJson(answer, 200)));
+    expect(first).toEqual(second);
+    for (const { headers } of answers) {
+      expect(headers.get("cache-control")).toBe("public, max-age=300");
+      expect(headers.get("access-control-allow-origin")).toBe("*");
+      expect(headers.get("content-type")).toBe("application/json");
+    }
+  });
+
+  it.each(["oidc", "oauth2"] as const)("are taken by a strict client (%s)", async (algorithm) => {
+    const server = await oauth.discoveryRequest(new URL(ISSUER), {
+      algorithm,
+      [oauth.customFetch]: (url, init) => call(url, { headers: Object.fromEntries(new Headers(init.headers)) }),
+    });
+    const found = await oauth.processDiscoveryResponse(new URL(ISSUER), server);
+    expect(found.issuer).toBe(ISSUER);
+  });
+
+  it("say what RFC 8414 and OpenID Connect Discovery require, and what they leave to be said", async () => {
+    expect(await metadata()).toEqual({
+      issuer: ISSUER,
+      authorization_endpoint: `${ISSUER}/authorize`,
+      token_endpoint: `${ISSUER}/token`,
+      userinfo_endpoint: `${ISSUER}/userinfo`,
+      jwks_uri: `${ISSUER}/jwks`,
+      revocation_endpoint: `${ISSUER}/revoke`,
+      introspection_endpoint: `${ISSUER}/introspect`,
+      end_session_endpoint: `${ISSUER}/end_session`,
+      scopes_supported: [
+        "openid",
+        "plat.no_tenant",
+        "plat.pubsub.topic=*",
+        "plat.pubsub.own_tenant_topic=*",
+        "plat.pubsub_publish",
+        "plat.media_view",
+        "plat.media_manage",
+        "plat.media_admin",
+      ],
+      response_types_supported: ["code", "token", "id_token token"],
+      response_modes_supported: ["query", "fragment"],
+      grant_types_supported: ["client_credentials", "authorization_code", "refresh_token", "password", "implicit"],
+      code_challenge_methods_supported: ["S256", "plain"],
+      token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
+      revocation_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
+      introspection_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post"],
+      authorization_response_iss_parameter_supported: true,
+      subject_types_supported: ["public"],
+      id_token_signing_alg_values_supported: ["RS256"],
+      claims_supported: ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "email", "tenant"],
+      claim_types_supported: ["normal"],
+      claims_parameter_supported: false,
+      request_parameter_supported: false,
+      request_uri_parameter_supported: false,
+      prompt_values_supported: ["none", "login", "consent", "select_account"],
+      display_values_supported: ["page", "popup"],
+      ui_locales_supported: ["en", "de", "fr"],
+      service_documentation: `${ORIGIN}/docs`,
+    });
+  });
+
+  it("name no address where nothing is", async () => {
+    for (const [name, address] of Object.entries(await metadata())) {
+      if (!/_(endpoint|uri|documentation)$/.test(name)) continue;
+      expect((await call(address as string)).status, `${name} ${address as string}`).not.toBe(404);
+    }
+  });
+
+  it("name the issuer that tokens name, and the prefix at the well-known address", async () => {
+    const other = isolate({ PUBLIC_URL: "https://auth.example", PATH_PREFIX: "/hybris", PLATFORM: env.PLATFORM });
+    const paths = [
+      "/hybris/oauth2/v1/.well-known/openid-configuration",
+      "/.well-known/oauth-authorization-server/hybris/oauth2/v1",
+    ];
+    for (const path of paths)
+      expect(await expectJson(await other.fetch(path), 200)).toMatchObject({
+        issuer: "https://auth.example/hybris/oauth2/v1",
+        token_endpoint: "https://auth.example/hybris/oauth2/v1/token",
+        service_documentation: "https://auth.example/hybris/docs",
+      });
+  });
+});

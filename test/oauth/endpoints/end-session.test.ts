@@ -1,0 +1,179 @@
+import { decodeJwt, decodeProtectedHeader, generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { Browser, landed, type Visit } from "../../support/browser.ts";
+import { call, ORIGIN } from "../../support/platform.ts";
+import { makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
+import { makeUser, type TestUser } from "../../support/users.ts";
+
+/** `GET` and `POST /end_session` (contract 2.5; OIDC RP-Initiated Logout). */
+const END = `${ORIGIN}/oauth2/v1/end_session`;
+const BYE = "https://app.example/bye?x=1";
+const LOCAL_BYE = "http://127.0.0.1:8000/bye";
+
+let user: TestUser;
+let app: TestApp;
+let other: TestApp;
+beforeAll(async () => {
+  user = await makeUser();
+  app = await makeApp({ tenant: user.tenant, postLogoutRedirectUris: [BYE, LOCAL_BYE] });
+  other = await makeApp({ tenant: user.tenant });
+});
+
+/** Signed in before each test. */
+let browser = new Browser();
+let idToken: string;
+let accessToken: string;
+beforeEach(async () => {
+  if (browser.cookies.size > 0 && (await isSignedIn())) return;
+  browser = new Browser();
+  const request = { response_type: "id_token token", nonce: "n" };
+  const { fragment } = landed(await signInThrough(browser, app, user, request));
+  idToken = fragment.get("id_token") ?? "";
+  accessToken = fragment.get("access_token") ?? "";
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+type Way = "GET" | "POST";
+const end = (way: Way, parameters: Record<string, string>, from = browser): Promise<Visit> =>
+  way === "GET" ? from.get(`${END}?${new URLSearchParams(parameters).toString()}`) : from.post(END, parameters);
+const isSignedIn = async (from = browser): Promise<boolean> => (await visit(from, app)).status === 302;
+
+describe.each<Way>(["GET", "POST"])("%s ends the browser's session", (way) => {
+  it.each<[string, () => Record<string, string>]>([
+    ["client_id", () => ({ client_id: app.clientId })],
+    ["id_token_hint", () => ({ id_token_hint: idToken })],
+    ["both", () => ({ client_id: app.clientId, id_token_hint: idToken })],
+    ["another client, which may do so too", () => ({ client_id: other.clientId })],
+    ["what means nothing here besides", () => ({ client_id: app.clientId, logout_hint: "x", state: "s", foo: "1" })],
+  ])("with %s: a page says so", async (_, parameters) => {
+    expect(await isSignedIn()).toBe(true);
+    const answer = await end(way, parameters());
+    expect(answer.status).toBe(200);
+    expect(answer.html).toMatch(/signed out/i);
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+    expect(answer.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+    expect(browser.setCookies.at(-1)).toBe("__Host-plat_session=; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=0");
+    expect(browser.cookie("session")).toBeUndefined();
+    expect(await isSignedIn()).toBe(false);
+  });
+
+  it("everywhere, not in the browser alone", async () => {
+    const copy = new Browser();
+    for (const [name, value] of browser.cookies) copy.cookies.set(name, value);
+    await end(way, { client_id: app.clientId });
+    expect(await isSignedIn(copy)).toBe(false);
+  });
+
+  it("and sends it to an address that is registered, with state as it came", async () => {
+    const state = "a b&c=d#\r\nSet-Cookie: x=1 ü";
+    const answer = await end(way, { client_id: app.clientId, post_logout_redirect_uri: BYE, state });
+    expect(answer.status).toBe(302);
+    const { at, query } = landed(answer);
+    expect(at).toBe("https://app.example/bye");
+    expect([...query]).toEqual([
+      ["x", "1"],
+      ["state", state],
+    ]);
+    expect(answer.headers.getSetCookie().length).toBe(1);
+    expect(await isSignedIn()).toBe(false);
+    expect((await end(way, { client_id: app.clientId, post_logout_redirect_uri: BYE })).location).toBe(BYE);
+  });
+
+  it("with an ID token that has expired too", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(Date.now() + 3_700_000);
+    const answer = await end(way, { id_token_hint: idToken, post_logout_redirect_uri: BYE });
+    expect(answer.location).toBe(BYE);
+    expect(await isSignedIn()).toBe(false);
+  });
+
+  it("of nobody just as well, and again", async () => {
+    const nobody = new Browser();
+    expect((await end(way, { client_id: app.clientId }, nobody)).status).toBe(200);
+    expect((await end(way, { client_id: app.clientId }, nobody)).status).toBe(200);
+  });
+
+  it("and no token: access token and ID token stay good, but the ID token signs nobody in any more", async () => {
+    const silent = async () => visit(new Browser(), app, { id_token_hint: idToken, prompt: "none" });
+    expect(landed(await silent()).query.get("code")).not.toBeNull();
+    await end(way, { client_id: app.clientId });
+    expect((await call(`/oauth2/v1/tokeninfo?access_token=${accessToken}`)).status).toBe(200);
+    expect(landed(await silent()).query.get("error")).toBe("login_required");
+    expect((await end(way, { id_token_hint: idToken }, new Browser())).status).toBe(200);
+  });
+
+  it.each<[string, () => Record<string, string> | Promise<Record<string, string>>]>([
+    ["nothing", () => ({})],
+    ["an empty client", () => ({ client_id: "" })],
+    ["an unknown client", () => ({ client_id: "no.body" })],
+    ["a hint of another client", () => ({ client_id: other.clientId, id_token_hint: idToken })],
+    ["a hint that is none", () => ({ client_id: app.clientId, id_token_hint: "x" })],
+    ["an access token for a hint", () => ({ id_token_hint: accessToken })],
+    ["a hint without a signature", () => ({ id_token_hint: new UnsecuredJWT(decodeJwt(idToken)).encode() })],
+    [
+      "a hint of a foreign key",
+      async () => {
+        const { privateKey } = await generateKeyPair("RS256");
+        const { kid } = decodeProtectedHeader(idToken);
+        const header = { alg: "RS256", typ: "JWT", kid };
+        return { id_token_hint: await new SignJWT(decodeJwt(idToken)).setProtectedHeader(header).sign(privateKey) };
+      },
+    ],
+    ["an address without a client", () => ({ post_logout_redirect_uri: BYE })],
+    [
+      "an address that is not registered",
+      () => ({ client_id: app.clientId, post_logout_redirect_uri: "https://evil.example/" }),
+    ],
+    ["an address with more", () => ({ client_id: app.clientId, post_logout_redirect_uri: `${BYE}&y=2` })],
+    [
+      "another port of a loopback address",
+      () => ({ client_id: app.clientId, post_logout_redirect_uri: "http://127.0.0.1:8001/bye" }),
+    ],
+    ["an address for signing in", () => ({ client_id: app.clientId, post_logout_redirect_uri: app.redirectUri })],
+    [
+      "another client's address",
+      () => ({ client_id: other.clientId, post_logout_redirect_uri: BYE, state: "<script>" }),
+    ],
+  ])("%s: 400 page, and nothing ends", async (_, parameters) => {
+    const answer = await end(way, await parameters());
+    expect(answer.status).toBe(400);
+    expect(answer.location).toBeUndefined();
+    expect(answer.html).toMatch(/^<!doctype html>/);
+    expect(answer.headers.getSetCookie()).toEqual([]);
+    expect(await isSignedIn()).toBe(true);
+  });
+
+  it("a parameter twice, or a state that is no UTF-8: 400 page", async () => {
+    for (const text of [
+      `client_id=${app.clientId}&client_id=${app.clientId}`,
+      `client_id=${app.clientId}&state=a&state=b`,
+      `client_id=${app.clientId}&state=%ff`,
+    ]) {
+      const headers = { "content-type": "application/x-www-form-urlencoded" };
+      const response =
+        way === "GET" ? await call(`${END}?${text}`) : await call(END, { method: "POST", body: text, headers });
+      expect(response.status, text).toBe(400);
+      await response.text();
+    }
+  });
+});
+
+describe("a POST from another site", () => {
+  it("comes again by GET, without the ID token, so that the browser brings its cookie", async () => {
+    const parameters = { id_token_hint: idToken, post_logout_redirect_uri: BYE, state: "s &+", ui_locales: "de" };
+    const answer = await browser.post(END, parameters, "cross-site");
+    expect(answer.status).toBe(303);
+    expect(answer.location).not.toContain(idToken.slice(0, 10));
+    expect(answer.headers.getSetCookie()).toEqual([]);
+    expect(await isSignedIn()).toBe(true);
+    const done = await browser.get(answer.location ?? "", "cross-site");
+    expect(landed(done).query.get("state")).toBe("s &+");
+    expect(await isSignedIn()).toBe(false);
+  });
+
+  it("with wrong input is refused at once", async () => {
+    expect((await browser.post(END, { client_id: "no.body" }, "cross-site")).status).toBe(400);
+  });
+});

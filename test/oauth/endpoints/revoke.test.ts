@@ -1,0 +1,235 @@
+import { env } from "cloudflare:workers";
+import { decodeJwt } from "jose";
+import { beforeAll, describe, expect, it } from "vitest";
+import { REVOKED_TOKENS_PER_CLIENT } from "../../../src/oauth/tokens/trust-store.ts";
+import { isolate } from "../../support/isolate.ts";
+import { basic, call, expectJson, makeClient, tokenFor } from "../../support/platform.ts";
+import {
+  auditOf,
+  errorOf,
+  isLiving,
+  makeFlow,
+  makeFlowClient,
+  makePublicFlow,
+  refresh,
+  refreshed,
+  signIn,
+  type Flow,
+  type FlowClient,
+} from "../user-flow.ts";
+
+/** Client credentials' tokens alone: token-state.test.ts. Here: refresh tokens, tokens of clients without a secret, mixtures. */
+const revoke = (tokens: string | readonly string[], by?: FlowClient): Promise<Response> => {
+  const token = typeof tokens === "string" ? tokens : tokens.join(",");
+  const { clientId = "", clientSecret } = by ?? {};
+  return call("/oauth2/v1/revoke", {
+    form: { token, ...(clientId !== "" && clientSecret === undefined ? { client_id: clientId } : {}) },
+    headers: clientSecret === undefined ? {} : { authorization: basic({ clientId, clientSecret }) },
+  });
+};
+
+let flow: Flow;
+let open: Flow;
+beforeAll(async () => {
+  flow = await makeFlow();
+  open = await makePublicFlow();
+});
+
+describe("POST /revoke: 200", () => {
+  it("a refresh token ends with the access tokens of its grant, and with no other grant", async () => {
+    const other = await signIn(flow);
+    const first = await signIn(flow);
+    const second = await refreshed(flow.client, first.refresh_token);
+    expect(await expectJson(await revoke(first.refresh_token, flow.client), 200)).toEqual({});
+    expect(await isLiving(first.access_token)).toBe(false);
+    expect(await isLiving(second.access_token)).toBe(false);
+    expect(await errorOf(await refresh(flow.client, first.refresh_token))).toBe("invalid_grant");
+    expect(await isLiving(other.access_token)).toBe(true);
+    expect((await refresh(flow.client, other.refresh_token)).status).toBe(200);
+    expect(await expectJson(await revoke(first.refresh_token, flow.client), 200)).toEqual({});
+    const { gid } = decodeJwt<{ gid: string }>(first.access_token);
+    const done = (await auditOf(flow.client.clientId)).filter(({ outcome }) => outcome === "done");
+    expect(done).toEqual([{ action: "revoke", subject: `grants/${gid}`, outcome: "done", reason: "" }]);
+  });
+
+  it("an access token ends alone: its grant goes on", async () => {
+    const first = await signIn(flow);
+    expect((await revoke(first.access_token, flow.client)).status).toBe(200);
+    expect(await isLiving(first.access_token)).toBe(false);
+    const second = await refreshed(flow.client, first.refresh_token);
+    expect(await isLiving(second.access_token)).toBe(true);
+  });
+
+  it("one that was rotated away ends the grant too: its holder wants an end", async () => {
+    const first = await signIn(open);
+    const second = await refreshed(open.client, first.refresh_token);
+    expect((await revoke(first.refresh_token, open.client)).status).toBe(200);
+    expect(await errorOf(await refresh(open.client, second.refresh_token))).toBe("invalid_grant");
+    expect(await isLiving(second.access_token)).toBe(false);
+  });
+
+  it("what was issued without a secret needs none: by the client's name, and without one", async () => {
+    for (const by of [open.client, undefined]) {
+      const tokens = await signIn(open);
+      expect(await expectJson(await revoke([tokens.access_token], by), 200)).toEqual({});
+      expect(await isLiving(tokens.access_token)).toBe(false);
+      expect(await expectJson(await revoke([tokens.refresh_token], by), 200)).toEqual({});
+      expect(await errorOf(await refresh(open.client, tokens.refresh_token))).toBe("invalid_grant");
+    }
+  });
+
+  it("a hint of the token's kind, right or wrong, changes nothing", async () => {
+    for (const hint of ["access_token", "refresh_token", "nonsense"]) {
+      const { access_token, refresh_token } = await signIn(open);
+      for (const token of [access_token, refresh_token])
+        expect((await call("/oauth2/v1/revoke", { form: { token, token_type_hint: hint } })).status).toBe(200);
+      expect(await isLiving(access_token)).toBe(false);
+      expect(await errorOf(await refresh(open.client, refresh_token))).toBe("invalid_grant");
+    }
+  });
+
+  it("spellings of a token are unknown, and revoke nothing", async () => {
+    const { access_token, refresh_token } = await signIn(open);
+    const spare = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    const respelled = (text: string) => text.slice(0, -1) + spare[spare.indexOf(text.at(-1)!) ^ 1]!;
+    const list = [access_token, refresh_token].flatMap((token) => [`${token}=`, `${token}==`, respelled(token)]);
+    expect(await expectJson(await revoke(list), 200)).toEqual({});
+    expect(await isLiving(access_token)).toBe(true);
+    // And no spelling of a revoked token lives.
+    await revoke(access_token);
+    for (const token of [access_token, `${access_token}=`, respelled(access_token)])
+      expect(await isLiving(token)).toBe(false);
+    expect((await refresh(open.client, refresh_token)).status).toBe(200);
+  });
+});
+
+describe("POST /revoke of a mixture", () => {
+  it("without credentials: what needs none is revoked, then 401", async () => {
+    const [mine, theirs] = [await signIn(open), await signIn(flow)];
+    const response = await revoke([theirs.access_token, mine.access_token, theirs.refresh_token, mine.refresh_token]);
+    expect(response.headers.get("www-authenticate")).toMatch(/^Basic /);
+    expect(await errorOf(response, 401)).toBe("invalid_client");
+    expect(await isLiving(mine.access_token)).toBe(false);
+    expect(await errorOf(await refresh(open.client, mine.refresh_token))).toBe("invalid_grant");
+    expect(await isLiving(theirs.access_token)).toBe(true);
+    expect((await refresh(flow.client, theirs.refresh_token)).status).toBe(200);
+  });
+
+  it("by a client with its secret: its own, of both kinds, then 400 for those of others, whatever they need", async () => {
+    const own = await tokenFor(await makeClient());
+    const [mine, theirs] = [await signIn(flow), await signIn(open)];
+    const list = [theirs.access_token, mine.access_token, theirs.refresh_token, own, mine.refresh_token];
+    expect(await errorOf(await revoke(list, flow.client))).toBe("unauthorized_client");
+    expect(await isLiving(mine.access_token)).toBe(false);
+    expect(await errorOf(await refresh(flow.client, mine.refresh_token))).toBe("invalid_grant");
+    expect(await isLiving(own)).toBe(true);
+    expect(await isLiving(theirs.access_token)).toBe(true);
+    expect((await refresh(open.client, theirs.refresh_token)).status).toBe(200);
+  });
+
+  it("by the name of a client alone: its own that need no secret; others' are told, and 401 where a secret was needed", async () => {
+    const other = await makePublicFlow();
+    const [mine, theirs] = [await signIn(open), await signIn(other)];
+    expect(await errorOf(await revoke([theirs.access_token, mine.access_token], open.client))).toBe(
+      "unauthorized_client",
+    );
+    expect(await isLiving(mine.access_token)).toBe(false);
+    expect(await isLiving(theirs.access_token)).toBe(true);
+
+    const secretive = await signIn(flow);
+    const named = { ...flow.client, clientSecret: undefined };
+    expect(await errorOf(await revoke([secretive.access_token], named), 401)).toBe("invalid_client");
+    expect(await errorOf(await revoke([secretive.refresh_token], named), 401)).toBe("invalid_client");
+    expect(await isLiving(secretive.access_token)).toBe(true);
+  });
+
+  it("names that nobody has, and tokens that nobody has, are told nothing", async () => {
+    const nobody = { clientId: "no.body", clientSecret: undefined, tenant: "" };
+    expect(await expectJson(await revoke("unknown", nobody), 200)).toEqual({});
+    expect(await errorOf(await revoke("unknown", { ...nobody, clientSecret: "x" }), 401)).toBe("invalid_client");
+    const { access_token } = await signIn(open);
+    expect(await errorOf(await revoke(access_token, nobody))).toBe("unauthorized_client");
+  });
+
+  it("a client without a secret that sends one: 401, and nothing is revoked", async () => {
+    const { access_token } = await signIn(open);
+    expect(await errorOf(await revoke(access_token, { ...open.client, clientSecret: "a-secret" }), 401)).toBe(
+      "invalid_client",
+    );
+    expect(await isLiving(access_token)).toBe(true);
+  });
+
+  it("500 of both kinds are one transaction; one more is too many", async () => {
+    const { refresh_token, access_token } = await signIn(open);
+    const grants = await Promise.all(Array.from({ length: 20 }, () => signIn(open)));
+    const tokens = grants.flatMap((grant) => [grant.access_token, grant.refresh_token]);
+    const filler = (count: number) => Array.from({ length: count }, (_, n) => `unknown-${n}`);
+    expect(await errorOf(await revoke([...tokens, refresh_token, ...filler(460)]))).toBe("invalid_request");
+    expect(await isLiving(tokens[0]!)).toBe(true);
+    const response = await revoke([...tokens, ...filler(460)]);
+    expect(response.status).toBe(200);
+    for (const token of [tokens[0]!, tokens.at(-2)!]) expect(await isLiving(token)).toBe(false);
+    expect(await isLiving(access_token)).toBe(true);
+    const rows = await env.DB.prepare("SELECT count(*) AS n FROM audit WHERE action = 'revoke' AND request_id = ?")
+      .bind(response.headers.get("plat-request-id"))
+      .first("n");
+    expect(rows).toBe(40);
+  });
+});
+
+describe("POST /revoke: 400", () => {
+  it("no token, a repeated one, two ways to authenticate", async () => {
+    const { clientId, clientSecret = "" } = flow.client;
+    const headers = { authorization: basic({ clientId, clientSecret }) };
+    const repeated = new URLSearchParams([
+      ["token", "a"],
+      ["token", "b"],
+    ]);
+    const forms: readonly (Record<string, string> | URLSearchParams)[] = [
+      {},
+      { token: "" },
+      repeated,
+      { token: "x", client_secret: clientSecret },
+    ];
+    for (const form of forms)
+      expect(await errorOf(await call("/oauth2/v1/revoke", { form, headers }))).toBe("invalid_request");
+  });
+
+  it("odd text is unknown and does no harm", async () => {
+    for (const text of ["\u0000", "💥", ".", "..", "a.b.c", "__proto__", ",", "%00"])
+      expect(await expectJson(await revoke(text), 200)).toEqual({});
+    expect((await makeFlowClient(flow.tenant)).clientSecret).toBeDefined();
+  });
+});
+
+describe("a client that revokes more tokens than every isolate should hold", () => {
+  const rowsOf = async (clientId: string): Promise<number> =>
+    (await env.DB.prepare("SELECT count(*) AS n FROM revocation WHERE client = ?1").bind(clientId).first<number>("n"))!;
+  /** As if they had been revoked before. */
+  const fill = (clientId: string, count: number) =>
+    env.DB.prepare(
+      `INSERT INTO revocation (kind, key, until_ms, expires_sec, client)
+       WITH RECURSIVE counted(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i < ?2)
+       SELECT 'token', ?1 || i, 9007199254740991, unixepoch() + 3600, ?1 FROM counted`,
+    )
+      .bind(clientId, count)
+      .run();
+
+  it("loses all that it got until then, by one row instead of many, and gets tokens at once", async () => {
+    const [greedy, modest] = [await makeClient(), await makeClient()];
+    const [kept, others] = [await tokenFor(greedy), await tokenFor(modest)];
+    await fill(greedy.clientId, REVOKED_TOKENS_PER_CLIENT - 1);
+    expect((await revoke(await tokenFor(greedy), greedy)).status).toBe(200);
+    expect(await rowsOf(greedy.clientId)).toBe(REVOKED_TOKENS_PER_CLIENT);
+    expect(await isLiving(kept)).toBe(true);
+
+    const last = await tokenFor(greedy);
+    expect((await revoke(last, greedy)).status).toBe(200);
+    expect(await rowsOf(greedy.clientId)).toBe(0);
+    expect([await isLiving(kept), await isLiving(last), await isLiving(others)]).toEqual([false, false, true]);
+    // By records that are read anew: an isolate may have the old ones for 30 s.
+    const fresh = (await (await isolate().token(greedy)).json<any>()).access_token as string;
+    expect(await isLiving(fresh)).toBe(true);
+    expect((await auditOf(greedy.clientId)).map(({ subject }) => subject)).toContain(`clients/${greedy.clientId}`);
+  }, 30_000);
+});

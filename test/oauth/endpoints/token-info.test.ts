@@ -1,0 +1,97 @@
+import { describe, expect, it } from "vitest";
+import { call, expectJson, makeClient, makeTenant, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
+import { makeFlow, makeUser, signIn, tokenInfo } from "../user-flow.ts";
+
+/** What is true of every token is in token-state.test.ts; here is who it was issued for and where. */
+const info = async (token: string, more = ""): Promise<any> =>
+  expectJson(await call(`/oauth2/v1/tokeninfo?access_token=${token}${more}`), 200);
+const SERVICE_SCOPES = ["plat.media_manage", "plat.media_view"];
+const details = async (token: string): Promise<any[]> => (await info(token, "&details=true")).allowedServices;
+
+describe("200: a token of a user", () => {
+  it("in a tenant: names tenant, client and user", async () => {
+    const flow = await makeFlow();
+    const { access_token: token } = await signIn(flow, { authorization: { openid: true } });
+    expect(await info(token)).toEqual({
+      scopes: [`plat.tenant=${flow.tenant}`, "openid", ...SERVICE_SCOPES],
+      tenant: flow.tenant,
+      clientId: flow.client.clientId,
+      user: flow.email,
+    });
+    expect((await details(token)).map(({ name }) => name)).toEqual(["pubsub", "media"]);
+  });
+
+  it("of an organization, and outside any tenant: the tenant is empty, and nobody subscribed to anything", async () => {
+    const flow = await makeFlow();
+    const org = `${flow.tenant}-org`;
+    await put(`organizations/${org}/members/${flow.email}`, { roles: [flow.role] });
+    const places = [
+      { scope: `plat.org=${org}`, authorization: { tenant: "", org, scopes: [] } },
+      { scope: "plat.no_tenant", authorization: { tenant: "", scopes: [] } },
+    ];
+    for (const { scope, authorization } of places) {
+      const { access_token: token } = await signIn(flow, { authorization });
+      const known = { tenant: "", clientId: flow.client.clientId, user: flow.email };
+      expect(await info(token)).toEqual({ scopes: [scope], ...known });
+      expect(await details(token)).toEqual([]);
+    }
+  });
+
+  it("without a client: the client is empty, the tenant's services are told all the same", async () => {
+    const tenant = await makeTenant();
+    const { email } = await makeUser(tenant);
+    await put(`users/${email}`, { name: "Ada", password: "correct horse battery staple" });
+    const form = {
+      grant_type: "password",
+      username: email,
+      password: "correct horse battery staple",
+      plat_id_provider: "legacy_idp",
+    };
+    const { access_token: token } = await expectJson(await call("/oauth2/v1/token", { form }), 200);
+    expect(await info(token)).toEqual({
+      scopes: [`plat.tenant=${tenant}`, ...SERVICE_SCOPES],
+      tenant,
+      clientId: "",
+      user: email,
+    });
+    expect((await details(token)).map(({ name }) => name)).toEqual(["pubsub", "media"]);
+  });
+});
+
+describe("200: details=true", () => {
+  it("tells what packages brought, with address and scopes, and not what is essential or the tenant's own", async () => {
+    const owner = await makeTenant();
+    const [bought, own] = [unique("shop"), unique("own")];
+    const service = (name: string, tenant: string) =>
+      put(`services/${name}`, {
+        sourceUrl: "https://s.example",
+        proxyPath: `/${name}/v1`,
+        scopes: [`${name}.read`, `${name}.write`],
+        tenant,
+        access: "token",
+      });
+    const tenant = await makeTenant({ subscribed: false });
+    await service(bought, owner);
+    await service(own, tenant);
+    await put(`packages/${bought}`, { version: "1", organization: `${owner}-org`, services: [bought, own] });
+    await put(`tenants/${tenant}/subscriptions/${bought}`, {});
+    const token = await tokenFor(await makeClient({ tenant, scopes: [`${bought}.read`] }));
+    expect(await details(token)).toEqual([
+      { name: bought, proxyUrl: [`${ORIGIN}/${bought}/v1`], serviceScopes: [`${bought}.read`, `${bought}.write`] },
+    ]);
+    expect(await info(token, "&details=false")).not.toHaveProperty("allowedServices");
+    expect(await info(token, "&details=")).not.toHaveProperty("allowedServices");
+  });
+});
+
+describe("400", () => {
+  it("for a refresh token, an ID token, and a user's token after the user was disabled", async () => {
+    const flow = await makeFlow();
+    const tokens = await signIn(flow, { authorization: { openid: true } });
+    for (const token of [tokens.refresh_token, tokens.id_token!]) expect((await tokenInfo(token)).status).toBe(400);
+    await put(`users/${flow.email}`, { name: "Ada", disabled: true });
+    expect(await expectJson(await tokenInfo(tokens.access_token), 400)).toMatchObject({
+      error: "invalid_query_parameter",
+    });
+  });
+});

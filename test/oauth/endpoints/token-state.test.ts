@@ -1,0 +1,205 @@
+import { env } from "cloudflare:workers";
+import { decodeJwt } from "jose";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { basic, call, expectJson, makeClient, makeTenant, ORIGIN, put, tokenFor } from "../../support/platform.ts";
+
+const info = (token: string, more = "") =>
+  call(`/oauth2/v1/tokeninfo?access_token=${encodeURIComponent(token)}${more}`);
+const revoke = (token: string, client?: { clientId: string; clientSecret: string }) =>
+  call("/oauth2/v1/revoke", { form: { token }, headers: client === undefined ? {} : { authorization: basic(client) } });
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("GET /tokeninfo: 200", () => {
+  it("tells scopes, tenant and client, and no user where there is none", async () => {
+    const client = await makeClient({ scopes: ["plat.media_view"] });
+    const response = await info(await tokenFor(client));
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(await expectJson(response, 200)).toEqual({
+      scopes: [`plat.tenant=${client.tenant}`, "plat.media_view"],
+      tenant: client.tenant,
+      clientId: client.clientId,
+    });
+  });
+
+  it("lists the subscribed services with details=true, and essential ones not", async () => {
+    const client = await makeClient();
+    const body = await expectJson(await info(await tokenFor(client), "&details=true"), 200);
+    expect(body.allowedServices).toEqual([
+      { name: "pubsub", proxyUrl: [`${ORIGIN}/pubsub/v1`], serviceScopes: ["plat.pubsub_publish"] },
+      {
+        name: "media",
+        proxyUrl: [`${ORIGIN}/media/v2`],
+        serviceScopes: ["plat.media_view", "plat.media_manage", "plat.media_admin"],
+      },
+    ]);
+    const bare = await makeClient({ tenant: await makeTenant({ subscribed: false }) });
+    expect((await expectJson(await info(await tokenFor(bare), "&details=true"), 200)).allowedServices).toEqual([]);
+  });
+});
+
+describe("GET /tokeninfo: 400", () => {
+  it("answers every failure alike, in its own shape", async () => {
+    const token = await tokenFor(await makeClient());
+    const [header, payload, signature] = token.split(".") as [string, string, string];
+    const spare = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    const other = spare[spare.indexOf(signature.at(-1)!) ^ 1]!;
+    const wrong = [
+      "garbage",
+      "a.b.c",
+      `${token}=`,
+      `${token} `,
+      `${header}.${payload}.${signature.slice(0, -1)}${other}`,
+      `${header}.${payload}.`,
+      `${header}.${payload}`,
+      `${payload}.${header}.${signature}`,
+      "\u0000",
+    ];
+    for (const text of wrong) {
+      const body = await expectJson(await info(text), 400);
+      expect(body, text).toMatchObject({
+        error: "invalid_query_parameter",
+        error_description: expect.any(String),
+        error_uri: expect.any(String),
+      });
+    }
+    for (const query of [
+      "",
+      "?access_token=",
+      `?access_token=${token}&access_token=${token}`,
+      `?access_token=${token}&details=maybe`,
+    ])
+      expect(await expectJson(await call(`/oauth2/v1/tokeninfo${query}`), 400)).toMatchObject({
+        error: "invalid_query_parameter",
+      });
+  });
+});
+
+describe("a token", () => {
+  it("expires after 3600 s", async () => {
+    const client = await makeClient();
+    const token = await tokenFor(client);
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(Date.now() + 3_598_000);
+    expect((await info(token)).status).toBe(200);
+    vi.setSystemTime(Date.now() + 3_000);
+    expect((await info(token)).status).toBe(400);
+    const refused = await call("/admin/v1/roles", { token });
+    expect(await expectJson(refused, 401)).toMatchObject({
+      type: "insufficient_credentials",
+      message: "The access token has expired.",
+    });
+  });
+});
+
+describe("POST /revoke", () => {
+  it("ends a token at once, here and in tokeninfo, and answers {}", async () => {
+    const client = await makeClient({ scopes: ["plat.media_view"] });
+    const token = await tokenFor(client);
+    const other = await tokenFor(client);
+    const response = await revoke(token, client);
+    expect(await expectJson(response, 200)).toEqual({});
+    expect((await info(token)).status).toBe(400);
+    expect((await info(other)).status).toBe(200);
+    expect(await expectJson(await call("/admin/v1/roles", { token }), 401)).toMatchObject({
+      type: "insufficient_credentials",
+    });
+    expect((await call("/admin/v1/roles", { token: other })).status).toBe(403);
+  });
+
+  it("takes a list with spaces, repeats, empty items and unknown tokens, and a repeat of the whole", async () => {
+    const client = await makeClient();
+    const tokens = await Promise.all([1, 2, 3].map(() => tokenFor(client)));
+    const list = ` ${tokens.join(" , ")},,${tokens[0]},unknown, `;
+    for (let time = 0; time < 2; time++) expect(await expectJson(await revoke(list, client), 200)).toEqual({});
+    for (const token of tokens) expect((await info(token)).status).toBe(400);
+  });
+
+  it("leaves another client's token alone, after it revoked the caller's own", async () => {
+    const [mine, theirs] = [await makeClient(), await makeClient()];
+    const own = await tokenFor(mine);
+    const foreign = await tokenFor(theirs);
+    expect(await expectJson(await revoke(`${foreign},${own}`, mine), 400)).toMatchObject({
+      error: "unauthorized_client",
+    });
+    expect((await info(own)).status).toBe(400);
+    expect((await info(foreign)).status).toBe(200);
+  });
+
+  it("of nothing but unknown tokens needs no credentials: there is nothing to protect", async () => {
+    expect(await expectJson(await revoke("unknown, , a.b.c"), 200)).toEqual({});
+  });
+
+  it("takes as many tokens as it says, and no more", async () => {
+    const client = await makeClient();
+    const tokens = await Promise.all(Array.from({ length: 100 }, () => tokenFor(client)));
+    expect(await expectJson(await revoke(tokens.join(","), client), 200)).toEqual({});
+    expect((await info(tokens[99]!)).status).toBe(400);
+    const many = Array.from({ length: 501 }, (_, n) => `unknown${n}`).join(",");
+    expect(await expectJson(await revoke(many, client), 400)).toMatchObject({ error: "invalid_request" });
+  });
+
+  it("needs the client's credentials", async () => {
+    const client = await makeClient();
+    const token = await tokenFor(client);
+    for (const attempt of [revoke(token), revoke(token, { ...client, clientSecret: "wrong" })]) {
+      const response = await attempt;
+      expect(await expectJson(response, 401)).toMatchObject({ error: "invalid_client" });
+      expect(response.headers.get("www-authenticate")).toMatch(/^Basic /);
+    }
+    expect((await info(token)).status).toBe(200);
+    expect(
+      await expectJson(
+        await call("/oauth2/v1/revoke", { form: { x: "1" }, headers: { authorization: basic(client) } }),
+        400,
+      ),
+    ).toMatchObject({ error: "invalid_request" });
+  });
+
+  it("keeps in D1 no part of a token but its id, until the token would have expired", async () => {
+    const client = await makeClient();
+    const token = await tokenFor(client);
+    await revoke(token, client);
+    const rows = await env.DB.prepare("SELECT * FROM revocation WHERE kind = 'token'").all<{
+      key: string;
+      expires_sec: number;
+    }>();
+    expect(JSON.stringify(rows.results)).not.toContain(token.split(".")[2]);
+    expect(rows.results.every((row) => row.expires_sec - Date.now() / 1000 <= 3600)).toBe(true);
+  });
+});
+
+describe("a revocation by another isolate", () => {
+  it("reaches the services within 5 s, and tokeninfo at once", async () => {
+    const client = await makeClient();
+    const token = await tokenFor(client);
+    expect((await call("/admin/v1/roles", { token })).status).toBe(403);
+    const { jti } = decodeJwt(token);
+    await env.DB.prepare(
+      "INSERT INTO revocation (kind, key, until_ms, expires_sec) VALUES ('token', ?, 9999999999999, 9999999999)",
+    )
+      .bind(jti)
+      .run();
+    expect((await call("/admin/v1/roles", { token })).status).toBe(403);
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(Date.now() + 5_100);
+    expect((await call("/admin/v1/roles", { token })).status).toBe(401);
+    expect((await info(token)).status).toBe(400);
+  });
+
+  it("ends everything that a disabled tenant got, and what it gets afterwards is good again", async () => {
+    const client = await makeClient();
+    const token = await tokenFor(client);
+    const tenant = { organization: `${client.tenant}-org`, name: "x" };
+    await put(`tenants/${client.tenant}`, { ...tenant, disabled: true });
+    expect((await call("/admin/v1/roles", { token })).status).toBe(401);
+    await expect((async () => tokenFor(client))()).rejects.toThrow("invalid_scope");
+    await put(`tenants/${client.tenant}`, { ...tenant, disabled: false });
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(Date.now() + 1_100);
+    expect((await call("/admin/v1/roles", { token })).status).toBe(401);
+    expect((await call("/admin/v1/roles", { token: await tokenFor(client) })).status).toBe(403);
+  });
+});

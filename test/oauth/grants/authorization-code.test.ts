@@ -1,0 +1,550 @@
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { createLocalJWKSet, decodeJwt, jwtVerify, type JSONWebKeySet } from "jose";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { createApp } from "../../../src/app.ts";
+import { createDeps } from "../../../src/deps.ts";
+import { counting } from "../../support/counting.ts";
+import { basic, call, expectJson, makeTenant, ORIGIN, put, tokenFor, OPERATOR } from "../../support/platform.ts";
+import {
+  auditOf,
+  CHALLENGE,
+  CODE_AND_REFRESH,
+  codeFor,
+  errorOf,
+  isLiving,
+  makeFlow,
+  makeFlowClient,
+  makePublicFlow,
+  makeUser,
+  MEDIA,
+  redeem,
+  REDIRECT,
+  refresh,
+  registration,
+  signIn,
+  tokenInfo,
+  tokenRequest,
+  VERIFIER,
+  type Tokens,
+} from "../user-flow.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const later = (ms: number): void => {
+  const nowMs = Date.now();
+  vi.useFakeTimers({ toFake: ["Date"] });
+  vi.setSystemTime(nowMs + ms);
+};
+
+describe("POST /token, authorization_code: 200", () => {
+  it("gives a client with a secret a token of the user, and a refresh token", async () => {
+    const flow = await makeFlow();
+    const response = await redeem(flow.client, await codeFor(flow));
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    const body = await expectJson(response, 200);
+    expect(body).toEqual({
+      token_type: "Bearer",
+      access_token: expect.any(String),
+      expires_in: 3600,
+      scope: `plat.tenant=${flow.tenant} ${MEDIA.toSorted().join(" ")}`,
+      refresh_token: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
+    });
+    expect(await expectJson(await tokenInfo(body.access_token), 200)).toEqual({
+      scopes: body.scope.split(" "),
+      tenant: flow.tenant,
+      clientId: flow.client.clientId,
+      user: flow.email,
+    });
+    expect(decodeJwt(body.access_token)).toMatchObject({
+      client_auth: true,
+      sub: flow.email,
+      user: flow.email,
+      sid: "session-1",
+      tenant_explicit: false,
+    });
+  });
+
+  it("gives a client without a secret the same by its name and its verifier, S256 and plain", async () => {
+    const flow = await makePublicFlow();
+    const tokens = await signIn(flow);
+    expect(decodeJwt(tokens.access_token)).toMatchObject({ client_auth: false, client_id: flow.client.clientId });
+    expect(tokens.refresh_token).toBeDefined();
+    await signIn(flow, { challenge: { value: VERIFIER, method: "plain" } });
+  });
+
+  it("gives no refresh token to a client that is not registered for them", async () => {
+    const flow = await makeFlow({ grantTypes: ["authorization_code"] });
+    expect((await signIn(flow)).refresh_token).toBeUndefined();
+  });
+
+  it("gives an ID token with openid: nonce, time of the sign-in, at_hash", async () => {
+    const flow = await makeFlow();
+    const authenticatedAtMs = Date.now() - 5_000;
+    vi.useFakeTimers({ toFake: ["Date"] });
+    await env.DB.prepare("UPDATE user SET signed_out_at = 0 WHERE email = ?").bind(flow.email).run();
+    const tokens = await signIn(flow, { nonce: "n-0S6_WzA2Mj", authorization: { openid: true, authenticatedAtMs } });
+    expect(tokens.scope.split(" ")).toContain("openid");
+    expect(decodeJwt(tokens.id_token!)).toMatchObject({
+      iss: `${ORIGIN}/oauth2/v1`,
+      aud: flow.client.clientId,
+      sub: flow.email,
+      email: flow.email,
+      nonce: "n-0S6_WzA2Mj",
+      auth_time: Math.floor(authenticatedAtMs / 1000),
+      at_hash: expect.any(String),
+      tenant: flow.tenant,
+    });
+  });
+
+  it("gives none without openid", async () => {
+    const flow = await makeFlow();
+    expect((await signIn(flow, { nonce: "n" })).id_token).toBeUndefined();
+  });
+
+  it("narrows by scope, and what was narrowed away stays away", async () => {
+    const flow = await makeFlow();
+    const code = await codeFor(flow, { authorization: { openid: true } });
+    const scope = `plat.tenant=${flow.tenant} plat.media_view`;
+    const tokens = await expectJson<Tokens>(await redeem(flow.client, code, { scope }), 200);
+    expect(tokens.scope).toBe(scope);
+    expect(tokens.id_token).toBeUndefined();
+    expect(decodeJwt(tokens.access_token)).toMatchObject({ tenant_explicit: true });
+    expect(await errorOf(await refresh(flow.client, tokens.refresh_token, { scope: "plat.media_manage" }))).toBe(
+      "invalid_scope",
+    );
+    expect(await errorOf(await refresh(flow.client, tokens.refresh_token, { scope: "openid" }))).toBe("invalid_scope");
+  });
+
+  it("keeps the session of the authorization, whatever the request names", async () => {
+    const flow = await makeFlow();
+    const response = await redeem(flow.client, await codeFor(flow), { "plat-session-id": "mine" });
+    expect(decodeJwt((await expectJson<Tokens>(response, 200)).access_token)).toMatchObject({ sid: "session-1" });
+  });
+
+  it("works outside any tenant, and in an organization", async () => {
+    const flow = await makeFlow();
+    const outside = await signIn(flow, { authorization: { tenant: "", scopes: [] } });
+    expect(outside.scope).toBe("plat.no_tenant");
+    expect(await expectJson(await tokenInfo(outside.access_token), 200)).toMatchObject({ tenant: "" });
+
+    const org = `${flow.tenant}-org`;
+    await put(`organizations/${org}/members/${flow.email}`, { roles: [flow.role] });
+    const within = await signIn(flow, { authorization: { tenant: "", org, scopes: [] } });
+    expect(within.scope).toBe(`plat.org=${org}`);
+    await call(`/admin/v1/organizations/${org}/members/${flow.email}`, {
+      method: "DELETE",
+      token: await tokenFor(OPERATOR),
+    });
+    expect(await errorOf(await refresh(flow.client, within.refresh_token))).toBe("invalid_grant");
+  });
+
+  it("names both the redirect_uri, or neither", async () => {
+    const flow = await makeFlow();
+    const response = await redeem(flow.client, await codeFor(flow, { redirectUri: undefined }), { redirect_uri: "" });
+    expect(response.status).toBe(200);
+  });
+
+  it("names where the code was sent, though the authorization left it to the one that is registered", async () => {
+    const flow = await makeFlow();
+    const code = await codeFor(flow, { redirectUri: undefined });
+    expect((await redeem(flow.client, code, { redirect_uri: REDIRECT })).status).toBe(200);
+  });
+});
+
+describe("POST /token, authorization_code: 400 invalid_grant, and the code stays good", () => {
+  const cases: readonly (readonly [name: string, form: Record<string, string>])[] = [
+    ["another redirect_uri", { redirect_uri: `${REDIRECT}/` }],
+    ["no redirect_uri", { redirect_uri: "" }],
+    ["no verifier", { code_verifier: "" }],
+    ["another verifier", { code_verifier: `${VERIFIER}x` }],
+    ["the challenge as the verifier", { code_verifier: CHALLENGE }],
+    ["a verifier that is too short", { code_verifier: "x" }],
+  ];
+  it.each(cases)("%s", async (_, form) => {
+    for (const flow of [await makeFlow(), await makePublicFlow()]) {
+      const code = await codeFor(flow);
+      expect(await errorOf(await redeem(flow.client, code, form))).toBe("invalid_grant");
+      expect((await redeem(flow.client, code)).status).toBe(200);
+    }
+  });
+
+  it("another redirect_uri than the code was sent to, where the authorization named none", async () => {
+    const flow = await makeFlow();
+    const code = await codeFor(flow, { redirectUri: undefined });
+    for (const other of [`${REDIRECT}/`, `${REDIRECT}?`, "https://other.example/callback", "x"])
+      expect(await errorOf(await redeem(flow.client, code, { redirect_uri: other }))).toBe("invalid_grant");
+    expect((await redeem(flow.client, code)).status).toBe(200);
+    const { client, ...of } = await makeFlow({ redirectUris: [REDIRECT, "https://other.example/callback"] });
+    const sole = await codeFor({ client, ...of }, { redirectUri: undefined });
+    // Which of two it was sent to is not known any more.
+    expect(await errorOf(await redeem(client, sole))).toBe("invalid_grant");
+  });
+
+  it("a verifier where no challenge was sent: somebody took it away", async () => {
+    const flow = await makeFlow();
+    const code = await codeFor(flow, { challenge: undefined });
+    expect(await errorOf(await redeem(flow.client, code))).toBe("invalid_grant");
+    expect((await redeem(flow.client, code, { code_verifier: "" })).status).toBe(200);
+  });
+
+  it("no challenge for a client that needs one", async () => {
+    for (const flow of [await makePublicFlow(), await makeFlow({ requirePkce: true })]) {
+      const code = await codeFor(flow, { challenge: undefined });
+      expect(await errorOf(await redeem(flow.client, code, { code_verifier: "" }))).toBe("invalid_grant");
+    }
+  });
+
+  it("a plain challenge that is too short to be one, met by itself", async () => {
+    const flow = await makeFlow();
+    const code = await codeFor(flow, { challenge: { value: "short", method: "plain" } });
+    expect(await errorOf(await redeem(flow.client, code, { code_verifier: "short" }))).toBe("invalid_grant");
+  });
+
+  it("another client, which learns nothing and ends nothing", async () => {
+    const flow = await makeFlow();
+    const other = await makeFlowClient(flow.tenant);
+    const code = await codeFor(flow);
+    const refused = await expectJson(await redeem(other, code), 400);
+    const unknown = await expectJson(await redeem(other, "no-code"), 400);
+    expect(refused.error).toBe("invalid_grant");
+    expect(refused.error_description).toBe(unknown.error_description);
+    const tokens = await expectJson<Tokens>(await redeem(flow.client, code), 200);
+    expect(await errorOf(await redeem(other, code))).toBe("invalid_grant");
+    expect(await isLiving(tokens.access_token)).toBe(true);
+  });
+});
+
+describe("POST /token, authorization_code: 400 and 401", () => {
+  it("after 60 s: invalid_grant", async () => {
+    const flow = await makeFlow();
+    const [early, late] = [await codeFor(flow), await codeFor(flow)];
+    later(59_900);
+    expect((await redeem(flow.client, early)).status).toBe(200);
+    vi.setSystemTime(Date.now() + 200);
+    expect(await errorOf(await redeem(flow.client, late))).toBe("invalid_grant");
+  });
+
+  it("no code: invalid_request; anything that is no code: invalid_grant", async () => {
+    const flow = await makeFlow();
+    expect(await errorOf(await redeem(flow.client, ""))).toBe("invalid_request");
+    for (const code of ["x", "\u0000", "💥", "a".repeat(10_000), "__proto__"])
+      expect(await errorOf(await redeem(flow.client, code))).toBe("invalid_grant");
+  });
+
+  it("a client that is not registered for codes: unauthorized_client", async () => {
+    const flow = await makeFlow({ grantTypes: ["refresh_token"] });
+    expect(await errorOf(await redeem(flow.client, await codeFor(flow)))).toBe("unauthorized_client");
+  });
+
+  it("a client that proves too little or too much: 401, and the code stays good", async () => {
+    const flow = await makeFlow();
+    const code = await codeFor(flow);
+    const without = { ...flow.client, clientSecret: undefined };
+    expect(await errorOf(await redeem(without, code), 401)).toBe("invalid_client");
+    expect(await errorOf(await redeem({ ...flow.client, clientSecret: "wrong" }, code), 401)).toBe("invalid_client");
+    expect((await redeem(flow.client, code)).status).toBe(200);
+
+    const open = await makePublicFlow();
+    const openCode = await codeFor(open);
+    const secretive = { ...open.client, clientSecret: "a-secret-that-it-does-not-have" };
+    expect(await errorOf(await redeem(secretive, openCode), 401)).toBe("invalid_client");
+    const nobody = call("/oauth2/v1/token", { form: { grant_type: "authorization_code", code: openCode } });
+    expect(await errorOf(await nobody, 401)).toBe("invalid_client");
+    // An empty secret is none (RFC 6749 2.3.1).
+    expect((await redeem({ ...open.client, clientSecret: "" }, openCode)).status).toBe(200);
+  });
+
+  it("more than was authorized, or another place: invalid_scope that names it, and the code stays good", async () => {
+    const flow = await makeFlow();
+    const other = await makeTenant();
+    const code = await codeFor(flow, { authorization: { scopes: ["plat.media_view"] } });
+    for (const scope of ["plat.media_manage", "openid", `plat.tenant=${other}`, "plat.org=x"]) {
+      const body = await expectJson(await redeem(flow.client, code, { scope }), 400);
+      expect(body.error).toBe("invalid_scope");
+      expect(body.error_description).toContain(scope);
+    }
+    expect((await redeem(flow.client, code)).status).toBe(200);
+  });
+
+  it("no tenant means the client's parent tenant here too, and no place that was not authorized", async () => {
+    const flow = await makeFlow();
+    const tokens = await redeem(flow.client, await codeFor(flow), { scope: "plat.no_tenant" });
+    expect((await expectJson<Tokens>(tokens, 200)).scope.split(" ")).toContain(`plat.tenant=${flow.tenant}`);
+    const org = `${flow.tenant}-org`;
+    await put(`organizations/${org}/members/${flow.email}`, { roles: [flow.role] });
+    const within = await codeFor(flow, { authorization: { tenant: "", org, scopes: [] } });
+    expect(await errorOf(await redeem(flow.client, within, { scope: "plat.no_tenant" }))).toBe("invalid_scope");
+  });
+
+  it("more scopes than a token can hold: invalid_scope, and the code stays good for fewer", async () => {
+    const flow = await makeFlow();
+    const service = `${flow.tenant}svc`;
+    const scopes = Array.from(
+      { length: 30 },
+      (_, index) => `${service}.${String(index).padStart(3, "0")}${"x".repeat(160)}`,
+    );
+    const about = { sourceUrl: "https://s.example", proxyPath: `/${service}`, tenant: flow.tenant, access: "token" };
+    await put(`services/${service}`, { ...about, scopes });
+    await put(`roles/${flow.role}`, { scopes });
+    await put(`clients/${flow.client.clientId}`, registration(flow.tenant, { scopes }));
+    const code = await codeFor(flow, { authorization: { scopes } });
+    expect(await errorOf(await redeem(flow.client, code))).toBe("invalid_scope");
+    const fewer = scopes.slice(0, 5).join(" ");
+    const tokens = await expectJson<Tokens>(await redeem(flow.client, code, { scope: fewer }), 200);
+    expect(tokens.scope).toBe(`plat.tenant=${flow.tenant} ${fewer}`);
+  });
+
+  it("what is gone meanwhile: the role's scope, the client's, the subscription, the membership, the user", async () => {
+    const operator = await tokenFor(OPERATOR);
+    const remove = (path: string) => call(`/admin/v1/${path}`, { method: "DELETE", token: operator });
+    const changes: readonly ((flow: Awaited<ReturnType<typeof makeFlow>>) => Promise<unknown>)[] = [
+      (flow) => put(`roles/${flow.role}`, { scopes: ["plat.media_view"] }),
+      (flow) => put(`clients/${flow.client.clientId}`, registration(flow.tenant, { scopes: ["plat.media_view"] })),
+    ];
+    for (const change of changes) {
+      const flow = await makeFlow();
+      const code = await codeFor(flow);
+      await change(flow);
+      expect(await errorOf(await redeem(flow.client, code, { scope: "plat.media_manage" }))).toBe("invalid_scope");
+      const tokens = await expectJson<Tokens>(await redeem(flow.client, code), 200);
+      expect(tokens.scope).toBe(`plat.tenant=${flow.tenant} plat.media_view`);
+    }
+    const unsubscribed = await makeFlow();
+    const code = await codeFor(unsubscribed);
+    await remove(`tenants/${unsubscribed.tenant}/subscriptions/platform`);
+    const tokens = await expectJson<Tokens>(await redeem(unsubscribed.client, code), 200);
+    expect(tokens.scope).toBe(`plat.tenant=${unsubscribed.tenant}`);
+
+    const left = await makeFlow();
+    const theirs = await codeFor(left);
+    await remove(`tenants/${left.tenant}/members/${left.email}`);
+    expect(await errorOf(await redeem(left.client, theirs))).toBe("invalid_grant");
+    const named = await expectJson(await redeem(left.client, theirs, { scope: `plat.tenant=${left.tenant}` }), 400);
+    expect(named).toMatchObject({ error: "invalid_scope", error_description: expect.stringContaining(left.tenant) });
+
+    const disabled = await makeFlow();
+    const last = await codeFor(disabled);
+    await put(`users/${disabled.email}`, { disabled: true });
+    expect(await errorOf(await redeem(disabled.client, last))).toBe("invalid_grant");
+    await put(`users/${disabled.email}`, { disabled: false });
+    // The sign-in was before.
+    expect(await errorOf(await redeem(disabled.client, last))).toBe("invalid_grant");
+  });
+});
+
+describe("a code that is used twice", () => {
+  it("is refused, and ends all that came of it: tokens, refresh tokens, tokens of those", async () => {
+    const flow = await makeFlow();
+    const code = await codeFor(flow);
+    const first = await expectJson<Tokens>(await redeem(flow.client, code), 200);
+    const second = await expectJson<Tokens>(await refresh(flow.client, first.refresh_token), 200);
+    expect(await errorOf(await redeem(flow.client, code))).toBe("invalid_grant");
+    expect(await isLiving(first.access_token)).toBe(false);
+    expect(await isLiving(second.access_token)).toBe(false);
+    expect((await call("/admin/v1/roles", { token: first.access_token })).status).toBe(401);
+    expect(await errorOf(await refresh(flow.client, first.refresh_token))).toBe("invalid_grant");
+    const { gid } = decodeJwt<{ gid: string }>(first.access_token);
+    expect(await auditOf(flow.client.clientId)).toContainEqual({
+      action: "end grant",
+      subject: `grants/${gid}`,
+      outcome: "done",
+      reason: "a code was used twice",
+    });
+    // Once more changes nothing, and does not fill the audit log: changes by operators stand in the same share of it.
+    for (let time = 0; time < 2; time++) expect(await errorOf(await redeem(flow.client, code))).toBe("invalid_grant");
+    const audit = await auditOf(flow.client.clientId);
+    expect(audit.filter(({ action }) => action === "end grant").length).toBe(1);
+  });
+
+  it("with whatever verifier and redirect_uri, and long after its 60 s", async () => {
+    const flow = await makePublicFlow();
+    const code = await codeFor(flow);
+    const tokens = await expectJson<Tokens>(await redeem(flow.client, code), 200);
+    later(30 * 60_000);
+    expect(await isLiving(tokens.access_token)).toBe(true);
+    expect(await errorOf(await redeem(flow.client, code, { code_verifier: "x", redirect_uri: "x:y" }))).toBe(
+      "invalid_grant",
+    );
+    expect(await isLiving(tokens.access_token)).toBe(false);
+  });
+
+  it("leaves other grants of the client and the user alone", async () => {
+    const flow = await makeFlow();
+    const other = await signIn(flow);
+    const code = await codeFor(flow);
+    await redeem(flow.client, code);
+    await redeem(flow.client, code);
+    expect(await isLiving(other.access_token)).toBe(true);
+    expect((await refresh(flow.client, other.refresh_token)).status).toBe(200);
+  });
+
+  it.each([
+    ["with a secret", makeFlow],
+    ["without one", makePublicFlow],
+  ])("20 times at once by a client %s: one 200, whose grant has ended", async (_, make) => {
+    const flow = await make();
+    const code = await codeFor(flow);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => redeem(flow.client, code)));
+    const good = answers.filter(({ status }) => status === 200);
+    expect(good.length).toBe(1);
+    for (const answer of answers.filter(({ status }) => status !== 200))
+      expect(await errorOf(answer)).toBe("invalid_grant");
+    const tokens = await expectJson<Tokens>(good[0]!, 200);
+    expect(await isLiving(tokens.access_token)).toBe(false);
+    expect(await errorOf(await refresh(flow.client, tokens.refresh_token))).toBe("invalid_grant");
+  });
+});
+
+/** Another isolate over counted bindings; `loseBatch(n)`: the answer to the nth transaction from now is lost, not its work. */
+function isolateOf() {
+  const counted = counting(env);
+  let losing = 0;
+  const watched = new Proxy(counted.env.DB, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      if (name !== "batch") return value.bind(target) as unknown;
+      return async (statements: D1PreparedStatement[]) => {
+        const results = await target.batch(statements);
+        if (losing > 0 && --losing === 0) throw new Error("the answer was lost");
+        return results;
+      };
+    },
+  });
+  const own = { ...counted.env, DB: watched };
+  const app = createApp(createDeps(own));
+  const send = async (clientId: string, clientSecret: string, form: Record<string, string>): Promise<Response> => {
+    const context = createExecutionContext();
+    const headers = { authorization: basic({ clientId, clientSecret }) };
+    const request = new Request(`${ORIGIN}/oauth2/v1/token`, {
+      method: "POST",
+      headers,
+      body: new URLSearchParams(form),
+    });
+    const response = await app.fetch(request, own, context);
+    await waitOnExecutionContext(context);
+    return response;
+  };
+  return { ...counted, send, loseBatch: (nth: number) => (losing = nth) };
+}
+
+describe("what a user's grant costs in D1", () => {
+  it("a code and a refresh token: three round trips each", async () => {
+    const flow = await makeFlow();
+    const { clientId, clientSecret = "" } = flow.client;
+    const isolate = isolateOf();
+    const form = { grant_type: "authorization_code", redirect_uri: REDIRECT, code_verifier: VERIFIER };
+    const warm = await isolate.send(clientId, clientSecret, { ...form, code: await codeFor(flow) });
+    const { refresh_token } = await expectJson<Tokens>(warm, 200);
+    isolate.reset();
+    const code = await codeFor(flow);
+    expect((await isolate.send(clientId, clientSecret, { ...form, code })).status).toBe(200);
+    // The code; the user; the redemption with the refresh token that goes with it.
+    expect(isolate.tally.d1RoundTrips).toBe(3);
+    isolate.reset();
+    const again = { grant_type: "refresh_token", refresh_token };
+    expect((await isolate.send(clientId, clientSecret, again)).status).toBe(200);
+    expect(isolate.tally.d1RoundTrips).toBe(3);
+  });
+
+  it("a redemption whose answer was lost is known as done, and its tokens are good", async () => {
+    const flow = await makeFlow();
+    const { clientId, clientSecret = "" } = flow.client;
+    const isolate = isolateOf();
+    const form = { grant_type: "authorization_code", redirect_uri: REDIRECT, code_verifier: VERIFIER };
+    await isolate.send(clientId, clientSecret, { ...form, code: await codeFor(flow) });
+    // Batches of a request: the user's records, the redemption.
+    isolate.loseBatch(2);
+    const response = await isolate.send(clientId, clientSecret, { ...form, code: await codeFor(flow) });
+    const tokens = await expectJson<Tokens>(response, 200);
+    expect(await isLiving(tokens.access_token)).toBe(true);
+    expect((await refresh(flow.client, tokens.refresh_token)).status).toBe(200);
+    const grants = await env.DB.prepare("SELECT count(*) AS n FROM refresh_grant WHERE email = ?")
+      .bind(flow.email)
+      .first("n");
+    expect(grants).toBe(2);
+  });
+});
+
+describe("codes in D1", () => {
+  it("stand as hashes, and go when nothing that came of them can live", async () => {
+    const flow = await makeFlow();
+    const code = await codeFor(flow, { nonce: "odd \u0000 \u{1F600} \u2028" });
+    const rows = async () =>
+      (await env.DB.prepare("SELECT * FROM authorization_code WHERE email = ?").bind(flow.email).all()).results;
+    expect(JSON.stringify(await rows())).not.toContain(code);
+    const { oauth } = createDeps(env);
+    const nowMs = Date.now();
+    await oauth.sweep(nowMs + 60_000 + 3_600_000);
+    expect((await rows()).length).toBe(1);
+    await oauth.sweep(nowMs + 60_000 + 3_662_000);
+    expect((await rows()).length).toBe(0);
+  });
+
+  it("go with their client and their user", async () => {
+    const flow = await makeFlow();
+    const tokens = await signIn(flow);
+    const token = await tokenFor(OPERATOR);
+    expect((await call(`/admin/v1/users/${flow.email}`, { method: "DELETE", token })).status).toBe(204);
+    expect(await isLiving(tokens.access_token)).toBe(false);
+    expect(await errorOf(await refresh(flow.client, tokens.refresh_token))).toBe("invalid_grant");
+    for (const table of ["authorization_code", "refresh_grant"])
+      expect(
+        await env.DB.prepare(`SELECT count(*) AS n FROM ${table} WHERE email = ?`).bind(flow.email).first("n"),
+      ).toBe(0);
+  });
+});
+
+describe("an odd nonce", () => {
+  it("comes back as it was", async () => {
+    const flow = await makeFlow();
+    const nonce = "odd \u0000 \u{1F600} \u2028 é";
+    const tokens = await signIn(flow, { nonce, authorization: { openid: true } });
+    expect(decodeJwt(tokens.id_token!)["nonce"]).toBe(nonce);
+  });
+});
+
+describe("several users, one client", () => {
+  it("each gets what their own roles hold", async () => {
+    const flow = await makeFlow();
+    const reader = { ...flow, ...(await makeUser(flow.tenant, ["plat.media_view"])) };
+    expect((await signIn(reader)).scope).toBe(`plat.tenant=${flow.tenant} plat.media_view`);
+    expect((await signIn(flow)).scope.split(" ").length).toBe(3);
+    expect((await tokenRequest(flow.client, { grant_type: CODE_AND_REFRESH[1]! })).status).toBe(400);
+  });
+});
+
+describe("the ID token", () => {
+  it("is what the specification lists, header and claims, and the published key verifies it", async () => {
+    const flow = await makeFlow();
+    const tokens = await signIn(flow, { nonce: "n-1", authorization: { openid: true } });
+    const keys = await expectJson<JSONWebKeySet>(await call("/oauth2/v1/jwks"), 200);
+    const idToken = await jwtVerify(tokens.id_token!, createLocalJWKSet(keys));
+    expect(idToken.protectedHeader).toEqual({ typ: "JWT", alg: "RS256", kid: expect.any(String) });
+    const { iat = 0, exp = 0, ...claims } = idToken.payload;
+    expect(claims).toEqual({
+      iss: `${ORIGIN}/oauth2/v1`,
+      aud: flow.client.clientId,
+      sub: flow.email,
+      email: flow.email,
+      nonce: "n-1",
+      tenant: flow.tenant,
+      at_hash: expect.any(String),
+      auth_time: expect.any(Number),
+      // The platform's own: auth_time to the millisecond, for hints.
+      auth_ms: expect.any(Number),
+      // What it stands on as a hint: grant, session, and when the records were read that decided.
+      gid: decodeJwt(tokens.access_token)["gid"],
+      sid: "session-1",
+      scope: [...MEDIA].sort().join(" "),
+      asof: expect.any(Number),
+      user_asof: expect.any(Number),
+    });
+    expect(idToken.payload.iss).toMatch(/^https:/);
+    expect(Math.abs(iat - Date.now() / 1000)).toBeLessThan(60);
+    expect(exp - iat).toBe(3600);
+  });
+});

@@ -1,0 +1,166 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { narrow, type Authorization } from "../../../src/oauth/model/authorization.ts";
+import { standingOf } from "../../../src/oauth/grants/refresh-rotation.ts";
+import { verifies } from "../../../src/oauth/model/pkce.ts";
+import { grantScopes, parseScopes } from "../../../src/oauth/model/scopes.ts";
+import { createBuiltIn } from "../../../src/platform/built-in.ts";
+import { createNames } from "../../../src/platform/names.ts";
+
+/** The pure rules of what was authorized before. */
+const names = createNames("plat");
+const builtIn = createBuiltIn(names);
+
+/** Scopes and patterns over a tiny alphabet, so that they meet often. */
+const scope = fc.stringMatching(/^[ab]{1,3}(\.[ab]{1,2})?\*?$/);
+const plain = fc.stringMatching(/^[ab]{1,3}(\.[ab]{1,2})?$/);
+/** Everything short that a list of patterns stands for: the model of it. */
+const WORLD = [...words(3), ...words(3).flatMap((head) => words(2).map((tail) => `${head}.${tail}`))];
+function words(max: number): string[] {
+  return max === 0 ? [] : [...words(max - 1), ...Array.from({ length: 2 ** max }, (_, n) => toWord(n, max))];
+}
+function toWord(n: number, length: number): string {
+  return n.toString(2).padStart(length, "0").replaceAll("0", "a").replaceAll("1", "b");
+}
+const worldOf = (patterns: readonly string[]): Set<string> =>
+  new Set(
+    WORLD.filter((word) =>
+      patterns.some((pattern) => (pattern.endsWith("*") ? word.startsWith(pattern.slice(0, -1)) : word === pattern)),
+    ),
+  );
+
+const place = fc.constantFrom({ tenant: "acme", org: "" }, { tenant: "", org: "corp" }, { tenant: "", org: "" });
+const authorization: fc.Arbitrary<Authorization> = fc
+  .record({
+    openid: fc.boolean(),
+    scopes: fc.array(scope, { maxLength: 4 }),
+    tenantExplicit: fc.boolean(),
+    sessionId: fc.constant("s"),
+    authenticatedAtMs: fc.constant(1),
+  })
+  .chain((rest) => place.map((where) => ({ ...rest, ...where })));
+const placeScopes = fc.constantFrom("", "plat.tenant=acme", "plat.tenant=other", "plat.org=corp", "plat.no_tenant");
+const asked = fc.record({ place: placeScopes, openid: fc.boolean(), scopes: fc.array(scope, { maxLength: 3 }) });
+
+const request = ({ place: where, openid, scopes }: { place: string; openid: boolean; scopes: string[] }) => {
+  const parsed = parseScopes([where, openid ? "openid" : "", ...scopes].join(" "), names);
+  if (!parsed.ok) throw new Error("the generator makes requests that parse");
+  return parsed.value;
+};
+
+const isSamePlace = ({ tenant, org }: Authorization, where: string): boolean =>
+  where === "" ||
+  where === (tenant !== "" ? `plat.tenant=${tenant}` : org !== "" ? `plat.org=${org}` : "plat.no_tenant");
+
+/** Specification, `/token`: without a tenant the client's parent tenant is meant. */
+const meansParent = ({ tenant }: Authorization, where: string, parent: string): boolean =>
+  where === "plat.no_tenant" && tenant === parent;
+
+describe("narrow", () => {
+  it("never gives more than was authorized, gives what was asked for or refuses, and all where nothing was named", () => {
+    fc.assert(
+      fc.property(authorization, asked, fc.constantFrom("acme", "other"), (authorized, wanted, parent) => {
+        const result = narrow(authorized, request(wanted), parent, names);
+        const nothingNamed = wanted.scopes.length === 0 && !wanted.openid;
+        const within = worldOf(authorized.scopes);
+        const beyond =
+          !(isSamePlace(authorized, wanted.place) || meansParent(authorized, wanted.place, parent)) ||
+          (wanted.openid && !authorized.openid) ||
+          wanted.scopes.some((one) => [...worldOf([one])].some((word) => !within.has(word)));
+        if (!result.ok) {
+          // A pattern may be covered by several narrower ones together; it is refused then, which gives less, not more.
+          expect(beyond || wanted.scopes.some((one) => one.endsWith("*"))).toBe(true);
+          return;
+        }
+        expect(beyond).toBe(false);
+        if (nothingNamed) expect(result.value).toEqual({ openid: authorized.openid, scopes: authorized.scopes });
+        else {
+          expect(result.value.openid).toBe(wanted.openid);
+          expect(new Set(result.value.scopes)).toEqual(new Set(wanted.scopes));
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("narrowing what was narrowed gives no more than narrowing once", () => {
+    /** Requests that are mostly granted: made of what was authorized. */
+    const twoRequests = authorization.chain((authorized) => {
+      const part = fc.record({
+        place: fc.constant(""),
+        openid: fc.boolean().map((wanted) => wanted && authorized.openid),
+        scopes: fc.subarray([...authorized.scopes]),
+      });
+      return fc.tuple(fc.constant(authorized), part, part);
+    });
+    let narrowedTwice = 0;
+    fc.assert(
+      fc.property(twoRequests, ([authorized, first, second]) => {
+        const once = narrow(authorized, request(first), "acme", names);
+        if (!once.ok) throw new Error("what was authorized is granted");
+        const twice = narrow({ ...authorized, ...once.value }, request(second), "acme", names);
+        if (!twice.ok) return;
+        narrowedTwice += 1;
+        const outer = worldOf(once.value.scopes);
+        expect([...worldOf(twice.value.scopes)].filter((word) => !outer.has(word))).toEqual([]);
+        expect(twice.value.openid && !once.value.openid).toBe(false);
+      }),
+      { numRuns: 1_000 },
+    );
+    expect(narrowedTwice).toBeGreaterThan(200);
+  });
+});
+
+describe("everything within what was authorized", () => {
+  it("is what all limits allow: the client's list, the tenant's services, the roles, the authorization", () => {
+    const lists = fc.tuple(...Array.from({ length: 4 }, () => fc.array(scope, { maxLength: 4 })));
+    fc.assert(
+      fc.property(lists, plain, ([listed = [], offered = [], held = [], within = []], word) => {
+        const client = { id: "a.b", tenant: "acme", service: undefined, scopes: listed };
+        const service = { name: "x", proxyPath: "/x", scopes: offered, essential: true, tenant: "acme" };
+        const granted = grantScopes(
+          { everything: true, named: [], within },
+          client,
+          { id: "acme", services: [service] },
+          builtIn,
+          { user: "u", scopes: held },
+        );
+        if (!granted.ok) throw new Error("everything is never refused");
+        const allowed = [listed, offered, held, within].every((list) => worldOf(list).has(word));
+        expect(worldOf(granted.value).has(word)).toBe(allowed && WORLD.includes(word));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe("the standing of a refresh token", () => {
+  const used = { sealedSuccessor: "sealed", successorUsed: false };
+  it.each([
+    ["not used", { usedAtMs: undefined, sealedSuccessor: undefined, successorUsed: false }, 5_000, "living"],
+    ["used this moment", { usedAtMs: 5_000, ...used }, 5_000, "superseded"],
+    ["used 30 s ago", { usedAtMs: 5_000, ...used }, 35_000, "superseded"],
+    ["used longer ago", { usedAtMs: 5_000, ...used }, 35_001, "spent"],
+    ["its successor was used", { usedAtMs: 5_000, ...used, successorUsed: true }, 5_000, "spent"],
+    ["used, by the clock of an isolate that is ahead", { usedAtMs: 5_050, ...used }, 5_000, "superseded"],
+  ])("%s: %4$s", (_, token, nowMs, kind) => {
+    expect(standingOf(token, nowMs).kind).toBe(kind);
+  });
+});
+
+describe("PKCE", () => {
+  it("S256 knows the verifier of RFC 7636 appendix B, and no other", async () => {
+    const challenge = { value: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", method: "S256" } as const;
+    expect(await verifies("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", challenge)).toBe(true);
+    expect(await verifies("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXj", challenge)).toBe(false);
+    expect(await verifies(challenge.value, challenge)).toBe(false);
+  });
+
+  it("plain is the same text, of a length that cannot be guessed", async () => {
+    const text = "x".repeat(43);
+    expect(await verifies(text, { value: text, method: "plain" })).toBe(true);
+    expect(await verifies(`${text}x`, { value: text, method: "plain" })).toBe(false);
+    for (const short of ["", "x", "x".repeat(42), "x".repeat(129), "é".repeat(43)])
+      expect(await verifies(short, { value: short, method: "plain" })).toBe(false);
+  });
+});

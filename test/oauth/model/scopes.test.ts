@@ -1,0 +1,146 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  grantScopes,
+  mayActFor,
+  parseScopes,
+  type ClientRights,
+  type TenantRights,
+} from "../../../src/oauth/model/scopes.ts";
+import { createBuiltIn, type ServiceRecord } from "../../../src/platform/built-in.ts";
+import { covers } from "../../../src/platform/scope-pattern.ts";
+import { createNames } from "../../../src/platform/names.ts";
+
+const names = createNames("plat");
+const builtIn = createBuiltIn(names);
+
+const word = fc.constantFrom("a", "b", "ab", "a.x", "a.y", "b.x", "plat.admin");
+const pattern = fc.oneof(
+  word,
+  word.map((text) => `${text}*`),
+  fc.constant("*"),
+);
+const service = (name: string, scopes: readonly string[]): ServiceRecord => ({
+  name,
+  scopes,
+  proxyPath: `/${name}`,
+  essential: false,
+  tenant: "own",
+});
+const world = fc.record({
+  listed: fc.array(pattern, { maxLength: 4 }),
+  offered: fc.array(fc.array(pattern, { maxLength: 3 }), { maxLength: 3 }),
+});
+
+const client = (listed: readonly string[]): ClientRights => ({
+  id: "own.app",
+  tenant: "own",
+  service: undefined,
+  scopes: listed,
+});
+const tenant = (offered: readonly (readonly string[])[]): TenantRights => ({
+  id: "own",
+  disabled: false,
+  plan: "standard",
+  subscribed: [],
+  services: offered.map((scopes, n) => service(`s${n}`, scopes)),
+});
+
+/** The model: a concrete scope is allowed when one listed pattern and one offered pattern match it, text by text. */
+const matches = (one: string, scope: string): boolean =>
+  new RegExp(`^${one.replace(/[.]/g, "\\.").replace(/\*$/, ".*")}$`).test(scope);
+/** What covers the operator's scope is nothing that a tenant's service can offer. */
+const allowed = (scope: string, listed: readonly string[], offered: readonly (readonly string[])[]): boolean =>
+  listed.some((one) => matches(one, scope)) &&
+  offered.flat().some((one) => !matches(one, "plat.admin") && matches(one, scope));
+
+describe("grantScopes", () => {
+  it("grants a named scope exactly when the model allows it", () => {
+    fc.assert(
+      fc.property(
+        world,
+        fc.constantFrom("a", "b", "ab", "a.x", "a.y", "b.x", "c", "plat.admin"),
+        ({ listed, offered }, scope) => {
+          const request = parseScopes(scope, names);
+          if (!request.ok) throw new Error("a plain scope parses");
+          const granted = grantScopes(request.value, client(listed), tenant(offered), builtIn);
+          expect(granted.ok).toBe(allowed(scope, listed, offered));
+          if (granted.ok) expect(granted.value).toEqual([scope]);
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("grants, unnamed, patterns that together match exactly what the model allows", () => {
+    fc.assert(
+      fc.property(
+        world,
+        fc.constantFrom("a", "b", "ab", "a.x", "a.y", "b.x", "a.z", "zz", "plat.admin"),
+        ({ listed, offered }, probe) => {
+          const request = parseScopes("", names);
+          if (!request.ok) throw new Error("an empty parameter parses");
+          const granted = grantScopes(request.value, client(listed), tenant(offered), builtIn);
+          if (!granted.ok) throw new Error("an unnamed request is never refused");
+          expect(granted.value.some((one) => covers(one, probe))).toBe(allowed(probe, listed, offered));
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("refuses all of a request of which one scope cannot be granted, and names it", () => {
+    const request = parseScopes("a.x a.y", names);
+    if (!request.ok) throw new Error("parses");
+    const granted = grantScopes(request.value, client(["a.x"]), tenant([["a.*"]]), builtIn);
+    expect(granted).toMatchObject({ ok: false, error: { scope: "a.y" } });
+  });
+});
+
+describe("mayActFor", () => {
+  const stranger: TenantRights = { ...tenant([]), id: "other" };
+  it.each([
+    ["its own tenant", client([]), tenant([]), true],
+    ["a stranger", client([]), stranger, false],
+    ["a stranger, as the client of a service that is not subscribed", { ...client([]), service: "s" }, stranger, false],
+    ["a subscriber of its service", { ...client([]), service: "s" }, { ...stranger, subscribed: ["s"] }, true],
+    [
+      "a disabled subscriber",
+      { ...client([]), service: "s" },
+      { ...stranger, subscribed: ["s"], disabled: true },
+      false,
+    ],
+    ["its own tenant, disabled", client([]), { ...tenant([]), disabled: true }, false],
+  ])("%s", (_, from, to, may) => {
+    expect(mayActFor(from, to).ok).toBe(may);
+  });
+});
+
+describe("parseScopes", () => {
+  it("never throws, and keeps every service scope that it accepts", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 200 }), (text) => {
+        const parsed = parseScopes(text, names);
+        if (!parsed.ok) return;
+        const items = text.split(" ").filter((item) => item !== "");
+        for (const scope of parsed.value.named) expect(items).toContain(scope);
+        expect(parsed.value.everything).toBe(
+          items.every(
+            (item) => item.startsWith("plat.tenant=") || item.startsWith("plat.org=") || item === "plat.no_tenant",
+          ),
+        );
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it.each([
+    "plat.tenant=a plat.tenant=b",
+    "plat.tenant=a plat.org=b",
+    "plat.no_tenant plat.org=b",
+    "plat.no_tenant plat.tenant=a",
+    "plat.org=a plat.org=b",
+  ])("refuses %s", (text) => {
+    expect(parseScopes(text, names).ok).toBe(false);
+  });
+});

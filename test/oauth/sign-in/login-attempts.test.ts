@@ -1,0 +1,340 @@
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import * as fc from "fast-check";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterFailure, isBlocked, type Attempts } from "../../../src/oauth/sign-in/attempts.ts";
+import { cheapHash } from "../../support/users.ts";
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+const START_MS = Date.UTC(2027, 0, 1);
+
+const HASH = cheapHash("right");
+
+const newAccount = () => env.LOGIN_ATTEMPTS.get(env.LOGIN_ATTEMPTS.newUniqueId());
+type Account = ReturnType<typeof newAccount>;
+const attempt = async (account: Account, password: string): Promise<string> =>
+  (await account.attempt(HASH, password)).kind;
+const fail = async (account: Account, times: number): Promise<string[]> => {
+  const kinds: string[] = [];
+  for (let n = 0; n < times; n++) kinds.push(await attempt(account, "guess"));
+  return kinds;
+};
+/** What the object has on disk. */
+const stored = (account: Account) =>
+  runInDurableObject(account, async (_, state) => ({
+    tables: state.storage.sql.exec(`SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_%' ESCAPE '\\'`).toArray(),
+    alarmAtMs: await state.storage.getAlarm(),
+  }));
+/** Ends the object's life in memory; it has to be alive for that. */
+const restart = async (account: Account): Promise<void> => {
+  await runInDurableObject(account, () => {});
+  await evictDurableObject(account);
+};
+const atTime = (timeMs: number): void => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  vi.setSystemTime(timeMs);
+};
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+/**
+ * The specification's table, told in another way: by the times of all failures since the account was clear, and of the
+ * blocks among them.
+ */
+class Model {
+  #failures: { readonly atMs: number; readonly begins: boolean }[] = [];
+  #blockedUntilMs = 0;
+  #blocks = 0;
+
+  attempt(right: boolean, nowMs: number): string {
+    if (nowMs < this.#blockedUntilMs) return "blocked";
+    const lastMs = this.#failures.at(-1)?.atMs ?? -Infinity;
+    if (nowMs - Math.max(lastMs, this.#blockedUntilMs) >= DAY_MS) this.clear();
+    if (right) {
+      this.clear();
+      return "ok";
+    }
+    const since = [
+      ...this.#failures.slice(this.#failures.findLastIndex(({ begins }) => begins) + 1).map(({ atMs }) => atMs),
+      nowMs,
+    ];
+    const gaps = since.map((atMs, at) => (at === 0 ? Infinity : atMs - since[at - 1]!));
+    const inARow = since.length - gaps.findLastIndex((gapMs) => gapMs >= 15 * MINUTE_MS);
+    const tooMany = since.length >= (this.#blocks === 0 ? 30 : 15);
+    const begins = inARow >= 15 || tooMany;
+    this.#failures.push({ atMs: nowMs, begins });
+    if (!begins) return "wrong";
+    this.#blocks = this.#blocks === 0 && tooMany ? 2 : this.#blocks + 1;
+    this.#blockedUntilMs = nowMs + ([15, 30, 120][this.#blocks - 1] ?? 480) * MINUTE_MS;
+    return "wrong";
+  }
+
+  clear(): void {
+    this.#failures = [];
+    this.#blockedUntilMs = 0;
+    this.#blocks = 0;
+  }
+}
+
+/** Mostly wrong ones close together, so that blocks come about. */
+const step = fc.record({
+  right: fc.nat(30).map((n) => n === 0),
+  afterMs: fc.oneof(
+    { weight: 20, arbitrary: fc.integer({ min: 0, max: MINUTE_MS }) },
+    { weight: 1, arbitrary: fc.constantFrom(15 * MINUTE_MS - 1, 15 * MINUTE_MS, 15 * MINUTE_MS + 1, 40 * MINUTE_MS) },
+    { weight: 1, arbitrary: fc.constantFrom(2 * 60 * MINUTE_MS, 8 * 60 * MINUTE_MS, DAY_MS - 1, DAY_MS) },
+  ),
+});
+
+describe("the rules", () => {
+  it("agree with the model on random schedules", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 120, size: "max" }), (steps) => {
+        const model = new Model();
+        let known: Attempts | undefined;
+        let nowMs = START_MS;
+        for (const { right, afterMs } of steps) {
+          nowMs += afterMs;
+          const blocked = isBlocked(known, nowMs);
+          if (!blocked) known = right ? undefined : afterFailure(known, nowMs);
+          expect(blocked ? "blocked" : right ? "ok" : "wrong").toBe(model.attempt(right, nowMs));
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  /** Whatever the strategy: as many as it can, so fast that nothing is forgotten, or by `pauseMs` after each few. */
+  it.each([
+    ["without a pause", 15, 0],
+    ["14 every 15 minutes, which never made a block", 14, 15 * MINUTE_MS],
+    ["one every 15 minutes", 1, 15 * MINUTE_MS],
+  ])("let 90 passwords be tried in a day, 45 on each that follows: %s", (_, few, pauseMs) => {
+    let known: Attempts | undefined;
+    const triedAtMs: number[] = [];
+    let nowMs = START_MS;
+    while (nowMs < START_MS + 3 * DAY_MS) {
+      for (let n = 0; n < few && !isBlocked(known, nowMs); n++) {
+        known = afterFailure(known, nowMs);
+        triedAtMs.push(nowMs);
+      }
+      nowMs = Math.max(
+        nowMs + Math.max(pauseMs, 1),
+        known !== undefined && isBlocked(known, nowMs) ? known.untilMs : 0,
+      );
+    }
+    for (const fromMs of triedAtMs.filter((atMs, at) => atMs !== triedAtMs[at - 1])) {
+      const within = triedAtMs.filter((atMs) => atMs >= fromMs && atMs < fromMs + DAY_MS).length;
+      expect(within).toBeLessThanOrEqual(fromMs < START_MS + DAY_MS ? 90 : 60);
+    }
+    expect(triedAtMs.filter((atMs) => atMs >= START_MS + 2 * DAY_MS).length).toBeLessThanOrEqual(60);
+  });
+});
+
+describe("the object", () => {
+  it("agrees with the model too, evicted and woken at random", { timeout: 30_000 }, async () => {
+    const event = fc.oneof(
+      { weight: 30, arbitrary: step },
+      { weight: 1, arbitrary: fc.constantFrom("evict", "alarm", "unlock") },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(event, { minLength: 20, maxLength: 60, size: "max" }), async (events) => {
+        const account = newAccount();
+        const model = new Model();
+        let nowMs = START_MS;
+        for (const one of events) {
+          atTime(nowMs);
+          if (one === "evict") await restart(account);
+          else if (one === "alarm") await runDurableObjectAlarm(account);
+          else if (one === "unlock") {
+            await account.unlock();
+            model.clear();
+          } else {
+            nowMs += one.afterMs;
+            atTime(nowMs);
+            expect(await attempt(account, one.right ? "right" : "guess")).toBe(model.attempt(one.right, nowMs));
+          }
+        }
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  it("says wrong to the fifteenth, and blocks from then on, the right password too", async () => {
+    atTime(START_MS);
+    const account = newAccount();
+    expect(await fail(account, 15)).toEqual(Array.from({ length: 15 }, () => "wrong"));
+    expect(await attempt(account, "guess")).toBe("blocked");
+    expect(await attempt(account, "right")).toBe("blocked");
+  });
+
+  it("tells of the one attempt that began the block", async () => {
+    const account = newAccount();
+    const told: boolean[] = [];
+    for (let n = 0; n < 15; n++) {
+      const outcome = await account.attempt(HASH, "guess");
+      if (outcome.kind === "wrong") told.push(outcome.blockedFromNow);
+    }
+    expect(told).toEqual([...Array.from({ length: 14 }, () => false), true]);
+  });
+
+  it("is open 15 minutes after the fifteenth failure, whatever came during the block", async () => {
+    atTime(START_MS);
+    const account = newAccount();
+    await fail(account, 15);
+    atTime(START_MS + 15 * MINUTE_MS - 1);
+    expect(await fail(account, 3)).toEqual(["blocked", "blocked", "blocked"]);
+    atTime(START_MS + 15 * MINUTE_MS);
+    expect(await fail(account, 15)).not.toContain("blocked");
+    expect(await attempt(account, "right")).toBe("blocked");
+  });
+
+  it("stays shut for longer each time that it is blocked again, and for 15 minutes after a quiet day", async () => {
+    const account = newAccount();
+    let nowMs = START_MS;
+    for (const minutes of [15, 30, 120, 480, 480]) {
+      atTime(nowMs);
+      expect(await fail(account, 16)).toEqual([...Array.from({ length: 15 }, () => "wrong"), "blocked"]);
+      nowMs += minutes * MINUTE_MS;
+      atTime(nowMs - 1);
+      expect(await attempt(account, "right")).toBe("blocked");
+    }
+    atTime(nowMs + DAY_MS);
+    await fail(account, 15);
+    atTime(nowMs + DAY_MS + 15 * MINUTE_MS);
+    expect(await attempt(account, "right")).toBe("ok");
+  });
+
+  it("counts a browser that it is told of by itself, by the same rules", async () => {
+    atTime(START_MS);
+    const account = newAccount();
+    const by = async (device: string, password: string) => (await account.attempt(HASH, password, device)).kind;
+    await fail(account, 15);
+    for (let n = 0; n < 15; n++) expect(await by("one", "guess")).toBe("wrong");
+    expect(await by("one", "right")).toBe("blocked");
+    expect(await by("another", "right")).toBe("ok");
+    await restart(account);
+    expect([await attempt(account, "right"), await by("one", "right")]).toEqual(["blocked", "blocked"]);
+    // A right password of one browser frees nobody else.
+    expect(await by("another", "right")).toBe("ok");
+    expect(await attempt(account, "right")).toBe("blocked");
+    await account.unlock();
+    expect([await attempt(account, "right"), await by("one", "right")]).toEqual(["ok", "ok"]);
+  });
+
+  it("counts a few browsers by themselves at a time, and all others as strangers", async () => {
+    const account = newAccount();
+    for (let n = 0; n < 60; n++) await account.attempt(HASH, "guess", `device ${n}`);
+    expect(await stored(account)).toMatchObject({ tables: [{ name: "failed" }] });
+    const rows = await runInDurableObject(account, (_, state) =>
+      state.storage.sql.exec("SELECT * FROM failed").toArray(),
+    );
+    expect(rows.length).toBeLessThanOrEqual(52);
+  });
+
+  it("goes on with what an older version stored", async () => {
+    atTime(START_MS);
+    const account = newAccount();
+    await runInDurableObject(account, (_, state) => {
+      state.storage.sql.exec(
+        "CREATE TABLE attempts (id INTEGER PRIMARY KEY CHECK (id = 1), schema_version INTEGER NOT NULL, failures INTEGER NOT NULL, until_at INTEGER NOT NULL) STRICT",
+      );
+      state.storage.sql.exec("INSERT INTO attempts VALUES (1, 1, 14, ?)", START_MS + MINUTE_MS);
+    });
+    await restart(account);
+    expect(await attempt(account, "guess")).toBe("wrong");
+    expect(await attempt(account, "right")).toBe("blocked");
+    expect((await stored(account)).tables).toEqual([{ name: "failed" }]);
+  });
+
+  it("lets 15 of 40 parallel guesses see a password, and verifies no more than these", async () => {
+    const verifications = countVerifications();
+    const account = newAccount();
+    const kinds = await Promise.all(Array.from({ length: 40 }, () => attempt(account, "guess")));
+    expect(kinds.filter((kind) => kind === "wrong")).toHaveLength(15);
+    expect(kinds.filter((kind) => kind === "blocked")).toHaveLength(25);
+    expect(verifications()).toBe(15);
+  });
+
+  it("signs in all of 40 parallel right ones, and after 14 failures still", async () => {
+    const account = newAccount();
+    await fail(account, 14);
+    const kinds = await Promise.all(Array.from({ length: 40 }, () => attempt(account, "right")));
+    expect(new Set(kinds)).toEqual(new Set(["ok"]));
+    expect(await fail(account, 14)).not.toContain("blocked");
+    expect(await attempt(account, "right")).toBe("ok");
+  });
+
+  it("verifies one password whether there is a hash or none, and is never right without one", async () => {
+    const verifications = countVerifications();
+    const account = newAccount();
+    expect((await account.attempt(undefined, "")).kind).toBe("wrong");
+    expect(verifications()).toBe(1);
+    expect((await account.attempt(HASH, "right")).kind).toBe("ok");
+    expect(verifications()).toBe(2);
+  });
+
+  it("keeps the count over a restart", async () => {
+    const account = newAccount();
+    await fail(account, 14);
+    await restart(account);
+    await fail(account, 1);
+    await restart(account);
+    expect(await attempt(account, "right")).toBe("blocked");
+  });
+
+  it("is unlocked at once", async () => {
+    const account = newAccount();
+    await fail(account, 15);
+    await account.unlock();
+    expect(await attempt(account, "right")).toBe("ok");
+    await newAccount().unlock();
+  });
+});
+
+describe("what an object leaves behind", () => {
+  const nothing = { tables: [], alarmAtMs: null };
+
+  it("is nothing after a sign-in or an unlocking without failures", async () => {
+    const account = newAccount();
+    await attempt(account, "right");
+    await account.unlock();
+    expect(await stored(account)).toEqual(nothing);
+  });
+
+  it("is the count until a day after the last failure, then nothing", async () => {
+    atTime(START_MS);
+    const account = newAccount();
+    await fail(account, 3);
+    expect((await stored(account)).alarmAtMs).toBe(START_MS + DAY_MS);
+    atTime(START_MS + DAY_MS);
+    expect(await runDurableObjectAlarm(account)).toBe(true);
+    expect(await stored(account)).toEqual(nothing);
+    expect(await fail(account, 15)).not.toContain("blocked");
+    expect(await attempt(account, "right")).toBe("blocked");
+  });
+
+  it("is nothing a day after a block, and the count until then when the alarm comes early", async () => {
+    atTime(START_MS);
+    const account = newAccount();
+    await fail(account, 15);
+    const lastMs = START_MS + 15 * MINUTE_MS + DAY_MS;
+    atTime(START_MS + 15 * MINUTE_MS - 1);
+    await runDurableObjectAlarm(account);
+    expect((await stored(account)).alarmAtMs).toBe(lastMs);
+    expect(await attempt(account, "right")).toBe("blocked");
+    atTime(lastMs);
+    await runDurableObjectAlarm(account);
+    expect(await stored(account)).toEqual(nothing);
+  });
+});
+
+/** Each verification ends in one comparison of keys; digests, which are longer, are compared elsewhere. */
+function countVerifications(): () => number {
+  const compare = vi.spyOn(crypto.subtle, "timingSafeEqual");
+  return () => compare.mock.calls.filter(([key]) => key.byteLength === 32).length;
+}

@@ -1,0 +1,376 @@
+import { env } from "cloudflare:workers";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { createApp } from "../../../src/app.ts";
+import { createDeps } from "../../../src/deps.ts";
+import { authorizeAddress, Browser, landed, toInit, type Visit } from "../../support/browser.ts";
+import { isolate } from "../../support/isolate.ts";
+import { call, expectJson, OPERATOR, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
+import { errorOf, makeApp, requestFor, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
+import { makeUser, type TestUser } from "../../support/users.ts";
+
+/** `POST /sign-in`: the form, whose it is, and what it makes. */
+const SIGN_IN = `${ORIGIN}/oauth2/v1/sign-in`;
+const BLOCKED = /too many unsuccessful/i;
+
+let user: TestUser;
+let app: TestApp;
+beforeAll(async () => {
+  user = await makeUser();
+  app = await makeApp({ tenant: user.tenant });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const password = () => ({ email: user.email, password: user.password });
+const hasSession = (browser: Browser): boolean => browser.cookie("session") !== undefined;
+/** The form again, with what was wrong. */
+function expectFormAgain(answer: Visit, email: string): void {
+  expect(answer.status).toBe(400);
+  expect(answer.location).toBeUndefined();
+  expect(answer.forms[0]?.action).toBe(SIGN_IN);
+  expect(answer.forms[0]?.fields["email"]).toBe(email);
+  expect(answer.forms[0]?.fields["password"]).toBe("");
+  expect(answer.html).toContain('role="alert"');
+}
+const sessionsOf = async (email: string): Promise<number> =>
+  (await env.DB.prepare("SELECT count(*) AS n FROM session WHERE email = ?").bind(email).first<number>("n")) ?? 0;
+
+describe("the right password", () => {
+  it("goes on with the request, 303, and makes a session of the browser", async () => {
+    const browser = new Browser();
+    const answer = await signInThrough(browser, app, user);
+    expect(answer.status).toBe(303);
+    expect(landed(answer).query.get("code")).not.toBeNull();
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+    expect(answer.headers.get("referrer-policy")).toBe("no-referrer");
+    const [, session] = browser.setCookies;
+    expect(session).toMatch(/^__Host-plat_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
+  });
+
+  it("is right in any spelling of the address", async () => {
+    const browser = new Browser();
+    const page = await visit(browser, app);
+    const answer = await browser.submit(page, { ...password(), email: ` ${user.email.toUpperCase()} ` });
+    expect(landed(answer).query.get("code")).not.toBeNull();
+  });
+
+  it("signs in at once where the client's answer is an error: the user did sign in", async () => {
+    const browser = new Browser();
+    const stranger = await makeUser();
+    const answer = await signInThrough(browser, app, stranger);
+    expect(errorOf(answer).error).toBe("access_denied");
+    expect(hasSession(browser)).toBe(true);
+  });
+
+  it("on plain http the cookies have names that browsers take there", async () => {
+    const local = "http://127.0.0.1:8787";
+    const browser = new Browser();
+    const page = await browser.get(authorizeAddress(requestFor(app)).replace(ORIGIN, local));
+    const answer = await browser.submit(page, password());
+    expect(landed(answer).query.get("iss")).toBe(`${local}/oauth2/v1`);
+    expect([...browser.cookies.keys()].sort()).toEqual(["plat_browser", "plat_device", "plat_session"]);
+    for (const cookie of browser.setCookies)
+      expect(cookie).toMatch(/; Path=\/; HttpOnly; SameSite=Lax(; Max-Age=31536000)?$/);
+    expect((await browser.get(authorizeAddress(requestFor(app)).replace(ORIGIN, local))).status).toBe(302);
+  });
+
+  it("under another name and path of the platform, everything follows", async () => {
+    const bindings = { ...env, PLATFORM: "acme", PATH_PREFIX: "/base", PUBLIC_URL: "https://public.example" };
+    const worker = createApp(createDeps(bindings));
+    const browser = new Browser({
+      send: (address, init) => {
+        const context = { waitUntil: () => {}, passThroughOnException: () => {} } as unknown as ExecutionContext;
+        const inside = address.replace("https://public.example", "http://private.example");
+        return Promise.resolve(worker.fetch(new Request(inside, toInit(init)), bindings, context));
+      },
+    });
+    const parameters = new URLSearchParams(requestFor(app, { acme_id_provider: "legacy_idp" }));
+    const page = await browser.get(`https://public.example/base/oauth2/v1/authorize?${parameters.toString()}`);
+    expect(page.forms[0]?.action).toBe("https://public.example/base/oauth2/v1/sign-in");
+    const answer = await browser.submit(page, password());
+    expect(landed(answer).query.get("iss")).toBe("https://public.example/base/oauth2/v1");
+    expect([...browser.cookies.keys()].sort()).toEqual([
+      "__Host-acme_browser",
+      "__Host-acme_device",
+      "__Host-acme_session",
+    ]);
+  });
+});
+
+describe("anything else", () => {
+  it("shows the form again, alike for a wrong password, an unknown, a disabled user and no address", async () => {
+    const disabled = await makeUser({ tenant: user.tenant });
+    await put(`users/${disabled.email}`, { name: "x", disabled: true });
+    const browser = new Browser();
+    let page = await visit(browser, app);
+    const pages: string[] = [];
+    for (const [email, given] of [
+      [user.email, "not the password"],
+      [`${unique("nobody")}@example.org`, user.password],
+      [disabled.email, disabled.password],
+      ["no address", "x"],
+      ["", ""],
+      ["\u0000\ud800<script>", "x".repeat(10_000)],
+    ] as const) {
+      const shown = email.toWellFormed().slice(0, 254);
+      page = await browser.submit(page, { email, password: given });
+      expectFormAgain(page, shown);
+      expect(page.html).not.toContain("x".repeat(1000));
+      const others = page.html.replace(/(id="email"[^]*?value=")[^"]*"/, `$1"`);
+      pages.push(others.replaceAll("autofocus", "").replaceAll(/\s+/g, " "));
+    }
+    expect(new Set(pages).size).toBe(1);
+    expect(hasSession(browser)).toBe(false);
+    expect(landed(await browser.submit(page, password())).query.get("code")).not.toBeNull();
+  });
+
+  it("blocks the account after 15, with the same words here and at /token, for everybody", async () => {
+    const victim = await makeUser({ tenant: user.tenant });
+    const browser = new Browser();
+    let page = await visit(browser, app);
+    for (let n = 0; n < 15; n++) {
+      page = await browser.submit(page, { email: victim.email, password: `guess ${n}` });
+      expectFormAgain(page, victim.email);
+      expect(page.html).not.toMatch(BLOCKED);
+    }
+    page = await browser.submit(page, { email: victim.email, password: victim.password });
+    expectFormAgain(page, victim.email);
+    expect(page.html).toMatch(BLOCKED);
+    const form = {
+      grant_type: "password",
+      plat_id_provider: "legacy_idp",
+      username: victim.email,
+      password: victim.password,
+    };
+    const atToken = await expectJson(await call("/oauth2/v1/token", { form }), 400);
+    expect(atToken.error_description).toMatch(BLOCKED);
+    expect(hasSession(browser)).toBe(false);
+  });
+});
+
+describe("whose form it is", () => {
+  const asBrowser = (cookies: Browser): Browser => {
+    const other = new Browser();
+    for (const [name, value] of cookies.cookies) other.cookies.set(name, value);
+    return other;
+  };
+
+  it("one of another browser signs nobody in: login CSRF", async () => {
+    const attacker = new Browser();
+    const prepared = await visit(attacker, app);
+    const victim = new Browser();
+    await visit(victim, app);
+    const answer = await victim.submit(prepared, password());
+    expectFormAgain(answer, user.email);
+    expect(hasSession(victim)).toBe(false);
+    // The page that is shown then is the victim's own, and works.
+    expect(landed(await victim.submit(answer, password())).query.get("code")).not.toBeNull();
+  });
+
+  it.each<[string, (fields: Record<string, string>) => void]>([
+    ["no token", (fields) => delete fields["csrf"]],
+    ["an empty token", (fields) => (fields["csrf"] = "")],
+    ["a token that is no base64url", (fields) => (fields["csrf"] = "%%%")],
+    ["a token with a changed end", (fields) => (fields["csrf"] = `${fields["csrf"]?.slice(0, -2)}AA`)],
+    ["a token with padding", (fields) => (fields["csrf"] += "=")],
+    ["the cookie's own value", (fields) => (fields["csrf"] = "A".repeat(43))],
+  ])("%s: the page again", async (_, change) => {
+    const browser = new Browser();
+    const page = await visit(browser, app);
+    const fields = { ...page.forms[0]?.fields, ...password() };
+    change(fields);
+    const answer = await browser.post(SIGN_IN, fields);
+    expectFormAgain(answer, user.email);
+    expect(hasSession(browser)).toBe(false);
+  });
+
+  it("one whose browser lost its cookie gets a new one with the page again", async () => {
+    const browser = new Browser();
+    const page = await visit(browser, app);
+    browser.cookies.clear();
+    const answer = await browser.submit(page, password());
+    expectFormAgain(answer, user.email);
+    expect(browser.cookie("browser")).toMatch(/^[\w-]{43}$/);
+    expect(landed(await browser.submit(answer, password())).query.get("code")).not.toBeNull();
+  });
+
+  it("the browser's cookie stays the same, so that several pages can be open", async () => {
+    const browser = new Browser();
+    const first = await visit(browser, app);
+    const second = await visit(browser, app, { state: "another" });
+    expect(browser.setCookies.length).toBe(1);
+    expect(landed(await browser.submit(second, password())).query.get("state")).toBe("another");
+    expect(landed(await browser.submit(first, password())).query.get("state")).toBe("a state");
+  });
+
+  it.each(["cross-site", "same-site"] as const)(
+    "one sent from a page of another site (%s) is not looked at",
+    async (site) => {
+      const browser = new Browser();
+      const page = await visit(browser, app);
+      const before = await sessionsOf(user.email);
+      const form = page.forms[0]?.fields ?? {};
+      const all = { cookie: [...browser.cookies].map((pair) => pair.join("=")).join("; ") };
+      const answer = await browser.post(SIGN_IN, { ...form, ...password() }, undefined, {
+        ...all,
+        "sec-fetch-site": site,
+      });
+      expect(answer.status).toBe(400);
+      expect(answer.forms).toEqual([]);
+      expect(answer.headers.getSetCookie()).toEqual([]);
+      expect(await sessionsOf(user.email)).toBe(before);
+    },
+  );
+
+  it.each(["same-origin", "none", undefined] as const)("one with Sec-Fetch-Site %s is", async (site) => {
+    const browser = new Browser();
+    const page = await visit(browser, app);
+    expect((await browser.submit(page, password(), site)).status).toBe(303);
+  });
+
+  it("a wrong token costs no attempt of the account", async () => {
+    const victim = await makeUser({ tenant: user.tenant });
+    const browser = new Browser();
+    const page = await visit(browser, app);
+    const fields = { ...page.forms[0]?.fields, email: victim.email, password: "guess", csrf: "x" };
+    for (let n = 0; n < 16; n++) await browser.post(SIGN_IN, fields);
+    const answer = await browser.submit(page, { email: victim.email, password: victim.password });
+    expect(landed(answer).query.get("code")).not.toBeNull();
+  });
+
+  it("no session can be planted: each sign-in makes its own and ends the one before (fixation)", async () => {
+    const attacker = new Browser();
+    await signInThrough(attacker, app, await makeUser({ tenant: user.tenant }));
+    const victim = asBrowser(attacker);
+    const planted = victim.cookie("session");
+    const page = await visit(victim, app, { prompt: "login" });
+    await victim.submit(page, password());
+    expect(victim.cookie("session")).not.toBe(planted);
+    // What the attacker knows is nobody's session any more.
+    expect((await visit(attacker, app)).status).toBe(200);
+    expect((await visit(victim, app)).status).toBe(302);
+
+    const chosen = "B".repeat(42) + "A";
+    const naive = new Browser();
+    naive.cookies.set("__Host-plat_session", chosen);
+    await naive.submit(await visit(naive, app), password());
+    expect(naive.cookie("session")).not.toBe(chosen);
+  });
+
+  it("the page cannot be framed, and the form goes nowhere else", async () => {
+    const { headers } = await visit(new Browser(), app);
+    expect(headers.get("x-frame-options")).toBe("DENY");
+    expect(headers.get("content-security-policy")).toMatch(
+      /default-src 'none'.*form-action 'self' https:; frame-ancestors 'none'; base-uri 'none'/,
+    );
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+  });
+});
+
+describe("the request that the form carries", () => {
+  async function send(request: string | undefined, more: Record<string, string> = {}): Promise<[Browser, Visit]> {
+    const browser = new Browser();
+    const page = await visit(browser, app);
+    const { request: _request, ...fields } = page.forms[0]?.fields ?? {};
+    const form = { ...fields, ...password(), ...more, ...(request === undefined ? {} : { request }) };
+    return [browser, await browser.post(SIGN_IN, form)];
+  }
+
+  it.each<[string, string | undefined]>([
+    ["is missing", undefined],
+    ["is empty", ""],
+    ["is no form", "%%%&&&==="],
+    ["names an unknown client", "client_id=no.body"],
+    ["names another address", "changed"],
+  ])("400 page when it %s, and nobody is signed in", async (_, request) => {
+    const evil = new URLSearchParams({ ...requestFor(app), redirect_uri: "https://evil.example" }).toString();
+    const [browser, answer] = await send(request === "changed" ? evil : request);
+    expect(answer.status).toBe(400);
+    expect(answer.forms).toEqual([]);
+    expect(hasSession(browser)).toBe(false);
+  });
+
+  it("is checked again from scratch: a refusal goes to the client, and nobody is signed in", async () => {
+    const [browser, answer] = await send(new URLSearchParams(requestFor(app, { scope: "x.y" })).toString());
+    expect(answer.status).toBe(303);
+    expect(errorOf(answer).error).toBe("invalid_scope");
+    expect(hasSession(browser)).toBe(false);
+  });
+
+  it("is the client's only as long as the client is there", async () => {
+    const gone = await makeApp({ tenant: user.tenant });
+    const browser = new Browser();
+    const page = await visit(browser, gone);
+    await call(`/admin/v1/clients/${gone.clientId}`, { method: "DELETE", token: await tokenFor(OPERATOR) });
+    expect((await browser.submit(page, password())).status).toBe(400);
+    expect(hasSession(browser)).toBe(false);
+  });
+
+  it("for another identity provider is not answered by a password of ours", async () => {
+    const id = unique("idp");
+    await put(`identity-providers/${id}`, {
+      issuer: "https://idp.example",
+      clientId: "x",
+      clientSecret: "y".repeat(32),
+    });
+    const [browser, answer] = await send(new URLSearchParams(requestFor(app, { plat_id_provider: id })).toString());
+    expect(answer.status).toBe(400);
+    expect(answer.forms).toEqual([]);
+    expect(hasSession(browser)).toBe(false);
+    // And a session of ours is none of that provider's.
+    const own = new Browser();
+    await signInThrough(own, app, user);
+    expect(errorOf(await visit(own, app, { plat_id_provider: id })).error).not.toBeNull();
+  });
+
+  it("fields that come twice: 400 page", async () => {
+    const browser = new Browser();
+    const page = await visit(browser, app);
+    const form = new URLSearchParams({ ...page.forms[0]?.fields, ...password() });
+    form.append("email", "eve@example.org");
+    const answer = await browser.post(SIGN_IN, form);
+    expect(answer.status).toBe(400);
+    expect(answer.forms).toEqual([]);
+  });
+});
+
+describe("a user who is disabled while signing in", () => {
+  it("gets no session: the row is written on condition", async () => {
+    const fallen = await makeUser({ tenant: user.tenant });
+    let armed = false;
+    const db = new Proxy(env.DB, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name, target);
+        if (name === "batch" && armed)
+          return async (statements: D1PreparedStatement[]) => {
+            await target.prepare("UPDATE user SET disabled = 1 WHERE email = ?").bind(fallen.email).run();
+            return target.batch(statements);
+          };
+        return typeof value === "function" ? (value.bind(target) as unknown) : value;
+      },
+    });
+    const worker = isolate({ DB: db });
+    const browser = new Browser({ send: (address, init) => worker.fetch(address.slice(ORIGIN.length), toInit(init)) });
+    const page = await visit(browser, app);
+    armed = true;
+    expectFormAgain(await browser.submit(page, { email: fallen.email, password: fallen.password }), fallen.email);
+    expect(hasSession(browser)).toBe(false);
+    expect(await sessionsOf(fallen.email)).toBe(0);
+  });
+});
+
+describe("the sweep", () => {
+  it("forgets sessions that are over, and only those", async () => {
+    const one = await makeUser({ tenant: user.tenant });
+    const another = await makeUser({ tenant: user.tenant });
+    await signInThrough(new Browser(), app, one);
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(Date.now() + 11 * 3_600_000);
+    await signInThrough(new Browser(), app, another);
+    vi.setSystemTime(Date.now() + 2 * 3_600_000);
+    await createDeps(env).oauth.sweep(Date.now());
+    expect(await sessionsOf(one.email)).toBe(0);
+    expect(await sessionsOf(another.email)).toBe(1);
+  });
+});

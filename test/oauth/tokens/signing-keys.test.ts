@@ -1,0 +1,355 @@
+import { env } from "cloudflare:workers";
+import * as fc from "fast-check";
+import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, type JSONWebKeySet } from "jose";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { createDeps } from "../../../src/deps.ts";
+import { createKeyStore, type KeyTimes, type NewKey } from "../../../src/oauth/tokens/key-store.ts";
+import { signerOf, stateOf } from "../../../src/oauth/tokens/key-life.ts";
+import { createKeyRotation, type KeyRotation } from "../../../src/oauth/tokens/key-rotation.ts";
+import { SIGNING_ALGS, type SigningAlg } from "../../../src/oauth/tokens/signing-key.ts";
+import { isolate } from "../../support/isolate.ts";
+import { call, expectJson, makeClient, OPERATOR, tokenFor, type TestClient } from "../../support/platform.ts";
+
+const SEC = 1000;
+const MIN = 60 * SEC;
+const HOUR = 60 * MIN;
+const DAY = 24 * HOUR;
+
+const store = createKeyStore(env.DB);
+let made = 0;
+/** Keys that are a name alone: what rotation decides has nothing to do with what is in them. */
+const named = async (alg: SigningAlg): Promise<NewKey> => {
+  const kid = `k${++made}`;
+  return { kid, alg, publicJwk: { kid, kty: "none" }, sealedPrivateJwk: "" };
+};
+const noAudit = { statement: () => env.DB.prepare("SELECT 1"), note: async () => {} };
+const rotation: KeyRotation = createKeyRotation(store, named, noAudit);
+const published = async (nowMs: number, alg = "ES256"): Promise<readonly KeyTimes[]> =>
+  (await store.published(nowMs)).filter((key) => key.alg === alg);
+const signer = async (nowMs: number): Promise<string | undefined> =>
+  signerOf(await store.published(nowMs), "ES256", nowMs)?.kid;
+const rotate = (nowMs: number) => rotation.byOperator({ actor: "plat.operator", requestId: "r", nowMs });
+
+/** Only where no isolate with a copy of its own takes part. */
+const forgetKeys = () => env.DB.prepare("DELETE FROM signing_key").run();
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("by schedule", () => {
+  beforeEach(forgetKeys);
+  const START = 1_000 * DAY;
+
+  it("makes the first keys, which sign at once, and no other for 89 days", async () => {
+    await rotation.bySchedule(START);
+    for (const day of [0, 1, 45, 88]) await rotation.bySchedule(START + day * DAY);
+    for (const alg of SIGNING_ALGS)
+      expect(await published(START + 88 * DAY, alg)).toMatchObject([
+        { signsFromMs: START, publishedUntilMs: undefined },
+      ]);
+  });
+
+  it("publishes the next key a day before it signs, and the one before a day longer than it signs", async () => {
+    await rotation.bySchedule(START);
+    const first = await signer(START);
+    const due = START + 89 * DAY;
+    await rotation.bySchedule(due);
+    const keys = await published(due);
+    expect(keys).toHaveLength(2);
+    const next = keys.find((key) => key.kid !== first)!;
+    expect(next).toMatchObject({ signsFromMs: START + 90 * DAY, publishedUntilMs: undefined });
+    expect(keys.map((key) => stateOf(key, keys, due)).toSorted()).toEqual(["published", "signs"]);
+    expect(await signer(START + 90 * DAY - 1)).toBe(first);
+    expect(await signer(START + 90 * DAY)).toBe(next.kid);
+    expect(await published(START + 91 * DAY - 1)).toHaveLength(2);
+    expect(await published(START + 91 * DAY)).toMatchObject([{ kid: next.kid }]);
+    const [shown] = (await rotation.page({ before: undefined, limit: 9, skip: 0 }, START + 91 * DAY)).filter(
+      (key) => key.kid === first,
+    );
+    expect(shown).toMatchObject({ state: "gone" });
+    await rotation.bySchedule(START + 92 * DAY);
+    const left = await env.DB.prepare("SELECT count(*) AS n FROM signing_key WHERE kid = ?").bind(first!).first("n");
+    expect(left).toBe(0);
+  });
+
+  it("gives a key that is late its day all the same, and the one before goes on", async () => {
+    await rotation.bySchedule(START);
+    const first = await signer(START);
+    const late = START + 200 * DAY;
+    expect(await signer(late)).toBe(first);
+    await rotation.bySchedule(late);
+    expect(await signer(late + DAY - 1)).toBe(first);
+    expect(await signer(late + DAY)).not.toBe(first);
+  });
+
+  it("makes one key, however many crons run at once or again", async () => {
+    await Promise.all(Array.from({ length: 6 }, () => rotation.bySchedule(START)));
+    expect(await published(START)).toHaveLength(1);
+    const due = START + 89 * DAY;
+    await Promise.all(Array.from({ length: 6 }, (_, n) => rotation.bySchedule(due + n)));
+    await rotation.bySchedule(due + 5 * MIN);
+    for (const alg of SIGNING_ALGS) expect(await published(due + 5 * MIN, alg)).toHaveLength(2);
+  });
+});
+
+describe("by an operator", () => {
+  beforeEach(forgetKeys);
+  const START = 1_000 * DAY;
+
+  it("new keys sign at once, the old ones are published until nothing that they signed lives", async () => {
+    await rotation.bySchedule(START);
+    const first = await signer(START);
+    expect(await rotate(START + HOUR)).toMatchObject({ ok: true });
+    expect(await signer(START + HOUR)).not.toBe(first);
+    // An isolate signs by a copy that is ten minutes old at most, and a token lives an hour.
+    expect(await published(START + HOUR + 10 * MIN + HOUR)).toHaveLength(2);
+    expect(await published(START + HOUR + 80 * MIN)).toHaveLength(1);
+  });
+
+  it("overtake a key that waits for its time: it never signs, where the new ones are known", async () => {
+    await rotation.bySchedule(START);
+    const due = START + 89 * DAY;
+    await rotation.bySchedule(due);
+    await rotate(due + 23 * HOUR + 55 * MIN);
+    const now = START + 90 * DAY;
+    const keys = await published(now);
+    const newest = keys.toSorted((a, b) => b.createdAtMs - a.createdAtMs);
+    expect(await signer(now)).toBe(newest[0]!.kid);
+    expect(newest.map((key) => stateOf(key, keys, now))).toEqual(["signs", "verifies", "verifies"]);
+    expect(await published(now + 80 * MIN)).toHaveLength(1);
+    await rotation.bySchedule(now + 80 * MIN);
+    expect(await published(now + 80 * MIN)).toHaveLength(1);
+  });
+
+  it("sign though the clock of whoever made the keys before was ahead", async () => {
+    await rotation.bySchedule(START);
+    await rotate(START - HOUR);
+    const newest = (await published(START)).toSorted((a, b) => b.createdAtMs - a.createdAtMs);
+    expect(await signer(START)).toBe(newest[0]!.kid);
+    expect(newest).toHaveLength(2);
+  });
+
+  it("are refused while ten are published, and made again when one is gone", async () => {
+    const results = [];
+    for (let n = 0; n < 12; n++) results.push(await rotate(START + n * SEC));
+    expect(results.map((result) => result.ok)).toEqual([...Array.from({ length: 10 }, () => true), false, false]);
+    expect(results[10]).toEqual({ ok: false, error: { retryAfterSec: 80 * 60 + 1 - 10 } });
+    expect(await published(START + 12 * SEC)).toHaveLength(10);
+    expect(await rotate(START + SEC + 80 * MIN)).toMatchObject({ ok: true });
+  });
+
+  it("asked for at once: as many as may be, and never more", async () => {
+    for (let n = 0; n < 8; n++) await rotate(START);
+    const results = await Promise.all(Array.from({ length: 6 }, () => rotate(START)));
+    expect(results.filter((result) => result.ok)).toHaveLength(2);
+    for (const alg of SIGNING_ALGS) expect(await published(START, alg)).toHaveLength(10);
+  });
+});
+
+describe("the first key", () => {
+  it("of a clock that is ahead signs here too", () => {
+    const life = { alg: "ES256", createdAtMs: 50, signsFromMs: 50 };
+    expect(signerOf([life, { ...life, signsFromMs: 90 }], "ES256", 10)).toBe(life);
+    expect(signerOf([life], "RS256", 60)).toBeUndefined();
+  });
+});
+
+describe("whatever is done when, by whomever", () => {
+  const step = fc.oneof(
+    { weight: 4, arbitrary: fc.record({ do: fc.constant("sign" as const), isolate: fc.nat(2) }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant("cron" as const), isolate: fc.nat(2) }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant("operator" as const), isolate: fc.nat(2) }) },
+  );
+  const waits = fc.constantFrom(0, SEC, 5 * MIN, 9 * MIN, 10 * MIN, 30 * MIN, HOUR, 23 * HOUR, DAY, 40 * DAY, 89 * DAY);
+
+  it("a token that lives verifies everywhere, one key signs, and few are published", { timeout: 30_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(waits, step), { minLength: 5, maxLength: 25 }), async (steps) => {
+        await forgetKeys();
+        let nowMs = 1_000 * DAY;
+        await rotation.bySchedule(nowMs);
+        const copies = new Map<number, { readonly atMs: number; readonly keys: readonly KeyTimes[] }>();
+        const tokens: { readonly kid: string; readonly expiresMs: number }[] = [];
+        for (const [waitMs, { do: what, isolate: who }] of steps) {
+          nowMs += waitMs;
+          if (what === "cron") await rotation.bySchedule(nowMs);
+          if (what === "operator") await rotate(nowMs);
+          if (what === "sign") {
+            // The oldest copy that an isolate may still sign by.
+            const copy = copies.get(who);
+            const fresh = copy === undefined || nowMs - copy.atMs > 10 * MIN;
+            const used = fresh ? { atMs: nowMs, keys: await store.published(nowMs) } : copy;
+            copies.set(who, used);
+            tokens.push({ kid: signerOf(used.keys, "ES256", nowMs)!.kid, expiresMs: nowMs + HOUR });
+          }
+          const keys = await published(nowMs);
+          const kids = keys.map((key) => key.kid);
+          for (const token of tokens) if (token.expiresMs > nowMs) expect(kids).toContain(token.kid);
+          expect(keys.filter((key) => stateOf(key, keys, nowMs) === "signs")).toHaveLength(1);
+          expect(keys.length).toBeLessThanOrEqual(11);
+          for (const key of keys.filter((one) => one.signsFromMs > nowMs))
+            expect(key.signsFromMs - key.createdAtMs).toBe(DAY);
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
+
+describe("GET and POST /signing-keys", () => {
+  beforeAll(forgetKeys);
+  let client: TestClient;
+  const keys = async (query = "") => call(`/admin/v1/signing-keys${query}`, { token: await tokenFor(OPERATOR) });
+  const post = async () => call("/admin/v1/signing-keys", { method: "POST", token: await tokenFor(OPERATOR) });
+  const jwks = async (): Promise<JSONWebKeySet> => expectJson(await call("/oauth2/v1/jwks"), 200);
+  beforeEach(async () => {
+    client = await makeClient({ scopes: ["plat.media_view"] });
+  });
+
+  it("201: both algorithms at once; what was signed before stays good, and verifiers find both keys", async () => {
+    const before = await tokenFor(client);
+    const response = await post();
+    const added = await expectJson<any[]>(response, 201);
+    expect(new Set(added.map((key) => key.alg))).toEqual(new Set(SIGNING_ALGS));
+    for (const key of added)
+      expect(key).toEqual({
+        kid: expect.any(String),
+        alg: expect.any(String),
+        state: "signs",
+        createdAt: expect.any(Number),
+        signsFrom: expect.any(Number),
+        publishedUntil: null,
+      });
+    const after = await tokenFor(client);
+    expect(decodeProtectedHeader(after).kid).toBe(added.find((key) => key.alg === "ES256").kid);
+    expect(decodeProtectedHeader(before).kid).not.toBe(decodeProtectedHeader(after).kid);
+    const publicKeys = createLocalJWKSet(await jwks());
+    for (const token of [before, after]) {
+      await jwtVerify(token, publicKeys);
+      expect((await call(`/oauth2/v1/tokeninfo?access_token=${token}`)).status).toBe(200);
+    }
+    const [entry] = await expectJson<any[]>(
+      await call("/admin/v1/audit?pageSize=1", { token: await tokenFor(OPERATOR) }),
+      200,
+    );
+    expect(entry).toMatchObject({
+      actor: OPERATOR.clientId,
+      action: "rotate keys",
+      subject: "signing-keys",
+      requestId: response.headers.get("plat-request-id"),
+      reason: expect.stringContaining(added[0].kid),
+    });
+  });
+
+  it("200: every key with its state, the newest first, page by page, and nothing secret", async () => {
+    for (let n = 0; n < 2; n++) await expectJson(await post(), 201);
+    const text = await (await keys()).text();
+    const all = JSON.parse(text) as { kid: string; alg: string; state: string; publishedUntil: number | null }[];
+    const stored = await env.DB.prepare("SELECT kid, sealed_private_jwk AS sealed FROM signing_key").all<any>();
+    expect(new Set(all.map((key) => key.kid))).toEqual(new Set(stored.results.map((row) => row.kid)));
+    expect(all).toHaveLength(stored.results.length);
+    for (const { sealed } of stored.results) expect(text).not.toContain(sealed.slice(0, 20));
+    const states = all.filter((key) => key.alg === "ES256").map((key) => key.state);
+    expect(states[0]).toBe("signs");
+    expect(new Set(states.slice(1))).toEqual(new Set(["verifies"]));
+    expect(all.every((key) => (key.state === "signs") === (key.publishedUntil === null))).toBe(true);
+
+    const seen: string[] = [];
+    let next: string | undefined = "?pageSize=2";
+    while (next !== undefined) {
+      const page = await keys(next);
+      seen.push(...(await expectJson<any[]>(page, 200)).map((key) => key.kid));
+      const link = /<([^>]+)>; rel="next"/.exec(page.headers.get("link") ?? "")?.[1];
+      next = link === undefined ? undefined : new URL(link).search;
+    }
+    expect(seen).toEqual(all.map((key) => key.kid));
+    expect((await keys("?cursor=WzEsMl0")).status).toBe(400);
+    const linkOf = async (query: string) => (await keys(query)).headers.get("link");
+    expect(await linkOf("?pageSize=100&pageNumber=2")).toMatch(/pageNumber=1&pageSize=100>; rel="prev"$/);
+    expect(await linkOf("?pageSize=100&pageNumber=3")).toMatch(/rel="self"$/);
+  });
+
+  it("an isolate that does not know yet signs on with the old key for ten minutes, and everybody takes it", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const startMs = Date.now();
+    const other = isolate();
+    const kidOf = (token: string) => decodeProtectedHeader(token).kid;
+    const otherToken = async () => (await expectJson(await other.token(client), 200)).access_token as string;
+    // Nothing refreshes its copy beside a token that is a minute old at most.
+    const old = kidOf(await otherToken());
+    await expectJson(await post(), 201);
+    const late = await otherToken();
+    expect(kidOf(late)).toBe(old);
+    expect((await call(`/oauth2/v1/tokeninfo?access_token=${late}`)).status).toBe(200);
+    const fresh = await tokenFor(client);
+    expect(kidOf(fresh)).not.toBe(old);
+    // A key that its copy lacks is looked for.
+    vi.setSystemTime(startMs + 1);
+    const headers = { authorization: `Bearer ${fresh}` };
+    expect((await other.fetch("/admin/v1/roles", { headers })).status).toBe(403);
+    vi.setSystemTime(startMs + 10 * MIN + SEC);
+    expect(kidOf(await otherToken())).not.toBe(old);
+  });
+
+  it("the cron makes the next keys, and /jwks shows them before they sign", async () => {
+    const deps = createDeps(env);
+    await tokenFor(client);
+    const now = Date.now();
+    await deps.oauth.rotateKeys(now + 89 * DAY);
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(now + 89 * DAY + 6 * SEC);
+    const newest = (await jwks()).keys.find((key) => key.alg === "ES256")?.kid;
+    const listed = await expectJson<any[]>(await keys("?pageSize=2"), 200);
+    expect(listed.map(({ state }) => state)).toEqual(["published", "published"]);
+    expect(listed.map(({ kid }) => kid)).toContain(newest);
+    expect(decodeProtectedHeader(await tokenFor(client)).kid).not.toBe(newest);
+    vi.setSystemTime(now + 90 * DAY + 6 * SEC);
+    expect(decodeProtectedHeader(await tokenFor(client)).kid).toBe(newest);
+  });
+
+  it("429 when operators ask again and again, and the keys that there are go on", async () => {
+    let refused: Response | undefined;
+    for (let n = 0; n < 11 && refused === undefined; n++) {
+      const response = await post();
+      if (response.status !== 201) refused = response;
+    }
+    expect(await expectJson(refused!, 429)).toMatchObject({ type: "insufficient_resources" });
+    expect(Number(refused!.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect((await jwks()).keys.filter((key) => key.alg === "ES256")).toHaveLength(10);
+    await tokenFor(client);
+  }, 20_000);
+});
+
+describe("signing", () => {
+  it("opens a private key once an isolate, however many tokens and refreshes", async () => {
+    const client = await makeClient();
+    const other = isolate();
+    const importKey = vi.spyOn(crypto.subtle, "importKey");
+    const privateKeys = () =>
+      importKey.mock.calls.filter(([format, , , , uses]) => format === "jwk" && uses[0] === "sign");
+    vi.useFakeTimers({ toFake: ["Date"] });
+    for (let n = 0; n < 5; n++) {
+      expect((await other.token(client)).status).toBe(200);
+      vi.setSystemTime(Date.now() + 5 * MIN);
+    }
+    expect(privateKeys()).toHaveLength(1);
+    importKey.mockRestore();
+  });
+});
+
+describe("GET /jwks", () => {
+  beforeAll(forgetKeys);
+  it("makes the first keys of both kinds when there are none, once, and shows public halves alone", async () => {
+    const fresh = Array.from({ length: 4 }, () => isolate());
+    const answers = await Promise.all(
+      fresh.map(async (one) => (await one.fetch("/oauth2/v1/jwks")).json<JSONWebKeySet>()),
+    );
+    expect(answers.map(({ keys }) => keys.length)).toEqual([2, 2, 2, 2]);
+    expect(new Set(answers.flatMap(({ keys }) => keys.map((key) => key.kid))).size).toBe(2);
+    expect(await env.DB.prepare("SELECT count(*) AS n FROM signing_key").first("n")).toBe(2);
+    for (const key of answers[0]!.keys)
+      expect(Object.keys(key).toSorted()).toEqual(
+        key.alg === "ES256" ? ["alg", "crv", "kid", "kty", "use", "x", "y"] : ["alg", "e", "kid", "kty", "n", "use"],
+      );
+  });
+});

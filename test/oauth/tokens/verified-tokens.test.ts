@@ -1,0 +1,124 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { createKeyStore } from "../../../src/oauth/tokens/key-store.ts";
+import { createTrustStore } from "../../../src/oauth/tokens/trust-store.ts";
+import { createTokenVerifier, issueAccessToken, type NewToken } from "../../../src/oauth/tokens/access-token.ts";
+import { createKeyRotation } from "../../../src/oauth/tokens/key-rotation.ts";
+import { makeKey } from "../../../src/oauth/tokens/signing-key.ts";
+import { createTrust } from "../../../src/oauth/tokens/trust.ts";
+import { MAX_VERIFIED_TOKENS } from "../../../src/oauth/tokens/verified-tokens.ts";
+import { toBase64Url, utf8 } from "../../../src/platform/encoding.ts";
+import { randomId, systemRandom } from "../../../src/platform/random.ts";
+import { createSealer } from "../../../src/platform/seal.ts";
+
+const sealer = createSealer([{ id: "t", bytes: new Uint8Array(32) }], systemRandom);
+const noAudit = { statement: () => env.DB.prepare("SELECT 1"), note: async () => {} };
+const rotation = createKeyRotation(createKeyStore(env.DB), (alg) => makeKey(alg, sealer), noAudit);
+const ISSUER = { issuer: "https://plinth.test/oauth2/v1", audience: "https://plinth.test" };
+const NOW_MS = Date.now();
+const HOUR_MS = 3_600_000;
+
+/** An isolate of its own that issues and verifies. */
+function isolate() {
+  const trust = createTrust(createTrustStore(env.DB), rotation.makeFirst, sealer, () => {});
+  const { verify } = createTokenVerifier(trust, ISSUER);
+  const issue = (tokenId: string): Promise<string> => issueAccessToken(newToken(tokenId), ISSUER, trust, NOW_MS);
+  return { trust, verify, issue };
+}
+
+const newToken = (tokenId: string): NewToken => ({
+  clientId: "acme.app",
+  clientName: "acme.app",
+  clientAuthenticated: true,
+  tenant: "acme",
+  tenantExplicit: false,
+  org: "",
+  plan: "standard",
+  user: "",
+  subject: "acme.app",
+  scopes: ["plat.media_view"],
+  tokenId,
+  grantId: `g-${tokenId}`,
+  sessionId: "sid",
+  recordsAsOfMs: NOW_MS,
+  userAsOfMs: NOW_MS,
+  expiresAtSec: Math.floor(NOW_MS / 1000) + 3_600,
+});
+
+const other = (char: string): string => (char === "A" ? "B" : "A");
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe("a token that was verified before", () => {
+  it("is taken without checking its signature again, and says the same", async () => {
+    const { verify, issue } = isolate();
+    const token = await issue(randomId(systemRandom));
+    const first = await verify(token, NOW_MS);
+    const checked = vi.spyOn(crypto.subtle, "verify");
+    expect(await verify(token, NOW_MS)).toEqual(first);
+    expect(first).toMatchObject({ ok: true, value: { clientId: "acme.app", scopes: ["plat.media_view"] } });
+    expect(checked).not.toHaveBeenCalled();
+  });
+
+  it("vouches for no other text of the same id", async () => {
+    const { verify, issue } = isolate();
+    const token = await issue("texts");
+    expect(await verify(token, NOW_MS)).toMatchObject({ ok: true });
+    const [header, payload, signature] = token.split(".") as [string, string, string];
+    const claims = JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(payload, { alphabet: "base64url" })));
+    const wider = toBase64Url(utf8(JSON.stringify({ ...claims, scope: "plat.admin" })));
+    const longer = toBase64Url(utf8(JSON.stringify({ ...claims, exp: claims.exp + 3_600 })));
+    for (const text of [
+      `${header}.${wider}.${signature}`,
+      `${header}.${longer}.${signature}`,
+      `${toBase64Url(utf8('{"alg":"none"}'))}.${payload}.${signature}`,
+      `${header}.${payload}.${other(signature[0]!)}${signature.slice(1)}`,
+      `${header}.${payload}.${signature.slice(0, 40)}${other(signature[40]!)}${signature.slice(41)}`,
+      `${header}.${payload}.${signature.slice(0, -1)}`,
+      `${header}.${payload}.${signature}=`,
+      `${header}.${payload}.${signature}.`,
+      `${header}.${payload}.`,
+      `${header}.${payload}`,
+    ])
+      expect(await verify(text, NOW_MS), text).toEqual({ ok: false, error: "malformed" });
+    expect(await verify(token, NOW_MS)).toMatchObject({ ok: true });
+  });
+
+  it("ends when its time is over", async () => {
+    const { verify, issue } = isolate();
+    const token = await issue("expiry");
+    const endMs = (Math.floor(NOW_MS / 1000) + 3600) * 1000;
+    expect(await verify(token, NOW_MS)).toMatchObject({ ok: true });
+    expect(await verify(token, endMs - 1)).toMatchObject({ ok: true });
+    expect(await verify(token, endMs)).toEqual({ ok: false, error: "expired" });
+  });
+
+  it("ends when it is revoked", async () => {
+    const { trust, verify, issue } = isolate();
+    const token = await issue("revoked");
+    expect(await verify(token, NOW_MS)).toMatchObject({ ok: true });
+    const expiresSec = Math.floor((NOW_MS + HOUR_MS) / 1000);
+    await trust.end([{ kind: "token", key: "revoked", client: "acme.app", expiresSec }], []);
+    expect(await verify(token, NOW_MS)).toEqual({ ok: false, error: "revoked" });
+  });
+
+  it("ends with the key that signed it", async () => {
+    const { verify, issue } = isolate();
+    const token = await issue("key");
+    expect(await verify(token, NOW_MS)).toMatchObject({ ok: true });
+    await env.DB.prepare("DELETE FROM signing_key").run();
+    expect(await verify(token, NOW_MS + 6_000)).toEqual({ ok: false, error: "malformed" });
+  });
+});
+
+it("an isolate remembers so many and no more", async () => {
+  const { verify, issue } = isolate();
+  const first = await issue("first");
+  await verify(first, NOW_MS);
+  for (let number = 0; number < MAX_VERIFIED_TOKENS; number++) await verify(await issue(`t-${number}`), NOW_MS);
+  const checked = vi.spyOn(crypto.subtle, "verify");
+  expect(await verify(first, NOW_MS)).toMatchObject({ ok: true });
+  expect(checked).toHaveBeenCalledOnce();
+});
