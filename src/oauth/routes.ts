@@ -1,21 +1,21 @@
-import type { Federation } from "./federation/federation.ts";
-import type { PageEndpointDeps, TokenEndpointDeps } from "./endpoints/deps.ts";
-import type { Service } from "../http/service.ts";
 import { defineRoute, formBody, json, type Route } from "../http/route.ts";
-import type { AnyCall } from "./model/call.ts";
-import { serverMetadata } from "./endpoints/discovery.ts";
-import { renderOAuthProblem } from "./model/failure.ts";
-import { introspect } from "./endpoints/introspect.ts";
-import { DOCUMENT, DOCUMENT_OR_FRAME, navigatedTo } from "./pages/navigation.ts";
-import { renderProblemPage } from "./pages/page.ts";
+import type { Service } from "../http/service.ts";
 import { ACCOUNT_BASE, accountAddress } from "./account/notice.ts";
 import { createAccountRoutes } from "./account/routes.ts";
+import type { PageEndpointDeps, TokenEndpointDeps } from "./endpoints/deps.ts";
+import { serverMetadata } from "./endpoints/discovery.ts";
+import { introspect } from "./endpoints/introspect.ts";
 import { createPageRoutes } from "./endpoints/pages.ts";
 import { refreshTokenRoutes } from "./endpoints/refresh-tokens.ts";
 import { revoke } from "./endpoints/revoke.ts";
-import { GRANT_TYPES, token } from "./endpoints/token.ts";
 import { tokenInfo } from "./endpoints/token-info.ts";
+import { GRANT_TYPES, token } from "./endpoints/token.ts";
 import { userInfoRoutes } from "./endpoints/user-info.ts";
+import type { Federation } from "./federation/federation.ts";
+import type { AnyCall } from "./model/call.ts";
+import { renderOAuthProblem } from "./model/failure.ts";
+import { DOCUMENT, DOCUMENT_OR_FRAME, navigatedTo } from "./pages/navigation.ts";
+import { renderProblemPage } from "./pages/page.ts";
 
 /** What all endpoints share, made once in service.ts. Each takes the part that it uses. */
 export interface OAuthContext extends TokenEndpointDeps, PageEndpointDeps {

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
-import type { Authorization } from "../../src/oauth/model/authorization.ts";
-import { createCode } from "../../src/oauth/grants/codes.ts";
-import { type CodeRequest, createCodeStore } from "../../src/oauth/grants/code-store.ts";
 import { systemRandom } from "../../src/platform/random.ts";
+import { type CodeRequest, createCodeStore } from "../../src/oauth/grants/code-store.ts";
+import { createCode } from "../../src/oauth/grants/codes.ts";
+import type { Authorization } from "../../src/oauth/model/authorization.ts";
 import { basic, call, expectJson, makeTenant, put, unique } from "../support/platform.ts";
 
 /** Users, clients that they sign in for, and codes as `/authorize` makes them, without the pages before. */

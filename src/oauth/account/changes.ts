@@ -1,10 +1,10 @@
-import type { AccountDeps } from "./deps.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import type { AnyCall } from "../model/call.ts";
 import { endAccess } from "../grants/revoke-grants.ts";
+import type { AnyCall } from "../model/call.ts";
 import { readParameters, type Parameters } from "../model/form.ts";
 import { isFromElsewhere, isOwnForm, withCookie, FROM_ELSEWHERE } from "../sign-in/browser.ts";
 import { dropSession, findAccountSession, type Session } from "../sign-in/sessions.ts";
+import type { AccountDeps } from "./deps.ts";
 import { backToAccount, refusedAtAccount } from "./notice.ts";
 import { accountPage, formKey } from "./page.ts";
 

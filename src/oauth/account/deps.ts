@@ -1,11 +1,11 @@
-import type { EndAccessDeps } from "../grants/revoke-grants.ts";
 import type { FederationDeps } from "../federation/begin.ts";
 import type { Federation } from "../federation/federation.ts";
+import type { ConsentStore } from "../grants/consent-store.ts";
+import type { EndAll } from "../grants/revoke-all-store.ts";
+import type { EndAccessDeps } from "../grants/revoke-grants.ts";
 import type { RefusedPageDeps } from "../pages/page.ts";
 import type { SignInDeps } from "../sign-in/device.ts";
 import type { SessionDeps } from "../sign-in/sessions.ts";
-import type { ConsentStore } from "../grants/consent-store.ts";
-import type { EndAll } from "../grants/revoke-all-store.ts";
 import type { TrustStore } from "../tokens/trust-store.ts";
 
 /** What the page of an account shows and changes. */

@@ -1,9 +1,9 @@
-import type { AccountDeps } from "./deps.ts";
 import type { AnyCall } from "../model/call.ts";
+import { redirect, withParameters } from "../model/redirect.ts";
 import { refusedPage } from "../pages/page.ts";
 import { ACCOUNT_NOTICES, type AccountNotice } from "../pages/port.ts";
-import { redirect, withParameters } from "../model/redirect.ts";
 import { cookieText, dropCookie, setCookie, withCookie } from "../sign-in/browser.ts";
+import type { AccountDeps } from "./deps.ts";
 
 export const ACCOUNT_BASE = "/account";
 

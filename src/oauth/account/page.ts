@@ -1,13 +1,13 @@
-import type { AccountDeps } from "./deps.ts";
 import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
+import type { Application } from "../grants/grant-list-store.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters } from "../model/form.ts";
 import { pageContext } from "../pages/page.ts";
 import type { AccountApplication, AccountFault } from "../pages/port.ts";
 import { csrfToken, readCookie, withCookie } from "../sign-in/browser.ts";
 import { findAccountSession, type Session } from "../sign-in/sessions.ts";
-import type { Application } from "../grants/grant-list-store.ts";
 import type { Membership, UserRecord } from "../users/user-store.ts";
+import type { AccountDeps } from "./deps.ts";
 import { accountAddress, readNotice, refusedAtAccount, uiLocalesOf } from "./notice.ts";
 import { accountSignInPage, signInAtProvider } from "./sign-in.ts";
 

@@ -1,6 +1,5 @@
-import type { AccountDeps } from "./deps.ts";
-import { DEFAULT_PROVIDER } from "../../platform/names.ts";
 import { describeError } from "../../platform/log.ts";
+import { DEFAULT_PROVIDER } from "../../platform/names.ts";
 import { hashPassword, PASSWORD_CHARS, samePassword } from "../../platform/password-hash.ts";
 import { passwordFault } from "../../platform/password-rules.ts";
 import type { Parameters } from "../model/form.ts";
@@ -10,6 +9,7 @@ import { deviceCookie, knownDevice } from "../sign-in/device.ts";
 import { startSession } from "../sign-in/sessions.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
 import { admit, type FormCall } from "./changes.ts";
+import type { AccountDeps } from "./deps.ts";
 import { backToAccount } from "./notice.ts";
 import { accountPage } from "./page.ts";
 

@@ -9,9 +9,9 @@
  * to the session, so that no other site sends them; each is answered by a redirect to the page, or by the page with what
  * was wrong (changes.ts, password.ts). Sessions are those of `/authorize` (sign-in/sessions.ts).
  */
-import type { AccountDeps } from "./deps.ts";
 import { defineRoute, formBody, type Route } from "../../http/route.ts";
 import { endAll, removeAccess, signOut, type FormCall } from "./changes.ts";
+import type { AccountDeps } from "./deps.ts";
 import { account } from "./page.ts";
 import { changePassword } from "./password.ts";
 import { accountSignIn } from "./sign-in.ts";

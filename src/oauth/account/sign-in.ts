@@ -1,14 +1,13 @@
-import type { AccountDeps } from "./deps.ts";
 import { EMAIL_MAX_CHARS } from "../../platform/email.ts";
 import { DEFAULT_PROVIDER } from "../../platform/names.ts";
-import type { AnyCall } from "../model/call.ts";
 import { beginFederation } from "../federation/begin.ts";
-import { isBoundToTenants } from "../model/binding.ts";
 import { FOR_ACCOUNT } from "../federation/pending.ts";
+import { isBoundToTenants } from "../model/binding.ts";
+import type { AnyCall } from "../model/call.ts";
 import { readParameters } from "../model/form.ts";
+import { redirect, statusOf } from "../model/redirect.ts";
 import { pageContext } from "../pages/page.ts";
 import type { SignInFault } from "../pages/port.ts";
-import { redirect, statusOf } from "../model/redirect.ts";
 import {
   csrfToken,
   isFromElsewhere,
@@ -20,6 +19,7 @@ import {
 } from "../sign-in/browser.ts";
 import { rememberDevice, signInHere } from "../sign-in/device.ts";
 import { startSession, type NewSignIn } from "../sign-in/sessions.ts";
+import type { AccountDeps } from "./deps.ts";
 import { accountAddress, readNotice, refusedAtAccount, uiLocalesOf } from "./notice.ts";
 
 const ACTION = "sign in to the account";

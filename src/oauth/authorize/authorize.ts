@@ -12,22 +12,22 @@
  * Each word is a file. No request waits here: the forms of these pages and a provider's answer bring it along, and
  * it is checked from scratch each time. Whoever signed in comes back in by `resume.ts`.
  */
-import type { AuthorizeDeps } from "./deps.ts";
 import { err, type Result } from "../../platform/result.ts";
 import type { AnyCall } from "../model/call.ts";
-import { refusedPage } from "../pages/page.ts";
+import { readGiven } from "../model/parameters.ts";
 import { redirect, withParameters } from "../model/redirect.ts";
+import { refusedPage } from "../pages/page.ts";
 import { readCookie, siteOf } from "../sign-in/browser.ts";
 import { findSession } from "../sign-in/sessions.ts";
-import { refusedAnswer } from "./response.ts";
-import { askToSignIn } from "./prompt.ts";
 import { checkRequest } from "./checks.ts";
+import type { AuthorizeDeps } from "./deps.ts";
 import { conclude } from "./finish.ts";
-import { readDraft } from "./parse.ts";
-import { readGiven } from "../model/parameters.ts";
 import { readHint } from "./hint.ts";
-import { MAX_CARRIED_CHARS, withoutHint, type AuthorizationRequest } from "./request.ts";
 import { identify } from "./identify.ts";
+import { readDraft } from "./parse.ts";
+import { askToSignIn } from "./prompt.ts";
+import { MAX_CARRIED_CHARS, withoutHint, type AuthorizationRequest } from "./request.ts";
+import { refusedAnswer } from "./response.ts";
 
 /** `parameters`: the query of a GET, the form of a POST. */
 export async function authorize(call: AnyCall, parameters: URLSearchParams, context: AuthorizeDeps): Promise<Response> {

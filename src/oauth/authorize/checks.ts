@@ -1,17 +1,17 @@
-import type { AuthorizeDeps } from "./deps.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { covers } from "../../platform/scope-pattern.ts";
-import type { AnyCall } from "../model/call.ts";
 import { isProvider } from "../federation/begin.ts";
+import { isLocal } from "../model/binding.ts";
+import type { AnyCall } from "../model/call.ts";
+import { meantParameter, promptsOf } from "../model/parameters.ts";
 import { CODE_VERIFIER, needsPkce, type CodeChallenge } from "../model/pkce.ts";
 import { mayActFor } from "../model/scopes.ts";
 import { readSessionId } from "../model/session-id.ts";
-import { FLOWS, type Draft } from "./parse.ts";
-import { refused, scopeRefused, type AuthorizeFailure } from "./failure.ts";
-import { meantParameter, promptsOf } from "../model/parameters.ts";
+import type { AuthorizeDeps } from "./deps.ts";
 import { openMeant } from "./expected-user.ts";
+import { refused, scopeRefused, type AuthorizeFailure } from "./failure.ts";
+import { FLOWS, type Draft } from "./parse.ts";
 import { challengeOf, providerOf, type AuthorizationRequest } from "./request.ts";
-import { isLocal } from "../model/binding.ts";
 
 /**
  * What an authorization request must be, one rule each, in the order in which they are looked at. The first one that is

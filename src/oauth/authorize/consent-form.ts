@@ -1,16 +1,16 @@
-import type { AuthorizeDeps } from "./deps.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters } from "../model/form.ts";
 import { refusedPage } from "../pages/page.ts";
 import { isFromElsewhere, isOwnForm, FROM_ELSEWHERE } from "../sign-in/browser.ts";
 import { findSession } from "../sign-in/sessions.ts";
-import { refusedAnswer } from "./response.ts";
-import { askToSignIn } from "./prompt.ts";
 import { readRequest } from "./authorize.ts";
-import { conclude } from "./finish.ts";
 import { consentKey, readAsked } from "./consent.ts";
+import type { AuthorizeDeps } from "./deps.ts";
 import { refused } from "./failure.ts";
+import { conclude } from "./finish.ts";
 import { identify } from "./identify.ts";
+import { askToSignIn } from "./prompt.ts";
+import { refusedAnswer } from "./response.ts";
 
 const ACTION = "consent";
 

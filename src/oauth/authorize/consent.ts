@@ -1,16 +1,16 @@
-import type { AuthorizeDeps } from "./deps.ts";
-import type { AnyCall } from "../model/call.ts";
+import type { Consent } from "../grants/consent-store.ts";
 import { consentTo, isAllowed, needsConsent } from "../grants/consent.ts";
-import type { Granted } from "../tokens/issue.ts";
+import type { AnyCall } from "../model/call.ts";
 import { pageContext } from "../pages/page.ts";
 import { csrfToken } from "../sign-in/browser.ts";
-import type { Consent } from "../grants/consent-store.ts";
-import { refusedAnswer } from "./response.ts";
-import { askToSignIn } from "./prompt.ts";
+import type { Granted } from "../tokens/issue.ts";
+import type { AuthorizeDeps } from "./deps.ts";
 import { refused } from "./failure.ts";
-import { formTargetsOf, withoutHint, type AuthorizationRequest } from "./request.ts";
 import { emailFor } from "./identify.ts";
 import type { Identity } from "./identity.ts";
+import { askToSignIn } from "./prompt.ts";
+import { formTargetsOf, withoutHint, type AuthorizationRequest } from "./request.ts";
+import { refusedAnswer } from "./response.ts";
 
 /**
  * The page on which a person allows a client of somebody else's tenant what it asks for, or not (grants/consent.ts). Undefined:

@@ -1,8 +1,8 @@
 import type { AuditTrail } from "../../platform/audit.ts";
-import type { Addresses } from "../model/call.ts";
 import type { FederationDeps } from "../federation/begin.ts";
 import type { Federation } from "../federation/federation.ts";
 import type { GrantDeps } from "../grants/granted.ts";
+import type { Addresses } from "../model/call.ts";
 import type { RefusedPageDeps } from "../pages/page.ts";
 import type { SignInDeps } from "../sign-in/device.ts";
 import type { SessionDeps } from "../sign-in/sessions.ts";

@@ -1,5 +1,5 @@
-import type { SilentFailure } from "../model/provider-failure.ts";
 import { refusedScope } from "../grants/granted.ts";
+import type { SilentFailure } from "../model/provider-failure.ts";
 import type { ScopeRefusal } from "../model/scopes.ts";
 
 /**

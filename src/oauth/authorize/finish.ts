@@ -1,19 +1,19 @@
-import type { AuthorizeDeps } from "./deps.ts";
-import { authorizationOf } from "../model/authorization.ts";
 import { createCode } from "../grants/codes.ts";
-import type { AnyCall } from "../model/call.ts";
-import { type Granted, issueTokens } from "../tokens/issue.ts";
 import { DEFAULT_TENANT, grantForUser } from "../grants/user-grant.ts";
 import { timesOf } from "../model/auth-times.ts";
-import { grantedAnswer, refusedAnswer } from "./response.ts";
-import { askToSignIn } from "./prompt.ts";
-import { chooseTenant } from "./tenant-chooser.ts";
+import { authorizationOf } from "../model/authorization.ts";
+import type { AnyCall } from "../model/call.ts";
+import { type Granted, issueTokens } from "../tokens/issue.ts";
 import { askConsent } from "./consent.ts";
-import { FLOWS } from "./parse.ts";
+import type { AuthorizeDeps } from "./deps.ts";
 import { refused, scopeRefused } from "./failure.ts";
-import type { AuthorizationRequest } from "./request.ts";
 import { emailFor } from "./identify.ts";
 import type { Identity } from "./identity.ts";
+import { FLOWS } from "./parse.ts";
+import { askToSignIn } from "./prompt.ts";
+import type { AuthorizationRequest } from "./request.ts";
+import { grantedAnswer, refusedAnswer } from "./response.ts";
+import { chooseTenant } from "./tenant-chooser.ts";
 
 /** The user is known: where the tokens are for, which scopes they have, and the way back to the client with them, once allowed. */
 export async function conclude(

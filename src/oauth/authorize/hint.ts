@@ -1,12 +1,12 @@
-import type { AuthorizeDeps } from "./deps.ts";
-import type { Hint, Identity } from "./identity.ts";
+import { timesOf } from "../model/auth-times.ts";
 import type { AnyCall } from "../model/call.ts";
 import { sessionOf, type Session } from "../sign-in/sessions.ts";
-import { timesOf } from "../model/auth-times.ts";
 import { readIdTokenHint, type HintBasis, type IdTokenHint } from "../tokens/id-token.ts";
+import type { AuthorizeDeps } from "./deps.ts";
 import type { Meant } from "./expected-user.ts";
-import type { AuthorizationRequest } from "./request.ts";
 import { bySession } from "./identify.ts";
+import type { Hint, Identity } from "./identity.ts";
+import type { AuthorizationRequest } from "./request.ts";
 
 /**
  * What `id_token_hint` says: whom the client means, and whether that user needs no prompt (contract 2.4, 8).

@@ -1,8 +1,8 @@
-import type { Identity, Hint } from "./identity.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
+import { authTimeMs } from "../model/auth-times.ts";
 import { isBound, isLocal } from "../model/binding.ts";
 import type { Session } from "../sign-in/sessions.ts";
-import { authTimeMs } from "../model/auth-times.ts";
+import type { Identity, Hint } from "./identity.ts";
 import { isMeant, type AuthorizationRequest } from "./request.ts";
 
 /** Nobody, or somebody who has to show it again. */

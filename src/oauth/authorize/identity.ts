@@ -1,6 +1,6 @@
+import type { SignInTimes } from "../model/auth-times.ts";
 import type { HintBounds } from "../model/authorization.ts";
 import type { Binding } from "../model/binding.ts";
-import type { SignInTimes } from "../model/auth-times.ts";
 import type { UserRecord } from "../users/user-store.ts";
 import type { Meant } from "./expected-user.ts";
 

@@ -1,11 +1,11 @@
-import type { AuthorizeDeps } from "./deps.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import type { AnyCall } from "../model/call.ts";
 import type { ClientRecord } from "../clients/directory.ts";
-import type { PageRefusal } from "../pages/page.ts";
-import { parseScopes, type ScopeRefusal, type ScopeRequest, type TenantRights } from "../model/scopes.ts";
+import type { AnyCall } from "../model/call.ts";
 import type { Given } from "../model/parameters.ts";
 import { isRegistered, soleOf } from "../model/redirect-uri.ts";
+import { parseScopes, type ScopeRefusal, type ScopeRequest, type TenantRights } from "../model/scopes.ts";
+import type { PageRefusal } from "../pages/page.ts";
+import type { AuthorizeDeps } from "./deps.ts";
 
 /** What a client may ask for, the grant that it must be registered for, and where the answer goes. */
 export const FLOWS = {

@@ -1,17 +1,17 @@
-import type { AuthorizeDeps } from "./deps.ts";
 import { EMAIL_MAX_CHARS } from "../../platform/email.ts";
 import { LEGACY_PROVIDER } from "../../platform/names.ts";
-import type { AnyCall } from "../model/call.ts";
 import { beginFederation } from "../federation/begin.ts";
+import { isLocal } from "../model/binding.ts";
+import type { AnyCall } from "../model/call.ts";
+import { redirect, statusOf } from "../model/redirect.ts";
 import { pageContext } from "../pages/page.ts";
 import type { SignInFault } from "../pages/port.ts";
-import { redirect, statusOf } from "../model/redirect.ts";
 import { csrfToken, knowBrowser, withCookie } from "../sign-in/browser.ts";
-import { refusedAnswer } from "./response.ts";
+import type { AuthorizeDeps } from "./deps.ts";
 import { refused } from "./failure.ts";
-import { formTargetsOf, MAX_CARRIED_CHARS, withoutHint, type AuthorizationRequest } from "./request.ts";
-import { isLocal } from "../model/binding.ts";
 import type { Unidentified } from "./identify.ts";
+import { formTargetsOf, MAX_CARRIED_CHARS, withoutHint, type AuthorizationRequest } from "./request.ts";
+import { refusedAnswer } from "./response.ts";
 
 /** The user has to sign in: at our page, at their own provider, or not at all where the client wants nothing shown. */
 export async function askToSignIn(

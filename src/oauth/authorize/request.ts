@@ -1,11 +1,11 @@
-import type { AuthorizeDeps } from "./deps.ts";
 import { DEFAULT_PROVIDER, type Names } from "../../platform/names.ts";
 import type { ClientRecord } from "../clients/directory.ts";
+import { meantParameter, type Given } from "../model/parameters.ts";
 import type { CodeChallenge } from "../model/pkce.ts";
 import type { ScopeRequest } from "../model/scopes.ts";
-import type { Flow } from "./parse.ts";
-import { meantParameter, type Given } from "../model/parameters.ts";
+import type { AuthorizeDeps } from "./deps.ts";
 import { sealMeant, type Meant } from "./expected-user.ts";
+import type { Flow } from "./parse.ts";
 
 /** An authorization request that passed every check of `checks.ts`; what is left to find out is who the user is. */
 export interface AuthorizationRequest {

@@ -1,9 +1,9 @@
-import type { AuthorizeDeps } from "./deps.ts";
-import { SILENT_FAILURES } from "../model/provider-failure.ts";
 import type { AnyCall } from "../model/call.ts";
+import { SILENT_FAILURES } from "../model/provider-failure.ts";
 import { redirect, statusOf, withParameters } from "../model/redirect.ts";
-import { FLOWS, type Draft, type Flow } from "./parse.ts";
+import type { AuthorizeDeps } from "./deps.ts";
 import type { AuthorizeFailure } from "./failure.ts";
+import { FLOWS, type Draft, type Flow } from "./parse.ts";
 
 /** The request as far as an answer to the client needs it. */
 export type Recipient = Pick<Draft, "given" | "client" | "redirectUri" | "flow">;

@@ -2,18 +2,18 @@
  * Where a sign-in comes back to, at our form or at a provider. `request` is the authorization request that it was asked
  * for, form-encoded; it is checked again from scratch, since it may have lain around for minutes.
  */
-import type { AuthorizeDeps } from "./deps.ts";
+import { timesOf } from "../model/auth-times.ts";
 import type { AnyCall } from "../model/call.ts";
 import type { FederationFailure } from "../model/provider-failure.ts";
 import { withCookie } from "../sign-in/browser.ts";
 import { startSession, type NewSignIn } from "../sign-in/sessions.ts";
-import { timesOf } from "../model/auth-times.ts";
-import { refusedAnswer } from "./response.ts";
 import { readRequest } from "./authorize.ts";
-import { conclude } from "./finish.ts";
+import type { AuthorizeDeps } from "./deps.ts";
 import { refused } from "./failure.ts";
-import { isMeant, type AuthorizationRequest } from "./request.ts";
+import { conclude } from "./finish.ts";
 import type { Identity } from "./identity.ts";
+import { isMeant, type AuthorizationRequest } from "./request.ts";
+import { refusedAnswer } from "./response.ts";
 
 /** A provider vouched for the user: a session begins, and the request goes on. */
 export async function goOnSignedIn(

@@ -1,14 +1,14 @@
-import type { AuthorizeDeps } from "./deps.ts";
-import { FROM_ELSEWHERE, isFromElsewhere, isOwnForm, readCookie } from "../sign-in/browser.ts";
 import { normalizeEmail } from "../../platform/email.ts";
-import { signInPage } from "./prompt.ts";
-import { readRequest } from "./authorize.ts";
 import { isLocal } from "../model/binding.ts";
-import { enter } from "./resume.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters } from "../model/form.ts";
 import { refusedPage } from "../pages/page.ts";
+import { FROM_ELSEWHERE, isFromElsewhere, isOwnForm, readCookie } from "../sign-in/browser.ts";
 import { rememberDevice, signInHere } from "../sign-in/device.ts";
+import { readRequest } from "./authorize.ts";
+import type { AuthorizeDeps } from "./deps.ts";
+import { signInPage } from "./prompt.ts";
+import { enter } from "./resume.ts";
 
 /**
  * `POST /sign-in`: the form of the sign-in page, with the authorization request that it was shown for.

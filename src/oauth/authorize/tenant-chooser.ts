@@ -1,10 +1,10 @@
-import type { AuthorizeDeps } from "./deps.ts";
 import type { AnyCall } from "../model/call.ts";
 import { pageContext } from "../pages/page.ts";
 import type { Membership, UserRecord } from "../users/user-store.ts";
-import { refusedAnswer } from "./response.ts";
+import type { AuthorizeDeps } from "./deps.ts";
 import { refused } from "./failure.ts";
 import { asParameters, formTargetsOf, type AuthorizationRequest } from "./request.ts";
+import { refusedAnswer } from "./response.ts";
 
 /** What HTML and forms do not carry unchanged (HTML 4.10.21.4). */
 const CHANGED_BY_FORMS = /[\0\r\n]/;

@@ -2,9 +2,9 @@ import type { RateLimit } from "../../http/rate-limit.ts";
 import { fromBase64, fromUtf8 } from "../../platform/encoding.ts";
 import { equalDigests, sha256Hex } from "../../platform/hash.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import type { ClientRecord, Entry } from "./directory.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import type { Parameters } from "../model/form.ts";
+import type { ClientRecord, Entry } from "./directory.ts";
 
 /**
  * Client authentication (RFC 6749 2.3.1, contract 2.3): the header, or the body, never two secrets.

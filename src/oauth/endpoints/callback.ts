@@ -1,15 +1,15 @@
-import type { PageEndpointDeps } from "./deps.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { accountSignInFailed, enterAccount } from "../account/sign-in.ts";
-import { promptsOf } from "../model/parameters.ts";
 import { goOnSignedIn, signInFailed } from "../authorize/resume.ts";
+import { askedFor } from "../federation/begin.ts";
+import type { ProviderRow } from "../federation/federation-store.ts";
+import { linkAtFirstUse } from "../federation/linking.ts";
+import type { ProviderMetadata } from "../federation/metadata.ts";
+import { FOR_ACCOUNT, type PendingSignIn } from "../federation/pending.ts";
+import { vouch, type Vouched } from "../federation/vouch.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters, type Parameters } from "../model/form.ts";
-import { refusedPage } from "../pages/page.ts";
-import { readCookie } from "../sign-in/browser.ts";
-import type { ProviderRow } from "../federation/federation-store.ts";
-import { askedFor } from "../federation/begin.ts";
-import { confirmPage } from "./link-identity.ts";
+import { promptsOf } from "../model/parameters.ts";
 import {
   denied,
   faulty,
@@ -18,10 +18,10 @@ import {
   unreachable,
   type FederationFailure,
 } from "../model/provider-failure.ts";
-import { linkAtFirstUse } from "../federation/linking.ts";
-import type { ProviderMetadata } from "../federation/metadata.ts";
-import { FOR_ACCOUNT, type PendingSignIn } from "../federation/pending.ts";
-import { vouch, type Vouched } from "../federation/vouch.ts";
+import { refusedPage } from "../pages/page.ts";
+import { readCookie } from "../sign-in/browser.ts";
+import type { PageEndpointDeps } from "./deps.ts";
+import { confirmPage } from "./link-identity.ts";
 
 /** `GET /callback/{providerId}`: the browser comes back from a provider (OIDC Core 3.1.2.5 and 3.1.2.6, RFC 9207). */
 export async function federationCallback(

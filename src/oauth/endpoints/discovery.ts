@@ -1,5 +1,5 @@
-import { FLOWS } from "../authorize/parse.ts";
 import { PROMPTS } from "../authorize/checks.ts";
+import { FLOWS } from "../authorize/parse.ts";
 import { ID_TOKEN_ALG } from "../tokens/signing-key.ts";
 
 export interface ServerDescription {

@@ -1,12 +1,12 @@
-import type { PageEndpointDeps } from "./deps.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters } from "../model/form.ts";
-import { pageContext, refusedPage, type PageRefusal } from "../pages/page.ts";
 import { redirect, withParameters } from "../model/redirect.ts";
+import { pageContext, refusedPage, type PageRefusal } from "../pages/page.ts";
 import { readCookie, siteOf, withCookie } from "../sign-in/browser.ts";
 import { dropSession } from "../sign-in/sessions.ts";
 import { readIdTokenHint } from "../tokens/id-token.ts";
+import type { PageEndpointDeps } from "./deps.ts";
 
 /**
  * `GET` and `POST /end_session` (specification; contract 2.5; OIDC RP-Initiated Logout): the browser is signed out here.

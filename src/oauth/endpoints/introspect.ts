@@ -1,16 +1,16 @@
-import type { TokenEndpointDeps } from "./deps.ts";
 import type { Principal } from "../../http/auth.ts";
 import { type Call, json, type Answer } from "../../http/route.ts";
 import { toSec } from "../../platform/clock.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import { authenticateClient, noCredentials, readCredentials } from "../clients/authentication.ts";
 import type { ClientRecord } from "../clients/directory.ts";
-import { failure } from "../model/failure.ts";
-import { readParameters } from "../model/form.ts";
 import { grantAuthorized } from "../grants/authorized.ts";
 import { standingOf } from "../grants/refresh-rotation.ts";
-import { EVERYTHING } from "../model/scopes.ts";
 import type { Issuer } from "../model/call.ts";
+import { failure } from "../model/failure.ts";
+import { readParameters } from "../model/form.ts";
+import { EVERYTHING } from "../model/scopes.ts";
+import type { TokenEndpointDeps } from "./deps.ts";
 
 /**
  * `POST /introspect` (RFC 7662, contract 2.5): what a token is good for now. A client asks about its own tokens, the client

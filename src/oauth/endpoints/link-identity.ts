@@ -1,18 +1,18 @@
-import type { PageEndpointDeps } from "./deps.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import { enterAccount, accountSignInFailed } from "../account/sign-in.ts";
-import { formTargetsOf, isMeant } from "../authorize/request.ts";
 import { readRequest } from "../authorize/authorize.ts";
+import { formTargetsOf, isMeant } from "../authorize/request.ts";
 import { anotherThanMeant, goOnSignedIn, signInFailed } from "../authorize/resume.ts";
+import { askedFor } from "../federation/begin.ts";
+import { link, type Unlinked } from "../federation/linking.ts";
+import { FOR_ACCOUNT } from "../federation/pending.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters } from "../model/form.ts";
 import { pageContext, refusedPage } from "../pages/page.ts";
 import type { ConfirmLinkView } from "../pages/port.ts";
 import { isFromElsewhere, knowBrowser, readCookie, withCookie, FROM_ELSEWHERE } from "../sign-in/browser.ts";
 import { rememberDevice, signInHere } from "../sign-in/device.ts";
-import { askedFor } from "../federation/begin.ts";
-import { link, type Unlinked } from "../federation/linking.ts";
-import { FOR_ACCOUNT } from "../federation/pending.ts";
+import type { PageEndpointDeps } from "./deps.ts";
 
 /**
  * The page on which a user says, by the password here, that the account at a provider is theirs: `POST /link-identity`.

@@ -1,12 +1,12 @@
-import type { PageEndpointDeps } from "./deps.ts";
 import * as z from "zod/mini";
 import { defineRoute, formBody, type Route } from "../../http/route.ts";
 import { authorize } from "../authorize/authorize.ts";
 import { decideConsent } from "../authorize/consent-form.ts";
-import { endSession } from "./end-session.ts";
-import { federationCallback } from "./callback.ts";
-import { confirmLink } from "./link-identity.ts";
 import { signIn } from "../authorize/sign-in-form.ts";
+import { federationCallback } from "./callback.ts";
+import type { PageEndpointDeps } from "./deps.ts";
+import { endSession } from "./end-session.ts";
+import { confirmLink } from "./link-identity.ts";
 
 /** A request has an ID token and a state at most; the form of the sign-in page holds all of it, encoded once more. */
 const REQUEST_FORM_BYTES = 64 * 1024;

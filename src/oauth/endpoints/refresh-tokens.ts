@@ -1,13 +1,13 @@
-import type { TokenEndpointDeps } from "./deps.ts";
 import * as z from "zod/mini";
 import type { Principal } from "../../http/auth.ts";
 import { notFound, problem } from "../../http/errors.ts";
 import { invalidCursor, lookBefore, pageLinks, toPage } from "../../http/paging.ts";
 import { defineRoute, empty, json, type Answer, type Call, type Route } from "../../http/route.ts";
-import { scopeText } from "../model/authorization.ts";
-import { byUser, endAccess, endGrants } from "../grants/revoke-grants.ts";
-import type { ListedGrant } from "../grants/grant-list-store.ts";
 import { withoutUser } from "../../http/without-user.ts";
+import type { ListedGrant } from "../grants/grant-list-store.ts";
+import { byUser, endAccess, endGrants } from "../grants/revoke-grants.ts";
+import { scopeText } from "../model/authorization.ts";
+import type { TokenEndpointDeps } from "./deps.ts";
 
 /**
  * `/refreshtokens` (specification; contract 2.5, 8): what a user gave the client that asks, looked through and ended by the

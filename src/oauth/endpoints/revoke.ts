@@ -1,16 +1,16 @@
-import type { TokenEndpointDeps } from "./deps.ts";
 import type { Principal } from "../../http/auth.ts";
 import type { Call } from "../../http/route.ts";
 import { json, type Answer } from "../../http/route.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import { ok, type Result } from "../../platform/result.ts";
 import { authenticateClient, noCredentials, type Credentials, readCredentials } from "../clients/authentication.ts";
+import type { TokenOwner } from "../grants/refresh-store.ts";
 import { endOfGrant } from "../grants/revoke-grants.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import { readParameters } from "../model/form.ts";
-import type { TokenOwner } from "../grants/refresh-store.ts";
-import { REVOKED_TOKENS_PER_CLIENT, type Ended } from "../tokens/trust-store.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
+import { REVOKED_TOKENS_PER_CLIENT, type Ended } from "../tokens/trust-store.ts";
+import type { TokenEndpointDeps } from "./deps.ts";
 
 /**
  * `POST /revoke` (RFC 7009, contract 2.5): one token or a comma-separated list, access and refresh tokens mixed.

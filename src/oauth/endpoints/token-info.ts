@@ -1,7 +1,7 @@
-import type { TokenEndpointDeps } from "./deps.ts";
 import type { Call } from "../../http/route.ts";
 import { json, type Answer } from "../../http/route.ts";
 import { failure } from "../model/failure.ts";
+import type { TokenEndpointDeps } from "./deps.ts";
 
 /**
  * `GET /tokeninfo` (specification, Token information). Revocation is asked of D1 every time. `scopes` begins with the one

@@ -1,17 +1,17 @@
-import type { TokenEndpointDeps } from "./deps.ts";
 import { json } from "../../http/route.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { readCredentials } from "../clients/authentication.ts";
-import { failure, type OAuthFailure } from "../model/failure.ts";
-import { readParameters } from "../model/form.ts";
 import { authorizationCodeGrant } from "../grants/authorization-code.ts";
 import { clientCredentials } from "../grants/client-credentials.ts";
-import { passwordGrant } from "../grants/password.ts";
 import { refusedScope, type GrantOutcome, type GrantStep, type TokenCall } from "../grants/granted.ts";
-import { type Issue, issueTokens } from "../tokens/issue.ts";
+import { passwordGrant } from "../grants/password.ts";
 import { refreshTokenGrant } from "../grants/refresh-token.ts";
+import { failure, type OAuthFailure } from "../model/failure.ts";
+import { readParameters } from "../model/form.ts";
 import { parseScopes } from "../model/scopes.ts";
 import { readSessionId } from "../model/session-id.ts";
+import { type Issue, issueTokens } from "../tokens/issue.ts";
+import type { TokenEndpointDeps } from "./deps.ts";
 
 const GRANTS: Readonly<Record<string, GrantStep>> = {
   client_credentials: clientCredentials,

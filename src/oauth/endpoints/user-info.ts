@@ -1,10 +1,10 @@
-import type { TokenEndpointDeps } from "./deps.ts";
 import { authenticate, type TokenVerifier } from "../../http/auth.ts";
 import { problem, problemBody } from "../../http/errors.ts";
 import { defineRoute, formBody, json, type Answer, type Call, type Route } from "../../http/route.ts";
+import { withoutUser } from "../../http/without-user.ts";
 import { err } from "../../platform/result.ts";
 import type { StrictVerifier } from "../tokens/access-token.ts";
-import { withoutUser } from "../../http/without-user.ts";
+import type { TokenEndpointDeps } from "./deps.ts";
 
 /** `/userinfo` (specification, User information; OIDC Core 5.3): who the token was issued for. Asks D1 every time. */
 const FORM_BYTES = 64 * 1024;

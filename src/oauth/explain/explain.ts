@@ -1,18 +1,18 @@
-import { createHints, type Asked } from "./hints.ts";
 import type { BuiltIn } from "../../platform/built-in.ts";
 import type { Names } from "../../platform/names.ts";
 import { err } from "../../platform/result.ts";
+import type { DirectoryStore } from "../clients/directory-store.ts";
 import { createDirectory, type ClientRecord, type Directory, type Entry } from "../clients/directory.ts";
-import { UNBOUND } from "../model/binding.ts";
 import { grantForClient, placeOfClient } from "../grants/client-credentials.ts";
-import { passwordGrantFault, type PasswordGrant } from "../grants/password-policy.ts";
 import { needsConsent } from "../grants/consent.ts";
+import { passwordGrantFault, type PasswordGrant } from "../grants/password-policy.ts";
 import { defaultTenantOf } from "../grants/password.ts";
 import { DEFAULT_TENANT, findPlace, grantForUser, type UserGrantRequest } from "../grants/user-grant.ts";
+import { UNBOUND } from "../model/binding.ts";
 import { admits, limitsOf, mayActFor, parseScopes, type ScopeLimit } from "../model/scopes.ts";
-import type { DirectoryStore } from "../clients/directory-store.ts";
-import type { ExplainStore } from "./explain-store.ts";
 import type { UserRecord, UserStore } from "../users/user-store.ts";
+import type { ExplainStore } from "./explain-store.ts";
+import { createHints, type Asked } from "./hints.ts";
 
 /**
  * Why a scope is granted or not (contract 2.2), for the operator. Nothing is decided here: the functions are those that

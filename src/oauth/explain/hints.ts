@@ -1,7 +1,7 @@
 import type { ClientRecord, Entry } from "../clients/directory.ts";
 import type { ScopeLimit, ScopeRequest } from "../model/scopes.ts";
-import type { ExplainStore } from "./explain-store.ts";
 import type { UserRecord } from "../users/user-store.ts";
+import type { ExplainStore } from "./explain-store.ts";
 
 /** What a hint is about. */
 export interface Asked {

@@ -3,10 +3,10 @@ import { sha256 } from "../../platform/hash.ts";
 import type { Names } from "../../platform/names.ts";
 import { randomSecret, type Random } from "../../platform/random.ts";
 import { ok, type Result } from "../../platform/result.ts";
-import { readGiven, type Given, promptsOf } from "../model/parameters.ts";
 import type { Addresses, AnyCall } from "../model/call.ts";
-import type { Federation } from "./federation.ts";
+import { readGiven, type Given, promptsOf } from "../model/parameters.ts";
 import { faulty, quoted, type FederationFailure } from "../model/provider-failure.ts";
+import type { Federation } from "./federation.ts";
 
 /** What a sign-in at a provider takes. */
 export interface FederationDeps extends Pick<Addresses, "pagesOf"> {

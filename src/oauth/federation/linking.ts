@@ -1,11 +1,11 @@
 import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
 import { ok, type Result } from "../../platform/result.ts";
-import type { AnyCall } from "../model/call.ts";
-import type { ProviderRow } from "./federation-store.ts";
-import type { Account, LinkedBy } from "./identity-store.ts";
 import { mayVouchFor } from "../model/binding.ts";
-import type { Federation } from "./federation.ts";
+import type { AnyCall } from "../model/call.ts";
 import { denied, type FederationFailure } from "../model/provider-failure.ts";
+import type { ProviderRow } from "./federation-store.ts";
+import type { Federation } from "./federation.ts";
+import type { Account, LinkedBy } from "./identity-store.ts";
 
 export interface LinkingDeps {
   readonly federation: Federation;

@@ -1,8 +1,8 @@
 import { describeError, type Log } from "../../platform/log.ts";
 import type { Sealer } from "../../platform/seal.ts";
+import { contextOfKey } from "../tokens/signing-key.ts";
 import { contextOfProvider } from "./providers.ts";
 import type { SealedKind, SealStore } from "./seal-store.ts";
-import { contextOfKey } from "../tokens/signing-key.ts";
 
 /** Of each kind in one run of the cron. */
 const A_RUN = 100;

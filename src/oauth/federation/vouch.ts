@@ -1,16 +1,16 @@
-import { toBase64, utf8 } from "../../platform/encoding.ts";
-import { normalizeEmail } from "../../platform/email.ts";
 import { toSec } from "../../platform/clock.ts";
+import { normalizeEmail } from "../../platform/email.ts";
+import { toBase64, utf8 } from "../../platform/encoding.ts";
 import { ok, type Result } from "../../platform/result.ts";
-import { promptsOf } from "../model/parameters.ts";
-import type { AnyCall } from "../model/call.ts";
 import type { SignInTimes } from "../model/auth-times.ts";
-import type { ProviderRow } from "./federation-store.ts";
-import type { Account } from "./identity-store.ts";
-import { askedFor, callbackAddress, type FederationDeps } from "./begin.ts";
+import type { AnyCall } from "../model/call.ts";
+import { promptsOf } from "../model/parameters.ts";
 import { denied, faulty, quoted, type FederationFailure } from "../model/provider-failure.ts";
+import { askedFor, callbackAddress, type FederationDeps } from "./begin.ts";
+import type { ProviderRow } from "./federation-store.ts";
 import { fetchJson, type JsonObject } from "./fetch-json.ts";
 import { verifyIdToken, type ExpectedIdToken, type IdTokenClaims } from "./id-token.ts";
+import type { Account } from "./identity-store.ts";
 import type { ProviderMetadata } from "./metadata.ts";
 import type { PendingSignIn } from "./pending.ts";
 

@@ -2,17 +2,17 @@ import { StoreUnavailable } from "../../platform/database.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import { randomId, randomSecret } from "../../platform/random.ts";
 import { err, ok } from "../../platform/result.ts";
-import { soleOf } from "../model/redirect-uri.ts";
 import type { Caller } from "../clients/authentication.ts";
 import type { ClientRecord } from "../clients/directory.ts";
-import { endGrants } from "./revoke-grants.ts";
+import { timesOf } from "../model/auth-times.ts";
 import { failure } from "../model/failure.ts";
 import { needsPkce, verifies } from "../model/pkce.ts";
-import { timesOf } from "../model/auth-times.ts";
-import type { CodeStore, Redemption, StoredCode } from "./code-store.ts";
+import { soleOf } from "../model/redirect-uri.ts";
 import { grantAuthorized, invalidGrant } from "./authorized.ts";
 import { clientOf } from "./client-of.ts";
+import type { CodeStore, Redemption, StoredCode } from "./code-store.ts";
 import type { GrantStep, TokenRequest } from "./granted.ts";
+import { endGrants } from "./revoke-grants.ts";
 
 /**
  * A client redeems a code (RFC 6749 4.1.3, contract 2.3). Every check comes before the one conditional write, so a request

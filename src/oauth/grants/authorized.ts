@@ -1,12 +1,12 @@
-import type { GrantDeps } from "./granted.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { narrow, type Authorization } from "../model/authorization.ts";
 import type { Caller } from "../clients/authentication.ts";
-import { consentTo, isAllowed, needsConsent } from "./consent.ts";
+import { narrow, type Authorization } from "../model/authorization.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import type { ScopeRefusal, ScopeRequest } from "../model/scopes.ts";
-import { refusedScope } from "./granted.ts";
 import type { Granted } from "../tokens/issue.ts";
+import { consentTo, isAllowed, needsConsent } from "./consent.ts";
+import type { GrantDeps } from "./granted.ts";
+import { refusedScope } from "./granted.ts";
 import { grantForUser, type UserGrantRefusal } from "./user-grant.ts";
 
 /** What a user authorized a client to do, some time ago. */

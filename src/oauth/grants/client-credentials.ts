@@ -6,8 +6,8 @@ import { authenticateClient, noCredentials } from "../clients/authentication.ts"
 import type { ClientRecord, Entry } from "../clients/directory.ts";
 import { failure } from "../model/failure.ts";
 import { grantScopes, mayActFor, type ScopeRefusal, type ScopeRequest, type TenantRights } from "../model/scopes.ts";
-import { refusedScope, type GrantStep } from "./granted.ts";
 import type { Granted } from "../tokens/issue.ts";
+import { refusedScope, type GrantStep } from "./granted.ts";
 
 /**
  * A client acts for itself (RFC 6749 4.4). Without a tenant, and with `no_tenant`, its parent tenant is meant.

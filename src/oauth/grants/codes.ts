@@ -1,6 +1,6 @@
-import type { CodeRequest, CodeStore } from "./code-store.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import { randomId, randomSecret, type Random } from "../../platform/random.ts";
+import type { CodeRequest, CodeStore } from "./code-store.ts";
 
 /**
  * Authorization codes (RFC 6749 4.1, contract 2.3): random 256 bit, stored as SHA-256, for one client, one redirect URI

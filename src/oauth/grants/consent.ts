@@ -1,10 +1,10 @@
 import type { Names } from "../../platform/names.ts";
 import { covers } from "../../platform/scope-pattern.ts";
-import { serviceScopes } from "../model/authorization.ts";
 import type { ClientRecord } from "../clients/directory.ts";
+import { serviceScopes } from "../model/authorization.ts";
 import type { Granted } from "../tokens/issue.ts";
-import type { Consent, ConsentStanding } from "./consent-store.ts";
 import type { UserRecord } from "../users/user-store.ts";
+import type { Consent, ConsentStanding } from "./consent-store.ts";
 
 /**
  * Whether a person has to be asked before a client gets anything of theirs (contract 2.4, 8).

@@ -1,6 +1,6 @@
 import type { Paging } from "../../http/paging.ts";
-import type { TrustStore } from "../tokens/trust-store.ts";
 import type { Authorization } from "../model/authorization.ts";
+import type { TrustStore } from "../tokens/trust-store.ts";
 
 /** The refresh grants of a user, as the user looks through them. */
 export interface ListedGrant {

@@ -1,20 +1,20 @@
-import type { Issue, IssueDeps } from "../tokens/issue.ts";
 import type { RateLimit } from "../../http/rate-limit.ts";
 import type { Call } from "../../http/route.ts";
 import type { BuiltIn } from "../../platform/built-in.ts";
-import type { Directory } from "../clients/directory.ts";
-import type { EndGrantsDeps } from "./revoke-grants.ts";
-import type { Bindings } from "../model/binding.ts";
-import type { Accounts } from "../sign-in/accounts.ts";
-import type { CodeStore } from "./code-store.ts";
-import type { ConsentStore } from "./consent-store.ts";
-import type { UserStore } from "../users/user-store.ts";
-import type { PasswordGrant } from "./password-policy.ts";
 import type { Result } from "../../platform/result.ts";
 import type { Credentials } from "../clients/authentication.ts";
+import type { Directory } from "../clients/directory.ts";
+import type { Bindings } from "../model/binding.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import type { Parameters } from "../model/form.ts";
 import type { ScopeRefusal, ScopeRequest } from "../model/scopes.ts";
+import type { Accounts } from "../sign-in/accounts.ts";
+import type { Issue, IssueDeps } from "../tokens/issue.ts";
+import type { UserStore } from "../users/user-store.ts";
+import type { CodeStore } from "./code-store.ts";
+import type { ConsentStore } from "./consent-store.ts";
+import type { PasswordGrant } from "./password-policy.ts";
+import type { EndGrantsDeps } from "./revoke-grants.ts";
 
 /** What grants decide by, and what they leave behind. */
 export interface GrantDeps extends IssueDeps, EndGrantsDeps {

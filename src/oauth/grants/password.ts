@@ -1,17 +1,17 @@
-import type { GrantDeps } from "./granted.ts";
 import { LEGACY_PROVIDER } from "../../platform/names.ts";
 import { randomId } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { authorizationOf } from "../model/authorization.ts";
 import { authenticateClient, noCredentials, type Caller } from "../clients/authentication.ts";
+import { authorizationOf } from "../model/authorization.ts";
 import { UNBOUND } from "../model/binding.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
-import { createRefreshGrant } from "./refresh-grants.ts";
 import type { ClientRights } from "../model/scopes.ts";
 import type { SignIn } from "../sign-in/accounts.ts";
 import type { UserRecord } from "../users/user-store.ts";
-import { passwordGrantFault } from "./password-policy.ts";
+import type { GrantDeps } from "./granted.ts";
 import { refusedScope, type GrantStep, type TokenRequest } from "./granted.ts";
+import { passwordGrantFault } from "./password-policy.ts";
+import { createRefreshGrant } from "./refresh-grants.ts";
 import { grantForUser, type DefaultTenant, type UserGrantRefusal } from "./user-grant.ts";
 
 /**

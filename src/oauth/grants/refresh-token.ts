@@ -1,12 +1,12 @@
 import { sha256Hex } from "../../platform/hash.ts";
 import { err, ok } from "../../platform/result.ts";
-import { endGrants } from "./revoke-grants.ts";
-import { failure } from "../model/failure.ts";
-import { makeSuccessor, openSuccessor, standingOf } from "./refresh-rotation.ts";
 import { timesOf } from "../model/auth-times.ts";
+import { failure } from "../model/failure.ts";
 import { grantAuthorized, invalidGrant } from "./authorized.ts";
 import { clientOf } from "./client-of.ts";
 import type { GrantStep } from "./granted.ts";
+import { makeSuccessor, openSuccessor, standingOf } from "./refresh-rotation.ts";
+import { endGrants } from "./revoke-grants.ts";
 
 /**
  * A client uses a refresh token (RFC 6749 6, contract 2.3). What was authorized is checked again first, so a request that

@@ -1,8 +1,8 @@
-import { signedOutAt } from "../users/user-store.ts";
 import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
-import type { Forget } from "./grant-cleanup-store.ts";
 import type { OwnerKind, TrustStore } from "../tokens/trust-store.ts";
+import { signedOutAt } from "../users/user-store.ts";
+import type { Forget } from "./grant-cleanup-store.ts";
 
 /**
  * What a client, user, tenant or session got until now, ended; what is registered stays as it is.

@@ -1,11 +1,11 @@
-import type { Log } from "../../platform/log.ts";
 import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
+import type { Log } from "../../platform/log.ts";
 import type { AnyCall } from "../model/call.ts";
+import { allExpiredSec } from "../tokens/access-token.ts";
+import type { Ended } from "../tokens/trust-store.ts";
+import type { Trust } from "../tokens/trust.ts";
 import type { GrantListStore } from "./grant-list-store.ts";
 import type { RefreshStore } from "./refresh-store.ts";
-import type { Trust } from "../tokens/trust.ts";
-import type { Ended } from "../tokens/trust-store.ts";
-import { allExpiredSec } from "../tokens/access-token.ts";
 
 export interface EndGrantsDeps {
   readonly trust: Trust;

@@ -2,7 +2,6 @@ import type { BuiltIn } from "../../platform/built-in.ts";
 import type { Names } from "../../platform/names.ts";
 import { DEFAULT_PLAN, type Plan } from "../../platform/plans.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { needsConsent } from "./consent.ts";
 import type { ClientRecord, Directory } from "../clients/directory.ts";
 import { isBoundToTenants, reaches, type Binding } from "../model/binding.ts";
 import {
@@ -13,8 +12,9 @@ import {
   type ScopeRefusal,
   type ScopeRequest,
 } from "../model/scopes.ts";
-import type { Membership, TenantMembership, UserRecord } from "../users/user-store.ts";
 import type { Granted } from "../tokens/issue.ts";
+import type { Membership, TenantMembership, UserRecord } from "../users/user-store.ts";
+import { needsConsent } from "./consent.ts";
 
 /**
  * What a user may give a client, or take without one (contract 2.2): where the token is for, and which scopes.

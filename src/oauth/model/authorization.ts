@@ -1,8 +1,8 @@
 import type { Names } from "../../platform/names.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { covers } from "../../platform/scope-pattern.ts";
-import type { ScopeRefusal, ScopeRequest } from "./scopes.ts";
 import { timesOf, type SignInTimes } from "./auth-times.ts";
+import type { ScopeRefusal, ScopeRequest } from "./scopes.ts";
 
 /**
  * What a user authorized a client to do: stored with a code and with a refresh grant, narrowed by what is asked for

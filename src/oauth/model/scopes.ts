@@ -12,8 +12,8 @@
 import type { BuiltIn, ServiceRecord } from "../../platform/built-in.ts";
 import type { Names } from "../../platform/names.ts";
 import { PATTERNS } from "../../platform/names.ts";
-import type { Plan } from "../../platform/plans.ts";
 import { WITHOUT_EFFECT } from "../../platform/oidc-scopes.ts";
+import type { Plan } from "../../platform/plans.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { covers } from "../../platform/scope-pattern.ts";
 

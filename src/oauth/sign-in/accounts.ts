@@ -1,16 +1,16 @@
-import { StoreUnavailable } from "../../platform/database.ts";
 import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
+import { StoreUnavailable } from "../../platform/database.ts";
 import { normalizeEmail } from "../../platform/email.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import type { Log } from "../../platform/log.ts";
 import { hashPassword, isOutdated } from "../../platform/password-hash.ts";
-import { nfkc } from "../../platform/text.ts";
 import type { Random } from "../../platform/random.ts";
+import { nfkc } from "../../platform/text.ts";
 import type { AnyCall } from "../model/call.ts";
-import type { AttemptOutcome, LoginAttempts } from "./login-attempts.do.ts";
-import type { GuessKind } from "./guesses.ts";
 import type { Credential, UserStore } from "../users/user-store.ts";
 import { UNCOUNTED, type GuessGuard } from "./guess-guard.ts";
+import type { GuessKind } from "./guesses.ts";
+import type { AttemptOutcome, LoginAttempts } from "./login-attempts.do.ts";
 
 /** `untilMs`: when the account, the network or the password may be tried again. */
 export type Refused = { readonly kind: "wrong" } | { readonly kind: "blocked"; readonly untilMs: number };

@@ -1,5 +1,5 @@
-import type { Names } from "../../platform/names.ts";
 import { fromBase64Url, toBase64Url, utf8 } from "../../platform/encoding.ts";
+import type { Names } from "../../platform/names.ts";
 import { randomSecret, type Random } from "../../platform/random.ts";
 import type { Sealer } from "../../platform/seal.ts";
 import type { AnyCall } from "../model/call.ts";

@@ -1,5 +1,5 @@
-import { fromBase64Url, toBase64Url, utf8 } from "../../platform/encoding.ts";
 import { normalizeEmail } from "../../platform/email.ts";
+import { fromBase64Url, toBase64Url, utf8 } from "../../platform/encoding.ts";
 import { randomId } from "../../platform/random.ts";
 import type { AnyCall } from "../model/call.ts";
 import type { Accounts, Device, SignIn } from "./accounts.ts";

@@ -1,12 +1,12 @@
 import { sha256Hex } from "../../platform/hash.ts";
 import type { Log } from "../../platform/log.ts";
 import { randomId, randomSecret } from "../../platform/random.ts";
-import type { AnyCall } from "../model/call.ts";
-import { isBoundToTenants, type Binding, type Bindings } from "../model/binding.ts";
-import type { SessionStore } from "./session-store.ts";
-import type { SignedIn, UserRecord, UserStore } from "../users/user-store.ts";
 import type { SignInTimes } from "../model/auth-times.ts";
+import { isBoundToTenants, type Binding, type Bindings } from "../model/binding.ts";
+import type { AnyCall } from "../model/call.ts";
+import type { SignedIn, UserRecord, UserStore } from "../users/user-store.ts";
 import { dropCookie, readCookie, setCookie, type BrowserDeps } from "./browser.ts";
+import type { SessionStore } from "./session-store.ts";
 
 /** What sessions are begun, found and ended with. */
 export interface SessionDeps extends BrowserDeps {

@@ -4,8 +4,8 @@ import { describeError, type Log } from "../../platform/log.ts";
 import type { Names } from "../../platform/names.ts";
 import { randomId, type Random } from "../../platform/random.ts";
 import { within } from "../../platform/within.ts";
-import { createOutboxStore, type OutboxRow } from "./outbox-store.ts";
 import { ownerOfTopics, subscriptionEvents, type SubscriptionEvent } from "./events.ts";
+import { createOutboxStore, type OutboxRow } from "./outbox-store.ts";
 
 /**
  * Events of subscriptions, published exactly when the database changed (contract 2.8).

@@ -1,10 +1,10 @@
-import type { Issuer } from "../model/call.ts";
 import { decodeProtectedHeader } from "jose";
 import type { Principal, TokenFault, TokenVerifier } from "../../http/auth.ts";
 import { toSec } from "../../platform/clock.ts";
 import { planOf } from "../../platform/plans.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import type { HintBounds } from "../model/authorization.ts";
+import type { Issuer } from "../model/call.ts";
 import { readOwnToken, type Kind } from "./own-token.ts";
 import { signJwt } from "./sign-jwt.ts";
 import { ACCESS_TOKEN_ALG } from "./signing-key.ts";

@@ -2,16 +2,16 @@ import { MAX_TOKEN_CHARS } from "../../http/auth.ts";
 import { toSec } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Names } from "../../platform/names.ts";
-import { randomId, type Random } from "../../platform/random.ts";
 import type { Plan } from "../../platform/plans.ts";
+import { randomId, type Random } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
+import type { SignInTimes } from "../model/auth-times.ts";
 import { serviceScopes, type HintBounds } from "../model/authorization.ts";
 import type { Addresses, AnyCall } from "../model/call.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
-import type { SignInTimes } from "../model/auth-times.ts";
 import { accessTokenEndSec, issueAccessToken } from "./access-token.ts";
-import type { Trust } from "./trust.ts";
 import { issueIdToken } from "./id-token.ts";
+import type { Trust } from "./trust.ts";
 
 export interface IssueDeps extends Pick<Addresses, "issuerOf"> {
   readonly names: Names;

@@ -1,9 +1,9 @@
 import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import type { KeyCondition, KeyPage, KeyStore, KeyTimes, NewKey } from "./key-store.ts";
 import { ACCESS_TOKEN_LIFETIME_SEC } from "./access-token.ts";
 import { ID_TOKEN_LIFETIME_SEC } from "./id-token.ts";
 import { stateOf, type KeyState } from "./key-life.ts";
+import type { KeyCondition, KeyPage, KeyStore, KeyTimes, NewKey } from "./key-store.ts";
 import { SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
 import { SIGNING_COPY_MS } from "./trust.ts";
 

@@ -1,10 +1,10 @@
 import type { Principal } from "../../http/auth.ts";
 import type { Sealer } from "../../platform/seal.ts";
 import { within } from "../../platform/within.ts";
-import type { PublicJwk } from "./key-store.ts";
-import { accessKey, type Ended, type Revocation, type SigningKeyRow, type TrustStore } from "./trust-store.ts";
 import { signerOf } from "./key-life.ts";
+import type { PublicJwk } from "./key-store.ts";
 import { importVerifyKey, openPrivateKey, SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
+import { accessKey, type Ended, type Revocation, type SigningKeyRow, type TrustStore } from "./trust-store.ts";
 
 /**
  * This isolate's copy of the signing keys and of the revocations (contract 2.1).

@@ -2,22 +2,6 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { createDeps } from "../../../src/deps.ts";
-import { authorizeAddress, Browser, landed, toInit, type Visit } from "../../support/browser.ts";
-import { counting } from "../../support/counting.ts";
-import { realPasswordCost } from "../../support/password-cost.ts";
-import { isolate } from "../../support/isolate.ts";
-import { call, expectJson, makeTenant, OPERATOR, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
-import {
-  answerToken,
-  bindProvider,
-  claimsFor,
-  linkAccount,
-  makeProvider,
-  sign,
-  type Provider,
-  type SentOff,
-} from "../../support/scripted-provider.ts";
-import { join, makeUser, type TestUser } from "../../support/users.ts";
 import {
   auditOf,
   codeFor,
@@ -33,6 +17,22 @@ import {
   type FlowClient,
   type Tokens,
 } from "../user-flow.ts";
+import { authorizeAddress, Browser, landed, toInit, type Visit } from "../../support/browser.ts";
+import { counting } from "../../support/counting.ts";
+import { isolate } from "../../support/isolate.ts";
+import { realPasswordCost } from "../../support/password-cost.ts";
+import { call, expectJson, makeTenant, OPERATOR, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
+import {
+  answerToken,
+  bindProvider,
+  claimsFor,
+  linkAccount,
+  makeProvider,
+  sign,
+  type Provider,
+  type SentOff,
+} from "../../support/scripted-provider.ts";
+import { join, makeUser, type TestUser } from "../../support/users.ts";
 
 /** `/account` and its forms: what they show, what they change, and for whom. */
 const ACCOUNT = `${ORIGIN}/account`;

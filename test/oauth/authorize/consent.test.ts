@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
+import { auditOf, CHALLENGE, isLiving, VERIFIER } from "../user-flow.ts";
 import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { counting } from "../../support/counting.ts";
 import { isolate } from "../../support/isolate.ts";
@@ -17,7 +18,6 @@ import {
 } from "../../support/platform.ts";
 import { errorOf, makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
-import { auditOf, CHALLENGE, isLiving, VERIFIER } from "../user-flow.ts";
 
 /** What people see before a client of somebody else's tenant gets anything of theirs (finding 9 of a review). */
 const OAUTH = `${ORIGIN}/oauth2/v1`;

@@ -1,5 +1,6 @@
 import { decodeJwt } from "jose";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { CHALLENGE, isLiving, VERIFIER } from "../user-flow.ts";
 import { Browser, landed, type Visit } from "../../support/browser.ts";
 import {
   basic,
@@ -14,7 +15,6 @@ import {
 } from "../../support/platform.ts";
 import { errorOf, makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
-import { CHALLENGE, isLiving, VERIFIER } from "../user-flow.ts";
 
 /** `id_token_hint`: how long an ID token signs its user in, and what comes of it (findings 2 and 11 of a review). */
 const OAUTH = `${ORIGIN}/oauth2/v1`;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { createDirectory } from "../../../src/oauth/clients/directory.ts";
-import type { ClientRow, DirectoryStore } from "../../../src/oauth/clients/directory-store.ts";
 import { createBuiltIn } from "../../../src/platform/built-in.ts";
 import { createNames } from "../../../src/platform/names.ts";
+import type { ClientRow, DirectoryStore } from "../../../src/oauth/clients/directory-store.ts";
+import { createDirectory } from "../../../src/oauth/clients/directory.ts";
 
 /** What an isolate keeps of what was registered: over a store that counts and can be changed. */
 function make() {

@@ -2,9 +2,9 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { counting } from "../../support/counting.ts";
 import { isolate } from "../../support/isolate.ts";
-import { makeUser } from "../../support/users.ts";
 import { basic, call, expectJson, makeClient, put, tokenFor, unique } from "../../support/platform.ts";
 import { everyRoute, named } from "../../support/route-table.ts";
+import { makeUser } from "../../support/users.ts";
 
 /** Of Vite, which runs the tests. */
 interface Glob {

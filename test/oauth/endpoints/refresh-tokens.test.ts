@@ -1,7 +1,6 @@
 import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { call, expectJson, makeClient, put, tokenFor, unique } from "../../support/platform.ts";
 import {
   auditOf,
   codeFor,
@@ -17,6 +16,7 @@ import {
   type Flow,
   type Tokens,
 } from "../user-flow.ts";
+import { call, expectJson, makeClient, put, tokenFor, unique } from "../../support/platform.ts";
 
 const PATH = "/oauth2/v1/refreshtokens";
 const list = async (token: string, query = ""): Promise<any[]> =>

@@ -2,8 +2,6 @@ import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
 import { REVOKED_TOKENS_PER_CLIENT } from "../../../src/oauth/tokens/trust-store.ts";
-import { isolate } from "../../support/isolate.ts";
-import { basic, call, expectJson, makeClient, tokenFor } from "../../support/platform.ts";
 import {
   auditOf,
   errorOf,
@@ -17,6 +15,8 @@ import {
   type Flow,
   type FlowClient,
 } from "../user-flow.ts";
+import { isolate } from "../../support/isolate.ts";
+import { basic, call, expectJson, makeClient, tokenFor } from "../../support/platform.ts";
 
 /** Client credentials' tokens alone: token-state.test.ts. Here: refresh tokens, tokens of clients without a secret, mixtures. */
 const revoke = (tokens: string | readonly string[], by?: FlowClient): Promise<Response> => {

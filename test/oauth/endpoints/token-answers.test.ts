@@ -2,22 +2,6 @@ import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import {
-  basic,
-  call,
-  expectJson,
-  makeClient,
-  makeTenant,
-  OPERATOR,
-  ORIGIN,
-  put,
-  tokenFor,
-  unique,
-} from "../../support/platform.ts";
-import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";
-import { isolate } from "../../support/isolate.ts";
-import { makeApp, signInThrough, visit } from "../../support/sign-in.ts";
-import { makeUser } from "../../support/users.ts";
-import {
   codeFor,
   errorOf,
   makeFlow,
@@ -32,6 +16,22 @@ import {
   type Flow,
   type Tokens,
 } from "../user-flow.ts";
+import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";
+import { isolate } from "../../support/isolate.ts";
+import {
+  basic,
+  call,
+  expectJson,
+  makeClient,
+  makeTenant,
+  OPERATOR,
+  ORIGIN,
+  put,
+  tokenFor,
+  unique,
+} from "../../support/platform.ts";
+import { makeApp, signInThrough, visit } from "../../support/sign-in.ts";
+import { makeUser } from "../../support/users.ts";
 
 /** What is told about tokens: `/introspect` to clients, `/userinfo` to whoever holds one. */
 type Secretive = { clientId: string; clientSecret?: string | undefined };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { call, expectJson, makeClient, makeTenant, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
 import { makeFlow, makeUser, signIn, tokenInfo } from "../user-flow.ts";
+import { call, expectJson, makeClient, makeTenant, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
 
 /** What is true of every token is in token-state.test.ts; here is who it was issued for and where. */
 const info = async (token: string, more = ""): Promise<any> =>

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { utf8 } from "../../../src/platform/encoding.ts";
 import { fetchJson, FETCH_LIMITS } from "../../../src/oauth/federation/fetch-json.ts";
 import { readMetadata } from "../../../src/oauth/federation/metadata.ts";
-import { utf8 } from "../../../src/platform/encoding.ts";
 import { isolate } from "../../support/isolate.ts";
-import { answerAt, answerJson, requestsTo } from "../../support/outside.ts";
 import type { OutsideAnswer } from "../../support/outside-world.ts";
+import { answerAt, answerJson, requestsTo } from "../../support/outside.ts";
 import { put, unique } from "../../support/platform.ts";
 import {
   answerToken,

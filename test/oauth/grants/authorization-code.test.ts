@@ -4,8 +4,6 @@ import { createLocalJWKSet, decodeJwt, jwtVerify, type JSONWebKeySet } from "jos
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { createDeps } from "../../../src/deps.ts";
-import { counting } from "../../support/counting.ts";
-import { basic, call, expectJson, makeTenant, ORIGIN, put, tokenFor, OPERATOR } from "../../support/platform.ts";
 import {
   auditOf,
   CHALLENGE,
@@ -28,6 +26,8 @@ import {
   VERIFIER,
   type Tokens,
 } from "../user-flow.ts";
+import { counting } from "../../support/counting.ts";
+import { basic, call, expectJson, makeTenant, ORIGIN, put, tokenFor, OPERATOR } from "../../support/platform.ts";
 
 afterEach(() => {
   vi.useRealTimers();

@@ -2,8 +2,6 @@ import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createDeps } from "../../../src/deps.ts";
-import { isolate, type Isolate } from "../../support/isolate.ts";
-import { basic, call, expectJson, makeTenant, OPERATOR, put, tokenFor } from "../../support/platform.ts";
 import {
   auditOf,
   codeFor,
@@ -22,6 +20,8 @@ import {
   type FlowClient,
   type Tokens,
 } from "../user-flow.ts";
+import { isolate, type Isolate } from "../../support/isolate.ts";
+import { basic, call, expectJson, makeTenant, OPERATOR, put, tokenFor } from "../../support/platform.ts";
 
 afterEach(() => {
   vi.useRealTimers();

@@ -1,15 +1,15 @@
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createDirectory } from "../../../src/oauth/clients/directory.ts";
-import { grantForUser } from "../../../src/oauth/grants/user-grant.ts";
-import { parseScopes } from "../../../src/oauth/model/scopes.ts";
-import { createDirectoryStore } from "../../../src/oauth/clients/directory-store.ts";
-import { UNBOUND } from "../../../src/oauth/model/binding.ts";
-import { createUserStore } from "../../../src/oauth/users/user-store.ts";
-import { systemRandom } from "../../../src/platform/random.ts";
 import { createBuiltIn } from "../../../src/platform/built-in.ts";
 import { createNames } from "../../../src/platform/names.ts";
+import { systemRandom } from "../../../src/platform/random.ts";
+import { createDirectoryStore } from "../../../src/oauth/clients/directory-store.ts";
+import { createDirectory } from "../../../src/oauth/clients/directory.ts";
+import { grantForUser } from "../../../src/oauth/grants/user-grant.ts";
+import { UNBOUND } from "../../../src/oauth/model/binding.ts";
+import { parseScopes } from "../../../src/oauth/model/scopes.ts";
+import { createUserStore } from "../../../src/oauth/users/user-store.ts";
 import { call, expectJson, makeTenant, put, unique } from "../../support/platform.ts";
 import { makeUser } from "../../support/users.ts";
 

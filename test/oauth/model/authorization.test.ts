@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { narrow, type Authorization } from "../../../src/oauth/model/authorization.ts";
-import { standingOf } from "../../../src/oauth/grants/refresh-rotation.ts";
-import { verifies } from "../../../src/oauth/model/pkce.ts";
-import { grantScopes, parseScopes } from "../../../src/oauth/model/scopes.ts";
 import { createBuiltIn } from "../../../src/platform/built-in.ts";
 import { createNames } from "../../../src/platform/names.ts";
+import { standingOf } from "../../../src/oauth/grants/refresh-rotation.ts";
+import { narrow, type Authorization } from "../../../src/oauth/model/authorization.ts";
+import { verifies } from "../../../src/oauth/model/pkce.ts";
+import { grantScopes, parseScopes } from "../../../src/oauth/model/scopes.ts";
 
 /** The pure rules of what was authorized before. */
 const names = createNames("plat");

@@ -1,5 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { createBuiltIn, type ServiceRecord } from "../../../src/platform/built-in.ts";
+import { createNames } from "../../../src/platform/names.ts";
+import { covers } from "../../../src/platform/scope-pattern.ts";
 import {
   grantScopes,
   mayActFor,
@@ -7,9 +10,6 @@ import {
   type ClientRights,
   type TenantRights,
 } from "../../../src/oauth/model/scopes.ts";
-import { createBuiltIn, type ServiceRecord } from "../../../src/platform/built-in.ts";
-import { covers } from "../../../src/platform/scope-pattern.ts";
-import { createNames } from "../../../src/platform/names.ts";
 
 const names = createNames("plat");
 const builtIn = createBuiltIn(names);

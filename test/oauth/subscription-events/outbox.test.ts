@@ -1,6 +1,9 @@
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { createBuiltIn } from "../../../src/platform/built-in.ts";
+import { createNames } from "../../../src/platform/names.ts";
+import { systemRandom } from "../../../src/platform/random.ts";
 import { createDeps } from "../../../src/deps.ts";
 import { runSchedule } from "../../../src/jobs/schedule.ts";
 import {
@@ -9,11 +12,8 @@ import {
   type EventPublisher,
   type Outbox,
 } from "../../../src/oauth/subscription-events/outbox.ts";
-import { createBuiltIn } from "../../../src/platform/built-in.ts";
-import { createNames } from "../../../src/platform/names.ts";
-import { systemRandom } from "../../../src/platform/random.ts";
-import { isolate } from "../../support/isolate.ts";
 import { heardLog } from "../../support/heard-log.ts";
+import { isolate } from "../../support/isolate.ts";
 import {
   call,
   expectJson,

@@ -1,8 +1,8 @@
 import { CompactEncrypt, decodeJwt, exportJWK, exportSPKI, generateKeyPair, importJWK } from "jose";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { toBase64Url, utf8 } from "../../../src/platform/encoding.ts";
-import { requestsTo } from "../../support/outside.ts";
 import { isolate } from "../../support/isolate.ts";
+import { requestsTo } from "../../support/outside.ts";
 import { expectJson, ORIGIN, tokenFor } from "../../support/platform.ts";
 import { makeApp } from "../../support/sign-in.ts";
 import {

@@ -1,6 +1,11 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { systemRandom } from "../../../src/platform/random.ts";
+import { createSealer } from "../../../src/platform/seal.ts";
 import { createDeps } from "../../../src/deps.ts";
+import { createKeyRotation } from "../../../src/oauth/tokens/key-rotation.ts";
+import { createKeyStore } from "../../../src/oauth/tokens/key-store.ts";
+import { makeKey } from "../../../src/oauth/tokens/signing-key.ts";
 import {
   createTrustStore,
   type Revocation,
@@ -8,11 +13,6 @@ import {
   type TrustStore,
 } from "../../../src/oauth/tokens/trust-store.ts";
 import { createTrust, type IssuedToken } from "../../../src/oauth/tokens/trust.ts";
-import { createKeyStore } from "../../../src/oauth/tokens/key-store.ts";
-import { createKeyRotation } from "../../../src/oauth/tokens/key-rotation.ts";
-import { makeKey } from "../../../src/oauth/tokens/signing-key.ts";
-import { systemRandom } from "../../../src/platform/random.ts";
-import { createSealer } from "../../../src/platform/seal.ts";
 
 const sealer = createSealer([{ id: "t", bytes: new Uint8Array(32) }], systemRandom);
 const noAudit = { statement: () => env.DB.prepare("SELECT 1"), note: async () => {} };

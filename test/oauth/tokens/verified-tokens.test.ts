@@ -1,15 +1,15 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createKeyStore } from "../../../src/oauth/tokens/key-store.ts";
-import { createTrustStore } from "../../../src/oauth/tokens/trust-store.ts";
-import { createTokenVerifier, issueAccessToken, type NewToken } from "../../../src/oauth/tokens/access-token.ts";
-import { createKeyRotation } from "../../../src/oauth/tokens/key-rotation.ts";
-import { makeKey } from "../../../src/oauth/tokens/signing-key.ts";
-import { createTrust } from "../../../src/oauth/tokens/trust.ts";
-import { MAX_VERIFIED_TOKENS } from "../../../src/oauth/tokens/verified-tokens.ts";
 import { toBase64Url, utf8 } from "../../../src/platform/encoding.ts";
 import { randomId, systemRandom } from "../../../src/platform/random.ts";
 import { createSealer } from "../../../src/platform/seal.ts";
+import { createTokenVerifier, issueAccessToken, type NewToken } from "../../../src/oauth/tokens/access-token.ts";
+import { createKeyRotation } from "../../../src/oauth/tokens/key-rotation.ts";
+import { createKeyStore } from "../../../src/oauth/tokens/key-store.ts";
+import { makeKey } from "../../../src/oauth/tokens/signing-key.ts";
+import { createTrustStore } from "../../../src/oauth/tokens/trust-store.ts";
+import { createTrust } from "../../../src/oauth/tokens/trust.ts";
+import { MAX_VERIFIED_TOKENS } from "../../../src/oauth/tokens/verified-tokens.ts";
 
 const sealer = createSealer([{ id: "t", bytes: new Uint8Array(32) }], systemRandom);
 const noAudit = { statement: () => env.DB.prepare("SELECT 1"), note: async () => {} };
