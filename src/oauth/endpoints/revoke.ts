@@ -1,6 +1,5 @@
 import type { Principal } from "../../http/auth.ts";
-import type { Call } from "../../http/route.ts";
-import { json, type Answer } from "../../http/route.ts";
+import { json, type Call, type Answer } from "../../http/route.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import { ok, type Result } from "../../platform/result.ts";
 import { authenticateClient, noCredentials, type Credentials, readCredentials } from "../clients/authentication.ts";

@@ -1,5 +1,4 @@
-import type { Call } from "../../http/route.ts";
-import { json, type Answer } from "../../http/route.ts";
+import { json, type Call, type Answer } from "../../http/route.ts";
 import { failure } from "../model/failure.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
 

@@ -1,8 +1,7 @@
 import { err, type Result } from "../../platform/result.ts";
 import { identifyClient, noCredentials, type Caller } from "../clients/authentication.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
-import type { GrantDeps } from "./granted.ts";
-import type { TokenRequest } from "./granted.ts";
+import type { GrantDeps, TokenRequest } from "./granted.ts";
 
 /** The client of a grant that a user gave it: known, authenticated where it has a secret, and registered for the grant. */
 export async function clientOf(

@@ -1,5 +1,6 @@
+import { sha256Hex } from "../../platform/hash.ts";
 import { LEGACY_PROVIDER } from "../../platform/names.ts";
-import { randomId } from "../../platform/random.ts";
+import { randomId, randomSecret } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { authenticateClient, noCredentials, type Caller } from "../clients/authentication.ts";
 import { authorizationOf } from "../model/authorization.ts";
@@ -8,10 +9,9 @@ import { failure, type OAuthFailure } from "../model/failure.ts";
 import type { ClientRights } from "../model/scopes.ts";
 import type { SignIn } from "../sign-in/accounts.ts";
 import type { UserRecord } from "../users/user-store.ts";
-import type { GrantDeps } from "./granted.ts";
-import { refusedScope, type GrantStep, type TokenRequest } from "./granted.ts";
+import { refusedScope, type GrantDeps, type GrantStep, type TokenRequest } from "./granted.ts";
 import { passwordGrantFault } from "./password-policy.ts";
-import { createRefreshGrant } from "./refresh-grants.ts";
+import type { RefreshGrant } from "./refresh-store.ts";
 import { grantForUser, type DefaultTenant, type UserGrantRefusal } from "./user-grant.ts";
 
 /**
@@ -82,6 +82,13 @@ export const passwordGrant: GrantStep = async (request, context) => {
   const grant = { id: grantId, clientId: client.id, email: user.email, authorization };
   return ok({ ...outcome, grantId, refreshToken: await createRefreshGrant(grant, context, call.nowMs) });
 };
+
+/** Makes a grant that lives until it is revoked; its first refresh token (contract 2.1: 256 bit, stored as SHA-256). */
+async function createRefreshGrant(grant: RefreshGrant, context: GrantDeps, nowMs: number): Promise<string> {
+  const token = randomSecret(context.random);
+  await context.refreshGrants.add(grant, await sha256Hex(token), nowMs);
+  return token;
+}
 
 const REFUSAL = {
   wrong: "The e-mail address or the password is wrong.",

@@ -10,8 +10,7 @@
  * clients and of services, and one may be asked for and granted as it is (`plat.pubsub.topic=shop.*`).
  */
 import type { BuiltIn, ServiceRecord } from "../../platform/built-in.ts";
-import type { Names } from "../../platform/names.ts";
-import { PATTERNS } from "../../platform/names.ts";
+import { PATTERNS, type Names } from "../../platform/names.ts";
 import { WITHOUT_EFFECT } from "../../platform/oidc-scopes.ts";
 import type { Plan } from "../../platform/plans.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
