@@ -34,18 +34,18 @@ const METADATA_MAX_AGE_SEC = 300;
 const JWKS_MAX_AGE_SEC = 60;
 
 /** The OAuth service, and the address of its metadata that RFC 8414 wants at the root. */
-export function createOAuthServices(context: OAuthContext, pathPrefix: string): readonly Service[] {
+export function createOAuthServices(deps: OAuthContext, pathPrefix: string): readonly Service[] {
   const metadata = async (call: AnyCall): Promise<Response> => {
-    const scopes = context.builtIn.services
+    const scopes = deps.builtIn.services
       .flatMap((service) => service.scopes)
-      .filter((scope) => scope !== context.builtIn.adminScope);
+      .filter((scope) => scope !== deps.builtIn.adminScope);
     const description = {
-      issuer: context.issuerOf(call).issuer,
-      pages: context.pagesOf(call),
+      issuer: deps.issuerOf(call).issuer,
+      pages: deps.pagesOf(call),
       publicBase: call.publicBase,
-      scopes: ["openid", context.names.scope("no_tenant"), ...scopes],
-      uiLocales: context.uiLocales,
-      grantTypes: GRANT_TYPES.filter((type) => type !== "password" || context.passwordGrant !== "nobody"),
+      scopes: ["openid", deps.names.scope("no_tenant"), ...scopes],
+      uiLocales: deps.uiLocales,
+      grantTypes: GRANT_TYPES.filter((type) => type !== "password" || deps.passwordGrant !== "nobody"),
     };
     return publicDocument(serverMetadata(description), METADATA_MAX_AGE_SEC);
   };
@@ -63,7 +63,7 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
       operation: "getToken",
       body: formBody(TOKEN_FORM_BYTES),
       produces: "any",
-      handle: (call) => token(call, context),
+      handle: (call) => token(deps, call),
     }),
     defineRoute({
       method: "GET",
@@ -71,7 +71,7 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
       summary: "What an access token is good for",
       operation: "readTokenInfo",
       produces: "any",
-      handle: (call) => tokenInfo(call, context),
+      handle: (call) => tokenInfo(deps, call),
     }),
     defineRoute({
       method: "POST",
@@ -80,7 +80,7 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
       operation: "revokeTokens",
       body: formBody(REVOKE_FORM_BYTES),
       produces: "any",
-      handle: (call) => revoke(call, context),
+      handle: (call) => revoke(deps, call),
     }),
     defineRoute({
       method: "POST",
@@ -89,7 +89,7 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
       operation: "introspectToken",
       body: formBody(TOKEN_FORM_BYTES),
       produces: "any",
-      handle: (call) => introspect(call, context),
+      handle: (call) => introspect(deps, call),
     }),
     defineRoute({
       method: "GET",
@@ -99,8 +99,8 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
       produces: "any",
       handle: async (call) => {
         // A verifier keeps what it gets for a while, so it must not miss the key of the token that made it ask.
-        if (!(await context.trust.ensure(call.nowMs, "newest"))) return context.unavailable();
-        return publicDocument({ keys: await context.trust.publicKeys(call.nowMs) }, JWKS_MAX_AGE_SEC);
+        if (!(await deps.trust.ensure(call.nowMs, "newest"))) return deps.unavailable();
+        return publicDocument({ keys: await deps.trust.publicKeys(call.nowMs) }, JWKS_MAX_AGE_SEC);
       },
     }),
     defineRoute({
@@ -113,19 +113,19 @@ export function createOAuthServices(context: OAuthContext, pathPrefix: string): 
   return [
     { base: OAUTH_BASE, routes, renderProblem: renderOAuthProblem, crossOrigin: true },
     // Resources under a bearer token: their failures are the platform's, not the protocol's.
-    { base: OAUTH_BASE, routes: [...userInfoRoutes(context), ...refreshTokenRoutes(context)], crossOrigin: true },
+    { base: OAUTH_BASE, routes: [...userInfoRoutes(deps), ...refreshTokenRoutes(deps)], crossOrigin: true },
     {
       base: OAUTH_BASE,
-      routes: createPageRoutes(context),
-      renderProblem: renderProblemPage(context.pages),
+      routes: createPageRoutes(deps),
+      renderProblem: renderProblemPage(deps.pages),
       crossOrigin: false,
       origin: "auth",
       guard: navigatedTo(DOCUMENT_OR_FRAME),
     },
     {
       base: ACCOUNT_BASE,
-      routes: createAccountRoutes(context),
-      renderProblem: renderProblemPage(context.pages, accountAddress),
+      routes: createAccountRoutes(deps),
+      renderProblem: renderProblemPage(deps.pages, accountAddress),
       crossOrigin: false,
       origin: "auth",
       guard: navigatedTo(DOCUMENT),

@@ -226,8 +226,8 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     unlock: accounts.unlock,
     explain: (question, nowMs) =>
       explain(
-        question,
         { names, builtIn, directoryStore, users, store: explainStore, passwordGrant: deps.passwordGrant },
+        question,
         nowMs,
       ),
     signingKeys: {

@@ -72,6 +72,7 @@ export async function codeFor(flow: Flow, options: CodeOptions = {}): Promise<st
   const { authorization, ...request } = options;
   const nowMs = Date.now();
   const code = await createCode(
+    { codes: createCodeStore(env.DB), random: systemRandom },
     {
       clientId: flow.client.clientId,
       email: flow.email,
@@ -90,7 +91,6 @@ export async function codeFor(flow: Flow, options: CodeOptions = {}): Promise<st
         ...authorization,
       },
     },
-    { codes: createCodeStore(env.DB), random: systemRandom },
     nowMs,
   );
   if (code === undefined) throw new Error("the client or the user is not there");

@@ -21,21 +21,21 @@ export const uiLocalesOf = ({ url }: Pick<AnyCall, "url">): string | undefined =
 
 /** 400 to somebody who can only go back to the page. */
 export const refusedAtAccount = (
+  deps: AccountDeps,
   call: AnyCall,
   action: string,
   { detail, reason = detail }: { readonly detail: string; readonly reason?: string },
-  context: AccountDeps,
 ): Response =>
-  refusedPage(call, action, { kind: "account", detail, reason, clientId: "", account: accountAddress(call) }, context);
+  refusedPage(deps, call, action, { kind: "account", detail, reason, clientId: "", account: accountAddress(call) });
 
 /**
  * Back to the page after a form, so that reloading it repeats nothing. What was done is told once: a cookie holds the word,
  * since an address with it could be anybody's link.
  */
 export function backToAccount(
+  { names }: Pick<AccountDeps, "names">,
   call: AnyCall,
   notice: AccountNotice | undefined,
-  { names }: Pick<AccountDeps, "names">,
 ): Response {
   const cookie = notice === undefined ? undefined : setCookie(call, "notice", notice, names);
   return withCookie(redirect(303, accountAddress(call)), cookie);
@@ -43,8 +43,8 @@ export function backToAccount(
 
 /** What the form before did, and the cookie that makes the browser forget it. */
 export function readNotice(
-  call: AnyCall,
   { names }: Pick<AccountDeps, "names">,
+  call: AnyCall,
 ): { readonly notice: AccountNotice | undefined; readonly cookie: string | undefined } {
   const text = cookieText(call, "notice", names);
   const cookie = text === undefined ? undefined : dropCookie(call, "notice", names);

@@ -16,33 +16,33 @@ const MOST_APPLICATIONS = 100;
 const LOCAL: readonly string[] = [DEFAULT_PROVIDER, LEGACY_PROVIDER];
 
 /** `GET /account`: the page, or the way to sign in for it. */
-export async function account(call: AnyCall, context: AccountDeps): Promise<Response> {
-  const session = await findAccountSession(call, context);
-  if (session !== undefined) return accountPage(call, session, undefined, context);
-  const parameters = readParameters(call.url.searchParams, context.names);
+export async function account(deps: AccountDeps, call: AnyCall): Promise<Response> {
+  const session = await findAccountSession(deps, call);
+  if (session !== undefined) return accountPage(deps, call, session, undefined);
+  const parameters = readParameters(call.url.searchParams, deps.names);
   if (!parameters.ok) {
     const { description: detail, reason } = parameters.error;
-    return refusedAtAccount(call, "account", { detail, reason }, context);
+    return refusedAtAccount(deps, call, "account", { detail, reason });
   }
-  const provider = parameters.value.get(context.names.parameter("id_provider")) ?? DEFAULT_PROVIDER;
+  const provider = parameters.value.get(deps.names.parameter("id_provider")) ?? DEFAULT_PROVIDER;
   return LOCAL.includes(provider)
-    ? accountSignInPage(call, { email: "", fault: undefined }, context)
-    : signInAtProvider(call, provider, context);
+    ? accountSignInPage(deps, call, { email: "", fault: undefined })
+    : signInAtProvider(deps, call, provider);
 }
 
 /** What is there now, with what was wrong with the last form, if anything was. */
 export async function accountPage(
+  deps: AccountDeps,
   call: AnyCall,
   { user, provider, authenticatedAtMs }: Session,
   fault: AccountFault | undefined,
-  context: AccountDeps,
 ): Promise<Response> {
   const [applications, credential] = await Promise.all([
-    context.grantLists.applications(user.email, MOST_APPLICATIONS + 1),
-    context.users.credential(user.email),
+    deps.grantLists.applications(user.email, MOST_APPLICATIONS + 1),
+    deps.users.credential(user.email),
   ]);
-  const { notice, cookie } = readNotice(call, context);
-  const page = context.pages.account({
+  const { notice, cookie } = readNotice(deps, call);
+  const page = deps.pages.account({
     ...pageContext(call, uiLocalesOf(call)),
     status: fault === undefined ? 200 : 400,
     actions: {
@@ -51,7 +51,7 @@ export async function accountPage(
       removeAccess: accountAddress(call, "/remove-access"),
       password: accountAddress(call, "/password"),
     },
-    hidden: { csrf: await csrfToken(formKey(call, context), context) },
+    hidden: { csrf: await csrfToken(deps, formKey(deps, call)) },
     user: { email: user.email, name: user.name },
     signedInAtMs: authenticatedAtMs,
     provider: LOCAL.includes(provider) ? undefined : provider,
@@ -65,7 +65,7 @@ export async function accountPage(
 }
 
 /** What the forms are bound to: this very sign-in. A form of the sign-in page is bound to the browser, by another text. */
-export const formKey = (call: AnyCall, { names }: Pick<AccountDeps, "names">): string =>
+export const formKey = ({ names }: Pick<AccountDeps, "names">, call: AnyCall): string =>
   `session ${readCookie(call, "session", names) ?? ""}`;
 
 function toView({ clientId, clientName, access, createdAtMs, lastUsedAtMs }: Application, user: UserRecord) {

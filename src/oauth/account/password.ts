@@ -28,30 +28,27 @@ const SIGNED_IN = "signed in";
  *   another password, disabled or signed out everywhere in between ──▶ 303, nothing changed
  *   changed ──▶ every session, grant and token of the user ends; this browser gets a new session; 303
  */
-export async function changePassword(call: FormCall, context: AccountDeps): Promise<Response> {
-  const admitted = await admit(call, ACTION, context);
+export async function changePassword(deps: AccountDeps, call: FormCall): Promise<Response> {
+  const admitted = await admit(deps, call, ACTION);
   if (!admitted.ok) return admitted.error;
   const { session, form } = admitted.value;
   const { authenticatedAtMs } = session;
   const { email } = session.user;
   const [old, next] = [form.get("password") ?? "", form.get("new_password") ?? ""];
-  const fault = faultOf(old, next, form) ?? passwordFault(next, { email, platform: [context.names.platform] });
-  if (fault !== undefined) return accountPage(call, session, fault, context);
-  const device = (await knownDevice(call, email, context)) ?? { id: SIGNED_IN, sinceMs: authenticatedAtMs };
-  const confirmed = await context.accounts.confirm(email, { password: old, device }, ACTION, call);
-  if (confirmed.kind !== "ok") return accountPage(call, session, confirmed.kind, context);
-  const signedOutAtMs = await write(call, { email, authenticatedAtMs, from: confirmed.hash, next }, context);
+  const fault = faultOf(old, next, form) ?? passwordFault(next, { email, platform: [deps.names.platform] });
+  if (fault !== undefined) return accountPage(deps, call, session, fault);
+  const device = (await knownDevice(deps, call, email)) ?? { id: SIGNED_IN, sinceMs: authenticatedAtMs };
+  const confirmed = await deps.accounts.confirm(email, { password: old, device }, ACTION, call);
+  if (confirmed.kind !== "ok") return accountPage(deps, call, session, confirmed.kind);
+  const signedOutAtMs = await write(deps, call, { email, authenticatedAtMs, from: confirmed.hash, next });
   if (signedOutAtMs === undefined) {
     const reason = "the password was changed, or the user signed out or disabled, meanwhile";
-    context.noteRefusal(call, ACTION, { error: "invalid_request", reason, actor: `user ${email}` });
-    return backToAccount(call, "notChanged", context);
+    deps.noteRefusal(call, ACTION, { error: "invalid_request", reason, actor: `user ${email}` });
+    return backToAccount(deps, call, "notChanged");
   }
-  context.log.info("password changed", { requestId: call.requestId, user: email });
-  const answer = withCookie(
-    backToAccount(call, "changed", context),
-    await goOn(call, { email, signedOutAtMs }, context),
-  );
-  return withCookie(answer, await deviceCookie(call, email, signedOutAtMs + 1, context));
+  deps.log.info("password changed", { requestId: call.requestId, user: email });
+  const answer = withCookie(backToAccount(deps, call, "changed"), await goOn(deps, call, { email, signedOutAtMs }));
+  return withCookie(answer, await deviceCookie(deps, call, email, signedOutAtMs + 1));
 }
 
 /** About how it was typed in; what it may be, the rules of the operator service say. */
@@ -66,23 +63,24 @@ function faultOf(old: string, next: string, form: Parameters): AccountFault | un
  * browser is signed out then, like every other, and still hears that the password is another one now.
  */
 async function goOn(
+  deps: AccountDeps,
   call: FormCall,
   { email, signedOutAtMs }: { readonly email: string; readonly signedOutAtMs: number },
-  context: AccountDeps,
 ): Promise<string | undefined> {
   const renewed = { email, provider: DEFAULT_PROVIDER, authenticatedAtMs: signedOutAtMs + 1 };
   try {
-    await context.endings.forgetSignedOut(email, call.nowMs);
-    return (await startSession(call, renewed, context))?.cookie;
+    await deps.endings.forgetSignedOut(email, call.nowMs);
+    return (await startSession(deps, call, renewed))?.cookie;
   } catch (thrown) {
     const { requestId } = call;
-    context.log.error("no new session after the password", { requestId, user: email, error: describeError(thrown) });
+    deps.log.error("no new session after the password", { requestId, user: email, error: describeError(thrown) });
     return undefined;
   }
 }
 
 /** One transaction: the new password, the sign-out of everybody by the old one, their tokens void, and the audit row. */
 async function write(
+  deps: AccountDeps,
   { nowMs, requestId }: FormCall,
   change: {
     readonly email: string;
@@ -90,19 +88,18 @@ async function write(
     readonly from: string;
     readonly next: string;
   },
-  context: AccountDeps,
 ): Promise<number | undefined> {
   const { next, ...proven } = change;
   const { email } = proven;
-  const to = hashPassword(next, context.random);
+  const to = hashPassword(next, deps.random);
   const about = { atMs: nowMs, requestId, actor: `user ${email}`, action: ACTION, subject: `users/${email}` };
   try {
-    return await context.users.changePassword({ ...proven, to, nowMs }, [
-      context.endings.voidStatement("user", email, allExpiredSec(nowMs), "if changed"),
-      context.audit.statement("if changed", { ...about, outcome: "done", reason: "" }),
+    return await deps.users.changePassword({ ...proven, to, nowMs }, [
+      deps.endings.voidStatement("user", email, allExpiredSec(nowMs), "if changed"),
+      deps.audit.statement("if changed", { ...about, outcome: "done", reason: "" }),
     ]);
   } finally {
     // Whatever became of the answer: it may have been written.
-    context.trust.changedBeside();
+    deps.trust.changedBeside();
   }
 }

@@ -19,12 +19,12 @@ import { accountSignIn } from "./sign-in.ts";
 /** Three passwords in the longest spelling of a form. */
 const FORM_BYTES = 16 * 1024;
 
-export function createAccountRoutes(context: AccountDeps): readonly Route[] {
+export function createAccountRoutes(deps: AccountDeps): readonly Route[] {
   const form = (
     path: string,
     operation: "signIn" | "changeAccount",
     summary: string,
-    handle: (call: FormCall, context: AccountDeps) => Promise<Response>,
+    handle: (deps: AccountDeps, call: FormCall) => Promise<Response>,
   ): Route =>
     defineRoute({
       method: "POST",
@@ -33,7 +33,7 @@ export function createAccountRoutes(context: AccountDeps): readonly Route[] {
       operation,
       body: formBody(FORM_BYTES),
       produces: "any",
-      handle: (call) => handle(call, context),
+      handle: (call) => handle(deps, call),
     });
   return [
     defineRoute({
@@ -42,7 +42,7 @@ export function createAccountRoutes(context: AccountDeps): readonly Route[] {
       summary: "The page of a person who signs in",
       operation: "showAccount",
       produces: "any",
-      handle: (call) => account(call, context),
+      handle: (call) => account(deps, call),
     }),
     form("/sign-in", "signIn", "Sign in for the page", accountSignIn),
     form("/sign-out", "changeAccount", "Sign this browser out", signOut),

@@ -26,17 +26,17 @@ const ACTION = "sign in to the account";
 
 /** The form for somebody who is not signed in. It leads back to the page and nowhere else. */
 export async function accountSignInPage(
+  deps: AccountDeps,
   call: AnyCall,
   shown: { readonly email: string; readonly fault: SignInFault | undefined },
-  context: AccountDeps,
 ): Promise<Response> {
-  const browser = knowBrowser(call, context);
-  const { notice, cookie } = readNotice(call, context);
-  const page = context.pages.signIn({
+  const browser = knowBrowser(deps, call);
+  const { notice, cookie } = readNotice(deps, call);
+  const page = deps.pages.signIn({
     ...pageContext(call, uiLocalesOf(call)),
     status: shown.fault === undefined ? 200 : 400,
     action: accountAddress(call, "/sign-in"),
-    hidden: { csrf: await csrfToken(browser.key, context) },
+    hidden: { csrf: await csrfToken(deps, browser.key) },
     email: shown.email.slice(0, EMAIL_MAX_CHARS),
     clientName: "",
     tenant: "",
@@ -50,59 +50,59 @@ export async function accountSignInPage(
 
 /** `POST /account/sign-in`: as the form of the sign-in page (authorize/sign-in-form.ts), with no client behind it. */
 export async function accountSignIn(
+  deps: AccountDeps,
   call: AnyCall & { readonly body: URLSearchParams },
-  context: AccountDeps,
 ): Promise<Response> {
-  if (isFromElsewhere(call)) return refusedAtAccount(call, ACTION, { detail: FROM_ELSEWHERE }, context);
-  const form = readParameters(call.body, context.names);
+  if (isFromElsewhere(call)) return refusedAtAccount(deps, call, ACTION, { detail: FROM_ELSEWHERE });
+  const form = readParameters(call.body, deps.names);
   if (!form.ok) {
     const { description: detail, reason } = form.error;
-    return refusedAtAccount(call, ACTION, { detail, reason }, context);
+    return refusedAtAccount(deps, call, ACTION, { detail, reason });
   }
   const email = form.value.get("email") ?? "";
-  if (!(await isOwnForm(readCookie(call, "browser", context.names), form.value.get("csrf"), context))) {
+  if (!(await isOwnForm(deps, readCookie(call, "browser", deps.names), form.value.get("csrf")))) {
     const reason = "the form was not made for this browser";
-    context.noteRefusal(call, ACTION, { error: "invalid_request", reason, actor: "" });
-    return accountSignInPage(call, { email, fault: "stale" }, context);
+    deps.noteRefusal(call, ACTION, { error: "invalid_request", reason, actor: "" });
+    return accountSignInPage(deps, call, { email, fault: "stale" });
   }
-  const signedIn = await signInHere(email, form.value.get("password") ?? "", call, context);
-  if (signedIn.kind !== "ok") return accountSignInPage(call, { email, fault: signedIn.kind }, context);
-  const entered = await enter(call, { email: signedIn.email, provider: DEFAULT_PROVIDER }, context);
+  const signedIn = await signInHere(deps, email, form.value.get("password") ?? "", call);
+  if (signedIn.kind !== "ok") return accountSignInPage(deps, call, { email, fault: signedIn.kind });
+  const entered = await enter(deps, call, { email: signedIn.email, provider: DEFAULT_PROVIDER });
   return entered === undefined
-    ? accountSignInPage(call, { email, fault: "wrong" }, context)
-    : rememberDevice(call, entered, signedIn, context);
+    ? accountSignInPage(deps, call, { email, fault: "wrong" })
+    : rememberDevice(deps, call, entered, signedIn);
 }
 
 /** Sends the browser to sign in at another identity provider. */
-export async function signInAtProvider(call: AnyCall, provider: string, context: AccountDeps): Promise<Response> {
-  const browser = knowBrowser(call, context);
-  const address = await beginFederation(provider, { request: FOR_ACCOUNT, browserKey: browser.key }, call, context);
-  if (!address.ok) return accountSignInFailed(call, address.error, context);
+export async function signInAtProvider(deps: AccountDeps, call: AnyCall, provider: string): Promise<Response> {
+  const browser = knowBrowser(deps, call);
+  const address = await beginFederation(deps, provider, { request: FOR_ACCOUNT, browserKey: browser.key }, call);
+  if (!address.ok) return accountSignInFailed(deps, call, address.error);
   return withCookie(redirect(302, address.value.href), browser.cookie);
 }
 
 /** A provider vouched for the user. */
-export async function enterAccount(call: AnyCall, who: NewSignIn, context: AccountDeps): Promise<Response> {
+export async function enterAccount(deps: AccountDeps, call: AnyCall, who: NewSignIn): Promise<Response> {
   const fail = (reason: string): Promise<Response> =>
-    accountSignInFailed(call, { error: "access_denied", reason }, context);
-  const provider = await context.federation.providers.find(who.provider, call.nowMs);
+    accountSignInFailed(deps, call, { error: "access_denied", reason });
+  const provider = await deps.federation.providers.find(who.provider, call.nowMs);
   if (provider !== undefined && isBoundToTenants(provider))
     return fail(`the identity provider ${who.provider} is bound to tenants`);
-  return (await enter(call, who, context)) ?? fail(`user ${who.email} is unknown or disabled`);
+  return (await enter(deps, call, who)) ?? fail(`user ${who.email} is unknown or disabled`);
 }
 
 /** A provider vouched for nobody, or could not be asked. */
 export function accountSignInFailed(
+  deps: AccountDeps,
   call: AnyCall,
   { error, reason }: { readonly error: string; readonly reason: string },
-  context: AccountDeps,
 ): Promise<Response> {
-  context.noteRefusal(call, ACTION, { error, reason, actor: "" });
-  return accountSignInPage(call, { email: "", fault: "provider" }, context);
+  deps.noteRefusal(call, ACTION, { error, reason, actor: "" });
+  return accountSignInPage(deps, call, { email: "", fault: "provider" });
 }
 
 /** Undefined: there is no such user, or none who may sign in. */
-async function enter(call: AnyCall, who: NewSignIn, context: AccountDeps): Promise<Response | undefined> {
-  const session = await startSession(call, who, context);
+async function enter(deps: AccountDeps, call: AnyCall, who: NewSignIn): Promise<Response | undefined> {
+  const session = await startSession(deps, call, who);
   return session && withCookie(redirect(statusOf(call), accountAddress(call)), session.cookie);
 }

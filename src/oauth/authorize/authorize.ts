@@ -30,43 +30,42 @@ import { MAX_CARRIED_CHARS, withoutHint, type AuthorizationRequest } from "./req
 import { refusedAnswer } from "./response.ts";
 
 /** `parameters`: the query of a GET, the form of a POST. */
-export async function authorize(call: AnyCall, parameters: URLSearchParams, context: AuthorizeDeps): Promise<Response> {
-  const checked = await readRequest(call, parameters, context);
+export async function authorize(deps: AuthorizeDeps, call: AnyCall, parameters: URLSearchParams): Promise<Response> {
+  const checked = await readRequest(deps, call, parameters);
   if (!checked.ok) return checked.error;
-  const session = await findSession(call, context);
-  const hint = await readHint(checked.value, session, call, context);
+  const session = await findSession(deps, call);
+  const hint = await readHint(deps, checked.value, session, call);
   const request = { ...checked.value, meant: hint?.meant ?? checked.value.meant };
   const identity = identify(request, { hint, session }, call.nowMs);
-  if (identity.ok) return conclude(request, identity.value, call, context);
-  return (await comeByGet(request, call, context)) ?? askToSignIn(request, identity.error, call, context);
+  if (identity.ok) return conclude(deps, request, identity.value, call);
+  return (await comeByGet(deps, request, call)) ?? askToSignIn(deps, request, identity.error, call);
 }
 
 /** The checked request, or the answer that says what is wrong with it. */
 export async function readRequest(
+  deps: AuthorizeDeps,
   call: AnyCall,
   parameters: URLSearchParams,
-  context: AuthorizeDeps,
 ): Promise<Result<AuthorizationRequest, Response>> {
-  const draft = await readDraft(readGiven(parameters, context.names), call, context);
+  const draft = await readDraft(deps, readGiven(parameters, deps.names), call);
   if (!draft.ok) {
     const refusal = { ...draft.error, uiLocales: parameters.get("ui_locales") };
-    return err(refusedPage(call, "authorize", refusal, context));
+    return err(refusedPage(deps, call, "authorize", refusal));
   }
-  const checked = await checkRequest(draft.value, call, context);
-  return checked.ok ? checked : err(refusedAnswer(draft.value, checked.error, call, context));
+  const checked = await checkRequest(deps, draft.value, call);
+  return checked.ok ? checked : err(refusedAnswer(deps, draft.value, checked.error, call));
 }
 
 /** Another site's form brings no cookies (SameSite=Lax), a GET that follows does: perhaps the user is signed in. */
 async function comeByGet(
+  deps: AuthorizeDeps,
   request: AuthorizationRequest,
   call: AnyCall,
-  context: AuthorizeDeps,
 ): Promise<Response | undefined> {
-  const bringsCookies =
-    siteOf(call.request) !== "cross-site" || readCookie(call, "session", context.names) !== undefined;
+  const bringsCookies = siteOf(call.request) !== "cross-site" || readCookie(call, "session", deps.names) !== undefined;
   if (call.request.method !== "POST" || bringsCookies || request.meant === "unknown") return undefined;
-  const address = withParameters(`${context.pagesOf(call)}/authorize`, {
-    query: await withoutHint(request, context),
+  const address = withParameters(`${deps.pagesOf(call)}/authorize`, {
+    query: await withoutHint(deps, request),
   });
   return address.length > MAX_CARRIED_CHARS ? undefined : redirect(303, address);
 }

@@ -19,7 +19,7 @@ import { challengeOf, providerOf, type AuthorizationRequest } from "./request.ts
  */
 type Check = (
   draft: Draft,
-  context: AuthorizeDeps,
+  deps: AuthorizeDeps,
   call: AnyCall,
 ) => AuthorizeFailure | undefined | Promise<AuthorizeFailure | undefined>;
 
@@ -48,15 +48,15 @@ const S256_CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 export const PROMPTS: readonly string[] = ["none", "login", "consent", "select_account"];
 
 export async function checkRequest(
+  deps: AuthorizeDeps,
   draft: Draft,
   call: AnyCall,
-  context: AuthorizeDeps,
 ): Promise<Result<AuthorizationRequest, AuthorizeFailure>> {
   for (const check of CHECKS) {
-    const failure = await check(draft, context, call);
+    const failure = await check(draft, deps, call);
     if (failure !== undefined) return err(failure);
   }
-  return toRequest(draft, call, context);
+  return toRequest(deps, draft, call);
 }
 
 /** Of two values one would win by accident (RFC 6749 3.1). */
@@ -139,11 +139,11 @@ function maxAgeIsANumber({ given }: Draft) {
   return refused("invalid_request", "max_age must be a whole number of seconds.");
 }
 
-async function providerIsKnown({ given }: Draft, context: AuthorizeDeps, { nowMs }: AnyCall) {
-  const provider = providerOf(given, context.names);
-  return isLocal(provider) || (await isProvider(provider, context, nowMs))
+async function providerIsKnown({ given }: Draft, deps: AuthorizeDeps, { nowMs }: AnyCall) {
+  const provider = providerOf(given, deps.names);
+  return isLocal(provider) || (await isProvider(deps, provider, nowMs))
     ? undefined
-    : refused("invalid_request", `${context.names.parameter("id_provider")} names no identity provider.`);
+    : refused("invalid_request", `${deps.names.parameter("id_provider")} names no identity provider.`);
 }
 
 function sessionIdIsSound({ given }: Draft, { names }: AuthorizeDeps, { request }: AnyCall) {
@@ -173,11 +173,11 @@ function clientActsForTenant({ scopes, client, tenant }: Draft, { names }: Autho
 
 /** The values that the checks looked at. */
 async function toRequest(
+  deps: AuthorizeDeps,
   { given, client, asOfMs, redirectUri, flow, scopes }: Draft,
   call: AnyCall,
-  context: AuthorizeDeps,
 ): Promise<Result<AuthorizationRequest, AuthorizeFailure>> {
-  const { names } = context;
+  const { names } = deps;
   const sessionId = readSessionId(call.request, given, names);
   if (flow === undefined || !scopes.ok || !sessionId.ok) throw new Error("a check let through what it refuses");
   const prompts = promptsOf(given);
@@ -193,7 +193,7 @@ async function toRequest(
     scopes: flow === "id_token token" ? { ...scopes.value, openid: true } : scopes.value,
     challenge: flow === "code" ? (challengeOf(given) as CodeChallenge | undefined) : undefined,
     nonce: given.get("nonce"),
-    meant: expected === undefined ? undefined : await openMeant(expected, context),
+    meant: expected === undefined ? undefined : await openMeant(deps, expected),
     prompt: (["none", "login", "select_account"] as const).find((word) => prompts.includes(word)),
     asksConsent: prompts.includes("consent"),
     maxAgeMs: maxAge === undefined ? undefined : Number(maxAge) * 1000,

@@ -25,45 +25,45 @@ const ACTION = "consent";
  *   allowed ──▶ kept, and 303 on with the request; the page again where more is asked for now than was shown
  */
 export async function decideConsent(
+  deps: AuthorizeDeps,
   call: AnyCall & { readonly body: URLSearchParams },
-  context: AuthorizeDeps,
 ): Promise<Response> {
   const refusePage = (detail: string, reason = detail): Response =>
-    refusedPage(call, ACTION, { detail, reason, clientId: "" }, context);
+    refusedPage(deps, call, ACTION, { detail, reason, clientId: "" });
   if (isFromElsewhere(call)) return refusePage(FROM_ELSEWHERE);
-  const form = readParameters(call.body, context.names);
+  const form = readParameters(call.body, deps.names);
   if (!form.ok) return refusePage(form.error.description, form.error.reason);
   const text = form.value.get("request");
   if (text === undefined) return refusePage("request is missing.");
   const decision = form.value.get("decision");
   if (decision !== "allow" && decision !== "deny") return refusePage("decision must be allow or deny.");
-  const checked = await readRequest(call, new URLSearchParams(text), context);
+  const checked = await readRequest(deps, call, new URLSearchParams(text));
   if (!checked.ok) return checked.error;
   const request = checked.value;
-  const identity = identify(request, { hint: undefined, session: await findSession(call, context) }, call.nowMs);
-  if (!identity.ok) return askToSignIn(request, identity.error, call, context);
+  const identity = identify(request, { hint: undefined, session: await findSession(deps, call) }, call.nowMs);
+  if (!identity.ok) return askToSignIn(deps, request, identity.error, call);
   const { user, sid, authenticatedAtMs } = identity.value;
 
   const shown = form.value.get("asked") ?? "";
-  if (!(await isOwnForm(consentKey(sid, shown), form.value.get("csrf"), context))) {
+  if (!(await isOwnForm(deps, consentKey(sid, shown), form.value.get("csrf")))) {
     const reason = "the form was not made for this sign-in";
-    context.noteRefusal(call, ACTION, { error: "invalid_request", reason, actor: request.client.id });
-    return conclude(request, identity.value, call, context, { staleConsent: true });
+    deps.noteRefusal(call, ACTION, { error: "invalid_request", reason, actor: request.client.id });
+    return conclude(deps, request, identity.value, call, { staleConsent: true });
   }
   if (decision === "deny") {
     const failure = refused("access_denied", "The user did not allow it.", `${user.email} did not allow it`);
-    return refusedAnswer(request, failure, call, context);
+    return refusedAnswer(deps, request, failure, call);
   }
-  await keep(shown, authenticatedAtMs, call, context);
-  return conclude(request, identity.value, call, context);
+  await keep(deps, shown, authenticatedAtMs, call);
+  return conclude(deps, request, identity.value, call);
 }
 
 /** Keeps what was shown, besides what was allowed before. */
 async function keep(
+  { consents, audit, log }: AuthorizeDeps,
   shown: string,
   authenticatedAtMs: number,
   { nowMs, requestId }: AnyCall,
-  { consents, audit, log }: AuthorizeDeps,
 ): Promise<void> {
   const asked = readAsked(shown);
   const { email, clientId } = asked;

@@ -18,36 +18,36 @@ import { refusedAnswer } from "./response.ts";
  * `stale`: the form before was made for another sign-in, or for something else than is asked for now.
  */
 export async function askConsent(
+  deps: AuthorizeDeps,
   request: AuthorizationRequest,
   granted: Granted,
   identity: Identity,
   stale: boolean,
   call: AnyCall,
-  context: AuthorizeDeps,
 ): Promise<Response | undefined> {
   const { client, prompt, given, asksConsent } = request;
   const { user } = identity;
   if (!needsConsent(client, user, granted)) return undefined;
-  const asked = consentTo(client, granted, context);
-  const standing = await context.consents.find(asked);
+  const asked = consentTo(client, granted, deps);
+  const standing = await deps.consents.find(asked);
   if (!asksConsent && isAllowed(asked, standing)) return undefined;
   const reason = `${user.email} is no member of tenant ${client.tenant}, and did not allow client ${client.id} this`;
   if (standing === undefined)
-    return refusedAnswer(request, refused("access_denied", "The client has just been removed.", reason), call, context);
+    return refusedAnswer(deps, request, refused("access_denied", "The client has just been removed.", reason), call);
   if (prompt === "none")
-    return refusedAnswer(request, refused("consent_required", "The user has to allow it.", reason), call, context);
+    return refusedAnswer(deps, request, refused("consent_required", "The user has to allow it.", reason), call);
   if (identity.from === "hint")
-    return askToSignIn(request, { email: emailFor(request, user.email), reason }, call, context);
+    return askToSignIn(deps, request, { email: emailFor(request, user.email), reason }, call);
   // They signed in as the client wants, and are asked now: the form must not lead to either again.
-  const { prompt: _prompt, max_age: _maxAge, ...carried } = await withoutHint(request, context);
-  return context.pages.consent({
+  const { prompt: _prompt, max_age: _maxAge, ...carried } = await withoutHint(deps, request);
+  return deps.pages.consent({
     ...pageContext(call, given.get("ui_locales")),
     status: stale ? 400 : 200,
-    action: `${context.pagesOf(call)}/consent`,
+    action: `${deps.pagesOf(call)}/consent`,
     hidden: {
       request: new URLSearchParams(carried).toString(),
       asked: JSON.stringify(asked),
-      csrf: await csrfToken(consentKey(identity.sid, JSON.stringify(asked)), context),
+      csrf: await csrfToken(deps, consentKey(identity.sid, JSON.stringify(asked))),
     },
     client: { id: client.id, name: client.name },
     tenant: { id: client.tenant, name: standing.tenantName },

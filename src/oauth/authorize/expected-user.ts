@@ -10,10 +10,10 @@ export type Meant = { readonly email: string } | "unknown";
  * Where the request goes through the browser again, whom it means goes along sealed. It only ever narrows, but an address in
  * plain text would let any page ask for any, and see by where the browser ends whether that person is signed in here.
  */
-export const sealMeant = (email: string, { sealer }: Pick<BrowserDeps, "sealer">): Promise<string> =>
+export const sealMeant = ({ sealer }: Pick<BrowserDeps, "sealer">, email: string): Promise<string> =>
   sealer.seal(email, PURPOSE);
 
-export async function openMeant(sealed: string, { sealer }: Pick<BrowserDeps, "sealer">): Promise<Meant> {
+export async function openMeant({ sealer }: Pick<BrowserDeps, "sealer">, sealed: string): Promise<Meant> {
   const email = await sealer.open(sealed, PURPOSE);
   return email === undefined ? "unknown" : { email };
 }

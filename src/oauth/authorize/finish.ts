@@ -17,10 +17,10 @@ import { chooseTenant } from "./tenant-chooser.ts";
 
 /** The user is known: where the tokens are for, which scopes they have, and the way back to the client with them, once allowed. */
 export async function conclude(
+  deps: AuthorizeDeps,
   request: AuthorizationRequest,
   identity: Identity,
   call: AnyCall,
-  context: AuthorizeDeps,
   { staleConsent = false }: { readonly staleConsent?: boolean } = {},
 ): Promise<Response> {
   const { client, flow } = request;
@@ -35,28 +35,28 @@ export async function conclude(
     defaultTenant,
     hasPages: true,
   } as const;
-  const granted = await grantForUser(asked, context, call.nowMs);
+  const granted = await grantForUser(deps, asked, call.nowMs);
   if (granted.ok)
     return (
-      (await askConsent(request, granted.value, identity, staleConsent, call, context)) ??
-      issue(request, granted.value, identity, call, context)
+      (await askConsent(deps, request, granted.value, identity, staleConsent, call)) ??
+      issue(deps, request, granted.value, identity, call)
     );
   const refusal = granted.error;
   if (refusal.kind !== "choose" && mayBeAnother(request, identity)) {
     const reason = "the user who is signed in gets nothing here";
-    return askToSignIn(request, { email: emailFor(request, identity.user.email), reason }, call, context);
+    return askToSignIn(deps, request, { email: emailFor(request, identity.user.email), reason }, call);
   }
   switch (refusal.kind) {
     case "scope":
-      return refusedAnswer(request, scopeRefused(refusal.refusal), call, context);
+      return refusedAnswer(deps, request, scopeRefused(refusal.refusal), call);
     case "no-tenant": {
       const failure = refused("access_denied", "The user belongs to no tenant that is meant here.", refusal.reason);
-      return refusedAnswer(request, failure, call, context);
+      return refusedAnswer(deps, request, failure, call);
     }
     case "choose":
       return request.prompt === "none"
-        ? refusedAnswer(request, refused("interaction_required", "The user has to choose a tenant."), call, context)
-        : chooseTenant(request, identity.user, refusal.tenants, call, context);
+        ? refusedAnswer(deps, request, refused("interaction_required", "The user has to choose a tenant."), call)
+        : chooseTenant(deps, request, identity.user, refusal.tenants, call);
   }
 }
 
@@ -65,20 +65,21 @@ const mayBeAnother = ({ prompt, meant }: AuthorizationRequest, { from }: Identit
   prompt === "select_account" && meant === undefined && from === "session";
 
 async function issue(
+  deps: AuthorizeDeps,
   request: AuthorizationRequest,
   granted: Granted,
   { user, sid: sessionId, hint, ...times }: Identity,
   call: AnyCall,
-  context: AuthorizeDeps,
 ): Promise<Response> {
   const { client, flow, nonce, challenge, callerSessionId } = request;
   const { requestId } = call;
   if (flow === "code") {
     const bounds = hint && { endsAtMs: hint.endsAtMs, tenant: hint.tenant, scopes: hint.scopes };
-    const authorization = authorizationOf(granted, { sessionId, hint: bounds, ...times }, context.names);
+    const authorization = authorizationOf(granted, { sessionId, hint: bounds, ...times }, deps.names);
     // As it was sent, not as it was found: at `/token` it has to be sent again, or left out again (RFC 6749 4.1.3).
     const redirectUri = request.given.get("redirect_uri");
     const code = await createCode(
+      deps,
       {
         clientId: client.id,
         email: user.email,
@@ -88,15 +89,14 @@ async function issue(
         grantId: hint?.grantId,
         authorization,
       },
-      context,
       call.nowMs,
     );
     if (code === undefined) {
       const failure = refused("access_denied", "The client, the user or the session has just been removed.");
-      return refusedAnswer(request, failure, call, context);
+      return refusedAnswer(deps, request, failure, call);
     }
     const { tenant } = granted;
-    context.log.info("code issued", {
+    deps.log.info("code issued", {
       requestId,
       clientId: client.id,
       user: user.email,
@@ -104,11 +104,12 @@ async function issue(
       sessionId,
       callerSessionId,
     });
-    return grantedAnswer(request, { code }, call, context);
+    return grantedAnswer(deps, request, { code }, call);
   }
   const idToken = flow === "token" ? undefined : { ...timesOf(times), nonce };
   const recordsAsOfMs = Math.min(granted.recordsAsOfMs, request.clientAsOfMs);
   const issued = await issueTokens(
+    deps,
     {
       granted: { ...granted, recordsAsOfMs },
       sessionId,
@@ -118,11 +119,10 @@ async function issue(
       hint,
     },
     call,
-    context,
   );
   if (!issued.ok) {
     const { description, reason } = issued.error;
-    return refusedAnswer(request, refused("invalid_scope", description, reason), call, context);
+    return refusedAnswer(deps, request, refused("invalid_scope", description, reason), call);
   }
   const tokens = {
     access_token: issued.value.accessToken,
@@ -131,5 +131,5 @@ async function issue(
     scope: granted.scopes.join(" "),
     ...(issued.value.idToken === undefined ? {} : { id_token: issued.value.idToken }),
   };
-  return grantedAnswer(request, tokens, call, context);
+  return grantedAnswer(deps, request, tokens, call);
 }

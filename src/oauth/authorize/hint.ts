@@ -22,19 +22,19 @@ import type { AuthorizationRequest } from "./request.ts";
  * Undefined: there is none.
  */
 export async function readHint(
+  deps: AuthorizeDeps,
   { given, client, provider }: AuthorizationRequest,
   session: Session | undefined,
   call: AnyCall,
-  context: AuthorizeDeps,
 ): Promise<Hint | undefined> {
   const token = given.get("id_token_hint");
   if (token === undefined) return undefined;
   // Who sent it learns nothing.
   const ignore = (reason: string, meant: Meant): Hint => {
-    context.noteRefusal(call, "id_token_hint", { error: "ignored", reason, actor: client.id });
+    deps.noteRefusal(call, "id_token_hint", { error: "ignored", reason, actor: client.id });
     return { meant, identity: undefined };
   };
-  const read = await readIdTokenHint(token, context.issuerOf(call).issuer, context.trust, call.nowMs);
+  const read = await readIdTokenHint(token, deps.issuerOf(call).issuer, deps.trust, call.nowMs);
   if (!read.ok) return ignore(read.error, "unknown");
   const hint = read.value;
   const meant = { email: hint.email };
@@ -42,20 +42,20 @@ export async function readHint(
   if (hint.expired) return ignore("it has expired", meant);
   if (hint.basis === undefined) return ignore("it does not say which grant and session it is of", meant);
   if (bySession({ provider }, session)?.user.email === hint.email) return { meant, identity: undefined };
-  const identity = await holds(hint, hint.basis, provider, call.nowMs, context);
+  const identity = await holds(deps, hint, hint.basis, provider, call.nowMs);
   return typeof identity === "string" ? ignore(identity, meant) : { meant, identity };
 }
 
 /** The user whose word it is, or why it is nobody's. */
 async function holds(
+  deps: AuthorizeDeps,
   { clientId, email, tenant, ...times }: IdTokenHint,
   { grantId, sessionId: sid, grantTenant, scopes, endsAtMs, ...asOf }: HintBasis,
   asked: string,
   nowMs: number,
-  context: AuthorizeDeps,
 ): Promise<Identity | string> {
-  const { trust } = context;
-  const [session, isNew] = await Promise.all([sessionOf(sid, nowMs, context), trust.ensure(nowMs, "now")]);
+  const { trust } = deps;
+  const [session, isNew] = await Promise.all([sessionOf(deps, sid, nowMs), trust.ensure(nowMs, "now")]);
   if (!isNew) return "revocations cannot be read";
   if (session?.user.email !== email) return `session ${sid} of ${email} is over`;
   // The access token beside an implicit flow's ID token is alone, and its id that of the grant.

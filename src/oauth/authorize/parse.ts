@@ -37,20 +37,16 @@ const NOT_REGISTERED =
   "No client is registered with this client_id and this redirect_uri. The second may be left out where exactly one is registered.";
 
 /** Who asks and where the answer goes (RFC 6749 3.1.2.4: an address that is not registered is never used). */
-export async function readDraft(
-  given: Given,
-  call: AnyCall,
-  context: AuthorizeDeps,
-): Promise<Result<Draft, PageRefusal>> {
+export async function readDraft(deps: AuthorizeDeps, given: Given, call: AnyCall): Promise<Result<Draft, PageRefusal>> {
   const fail = (detail: string, reason = detail, clientId = ""): Result<never, PageRefusal> =>
     err({ detail, reason, clientId });
   for (const name of ["client_id", "redirect_uri"])
     if (given.repeated.includes(name)) return fail(`${name} is given more than once.`);
   const clientId = given.get("client_id");
   if (clientId === undefined) return fail("client_id is missing.");
-  const scopes = parseScopes(given.get("scope") ?? "", context.names);
+  const scopes = parseScopes(given.get("scope") ?? "", deps.names);
   const asked = scopes.ok ? scopes.value.tenant : undefined;
-  const { client, tenant, asOfMs } = await context.directory.find(clientId, asked, call.nowMs);
+  const { client, tenant, asOfMs } = await deps.directory.find(clientId, asked, call.nowMs);
   if (client === undefined) return fail(NOT_REGISTERED, `client ${clientId.slice(0, 64)} is unknown or disabled`);
   const redirectUri = given.get("redirect_uri") ?? soleOf(client.redirectUris);
   if (redirectUri === undefined)

@@ -15,34 +15,32 @@ import { refusedAnswer } from "./response.ts";
 
 /** The user has to sign in: at our page, at their own provider, or not at all where the client wants nothing shown. */
 export async function askToSignIn(
+  deps: AuthorizeDeps,
   request: AuthorizationRequest,
   { email, reason }: Unidentified,
   call: AnyCall,
-  context: AuthorizeDeps,
 ): Promise<Response> {
   const local = isLocal(request.provider);
   // Of a hint that nobody can read, nobody can say whether the provider's answer is about its user.
   if (request.prompt === "none" && (local || request.meant === "unknown"))
-    return refusedAnswer(request, refused("login_required", "The user has to sign in.", reason), call, context);
-  return local
-    ? signInPage(request, { email, fault: undefined }, call, context)
-    : sendToProvider(request, call, context);
+    return refusedAnswer(deps, request, refused("login_required", "The user has to sign in.", reason), call);
+  return local ? signInPage(deps, request, { email, fault: undefined }, call) : sendToProvider(deps, request, call);
 }
 
 /** The form, empty or with what was wrong with the last one. */
 export async function signInPage(
+  deps: AuthorizeDeps,
   request: AuthorizationRequest,
   shown: { readonly email: string; readonly fault: SignInFault | undefined },
   call: AnyCall,
-  context: AuthorizeDeps,
 ): Promise<Response> {
   const { given, client, provider, scopes } = request;
-  const browser = knowBrowser(call, context);
-  const page = context.pages.signIn({
+  const browser = knowBrowser(deps, call);
+  const page = deps.pages.signIn({
     ...pageContext(call, given.get("ui_locales")),
     status: shown.fault === undefined ? 200 : 400,
-    action: `${context.pagesOf(call)}/sign-in`,
-    hidden: { request: await carried(request, context), csrf: await csrfToken(browser.key, context) },
+    action: `${deps.pagesOf(call)}/sign-in`,
+    hidden: { request: await carried(deps, request), csrf: await csrfToken(deps, browser.key) },
     email: shown.email.slice(0, EMAIL_MAX_CHARS),
     clientName: client.name,
     tenant: scopes.tenant ?? "",
@@ -53,27 +51,22 @@ export async function signInPage(
   return withCookie(page, browser.cookie);
 }
 
-async function sendToProvider(request: AuthorizationRequest, call: AnyCall, context: AuthorizeDeps): Promise<Response> {
-  const waiting = await carried(request, context);
+async function sendToProvider(deps: AuthorizeDeps, request: AuthorizationRequest, call: AnyCall): Promise<Response> {
+  const waiting = await carried(deps, request);
   // It waits in the database, and anybody can send one.
   if (waiting.length > MAX_CARRIED_CHARS)
-    return refusedAnswer(
-      request,
-      refused("invalid_request", "The request is too long for this provider."),
-      call,
-      context,
-    );
-  const browser = knowBrowser(call, context);
+    return refusedAnswer(deps, request, refused("invalid_request", "The request is too long for this provider."), call);
+  const browser = knowBrowser(deps, call);
   const expected = typeof request.meant === "object" ? request.meant.email : undefined;
   const asked = { request: waiting, browserKey: browser.key, expected };
-  const address = await beginFederation(request.provider, asked, call, context);
+  const address = await beginFederation(deps, request.provider, asked, call);
   if (!address.ok) {
     const { error, reason } = address.error;
-    return refusedAnswer(request, refused(error, "The identity provider cannot be used.", reason), call, context);
+    return refusedAnswer(deps, request, refused(error, "The identity provider cannot be used.", reason), call);
   }
   return withCookie(redirect(statusOf(call), address.value.href), browser.cookie);
 }
 
 /** The request as it goes along to where the user signs in. */
-const carried = async (request: AuthorizationRequest, context: AuthorizeDeps): Promise<string> =>
-  new URLSearchParams(await withoutHint(request, context)).toString();
+const carried = async (deps: AuthorizeDeps, request: AuthorizationRequest): Promise<string> =>
+  new URLSearchParams(await withoutHint(deps, request)).toString();

@@ -61,21 +61,21 @@ export const isMeant = ({ meant }: Pick<AuthorizationRequest, "meant">, email: s
 
 /** The request as it can be sent again: what came, the session id that came with a header, and whom a hint meant. */
 export async function asParameters(
+  deps: Pick<AuthorizeDeps, "names" | "sealer">,
   { given, callerSessionId, meant }: Pick<AuthorizationRequest, "given" | "callerSessionId" | "meant">,
-  context: Pick<AuthorizeDeps, "names" | "sealer">,
 ): Promise<Readonly<Record<string, string>>> {
-  const { names } = context;
+  const { names } = deps;
   const { [meantParameter(names)]: _meant, ...parameters } = Object.fromEntries(given.entries());
   const explicit = callerSessionId === undefined ? {} : { [names.header("session-id")]: callerSessionId };
-  const expected = typeof meant === "object" ? { [meantParameter(names)]: await sealMeant(meant.email, context) } : {};
+  const expected = typeof meant === "object" ? { [meantParameter(names)]: await sealMeant(deps, meant.email) } : {};
   return { ...parameters, ...explicit, ...expected };
 }
 
 /** For a user who is to be asked: whom the hint meant goes along, the token itself is nothing to pass around. */
 export async function withoutHint(
+  deps: Pick<AuthorizeDeps, "names" | "sealer">,
   request: AuthorizationRequest,
-  context: Pick<AuthorizeDeps, "names" | "sealer">,
 ): Promise<Readonly<Record<string, string>>> {
-  const { id_token_hint: _hint, ...parameters } = await asParameters(request, context);
+  const { id_token_hint: _hint, ...parameters } = await asParameters(deps, request);
   return parameters;
 }

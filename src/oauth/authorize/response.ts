@@ -10,36 +10,31 @@ export type Recipient = Pick<Draft, "given" | "client" | "redirectUri" | "flow">
 
 /** What the client asked for, where its flow wants it (contract 2.4), with `state` as it came and `iss` (RFC 9207). */
 export function grantedAnswer(
+  deps: AuthorizeDeps,
   to: Recipient & { readonly flow: Flow },
   values: Readonly<Record<string, string>>,
   call: AnyCall,
-  context: AuthorizeDeps,
 ): Response {
-  const parameters = { ...values, ...addressed(to, call, context) };
+  const parameters = { ...values, ...addressed(deps, to, call) };
   const place = FLOWS[to.flow].mode;
   return redirect(statusOf(call), withParameters(to.redirectUri, { [place]: parameters }));
 }
 
 /** The failure in the fragment, as specified; the code flow has it in the query too, where RFC 6749 puts it. */
-export function refusedAnswer(
-  to: Recipient,
-  failure: AuthorizeFailure,
-  call: AnyCall,
-  context: AuthorizeDeps,
-): Response {
+export function refusedAnswer(deps: AuthorizeDeps, to: Recipient, failure: AuthorizeFailure, call: AnyCall): Response {
   const { error, description, reason } = failure;
   const actor = to.client.id;
   // A client that wants no page shown asks often, and asks again with one: that is no refusal worth keeping.
   if ((SILENT_FAILURES as readonly string[]).includes(error))
-    context.log.info("authorize needs a page", { requestId: call.requestId, error, reason, actor });
-  else context.noteRefusal(call, "authorize", { error, reason, actor });
-  const parameters = { error, error_description: description, ...addressed(to, call, context) };
+    deps.log.info("authorize needs a page", { requestId: call.requestId, error, reason, actor });
+  else deps.noteRefusal(call, "authorize", { error, reason, actor });
+  const parameters = { error, error_description: description, ...addressed(deps, to, call) };
   const query = to.flow === "code" ? { query: parameters } : {};
   return redirect(statusOf(call), withParameters(to.redirectUri, { ...query, fragment: parameters }));
 }
 
 /** A state that came twice is nobody's. */
-function addressed({ given }: Recipient, call: AnyCall, context: AuthorizeDeps): Record<string, string> {
+function addressed(deps: AuthorizeDeps, { given }: Recipient, call: AnyCall): Record<string, string> {
   const state = given.repeated.includes("state") ? undefined : given.get("state");
-  return { ...(state === undefined ? {} : { state }), iss: context.issuerOf(call).issuer };
+  return { ...(state === undefined ? {} : { state }), iss: deps.issuerOf(call).issuer };
 }

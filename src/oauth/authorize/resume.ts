@@ -17,57 +17,57 @@ import { refusedAnswer } from "./response.ts";
 
 /** A provider vouched for the user: a session begins, and the request goes on. */
 export async function goOnSignedIn(
+  deps: AuthorizeDeps,
   call: AnyCall,
   { who, request: text }: { readonly who: NewSignIn; readonly request: string },
-  context: AuthorizeDeps,
 ): Promise<Response> {
-  const checked = await readRequest(call, new URLSearchParams(text), context);
+  const checked = await readRequest(deps, call, new URLSearchParams(text));
   if (!checked.ok) return checked.error;
   const request = checked.value;
-  if (!isMeant(request, who.email)) return anotherThanMeant(request, who.email, call, context);
+  if (!isMeant(request, who.email)) return anotherThanMeant(deps, request, who.email, call);
   const reason = `user ${who.email} is unknown or disabled`;
   return (
-    (await enter(request, who, call, context)) ??
-    refusedAnswer(request, refused("access_denied", "The user may not sign in here.", reason), call, context)
+    (await enter(deps, request, who, call)) ??
+    refusedAnswer(deps, request, refused("access_denied", "The user may not sign in here.", reason), call)
   );
 }
 
 /** A provider vouched for somebody, and the client means somebody else. */
 export function anotherThanMeant(
+  deps: AuthorizeDeps,
   request: AuthorizationRequest,
   email: string,
   call: AnyCall,
-  context: AuthorizeDeps,
 ): Response {
   const description = "Another user than the client means signed in.";
-  return refusedAnswer(request, refused("login_required", description, `user ${email} signed in`), call, context);
+  return refusedAnswer(deps, request, refused("login_required", description, `user ${email} signed in`), call);
 }
 
 /** A provider vouched for nobody: the client is told. */
 export async function signInFailed(
+  deps: AuthorizeDeps,
   call: AnyCall,
   { request, failure }: { readonly request: string; readonly failure: FederationFailure },
-  context: AuthorizeDeps,
 ): Promise<Response> {
-  const checked = await readRequest(call, new URLSearchParams(request), context);
+  const checked = await readRequest(deps, call, new URLSearchParams(request));
   if (!checked.ok) return checked.error;
   const { error, reason } = failure;
-  return refusedAnswer(checked.value, refused(error, "The sign-in did not succeed.", reason), call, context);
+  return refusedAnswer(deps, checked.value, refused(error, "The sign-in did not succeed.", reason), call);
 }
 
 /** Begins a session for who has just signed in. Undefined: there is no such user, or none who may sign in. */
 export async function enter(
+  deps: AuthorizeDeps,
   request: AuthorizationRequest,
   who: NewSignIn,
   call: AnyCall,
-  context: AuthorizeDeps,
 ): Promise<Response | undefined> {
-  const session = await startSession(call, who, context);
+  const session = await startSession(deps, call, who);
   if (session === undefined) return undefined;
   const times = timesOf({ ...who, authenticatedAtMs: call.nowMs });
-  const user = await context.users.find(who.email);
-  const binding = await context.federation.bindingOf(who.email, times);
+  const user = await deps.users.find(who.email);
+  const binding = await deps.federation.bindingOf(who.email, times);
   if (user === undefined || binding === undefined) return undefined;
   const identity: Identity = { user, sid: session.sid, ...times, binding, from: "sign-in" };
-  return withCookie(await conclude(request, identity, call, context), session.cookie);
+  return withCookie(await conclude(deps, request, identity, call), session.cookie);
 }

@@ -21,38 +21,38 @@ import { enter } from "./resume.ts";
  *   right ──▶ a new session, 303 on with the request
  */
 export async function signIn(
+  deps: AuthorizeDeps,
   call: AnyCall & { readonly body: URLSearchParams },
-  context: AuthorizeDeps,
 ): Promise<Response> {
   const refusePage = (detail: string, reason = detail): Response =>
-    refusedPage(call, "sign in", { detail, reason, clientId: "" }, context);
+    refusedPage(deps, call, "sign in", { detail, reason, clientId: "" });
   if (isFromElsewhere(call)) return refusePage(FROM_ELSEWHERE);
-  const form = readParameters(call.body, context.names);
+  const form = readParameters(call.body, deps.names);
   if (!form.ok) return refusePage(form.error.description, form.error.reason);
   const text = form.value.get("request");
   if (text === undefined) return refusePage("request is missing.");
-  const checked = await readRequest(call, new URLSearchParams(text), context);
+  const checked = await readRequest(deps, call, new URLSearchParams(text));
   if (!checked.ok) return checked.error;
   const request = checked.value;
   // A password of ours is no answer to a client that wants another provider to vouch.
   if (!isLocal(request.provider)) return refusePage("The request is for another identity provider.");
 
   const email = form.value.get("email") ?? "";
-  if (!(await isOwnForm(readCookie(call, "browser", context.names), form.value.get("csrf"), context))) {
+  if (!(await isOwnForm(deps, readCookie(call, "browser", deps.names), form.value.get("csrf")))) {
     const reason = "the form was not made for this browser";
-    context.noteRefusal(call, "sign in", { error: "invalid_request", reason, actor: request.client.id });
-    return signInPage(request, { email, fault: "stale" }, call, context);
+    deps.noteRefusal(call, "sign in", { error: "invalid_request", reason, actor: request.client.id });
+    return signInPage(deps, request, { email, fault: "stale" }, call);
   }
   const { meant } = request;
   if (typeof meant === "object" && meant.email !== normalizeEmail(email)) {
     const reason = `the client means ${meant.email}`;
-    context.noteRefusal(call, "sign in", { error: "login_required", reason, actor: request.client.id });
-    return signInPage(request, { email: meant.email, fault: "another" }, call, context);
+    deps.noteRefusal(call, "sign in", { error: "login_required", reason, actor: request.client.id });
+    return signInPage(deps, request, { email: meant.email, fault: "another" }, call);
   }
-  const signedIn = await signInHere(email, form.value.get("password") ?? "", call, context);
-  if (signedIn.kind !== "ok") return signInPage(request, { email, fault: signedIn.kind }, call, context);
-  const entered = await enter(request, { email: signedIn.email, provider: request.provider }, call, context);
+  const signedIn = await signInHere(deps, email, form.value.get("password") ?? "", call);
+  if (signedIn.kind !== "ok") return signInPage(deps, request, { email, fault: signedIn.kind }, call);
+  const entered = await enter(deps, request, { email: signedIn.email, provider: request.provider }, call);
   return entered === undefined
-    ? signInPage(request, { email, fault: "wrong" }, call, context)
-    : rememberDevice(call, entered, signedIn, context);
+    ? signInPage(deps, request, { email, fault: "wrong" }, call)
+    : rememberDevice(deps, call, entered, signedIn);
 }

@@ -15,23 +15,23 @@ const CHANGED_BY_FORMS = /[\0\r\n]/;
  * nothing hangs on who sends it.
  */
 export async function chooseTenant(
+  deps: AuthorizeDeps,
   request: AuthorizationRequest,
   user: UserRecord,
   tenants: readonly Pick<Membership, "id" | "name">[],
   call: AnyCall,
-  context: AuthorizeDeps,
 ): Promise<Response> {
   const { given, client } = request;
-  const { names } = context;
+  const { names } = deps;
   // The user did sign in as the client wants; the choice must not ask for it again.
-  const { scope, prompt: _prompt, max_age: _maxAge, ...hidden } = await asParameters(request, context);
+  const { scope, prompt: _prompt, max_age: _maxAge, ...hidden } = await asParameters(deps, request);
   if (Object.values(hidden).some((value) => CHANGED_BY_FORMS.test(value))) {
     const failure = refused("invalid_request", "A parameter has line breaks or NUL, which no form would give back.");
-    return refusedAnswer(request, failure, call, context);
+    return refusedAnswer(deps, request, failure, call);
   }
-  return context.pages.chooseTenant({
+  return deps.pages.chooseTenant({
     ...pageContext(call, given.get("ui_locales")),
-    action: `${context.pagesOf(call)}/authorize`,
+    action: `${deps.pagesOf(call)}/authorize`,
     hidden,
     clientName: client.name,
     user: user.email,

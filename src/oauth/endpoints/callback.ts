@@ -24,38 +24,34 @@ import type { PageEndpointDeps } from "./deps.ts";
 import { confirmPage } from "./link-identity.ts";
 
 /** `GET /callback/{providerId}`: the browser comes back from a provider (OIDC Core 3.1.2.5 and 3.1.2.6, RFC 9207). */
-export async function federationCallback(
-  call: AnyCall,
-  providerId: string,
-  context: PageEndpointDeps,
-): Promise<Response> {
+export async function federationCallback(deps: PageEndpointDeps, call: AnyCall, providerId: string): Promise<Response> {
   const refuse = (reason: string): Response =>
-    refusedPage(call, "callback", { kind: "over", detail: "", reason, clientId: "" }, context);
-  const parameters = readParameters(call.url.searchParams, context.names);
+    refusedPage(deps, call, "callback", { kind: "over", detail: "", reason, clientId: "" });
+  const parameters = readParameters(call.url.searchParams, deps.names);
   if (!parameters.ok) return refuse(parameters.error.reason);
   const state = parameters.value.get("state");
   if (state === undefined) return refuse("the state is missing");
-  const pending = await context.federation.pending.take(state, readCookie(call, "browser", context.names), call.nowMs);
+  const pending = await deps.federation.pending.take(state, readCookie(call, "browser", deps.names), call.nowMs);
   if (!pending.ok) return refuse(pending.error);
 
   const { request, provider } = pending.value;
   const forAccount = request === FOR_ACCOUNT;
-  const admitted = await admit(parameters.value, providerId, pending.value, call, context);
+  const admitted = await admit(deps, parameters.value, providerId, pending.value, call);
   if (!admitted.ok) {
     const { error, reason } = admitted.error;
     const failure = { error, reason: `identity provider ${provider}: ${reason}` };
-    if (forAccount) return accountSignInFailed(call, failure, context);
-    return signInFailed(call, { request, failure }, context);
+    if (forAccount) return accountSignInFailed(deps, call, failure);
+    return signInFailed(deps, call, { request, failure });
   }
   const { vouched, mustConfirm } = admitted.value;
   const { email, provenAtMs } = vouched;
   if (mustConfirm) {
     const { issuer, subject } = vouched;
     const waiting = { provider, issuer, subject, email, vouchedAtMs: call.nowMs, provenAtMs, request };
-    return confirmPage(call, waiting, undefined, context);
+    return confirmPage(deps, call, waiting, undefined);
   }
   const who = { email, provenAtMs, provider };
-  return forAccount ? enterAccount(call, who, context) : goOnSignedIn(call, { who, request }, context);
+  return forAccount ? enterAccount(deps, call, who) : goOnSignedIn(deps, call, { who, request });
 }
 
 interface Admitted {
@@ -66,47 +62,47 @@ interface Admitted {
 
 /** The user whom the answer vouches for, as far as the account there is linked, or may be. */
 async function admit(
+  deps: PageEndpointDeps,
   answer: Parameters,
   providerId: string,
   pending: PendingSignIn,
   call: AnyCall,
-  context: PageEndpointDeps,
 ): Promise<Result<Admitted, FederationFailure>> {
-  const read = await readAnswer(answer, providerId, pending, call, context);
+  const read = await readAnswer(deps, answer, providerId, pending, call);
   if (!read.ok) return read;
   const { vouched, provider } = read.value;
   if (vouched.isLinked) return ok({ vouched, mustConfirm: false });
-  const linked = await linkAtFirstUse({ ...vouched, vouchedAtMs: call.nowMs }, provider, call, context);
+  const linked = await linkAtFirstUse(deps, { ...vouched, vouchedAtMs: call.nowMs }, provider, call);
   if (!linked.ok) return linked;
   const mustConfirm = linked.value === "to confirm";
-  if (mustConfirm && isSilent(pending, context))
+  if (mustConfirm && isSilent(deps, pending))
     return err({ error: "interaction_required", reason: "the account there is not linked yet" });
   return ok({ vouched, mustConfirm });
 }
 
-const isSilent = ({ request }: PendingSignIn, context: PageEndpointDeps): boolean =>
-  promptsOf(askedFor(request, context)).includes("none");
+const isSilent = (deps: PageEndpointDeps, { request }: PendingSignIn): boolean =>
+  promptsOf(askedFor(deps, request)).includes("none");
 
 /** The account that the answer vouches for. */
 async function readAnswer(
+  deps: PageEndpointDeps,
   answer: Parameters,
   providerId: string,
   pending: PendingSignIn,
   call: AnyCall,
-  context: PageEndpointDeps,
 ): Promise<Result<{ readonly vouched: Vouched; readonly provider: ProviderRow }, FederationFailure>> {
   // A provider that was asked about one user must not answer for another provider.
   if (providerId !== pending.provider) return denied(`the answer came to the address of ${quoted(providerId)}`);
-  const provider = await context.federation.providers.find(providerId, call.nowMs);
+  const provider = await deps.federation.providers.find(providerId, call.nowMs);
   if (provider === undefined) return faulty("it was removed meanwhile");
   if (provider.issuer !== pending.issuer || provider.clientId !== pending.clientId)
     return denied("it was changed meanwhile");
-  const metadata = await context.federation.metadata.of(provider.issuer, call.nowMs);
+  const metadata = await deps.federation.metadata.of(provider.issuer, call.nowMs);
   if (!metadata.ok) return metadata;
-  const silent = isSilent(pending, context);
+  const silent = isSilent(deps, pending);
   const code = readCode(answer, { issuer: provider.issuer, silent }, metadata.value);
   if (!code.ok) return code;
-  const vouched = await vouch(code.value, pending, { provider, metadata: metadata.value }, call, context);
+  const vouched = await vouch(deps, code.value, pending, { provider, metadata: metadata.value }, call);
   return vouched.ok ? ok({ vouched: vouched.value, provider }) : vouched;
 }
 

@@ -15,24 +15,24 @@ import type { PageEndpointDeps } from "./deps.ts";
  * Wrong input ends nothing: 400 page. Else the browser goes to `post_logout_redirect_uri`, or sees that it is signed out.
  */
 export async function endSession(
+  deps: PageEndpointDeps,
   call: AnyCall,
   parameters: URLSearchParams,
-  context: PageEndpointDeps,
 ): Promise<Response> {
-  const read = await readLogout(call, parameters, context);
+  const read = await readLogout(deps, call, parameters);
   if (!read.ok) {
     const refusal = { ...read.error, uiLocales: parameters.get("ui_locales") };
-    return refusedPage(call, "end session", refusal, context);
+    return refusedPage(deps, call, "end session", refusal);
   }
   const logout = read.value;
   const { clientId, target, state, uiLocales } = logout;
-  if (call.request.method === "POST" && siteOf(call.request) === "cross-site" && !hasSession(call, context))
-    return redirect(303, byGet(logout, call, context));
-  const cookie = await dropSession(call, context);
-  context.log.info("session ended", { requestId: call.requestId, clientId });
+  if (call.request.method === "POST" && siteOf(call.request) === "cross-site" && !hasSession(deps, call))
+    return redirect(303, byGet(deps, logout, call));
+  const cookie = await dropSession(deps, call);
+  deps.log.info("session ended", { requestId: call.requestId, clientId });
   const answer =
     target === undefined
-      ? context.pages.signedOut(pageContext(call, uiLocales))
+      ? deps.pages.signedOut(pageContext(call, uiLocales))
       : redirect(302, withParameters(target, state === undefined ? {} : { query: { state } }));
   return withCookie(answer, cookie);
 }
@@ -46,24 +46,24 @@ interface Logout {
 }
 
 async function readLogout(
+  deps: PageEndpointDeps,
   call: AnyCall,
   source: URLSearchParams,
-  context: PageEndpointDeps,
 ): Promise<Result<Logout, PageRefusal>> {
   const fail = (detail: string, reason = detail, clientId = ""): Result<never, PageRefusal> =>
     err({ detail, reason, clientId });
-  const parameters = readParameters(source, context.names);
+  const parameters = readParameters(source, deps.names);
   if (!parameters.ok) return fail(parameters.error.description, parameters.error.reason);
   const { get } = parameters.value;
 
   const token = get("id_token_hint");
-  const { issuer } = context.issuerOf(call);
-  const hint = token === undefined ? undefined : await readIdTokenHint(token, issuer, context.trust, call.nowMs);
+  const { issuer } = deps.issuerOf(call);
+  const hint = token === undefined ? undefined : await readIdTokenHint(token, issuer, deps.trust, call.nowMs);
   if (hint?.ok === false) return fail("id_token_hint is no ID token of this service.", hint.error);
   const named = get("client_id") ?? hint?.value.clientId;
   if (named === undefined) return fail("client_id or id_token_hint is needed.");
   if (hint !== undefined && hint.value.clientId !== named) return fail("id_token_hint was issued to another client.");
-  const { client } = await context.directory.find(named, undefined, call.nowMs);
+  const { client } = await deps.directory.find(named, undefined, call.nowMs);
   if (client === undefined)
     return fail("client_id names no client.", `client ${named.slice(0, 64)} is unknown or disabled`);
 
@@ -76,14 +76,14 @@ async function readLogout(
   return ok({ clientId: client.id, target, state: get("state"), uiLocales: get("ui_locales") });
 }
 
-const hasSession = (call: AnyCall, { names }: PageEndpointDeps): boolean =>
+const hasSession = ({ names }: PageEndpointDeps, call: AnyCall): boolean =>
   readCookie(call, "session", names) !== undefined;
 
 /** Another site's form brings no cookies (SameSite=Lax); a GET that follows does. An ID token never stands in an address. */
-function byGet({ clientId, target, state, uiLocales }: Logout, call: AnyCall, context: PageEndpointDeps): string {
+function byGet(deps: PageEndpointDeps, { clientId, target, state, uiLocales }: Logout, call: AnyCall): string {
   const asked = { client_id: clientId, post_logout_redirect_uri: target, state, ui_locales: uiLocales };
   const query = Object.fromEntries(
     Object.entries(asked).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
-  return withParameters(`${context.pagesOf(call)}/end_session`, { query });
+  return withParameters(`${deps.pagesOf(call)}/end_session`, { query });
 }

@@ -17,34 +17,30 @@ import type { TokenEndpointDeps } from "./deps.ts";
  * of a registered service and the operator about any. Everything else is not active, and not told apart.
  */
 export async function introspect(
+  deps: TokenEndpointDeps,
   call: Call<unknown, unknown, URLSearchParams, undefined>,
-  context: TokenEndpointDeps,
 ): Promise<Answer> {
-  const parameters = readParameters(call.body, context.names);
-  if (!parameters.ok) return context.refuse(call, "introspect", parameters.error);
+  const parameters = readParameters(call.body, deps.names);
+  if (!parameters.ok) return deps.refuse(call, "introspect", parameters.error);
   const credentials = readCredentials(call.request, parameters.value);
-  if (!credentials.ok) return context.refuse(call, "introspect", credentials.error);
-  if (credentials.value === undefined) return context.refuse(call, "introspect", noCredentials());
-  const entry = await context.directory.find(credentials.value.clientId, undefined, call.nowMs);
-  const client = await authenticateClient(credentials.value, entry, context.clientLimit);
-  if (!client.ok) return context.refuse(call, "introspect", client.error);
+  if (!credentials.ok) return deps.refuse(call, "introspect", credentials.error);
+  if (credentials.value === undefined) return deps.refuse(call, "introspect", noCredentials());
+  const entry = await deps.directory.find(credentials.value.clientId, undefined, call.nowMs);
+  const client = await authenticateClient(credentials.value, entry, deps.clientLimit);
+  if (!client.ok) return deps.refuse(call, "introspect", client.error);
   const token = parameters.value.get("token");
   if (token === undefined)
-    return context.refuse(
-      call,
-      "introspect",
-      failure("invalid_request", "token is missing.", undefined, client.value.id),
-    );
+    return deps.refuse(call, "introspect", failure("invalid_request", "token is missing.", undefined, client.value.id));
 
   const described = token.includes(".")
-    ? await ofAccessToken(token, call, context)
-    : await ofRefreshToken(token, call, context);
-  if (described === "unavailable") return context.unavailable();
-  const shown = described !== undefined && maySee(client.value, described.client_id, context);
+    ? await ofAccessToken(deps, token, call)
+    : await ofRefreshToken(deps, token, call);
+  if (described === "unavailable") return deps.unavailable();
+  const shown = described !== undefined && maySee(deps, client.value, described.client_id);
   return json(200, shown ? { active: true, ...described } : { active: false }, { "cache-control": "no-store" });
 }
 
-const maySee = (client: ClientRecord, owner: string, { builtIn }: TokenEndpointDeps): boolean =>
+const maySee = ({ builtIn }: TokenEndpointDeps, client: ClientRecord, owner: string): boolean =>
   client.id === owner || client.service !== undefined || client.id === builtIn.operatorClientId;
 
 /** RFC 7662 2.2, and the tenant, which is empty outside any. */
@@ -65,14 +61,14 @@ interface Description {
 type Asked = Call<unknown, unknown, unknown, undefined>;
 
 async function ofAccessToken(
+  deps: TokenEndpointDeps,
   token: string,
   call: Asked,
-  context: TokenEndpointDeps,
 ): Promise<Description | "unavailable" | undefined> {
-  const verified = await context.verifier.verifyNow([token], call.nowMs);
+  const verified = await deps.verifier.verifyNow([token], call.nowMs);
   if (!verified.ok) return "unavailable";
   const [found] = verified.value;
-  return found?.ok === true ? describe(found.value, context.issuerOf(call)) : undefined;
+  return found?.ok === true ? describe(found.value, deps.issuerOf(call)) : undefined;
 }
 
 const describe = (token: Principal, { issuer, audience }: Issuer): Description => ({
@@ -93,18 +89,14 @@ const describe = (token: Principal, { issuer, audience }: Issuer): Description =
  * One that was used is not active, though its successor may still be asked for with it; nor is one that a refresh would refuse
  * now. It is good for what a refresh would give. It has no end and no audience.
  */
-async function ofRefreshToken(
-  token: string,
-  call: Asked,
-  context: TokenEndpointDeps,
-): Promise<Description | undefined> {
-  const found = await context.refreshGrants.find(await sha256Hex(token));
+async function ofRefreshToken(deps: TokenEndpointDeps, token: string, call: Asked): Promise<Description | undefined> {
+  const found = await deps.refreshGrants.find(await sha256Hex(token));
   if (found === undefined || standingOf(found, call.nowMs).kind !== "living") return undefined;
   const { clientId, email } = found.grant;
-  const { client, asOfMs } = await context.directory.find(clientId, undefined, call.nowMs);
+  const { client, asOfMs } = await deps.directory.find(clientId, undefined, call.nowMs);
   if (client?.grantTypes.includes("refresh_token") !== true) return undefined;
   const caller = { client, authenticated: client.confidential, asOfMs };
-  const again = await grantAuthorized(caller, found.grant, EVERYTHING, context, call.nowMs);
+  const again = await grantAuthorized(deps, caller, found.grant, EVERYTHING, call.nowMs);
   if (!again.ok) return undefined;
   const { scopes, subject, tenant } = again.value.granted;
   return {
@@ -112,7 +104,7 @@ async function ofRefreshToken(
     client_id: clientId,
     sub: subject,
     username: email,
-    iss: context.issuerOf(call).issuer,
+    iss: deps.issuerOf(call).issuer,
     iat: toSec(found.createdAtMs),
     tenant,
   };

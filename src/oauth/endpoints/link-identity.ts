@@ -36,21 +36,21 @@ const ACTION = "link identity";
 const LIFETIME_MS = 600_000;
 
 export async function confirmPage(
+  deps: PageEndpointDeps,
   call: AnyCall,
   waiting: Waiting,
   fault: ConfirmLinkView["fault"],
-  context: PageEndpointDeps,
 ): Promise<Response> {
-  const asked = askedFor(waiting.request, context);
-  const shown = await shownFor(call, waiting, context);
+  const asked = askedFor(deps, waiting.request);
+  const shown = await shownFor(deps, call, waiting);
   if (shown instanceof Response) return shown;
-  const browser = knowBrowser(call, context);
-  const page = context.pages.confirmLink({
+  const browser = knowBrowser(deps, call);
+  const page = deps.pages.confirmLink({
     ...pageContext(call, asked.get("ui_locales") ?? call.url.searchParams.get("ui_locales") ?? undefined),
     ...shown,
     status: fault === undefined ? 200 : 400,
-    action: `${context.pagesOf(call)}/link-identity`,
-    hidden: { vouched: await context.sealer.seal(JSON.stringify(waiting), await purposeFor(browser.key)) },
+    action: `${deps.pagesOf(call)}/link-identity`,
+    hidden: { vouched: await deps.sealer.seal(JSON.stringify(waiting), await purposeFor(browser.key)) },
     email: waiting.email,
     provider: waiting.provider,
     fault,
@@ -59,50 +59,48 @@ export async function confirmPage(
 }
 
 export async function confirmLink(
+  deps: PageEndpointDeps,
   call: AnyCall & { readonly body: URLSearchParams },
-  context: PageEndpointDeps,
 ): Promise<Response> {
   const refusePage = (kind: "request" | "over", detail: string, reason = detail): Response =>
-    refusedPage(call, ACTION, { kind, detail, reason, clientId: "" }, context);
+    refusedPage(deps, call, ACTION, { kind, detail, reason, clientId: "" });
   if (isFromElsewhere(call)) return refusePage("request", FROM_ELSEWHERE);
-  const form = readParameters(call.body, context.names);
+  const form = readParameters(call.body, deps.names);
   if (!form.ok) return refusePage("request", form.error.description, form.error.reason);
-  const waiting = await open(form.value.get("vouched") ?? "", call, context);
+  const waiting = await open(deps, form.value.get("vouched") ?? "", call);
   if (waiting === undefined) return refusePage("over", "", "the form is too old, or was not made for this browser");
   const { email, request, provider, provenAtMs } = waiting;
-  const signedIn = await signInHere(email, form.value.get("password") ?? "", call, context);
-  if (signedIn.kind !== "ok") return confirmPage(call, waiting, signedIn.kind, context);
+  const signedIn = await signInHere(deps, email, form.value.get("password") ?? "", call);
+  if (signedIn.kind !== "ok") return confirmPage(deps, call, waiting, signedIn.kind);
 
-  const linked = await link(waiting, "password", call, context);
+  const linked = await link(deps, waiting, "password", call);
   const who = { email, provider, provenAtMs };
   if (!linked.ok)
     return request === FOR_ACCOUNT
-      ? accountSignInFailed(call, linked.error, context)
-      : signInFailed(call, { request, failure: linked.error }, context);
+      ? accountSignInFailed(deps, call, linked.error)
+      : signInFailed(deps, call, { request, failure: linked.error });
   const entered =
-    request === FOR_ACCOUNT
-      ? await enterAccount(call, who, context)
-      : await goOnSignedIn(call, { who, request }, context);
-  return rememberDevice(call, entered, signedIn, context);
+    request === FOR_ACCOUNT ? await enterAccount(deps, call, who) : await goOnSignedIn(deps, call, { who, request });
+  return rememberDevice(deps, call, entered, signedIn);
 }
 
 /** Whom the user signs in for; or what a request that does not hold any more is answered with. */
 async function shownFor(
+  deps: PageEndpointDeps,
   call: AnyCall,
   { request, email }: Waiting,
-  context: PageEndpointDeps,
 ): Promise<Pick<ConfirmLinkView, "clientName" | "formTargets"> | Response> {
   if (request === FOR_ACCOUNT) return { clientName: "", formTargets: [] };
-  const checked = await readRequest(call, new URLSearchParams(request), context);
+  const checked = await readRequest(deps, call, new URLSearchParams(request));
   if (!checked.ok) return checked.error;
-  if (!isMeant(checked.value, email)) return anotherThanMeant(checked.value, email, call, context);
+  if (!isMeant(checked.value, email)) return anotherThanMeant(deps, checked.value, email, call);
   return { clientName: checked.value.client.name, formTargets: formTargetsOf(checked.value) };
 }
 
-async function open(vouched: string, call: AnyCall, context: PageEndpointDeps): Promise<Waiting | undefined> {
-  const key = readCookie(call, "browser", context.names);
+async function open(deps: PageEndpointDeps, vouched: string, call: AnyCall): Promise<Waiting | undefined> {
+  const key = readCookie(call, "browser", deps.names);
   if (key === undefined) return undefined;
-  const opened = await context.sealer.open(vouched, await purposeFor(key));
+  const opened = await deps.sealer.open(vouched, await purposeFor(key));
   if (opened === undefined) return undefined;
   const waiting = JSON.parse(opened) as Waiting;
   return call.nowMs - waiting.vouchedAtMs < LIFETIME_MS ? waiting : undefined;

@@ -13,7 +13,7 @@ const REQUEST_FORM_BYTES = 64 * 1024;
 const SIGN_IN_FORM_BYTES = 256 * 1024;
 
 /** Where browsers come with people before them: they answer with pages and redirects, to no other origin's scripts. */
-export const createPageRoutes = (context: PageEndpointDeps): readonly Route[] => [
+export const createPageRoutes = (deps: PageEndpointDeps): readonly Route[] => [
   defineRoute({
     method: "GET",
     path: "/authorize",
@@ -21,7 +21,7 @@ export const createPageRoutes = (context: PageEndpointDeps): readonly Route[] =>
     operation: "authorize",
     changes: true,
     produces: "any",
-    handle: (call) => authorize(call, call.url.searchParams, context),
+    handle: (call) => authorize(deps, call, call.url.searchParams),
   }),
   defineRoute({
     method: "POST",
@@ -30,7 +30,7 @@ export const createPageRoutes = (context: PageEndpointDeps): readonly Route[] =>
     operation: "authorize",
     body: formBody(REQUEST_FORM_BYTES),
     produces: "any",
-    handle: (call) => authorize(call, call.body, context),
+    handle: (call) => authorize(deps, call, call.body),
   }),
   defineRoute({
     method: "POST",
@@ -39,7 +39,7 @@ export const createPageRoutes = (context: PageEndpointDeps): readonly Route[] =>
     operation: "signIn",
     body: formBody(SIGN_IN_FORM_BYTES),
     produces: "any",
-    handle: (call) => signIn(call, context),
+    handle: (call) => signIn(deps, call),
   }),
   defineRoute({
     method: "POST",
@@ -48,7 +48,7 @@ export const createPageRoutes = (context: PageEndpointDeps): readonly Route[] =>
     operation: "decideConsent",
     body: formBody(SIGN_IN_FORM_BYTES),
     produces: "any",
-    handle: (call) => decideConsent(call, context),
+    handle: (call) => decideConsent(deps, call),
   }),
   defineRoute({
     method: "GET",
@@ -58,7 +58,7 @@ export const createPageRoutes = (context: PageEndpointDeps): readonly Route[] =>
     params: z.object({ providerId: z.string() }),
     changes: true,
     produces: "any",
-    handle: (call) => federationCallback(call, call.params.providerId, context),
+    handle: (call) => federationCallback(deps, call, call.params.providerId),
   }),
   defineRoute({
     method: "POST",
@@ -67,7 +67,7 @@ export const createPageRoutes = (context: PageEndpointDeps): readonly Route[] =>
     operation: "linkIdentity",
     body: formBody(SIGN_IN_FORM_BYTES),
     produces: "any",
-    handle: (call) => confirmLink(call, context),
+    handle: (call) => confirmLink(deps, call),
   }),
   defineRoute({
     method: "GET",
@@ -76,7 +76,7 @@ export const createPageRoutes = (context: PageEndpointDeps): readonly Route[] =>
     operation: "endSession",
     changes: true,
     produces: "any",
-    handle: (call) => endSession(call, call.url.searchParams, context),
+    handle: (call) => endSession(deps, call, call.url.searchParams),
   }),
   defineRoute({
     method: "POST",
@@ -85,6 +85,6 @@ export const createPageRoutes = (context: PageEndpointDeps): readonly Route[] =>
     operation: "endSession",
     body: formBody(REQUEST_FORM_BYTES),
     produces: "any",
-    handle: (call) => endSession(call, call.body, context),
+    handle: (call) => endSession(deps, call, call.body),
   }),
 ];

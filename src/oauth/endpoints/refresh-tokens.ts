@@ -19,7 +19,7 @@ import type { TokenEndpointDeps } from "./deps.ts";
  */
 const query = z.object({ clientId: z.optional(z.string()) });
 
-export const refreshTokenRoutes = (context: TokenEndpointDeps): readonly Route[] => [
+export const refreshTokenRoutes = (deps: TokenEndpointDeps): readonly Route[] => [
   defineRoute({
     method: "GET",
     path: "/refreshtokens",
@@ -27,7 +27,7 @@ export const refreshTokenRoutes = (context: TokenEndpointDeps): readonly Route[]
     operation: "listRefreshTokens",
     query,
     paged: true,
-    handle: (call) => forOwner(call, context, (owner) => list(call, owner, context)),
+    handle: (call) => forOwner(deps, call, (owner) => list(deps, call, owner)),
   }),
   defineRoute({
     method: "DELETE",
@@ -36,7 +36,7 @@ export const refreshTokenRoutes = (context: TokenEndpointDeps): readonly Route[]
     operation: "deleteRefreshTokens",
     query,
     produces: "any",
-    handle: (call) => forOwner(call, context, (owner) => removeAll(call, owner, context)),
+    handle: (call) => forOwner(deps, call, (owner) => removeAll(deps, call, owner)),
   }),
   defineRoute({
     method: "DELETE",
@@ -45,7 +45,7 @@ export const refreshTokenRoutes = (context: TokenEndpointDeps): readonly Route[]
     operation: "deleteRefreshToken",
     params: z.object({ id: z.string() }),
     produces: "any",
-    handle: (call) => forOwner(call, context, (owner) => removeOne(call, owner, context)),
+    handle: (call) => forOwner(deps, call, (owner) => removeOne(deps, call, owner)),
   }),
 ];
 
@@ -60,19 +60,19 @@ interface Owner {
 }
 
 async function forOwner(
+  deps: TokenEndpointDeps,
   { principal, nowMs }: Pick<UserCall<unknown, unknown>, "principal" | "nowMs">,
-  context: TokenEndpointDeps,
   handle: (owner: Owner) => Promise<Answer>,
 ): Promise<Answer> {
   const { user: email, clientId } = principal;
-  if (email === "") return withoutUser(context.names.platform);
-  return handle({ email, clientId: (await speaksForClient(principal, context, nowMs)) ? clientId : undefined });
+  if (email === "") return withoutUser(deps.names.platform);
+  return handle({ email, clientId: (await speaksForClient(deps, principal, nowMs)) ? clientId : undefined });
 }
 
 /** Anybody can name a client: one that has a secret speaks where it sent it. */
 async function speaksForClient(
-  { clientId, clientAuthenticated }: Principal,
   { directory }: TokenEndpointDeps,
+  { clientId, clientAuthenticated }: Principal,
   nowMs: number,
 ): Promise<boolean> {
   if (clientId === "" || clientAuthenticated) return clientId !== "";
@@ -84,7 +84,7 @@ async function speaksForClient(
 const meantBy = ({ query: { clientId } }: Pick<UserCall<unknown, Query>, "query">, owner: Owner): string | undefined =>
   clientId === undefined || clientId === owner.clientId ? owner.clientId : undefined;
 
-async function list(call: UserCall<unknown, Query>, owner: Owner, context: TokenEndpointDeps): Promise<Answer> {
+async function list(deps: TokenEndpointDeps, call: UserCall<unknown, Query>, owner: Owner): Promise<Answer> {
   const { paging } = call;
   const [createdAtMs, id] = paging.cursor ?? [];
   if (paging.cursor !== undefined && (typeof createdAtMs !== "number" || typeof id !== "string"))
@@ -92,14 +92,14 @@ async function list(call: UserCall<unknown, Query>, owner: Owner, context: Token
   const after = typeof createdAtMs === "number" && typeof id === "string" ? { createdAtMs, id } : undefined;
   const clientId = meantBy(call, owner);
   const pageOf = async (from: typeof after, rows: { readonly skip: number; readonly pageSize: number }) =>
-    clientId === undefined ? [] : context.grantLists.page(owner.email, clientId, from, rows);
+    clientId === undefined ? [] : deps.grantLists.page(owner.email, clientId, from, rows);
   const asked = toPage(await pageOf(after, paging), paging, (row) => [row.createdAtMs, row.id]);
   const page = await lookBefore(asked, paging, ({ skip, limit }) => pageOf(undefined, { skip, pageSize: limit }));
-  const body = page.items.map((grant) => toJson(grant, context));
+  const body = page.items.map((grant) => toJson(deps, grant));
   return json(200, body, { link: pageLinks(call.url, paging, page), "cache-control": "no-store" });
 }
 
-const toJson = ({ authorization, ...grant }: ListedGrant, { names }: TokenEndpointDeps): object => ({
+const toJson = ({ names }: TokenEndpointDeps, { authorization, ...grant }: ListedGrant): object => ({
   id: grant.id,
   clientId: grant.clientId,
   clientName: grant.clientName,
@@ -109,24 +109,24 @@ const toJson = ({ authorization, ...grant }: ListedGrant, { names }: TokenEndpoi
   lastUsedAt: grant.lastUsedAtMs,
 });
 
-async function removeAll(call: UserCall<unknown, Query>, owner: Owner, context: TokenEndpointDeps): Promise<Answer> {
+async function removeAll(deps: TokenEndpointDeps, call: UserCall<unknown, Query>, owner: Owner): Promise<Answer> {
   const clientId = meantBy(call, owner);
   if (clientId === undefined) return empty(204);
   const { email } = owner;
-  if (await endAccess({ email, clientId, by: byToken(call) }, call, context)) return empty(204);
+  if (await endAccess(deps, { email, clientId, by: byToken(call) }, call)) return empty(204);
   return problem("service_temporarily_unavailable", "There are more than one request deletes. Send it again.", {
     headers: { "retry-after": "1" },
   });
 }
 
 async function removeOne(
+  deps: TokenEndpointDeps,
   call: UserCall<{ readonly id: string }, unknown>,
   { email, clientId }: Owner,
-  context: TokenEndpointDeps,
 ): Promise<Answer> {
   const { id } = call.params;
-  if (clientId === undefined || !(await context.grantLists.isOf(email, clientId, id))) return notFound("refresh token");
-  await endGrants([id], byUser(email, `grants/${id}`, `1 ${byToken(call)}`), call, context);
+  if (clientId === undefined || !(await deps.grantLists.isOf(email, clientId, id))) return notFound("refresh token");
+  await endGrants(deps, [id], byUser(email, `grants/${id}`, `1 ${byToken(call)}`), call);
   return empty(204);
 }
 

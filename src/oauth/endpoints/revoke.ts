@@ -27,11 +27,11 @@ import type { TokenEndpointDeps } from "./deps.ts";
 const MAX_TOKENS = 500;
 
 export async function revoke(
+  deps: TokenEndpointDeps,
   call: Call<unknown, unknown, URLSearchParams, undefined>,
-  context: TokenEndpointDeps,
 ): Promise<Answer> {
-  const refuse = (refusal: OAuthFailure): Response => context.refuse(call, "revoke", refusal);
-  const parameters = readParameters(call.body, context.names);
+  const refuse = (refusal: OAuthFailure): Response => deps.refuse(call, "revoke", refusal);
+  const parameters = readParameters(call.body, deps.names);
   if (!parameters.ok) return refuse(parameters.error);
   const list = parameters.value.get("token");
   if (list === undefined) return refuse(failure("invalid_request", "token is missing."));
@@ -40,13 +40,13 @@ export async function revoke(
     return refuse(failure("invalid_request", `At most ${MAX_TOKENS} tokens are revoked at once.`));
   const credentials = readCredentials(call.request, parameters.value);
   if (!credentials.ok) return refuse(credentials.error);
-  const asking = await identify(credentials.value, context, call.nowMs);
+  const asking = await identify(deps, credentials.value, call.nowMs);
   if (!asking.ok) return refuse(asking.error);
 
-  const living = await livingOf(tokens, context, call.nowMs);
-  if (living === undefined) return context.unavailable();
+  const living = await livingOf(deps, tokens, call.nowMs);
+  if (living === undefined) return deps.unavailable();
   const revoked = living.filter((token) => mayRevoke(asking.value, token));
-  await end(revoked, asking.value, call, context);
+  await end(deps, revoked, asking.value, call);
   const left = living.filter((token) => !revoked.includes(token));
   if (!asking.value.authenticated && left.some((token) => token.needsSecret)) return refuse(noCredentials());
   if (left.length > 0)
@@ -64,14 +64,14 @@ interface Asking {
 
 /** A client that sends no secret is taken at its word: it may end no more than whoever holds the token. */
 async function identify(
+  deps: TokenEndpointDeps,
   credentials: Credentials | undefined,
-  context: TokenEndpointDeps,
   nowMs: number,
 ): Promise<Result<Asking, OAuthFailure>> {
   if (credentials === undefined || credentials.secrets.length === 0)
     return ok({ clientId: credentials?.clientId, authenticated: false });
-  const entry = await context.directory.find(credentials.clientId, undefined, nowMs);
-  const client = await authenticateClient(credentials, entry, context.clientLimit);
+  const entry = await deps.directory.find(credentials.clientId, undefined, nowMs);
+  const client = await authenticateClient(credentials, entry, deps.clientLimit);
   return client.ok ? ok({ clientId: client.value.id, authenticated: true }) : client;
 }
 
@@ -90,15 +90,15 @@ function mayRevoke({ clientId, authenticated }: Asking, token: Living): boolean 
 
 /** The tokens of the list that live; undefined: it cannot be known now. */
 async function livingOf(
+  deps: TokenEndpointDeps,
   tokens: readonly string[],
-  context: TokenEndpointDeps,
   nowMs: number,
 ): Promise<readonly Living[] | undefined> {
   const isJwt = (token: string): boolean => token.includes(".");
   const hashes = await Promise.all(tokens.filter((token) => !isJwt(token)).map((token) => sha256Hex(token)));
   const [verified, owners] = await Promise.all([
-    context.verifier.verifyNow(tokens.filter(isJwt), nowMs),
-    hashes.length === 0 ? [] : context.refreshGrants.owners(hashes),
+    deps.verifier.verifyNow(tokens.filter(isJwt), nowMs),
+    hashes.length === 0 ? [] : deps.refreshGrants.owners(hashes),
   ]);
   if (!verified.ok) return undefined;
   const accessTokens = verified.value.flatMap((token) => (token.ok ? [fromAccessToken(token.value)] : []));
@@ -127,10 +127,10 @@ const fromOwner = ({ grantId, clientId, confidential }: TokenOwner, nowMs: numbe
  * are too many to be known one by one loses all that it got until now, and gets others at once.
  */
 async function end(
+  { trust, refreshGrants, audit, log }: TokenEndpointDeps,
   tokens: readonly Living[],
   { clientId = "" }: Asking,
   { nowMs, requestId }: Pick<Call<unknown, unknown, unknown, undefined>, "nowMs" | "requestId">,
-  { trust, refreshGrants, audit, log }: TokenEndpointDeps,
 ): Promise<void> {
   const ended = tokens.map((token) => token.ended);
   const grantIds = ended.flatMap(({ kind, key }) => (kind === "grant" ? [key] : []));

@@ -8,26 +8,26 @@ import type { TokenEndpointDeps } from "./deps.ts";
  * signed in without a client.
  */
 export async function tokenInfo(
+  deps: TokenEndpointDeps,
   call: Call<unknown, unknown, unknown, undefined>,
-  context: TokenEndpointDeps,
 ): Promise<Answer> {
   const refuse = (description: string, reason?: string): Response =>
-    context.refuse(call, "tokeninfo", failure("invalid_query_parameter", description, reason));
+    deps.refuse(call, "tokeninfo", failure("invalid_query_parameter", description, reason));
   const token = single(call.url.searchParams, "access_token");
   if (token === undefined) return refuse("Send one access_token as a query parameter.");
   const details = call.url.searchParams.getAll("details");
   if (details.length > 1 || !["true", "false", ""].includes(details[0] ?? ""))
     return refuse("details must be true or false.");
 
-  const verified = await context.verifier.verifyNow([token], call.nowMs);
-  if (!verified.ok) return context.unavailable();
+  const verified = await deps.verifier.verifyNow([token], call.nowMs);
+  if (!verified.ok) return deps.unavailable();
   const [found] = verified.value;
   if (!found?.ok) return refuse("The access token is not valid or has expired.", found?.error);
   const { scopes, tenant, clientId, user } = found.value;
   const body = { scopes, tenant, clientId, ...(user === "" ? {} : { user }) };
   const headers = { "cache-control": "no-store" };
   if (details[0] !== "true") return json(200, body, headers);
-  const allowedServices = await subscribedServices(tenant, call.publicBase, context, call.nowMs);
+  const allowedServices = await subscribedServices(deps, tenant, call.publicBase, call.nowMs);
   return json(200, { ...body, allowedServices }, headers);
 }
 
@@ -36,13 +36,13 @@ export async function tokenInfo(
  * for an organization, or for no tenant, has none: it is tenants that subscribe.
  */
 async function subscribedServices(
+  deps: TokenEndpointDeps,
   tenant: string,
   base: string,
-  context: TokenEndpointDeps,
   nowMs: number,
 ): Promise<object[]> {
   if (tenant === "") return [];
-  const { tenant: rights } = await context.directory.find(undefined, tenant, nowMs);
+  const { tenant: rights } = await deps.directory.find(undefined, tenant, nowMs);
   return (rights?.services ?? [])
     .filter(({ name, essential, tenant: owner }) => rights?.subscribed.includes(name) && !essential && owner !== tenant)
     .map((service) => ({ name: service.name, proxyUrl: [base + service.proxyPath], serviceScopes: service.scopes }));

@@ -22,12 +22,12 @@ const GRANTS: Readonly<Record<string, GrantStep>> = {
 export const GRANT_TYPES: readonly string[] = Object.keys(GRANTS);
 
 /** `POST /token`: form → parameters → scopes → the grant's own step → tokens. A grant cannot skip a shared check. */
-export async function token(call: TokenCall, context: TokenEndpointDeps): Promise<Response> {
-  const outcome = await grant(call, context);
-  if (!outcome.ok) return context.refuse(call, "token", outcome.error);
+export async function token(deps: TokenEndpointDeps, call: TokenCall): Promise<Response> {
+  const outcome = await grant(deps, call);
+  if (!outcome.ok) return deps.refuse(call, "token", outcome.error);
   const { granted, refreshToken } = outcome.value;
-  const issued = await issueTokens(outcome.value, call, context);
-  if (!issued.ok) return context.refuse(call, "token", issued.error);
+  const issued = await issueTokens(deps, outcome.value, call);
+  if (!issued.ok) return deps.refuse(call, "token", issued.error);
   const body = {
     token_type: "Bearer",
     access_token: issued.value.accessToken,
@@ -40,18 +40,18 @@ export async function token(call: TokenCall, context: TokenEndpointDeps): Promis
 }
 
 async function grant(
+  deps: TokenEndpointDeps,
   call: TokenCall,
-  context: TokenEndpointDeps,
 ): Promise<Result<GrantOutcome & Pick<Issue, "callerSessionId">, OAuthFailure>> {
-  const parameters = readParameters(call.body, context.names);
+  const parameters = readParameters(call.body, deps.names);
   if (!parameters.ok) return parameters;
   const grantType = parameters.value.get("grant_type");
   if (grantType === undefined) return err(failure("invalid_request", "grant_type is missing."));
   const credentials = readCredentials(call.request, parameters.value);
   if (!credentials.ok) return credentials;
-  const scopes = parseScopes(parameters.value.get("scope") ?? "", context.names);
+  const scopes = parseScopes(parameters.value.get("scope") ?? "", deps.names);
   if (!scopes.ok) return err(refusedScope(scopes.error));
-  const callerSessionId = readSessionId(call.request, parameters.value, context.names);
+  const callerSessionId = readSessionId(call.request, parameters.value, deps.names);
   if (!callerSessionId.ok) return callerSessionId;
   const step = Object.hasOwn(GRANTS, grantType) ? GRANTS[grantType] : undefined;
   if (step === undefined)
@@ -64,6 +64,6 @@ async function grant(
     credentials: credentials.value,
     scopes: scopes.value,
   };
-  const outcome = await step(request, context);
+  const outcome = await step(deps, request);
   return outcome.ok ? ok({ ...outcome.value, callerSessionId: callerSessionId.value }) : outcome;
 }

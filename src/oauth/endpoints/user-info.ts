@@ -9,7 +9,7 @@ import type { TokenEndpointDeps } from "./deps.ts";
 /** `/userinfo` (specification, User information; OIDC Core 5.3): who the token was issued for. Asks D1 every time. */
 const FORM_BYTES = 64 * 1024;
 
-export function userInfoRoutes(context: TokenEndpointDeps): readonly Route[] {
+export function userInfoRoutes(deps: TokenEndpointDeps): readonly Route[] {
   const route = {
     path: "/userinfo",
     summary: "The user that an access token was issued for",
@@ -17,20 +17,20 @@ export function userInfoRoutes(context: TokenEndpointDeps): readonly Route[] {
     produces: "any",
   } as const;
   return [
-    defineRoute({ ...route, method: "GET", handle: (call) => userInfo(call, undefined, context) }),
+    defineRoute({ ...route, method: "GET", handle: (call) => userInfo(deps, call, undefined) }),
     defineRoute({
       ...route,
       method: "POST",
       body: formBody(FORM_BYTES),
-      handle: (call) => userInfo(call, call.body, context),
+      handle: (call) => userInfo(deps, call, call.body),
     }),
   ];
 }
 
 async function userInfo(
+  { names, verifier }: TokenEndpointDeps,
   { request, nowMs, publicBase }: Pick<Call<unknown, unknown, unknown, undefined>, "request" | "nowMs" | "publicBase">,
   form: URLSearchParams | undefined,
-  { names, verifier }: TokenEndpointDeps,
 ): Promise<Answer> {
   // A token in the body is never taken; beside one in the header it is a mistake that is told (RFC 6750 2, contract 1.2).
   if (request.headers.has("authorization") && form?.has("access_token") === true)

@@ -66,7 +66,7 @@ export interface ExplainDeps {
 
 const USER_GRANTS = ["authorization_code", "implicit", "password"] as const;
 
-export async function explain(question: ExplainQuestion, deps: ExplainDeps, nowMs: number): Promise<Explanation> {
+export async function explain(deps: ExplainDeps, question: ExplainQuestion, nowMs: number): Promise<Explanation> {
   const { names, builtIn } = deps;
   const tenantScope = question.tenant === undefined ? [] : [names.scope(`tenant=${question.tenant}`)];
   const parsed = parseScopes([...tenantScope, question.scope ?? ""].join(" "), names);
@@ -111,7 +111,7 @@ export async function explain(question: ExplainQuestion, deps: ExplainDeps, nowM
     const hint = acts.passed ? "" : await hints.client(flow);
     checks.push({ check: "client_tenant", passed: acts.passed, detail: acts.detail + hint });
   }
-  const outcome = user === undefined ? forClient(flow, deps) : await forUser({ ...flow, user }, deps, nowMs);
+  const outcome = user === undefined ? forClient(deps, flow) : await forUser(deps, { ...flow, user }, nowMs);
   const { place, limits } = outcome;
   const hint = !place.hinted ? "" : user === undefined ? await hints.client(flow) : await hints.user(user, request);
   if (place.passed || place.detail !== acts?.detail)
@@ -158,7 +158,7 @@ interface ExplainedFlow extends Asked {
   readonly directory: Directory;
 }
 
-function forClient({ client, entry, request }: ExplainedFlow, { names, builtIn }: ExplainDeps): Outcome {
+function forClient({ names, builtIn }: ExplainDeps, { client, entry, request }: ExplainedFlow): Outcome {
   if (client === undefined || entry === undefined) throw new Error("neither a client nor a user was asked about");
   const place = placeOfClient(client, entry, request, names);
   if (!place.ok) return nowhere(place.error.reason, client, builtIn);
@@ -172,8 +172,8 @@ function forClient({ client, entry, request }: ExplainedFlow, { names, builtIn }
 }
 
 async function forUser(
-  { grant, client, user, request, directory }: ExplainedFlow & { readonly user: UserRecord },
   { names, builtIn }: ExplainDeps,
+  { grant, client, user, request, directory }: ExplainedFlow & { readonly user: UserRecord },
   nowMs: number,
 ): Promise<Outcome> {
   const defaultTenant =
@@ -188,7 +188,7 @@ async function forUser(
     hasPages: grant !== "password",
   };
   const rules = { names, builtIn, directory };
-  const place = await findPlace(asked, rules, nowMs);
+  const place = await findPlace(rules, asked, nowMs);
   if (!place.ok) {
     const refusal = place.error;
     if (refusal.kind === "scope") return nowhere(refusal.refusal.reason, client, builtIn);
@@ -199,7 +199,7 @@ async function forUser(
   }
   const { rights, roles, scope } = place.value;
   const once = needsConsent(client, user, place.value) ? ", once they allow it on a page" : "";
-  const granted = await grantForUser(asked, rules, nowMs);
+  const granted = await grantForUser(rules, asked, nowMs);
   return {
     reason: granted.ok ? "" : granted.error.kind === "scope" ? granted.error.refusal.reason : granted.error.kind,
     place: { passed: true, detail: `${user.email} may have a token for ${scope}${once}`, hinted: false },

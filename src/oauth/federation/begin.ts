@@ -21,14 +21,14 @@ const PASSED_ON = ["login_hint", "ui_locales", "max_age"] as const;
 const PROMPTS_PASSED_ON: readonly string[] = ["none", "login", "select_account"];
 
 export const isProvider = async (
+  deps: Pick<FederationDeps, "federation">,
   id: string,
-  context: Pick<FederationDeps, "federation">,
   nowMs: number,
-): Promise<boolean> => (await context.federation.providers.find(id, nowMs)) !== undefined;
+): Promise<boolean> => (await deps.federation.providers.find(id, nowMs)) !== undefined;
 
 /** One for each provider, so that none can pass its answer off as another's (RFC 9700 4.4.2.2). */
-export const callbackAddress = (providerId: string, call: AnyCall, context: FederationDeps): string =>
-  `${context.pagesOf(call)}/callback/${providerId}`;
+export const callbackAddress = (deps: FederationDeps, providerId: string, call: AnyCall): string =>
+  `${deps.pagesOf(call)}/callback/${providerId}`;
 
 /**
  * Where the browser is sent to sign in. `request` is the authorization request, form-encoded, to go on with afterwards;
@@ -36,6 +36,7 @@ export const callbackAddress = (providerId: string, call: AnyCall, context: Fede
  * of the user who is meant, if anyone.
  */
 export async function beginFederation(
+  deps: FederationDeps,
   providerId: string,
   {
     request,
@@ -43,9 +44,8 @@ export async function beginFederation(
     expected,
   }: { readonly request: string; readonly browserKey: string; readonly expected?: string | undefined },
   call: AnyCall,
-  context: FederationDeps,
 ): Promise<Result<URL, FederationFailure>> {
-  const { federation, random } = context;
+  const { federation, random } = deps;
   const provider = await federation.providers.find(providerId, call.nowMs);
   if (provider === undefined) return faulty(`there is no identity provider ${quoted(providerId)}`);
   const metadata = await federation.metadata.of(provider.issuer, call.nowMs);
@@ -57,12 +57,12 @@ export async function beginFederation(
   if (!(await federation.pending.add(state, browserKey, pending)))
     return faulty(`the identity provider ${providerId} was removed meanwhile`);
 
-  const asked = askedFor(request, context);
+  const asked = askedFor(deps, request);
   const url = new URL(metadata.value.authorizationEndpoint);
   const parameters: Record<string, string | undefined> = {
     response_type: "code",
     client_id: clientId,
-    redirect_uri: callbackAddress(providerId, call, context),
+    redirect_uri: callbackAddress(deps, providerId, call),
     scope: provider.scopes.join(" "),
     state,
     nonce,
@@ -80,5 +80,5 @@ export async function beginFederation(
 }
 
 /** What the client's request says, which a pending sign-in carries as text. */
-export const askedFor = (request: string, { names }: Pick<FederationDeps, "names">): Given =>
+export const askedFor = ({ names }: Pick<FederationDeps, "names">, request: string): Given =>
   readGiven(new URLSearchParams(request), names);

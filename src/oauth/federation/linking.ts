@@ -29,18 +29,18 @@ export interface Unlinked extends Account {
 
 /** Whether the user has to confirm it; the others are linked. */
 export async function linkAtFirstUse(
+  deps: LinkingDeps,
   unlinked: Unlinked,
   provider: ProviderRow,
   call: AnyCall,
-  context: LinkingDeps,
 ): Promise<Result<"linked" | "to confirm", FederationFailure>> {
   const { email } = unlinked;
   if (!mayVouchFor(provider, email)) return denied(`it is not bound to the domain of ${email}`);
-  const user = await context.federation.identities.candidate(email, provider.id);
+  const user = await deps.federation.identities.candidate(email, provider.id);
   if (user === undefined) return denied(`user ${email} is unknown or disabled`);
   if (user.isLinked) return denied(`${email} is linked to another account there`);
   if (provider.linking === "verified_email" && provider.domains.length > 0) {
-    const linked = await link(unlinked, "verified_email", call, context);
+    const linked = await link(deps, unlinked, "verified_email", call);
     return linked.ok ? ok("linked") : linked;
   }
   if (provider.linking === "confirm" && user.hasPassword) return ok("to confirm");
@@ -49,12 +49,12 @@ export async function linkAtFirstUse(
 
 /** Links them, unless anything of it changed meanwhile. Two who come at once with the same are both right. */
 export async function link(
+  deps: LinkingDeps,
   unlinked: Unlinked,
   by: LinkedBy,
   call: AnyCall,
-  context: LinkingDeps,
 ): Promise<Result<true, FederationFailure>> {
-  const { identities } = context.federation;
+  const { identities } = deps.federation;
   const { email, provider } = unlinked;
   const record: AuditRecord = {
     atMs: call.nowMs,
@@ -65,7 +65,7 @@ export async function link(
     outcome: "done",
     reason: `by ${by}`,
   };
-  await identities.link({ ...unlinked, by, nowMs: call.nowMs }, [context.audit.statement("if changed", record)]);
+  await identities.link({ ...unlinked, by, nowMs: call.nowMs }, [deps.audit.statement("if changed", record)]);
   return (await identities.userOf(unlinked)) === email
     ? ok(true)
     : denied(`${email}, or the account there, changed meanwhile`);

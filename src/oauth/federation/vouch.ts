@@ -33,25 +33,25 @@ const SUBJECT = /^[\x20-\x7e]{1,255}$/;
 
 /** The account that the provider vouches for by this code. */
 export async function vouch(
+  deps: FederationDeps,
   code: string,
   pending: PendingSignIn,
   { provider, metadata }: { readonly provider: ProviderRow; readonly metadata: ProviderMetadata },
   call: AnyCall,
-  context: FederationDeps,
 ): Promise<Result<Vouched, FederationFailure>> {
-  const secret = await context.federation.providers.secretOf(provider);
+  const secret = await deps.federation.providers.secretOf(provider);
   if (secret === undefined) return faulty("the client secret does not open: SEAL_KEYS lacks the key that sealed it");
-  const redirectUri = callbackAddress(provider.id, call, context);
+  const redirectUri = callbackAddress(deps, provider.id, call);
   const tokens = await exchange(code, { ...pending, redirectUri, secret }, metadata);
   if (!tokens.ok) return tokens;
-  const keys = { of: context.federation.keys.of, jwksUri: metadata.jwksUri };
-  const claims = await verifyIdToken(tokens.value.idToken, expectedOf(pending, context), keys, call.nowMs);
+  const keys = { of: deps.federation.keys.of, jwksUri: metadata.jwksUri };
+  const claims = await verifyIdToken(tokens.value.idToken, expectedOf(deps, pending), keys, call.nowMs);
   if (!claims.ok) return claims;
   const { sub: subject } = claims.value;
   if (!SUBJECT.test(subject)) return denied("the ID token's sub is not of 1 to 255 characters of ASCII");
   const account = { provider: provider.id, issuer: provider.issuer, subject };
   const provenAtMs = provenAt(claims.value["auth_time"], call.nowMs);
-  const user = await context.federation.identities.userOf(account);
+  const user = await deps.federation.identities.userOf(account);
   if (user !== undefined) return ok({ ...account, provenAtMs, isLinked: true, email: user });
   const email = await findEmail(claims.value, tokens.value.accessToken, metadata);
   return email.ok ? ok({ ...account, provenAtMs, isLinked: false, email: email.value }) : email;
@@ -63,10 +63,10 @@ const provenAt = (authTime: unknown, nowMs: number): number | undefined =>
 
 /** The client's wish for a fresh sign-in holds at the provider too; whether it was heard shows in `auth_time`. */
 function expectedOf(
+  deps: FederationDeps,
   { issuer, clientId, nonce, request, begunAtMs }: PendingSignIn,
-  context: FederationDeps,
 ): ExpectedIdToken {
-  const asked = askedFor(request, context);
+  const asked = askedFor(deps, request);
   const maxAge = asked.get("max_age");
   const oldestSec = promptsOf(asked).includes("login") ? "0" : maxAge;
   const authenticatedSinceSec = oldestSec === undefined ? undefined : toSec(begunAtMs) - Number(oldestSec);

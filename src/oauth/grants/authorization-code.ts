@@ -19,14 +19,14 @@ import { endGrants } from "./revoke-grants.ts";
  * that fails leaves the code as it was. A code that comes back after it was redeemed ends its grant, whatever verifier
  * comes with it: one of the two who sent it stole it.
  */
-export const authorizationCodeGrant: GrantStep = async (request, context) => {
+export const authorizationCodeGrant: GrantStep = async (deps, request) => {
   const { call, parameters, scopes } = request;
-  const caller = await clientOf(request, "authorization_code", context);
+  const caller = await clientOf(deps, request, "authorization_code");
   if (!caller.ok) return caller;
   const { client } = caller.value;
   const text = parameters.get("code");
   if (text === undefined) return err(failure("invalid_request", "code is missing.", undefined, client.id));
-  const code = await context.codes.find(await sha256Hex(text));
+  const code = await deps.codes.find(await sha256Hex(text));
   if (code === undefined) return err(invalidGrant("the code is unknown", client.id));
   if (code.clientId !== client.id) return err(invalidGrant(`the code is for client ${code.clientId}`, client.id));
 
@@ -34,21 +34,21 @@ export const authorizationCodeGrant: GrantStep = async (request, context) => {
     const subject = `grants/${code.grantId}`;
     const why = { actor: client.id, action: "end grant", subject, reason: "a code was used twice" };
     // The code goes with its grant: kept, it would write to the audit log as often as anybody sends it.
-    await endGrants([code.grantId], why, call, context, [context.codes.removeStatement(code.codeHash)]);
+    await endGrants(deps, [code.grantId], why, call, [deps.codes.removeStatement(code.codeHash)]);
     return err(invalidGrant("the code was used already", client.id));
   };
   if (code.redeemed) return replayed();
   const fault = await faultOf(code, request, caller.value);
   if (fault !== undefined) return err(invalidGrant(fault, client.id));
-  const again = await grantAuthorized(caller.value, code, scopes, context, call.nowMs);
+  const again = await grantAuthorized(deps, caller.value, code, scopes, call.nowMs);
   if (!again.ok) return again;
 
   const { granted, authorization } = again.value;
   const lasts = client.grantTypes.includes("refresh_token") && authorization.hint === undefined;
-  const refreshToken = lasts ? randomSecret(context.random) : undefined;
+  const refreshToken = lasts ? randomSecret(deps.random) : undefined;
   const refresh = refreshToken === undefined ? undefined : { tokenHash: await sha256Hex(refreshToken), authorization };
-  const redemption = { id: randomId(context.random), refresh };
-  if (!(await redeemTwice(context.codes, code.codeHash, redemption, call.nowMs))) return replayed();
+  const redemption = { id: randomId(deps.random), refresh };
+  if (!(await redeemTwice(deps.codes, code.codeHash, redemption, call.nowMs))) return replayed();
   return ok({
     granted,
     sessionId: authorization.sessionId,

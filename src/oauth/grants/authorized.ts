@@ -29,33 +29,33 @@ export interface GrantedAgain {
  *   the user's place is gone, or the sign-in counts no more ──▶ the grant is not valid
  */
 export async function grantAuthorized(
+  deps: GrantDeps,
   caller: Caller,
   { email, authorization }: Authorized,
   asked: ScopeRequest,
-  context: GrantDeps,
   nowMs: number,
 ): Promise<Result<GrantedAgain, OAuthFailure>> {
   const { client, authenticated, asOfMs } = caller;
-  const narrowed = narrow(authorization, asked, client.tenant, context.names);
+  const narrowed = narrow(authorization, asked, client.tenant, deps.names);
   if (!narrowed.ok) return err(refusedScope(narrowed.error, client.id));
-  const user = await context.users.find(email);
+  const user = await deps.users.find(email);
   if (user === undefined) return err(invalidGrant(`user ${email} is unknown or disabled`, client.id));
   if (authorization.authenticatedAtMs <= user.signedOutAtMs)
     return err(invalidGrant(`the sign-in of ${email} counts no more`, client.id));
-  const binding = await context.federation.bindingOf(email, authorization);
+  const binding = await deps.federation.bindingOf(email, authorization);
   if (binding === undefined)
     return err(invalidGrant(`what ${authorization.provider} said of ${email} counts no more`, client.id));
 
   const scopes = requestAgain(authorization, narrowed.value, asked.everything);
   const granted = await grantForUser(
+    deps,
     { client, clientAuthenticated: authenticated, user, binding, scopes, defaultTenant: "of-client", hasPages: true },
-    context,
     nowMs,
   );
   if (!granted.ok) return err(refusedAgain(granted.error, asked, client.id));
   if (needsConsent(client, user, granted.value)) {
-    const consent = consentTo(client, granted.value, context);
-    if (!isAllowed(consent, await context.consents.find(consent)))
+    const consent = consentTo(client, granted.value, deps);
+    if (!isAllowed(consent, await deps.consents.find(consent)))
       return err(invalidGrant(`${email} does not allow the client this, or no more`, client.id));
   }
   const tenantExplicit = authorization.tenantExplicit || asked.tenant !== undefined;

@@ -13,10 +13,10 @@ import { refusedScope, type GrantStep } from "./granted.ts";
  * A client acts for itself (RFC 6749 4.4). Without a tenant, and with `no_tenant`, its parent tenant is meant.
  * Client and tenant are one look-up, so the secret is checked with the tenant's records already at hand.
  */
-export const clientCredentials: GrantStep = async ({ call, credentials, scopes: request }, context) => {
+export const clientCredentials: GrantStep = async (deps, { call, credentials, scopes: request }) => {
   if (credentials === undefined) return err(noCredentials());
-  const entry = await context.directory.find(credentials.clientId, request.tenant, call.nowMs);
-  const authenticated = await authenticateClient(credentials, entry, context.clientLimit);
+  const entry = await deps.directory.find(credentials.clientId, request.tenant, call.nowMs);
+  const authenticated = await authenticateClient(credentials, entry, deps.clientLimit);
   if (!authenticated.ok) return authenticated;
   const client = authenticated.value;
   if (!client.grantTypes.includes("client_credentials"))
@@ -29,11 +29,11 @@ export const clientCredentials: GrantStep = async ({ call, credentials, scopes: 
       ),
     );
 
-  const granted = grantForClient(client, entry, request, context);
+  const granted = grantForClient(client, entry, request, deps);
   if (!granted.ok) return err(refusedScope(granted.error, client.id));
   return ok({
     granted: granted.value,
-    sessionId: randomId(context.random),
+    sessionId: randomId(deps.random),
     grantId: undefined,
     refreshToken: undefined,
     idToken: undefined,

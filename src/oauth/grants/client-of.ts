@@ -5,13 +5,13 @@ import type { GrantDeps, TokenRequest } from "./granted.ts";
 
 /** The client of a grant that a user gave it: known, authenticated where it has a secret, and registered for the grant. */
 export async function clientOf(
+  deps: GrantDeps,
   { call, credentials }: TokenRequest,
   grantType: string,
-  context: GrantDeps,
 ): Promise<Result<Caller, OAuthFailure>> {
   if (credentials === undefined) return err(noCredentials());
-  const entry = await context.directory.find(credentials.clientId, undefined, call.nowMs);
-  const caller = await identifyClient(credentials, entry, context.clientLimit);
+  const entry = await deps.directory.find(credentials.clientId, undefined, call.nowMs);
+  const caller = await identifyClient(credentials, entry, deps.clientLimit);
   if (!caller.ok) return caller;
   const { client } = caller.value;
   if (client.grantTypes.includes(grantType)) return caller;

@@ -14,15 +14,15 @@ const CODE_LIFETIME_MS = 60_000;
 
 /** A new code, to be handed to the client through the browser. Undefined: the client or the user has just been removed, or the session revoked. */
 export async function createCode(
+  deps: { readonly codes: CodeStore; readonly random: Random },
   request: CodeRequest,
-  context: { readonly codes: CodeStore; readonly random: Random },
   nowMs: number,
 ): Promise<string | undefined> {
-  const code = randomSecret(context.random);
-  const added = await context.codes.add({
+  const code = randomSecret(deps.random);
+  const added = await deps.codes.add({
     ...request,
     codeHash: await sha256Hex(code),
-    grantId: request.grantId ?? randomId(context.random),
+    grantId: request.grantId ?? randomId(deps.random),
     expiresAtMs: Math.min(nowMs + CODE_LIFETIME_MS, request.authorization.hint?.endsAtMs ?? Infinity),
   });
   return added ? code : undefined;

@@ -40,7 +40,7 @@ export interface TokenRequest {
   readonly scopes: ScopeRequest;
 }
 
-export type GrantStep = (request: TokenRequest, context: GrantDeps) => Promise<Result<GrantOutcome, OAuthFailure>>;
+export type GrantStep = (deps: GrantDeps, request: TokenRequest) => Promise<Result<GrantOutcome, OAuthFailure>>;
 
 /** What a grant's step ends in. */
 export interface GrantOutcome extends Omit<Issue, "callerSessionId"> {

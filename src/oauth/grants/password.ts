@@ -24,20 +24,20 @@ import { grantForUser, type DefaultTenant, type UserGrantRefusal } from "./user-
  * A client of a tenant that the user is no member of gets nothing outside the user's tenants: there is no page to allow it on.
  * Where no tenant is named: the client's own if the user is a member, else the only one that it could be.
  */
-export const passwordGrant: GrantStep = async (request, context) => {
+export const passwordGrant: GrantStep = async (deps, request) => {
   const { call, parameters, credentials } = request;
-  const fault = passwordGrantFault(context.passwordGrant, credentials !== undefined);
-  if (context.passwordGrant === "nobody")
+  const fault = passwordGrantFault(deps.passwordGrant, credentials !== undefined);
+  if (deps.passwordGrant === "nobody")
     return err(failure("unsupported_grant_type", "This grant_type is not supported.", fault));
   if (fault !== undefined) return err({ ...noCredentials(), reason: fault });
-  const provider = context.names.parameter("id_provider");
+  const provider = deps.names.parameter("id_provider");
   if (parameters.get(provider) !== LEGACY_PROVIDER)
     return err(failure("invalid_request", `This grant needs ${provider}=${LEGACY_PROVIDER}.`));
   const username = parameters.get("username");
   const password = parameters.get("password");
   if (username === undefined) return err(failure("invalid_request", "username is missing."));
   if (password === undefined) return err(failure("invalid_request", "password is missing."));
-  const passed = await passedClient(request, context);
+  const passed = await passedClient(deps, request);
   if (!passed.ok) return passed;
   const caller = passed.value;
   const client = caller?.client;
@@ -45,17 +45,18 @@ export const passwordGrant: GrantStep = async (request, context) => {
   const refused = (kind: Exclude<SignIn["kind"], "ok">, reason: string) =>
     failure("invalid_grant", REFUSAL[kind], reason, client?.id);
   const byClient = caller?.authenticated ?? false;
-  const signIn = await context.accounts.signIn(username, { password, byClient }, call);
+  const signIn = await deps.accounts.signIn(username, { password, byClient }, call);
   if (signIn.kind !== "ok") {
     const failed = refused(signIn.kind, `the sign-in was refused: ${signIn.kind}`);
     return err(signIn.kind === "blocked" ? { ...failed, retryAtMs: signIn.untilMs } : failed);
   }
-  const user = await context.users.find(signIn.email);
+  const user = await deps.users.find(signIn.email);
   // Whatever happened to the user while the password was looked at happened before the sign-in.
   if (user === undefined || user.signedOutAtMs >= call.nowMs) return err(refused("wrong", "the user has just changed"));
 
   const clientAuthenticated = byClient;
   const grantedFor = await grantForUser(
+    deps,
     {
       client,
       clientAuthenticated,
@@ -65,28 +66,27 @@ export const passwordGrant: GrantStep = async (request, context) => {
       defaultTenant: defaultTenantOf(client, user),
       hasPages: false,
     },
-    context,
     call.nowMs,
   );
-  if (!grantedFor.ok) return err(refusedPlace(grantedFor.error, context, client?.id));
+  if (!grantedFor.ok) return err(refusedPlace(deps, grantedFor.error, client?.id));
   const recordsAsOfMs = Math.min(grantedFor.value.recordsAsOfMs, caller?.asOfMs ?? Infinity);
   const granted = { ...grantedFor.value, recordsAsOfMs };
 
   const idToken = client === undefined ? undefined : { authenticatedAtMs: call.nowMs, nonce: undefined };
-  const sessionId = randomId(context.random);
+  const sessionId = randomId(deps.random);
   const outcome = { granted, sessionId, idToken };
   if (client === undefined || !clientAuthenticated || !client.grantTypes.includes("refresh_token"))
     return ok({ ...outcome, grantId: undefined, refreshToken: undefined });
-  const grantId = randomId(context.random);
-  const authorization = authorizationOf(granted, { sessionId, authenticatedAtMs: call.nowMs }, context.names);
+  const grantId = randomId(deps.random);
+  const authorization = authorizationOf(granted, { sessionId, authenticatedAtMs: call.nowMs }, deps.names);
   const grant = { id: grantId, clientId: client.id, email: user.email, authorization };
-  return ok({ ...outcome, grantId, refreshToken: await createRefreshGrant(grant, context, call.nowMs) });
+  return ok({ ...outcome, grantId, refreshToken: await createRefreshGrant(deps, grant, call.nowMs) });
 };
 
 /** Makes a grant that lives until it is revoked; its first refresh token (contract 2.1: 256 bit, stored as SHA-256). */
-async function createRefreshGrant(grant: RefreshGrant, context: GrantDeps, nowMs: number): Promise<string> {
-  const token = randomSecret(context.random);
-  await context.refreshGrants.add(grant, await sha256Hex(token), nowMs);
+async function createRefreshGrant(deps: GrantDeps, grant: RefreshGrant, nowMs: number): Promise<string> {
+  const token = randomSecret(deps.random);
+  await deps.refreshGrants.add(grant, await sha256Hex(token), nowMs);
   return token;
 }
 
@@ -101,13 +101,13 @@ const REFUSAL = {
  * be used like this answers as an unknown one.
  */
 async function passedClient(
+  deps: GrantDeps,
   { call, credentials }: TokenRequest,
-  context: GrantDeps,
 ): Promise<Result<Caller | undefined, OAuthFailure>> {
   if (credentials === undefined) return ok(undefined);
-  const entry = await context.directory.find(credentials.clientId, undefined, call.nowMs);
+  const entry = await deps.directory.find(credentials.clientId, undefined, call.nowMs);
   const { client, asOfMs } = entry;
-  const authenticated = await authenticateClient(credentials, entry, context.clientLimit);
+  const authenticated = await authenticateClient(credentials, entry, deps.clientLimit);
   const registered = client?.grantTypes.includes("password") ?? false;
   if (credentials.secrets.length === 0 && client !== undefined && registered)
     return ok({ client, authenticated: false, asOfMs });
@@ -121,7 +121,7 @@ async function passedClient(
 export const defaultTenantOf = (client: Pick<ClientRights, "tenant"> | undefined, user: UserRecord): DefaultTenant =>
   user.tenants.some(({ id }) => id === client?.tenant) ? "of-client" : "only";
 
-function refusedPlace(refusal: UserGrantRefusal, { names }: GrantDeps, actor: string | undefined): OAuthFailure {
+function refusedPlace({ names }: GrantDeps, refusal: UserGrantRefusal, actor: string | undefined): OAuthFailure {
   switch (refusal.kind) {
     case "scope":
       return refusedScope(refusal.refusal, actor);

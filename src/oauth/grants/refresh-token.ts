@@ -13,17 +13,17 @@ import { endGrants } from "./revoke-grants.ts";
  * fails leaves the token as it was; then one write uses it, and the row tells which token stands for the grant from now on.
  * A lost answer is asked for again with the same token.
  */
-export const refreshTokenGrant: GrantStep = async (request, context) => {
+export const refreshTokenGrant: GrantStep = async (deps, request) => {
   const { call, parameters, scopes } = request;
   const { nowMs } = call;
-  const caller = await clientOf(request, "refresh_token", context);
+  const caller = await clientOf(deps, request, "refresh_token");
   if (!caller.ok) return caller;
   const { client } = caller.value;
   const presented = parameters.get("refresh_token");
   if (presented === undefined)
     return err(failure("invalid_request", "refresh_token is missing.", undefined, client.id));
   const tokenHash = await sha256Hex(presented);
-  const found = await context.refreshGrants.find(tokenHash);
+  const found = await deps.refreshGrants.find(tokenHash);
   if (found === undefined) return err(invalidGrant("the refresh token is unknown or was revoked", client.id));
   const { grant } = found;
   if (grant.clientId !== client.id)
@@ -32,24 +32,22 @@ export const refreshTokenGrant: GrantStep = async (request, context) => {
   const spent = async () => {
     const subject = `grants/${grant.id}`;
     const why = { actor: client.id, action: "end grant", subject, reason: "a refresh token was used twice" };
-    await endGrants([grant.id], why, call, context);
+    await endGrants(deps, [grant.id], why, call);
     return err(invalidGrant("the refresh token was used already", client.id));
   };
   const before = standingOf(found, nowMs);
   if (before.kind === "spent") return spent();
-  const again = await grantAuthorized(caller.value, grant, scopes, context, nowMs);
+  const again = await grantAuthorized(deps, caller.value, grant, scopes, nowMs);
   if (!again.ok) return again;
 
   const rotates = before.kind === "living" && !client.confidential;
-  const successor = rotates ? await makeSuccessor(presented, grant.id, context.random) : undefined;
-  const used = await context.refreshGrants.use(tokenHash, successor, nowMs);
+  const successor = rotates ? await makeSuccessor(presented, grant.id, deps.random) : undefined;
+  const used = await deps.refreshGrants.use(tokenHash, successor, nowMs);
   if (used === undefined) return err(invalidGrant("the grant has just ended", client.id));
   const after = standingOf(used, nowMs);
   if (after.kind === "spent") return spent();
   const current =
-    after.kind === "living"
-      ? presented
-      : await openSuccessor(presented, after.sealedSuccessor, grant.id, context.random);
+    after.kind === "living" ? presented : await openSuccessor(presented, after.sealedSuccessor, grant.id, deps.random);
   const { granted, authorization } = again.value;
   return ok({
     granted,

@@ -36,10 +36,10 @@ export const endOfGrant = (id: string, nowMs: number): Ended => ({
  * `beside`. May be repeated.
  */
 export async function endGrants(
+  { trust, refreshGrants, audit, log }: EndGrantsDeps,
   ids: readonly string[],
   why: EndReason,
   { nowMs, requestId }: Pick<AnyCall, "nowMs" | "requestId">,
-  { trust, refreshGrants, audit, log }: EndGrantsDeps,
   beside: readonly D1PreparedStatement[] = [],
 ): Promise<void> {
   await trust.end(
@@ -59,12 +59,12 @@ export async function endGrants(
  * the last of them too. The audit log says so where something was there. False: there are more grants than one request ends.
  */
 export async function endAccess(
+  deps: EndAccessDeps,
   { email, clientId, by }: { readonly email: string; readonly clientId: string; readonly by: string },
   call: Pick<AnyCall, "nowMs" | "requestId">,
-  context: EndAccessDeps,
   consent?: D1PreparedStatement,
 ): Promise<boolean> {
-  const { grantLists, trust, audit } = context;
+  const { grantLists, trust, audit } = deps;
   const { nowMs, requestId } = call;
   for (let step = 0; step < OF_USER.steps; step++) {
     const ids = await grantLists.idsOf(email, clientId, OF_USER.grants);
@@ -74,7 +74,7 @@ export async function endAccess(
     const why = byUser(email, `users/${email}/grants`, `${ids.length} ${by}`);
     const ifTaken = taken.map(() => audit.statement("if changed", { ...why, atMs: nowMs, requestId, outcome: "done" }));
     try {
-      if (ids.length > 0) await endGrants(ids, why, call, context, [...taken, ...rest]);
+      if (ids.length > 0) await endGrants(deps, ids, why, call, [...taken, ...rest]);
       else await trust.end([], [...taken, ...ifTaken, ...rest]);
     } finally {
       // Whatever became of the answer: the rest may have been written, which this isolate's copy does not know.

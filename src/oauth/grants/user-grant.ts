@@ -58,12 +58,12 @@ export interface UserGrantDeps {
 const MAX_SCOPE_CHARS = 4_608;
 
 export async function grantForUser(
-  request: UserGrantRequest,
   deps: UserGrantDeps,
+  request: UserGrantRequest,
   nowMs: number,
 ): Promise<Result<Granted, UserGrantRefusal>> {
   const { client, user, scopes: asked } = request;
-  const place = await findPlace(request, deps, nowMs);
+  const place = await findPlace(deps, request, nowMs);
   if (!place.ok) return place;
   const { tenant, org, plan, rights, roles, scope, asOfMs } = place.value;
   const granted = grantScopes(asked, client, rights, deps.builtIn, roles);
@@ -104,8 +104,8 @@ export interface Place {
 
 /** Where the user may have a token for, with the roles that the user has there. */
 export async function findPlace(
-  request: UserGrantRequest,
   deps: UserGrantDeps,
+  request: UserGrantRequest,
   nowMs: number,
 ): Promise<Result<Place, UserGrantRefusal>> {
   const { client, user, binding, scopes: asked } = request;

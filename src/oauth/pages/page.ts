@@ -30,14 +30,14 @@ export interface PageRefusal {
 
 /** 400 to the person at the browser: there is no client that it would be safe to tell. */
 export function refusedPage(
+  deps: RefusedPageDeps,
   call: AnyCall,
   action: string,
   { kind = "request", detail, reason, clientId, uiLocales, account }: PageRefusal,
-  context: RefusedPageDeps,
 ): Response {
-  context.noteRefusal(call, action, { error: "invalid_request", reason, actor: clientId });
+  deps.noteRefusal(call, action, { error: "invalid_request", reason, actor: clientId });
   const wish = uiLocales ?? call.url.searchParams.get("ui_locales") ?? undefined;
-  return context.pages.error({ ...pageContext(call, wish), status: 400, kind, detail, account });
+  return deps.pages.error({ ...pageContext(call, wish), status: 400, kind, detail, account });
 }
 
 /** What `http/` refuses before a page is made, and what failed inside, as a page. `accountOf`: for the account's own forms. */

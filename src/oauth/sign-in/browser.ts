@@ -71,7 +71,7 @@ export interface Browser {
 }
 
 /** The browser as its cookie tells it, or one that gets a cookie with the answer. */
-export function knowBrowser(call: AnyCall, { names, random }: Pick<BrowserDeps, "names" | "random">): Browser {
+export function knowBrowser({ names, random }: Pick<BrowserDeps, "names" | "random">, call: AnyCall): Browser {
   const known = readCookie(call, "browser", names);
   if (known !== undefined) return { key: known, cookie: undefined };
   const key = randomSecret(random);
@@ -81,7 +81,7 @@ export function knowBrowser(call: AnyCall, { names, random }: Pick<BrowserDeps, 
 const CSRF = "csrf";
 
 /** `key`: a secret of the browser that is shown the form. */
-export async function csrfToken(key: string, { sealer }: Pick<BrowserDeps, "sealer">): Promise<string> {
+export async function csrfToken({ sealer }: Pick<BrowserDeps, "sealer">, key: string): Promise<string> {
   const [macKey] = await sealer.macKeys(CSRF);
   if (macKey === undefined) throw new Error("a sealer has a key");
   return toBase64Url(new Uint8Array(await crypto.subtle.sign("HMAC", macKey, utf8(key))));
@@ -89,9 +89,9 @@ export async function csrfToken(key: string, { sealer }: Pick<BrowserDeps, "seal
 
 /** Whether the form was made for this very browser, or session. */
 export async function isOwnForm(
+  { sealer }: Pick<BrowserDeps, "sealer">,
   key: string | undefined,
   token: string | undefined,
-  { sealer }: Pick<BrowserDeps, "sealer">,
 ): Promise<boolean> {
   const mac = token === undefined ? undefined : fromBase64Url(token);
   if (key === undefined || mac === undefined) return false;

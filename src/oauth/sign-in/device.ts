@@ -28,61 +28,51 @@ const MAX_ENTRY_CHARS = 64 + 1 + 10 + 1 + 43;
 const SEPARATOR = "~";
 
 /** A sign-in at a page of ours, as the browser that it is. */
-export const signInHere = async (
-  address: string,
-  password: string,
-  call: AnyCall,
-  context: SignInDeps,
-): Promise<SignIn> =>
-  context.accounts.signIn(address, { password, device: await knownDevice(call, address, context) }, call);
+export const signInHere = async (deps: SignInDeps, address: string, password: string, call: AnyCall): Promise<SignIn> =>
+  deps.accounts.signIn(address, { password, device: await knownDevice(deps, call, address) }, call);
 
 /** The answer to a sign-in, by which the browser is known from now on unless it was. */
 export async function rememberDevice(
+  deps: BrowserDeps,
   call: AnyCall,
   answer: Response,
   { email, device }: Extract<SignIn, { readonly kind: "ok" }>,
-  context: BrowserDeps,
 ): Promise<Response> {
-  return device ? answer : withCookie(answer, await deviceCookie(call, email, call.nowMs, context));
+  return device ? answer : withCookie(answer, await deviceCookie(deps, call, email, call.nowMs));
 }
 
 /** The browser as one that this user signed in by; undefined where nobody knows. */
-export async function knownDevice(call: AnyCall, address: string, context: BrowserDeps): Promise<Device | undefined> {
+export async function knownDevice(deps: BrowserDeps, call: AnyCall, address: string): Promise<Device | undefined> {
   const email = normalizeEmail(address);
   if (email === undefined) return undefined;
-  for (const entry of entriesOf(call, context)) {
-    const device = await readEntry(entry, email, context);
+  for (const entry of entriesOf(deps, call)) {
+    const device = await readEntry(deps, entry, email);
     if (device !== undefined && call.nowMs < device.sinceMs + LIFETIME_MS) return device;
   }
   return undefined;
 }
 
 /** The cookie by which the browser is known for this user from now on. */
-export async function deviceCookie(
-  call: AnyCall,
-  email: string,
-  sinceMs: number,
-  context: BrowserDeps,
-): Promise<string> {
-  const device = { id: randomId(context.random), sinceMs };
-  const [key] = await context.sealer.macKeys(PURPOSE);
+export async function deviceCookie(deps: BrowserDeps, call: AnyCall, email: string, sinceMs: number): Promise<string> {
+  const device = { id: randomId(deps.random), sinceMs };
+  const [key] = await deps.sealer.macKeys(PURPOSE);
   if (key === undefined) throw new Error("a sealer has a key");
   const mac = toBase64Url(new Uint8Array(await crypto.subtle.sign("HMAC", key, signed(email, device))));
   const others: string[] = [];
-  for (const entry of entriesOf(call, context))
-    if ((await readEntry(entry, email, context)) === undefined) others.push(entry);
+  for (const entry of entriesOf(deps, call))
+    if ((await readEntry(deps, entry, email)) === undefined) others.push(entry);
   const entries = [`${device.id}.${sinceMs.toString(36)}.${mac}`, ...others].slice(0, MAX_ENTRIES);
-  return setLastingCookie(call, "device", entries.join(SEPARATOR), LIFETIME_MS / 1000, context.names);
+  return setLastingCookie(call, "device", entries.join(SEPARATOR), LIFETIME_MS / 1000, deps.names);
 }
 
-function entriesOf(call: AnyCall, { names }: BrowserDeps): readonly string[] {
+function entriesOf({ names }: BrowserDeps, call: AnyCall): readonly string[] {
   const text = cookieText(call, "device", names) ?? "";
   return text.length > MAX_ENTRIES * (MAX_ENTRY_CHARS + 1)
     ? []
     : text.split(SEPARATOR).filter((entry) => ENTRY.test(entry));
 }
 
-async function readEntry(entry: string, email: string, { sealer }: BrowserDeps): Promise<Device | undefined> {
+async function readEntry({ sealer }: BrowserDeps, entry: string, email: string): Promise<Device | undefined> {
   const [, id, time, macText = ""] = ENTRY.exec(entry) ?? [];
   const mac = fromBase64Url(macText);
   if (id === undefined || time === undefined || mac === undefined) return undefined;

@@ -40,25 +40,25 @@ export interface Session extends SignInTimes {
  * The session of the browser's cookie with its user's records: one round trip, none without a cookie, one more where a
  * provider vouched: the session is as good as the provider, and as the link to the account there.
  */
-export async function findSession(call: AnyCall, context: SessionDeps): Promise<Session | undefined> {
-  const cookie = readCookie(call, "session", context.names);
+export async function findSession(deps: SessionDeps, call: AnyCall): Promise<Session | undefined> {
+  const cookie = readCookie(call, "session", deps.names);
   if (cookie === undefined) return undefined;
-  return ifCounts(await context.users.signedIn(await sha256Hex(cookie), call.nowMs), context);
+  return ifCounts(deps, await deps.users.signedIn(await sha256Hex(cookie), call.nowMs));
 }
 
 /**
  * The session by which its user sees and changes the account, all of it. A provider that is bound to tenants vouches for less.
  */
-export async function findAccountSession(call: AnyCall, context: SessionDeps): Promise<Session | undefined> {
-  const session = await findSession(call, context);
+export async function findAccountSession(deps: SessionDeps, call: AnyCall): Promise<Session | undefined> {
+  const session = await findSession(deps, call);
   return session === undefined || isBoundToTenants(session.binding) ? undefined : session;
 }
 
 /** The living session of this id, in whatever browser: as many round trips. */
-export const sessionOf = async (sid: string, nowMs: number, context: SessionDeps): Promise<Session | undefined> =>
-  ifCounts(await context.users.ofSession(sid, nowMs), context);
+export const sessionOf = async (deps: SessionDeps, sid: string, nowMs: number): Promise<Session | undefined> =>
+  ifCounts(deps, await deps.users.ofSession(sid, nowMs));
 
-async function ifCounts(found: SignedIn | undefined, { federation }: SessionDeps): Promise<Session | undefined> {
+async function ifCounts({ federation }: SessionDeps, found: SignedIn | undefined): Promise<Session | undefined> {
   if (found === undefined || found.authenticatedAtMs <= found.user.signedOutAtMs) return undefined;
   const binding = await federation.bindingOf(found.user.email, found);
   return binding && { ...found, binding };
@@ -78,15 +78,15 @@ export interface NewSession {
  * `authenticatedAtMs`: the call's time where absent. Undefined: the user was disabled, signed out or removed while signing in.
  */
 export async function startSession(
+  deps: SessionDeps,
   call: AnyCall,
   { email, provider, authenticatedAtMs = call.nowMs, provenAtMs }: NewSignIn,
-  context: SessionDeps,
 ): Promise<NewSession | undefined> {
-  const { names, random } = context;
+  const { names, random } = deps;
   const secret = randomSecret(random);
   const replaced = readCookie(call, "session", names);
   const sid = randomId(random);
-  const started = await context.sessions.start(
+  const started = await deps.sessions.start(
     {
       idHash: await sha256Hex(secret),
       email,
@@ -99,13 +99,13 @@ export async function startSession(
     replaced === undefined ? undefined : await sha256Hex(replaced),
   );
   if (!started) return undefined;
-  context.log.info("session started", { requestId: call.requestId, user: email, provider, sessionId: sid });
+  deps.log.info("session started", { requestId: call.requestId, user: email, provider, sessionId: sid });
   return { sid, cookie: setCookie(call, "session", secret, names) };
 }
 
 /** Ends the browser's session; the cookie that makes the browser forget it. Without a session nothing happens. */
-export async function dropSession(call: AnyCall, context: SessionDeps): Promise<string> {
-  const cookie = readCookie(call, "session", context.names);
-  if (cookie !== undefined) await context.sessions.end(await sha256Hex(cookie));
-  return dropCookie(call, "session", context.names);
+export async function dropSession(deps: SessionDeps, call: AnyCall): Promise<string> {
+  const cookie = readCookie(call, "session", deps.names);
+  if (cookie !== undefined) await deps.sessions.end(await sha256Hex(cookie));
+  return dropCookie(call, "session", deps.names);
 }

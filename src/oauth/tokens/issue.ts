@@ -68,12 +68,12 @@ export interface Issued {
 
 /** Signs what was granted and says so in the log. An answer that is lost costs nothing: the token that nobody saw expires. */
 export async function issueTokens(
+  deps: IssueDeps,
   { granted, sessionId, callerSessionId, grantId, idToken, hint }: Issue,
   call: AnyCall,
-  context: IssueDeps,
 ): Promise<Result<Issued, OAuthFailure>> {
-  const { trust, random, log, names } = context;
-  const issuer = context.issuerOf(call);
+  const { trust, random, log, names } = deps;
+  const issuer = deps.issuerOf(call);
   const tokenId = randomId(random);
   const of = { sessionId, grantId: grantId ?? tokenId };
   const expiresAtSec = accessTokenEndSec(call.nowMs, hint);

@@ -186,6 +186,7 @@ describe("grantForUser", () => {
         if (!asked.ok || user === undefined) throw new Error("the request parses and the user exists");
         const client = w.withClient ? (await directory.find("the.client", undefined, 1)).client : undefined;
         const outcome = await grantForUser(
+          { names, builtIn, directory },
           {
             client,
             clientAuthenticated: false,
@@ -195,7 +196,6 @@ describe("grantForUser", () => {
             defaultTenant: w.defaultTenant,
             hasPages: true,
           },
-          { names, builtIn, directory },
           1,
         );
         const expected = model(w);

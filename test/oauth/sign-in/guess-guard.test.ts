@@ -430,5 +430,5 @@ async function madeBefore(email: string, agoMs: number): Promise<string> {
   if (!keys.ok) throw new Error(keys.error);
   const asked = { request: new Request(ORIGIN), url: new URL(ORIGIN) } as AnyCall;
   const sealer = createSealer(keys.value, systemRandom);
-  return deviceCookie(asked, email, Date.now() - agoMs, { names: createNames("plat"), random: systemRandom, sealer });
+  return deviceCookie({ names: createNames("plat"), random: systemRandom, sealer }, asked, email, Date.now() - agoMs);
 }
