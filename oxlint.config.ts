@@ -31,7 +31,7 @@ export default defineConfig({
   ignorePatterns: [".build", ".state", "api/plinth.ts"],
   rules: {
     eqeqeq: "error",
-    "import/no-cycle": "error",
+    "import/no-cycle": ["error", { ignoreTypes: false }],
     "typescript/no-floating-promises": "error",
     "typescript/no-misused-promises": "error",
     "typescript/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
