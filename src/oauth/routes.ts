@@ -18,7 +18,7 @@ import { DOCUMENT, DOCUMENT_OR_FRAME, navigatedTo } from "./pages/navigation.ts"
 import { renderProblemPage } from "./pages/page.ts";
 
 /** What all endpoints share, made once in service.ts. Each takes the part that it uses. */
-export interface OAuthContext extends TokenEndpointDeps, PageEndpointDeps {
+export interface RouteDeps extends TokenEndpointDeps, PageEndpointDeps {
   readonly federation: Federation;
   /** Tags of the languages that the pages speak. */
   readonly uiLocales: readonly string[];
@@ -34,7 +34,7 @@ const METADATA_MAX_AGE_SEC = 300;
 const JWKS_MAX_AGE_SEC = 60;
 
 /** The OAuth service, and the address of its metadata that RFC 8414 wants at the root. */
-export function createOAuthServices(deps: OAuthContext, pathPrefix: string): readonly Service[] {
+export function createOAuthServices(deps: RouteDeps, pathPrefix: string): readonly Service[] {
   const metadata = async (call: AnyCall): Promise<Response> => {
     const scopes = deps.builtIn.services
       .flatMap((service) => service.scopes)

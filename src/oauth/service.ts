@@ -50,7 +50,7 @@ import { createEndAll, type EndAll } from "./grants/revoke-all-store.ts";
 import type { AnyCall, Issuer } from "./model/call.ts";
 import { oauthError } from "./model/failure.ts";
 import type { Pages } from "./pages/port.ts";
-import { createOAuthServices, OAUTH_BASE, type OAuthContext } from "./routes.ts";
+import { createOAuthServices, OAUTH_BASE, type RouteDeps } from "./routes.ts";
 import { createAccounts } from "./sign-in/accounts.ts";
 import type { GuessCounter } from "./sign-in/guess-counter.do.ts";
 import { createGuessGuard, unguarded } from "./sign-in/guess-guard.ts";
@@ -164,14 +164,14 @@ export function createOAuth(deps: OAuthDeps): OAuth {
   const guesses = deps.guessCounters === undefined ? unguarded : createGuessGuard(deps.guessCounters, deps.sealer, log);
   const accounts = createAccounts({ users, attempts: deps.loginAttempts, guesses, audit, log, random });
 
-  const noteRefusal: OAuthContext["noteRefusal"] = (call, action, { error, reason: exactly, actor, clientId }) => {
+  const noteRefusal: RouteDeps["noteRefusal"] = (call, action, { error, reason: exactly, actor, clientId }) => {
     const { requestId, nowMs: atMs } = call;
     const reason = withoutSecrets(exactly);
     log.info(`${action} refused`, { requestId, error, reason, actor });
     const about = clientId === undefined ? { subject: "" } : { subject: `clients/${clientId}`, known: true };
     call.after(audit.note({ atMs, requestId, actor, action, outcome: "refused", reason, ...about }));
   };
-  const context: OAuthContext = {
+  const routeDeps: RouteDeps = {
     names,
     builtIn,
     random,
@@ -207,7 +207,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
       }),
   };
   return {
-    services: createOAuthServices(context, pathPrefix),
+    services: createOAuthServices(routeDeps, pathPrefix),
     verifier,
     access: directory.access,
     serviceToken: (caller, service, origin, nowMs) =>

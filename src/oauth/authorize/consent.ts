@@ -28,7 +28,7 @@ export async function askConsent(
   const { client, prompt, given, asksConsent } = request;
   const { user } = identity;
   if (!needsConsent(client, user, granted)) return undefined;
-  const asked = consentTo(client, granted, deps);
+  const asked = consentTo(deps, client, granted);
   const standing = await deps.consents.find(asked);
   if (!asksConsent && isAllowed(asked, standing)) return undefined;
   const reason = `${user.email} is no member of tenant ${client.tenant}, and did not allow client ${client.id} this`;

@@ -54,7 +54,7 @@ export async function grantAuthorized(
   );
   if (!granted.ok) return err(refusedAgain(granted.error, asked, client.id));
   if (needsConsent(client, user, granted.value)) {
-    const consent = consentTo(client, granted.value, deps);
+    const consent = consentTo(deps, client, granted.value);
     if (!isAllowed(consent, await deps.consents.find(consent)))
       return err(invalidGrant(`${email} does not allow the client this, or no more`, client.id));
   }

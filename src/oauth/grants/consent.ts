@@ -23,9 +23,9 @@ export const needsConsent = (
 
 /** What the person is asked for. */
 export const consentTo = (
+  { names }: { readonly names: Names },
   client: Pick<ClientRecord, "id" | "tenant">,
   granted: Granted,
-  { names }: { readonly names: Names },
 ): Consent => ({
   email: granted.user,
   clientId: client.id,
