@@ -4,14 +4,17 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { askForFaults, judge } from "./lib/audit.ts";
 import { BUNDLE_BUDGET_GZIP_BYTES, bundleWorker } from "./lib/bundle.ts";
+import { changedFiles, testsFor, type ChosenTests } from "./lib/changed.ts";
 import { ROOT } from "./lib/root.ts";
 import { run } from "./lib/run.ts";
 import { paint } from "./lib/terminal.ts";
+import { UserError } from "./lib/user-error.ts";
 
 /**
  * `npm test`: everything that a change must pass, the quick stages first. It stops at the first stage that fails and
- * shows what that stage printed. `npm test -- lint worker` runs these stages only. The last line sums up the tests
- * (a stage without tests of its own counts as one): `N passed, N failed`.
+ * shows what that stage printed. `npm test -- lint worker` runs these stages only, `npm test -- --changed [commit]` the
+ * quick ones and the tests beside what differs from a commit (HEAD unless told). The last line sums up the tests (a stage
+ * without tests of its own counts as one): `N passed, N failed`.
  */
 interface Outcome {
   readonly passed: number;
@@ -35,15 +38,31 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
   dependencies: () => command(process.execPath, "scripts/dependencies.ts", "--check"),
   audit,
   bundle,
-  worker: () => vitest("worker", [`--maxWorkers=${availableParallelism()}`], { TMPDIR: quickDir() }),
+  worker: () => vitest("worker", [`--maxWorkers=${availableParallelism()}`, ...chosen.worker], { TMPDIR: quickDir() }),
   // A file waits for the platforms that it starts more than it works. Their scripts are compiled once for all of them.
   acceptance: () =>
-    vitest("acceptance", [`--maxWorkers=${availableParallelism() + 1}`], {
+    vitest("acceptance", [`--maxWorkers=${availableParallelism() + 1}`, ...chosen.acceptance], {
       NODE_COMPILE_CACHE: join(scratch, "compiled"),
     }),
 };
 
-async function test(wanted: readonly string[]): Promise<boolean> {
+/** All tests, unless `--changed` chooses. */
+let chosen: ChosenTests = { worker: [], acceptance: [] };
+
+async function choose(since: string): Promise<readonly string[]> {
+  chosen = testsFor(await changedFiles(since));
+  const isLeftOut = (name: string) => (name === "worker" || name === "acceptance") && chosen[name].length === 0;
+  return Object.keys(stages).filter((name) => !isLeftOut(name));
+}
+
+async function test(args: readonly string[]): Promise<boolean> {
+  const [first, since = "HEAD"] = args;
+  const wanted = first === "--changed" ? await choose(since) : args;
+  const unknown = wanted.find((name) => !(name in stages));
+  if (unknown !== undefined)
+    throw new UserError(
+      `There is no stage ${unknown}. Stages: ${Object.keys(stages).join(", ")}; or --changed [commit].`,
+    );
   let passed = 0;
   for (const [name, stage] of Object.entries(stages)) {
     if (wanted.length > 0 && !wanted.includes(name)) continue;
@@ -123,6 +142,10 @@ function quickDir(): string {
 
 try {
   process.exitCode = (await test(process.argv.slice(2))) ? 0 : 1;
+} catch (error) {
+  if (!(error instanceof UserError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
 } finally {
   rmSync(scratch, { recursive: true, force: true });
 }

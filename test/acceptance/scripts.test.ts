@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { BUNDLE_BUDGET_GZIP_BYTES } from "../../scripts/lib/bundle.ts";
+import { testsFor } from "../../scripts/lib/changed.ts";
 import { ensureDevVars, readDevVars } from "../../scripts/lib/dev-vars.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { makeOrders, ORDERS_PATH } from "../../scripts/make-orders.ts";
@@ -134,4 +135,31 @@ test("npm run tour says what to do when nothing listens", async () => {
 
 test("the orders are those that the script makes", () => {
   expect(readFileSync(ORDERS_PATH, "utf8")).toBe(`${makeOrders().join("\n")}\n`);
+});
+
+describe("npm test -- --changed", () => {
+  test("runs the tests beside what changed, of the mirrored folder or of the service", () => {
+    const of = (...paths: string[]) => testsFor(paths);
+    expect(of("src/events/push/eligibility.ts").worker).toEqual(["test/architecture.test.ts", "test/events/push/"]);
+    expect(of("src/media/images/gif/lzw.ts").worker).toContain("test/media/images/");
+    expect(of("src/oauth/pages/page.ts").worker).toContain("test/oauth/");
+    expect(of("src/deps.ts").worker).toContain("test/http/");
+    expect(of("test/events/push/push-log.test.ts", "test/events/push-app.ts")).toEqual({
+      worker: ["test/events/", "test/events/push/push-log.test.ts"],
+      acceptance: [],
+    });
+    expect(of("cli/main.ts", "README.md")).toEqual({ worker: [], acceptance: ["test/acceptance/plat"] });
+    expect(of("docs/storage.md")).toEqual({ worker: [], acceptance: [] });
+  });
+
+  test("says what there is where a stage or a commit is not known", async () => {
+    for (const [args, said] of [
+      [["--changed", "no-such-commit"], "git does not know no-such-commit."],
+      [["wroker"], "There is no stage wroker. Stages: types, lint,"],
+    ] as const) {
+      const asked = npm("test", {}, ["--", ...args]);
+      expect(await asked.ended).toBe(1);
+      expect(asked.output()).toContain(said);
+    }
+  });
 });
