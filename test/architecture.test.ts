@@ -79,11 +79,6 @@ describe("the source", () => {
   it.each(["oauth", "events", "media"])("lets %s/model import no folder beside it", (service) => {
     expect([...folderGraph(service).get(`${service}/model`)!]).toEqual([]);
   });
-
-  it("has no file that is too long to be one concept", () => {
-    const long = files.filter(({ text }) => text.split("\n").length > 300);
-    expect(long.map(({ path }) => path)).toEqual([]);
-  });
 });
 
 describe("the typed client", () => {
