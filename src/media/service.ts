@@ -36,8 +36,8 @@
  *   is committed; else it deletes what it wrote (variants/make.ts).
  *
  * The metadata index is no state of its own: `file.attributes` says which rows of `attribute` a file has, and the batch
- * that writes the one makes the others so (metadata/index-store.ts). Listings and deletions by query go by it
- * (search/matching-store.ts, search/listing-store.ts).
+ * that writes the one makes the others so (metadata/index-sql.ts). Listings and deletions by query go by it
+ * (search/filter-store.ts, search/listing-store.ts).
  *
  * `due_at` of both says when the sweep has to look at a row: at a committed file only where it came by a presigned link,
  * once that has ended, since it could bring bytes to `incoming/` until then.
@@ -71,13 +71,12 @@ import { readMetadata, replaceMetadata } from "./files/metadata.ts";
 import { createUsageStore, type Usage, type UsageStore } from "./files/usage-store.ts";
 import { createWaitingStore } from "./files/waiting-store.ts";
 import { createTransformer } from "./images/transformer.ts";
-import { createIndexStore } from "./metadata/index-store.ts";
 import { createJobQueue, type MediaJob } from "./model/job.ts";
 import { LIMITS } from "./model/limits.ts";
 import type { Uploads } from "./model/uploads.ts";
 import { listFiles } from "./search/list.ts";
 import { createListingStore } from "./search/listing-store.ts";
-import { createMatchingStore } from "./search/matching-store.ts";
+import { createFilterStore } from "./search/filter-store.ts";
 import { sweepMedia } from "./sweep.ts";
 import { createPinStore, type PinStore } from "./uploads/pin-store.ts";
 import { createR2Uploads } from "./uploads/r2.ts";
@@ -134,7 +133,7 @@ export function createMedia(deps: MediaDeps): Media {
   const blobs = createBlobStore(deps.bucket, deps.random);
   const links = createLinks(deps.sealer, deps.contentUrl);
   const usage = createUsageStore(deps.db);
-  const matching = createMatchingStore(deps.db, deps.queryRowBudget);
+  const filters = createFilterStore(deps.db, deps.queryRowBudget);
   const media = {
     log: deps.log,
     clock: deps.clock,
@@ -143,9 +142,8 @@ export function createMedia(deps: MediaDeps): Media {
     files: createFileStore(deps.db),
     variants: createVariantStore(deps.db),
     bulk: createBulkVariantStore(deps.db),
-    index: createIndexStore(deps.db),
-    matching,
-    listing: createListingStore(deps.db, matching, deps.queryRowBudget),
+    filters,
+    listing: createListingStore(deps.db, filters, deps.queryRowBudget),
     erasures: createErasureStore(deps.db),
     removed: createRemovedFileStore(deps.db),
     pins,

@@ -2,8 +2,6 @@ import { describeError, type Log } from "../platform/log.ts";
 import { incomingKey } from "./blobs/blob-store.ts";
 import type { Consistency } from "./consistency/run.ts";
 import { finishRemoved, type EraseDeps } from "./erasure/erase.ts";
-import { attributesOf } from "./metadata/attributes.ts";
-import type { IndexStore } from "./metadata/index-store.ts";
 import { LIMITS } from "./model/limits.ts";
 import type { PinStore } from "./uploads/pin-store.ts";
 import { purgeVariants, type PurgeVariantsDeps } from "./variants/purge.ts";
@@ -11,7 +9,6 @@ import { purgeVariants, type PurgeVariantsDeps } from "./variants/purge.ts";
 interface SweepDeps extends EraseDeps, PurgeVariantsDeps {
   readonly log: Log;
   readonly pins: PinStore;
-  readonly index: IndexStore;
 }
 
 /**
@@ -24,19 +21,13 @@ export async function sweepMedia(deps: SweepDeps, consistency: Consistency, nowM
   await inPages(deps, "ended links", () => sweepLinks(deps, nowMs));
   await inPages(deps, "deletions", () => sweepErasures(deps, nowMs));
   await inPages(deps, "variants", () => sweepVariants(deps, nowMs));
-  await inPages(deps, "files without an index", () => sweepUnindexed(deps), LIMITS.indexedFilesPerPage);
   await inPages(deps, "consistency", () => consistency.sweep(nowMs));
 }
 
 /** `sweepPage` answers how many rows it found due. */
-async function inPages(
-  deps: SweepDeps,
-  what: string,
-  sweepPage: () => Promise<number>,
-  pageRows: number = LIMITS.sweepRows,
-): Promise<void> {
+async function inPages(deps: SweepDeps, what: string, sweepPage: () => Promise<number>): Promise<void> {
   try {
-    for (let page = 0; page < LIMITS.sweepPages; page++) if ((await sweepPage()) < pageRows) return;
+    for (let page = 0; page < LIMITS.sweepPages; page++) if ((await sweepPage()) < LIMITS.sweepRows) return;
   } catch (thrown) {
     deps.log.error("sweep of a page failed", { what, error: describeError(thrown) });
   }
@@ -62,18 +53,6 @@ async function sweepLinks(deps: SweepDeps, nowMs: number): Promise<number> {
   await deps.blobs.delete(fileIds.map(incomingKey));
   await deps.pins.markLinksEnded(fileIds);
   return fileIds.length;
-}
-
-/** Files that were committed by a release without the index. */
-async function sweepUnindexed(deps: SweepDeps): Promise<number> {
-  const files = await deps.index.missing(LIMITS.indexedFilesPerPage);
-  const described = files.map(({ id, contentType, metadata }) => ({
-    id,
-    metadata,
-    attributes: attributesOf(metadata, contentType),
-  }));
-  if (files.length > 0) await deps.index.add(described);
-  return files.length;
 }
 
 async function sweepVariants(deps: SweepDeps, nowMs: number): Promise<number> {

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import type { Principal } from "../../src/http/auth.ts";
 import { attributesOf } from "../../src/media/metadata/attributes.ts";
-import { ATTRIBUTE_SQL } from "../../src/media/metadata/index-store.ts";
+import { ATTRIBUTE_SQL } from "../../src/media/metadata/index-sql.ts";
 import { expectJson, keysOf, START_MS, type MediaApp } from "./media-app.ts";
 
 /** The report at a `Location`. */

@@ -13,9 +13,8 @@ import { asFileCaller, callerOf, reachesTenant, type AccessDeps } from "../model
 import { toProblem, type MediaFailure } from "../model/failure.ts";
 import { newFileId } from "../model/file-id.ts";
 import type { Visibility, FileCaller } from "../model/file.ts";
-import type { MatchingStore } from "../search/matching-store.ts";
-import type { Term } from "../search/metadata-query.ts";
-import { deletionTerms } from "../search/query.ts";
+import type { FilterStore } from "../search/filter-store.ts";
+import { deletionTerms, type Term } from "../search/query.ts";
 import { startErasing, type EraseDeps } from "./erase.ts";
 import type { Erasure, FileCount, NewErasure, SelectedFiles } from "./erasure-store.ts";
 
@@ -51,7 +50,7 @@ export const deleteFile = (deps: DeleteFileDeps, visibility: Visibility): Route 
   });
 
 interface DeleteFilesDeps extends DeleteFileDeps {
-  readonly matching: MatchingStore;
+  readonly filters: FilterStore;
 }
 
 /** Any other parameter is refused: a mistyped `q` or `dryRun`, left out of account, would delete all files. */
@@ -101,7 +100,7 @@ async function select(
   terms: readonly Term[],
 ): Promise<Result<Chosen, MediaFailure>> {
   const conditions = terms.map(({ key, value }) => metadataCondition(key, value));
-  const selected = await deps.matching.selectMatching(caller, { conditions });
+  const selected = await deps.filters.select(caller, conditions);
   if (selected.kind === "too_broad") return err({ kind: "query_too_broad", of: "deletion" });
   return ok(selected.kind === "nothing" ? undefined : selected);
 }

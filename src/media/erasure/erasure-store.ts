@@ -1,7 +1,7 @@
 import { OWNED, ownedBy } from "../files/file-store.ts";
 import type { Visibility, FileCaller } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
-import type { Selected } from "../search/matching-store.ts";
+import type { Selected } from "../search/filter-store.ts";
 import { REMOVED_COLUMNS, toRemovedFile, type RemovedColumns, type RemovedFile } from "./removed-store.ts";
 
 /**
@@ -37,7 +37,6 @@ export interface NewErasure {
   readonly requestedAt: number;
 }
 
-/** Files of an owner; `selection.sql` is a subquery of their ids. */
 export type SelectedFiles = Extract<Selected, { readonly kind: "selected" }>;
 
 /** Committed files, and the bytes of their masters. */
@@ -91,15 +90,12 @@ const SQL = {
     SELECT ?1, ${requester("owner.client")}, iif(owner.tenant = '', ?4, owner.tenant), owner.visibility, 'file', ?2, ?3,
       1, coalesce(file.size_bytes, 0), NULL, NULL
     FROM file JOIN owner ON owner.id = file.owner_id WHERE file.erasure_id = ?1 ON CONFLICT DO NOTHING`,
-  countMatching: (selection: string) => `SELECT count(*) AS files, coalesce(sum(size_bytes), 0) AS bytes FROM file
-    WHERE id IN (${selection}) AND state = 'committed' AND ${isLive("?2")}`,
+  countMatching: (ids: string) => `SELECT count(*) AS files, coalesce(sum(size_bytes), 0) AS bytes FROM file
+    WHERE id IN (${ids}) AND state = 'committed' AND ${isLive("?2")}`,
   countAll: `SELECT coalesce(sum(files), 0) AS files, coalesce(sum(bytes), 0) AS bytes FROM owner
     WHERE client = ?1 AND tenant = ?2 AND visibility = ?3 AND erasure_id IS NULL`,
-  // ?1 is what the selection asks for.
-  removeMatching: (
-    selection: string,
-  ) => `UPDATE file SET state = 'removed', removed_at = ?3, due_at = ?3, erasure_id = ?2
-    WHERE id IN (${selection}) AND state = 'committed' AND ${isNew("?2")} AND ${isLive("?4")}`,
+  removeMatching: (ids: string) => `UPDATE file SET state = 'removed', removed_at = ?3, due_at = ?3, erasure_id = ?2
+    WHERE id IN (${ids}) AND state = 'committed' AND ${isNew("?2")} AND ${isLive("?4")}`,
   // Where nothing was to be deleted, that is verified at once.
   recordMatching: `INSERT INTO erasure (${NEW_COLUMNS})
     SELECT ?1, ${requester("?2")}, ?3, ?4, 'query', ?5, iif(count(*) = 0, ?6, ?5), count(*), coalesce(sum(size_bytes), 0),
@@ -166,13 +162,7 @@ export function createErasureStore(db: D1Database): ErasureStore {
     async removeMatching({ id, requestedAt }, { client, tenant, visibility }, selected) {
       const record = [id, client, tenant, visibility, requestedAt, requestedAt + LIMITS.erasureKeptMs];
       const removal = (files: SelectedFiles) =>
-        prepared(
-          SQL.removeMatching(files.selection.sql("?1")),
-          files.selection.parameter,
-          id,
-          requestedAt,
-          files.ownerId,
-        );
+        prepared(SQL.removeMatching(files.idsSql), files.parameter, id, requestedAt, files.ownerId);
       const removals = selected === undefined ? [] : [removal(selected)];
       return certain(await recorded(id, client, [...removals, prepared(SQL.recordMatching, ...record)]));
     },
@@ -185,7 +175,7 @@ export function createErasureStore(db: D1Database): ErasureStore {
 
     async countMatching(files) {
       if (files === undefined) return NONE;
-      const counting = prepared(SQL.countMatching(files.selection.sql("?1")), files.selection.parameter, files.ownerId);
+      const counting = prepared(SQL.countMatching(files.idsSql), files.parameter, files.ownerId);
       return (await counting.first<FileCount>()) ?? NONE;
     },
 

@@ -1,5 +1,5 @@
 import type { FileKeys } from "../blobs/blob-store.ts";
-import { ATTRIBUTE_SQL } from "../metadata/index-store.ts";
+import { ATTRIBUTE_SQL } from "../metadata/index-sql.ts";
 import type { VariantJob } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 

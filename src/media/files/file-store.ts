@@ -1,7 +1,7 @@
 import { err, ok, type Result } from "../../platform/result.ts";
 import { masterKey } from "../blobs/blob-store.ts";
 import type { FileAttributes } from "../metadata/attributes.ts";
-import { ATTRIBUTE_SQL } from "../metadata/index-store.ts";
+import { ATTRIBUTE_SQL } from "../metadata/index-sql.ts";
 import type { FileCaller, Visibility, VariantRow } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { VariantName, VariantType } from "../model/sizes.ts";

@@ -12,7 +12,7 @@ import { LIMITS } from "../model/limits.ts";
  * - A number that JavaScript writes in another way, or has only nearly, is the text of what was sent besides: so `1.50` is
  *   found as `1.50` and as `1.5`, and long identifiers are not taken for each other. It sorts as a number all the same.
  * - Keys of our own: `#type`, the content type with and without its parameters; `#keys`, which keys the file sorts by;
- *   `#more`, there where pairs found no place in the index, with the size of their digests in pages of the database.
+ *   `#more`, for a file with more pairs than the index takes.
  *
  * The first `LIMITS.pairsPerFile` pairs are read.
  */
@@ -56,13 +56,10 @@ export function attributesOf(metadata: string, contentType: string): FileAttribu
   for (const [at, type] of comparableTypes(contentType).entries()) rows.push([TYPE_KEY, type, at === 0 ? 1 : 0]);
   rows.push([KEYS_KEY, digestOf(keys), 0]);
   const digests = more.join(" ");
-  if (digests !== "") rows.push([MORE_KEY, pagesOf(digests), 0]);
+  if (digests !== "") rows.push([MORE_KEY, 1, 0]);
   const at = Object.fromEntries([...leading].map(([key, place]) => [digestOf(key), place]));
   return { rows, at, more: digests };
 }
-
-const pagesOf = (digests: string): number =>
-  LIMITS.morePages.find((pages) => digests.length <= pages * LIMITS.databasePageBytes)!;
 
 interface Pair {
   readonly key: string;

@@ -60,12 +60,6 @@ export const LIMITS = {
   indexedBytes: 256,
   /** Our own: pairs of key and value of one file. What is not indexed of them is searched by each query, as 23 bytes. */
   pairsPerFile: 2500,
-  /** So many pages of the database have these digests at most: the values of `#more` in the index. */
-  morePages: [1, 4, 16],
-  /** SQLite. */
-  databasePageBytes: 4096,
-  /** Files of one page of the sweep that indexes what was there before the index: each has up to 64 KB of metadata. */
-  indexedFilesPerPage: 20,
   /**
    * Our own: metadata up to `shortMetadataBytes` is read with the page, longer one in parts of `metadataPartBytes`, of
    * which an isolate of 128 MB holds one at a time, several times over.

@@ -1,6 +1,10 @@
+import { utf8 } from "../../platform/encoding.ts";
+import { describeError, type Log } from "../../platform/log.ts";
+import { twice } from "../../platform/twice.ts";
+import { LIMITS } from "../model/limits.ts";
 import * as z from "zod/mini";
 import type { Principal } from "../../http/auth.ts";
-import { invalidCursor, lookBefore, pageLinks, type Paging } from "../../http/paging.ts";
+import { invalidCursor, lookBefore, pageLinks, type Paging, type RowRange } from "../../http/paging.ts";
 import { defineRoute, type Page, type Route } from "../../http/route.ts";
 import { matching } from "../../http/validate.ts";
 import { PATTERNS } from "../../platform/names.ts";
@@ -12,8 +16,7 @@ import { callerOf, reachesTenant, type TenantAccess } from "../model/access.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
 import type { Visibility } from "../model/file.ts";
 import type { ListedFile, ListingStore } from "./listing-store.ts";
-import { pageBody, type PageBodyDeps } from "./page-body.ts";
-import { filterOf, filterParameters, sortParameter, type FilterParameters } from "./query.ts";
+import { conditionsOf, filterParameters, sortParameter, type FilterParameters } from "./query.ts";
 import type { SortKey } from "./sort.ts";
 
 /** What a page of files takes. */
@@ -21,7 +24,8 @@ export interface ListingDeps extends TenantAccess {
   readonly listing: ListingStore;
 }
 
-interface ListFilesDeps extends ListingDeps, PageBodyDeps {
+interface ListFilesDeps extends ListingDeps {
+  readonly log: Log;
   readonly links: Links;
 }
 
@@ -68,19 +72,22 @@ export async function pageOfFiles(
   const { visibility, tenant, sort, paging } = wanted;
   if (!(await reachesTenant(deps, principal, tenant, nowMs))) return err({ kind: "foreign_tenant" });
   const caller = callerOf(principal, visibility, tenant);
-  const filter = filterOf(wanted);
-  const listed = await deps.listing.page(caller, { filter, sort, paging });
-  if (listed.kind === "page") {
-    const page = await lookBefore(listed.page, paging, async ({ skip, limit }) => {
-      const from = { skip, pageSize: limit, cursor: undefined };
-      const before = await deps.listing.page(caller, { filter, sort, paging: from });
-      // What takes too many rows to be looked at is too much for a link, too.
-      return before.kind === "page" ? before.page.items : [];
-    });
-    return ok(page);
+  const conditions = conditionsOf(wanted);
+  const page = await deps.listing.page(caller, { conditions, sort, paging });
+  if (page === "too_broad") {
+    const of = paging.skip > 0 ? "pageNumber" : sort.length > 0 ? "order" : "terms";
+    return err({ kind: "query_too_broad", of });
   }
-  const of = paging.skip > 0 ? "pageNumber" : sort.length > 0 ? "order" : "terms";
-  return err({ kind: "query_too_broad", of });
+  const readBefore = async ({ skip, limit }: RowRange) => {
+    const before = await deps.listing.page(caller, {
+      conditions,
+      sort,
+      paging: { skip, pageSize: limit, cursor: undefined },
+    });
+    // A page before this one that is too broad gets no link.
+    return before === "too_broad" ? [] : before.items;
+  };
+  return ok(await lookBefore(page, paging, readBefore));
 }
 
 /** Whether a cursor can be of this order: a value or null for each key, and an id. */
@@ -111,4 +118,86 @@ function fileToJson(
     ...(visibility === "public" ? { link: deps.links.content(publicBase, file.id, undefined) } : {}),
   };
   return `${JSON.stringify(before).slice(0, -1)},"metadata":${metadata},${JSON.stringify(after).slice(1)}`;
+}
+
+type ToText = (file: ListedFile, metadata: string) => string;
+
+/**
+ * The files of a page as a JSON array, in parts: the long metadata of a part is read when the client has taken those
+ * before it, so that no more of it is in memory. An ordinary page is one part, and a text. A file that was removed
+ * meanwhile is left out. If a later part cannot be read, the answer breaks off, which no JSON parser takes for an end.
+ */
+export async function pageBody(
+  deps: Pick<ListFilesDeps, "log" | "listing">,
+  files: readonly ListedFile[],
+  toText: ToText,
+): Promise<string | ReadableStream<Uint8Array>> {
+  const [part = [], ...later] = partsOf(files);
+  const first = await textsOf(deps, part, toText);
+  if (later.length === 0) return `[${first.join(",")}]`;
+  return streamOf(chunksOf(deps, first, later, toText));
+}
+
+/** Nothing is made before it is asked for. */
+const streamOf = (chunks: AsyncGenerator<Uint8Array, undefined>): ReadableStream<Uint8Array> =>
+  new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { value } = await chunks.next();
+        if (value === undefined) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: async () => void (await chunks.return(undefined)),
+    },
+    { highWaterMark: 0 },
+  );
+
+async function* chunksOf(
+  deps: Pick<ListFilesDeps, "log" | "listing">,
+  first: readonly string[],
+  later: readonly (readonly ListedFile[])[],
+  toText: ToText,
+): AsyncGenerator<Uint8Array, undefined> {
+  yield utf8(`[${first.join(",")}`);
+  let isEmpty = first.length === 0;
+  for (const part of later) {
+    const texts = await textsOf(deps, part, toText).catch((thrown: unknown) => {
+      deps.log.error("a list of files broke off", { error: describeError(thrown) });
+      throw thrown;
+    });
+    if (texts.length === 0) continue;
+    yield utf8(`${isEmpty ? "" : ","}${texts.join(",")}`);
+    isEmpty = false;
+  }
+  yield utf8("]");
+  return undefined;
+}
+
+/** Parts with as much long metadata as may be in memory; a single file always has a place. */
+function partsOf(files: readonly ListedFile[]): readonly (readonly ListedFile[])[] {
+  const parts: ListedFile[][] = [];
+  let bytes = Infinity;
+  for (const file of files) {
+    const more = file.metadata === null ? file.metadataBytes : 0;
+    if (bytes + more > LIMITS.metadataPartBytes) {
+      parts.push([]);
+      bytes = 0;
+    }
+    parts.at(-1)!.push(file);
+    bytes += more;
+  }
+  return parts;
+}
+
+async function textsOf(
+  deps: Pick<ListFilesDeps, "log" | "listing">,
+  files: readonly ListedFile[],
+  toText: ToText,
+): Promise<string[]> {
+  const ids = files.filter(({ metadata }) => metadata === null).map(({ id }) => id);
+  const long = ids.length === 0 ? undefined : await twice(() => deps.listing.metadataOf(ids));
+  return files.flatMap((file) => {
+    const metadata = file.metadata ?? long?.get(file.id);
+    return metadata === undefined ? [] : [toText(file, metadata)];
+  });
 }

@@ -1,106 +1,86 @@
-import type { Paging } from "../../http/paging.ts";
-import { leadingRowPath, type Condition } from "../metadata/attributes.ts";
+import { leadingRowPath } from "../metadata/attributes.ts";
 import { LIMITS } from "../model/limits.ts";
-import { wantedOf, type Filter, type Survey, type Wanted } from "./matching-store.ts";
-import type { SortKey } from "./sort.ts";
+import { boundFilter, matchingIds, type BoundFilter } from "./filter-store.ts";
+import type { Counts, ListQuery, Plan } from "./plan.ts";
 
-/** What the statements of all plans of a listing have in common. They name attributes and values by parameters alone. */
-export interface ListQuery {
-  readonly filter: Filter;
-  readonly sort: readonly SortKey[];
-  /** The parts of a cursor: the value of each sort key, null where the file has none, and the id. */
-  readonly paging: Pick<Paging, "pageSize" | "skip" | "cursor">;
-}
-
-/** One statement. */
-export interface Plan {
-  readonly sql: string;
-  readonly values: readonly unknown[];
-  readonly sortKeys: number;
-}
-
-/** In the place of a file: the rows that may be looked at ended before the page was full. */
-export const CUT = "";
-
-/** What the statements read of their first parameter, `?1`, which is JSON. */
-export interface PageWanted extends Wanted {
-  /** Sort keys, and where a file's record says which row leads under them. */
+/** Text and parameter that the statements of all pages share. Attributes and values stand in the parameter alone. */
+interface BoundPage extends BoundFilter {
+  /** Sort keys, and the path in a file's record that says which row leads under them. */
   readonly sort: readonly { readonly key: string; readonly path: string }[];
-  /** Rows of the page and one more. */
+  readonly cursor: ListQuery["paging"]["cursor"];
+  /** Files of the page and one more. */
   readonly limit: number;
   readonly skip: number;
-  /** Rows that one segment may look at. */
-  readonly mostRows: number;
+  readonly maxRows: number;
 }
 
-export const OWNER = `?1 ->> 'owner'`;
-export const LIMIT = `?1 ->> 'limit'`;
-export const SKIP = `?1 ->> 'skip'`;
-export const MOST_ROWS = `?1 ->> 'mostRows'`;
-export const keyAt = (at: number): string => `?1 ->> '$.sort[${at}].key'`;
+/** The parameter `?1` of a page's statement. Numbers come from JSON, as those of the index do, so large ones are equal. */
+export function pageParameter(plan: Plan, counts: Counts, query: ListQuery): string {
+  const { conditions, sort, paging } = query;
+  const maxRows = plan.kind === "walk" ? plan.maxRows : 0;
+  const page: BoundPage = {
+    ...boundFilter(counts, conditions, plan.leading),
+    sort: sort.map(({ key }) => ({ key, path: leadingRowPath(key) })),
+    cursor: paging.cursor,
+    limit: paging.pageSize + 1,
+    // No need to skip more than all segments have.
+    skip: plan.kind === "walk" ? Math.min(paging.skip, maxRows * (sort.length + 1)) : paging.skip,
+    maxRows,
+  };
+  return JSON.stringify(page);
+}
+
+/** A part of the parameter, such as `limit` or `sort[0].key`. */
+export const bound = (path: string): string => `(?1 ->> '$.${path}')`;
 
 /** The value that a file sorts by, from its record. */
 export const valueAt = (at: number): string =>
-  `file.attributes ->> ('$.rows[' || (file.attributes ->> (?1 ->> '$.sort[${at}].path')) || '][1]')`;
+  `file.attributes ->> ('$.rows[' || (file.attributes ->> ${bound(`sort[${at}].path`)}) || '][1]')`;
 
-export const lacks = (at: number): string => `file.attributes ->> (?1 ->> '$.sort[${at}].path') IS NULL`;
+/** Columns of a `SELECT`, one for each sort key. */
+export const sortColumns = ({ sort }: ListQuery, column: (at: number) => string): string =>
+  sort.map((_, at) => `, ${column(at)} AS k${at}`).join("");
 
-export function pageWanted(
-  survey: Survey,
-  query: ListQuery,
-  leading: Condition | undefined,
-  mostRows: number,
-): PageWanted {
-  return {
-    ...wantedOf(survey, query.filter, leading),
-    sort: query.sort.map(({ key }) => ({ key, path: leadingRowPath(key) })),
-    limit: query.paging.pageSize + 1,
-    skip: query.paging.skip,
-    mostRows,
-  };
-}
-
-/** Names the parameters of a statement as they come up. */
-export class Parameters {
-  readonly values: unknown[] = [];
-  add(value: unknown): string {
-    // As JSON, from which the index has its numbers too: a large one that is bound is another one to the database.
-    if (typeof value === "number") return `(?${this.values.push(JSON.stringify(value))} ->> '$')`;
-    return `?${this.values.push(value)}`;
-  }
-}
-
-/** What a page shows of its files. `source` gives `file_id` and the columns `k0`, `k1` … of the sort keys, in order. */
-export const pageSql = (source: string, sortKeys: number): string => `SELECT page.*,
-  file.content_type, file.size_bytes, file.etag, file.file_name, file.created_at, file.committed_at,
-  octet_length(file.metadata) AS metadata_bytes,
-  CASE WHEN octet_length(file.metadata) <= ${LIMITS.shortMetadataBytes} THEN file.metadata END AS metadata, (
-    SELECT json_group_array(json_object('type', type, 'size', size, 'state', state, 'width', width, 'height', height,
-      'sizeBytes', size_bytes, 'etag', etag, 'reason', reason)) FROM (
-      SELECT * FROM variant WHERE variant.file_id = page.file_id AND state <> 'removed' ORDER BY type, size)
-  ) AS variants
-  FROM (SELECT file_id${columns(sortKeys, (at) => `k${at}`)} FROM (${source}) LIMIT ${LIMIT} OFFSET ${SKIP}) AS page
-  LEFT JOIN file ON file.id = page.file_id`;
-
-export const columns = (count: number, column: (at: number) => string): string =>
-  Array.from({ length: count }, (_, at) => `, ${column(at)}`).join("");
-
+/** The order by the sort keys, those before `from` left out. */
 export const orderFrom = ({ sort }: ListQuery, from: number): string =>
   [
     ...sort.map(({ descending }, at) => `k${at} IS NULL, k${at}${descending ? " DESC" : ""}`).slice(from),
     "file_id",
   ].join(", ");
 
-/** Whether a row with `file_id` and `k0`, `k1` … comes after the cursor; the keys before `from` are alike. */
-export function afterCursor({ sort, paging: { cursor } }: ListQuery, from: number, parameters: Parameters): string {
-  if (cursor === undefined) return "true";
-  const after = (at: number): string => {
-    if (at === sort.length) return `file_id > ${parameters.add(cursor[at])}`;
-    const value = cursor[at] ?? null;
-    if (value === null) return `k${at} IS NULL AND (${after(at + 1)})`;
-    const name = parameters.add(value);
-    const later = `k${at} IS NULL OR k${at} ${sort[at]!.descending ? "<" : ">"} ${name}`;
-    return `${later} OR k${at} = ${name} AND (${after(at + 1)})`;
-  };
-  return after(from);
+/** Whether a row with `file_id` and `k0`, `k1` … comes after the cursor; it is equal in the keys before `from`. */
+export function afterCursor(query: ListQuery, from: number): string {
+  const { sort, paging } = query;
+  if (paging.cursor === undefined) return "true";
+  const value = bound(`cursor[${from}]`);
+  const key = sort[from];
+  if (key === undefined) return `file_id > ${value}`;
+  const tie = afterCursor(query, from + 1);
+  if ((paging.cursor[from] ?? null) === null) return `k${from} IS NULL AND (${tie})`;
+  const later = `k${from} IS NULL OR k${from} ${key.descending ? "<" : ">"} ${value}`;
+  return `${later} OR k${from} = ${value} AND (${tie})`;
 }
+
+/** All files that match, sorted. */
+export function collectSql({ hasMore }: Counts, query: ListQuery): string {
+  const matching = `SELECT file.id AS file_id${sortColumns(query, valueAt)}
+    FROM (${matchingIds(hasMore)}) AS matching CROSS JOIN file WHERE file.id = matching.id`;
+  return pageSql(
+    `SELECT * FROM (${matching} LIMIT -1) WHERE ${afterCursor(query, 0)} ORDER BY ${orderFrom(query, 0)}`,
+    query,
+  );
+}
+
+/** A page of `source`, which gives `file_id` and the columns `k0`, `k1` … of the sort keys, in order. */
+export const pageSql = (source: string, query: ListQuery): string => `SELECT page.*,
+  file.content_type AS contentType, file.size_bytes AS sizeBytes, file.etag, file.file_name AS fileName,
+  file.created_at AS createdAt, file.committed_at AS committedAt, octet_length(file.metadata) AS metadataBytes,
+  CASE WHEN octet_length(file.metadata) <= ${LIMITS.shortMetadataBytes} THEN file.metadata END AS metadata, (
+    SELECT json_group_array(json_object('type', type, 'size', size, 'state', state, 'width', width, 'height', height,
+      'sizeBytes', size_bytes, 'etag', etag, 'reason', reason)) FROM (
+      SELECT * FROM variant WHERE variant.file_id = page.id AND state <> 'removed' ORDER BY type, size)
+  ) AS variants
+  FROM (
+    SELECT file_id AS id${sortColumns(query, (at) => `k${at}`)} FROM (${source})
+    LIMIT ${bound("limit")} OFFSET ${bound("skip")}
+  ) AS page LEFT JOIN file ON file.id = page.id`;

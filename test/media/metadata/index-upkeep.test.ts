@@ -1,12 +1,11 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { Principal } from "../../../src/http/auth.ts";
-import { attributesOf } from "../../../src/media/metadata/attributes.ts";
-import { createIndexStore } from "../../../src/media/metadata/index-store.ts";
+import { ATTRIBUTE_SQL } from "../../../src/media/metadata/index-sql.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { utf8 } from "../../../src/platform/encoding.ts";
 import { indexRows, insertCommitted } from "../erasure-support.ts";
-import { collection, expectJson, mediaApp, principal, START_MS, stored, type StoredFile } from "../media-app.ts";
+import { collection, expectJson, mediaApp, principal, stored, type StoredFile } from "../media-app.ts";
 
 const app = mediaApp();
 const TEXT = utf8("text");
@@ -79,11 +78,10 @@ describe("a retired owner", () => {
       env.DB.prepare("DELETE FROM key_set WHERE owner_id IN (SELECT id FROM owner WHERE client = ?)").bind(
         as.clientName,
       ),
-      env.DB.prepare("UPDATE file SET attributes = NULL WHERE id IN (SELECT value FROM json_each(?))").bind(list),
       env.DB.prepare("UPDATE owner SET erasure_id = 'e1' WHERE client = ?").bind(as.clientName),
+      env.DB.prepare(ATTRIBUTE_SQL.addKeySet).bind(list),
+      env.DB.prepare(ATTRIBUTE_SQL.add).bind(list),
     ]);
-    await app.media.sweep(START_MS);
-    expect(await unindexed(ids)).toEqual([]);
     expect([await indexRows(ids), await keySets(as)]).toEqual([0, []]);
   });
 
@@ -105,21 +103,3 @@ describe("a retired owner", () => {
     expect([await left("owner", "id"), await left("key_set", "owner_id")]).toEqual([0, 0]);
   });
 });
-
-describe("the index of what was there before it", () => {
-  it("does not describe what was replaced meanwhile", async () => {
-    const as = principal();
-    const file = await stored(app, TEXT, { as, metadata: { color: "red" } });
-    expect(await replace(file, as, { color: "blue" })).toBe(200);
-    const [id, metadata, contentType] = [file.id, '{"color":"red"}', "image/png"];
-    await createIndexStore(env.DB).add([{ id, metadata, attributes: attributesOf(metadata, contentType) }]);
-    const found = async (color: string) =>
-      (await expectJson<object[]>(await app.call(`${collection()}?tenant=acme&q=color:${color}`, { as }), 200)).length;
-    expect([await found("red"), await found("blue")]).toEqual([0, 1]);
-  });
-});
-
-async function unindexed(ids: readonly string[]): Promise<unknown[]> {
-  const sql = "SELECT id FROM file WHERE attributes IS NULL AND id IN (SELECT value FROM json_each(?))";
-  return (await env.DB.prepare(sql).bind(JSON.stringify(ids)).all()).results;
-}

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { attributesOf } from "../../../src/media/metadata/attributes.ts";
-import { ATTRIBUTE_SQL } from "../../../src/media/metadata/index-store.ts";
+import { ATTRIBUTE_SQL } from "../../../src/media/metadata/index-sql.ts";
 import type { FileCaller } from "../../../src/media/model/file.ts";
 import { unique } from "../../support/platform.ts";
 

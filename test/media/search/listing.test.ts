@@ -10,7 +10,6 @@ import {
   mediaApp,
   ORIGIN,
   principal,
-  START_MS,
   stored,
   uploaded,
   type MediaCall,
@@ -169,22 +168,6 @@ describe("200", () => {
     expect(await idsOf(as, "&q=a:2499")).toEqual([]);
     // What is said twice is one attribute.
     await expectJson(await replace({ a: Array(3000).fill(1) }), 200);
-  });
-
-  it("files of a release without the index are found once the sweep was there", async () => {
-    const as = principal();
-    const files = [];
-    for (let at = 0; at < 3; at++) files.push(await stored(app, PICTURE, { as, metadata: { at } }));
-    const ids = JSON.stringify(files.map(({ id }) => id));
-    await env.DB.batch([
-      env.DB.prepare(`UPDATE file SET attributes = NULL WHERE id IN (SELECT value FROM json_each(?))`).bind(ids),
-      env.DB.prepare(`DELETE FROM attribute WHERE file_id IN (SELECT value FROM json_each(?))`).bind(ids),
-    ]);
-    expect(await idsOf(as, "&q=at:1")).toEqual([]);
-    expect(await idsOf(as)).toHaveLength(3);
-    await app.media.sweep(START_MS);
-    expect(await idsOf(as, "&q=at:1")).toEqual([files[1]!.id]);
-    expect(await idsOf(as, "&sort=at:desc")).toEqual(files.map(({ id }) => id).toReversed());
   });
 });
 

@@ -5,7 +5,7 @@ import type { CursorPart } from "../../../src/http/paging.ts";
 import { metadataCondition, typeCondition } from "../../../src/media/metadata/attributes.ts";
 import type { FileCaller } from "../../../src/media/model/file.ts";
 import { createListingStore } from "../../../src/media/search/listing-store.ts";
-import { createMatchingStore } from "../../../src/media/search/matching-store.ts";
+import { createFilterStore } from "../../../src/media/search/filter-store.ts";
 import { parseSort } from "../../../src/media/search/sort.ts";
 import { unique } from "../../support/platform.ts";
 import { addFiles, makeOwner } from "./listing-files.ts";
@@ -85,28 +85,26 @@ const query: fc.Arbitrary<ModelQuery> = fc.record({
 });
 const request = fc.record({ query, pageSize: fc.constantFrom(3, 7, 16, 100), budget: fc.constantFrom(1000, 100_000) });
 
-const filterOf = ({ terms, types }: ModelQuery) => ({
-  conditions: [
-    ...terms.map(({ key, value: text }) => metadataCondition(key, text)),
-    ...(types === undefined ? [] : [typeCondition(types)]),
-  ],
-});
+const conditionsOf = ({ terms, types }: ModelQuery) => [
+  ...terms.map(({ key, value: text }) => metadataCondition(key, text)),
+  ...(types === undefined ? [] : [typeCondition(types)]),
+];
 const sortOf = ({ sort }: ModelQuery) => {
   const parsed = parseSort(sort.map(({ name, descending }) => `${name}:${descending ? "desc" : "asc"}`).join(","));
   return parsed.ok ? parsed.value : [];
 };
 
-const storeWith = (budget: number) => createListingStore(env.DB, createMatchingStore(env.DB, budget), budget);
+const storeWith = (budget: number) => createListingStore(env.DB, createFilterStore(env.DB, budget), budget);
 
 type Asked = Pick<{ query: ModelQuery; pageSize: number; budget: number }, "query" | "pageSize" | "budget">;
 
 /** The ids of one page, and the cursor to the next; undefined: too broad. */
 async function pageOf(caller: FileCaller, asked: Asked, cursor: readonly CursorPart[] | undefined, skip = 0) {
   const paging = { pageSize: asked.pageSize, skip, cursor };
-  const filter = filterOf(asked.query);
-  const listed = await storeWith(asked.budget).page(caller, { filter, sort: sortOf(asked.query), paging });
-  if (listed.kind === "too_broad") return undefined;
-  return { ids: listed.page.items.map(({ id }) => id), next: listed.page.next };
+  const conditions = conditionsOf(asked.query);
+  const page = await storeWith(asked.budget).page(caller, { conditions, sort: sortOf(asked.query), paging });
+  if (page === "too_broad") return undefined;
+  return { ids: page.items.map(({ id }) => id), next: page.next };
 }
 
 /** All pages in a row by their cursors; undefined: one of them was too broad. */

@@ -8,8 +8,7 @@ import {
   TYPE_KEY,
 } from "../../../src/media/metadata/attributes.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
-import { parseQuery } from "../../../src/media/search/metadata-query.ts";
-import { parseContentTypes } from "../../../src/media/search/query.ts";
+import { parseContentTypes, parseQuery } from "../../../src/media/search/query.ts";
 import { parseSort } from "../../../src/media/search/sort.ts";
 import { utf8 } from "../../../src/platform/encoding.ts";
 

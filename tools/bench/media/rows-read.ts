@@ -1,9 +1,8 @@
 import type { CursorPart } from "../../../src/http/paging.ts";
-import { filterOf } from "../../../src/media/search/query.ts";
-import { parseQuery } from "../../../src/media/search/metadata-query.ts";
+import { conditionsOf, parseQuery } from "../../../src/media/search/query.ts";
 import { parseSort } from "../../../src/media/search/sort.ts";
 import { createListingStore } from "../../../src/media/search/listing-store.ts";
-import { createMatchingStore } from "../../../src/media/search/matching-store.ts";
+import { createFilterStore } from "../../../src/media/search/filter-store.ts";
 import type { Result } from "../../../src/platform/result.ts";
 
 /** A page that is asked for by HTTP, and who asks. */
@@ -18,13 +17,13 @@ export interface PageRead {
 export async function rowsReadFor(db: D1Database, rowBudget: number, { client, tenant, query }: PageRead) {
   const counted = countRows(db);
   const parameters = new URLSearchParams(query);
-  const filter = filterOf({ q: valueOf(parseQuery(parameters.get("q") ?? "")) });
+  const conditions = conditionsOf({ q: valueOf(parseQuery(parameters.get("q") ?? "")) });
   const sort = valueOf(parseSort(parameters.get("sort") ?? ""));
   const paging = pagingOf(parameters);
-  const store = createListingStore(counted.db, createMatchingStore(counted.db, rowBudget), rowBudget);
+  const store = createListingStore(counted.db, createFilterStore(counted.db, rowBudget), rowBudget);
   const caller = { client, tenant, visibility: "private", isPerson: false } as const;
-  const listed = await store.page(caller, { filter, sort, paging });
-  if (listed.kind !== "page") throw new Error(`${query}: ${listed.kind}`);
+  const page = await store.page(caller, { conditions, sort, paging });
+  if (page === "too_broad") throw new Error(`${query}: ${page}`);
   return counted.rowsRead();
 }
 

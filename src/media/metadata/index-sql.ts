@@ -1,22 +1,4 @@
-import { KEYS_KEY, type FileAttributes } from "./attributes.ts";
-
-/** The index of the files that were committed before there was one. */
-export interface IndexStore {
-  /** Committed files that are not in the index. */
-  missing(maxRows: number): Promise<readonly UnindexedFile[]>;
-  /** Those that have other metadata by now stay as they are. */
-  add(files: readonly DescribedFile[]): Promise<void>;
-}
-
-export interface UnindexedFile {
-  readonly id: string;
-  readonly contentType: string;
-  readonly metadata: string;
-}
-
-export interface DescribedFile extends Pick<UnindexedFile, "id" | "metadata"> {
-  readonly attributes: FileAttributes;
-}
+import { KEYS_KEY } from "./attributes.ts";
 
 const FILES = `json_each(?1) AS chosen CROSS JOIN file ON file.id = chosen.value`;
 const LIVE_FILES = `${FILES} AND file.state = 'committed'
@@ -53,29 +35,3 @@ export const ATTRIBUTE_SQL = {
     FROM ${LIVE_FILES} WHERE file.attributes IS NOT NULL
     ON CONFLICT DO NOTHING`,
 } as const;
-
-const SQL = {
-  missing: `SELECT id, content_type AS contentType, metadata FROM file
-    WHERE attributes IS NULL AND state = 'committed' ORDER BY id LIMIT ?1`,
-  // Each text has one description, so it is no matter who gave it.
-  describe: `UPDATE file SET attributes = ?3 WHERE id = ?1 AND metadata IS ?2 AND state = 'committed'`,
-} as const;
-
-export function createIndexStore(db: D1Database): IndexStore {
-  const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
-  return {
-    async missing(maxRows) {
-      return (await prepared(SQL.missing, maxRows).all<UnindexedFile>()).results;
-    },
-    async add(files) {
-      const ids = JSON.stringify(files.map(({ id }) => id));
-      await db.batch([
-        ...files.map(({ id, metadata, attributes }) =>
-          prepared(SQL.describe, id, metadata, JSON.stringify(attributes)),
-        ),
-        prepared(ATTRIBUTE_SQL.addKeySet, ids),
-        prepared(ATTRIBUTE_SQL.add, ids),
-      ]);
-    },
-  };
-}

@@ -1,0 +1,107 @@
+import type { Paging } from "../../http/paging.ts";
+import type { Condition } from "../metadata/attributes.ts";
+import type { SortKey } from "./sort.ts";
+
+/** Chooses how a page of files is found, and reckons the rows that it reads. Pure. */
+export interface ListQuery {
+  readonly conditions: readonly Condition[];
+  readonly sort: readonly SortKey[];
+  /** A cursor has the value of each sort key, null if the file has none, and the id. */
+  readonly paging: Pick<Paging, "pageSize" | "skip" | "cursor">;
+}
+
+export interface Counts {
+  readonly ownerId: number;
+  /** All files of the owner. */
+  readonly files: number;
+  /** The condition with the fewest files; undefined if all have too many to be counted. */
+  readonly rarest: { readonly place: number; readonly files: number } | undefined;
+  /** Some files have more pairs than the index takes. */
+  readonly hasMore: boolean;
+  /** Sets of sort keys that files have, counted up to `MAX_KEY_SETS + 1`. */
+  readonly keySets: number;
+}
+
+export type Plan = CollectPlan | WalkPlan;
+
+/** Collect all files that match, starting from those of the rarest condition, and sort them. */
+export interface CollectPlan {
+  readonly kind: "collect";
+  readonly leading: Condition;
+}
+
+/** Walk the index in the order asked for, test each file and stop when the page is full. */
+export interface WalkPlan {
+  readonly kind: "walk";
+  /** The condition whose files are walked; undefined: the files by the first sort key, or all of them. */
+  readonly leading: Condition | undefined;
+  /** Rows that each segment of the walk may pass. */
+  readonly maxRows: number;
+}
+
+/** Parts of the row budget: one to walk, one to collect files after a walk that found too few. */
+export interface PageBudget {
+  readonly walk: number;
+  readonly collect: number;
+}
+
+export function choosePlan(counts: Counts, query: ListQuery, budget: PageBudget): Plan {
+  const { conditions, sort } = query;
+  const rarest = rarestCollectable(counts, conditions, budget.collect);
+  if (sort.length > 0 && rarest !== undefined) return { kind: "collect", leading: rarest };
+  const leading = sort.length > 0 ? undefined : conditions[counts.rarest?.place ?? 0];
+  return { kind: "walk", leading, maxRows: maxRowsOfWalk(counts, query, budget.walk) };
+}
+
+/** The rarest condition, if collecting its files stays within the budget. */
+export function rarestCollectable(
+  { rarest, hasMore }: Counts,
+  conditions: readonly Condition[],
+  budget: number,
+): Condition | undefined {
+  if (rarest === undefined || rarest.files * rowsPerCollected(conditions, hasMore) > budget) return undefined;
+  return conditions[rarest.place];
+}
+
+/**
+ * How many files a page number may skip before the budget is used up. Zero if nobody knows how many rows lie before a
+ * file: only where every row is a file of the answer, rows and files are the same.
+ */
+export function mostSkipped(counts: Counts, query: ListQuery, plan: Plan, budget: PageBudget): number {
+  if (plan.kind === "collect") return Infinity;
+  const { conditions, sort, paging } = query;
+  const maxRows = maxRowsOfWalk(counts, { ...query, paging: { ...paging, skip: 1 } }, budget.walk);
+  if (counts.files <= maxRows) return Infinity;
+  const showsAll = sort.length === 0 ? conditions.length <= 1 : sort.length === 1 && conditions.length === 0;
+  return showsAll ? Math.max(0, maxRows - paging.pageSize - 1) : 0;
+}
+
+/** Rows read to step from a value to the one below it, in the walk and where it is cut. */
+const ROWS_PER_DESCENDING_STEP = 5;
+
+/** Rows read for each mark of a cut (walk-sql.ts), of which there is one for each file that is skipped. */
+const ROWS_PER_MARK = 2;
+
+/** Later segments have the same limit as the one that the page begins in: most of them are short. */
+function maxRowsOfWalk({ hasMore }: Counts, { conditions, sort, paging }: ListQuery, budget: number): number {
+  // Each row is read twice where the walk is cut; then its record, and the index entry of that.
+  const rows = rowsPerTest(conditions, hasMore) + 2 + (sort.some(isDescending) ? ROWS_PER_DESCENDING_STEP : 0);
+  if (paging.skip === 0) return Math.floor(budget / rows);
+  // A group that is skipped is read twice: to find where it ends, and to sort it.
+  return Math.floor(budget / ((rows + ROWS_PER_MARK) * (sort.length > 1 ? 2 : 1)));
+}
+
+const isDescending = ({ descending }: SortKey): boolean => descending;
+
+/** Rows read for each file that is collected: its row in the count and in the index, the tests, and its record twice. */
+export const rowsPerCollected = (conditions: readonly Condition[], hasMore: boolean): number =>
+  rowsPerTest(conditions, hasMore) + 2 * conditions.length + 3;
+
+/**
+ * Rows read to test one file: its own and a spare one, one for each condition and two for each value. If files have more
+ * than the index takes: the record, and two more for each value.
+ */
+function rowsPerTest(conditions: readonly Condition[], hasMore: boolean): number {
+  const values = conditions.reduce((sum, condition) => sum + condition.values.length, 0);
+  return 2 + conditions.length + 2 * values + (hasMore ? 1 + 2 * values : 0);
+}
