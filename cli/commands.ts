@@ -2,7 +2,7 @@ import { actionCommands } from "./commands/actions.ts";
 import { applyCommand } from "./apply/command.ts";
 import { auditCommand } from "./commands/audit.ts";
 import { auditCopyCommands } from "./commands/audit-copies.ts";
-import type { Command } from "./command.ts";
+import type { Command } from "./command-line/command.ts";
 import { consistencyCommands } from "./commands/consistency.ts";
 import { eraseCommand } from "./erase/command.ts";
 import { explainCommand } from "./commands/explain.ts";

@@ -1,14 +1,14 @@
 import { createAdminClient, type OperatorClient } from "./client/admin-client.ts";
 import { allCommands, SUMMARIES } from "./commands.ts";
-import type { Command, Invocation } from "./command.ts";
-import { UsageError } from "./usage-error.ts";
-import { commandHelp, overview, resourceHelp } from "./help.ts";
-import type { Io } from "./io.ts";
-import { beforeArguments, findCommand, parse } from "./parse.ts";
-import { report, type Asked } from "./output/report.ts";
-import { Input } from "./client/secret-input.ts";
+import type { Command, Invocation } from "./command-line/command.ts";
+import { UsageError } from "./terminal/usage-error.ts";
+import { commandHelp, overview, resourceHelp } from "./command-line/help.ts";
+import type { Io } from "./terminal/io.ts";
+import { beforeArguments, findCommand, parse } from "./command-line/parse.ts";
+import { report, type Asked } from "./command-line/report.ts";
+import { Input } from "./terminal/input.ts";
 import { findSecret, findTarget } from "./client/target.ts";
-import { clean } from "./output/values.ts";
+import { clean } from "./terminal/values.ts";
 
 /**
  * `npm run plat -- <resource> <verb> …`: a thin client of the operator service. One line is one command: found, read,

@@ -1,4 +1,4 @@
-import { processIo } from "../cli/io.ts";
+import { processIo } from "../cli/terminal/io.ts";
 import { main } from "../cli/main.ts";
 
 /** `npm run plat -- …`. That the output failed, or nobody reads it any more, is told to who writes to it. */

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { AdminClient } from "../client/admin-client.ts";
-import type { Io } from "../io.ts";
-import { toJson } from "../output/values.ts";
+import type { Io } from "../terminal/io.ts";
+import { toJson } from "../terminal/values.ts";
 import { check, type Description } from "./check.ts";
 import { difference, leftAlone, type Step } from "./difference.ts";
 import { readFound } from "./found.ts";

@@ -1,5 +1,5 @@
 import { keyOf, KIND, normalize, type Fields, type KindName, type Wanted } from "./kinds.ts";
-import { didYouMean } from "../nearest.ts";
+import { didYouMean } from "../terminal/nearest.ts";
 import type { Mistake, Place } from "./mistake.ts";
 import type { Fault, Rules, Shape } from "./rules.ts";
 import { nameOf, nodeAt, toPlain, type Entry, type Mapping, type Tree } from "./tree.ts";

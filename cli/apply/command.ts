@@ -1,6 +1,6 @@
-import type { Command, Invocation } from "../command.ts";
-import { UsageError } from "../usage-error.ts";
-import type { Io } from "../io.ts";
+import type { Command, Invocation } from "../command-line/command.ts";
+import { UsageError } from "../terminal/usage-error.ts";
+import type { Io } from "../terminal/io.ts";
 
 /** `plat apply <file>`, as the command line knows it. */
 export const applyCommand: Command = {

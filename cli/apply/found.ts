@@ -1,5 +1,5 @@
 import { find, type AdminClient } from "../client/admin-client.ts";
-import type { Body } from "../resources/fields.ts";
+import type { Body } from "../terminal/values.ts";
 import { RESOURCES } from "../resources/all.ts";
 import { collectionOf, type Description } from "./check.ts";
 import { keyOf, KIND, KINDS, normalize, type Item, type KindName } from "./kinds.ts";

@@ -1,4 +1,4 @@
-import { clean } from "../output/values.ts";
+import { clean } from "../terminal/values.ts";
 import type { Place } from "./mistake.ts";
 
 /**

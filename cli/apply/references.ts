@@ -2,7 +2,7 @@ import { collectionOf, type Description, type Reference } from "./check.ts";
 import { toRemove, turnOf, whoWaits } from "./difference.ts";
 import type { Found } from "./found.ts";
 import { keyOf, KIND, KINDS, labelOf, referred, type KindName, type Wanted } from "./kinds.ts";
-import { didYouMean } from "../nearest.ts";
+import { didYouMean } from "../terminal/nearest.ts";
 import { nestedPaths } from "./nested-paths.ts";
 import { inOrder, START, type Mistake } from "./mistake.ts";
 

@@ -1,5 +1,5 @@
 import type { Paint } from "../../scripts/lib/terminal.ts";
-import { toJson } from "../output/values.ts";
+import { toJson } from "../terminal/values.ts";
 import type { FieldChange, Step } from "./difference.ts";
 import { KIND, labelOf } from "./kinds.ts";
 

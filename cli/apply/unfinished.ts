@@ -1,9 +1,8 @@
 import { harmless } from "../../src/platform/text.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
 import { AdminRefusal, type RefusalDetail } from "../client/admin-client.ts";
-import { failureLine, ownFailure, type Failure } from "../client/failure.ts";
-import { toFailure } from "../output/report.ts";
-import { clean } from "../output/values.ts";
+import { failureLine, ownFailure, type Failure, toFailure } from "../command-line/report.ts";
+import { clean } from "../terminal/values.ts";
 import { collectionOf, type Description } from "./check.ts";
 import type { Step } from "./difference.ts";
 import { labelOf } from "./kinds.ts";

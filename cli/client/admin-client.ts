@@ -8,7 +8,7 @@ import {
 } from "@oazapfts/runtime";
 import { getToken, type OAuthError, type TokenResponse } from "../../api/plinth.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
-import { UsageError } from "../usage-error.ts";
+import { UsageError } from "../terminal/usage-error.ts";
 import { asFetch, hasJson, send, Unreachable } from "./send.ts";
 
 /**

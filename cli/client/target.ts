@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readDevVars } from "../../scripts/lib/dev-vars.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
-import { UsageError } from "../usage-error.ts";
+import { UsageError } from "../terminal/usage-error.ts";
 
 /** The platform that a command is for. */
 export interface Target {

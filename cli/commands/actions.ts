@@ -1,11 +1,11 @@
 import { ok } from "@oazapfts/runtime";
 import * as api from "../../api/plinth.ts";
 import { rowsOf } from "../client/admin-client.ts";
-import type { Command } from "../command.ts";
-import { LIST_OPTIONS, printRows, readBounds } from "../output/listing.ts";
-import type { Column } from "../resources/resource.ts";
-import { confirm, printRecord, sayDone, YES_OPTION } from "../output/print.ts";
-import { clean, formatBytes, formatTime } from "../output/values.ts";
+import type { Command } from "../command-line/command.ts";
+import { LIST_OPTIONS, printRows, readBounds } from "../command-line/listing.ts";
+import type { Column } from "../terminal/table.ts";
+import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
+import { clean, formatBytes, formatTime } from "../terminal/values.ts";
 
 /** What the operator service does besides making, showing and removing. */
 export const actionCommands = (): Command[] => [

@@ -2,10 +2,10 @@ import { ok } from "@oazapfts/runtime";
 import * as api from "../../api/plinth.ts";
 import { findBreak, GENESIS } from "../../src/platform/audit-chain.ts";
 import { AdminRefusal, rowsOf } from "../client/admin-client.ts";
-import type { Command } from "../command.ts";
+import type { Command } from "../command-line/command.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
-import { sayDone } from "../output/print.ts";
-import { clean, toJson } from "../output/values.ts";
+import { sayDone } from "../command-line/print.ts";
+import { clean, toJson } from "../terminal/values.ts";
 
 /** Copies of the audit log in the bucket: what the platform chained by hashes, checked on this machine. */
 export const auditCopyCommands = (): Command[] => [verify, exportCopies];

@@ -1,12 +1,10 @@
 import { listAudit, type AuditRow } from "../../api/plinth.ts";
 import { rowsOf, type AdminClient } from "../client/admin-client.ts";
-import type { Command, Invocation } from "../command.ts";
-import type { Given } from "../options.ts";
-import { UsageError } from "../usage-error.ts";
-import { LIST_OPTIONS, printRows, readBounds } from "../output/listing.ts";
-import type { Column } from "../resources/resource.ts";
-import { createTable } from "../output/table.ts";
-import { clean, formatTime, readTime, toJson } from "../output/values.ts";
+import type { Command, Invocation, Given } from "../command-line/command.ts";
+import { UsageError } from "../terminal/usage-error.ts";
+import { LIST_OPTIONS, printRows, readBounds } from "../command-line/listing.ts";
+import { type Column, createTable } from "../terminal/table.ts";
+import { clean, formatTime, readTime, toJson } from "../terminal/values.ts";
 
 const USUAL_ROWS = 50;
 const POLL_MS = 2_000;

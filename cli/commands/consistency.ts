@@ -1,14 +1,11 @@
-import { ok, type RequestOpts } from "@oazapfts/runtime";
 import * as api from "../../api/plinth.ts";
+import { ok, type RequestOpts } from "@oazapfts/runtime";
 import { pagesOf, rowsOf, type AdminClient } from "../client/admin-client.ts";
-import type { Body } from "../resources/fields.ts";
-import type { Command, Invocation } from "../command.ts";
-import type { Option } from "../options.ts";
-import { LIST_OPTIONS, printRows, readBounds } from "../output/listing.ts";
-import type { Column } from "../resources/resource.ts";
-import { confirm, printRecord, sayDone, YES_OPTION } from "../output/print.ts";
-import { createTable, recordLines } from "../output/table.ts";
-import { toJson } from "../output/values.ts";
+import { type Body, toJson } from "../terminal/values.ts";
+import type { Command, Invocation, Option } from "../command-line/command.ts";
+import { LIST_OPTIONS, printRows, readBounds } from "../command-line/listing.ts";
+import { type Column, createTable, recordLines } from "../terminal/table.ts";
+import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
 
 const FIRST_POLL_MS = 200;
 const LONGEST_POLL_MS = 5_000;

@@ -1,10 +1,9 @@
-import { ok } from "@oazapfts/runtime";
 import * as api from "../../api/plinth.ts";
+import { ok } from "@oazapfts/runtime";
 import type { Paint } from "../../scripts/lib/terminal.ts";
-import type { Command } from "../command.ts";
-import type { Option } from "../options.ts";
-import { UsageError } from "../usage-error.ts";
-import { clean, toJson } from "../output/values.ts";
+import type { Command, Option } from "../command-line/command.ts";
+import { UsageError } from "../terminal/usage-error.ts";
+import { clean, toJson } from "../terminal/values.ts";
 
 type Question = NonNullable<Parameters<typeof api.explain>[0]>;
 

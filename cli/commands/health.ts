@@ -1,7 +1,7 @@
 import { getHealth } from "../../api/plinth.ts";
 import { AdminRefusal } from "../client/admin-client.ts";
-import type { Command } from "../command.ts";
-import { printRecord } from "../output/print.ts";
+import type { Command } from "../command-line/command.ts";
+import { printRecord } from "../command-line/print.ts";
 import { asFetch, send } from "../client/send.ts";
 
 const TIMEOUT_MS = 10_000;

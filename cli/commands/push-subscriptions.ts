@@ -1,12 +1,12 @@
 import { ok } from "@oazapfts/runtime";
 import * as api from "../../api/plinth.ts";
 import { rowsOf } from "../client/admin-client.ts";
-import type { Command } from "../command.ts";
-import { UsageError } from "../usage-error.ts";
-import { LIST_OPTIONS, printRows, readBounds } from "../output/listing.ts";
-import type { Column } from "../resources/resource.ts";
-import { confirm, printRecord, sayDone, YES_OPTION } from "../output/print.ts";
-import { clean } from "../output/values.ts";
+import type { Command } from "../command-line/command.ts";
+import { UsageError } from "../terminal/usage-error.ts";
+import { LIST_OPTIONS, printRows, readBounds } from "../command-line/listing.ts";
+import type { Column } from "../terminal/table.ts";
+import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
+import { clean } from "../terminal/values.ts";
 
 const COLUMNS: readonly Column<api.OperatedSubscription>[] = [
   { field: "id", title: "ID" },

@@ -1,15 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { find } from "../client/admin-client.ts";
-import { buildBody, changedFields, fieldOptions, missingFlags, readBodyFile } from "../resources/body.ts";
-import type { Command, Invocation } from "../command.ts";
-import type { Option } from "../options.ts";
-import { UsageError } from "../usage-error.ts";
-import { LIST_OPTIONS, printRows, readBounds } from "../output/listing.ts";
+import { buildBody, changedFields, fieldOptions, missingFlags, readBodyFile, readSecrets } from "../resources/body.ts";
+import type { Command, Invocation, Option } from "../command-line/command.ts";
+import { UsageError } from "../terminal/usage-error.ts";
+import { LIST_OPTIONS, printRows, readBounds } from "../command-line/listing.ts";
 import type { Resource } from "../resources/resource.ts";
 import { RESOURCES } from "../resources/all.ts";
-import { confirm, printRecord, sayDone, YES_OPTION } from "../output/print.ts";
-import { readSecrets } from "../client/secret-input.ts";
-import { clean } from "../output/values.ts";
+import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
+import { clean } from "../terminal/values.ts";
 
 /** list, show, set and delete of every resource of the table. */
 export const resourceCommands = (): Command[] =>
@@ -111,7 +109,7 @@ async function set(resource: Resource, invocation: Invocation): Promise<void> {
   const source = options.value("file");
   const called = source === "-" ? "The standard input" : (source ?? "");
   const file = source === undefined ? {} : readBodyFile(await input.read(source, "--file"), called, resource);
-  const secrets: Record<string, unknown> = { ...(await readSecrets(fields, options, input, io.env)) };
+  const secrets: Record<string, unknown> = { ...(await readSecrets(fields, options, input)) };
   const client = await invocation.client();
   const keys = keysOf(resource, invocation);
   const found = await find(resource.show(client, keys));

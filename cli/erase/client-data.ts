@@ -1,7 +1,7 @@
 import { ok, type ApiResponse, type RequestOpts, type WithHeaders } from "@oazapfts/runtime";
 import * as api from "../../api/plinth.ts";
 import { AdminRefusal, allRows, type AdminClient } from "../client/admin-client.ts";
-import { clean } from "../output/values.ts";
+import { clean } from "../terminal/values.ts";
 import { countOf, filesOf } from "./plan.ts";
 
 /** What was asked to go: files are those of the dry runs right before. */

@@ -1,6 +1,6 @@
-import type { Command, Invocation } from "../command.ts";
-import { printRecord, sayDone } from "../output/print.ts";
-import { clean } from "../output/values.ts";
+import type { Command, Invocation } from "../command-line/command.ts";
+import { printRecord, sayDone } from "../command-line/print.ts";
+import { clean } from "../terminal/values.ts";
 import type { Saying } from "./client-data.ts";
 import { eraseTenant } from "./erase.ts";
 import { makePlan, shownPlan, staysOf, UNSEEN } from "./plan.ts";

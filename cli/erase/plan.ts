@@ -1,7 +1,7 @@
 import { ok } from "@oazapfts/runtime";
 import * as api from "../../api/plinth.ts";
 import { allRows, type AdminClient } from "../client/admin-client.ts";
-import { clean, formatBytes } from "../output/values.ts";
+import { clean, formatBytes } from "../terminal/values.ts";
 
 /** What a tenant consists of, as far as the operator may see it. Nothing here changes anything. */
 export interface Plan {

@@ -1,11 +1,12 @@
-import type { Body, Field } from "./fields.ts";
+import { read, type Body, readCount } from "../terminal/values.ts";
+import type { Field } from "./fields.ts";
 import { isDeepStrictEqual } from "node:util";
 import { KEPT_FIELDS } from "../../src/admin/fields.ts";
-import type { Given, Option } from "../options.ts";
-import { UsageError } from "../usage-error.ts";
-import { didYouMean } from "../nearest.ts";
+import type { Input } from "../terminal/input.ts";
+import type { Given, Option } from "../command-line/command.ts";
+import { UsageError } from "../terminal/usage-error.ts";
+import { didYouMean } from "../terminal/nearest.ts";
 import type { Resource } from "./resource.ts";
-import { readCount } from "../output/values.ts";
 
 /** The flags of `set`, from the resource's fields. */
 export function fieldOptions(fields: readonly Field[]): Option[] {
@@ -137,10 +138,6 @@ export function readBodyFile(
   return Object.fromEntries(body);
 }
 
-export function read(body: Body, name: string): unknown {
-  return name.split(".").reduce<unknown>((value, part) => (value as Body | undefined)?.[part], body);
-}
-
 function write(body: Record<string, unknown>, name: string, value: unknown): void {
   const [first = "", rest] = name.split(".");
   if (rest !== undefined) {
@@ -149,4 +146,19 @@ function write(body: Record<string, unknown>, name: string, value: unknown): voi
     body[first] = inner;
   } else if (value === undefined) delete body[first];
   else body[first] = value;
+}
+
+/** The secrets that the flags name, as fields of a body. */
+export async function readSecrets(fields: readonly Field[], options: Given, input: Input): Promise<Body> {
+  const secrets: Record<string, string> = {};
+  for (const { name, flag, type } of fields) {
+    if (type !== "secret") continue;
+    const path = options.value(`${flag}-file`);
+    const variable = options.value(`${flag}-env`);
+    if (path !== undefined && variable !== undefined)
+      throw new UsageError(`--${flag}-file and --${flag}-env contradict each other.`);
+    if (path !== undefined) secrets[name] = await input.readSecret(path, `--${flag}-file`);
+    if (variable !== undefined) secrets[name] = input.readVariable(variable, `--${flag}-env`);
+  }
+  return secrets;
 }

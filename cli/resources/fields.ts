@@ -19,5 +19,3 @@ export interface Key {
   readonly name: string;
   readonly help: string;
 }
-
-export type Body = Readonly<Record<string, unknown>>;

@@ -1,4 +1,6 @@
-import type { Field, Key, Body } from "./fields.ts";
+import type { Column, PathOf } from "../terminal/table.ts";
+import type { Field, Key } from "./fields.ts";
+import type { Body } from "../terminal/values.ts";
 import { ok, type ApiFunction, type OkResponse, type RequestOpts } from "@oazapfts/runtime";
 import { rowsOf, type AdminClient, type Page } from "../client/admin-client.ts";
 
@@ -38,19 +40,6 @@ export interface Verbs {
   readonly set: string;
   readonly remove: string;
 }
-
-export interface Column<Row = any> {
-  readonly field: PathOf<Row>;
-  readonly title: string;
-  readonly kind?: "time" | "list" | "flag" | "count";
-}
-
-/** The fields of a body or of an answer, `name`; a dot leads into an object, `quota.files`. */
-export type PathOf<T> = {
-  [K in keyof T & string]-?: NonNullable<T[K]> extends string | number | boolean | readonly unknown[]
-    ? K
-    : `${K}.${PathOf<NonNullable<T[K]>>}`;
-}[keyof T & string];
 
 /** What a path leads to; undefined is among it where the field may be absent. */
 type ValueAt<T, P extends string> = P extends `${infer K}.${infer Rest}`

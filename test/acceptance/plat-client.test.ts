@@ -12,12 +12,12 @@ import { ok, type RequestOpts } from "@oazapfts/runtime";
 import * as api from "../../api/plinth.ts";
 import { AdminRefusal, createAdminClient, find, rowsOf } from "../../cli/client/admin-client.ts";
 import { allCommands } from "../../cli/commands.ts";
-import { distanceOf, nearest } from "../../cli/nearest.ts";
-import { findCommand, GLOBAL_OPTIONS, parse } from "../../cli/parse.ts";
+import { distanceOf, nearest } from "../../cli/terminal/nearest.ts";
+import { findCommand, GLOBAL_OPTIONS, parse } from "../../cli/command-line/parse.ts";
 import { Unreachable } from "../../cli/client/send.ts";
-import { createTable, widthOf } from "../../cli/output/table.ts";
+import { createTable, widthOf } from "../../cli/terminal/table.ts";
 import { findSecret, findTarget } from "../../cli/client/target.ts";
-import { readCount, readTime, toJson } from "../../cli/output/values.ts";
+import { readCount, readTime, toJson } from "../../cli/terminal/values.ts";
 import { chain, GENESIS } from "../../src/platform/audit-chain.ts";
 import { plat } from "./support/plat-command.ts";
 

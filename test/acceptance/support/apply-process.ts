@@ -4,7 +4,7 @@ import { createServer, request, type IncomingMessage, type ServerResponse } from
 import type { AddressInfo } from "node:net";
 import { ROOT } from "../../../scripts/lib/root.ts";
 import { painter } from "../../../scripts/lib/terminal.ts";
-import { processIo, type Io } from "../../../cli/io.ts";
+import { processIo, type Io } from "../../../cli/terminal/io.ts";
 import { main } from "../../../cli/main.ts";
 
 /** `plat apply` in a process of its own, and what may come between it and the platform. */

@@ -1,5 +1,5 @@
 import { painter } from "../../../scripts/lib/terminal.ts";
-import type { Io } from "../../../cli/io.ts";
+import type { Io } from "../../../cli/terminal/io.ts";
 import { main } from "../../../cli/main.ts";
 
 /** What one command did. */

@@ -1,7 +1,6 @@
-import type { Arg, Option, Given } from "./options.ts";
-import type { OperatorClient } from "./client/admin-client.ts";
-import type { Io } from "./io.ts";
-import type { Input } from "./client/secret-input.ts";
+import type { OperatorClient } from "../client/admin-client.ts";
+import type { Io } from "../terminal/io.ts";
+import type { Input } from "../terminal/input.ts";
 
 /** One command of `npm run plat --`, as its help tells it. */
 export interface Command {
@@ -30,4 +29,28 @@ export interface Invocation {
   client(): Promise<OperatorClient>;
   /** The platform's address with its path prefix. */
   base(): Promise<string>;
+}
+
+export interface Arg {
+  readonly name: string;
+  readonly help: string;
+}
+
+export interface Option {
+  /** Without its dashes. */
+  readonly flag: string;
+  /** What it takes, as `<tenant>`; without it the option is a switch. */
+  readonly value?: string;
+  readonly repeated?: boolean;
+  /** Stands for other flags in its help line: `--no-scope` is told with `--scope`. */
+  readonly toldWith?: string;
+  readonly help: string;
+}
+
+/** The options that were given. */
+export interface Given {
+  has(flag: string): boolean;
+  /** The last value of it. */
+  value(flag: string): string | undefined;
+  values(flag: string): readonly string[];
 }

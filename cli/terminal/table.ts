@@ -1,7 +1,4 @@
-import type { Column } from "../resources/resource.ts";
-import { formatValue } from "./values.ts";
-import { read } from "../resources/body.ts";
-import type { Body } from "../resources/fields.ts";
+import { formatValue, type Body, read } from "./values.ts";
 
 const GAP = "  ";
 /** A column that is cut keeps this much at least. */
@@ -102,3 +99,16 @@ const flatten = (record: Body, prefix = ""): [string, unknown][] =>
       ? flatten(value as Body, `${prefix}${name}.`)
       : [[`${prefix}${name}`, value]],
   );
+
+export interface Column<Row = any> {
+  readonly field: PathOf<Row>;
+  readonly title: string;
+  readonly kind?: "time" | "list" | "flag" | "count";
+}
+
+/** The fields of a body or of an answer, `name`; a dot leads into an object, `quota.files`. */
+export type PathOf<T> = {
+  [K in keyof T & string]-?: NonNullable<T[K]> extends string | number | boolean | readonly unknown[]
+    ? K
+    : `${K}.${PathOf<NonNullable<T[K]>>}`;
+}[keyof T & string];

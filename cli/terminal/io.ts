@@ -2,7 +2,7 @@ import { createInterface } from "node:readline/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { arrayBuffer as readAll } from "node:stream/consumers";
 import { Writable } from "node:stream";
-import { painter, type Paint } from "../scripts/lib/terminal.ts";
+import { painter, type Paint } from "../../scripts/lib/terminal.ts";
 
 /** What a command reads and writes; a test brings its own. */
 export interface Io {

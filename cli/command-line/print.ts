@@ -1,10 +1,9 @@
 import { UserError } from "../../scripts/lib/user-error.ts";
-import type { Body } from "../resources/fields.ts";
-import type { Invocation } from "../command.ts";
-import { UsageError } from "../usage-error.ts";
-import type { Io } from "../io.ts";
-import { recordLines } from "./table.ts";
-import { toJson } from "./values.ts";
+import { type Body, toJson } from "../terminal/values.ts";
+import type { Invocation } from "./command.ts";
+import { UsageError } from "../terminal/usage-error.ts";
+import type { Io } from "../terminal/io.ts";
+import { recordLines } from "../terminal/table.ts";
 
 /** One thing: a line a field for people, one JSON object for scripts. */
 export async function printRecord({ io, options }: Pick<Invocation, "io" | "options">, record: Body): Promise<void> {

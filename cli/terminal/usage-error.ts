@@ -1,4 +1,4 @@
-import { UserError } from "../scripts/lib/user-error.ts";
+import { UserError } from "../../scripts/lib/user-error.ts";
 
 /** The command was not understood: exit code 2. */
 export class UsageError extends UserError {

@@ -1,5 +1,5 @@
 import { harmless } from "../../src/platform/text.ts";
-import { UsageError } from "../usage-error.ts";
+import { UsageError } from "./usage-error.ts";
 
 const UNITS: Readonly<Record<string, number>> = {
   "": 1,
@@ -76,4 +76,10 @@ export function formatValue(name: string, value: unknown): string {
   if (typeof value === "string") return clean(value);
   if (Array.isArray(value)) return value.map((one) => formatValue("", one)).join(", ");
   return clean(JSON.stringify(value));
+}
+
+export type Body = Readonly<Record<string, unknown>>;
+
+export function read(body: Body, name: string): unknown {
+  return name.split(".").reduce<unknown>((value, part) => (value as Body | undefined)?.[part], body);
 }

@@ -1,7 +1,6 @@
-import type { Command } from "./command.ts";
-import type { Given, Option } from "./options.ts";
-import { UsageError } from "./usage-error.ts";
-import { didYouMean, nearest } from "./nearest.ts";
+import type { Command, Given, Option } from "./command.ts";
+import { UsageError } from "../terminal/usage-error.ts";
+import { didYouMean, nearest } from "../terminal/nearest.ts";
 
 /** Options that every command has. */
 export const GLOBAL_OPTIONS: readonly Option[] = [

@@ -1,9 +1,7 @@
-import type { Body } from "../resources/fields.ts";
-import type { Given, Option } from "../options.ts";
-import type { Io } from "../io.ts";
-import type { Column } from "../resources/resource.ts";
-import { createTable } from "./table.ts";
-import { readNumber, toJson } from "./values.ts";
+import { type Body, readNumber, toJson } from "../terminal/values.ts";
+import type { Given, Option } from "./command.ts";
+import type { Io } from "../terminal/io.ts";
+import { type Column, createTable } from "../terminal/table.ts";
 
 /** Contract 1.3. */
 const LARGEST_PAGE = 1000;

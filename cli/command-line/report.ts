@@ -1,12 +1,11 @@
 import { UserError } from "../../scripts/lib/user-error.ts";
-import { AdminRefusal } from "../client/admin-client.ts";
-import type { Command } from "../command.ts";
-import { UsageError } from "../usage-error.ts";
-import { failureLine, ownFailure, type Failure } from "../client/failure.ts";
-import { PROGRAM } from "../help.ts";
-import type { Io } from "../io.ts";
+import { AdminRefusal, type RefusalDetail } from "../client/admin-client.ts";
+import type { Command } from "./command.ts";
+import { UsageError } from "../terminal/usage-error.ts";
+import { PROGRAM } from "./help.ts";
+import type { Io } from "../terminal/io.ts";
 import { Unreachable } from "../client/send.ts";
-import { clean } from "./values.ts";
+import { clean, toJson } from "../terminal/values.ts";
 
 /** What was asked for, as far as it was understood. */
 export interface Asked {
@@ -72,3 +71,30 @@ function refusalLines({ status, message, details, requestId }: AdminRefusal, pai
     ...(requestId === "" ? [] : [`  ${paint.dim(`request ${clean(requestId)}`)}`]),
   ];
 }
+
+/**
+ * Why a command did not do what it was told, for programs (`--json`): the service's refusal, or in its form (contract 1.2)
+ * what the command line itself has to say. It is one line, the last of the standard error.
+ */
+export interface Failure {
+  /** The service's; 0: this is not its word. */
+  readonly status: number;
+  /** The service's, or `no_answer`, `not_understood`, `file_refused`, `interrupted`, `failed`. */
+  readonly type: string;
+  readonly message: string;
+  readonly details: readonly RefusalDetail[];
+  /** Empty where there was no answer. */
+  readonly requestId: string;
+}
+
+export const failureLine = ({ status, type, message, details, requestId }: Failure): string =>
+  `${toJson({ status, type, message, details, requestId })}\n`;
+
+/** What is not the service's word. */
+export const ownFailure = (type: string, message: string, details: readonly RefusalDetail[] = []): Failure => ({
+  status: 0,
+  type,
+  message,
+  details,
+  requestId: "",
+});

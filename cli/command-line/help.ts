@@ -1,5 +1,4 @@
-import type { Command } from "./command.ts";
-import type { Option } from "./options.ts";
+import type { Command, Option } from "./command.ts";
 import { GLOBAL_OPTIONS } from "./parse.ts";
 
 const LINE = 100;
