@@ -1,4 +1,4 @@
-import { harmless } from "../../src/platform/text.ts";
+import { sanitizeForLog } from "../../src/platform/text.ts";
 
 /** A place in the file, both numbers from 1, as editors count. */
 export interface Place {
@@ -26,4 +26,4 @@ export const inOrder = (one: { readonly place: Place }, other: { readonly place:
 export const showMistakes = (file: string, mistakes: readonly Mistake[]): string[] =>
   [...mistakes]
     .sort(inOrder)
-    .map(({ place, reason }) => `${file}:${place.line}:${place.column}: ${harmless(reason, REASON_CHARS)}`);
+    .map(({ place, reason }) => `${file}:${place.line}:${place.column}: ${sanitizeForLog(reason, REASON_CHARS)}`);

@@ -1,4 +1,4 @@
-import { harmless } from "../../src/platform/text.ts";
+import { sanitizeForLog } from "../../src/platform/text.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
 import { AdminRefusal, type RefusalDetail } from "../client/admin-client.ts";
 import { failureLine, ownFailure, type Failure, toFailure } from "../command-line/report.ts";
@@ -20,7 +20,7 @@ export function sayMistakes(file: string, mistakes: readonly Mistake[], asJson: 
   const message = `${count}; nothing was sent.`;
   if (!asJson) return `${showMistakes(file, mistakes).join("\n")}\n${message}\n`;
   const details = [...mistakes].sort(inOrder).map(({ place, reason }): PlacedDetail => {
-    return { type: "mistake", field: "", message: harmless(reason, REASON_CHARS), place };
+    return { type: "mistake", field: "", message: sanitizeForLog(reason, REASON_CHARS), place };
   });
   return failureLine(ownFailure("file_refused", `${file}: ${message}`, details));
 }

@@ -1,4 +1,4 @@
-import { harmless } from "../../src/platform/text.ts";
+import { sanitizeForLog } from "../../src/platform/text.ts";
 import { UsageError } from "./usage-error.ts";
 
 const UNITS: Readonly<Record<string, number>> = {
@@ -56,7 +56,7 @@ export function formatBytes(bytes: number): string {
 }
 
 /** A text of the service, or of what it keeps for others, that steers no terminal. */
-export const clean = (text: string): string => harmless(text, Infinity);
+export const clean = (text: string): string => sanitizeForLog(text, Infinity);
 
 /** JSON in which nothing steers a terminal either: the same value, with such characters escaped. */
 export const toJson = (value: unknown, indent?: number): string =>

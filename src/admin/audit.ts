@@ -1,6 +1,6 @@
 import type { AuditRecord, AuditTrail } from "../platform/audit.ts";
 import { describeError, type Log } from "../platform/log.ts";
-import { harmless } from "../platform/text.ts";
+import { sanitizeForLog } from "../platform/text.ts";
 import { CHANGED, namesOf, stateStatements, type LoggedFields, type RowQuery } from "./store/changes.ts";
 import { createNoteBudget, type Counted } from "./note-budget.ts";
 
@@ -95,12 +95,12 @@ export function createAuditLog({ db, log, operatorClientId, wait }: AuditDeps, k
 
   const valuesOf = (record: AuditRecord): readonly (string | number)[] => [
     record.atMs,
-    harmless(record.requestId, TEXT_CHARS.requestId),
-    harmless(record.actor, TEXT_CHARS.actor),
-    harmless(record.action, TEXT_CHARS.action),
-    harmless(record.subject, TEXT_CHARS.subject),
+    sanitizeForLog(record.requestId, TEXT_CHARS.requestId),
+    sanitizeForLog(record.actor, TEXT_CHARS.actor),
+    sanitizeForLog(record.action, TEXT_CHARS.action),
+    sanitizeForLog(record.subject, TEXT_CHARS.subject),
     record.outcome,
-    harmless(record.reason, TEXT_CHARS.reason),
+    sanitizeForLog(record.reason, TEXT_CHARS.reason),
     shareOf(record, operatorClientId),
   ];
   const statement: AuditTrail["statement"] = (when, record) =>

@@ -130,7 +130,7 @@ export function resourceRoutes<B>(resource: Resource<B>, deps: ResourceDeps): Ro
       paged: true,
       handle: (call) => {
         const record = listRecordOf(call, resource);
-        if (record !== undefined) call.after(deps.audit.listed(record));
+        if (record !== undefined) call.waitUntil(deps.audit.listed(record));
         return list(call, resource);
       },
     }),
@@ -240,7 +240,7 @@ async function remove<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: 
 /** Whatever became of the answer: it may have been written. */
 function changed<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: ResourceDeps): void {
   deps.recordsChanged();
-  if (resource.afterChange !== undefined) call.after(resource.afterChange());
+  if (resource.afterChange !== undefined) call.waitUntil(resource.afterChange());
 }
 
 interface FaultRow {

@@ -1,5 +1,5 @@
 import { discard } from "../http/body.ts";
-import { within } from "../platform/within.ts";
+import { withTimeout } from "../platform/within.ts";
 import { watchdog } from "./watchdog.ts";
 
 /** A caller's body on its way to a service, and what became of it. */
@@ -118,7 +118,7 @@ export function carryBody(
     stream: lengthBytes === undefined ? stream : ofLength(stream, lengthBytes, () => void (isTaken = true)),
     fault: () => fault,
     isTaken: () => isTaken,
-    rest: () => within(REST_MS, over.promise).catch(() => undefined),
+    rest: () => withTimeout(REST_MS, over.promise).catch(() => undefined),
     giveUp,
   };
 }

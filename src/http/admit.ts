@@ -1,6 +1,6 @@
 import type { Names } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
-import { covers } from "../platform/scope-pattern.ts";
+import { scopeMatches } from "../platform/scope-pattern.ts";
 import type { Access } from "./access.ts";
 import { authenticate, missingScope, type Principal } from "./auth.ts";
 import { notFound, problem, type Problem } from "./errors.ts";
@@ -37,7 +37,7 @@ export async function admit(
 function lackingScope(access: Access, caller: Principal, names: Names): Problem | undefined {
   if (access.kind !== "scope") return undefined;
   // One that ends in `*` names scopes of which the operation knows which will do.
-  if (access.others.some((other) => caller.scopes.some((held) => covers(names.scope(other), held)))) return undefined;
+  if (access.others.some((other) => caller.scopes.some((held) => scopeMatches(names.scope(other), held)))) return undefined;
   return missingScope(caller, names.scope(access.scope), names);
 }
 

@@ -169,8 +169,8 @@ async function dispatch(incoming: Incoming): Promise<Response | Problem> {
   if (!caller.ok) return caller.error;
   incoming.learnt.principal = caller.value;
   const { requestId, nowMs, publicBase } = incoming;
-  const after = workAfter(incoming);
-  const given = { request: context.req.raw, url, publicBase, requestId, nowMs, principal: caller.value, after };
+  const waitUntil = waitUntilOf(incoming);
+  const given = { request: context.req.raw, url, publicBase, requestId, nowMs, principal: caller.value, waitUntil };
   const call = await parse(given, () => context.req.param(), route);
   return call.ok ? await route.handle(call.value) : call.error;
 }
@@ -184,7 +184,7 @@ function allowedMethods(routes: readonly Route[]): string[] {
   return [...new Set([...methods, "OPTIONS"])];
 }
 
-const workAfter =
+const waitUntilOf =
   ({ context, requestId, deps }: Incoming) =>
   (work: Promise<unknown>): void =>
     context.executionCtx.waitUntil(
@@ -199,10 +199,10 @@ async function askFallback(incoming: Incoming): Promise<Response | Problem | und
   // `/base` and what is below it, not `/basement`.
   if (fallback === undefined || !`${url.pathname}/`.startsWith(`${pathPrefix}/`)) return undefined;
   const path = url.pathname.slice(pathPrefix.length);
-  const after = workAfter(incoming);
+  const waitUntil = waitUntilOf(incoming);
   const identified = (caller: Principal): void => void (learnt.principal = caller);
   const request = context.req.raw;
-  const answered = await fallback({ request, url, publicBase, path, requestId, nowMs, after, identified });
+  const answered = await fallback({ request, url, publicBase, path, requestId, nowMs, waitUntil, identified });
   if (answered instanceof Response) learnt.crossOrigin = false;
   return answered;
 }

@@ -54,7 +54,7 @@ export interface Call<P, Q, B, W> {
   /** The page asked for; of use on a route with `paged: true` alone. */
   readonly paging: Paging;
   /** Work that may go on after the answer; its failure is logged. */
-  after(work: Promise<unknown>): void;
+  waitUntil(work: Promise<unknown>): void;
 }
 
 export type Answer = Response | Problem;

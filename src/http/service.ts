@@ -64,7 +64,7 @@ export interface FallbackCall {
   readonly requestId: string;
   readonly nowMs: number;
   /** Work that may go on after the answer; its failure is logged. */
-  after(work: Promise<unknown>): void;
+  waitUntil(work: Promise<unknown>): void;
   /** Who calls, for the log and the answer's headers. */
   identified(caller: Principal): void;
 }

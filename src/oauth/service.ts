@@ -169,7 +169,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     const reason = withoutSecrets(exactly);
     log.info(`${action} refused`, { requestId, error, reason, actor });
     const about = clientId === undefined ? { subject: "" } : { subject: `clients/${clientId}`, known: true };
-    call.after(audit.note({ atMs, requestId, actor, action, outcome: "refused", reason, ...about }));
+    call.waitUntil(audit.note({ atMs, requestId, actor, action, outcome: "refused", reason, ...about }));
   };
   const routeDeps: RouteDeps = {
     names,

@@ -5,13 +5,13 @@
  * In a scope of topics a name of the owner is matched whole: `…pubsub.topic=demo.shop*` is `…pubsub.topic=demo.shop.*`. It
  * would cover the topics of `demo.shopping` otherwise, who is somebody else.
  */
-export function covers(pattern: string, scope: string): boolean {
+export function scopeMatches(pattern: string, scope: string): boolean {
   const [wide, narrow] = [aligned(pattern), aligned(scope)];
   return wide.endsWith("*") ? narrow.startsWith(wide.slice(0, -1)) : wide === narrow;
 }
 
 /** Whether some scope is covered by both: of two beginnings that share a scope one begins the other. */
-export const meet = (a: string, b: string): boolean => covers(a, b) || covers(b, a);
+export const scopesOverlap = (a: string, b: string): boolean => scopeMatches(a, b) || scopeMatches(b, a);
 
 /** The pattern with its `*` at the boundary of a name, where it stands in the name of a topic's owner. */
 export const aligned = (pattern: string): string => pattern.replace(CUT_OWNER, "$1.*");

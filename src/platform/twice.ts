@@ -2,7 +2,7 @@
  * Tries once more what failed, or whose answer was lost: only for what changes nothing the second time. `isRepeat` says
  * that this is the second time.
  */
-export async function twice<T>(run: (isRepeat: boolean) => Promise<T>): Promise<T> {
+export async function retryOnce<T>(run: (isRepeat: boolean) => Promise<T>): Promise<T> {
   try {
     return await run(false);
   } catch {

@@ -1,5 +1,5 @@
 /** What `work` gives, or an error when it gives nothing within `waitMs`. The work itself goes on. */
-export async function within<T>(waitMs: number, work: Promise<T>): Promise<T> {
+export async function withTimeout<T>(waitMs: number, work: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`no answer within ${waitMs} ms`)), waitMs);

@@ -7,7 +7,7 @@ import { COPY, createAuditCopies } from "../../src/admin/store/audit-copies.ts";
 import { chain, findBreak, GENESIS } from "../../src/platform/audit-chain.ts";
 import { auditRoute } from "../../src/admin/resources/audit.ts";
 import { createLog } from "../../src/platform/log.ts";
-import { harmless } from "../../src/platform/text.ts";
+import { sanitizeForLog } from "../../src/platform/text.ts";
 import type { AuditRecord } from "../../src/platform/audit.ts";
 import { heardLog } from "../support/heard-log.ts";
 import { makeUser } from "../support/users.ts";
@@ -249,10 +249,10 @@ describe("harmless", () => {
   it("leaves no control, no change of direction, no half character, and no more than the limit", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 60 }), fc.integer({ min: 1, max: 40 }), (text, maxChars) => {
-        const shown = harmless(text, maxChars);
+        const shown = sanitizeForLog(text, maxChars);
         expect(shown.length).toBeLessThanOrEqual(Math.max(maxChars, 1));
         expect(shown).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
-        expect(harmless(shown, maxChars)).toBe(shown);
+        expect(sanitizeForLog(shown, maxChars)).toBe(shown);
       }),
       { numRuns: 50 },
     );

@@ -13,7 +13,7 @@ import {
 } from "../../src/platform/password-hash.ts";
 import { passwordFault } from "../../src/platform/password-rules.ts";
 import { systemRandom } from "../../src/platform/random.ts";
-import { covers, meet } from "../../src/platform/scope-pattern.ts";
+import { scopeMatches, scopesOverlap } from "../../src/platform/scope-pattern.ts";
 import { createSealer, parseSealKeys } from "../../src/platform/seal.ts";
 import { withoutSecrets } from "../../src/platform/text.ts";
 import { realPasswordCost } from "../support/password-cost.ts";
@@ -158,8 +158,8 @@ describe("scope patterns", () => {
   it("meet exactly when a scope is covered by both", () => {
     fc.assert(
       fc.property(pattern, pattern, (one, other) => {
-        const shared = probes.some((probe) => covers(one, probe) && covers(other, probe));
-        expect(meet(one, other)).toBe(shared);
+        const shared = probes.some((probe) => scopeMatches(one, probe) && scopeMatches(other, probe));
+        expect(scopesOverlap(one, other)).toBe(shared);
       }),
     );
   });
@@ -180,8 +180,8 @@ describe("scope patterns", () => {
     ["*", "demo.shop*", true],
   ])("a name of a topic's owner is matched whole: %s covers %s: %s", (listed, scope, isCovered) => {
     const [wide, narrow] = [`plat.pubsub.topic=${listed}`, `plat.pubsub.topic=${scope}`];
-    expect(covers(wide, narrow)).toBe(isCovered);
-    expect(covers("plat.pubsub.*", narrow)).toBe(true);
+    expect(scopeMatches(wide, narrow)).toBe(isCovered);
+    expect(scopeMatches("plat.pubsub.*", narrow)).toBe(true);
   });
 });
 

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { invalidCursor, lookBefore, pageLinks, toPage, type RowRange } from "../../http/paging.ts";
 import { defineRoute, json, type Route } from "../../http/route.ts";
-import { harmless } from "../../platform/text.ts";
+import { sanitizeForLog } from "../../platform/text.ts";
 import { TEXT_CHARS } from "../audit.ts";
 import { toJson, type AuditRow } from "../store/audit-row.ts";
 
@@ -11,7 +11,7 @@ const timeMs = z.pipe(z.string().check(z.regex(/^\d{1,15}$/)), z.transform(Numbe
 const part = (maxChars: number) =>
   z.pipe(
     z.string(),
-    z.transform((text) => harmless(text, maxChars)),
+    z.transform((text) => sanitizeForLog(text, maxChars)),
   );
 
 const query = z.object({

@@ -13,7 +13,7 @@ export interface PushSubscriptions {
     id: string,
     by: { readonly actor: string; readonly requestId: string },
     nowMs: number,
-    beside: (work: Promise<unknown>) => void,
+    waitUntil: (work: Promise<unknown>) => void,
   ): Promise<boolean>;
 }
 
@@ -82,7 +82,7 @@ export const pushSubscriptionRoutes = (subscriptions: PushSubscriptions): readon
     handle: async (call) => {
       const by = { actor: call.principal.clientId, requestId: call.requestId };
       const { subscriptionId } = call.params;
-      const wasThere = await subscriptions.remove(subscriptionId, by, call.nowMs, (work) => call.after(work));
+      const wasThere = await subscriptions.remove(subscriptionId, by, call.nowMs, (work) => call.waitUntil(work));
       return wasThere ? empty(204) : noSuch("push subscription");
     },
   }),

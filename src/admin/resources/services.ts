@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { invalid } from "../../http/errors.ts";
 import { WITHOUT_EFFECT } from "../../platform/oidc-scopes.ts";
 import { readOutsideAddress } from "../../platform/outside-address.ts";
-import { meet } from "../../platform/scope-pattern.ts";
+import { scopesOverlap } from "../../platform/scope-pattern.ts";
 import { flag, identifier, scopeList, tenantId } from "../fields.ts";
 import { builtInRefusal, ASKED_USERS, toFlag, toList, type Resource } from "../resource.ts";
 import type { AdminDeps } from "../ports.ts";
@@ -102,7 +102,7 @@ export const services = ({ db, builtIn, names, allowLoopback }: AdminDeps): Reso
       const first = firstPartOf(service.proxyPath);
       if (firstParts.includes(first))
         return invalid("invalid_field", "proxyPath", `The first part of proxyPath, /${first}, is the platform's own.`);
-      const taken = service.scopes.find((scope) => reserved.some((other) => meet(scope, other)));
+      const taken = service.scopes.find((scope) => reserved.some((other) => scopesOverlap(scope, other)));
       if (taken !== undefined)
         return invalid("invalid_field", "scopes", `${taken} is, or covers, a scope of the platform itself.`);
       const { sourceUrl: source, proxyPath: path, scopes, essential, tenant, access } = service;

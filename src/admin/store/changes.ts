@@ -1,4 +1,4 @@
-import { harmless } from "../../platform/text.ts";
+import { sanitizeForLog } from "../../platform/text.ts";
 
 /**
  * What a change changed, for the audit log. The database itself compares what was there with what is there now, within the
@@ -94,8 +94,8 @@ export function readChanges(stored: string): readonly FieldChange[] {
   }));
 }
 
-const shown = (value: unknown): unknown => (typeof value === "string" ? harmless(value, MOST.chars) : value);
+const shown = (value: unknown): unknown => (typeof value === "string" ? sanitizeForLog(value, MOST.chars) : value);
 const listed = (values: readonly string[]): readonly string[] => [
-  ...values.slice(0, MOST.elements).map((value) => harmless(value, MOST.chars)),
+  ...values.slice(0, MOST.elements).map((value) => sanitizeForLog(value, MOST.chars)),
   ...(values.length > MOST.elements ? ["…and more"] : []),
 ];

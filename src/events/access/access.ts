@@ -2,7 +2,7 @@ import type { ClientAccess, Principal } from "../../http/auth.ts";
 import { kindOf } from "../../http/token-kind.ts";
 import type { Names } from "../../platform/names.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { aligned, covers } from "../../platform/scope-pattern.ts";
+import { aligned, scopeMatches } from "../../platform/scope-pattern.ts";
 import type { Failure } from "../model/failure.ts";
 import { nameOf, type TopicId } from "../model/topic.ts";
 import { nameExactly, namesFrom, type NameRange } from "./topic-store.ts";
@@ -85,7 +85,7 @@ export class TopicAccess {
   /** Whether a scope of the token names the topic, by its name or by the beginning of it and `*`. */
   #isNamed(form: Form, principal: Principal, topic: TopicId): boolean {
     const prefix = this.#names.scope(form);
-    return principal.scopes.some((held) => held.startsWith(prefix) && covers(held, this.#scopeOf(form, topic)));
+    return principal.scopes.some((held) => held.startsWith(prefix) && scopeMatches(held, this.#scopeOf(form, topic)));
   }
 
   #scopeOf(form: Form, topic: TopicId): string {

@@ -1,5 +1,5 @@
 import { createLog, describeError } from "../../platform/log.ts";
-import { within } from "../../platform/within.ts";
+import { withTimeout } from "../../platform/within.ts";
 import { READ } from "../model/limits.ts";
 import { logName, type TopicAddress } from "../model/topic.ts";
 import type { TopicLog } from "./topic-log.do.ts";
@@ -17,7 +17,7 @@ export async function askLog<T>(
   question: (log: DurableObjectStub<TopicLog>) => Promise<T>,
 ): Promise<T | undefined> {
   try {
-    return await within(READ.logWaitMs, question(logOf(logs, topic, shard)));
+    return await withTimeout(READ.logWaitMs, question(logOf(logs, topic, shard)));
   } catch (thrown) {
     createLog("warn").warn("topic log failed", { eventType: topic.eventType, shard, error: describeError(thrown) });
     return undefined;

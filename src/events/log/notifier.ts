@@ -1,6 +1,6 @@
 import type { Clock } from "../../platform/clock.ts";
 import { createLog, describeError } from "../../platform/log.ts";
-import { within } from "../../platform/within.ts";
+import { withTimeout } from "../../platform/within.ts";
 import { WAKE } from "../model/limits.ts";
 import type { SubscriberTable } from "./subscriber-table.ts";
 import type { WakeOutcome } from "./subscriber.ts";
@@ -67,7 +67,7 @@ export class Notifier {
     const seq = this.#ports.endSeq();
     if (seq === undefined || !subscribers.has(name)) return;
     try {
-      const outcome = await within(WAKE.waitMs, this.#ports.wake(name));
+      const outcome = await withTimeout(WAKE.waitMs, this.#ports.wake(name));
       if (this.#ports.endSeq() === undefined) return;
       if (outcome === "gone") subscribers.remove(name);
       else subscribers.woken(name, seq);

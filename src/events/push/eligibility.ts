@@ -1,6 +1,6 @@
 import type { Clock } from "../../platform/clock.ts";
 import { describeError } from "../../platform/log.ts";
-import { within } from "../../platform/within.ts";
+import { withTimeout } from "../../platform/within.ts";
 import { DELIVERY } from "../model/limits.ts";
 import { BY_PLATFORM, pushAudit } from "./audit.ts";
 import { openCredentials } from "./credentials.ts";
@@ -88,7 +88,7 @@ export class PushEligibility {
     const atMs = this.#clock.nowMs();
     let known: Known;
     try {
-      known = { atMs, ...(await within(DELIVERY.recordWaitMs, this.#ask(atMs))) };
+      known = { atMs, ...(await withTimeout(DELIVERY.recordWaitMs, this.#ask(atMs))) };
       if (generation === this.#generation) this.#lastGo = known.eligibility.kind === "go" ? known : undefined;
     } catch (thrown) {
       this.#ports.log.warn("push record not read", { push: this.#state.id, error: describeError(thrown) });

@@ -1,4 +1,4 @@
-import { covers } from "../../platform/scope-pattern.ts";
+import { scopeMatches } from "../../platform/scope-pattern.ts";
 
 /** A push subscription as D1 keeps it: what was asked for. How far it is, its object knows (push-subscription.do.ts). */
 export interface PushRecord extends PushKey {
@@ -114,7 +114,7 @@ export interface PushRow {
 function haltOf(row: PushRow, topicScope: string): Halt | undefined {
   if (row.halt !== null || row.as_owner === 1) return row.halt ?? undefined;
   const covering = JSON.parse(row.covering) as readonly string[];
-  return covering.some((pattern) => covers(pattern, topicScope + row.topic)) ? undefined : "scope_lost";
+  return covering.some((pattern) => scopeMatches(pattern, topicScope + row.topic)) ? undefined : "scope_lost";
 }
 
 /** `topicScope` is what the scope of a topic begins with. */

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "../../platform/result.ts";
-import { twice } from "../../platform/twice.ts";
-import { within } from "../../platform/within.ts";
+import { retryOnce } from "../../platform/twice.ts";
+import { withTimeout } from "../../platform/within.ts";
 import type { Failure } from "../model/failure.ts";
 import { SUBSCRIPTION } from "../model/limits.ts";
 import { changesOf, describeMove, originOf, pushAudit, type ChangedBy } from "../push/audit.ts";
@@ -85,7 +85,7 @@ export async function deleteSubscription(
 ): Promise<Result<void, Failure>> {
   const audit = pushAudit(record, "delete", by, nowMs);
   // After a lost answer nobody knows who removed it: then it was this call.
-  const wasThere = await twice(async (isRepeat) => (await push.store.remove(record.id, audit)) || isRepeat);
+  const wasThere = await retryOnce(async (isRepeat) => (await push.store.remove(record.id, audit)) || isRepeat);
   if (!wasThere) return err({ kind: "no_subscription" });
   await tell(() => pushOf(pushSubscriptions, topicOf(record), record.id).destroy(), waitUntil);
   return ok(undefined);
@@ -93,7 +93,7 @@ export async function deleteSubscription(
 
 /** Waits for the object, but not long: what it is told, twice where the first call fails, goes on beside the answer. */
 async function tell(call: () => Promise<void>, waitUntil: WaitUntil): Promise<void> {
-  const work = twice(call);
+  const work = retryOnce(call);
   waitUntil(work);
-  await within(SUBSCRIPTION.objectWaitMs, work).catch(() => undefined);
+  await withTimeout(SUBSCRIPTION.objectWaitMs, work).catch(() => undefined);
 }

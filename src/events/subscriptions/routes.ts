@@ -58,7 +58,7 @@ export const subscriptionRoutes = (ports: RequestPorts & SubscriptionPorts): Rou
         asConsumer(ports, call, async (topic) => {
           const { principal, body, nowMs } = call;
           const created = await createSubscription(ports, topic, principal, body, callerOf(call), nowMs, (work) =>
-            call.after(work),
+            call.waitUntil(work),
           );
           if (!created.ok) return created;
           const { record, signingSecret } = created.value;
@@ -90,7 +90,7 @@ export const subscriptionRoutes = (ports: RequestPorts & SubscriptionPorts): Rou
           if (body.name !== undefined && body.name !== found.record.name) return err(NAME_STAYS);
           const caller = callerOf(call);
           const by = { ...caller, making: makingBy(ports, call.principal, found.topic, caller) };
-          const updated = await updateSubscription(ports, found, body, by, nowMs, (work) => call.after(work));
+          const updated = await updateSubscription(ports, found, body, by, nowMs, (work) => call.waitUntil(work));
           if (!updated.ok) return updated;
           return ok(json(200, { ...subscriptionView(updated.value), ...(await statusOf(ports, found)) }));
         }),
@@ -105,7 +105,7 @@ export const subscriptionRoutes = (ports: RequestPorts & SubscriptionPorts): Rou
       handle: (call) =>
         onSubscription(ports, call, async ({ record }) => {
           const by = callerOf(call);
-          const deleted = await deleteSubscription(ports, record, by, call.nowMs, (work) => call.after(work));
+          const deleted = await deleteSubscription(ports, record, by, call.nowMs, (work) => call.waitUntil(work));
           return deleted.ok ? ok(empty(204)) : deleted;
         }),
     }),

@@ -2,9 +2,9 @@ import type { Principal } from "../../http/auth.ts";
 import { describeError } from "../../platform/log.ts";
 import { randomId } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { covers } from "../../platform/scope-pattern.ts";
-import { twice } from "../../platform/twice.ts";
-import { within } from "../../platform/within.ts";
+import { scopeMatches } from "../../platform/scope-pattern.ts";
+import { retryOnce } from "../../platform/twice.ts";
+import { withTimeout } from "../../platform/within.ts";
 import { owns } from "../access/access.ts";
 import type { TopicDirectory } from "../access/topic-directory.ts";
 import type { Failure } from "../model/failure.ts";
@@ -105,10 +105,10 @@ async function createOn(
   const object = pushOf(ports.pushSubscriptions, topic, id);
   const opened: OpenOutcome = await object.open({ id, topic: addressOf(topic) });
   if (opened.kind === "gone") return undefined;
-  const inserted = await twice(() => store.insert(record, SUBSCRIPTION, created));
+  const inserted = await retryOnce(() => store.insert(record, SUBSCRIPTION, created));
   if (inserted === "inserted") {
     // A notice that is lost is made up for by the object's own first look.
-    if (verification !== undefined) waitUntil(twice(() => object.changed()));
+    if (verification !== undefined) waitUntil(retryOnce(() => object.changed()));
     return ok({ record, signingSecret });
   }
   waitUntil(object.destroy());
@@ -123,7 +123,7 @@ export function makingBy(
   { requestId }: ChangedBy,
 ): PushMaking {
   const wanted = names.scope(`pubsub.topic=${nameOf(topic)}`);
-  const scope = owns(principal, topic) ? undefined : principal.scopes.find((held) => covers(held, wanted));
+  const scope = owns(principal, topic) ? undefined : principal.scopes.find((held) => scopeMatches(held, wanted));
   return { tenant: principal.tenant, requestId, scope };
 }
 
@@ -195,7 +195,7 @@ export async function statusOf(
   // Of one that is verified, or never asked, there is nothing to tell.
   const isAsked = record.state === "unverified" || record.state === "failed";
   try {
-    const status: PushStatus = await within(
+    const status: PushStatus = await withTimeout(
       SUBSCRIPTION.objectWaitMs,
       pushOf(pushSubscriptions, topic, record.id).status() as Promise<PushStatus>,
     );

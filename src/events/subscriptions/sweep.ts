@@ -1,6 +1,6 @@
 import { describeError, type Log } from "../../platform/log.ts";
 import { randomId } from "../../platform/random.ts";
-import { within } from "../../platform/within.ts";
+import { withTimeout } from "../../platform/within.ts";
 import { SUBSCRIPTION } from "../model/limits.ts";
 import { changePassword } from "../push/credentials.ts";
 import type { PushRecord } from "../push/record.ts";
@@ -18,7 +18,7 @@ export async function wakeSubscriptions({ push, pushSubscriptions }: Subscriptio
   const missing = SUBSCRIPTION.wokenASweep - records.length;
   if (missing > 0) records.push(...(await push.store.activeAfter("", missing)).filter(({ id }) => id <= from));
   await forEach(records, push.log, "push subscription not woken", (record) =>
-    within(SUBSCRIPTION.objectWaitMs, pushOf(pushSubscriptions, topicOf(record), record.id).wake()),
+    withTimeout(SUBSCRIPTION.objectWaitMs, pushOf(pushSubscriptions, topicOf(record), record.id).wake()),
   );
 }
 

@@ -1,6 +1,6 @@
 import { describeError, type Log } from "../../platform/log.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { within } from "../../platform/within.ts";
+import { withTimeout } from "../../platform/within.ts";
 import type { TopicDirectory } from "../access/topic-directory.ts";
 import type { TopicStore } from "../access/topic-store.ts";
 import { consumerOf } from "../consume/stub.ts";
@@ -113,7 +113,7 @@ export async function sweepTopics(ports: DeletePorts & { readonly log: Log }, no
   for (const topic of await ports.store.listDeleting(DELETE.topicsASweep)) {
     if (calls.left <= 0) break;
     try {
-      await within(DELETE.topicWaitMs, clearTopic(ports, topic, nowMs, BY_PLATFORM, calls));
+      await withTimeout(DELETE.topicWaitMs, clearTopic(ports, topic, nowMs, BY_PLATFORM, calls));
     } catch (thrown) {
       ports.log.error("topic not cleared away", { topic: nameOf(topic), error: describeError(thrown) });
     }

@@ -71,7 +71,7 @@ export const topicRoutes = (ports: Ports): Route[] => [
       asOwner(ports, call, async (id) => {
         const deleted = await deleteTopic(ports, id);
         if (!deleted.ok) return deleted;
-        call.after(clearTopic(ports, deleted.value, call.nowMs, callerOf(call)));
+        call.waitUntil(clearTopic(ports, deleted.value, call.nowMs, callerOf(call)));
         return ok(empty(202));
       }),
   }),

@@ -4,7 +4,7 @@ import { matching } from "../../http/validate.ts";
 import { PATTERNS } from "../../platform/names.ts";
 import { randomId, type Random } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { twice } from "../../platform/twice.ts";
+import { retryOnce } from "../../platform/twice.ts";
 import type { Reader } from "../access/reader.ts";
 import type { TopicDirectory } from "../access/topic-directory.ts";
 import type { TopicStore } from "../access/topic-store.ts";
@@ -79,7 +79,7 @@ export async function makeTopic(
 ): Promise<{ readonly topic: Topic; readonly isOurs: boolean }> {
   const topic: Topic = { ...wanted, incarnation: randomId(ports.random), state: "active", createdAtMs: nowMs };
   await Promise.all(shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard).init(shard, ports.retention)));
-  const stored = await twice(() => ports.store.insert(topic));
+  const stored = await retryOnce(() => ports.store.insert(topic));
   if (stored.incarnation === topic.incarnation) return { topic, isOurs: true };
   await Promise.all(shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard).destroy()));
   return { topic: stored, isOurs: false };

@@ -15,14 +15,14 @@ import type { VariantName } from "../model/sizes.ts";
 export interface EdgeCache {
   find(address: ContentAddress, nowMs: number): Promise<KeptContent | undefined>;
   /**
-   * Copies a body while it is sent; the stream to send instead. `after` takes the work that goes on. What is too large,
+   * Copies a body while it is sent; the stream to send instead. `waitUntil` takes the work that goes on. What is too large,
    * or too much at once, is not copied.
    */
   keep(
     address: ContentAddress,
     about: AboutContent,
     body: ReadableStream<Uint8Array>,
-    after: (work: Promise<unknown>) => void,
+    waitUntil: (work: Promise<unknown>) => void,
   ): ReadableStream<Uint8Array>;
   /** Copies of the file and of all its variants, begun until now. */
   voidFile(fileId: string): Promise<void>;
@@ -112,7 +112,7 @@ export function createEdgeCache({ cache, origin, clock, log }: EdgeCacheDeps): E
 
   return {
     find: (address, nowMs) => harmless(find(address, nowMs)),
-    keep(address, about, body, after) {
+    keep(address, about, body, waitUntil) {
       const key = keyOf(address);
       if (about.sizeBytes > LIMITS.edgeCopyMaxBytes) return body;
       const reserved = reservations.take(key, about.sizeBytes, about.readAtMs);
@@ -126,7 +126,7 @@ export function createEdgeCache({ cache, origin, clock, log }: EdgeCacheDeps): E
         () => reservations.release(reserved),
         () => undefined,
       );
-      after(copying);
+      waitUntil(copying);
       return readable;
     },
     async voidFile(fileId) {

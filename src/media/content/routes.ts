@@ -103,7 +103,7 @@ async function answerFromStore(deps: ContentDeps, call: ContentCall, address: Co
   if (isProblem(answered) || answered.body === null || plan.send !== "whole" || !isPublic || isSigned(call))
     return answered;
   const about = aboutOf(found.value, file.value, call.nowMs);
-  return new Response(deps.edge.keep(address, about, answered.body, call.after), answered);
+  return new Response(deps.edge.keep(address, about, answered.body, call.waitUntil), answered);
 }
 
 async function findReadable(

@@ -5,7 +5,7 @@ import { booleanText, matching } from "../../http/validate.ts";
 import { PATTERNS } from "../../platform/names.ts";
 import type { Random } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { twice } from "../../platform/twice.ts";
+import { retryOnce } from "../../platform/twice.ts";
 import type { EdgeCache } from "../content/edge-cache.ts";
 import { filePath, type Links } from "../files/links.ts";
 import { metadataCondition } from "../metadata/attributes.ts";
@@ -36,15 +36,15 @@ export const deleteFile = (deps: DeleteFileDeps, visibility: Visibility): Route 
     operation: "deleteFile",
     params: z.object({ fileId: z.string() }),
     produces: "any",
-    async handle({ principal, params: { fileId }, nowMs, publicBase, after }) {
+    async handle({ principal, params: { fileId }, nowMs, publicBase, waitUntil }) {
       const request = { id: newFileId(nowMs, deps.random), requestedAt: nowMs };
       const erasure = await asFileCaller(deps, principal, visibility, fileId, nowMs, async (caller) => {
-        const removed = await twice(() => deps.erasures.removeFile(request, fileId, caller));
+        const removed = await retryOnce(() => deps.erasures.removeFile(request, fileId, caller));
         return removed === undefined ? err({ kind: "no_file" }) : ok(removed);
       });
       if (!erasure.ok) return toProblem(erasure.error);
       if (visibility === "public") await deps.edge.voidFile(fileId);
-      after(startErasing(deps, erasure.value, nowMs));
+      waitUntil(startErasing(deps, erasure.value, nowMs));
       return empty(204, { location: deps.links.erasure(publicBase, erasure.value.id) });
     },
   });
@@ -72,7 +72,7 @@ export const deleteFiles = (deps: DeleteFilesDeps, visibility: Visibility): Rout
     operation: "deleteFiles",
     query,
     produces: "any",
-    async handle({ principal, query: { tenant, q, dryRun }, nowMs, publicBase, url, after }) {
+    async handle({ principal, query: { tenant, q, dryRun }, nowMs, publicBase, url, waitUntil }) {
       const unknown = [...url.searchParams.keys()].find((name) => !Object.hasOwn(query.shape, name));
       if (unknown !== undefined) return invalid("invalid_query_parameter", unknown, `${unknown} ${NO_PART}`);
       if (!(await reachesTenant(deps, principal, tenant, nowMs))) return toProblem({ kind: "foreign_tenant" });
@@ -81,9 +81,9 @@ export const deleteFiles = (deps: DeleteFilesDeps, visibility: Visibility): Rout
       if (!files.ok) return toProblem(files.error);
       if (dryRun === true) return json(200, await count(deps, caller, files.value));
       const request = { id: newFileId(nowMs, deps.random), requestedAt: nowMs };
-      const erasure = await twice(() => remove(deps, request, caller, files.value));
+      const erasure = await retryOnce(() => remove(deps, request, caller, files.value));
       if (visibility === "public") await deps.edge.voidOwner(caller);
-      after(startErasing(deps, erasure, nowMs));
+      waitUntil(startErasing(deps, erasure, nowMs));
       return empty(q === undefined ? 202 : 204, { location: deps.links.erasure(publicBase, erasure.id) });
     },
   });

@@ -6,7 +6,7 @@ import { sha256Hex } from "../../platform/hash.ts";
 import { describeError } from "../../platform/log.ts";
 import { PATTERNS } from "../../platform/names.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { twice } from "../../platform/twice.ts";
+import { retryOnce } from "../../platform/twice.ts";
 import { attributesOf, hasTooManyPairs } from "../metadata/attributes.ts";
 import { asFileCaller, reachesTenant, type AccessDeps } from "../model/access.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
@@ -35,7 +35,7 @@ export const commitFile = (deps: CommitDeps, visibility: Visibility): Route =>
     params: z.object({ fileId: z.string() }),
     query: z.object({ tenant: z.optional(matching(PATTERNS.tenant)) }),
     body: jsonObjectBody(LIMITS.metadataMaxBytes, true),
-    async handle({ principal, params: { fileId }, query, body, nowMs, publicBase, after }) {
+    async handle({ principal, params: { fileId }, query, body, nowMs, publicBase, waitUntil }) {
       const tenant = await tenantOf(deps, principal, query.tenant, nowMs);
       if (!tenant.ok) return toProblem(tenant.error);
       const request = { fileId, tenant: tenant.value, metadata: body ?? "{}", nowMs };
@@ -43,9 +43,9 @@ export const commitFile = (deps: CommitDeps, visibility: Visibility): Route =>
       const committed = await asFileCaller(deps, principal, visibility, fileId, nowMs, (caller) =>
         commit(deps, caller, request, seenPins),
       );
-      after(deps.uploads.clear(fileId, [...seenPins]));
+      waitUntil(deps.uploads.clear(fileId, [...seenPins]));
       if (!committed.ok) return toProblem(committed.error);
-      after(deps.queue.send(committed.value.map((nonce) => ({ fileId, nonce }))));
+      waitUntil(deps.queue.send(committed.value.map((nonce) => ({ fileId, nonce }))));
       return json(202, { id: fileId, link: deps.links.file(publicBase, visibility, fileId) });
     },
   });
@@ -98,7 +98,7 @@ async function commit(
     const attributes = attributesOf(metadata, file.contentType);
     const write = { ...pinned.value, tenant, committedAt: nowMs, digest, metadata, attributes, variantsDueAt };
     // Changes nothing the second time; the row tells who was first.
-    const started = await twice(() => deps.files.commit(fileId, caller, write));
+    const started = await retryOnce(() => deps.files.commit(fileId, caller, write));
     if (started.ok) return started;
     failure = started.error === "over_quota" ? { kind: "quota_exceeded", tenant } : { kind: "upload_changed" };
   }

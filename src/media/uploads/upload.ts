@@ -42,7 +42,7 @@ export const uploadFile = (deps: UploadDeps): Route =>
     }),
     body: streamBody,
     produces: "any",
-    async handle({ request, params, query, nowMs, after }) {
+    async handle({ request, params, query, nowMs, waitUntil }) {
       const { type = "", expires = "", signature = "" } = query;
       const given = { contentType: type, expires, signature };
       const link = await deps.links.verifyUpload(params.fileId, given, nowMs);
@@ -51,7 +51,7 @@ export const uploadFile = (deps: UploadDeps): Route =>
       if (!accepted.ok) return toProblem(accepted.error);
       const storing = store(deps, params.fileId, request, type, accepted.value);
       // A caller who goes away in the middle ends the request, but not the clearing up.
-      after(storing);
+      waitUntil(storing);
       const stored = await storing;
       return stored.ok ? empty(200, { etag: quoted(stored.value) }) : toProblem(stored.error);
     },

@@ -67,8 +67,8 @@ export const createBulkVariants = (deps: BulkDeps, visibility: Visibility): Rout
           );
           const times = { createdAt: call.nowMs, dueAt: call.nowMs + LIMITS.variantResendMs };
           const { started, replaced } = await deps.bulk.add(caller, wanted, times, LIMITS.variantsPerFile);
-          call.after(deps.queue.send(started));
-          call.after(purgeVariants(deps, replaced));
+          call.waitUntil(deps.queue.send(started));
+          call.waitUntil(purgeVariants(deps, replaced));
           return started.length;
         },
         maxPerFile: LIMITS.variantsPerFile,
@@ -94,7 +94,7 @@ export const deleteBulkVariants = (deps: BulkDeps, visibility: Visibility): Rout
             const changed = [...new Set(renditions.map(({ fileId }) => fileId))];
             await inParallel(changed, LIMITS.parallelLists, (fileId) => deps.edge.voidFile(fileId));
           }
-          call.after(purgeVariants(deps, renditions));
+          call.waitUntil(purgeVariants(deps, renditions));
           return renditions.length;
         },
         maxPerFile: Infinity,

@@ -70,8 +70,8 @@ export const createVariants = (deps: VariantsDeps, visibility: Visibility): Rout
         added.variants.some((variant) => variant.type === type && variant.size === size);
       if (!wanted.every(isThere)) return toProblem({ kind: "too_many_variants" });
       const renditions = (nonces: readonly string[]) => nonces.map((nonce) => ({ fileId, nonce }));
-      call.after(deps.queue.send(renditions(added.started)));
-      call.after(purgeVariants(deps, renditions(added.replaced)));
+      call.waitUntil(deps.queue.send(renditions(added.started)));
+      call.waitUntil(purgeVariants(deps, renditions(added.replaced)));
       return json(200, variantsToJson(deps, publicBase, visibility, fileId, added.variants));
     },
   });
@@ -97,7 +97,7 @@ export const deleteVariants = (deps: VariantsDeps, visibility: Visibility): Rout
       if (nonces === undefined) return toProblem({ kind: "no_file" });
       if (visibility === "public" && nonces.length > 0) await deps.edge.voidFile(fileId);
       const renditions = nonces.map((nonce) => ({ fileId, nonce }));
-      call.after(purgeVariants(deps, renditions));
+      call.waitUntil(purgeVariants(deps, renditions));
       return empty(204);
     },
   });

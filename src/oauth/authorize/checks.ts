@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "../../platform/result.ts";
-import { covers } from "../../platform/scope-pattern.ts";
+import { scopeMatches } from "../../platform/scope-pattern.ts";
 import { isProvider } from "../federation/begin.ts";
 import { isLocal } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
@@ -158,7 +158,7 @@ function scopesAreSound({ scopes }: Draft) {
 /** No user could give the client what it does not list: it is told before anybody signs in. */
 function clientListsScopes({ scopes, client }: Draft) {
   const named = scopes.ok ? scopes.value.named : [];
-  const scope = named.find((name) => !client.scopes.some((listed) => covers(listed, name)));
+  const scope = named.find((name) => !client.scopes.some((listed) => scopeMatches(listed, name)));
   return scope === undefined
     ? undefined
     : scopeRefused({ scope, reason: `client ${client.id} does not list ${scope}` });

@@ -1,7 +1,7 @@
 import type { ClientAccess } from "../../http/auth.ts";
 import type { BuiltIn } from "../../platform/built-in.ts";
 import { FreshCache } from "../../platform/fresh-cache.ts";
-import { covers } from "../../platform/scope-pattern.ts";
+import { scopeMatches } from "../../platform/scope-pattern.ts";
 import { mayActFor, type ClientRights, type TenantRights } from "../model/scopes.ts";
 import type { ClientRow, DirectoryStore, TenantRow } from "./directory-store.ts";
 
@@ -79,7 +79,7 @@ export function createDirectory(
       },
       async listsScope(clientId, scope, nowMs) {
         const { client } = await find(clientId, undefined, nowMs);
-        return client !== undefined && client.scopes.some((listed) => covers(listed, scope));
+        return client !== undefined && client.scopes.some((listed) => scopeMatches(listed, scope));
       },
       async tenantUses({ tenant: id }, service, nowMs) {
         if (id === "") return false;

@@ -1,5 +1,5 @@
 import type { BuiltIn, ServiceRecord } from "../../platform/built-in.ts";
-import { covers } from "../../platform/scope-pattern.ts";
+import { scopeMatches } from "../../platform/scope-pattern.ts";
 
 /** What would have to be true, for a sentence that tells an operator what to change. Read when asked, never kept. */
 export interface ExplainStore {
@@ -66,4 +66,4 @@ interface Listed {
 }
 
 const isCovered = (patterns: readonly string[], scope: string): boolean =>
-  patterns.some((pattern) => covers(pattern, scope));
+  patterns.some((pattern) => scopeMatches(pattern, scope));

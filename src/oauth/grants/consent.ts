@@ -1,5 +1,5 @@
 import type { Names } from "../../platform/names.ts";
-import { covers } from "../../platform/scope-pattern.ts";
+import { scopeMatches } from "../../platform/scope-pattern.ts";
 import type { ClientRecord } from "../clients/directory.ts";
 import { serviceScopes } from "../model/authorization.ts";
 import type { Granted } from "../tokens/issue.ts";
@@ -36,4 +36,4 @@ export const consentTo = (
 
 /** Whether what was allowed is enough. */
 export const isAllowed = ({ scopes }: Consent, standing: ConsentStanding | undefined): boolean =>
-  standing?.scopes !== undefined && scopes.every((scope) => standing.scopes?.some((allowed) => covers(allowed, scope)));
+  standing?.scopes !== undefined && scopes.every((scope) => standing.scopes?.some((allowed) => scopeMatches(allowed, scope)));

@@ -1,6 +1,6 @@
 import type { Names } from "../../platform/names.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { covers } from "../../platform/scope-pattern.ts";
+import { scopeMatches } from "../../platform/scope-pattern.ts";
 import { timesOf, type SignInTimes } from "./auth-times.ts";
 import type { ScopeRefusal, ScopeRequest } from "./scopes.ts";
 
@@ -77,7 +77,7 @@ export function narrow(
   if (place !== undefined) return err({ scope: names.scope(place), reason: `${place} was not authorized` });
   if (asked.everything) return ok({ openid: authorized.openid, scopes: authorized.scopes });
   if (asked.openid && !authorized.openid) return err({ scope: "openid", reason: "openid was not authorized" });
-  const beyond = asked.named.find((scope) => !authorized.scopes.some((allowed) => covers(allowed, scope)));
+  const beyond = asked.named.find((scope) => !authorized.scopes.some((allowed) => scopeMatches(allowed, scope)));
   if (beyond !== undefined) return err({ scope: beyond, reason: `${beyond} was not authorized` });
   return ok({ openid: asked.openid, scopes: asked.named });
 }

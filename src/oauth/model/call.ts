@@ -4,7 +4,7 @@ import type { OAuthFailure } from "./failure.ts";
 /** Anything of a call that an endpoint of this room needs to answer with. */
 export type AnyCall = Pick<
   Call<unknown, unknown, unknown, unknown>,
-  "request" | "url" | "publicBase" | "requestId" | "nowMs" | "after"
+  "request" | "url" | "publicBase" | "requestId" | "nowMs" | "waitUntil"
 >;
 
 /** What is recorded of a refusal. */

@@ -1,5 +1,5 @@
 import { err, type Result } from "../../platform/result.ts";
-import { harmless } from "../../platform/text.ts";
+import { sanitizeForLog } from "../../platform/text.ts";
 
 /** Why a sign-in at a provider came to nothing: what the client is told (RFC 6749 4.1.2.1), and the audit log. */
 export interface FederationFailure {
@@ -29,4 +29,4 @@ export const faulty = (reason: string): Result<never, FederationFailure> => err(
 
 /** What a provider wrote, as a part of a reason. */
 export const quoted = (value: unknown): string =>
-  typeof value === "string" ? JSON.stringify(harmless(value, 200)) : "something that is no text";
+  typeof value === "string" ? JSON.stringify(sanitizeForLog(value, 200)) : "something that is no text";

@@ -14,7 +14,7 @@ import { PATTERNS, type Names } from "../../platform/names.ts";
 import { WITHOUT_EFFECT } from "../../platform/oidc-scopes.ts";
 import type { Plan } from "../../platform/plans.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { covers } from "../../platform/scope-pattern.ts";
+import { scopeMatches } from "../../platform/scope-pattern.ts";
 
 /** A scope parameter longer than this, or with more items, is refused. */
 const MAX_ITEMS = 200;
@@ -139,7 +139,7 @@ export interface ScopeLimit {
 
 /** Whether the limit leaves the scope to be granted. */
 export const admits = (limit: ScopeLimit, scope: string): boolean =>
-  limit.scopes.some((allowed) => covers(allowed, scope));
+  limit.scopes.some((allowed) => scopeMatches(allowed, scope));
 
 /** All that a scope has to be covered by, as `grantScopes` goes through it. */
 export function limitsOf(
@@ -152,7 +152,7 @@ export function limitsOf(
   const offered = place.services
     .flatMap((service) => service.scopes)
     // The operator client's alone, whatever the patterns of another client or service cover.
-    .filter((scope) => client?.id === builtIn.operatorClientId || !covers(scope, builtIn.adminScope));
+    .filter((scope) => client?.id === builtIn.operatorClientId || !scopeMatches(scope, builtIn.adminScope));
   const limit = (check: ScopeLimit["check"], scopes: readonly string[], reason: string): ScopeLimit => ({
     check,
     scopes,
@@ -195,8 +195,8 @@ function everyMeeting(listed: readonly string[], offered: readonly string[]): re
   const meeting = new Set<string>();
   for (const left of listed)
     for (const right of offered) {
-      if (covers(left, right)) meeting.add(right);
-      else if (covers(right, left)) meeting.add(left);
+      if (scopeMatches(left, right)) meeting.add(right);
+      else if (scopeMatches(right, left)) meeting.add(left);
     }
   return [...meeting].sort();
 }

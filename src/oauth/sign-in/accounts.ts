@@ -105,7 +105,7 @@ export function createAccounts({ users, attempts, guesses, audit, log, random }:
     const outcome: Outcome = admission.admitted
       ? await onAccount(name, async (account): Promise<AttemptOutcome> => account.attempt(hash, password, device?.id))
       : { kind: "held", by: admission.by, untilMs: admission.opensAtMs };
-    if (admission.admitted) call.after(admission.settle(outcome.kind === "wrong"));
+    if (admission.admitted) call.waitUntil(admission.settle(outcome.kind === "wrong"));
     if (outcome.kind === "ok" && hash !== undefined) return { kind: "ok", hash, device: isKnown };
     const { requestId, nowMs: atMs } = call;
     const reason = reasonOf(outcome, { email, credential, isKnown });
@@ -116,7 +116,7 @@ export function createAccounts({ users, attempts, guesses, audit, log, random }:
     const row: AuditRecord = { atMs, requestId, actor, action, subject, known, outcome: "refused", reason };
     // Fifteen verifications stand behind a block, so its row needs no other bound and is never merely counted.
     const begins = outcome.kind === "wrong" && outcome.blockedFromNow;
-    call.after(begins ? audit.statement("always", row).run() : audit.note(row));
+    call.waitUntil(begins ? audit.statement("always", row).run() : audit.note(row));
     return "untilMs" in outcome ? { kind: "blocked", untilMs: outcome.untilMs } : { kind: "wrong" };
   }
 
@@ -128,7 +128,7 @@ export function createAccounts({ users, attempts, guesses, audit, log, random }:
       if (confirmed.kind !== "ok") return confirmed;
       if (email === undefined) return { kind: "wrong" };
       log.info("signed in", { requestId: call.requestId, user: email });
-      if (isOutdated(confirmed.hash)) call.after(upgrade(email, confirmed.hash, given.password));
+      if (isOutdated(confirmed.hash)) call.waitUntil(upgrade(email, confirmed.hash, given.password));
       return { kind: "ok", email, device: confirmed.device };
     },
 

@@ -3,7 +3,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { describeError, type Log } from "../../platform/log.ts";
 import type { Names } from "../../platform/names.ts";
 import { randomId, type Random } from "../../platform/random.ts";
-import { within } from "../../platform/within.ts";
+import { withTimeout } from "../../platform/within.ts";
 import { ownerOfTopics, subscriptionEvents, type SubscriptionEvent } from "./events.ts";
 import { createOutboxStore, type OutboxRow } from "./outbox-store.ts";
 
@@ -68,7 +68,7 @@ export function createOutbox(deps: OutboxDeps): Outbox {
     const { eventType, snapshot, id, tenant } = row;
     try {
       const events = subscriptionEvents(eventType, snapshot, { deprecated: deps.deprecatedEvents });
-      await within(DRAIN.publishWaitMs, publisher.publish({ owner, eventType }, events, id, clock.nowMs()));
+      await withTimeout(DRAIN.publishWaitMs, publisher.publish({ owner, eventType }, events, id, clock.nowMs()));
       return true;
     } catch (thrown) {
       log.error("event not published", { outboxId: id, eventType, tenant, error: describeError(thrown) });

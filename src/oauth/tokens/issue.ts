@@ -83,7 +83,7 @@ export async function issueTokens(
       failure("invalid_scope", "A token cannot hold so many scopes: name fewer.", undefined, granted.clientId),
     );
   const expiresInSec = expiresAtSec - toSec(call.nowMs);
-  if (trust.wantsRefresh(call.nowMs)) call.after(trust.ensure(call.nowMs, "recent"));
+  if (trust.wantsRefresh(call.nowMs)) call.waitUntil(trust.ensure(call.nowMs, "recent"));
   const { clientId, tenant, user, subject } = granted;
   log.info("token issued", { requestId: call.requestId, clientId, tenant, user, tokenId, ...of, callerSessionId });
   if (idToken === undefined || !granted.scopes.includes("openid"))

@@ -2,7 +2,7 @@ import type { Principal } from "../../http/auth.ts";
 import { toSec } from "../../platform/clock.ts";
 import { FreshCache } from "../../platform/fresh-cache.ts";
 import { randomId, type Random } from "../../platform/random.ts";
-import { covers } from "../../platform/scope-pattern.ts";
+import { scopeMatches } from "../../platform/scope-pattern.ts";
 import { identityOf } from "./access-token.ts";
 import { signJwt } from "./sign-jwt.ts";
 import { ACCESS_TOKEN_ALG } from "./signing-key.ts";
@@ -46,7 +46,7 @@ export function createServiceTokens(trust: Pick<Trust, "signingKey">, random: Ra
           iat: issuedAtSec,
           exp: Math.min(issuedAtSec + SERVICE_TOKEN_LIFETIME_SEC, caller.expiresAtSec),
           ...identityOf(caller),
-          scope: caller.scopes.filter((scope) => service.scopes.some((own) => covers(own, scope))).join(" "),
+          scope: caller.scopes.filter((scope) => service.scopes.some((own) => scopeMatches(own, scope))).join(" "),
         };
         return signJwt({ alg: ACCESS_TOKEN_ALG, typ: TYPE, kid: signer.kid }, claims, signer.key);
       }),

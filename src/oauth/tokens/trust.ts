@@ -1,6 +1,6 @@
 import type { Principal } from "../../http/auth.ts";
 import type { Sealer } from "../../platform/seal.ts";
-import { within } from "../../platform/within.ts";
+import { withTimeout } from "../../platform/within.ts";
 import { signerOf } from "./key-life.ts";
 import type { PublicJwk } from "./key-store.ts";
 import { importVerifyKey, openPrivateKey, SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
@@ -89,7 +89,7 @@ export function createTrust(
   async function refresh(nowMs: number): Promise<void> {
     const number = ++refreshesBegun;
     const changesSeen = changes;
-    const news = await within(D1_WAIT_MS, store.news(lastSeq, nowMs));
+    const news = await withTimeout(D1_WAIT_MS, store.news(lastSeq, nowMs));
     for (const row of news.keys) {
       const verify = keys.has(row.kid) ? undefined : await importVerifyKey(row);
       // Another refresh may have brought it meanwhile, and its private half may be open already.

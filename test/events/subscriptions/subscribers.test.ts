@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createDeps } from "../../../src/deps.ts";
-import { covers } from "../../../src/platform/scope-pattern.ts";
+import { scopeMatches } from "../../../src/platform/scope-pattern.ts";
 import { answerAt, requestsTo } from "../../support/outside.ts";
 import {
   call,
@@ -229,7 +229,7 @@ describe("a subscription ends with the right by which it was made", () => {
         .bind(client.clientId, JSON.stringify(["a.b", pattern]))
         .run();
       const { halt } = (await push.store.findById(id))!;
-      expect([pattern, halt === undefined]).toEqual([pattern, covers(pattern, scope)]);
+      expect([pattern, halt === undefined]).toEqual([pattern, scopeMatches(pattern, scope)]);
     }
   });
 });

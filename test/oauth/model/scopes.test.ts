@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createBuiltIn, type ServiceRecord } from "../../../src/platform/built-in.ts";
 import { createNames } from "../../../src/platform/names.ts";
-import { covers } from "../../../src/platform/scope-pattern.ts";
+import { scopeMatches } from "../../../src/platform/scope-pattern.ts";
 import {
   grantScopes,
   mayActFor,
@@ -82,7 +82,7 @@ describe("grantScopes", () => {
           if (!request.ok) throw new Error("an empty parameter parses");
           const granted = grantScopes(request.value, client(listed), tenant(offered), builtIn);
           if (!granted.ok) throw new Error("an unnamed request is never refused");
-          expect(granted.value.some((one) => covers(one, probe))).toBe(allowed(probe, listed, offered));
+          expect(granted.value.some((one) => scopeMatches(one, probe))).toBe(allowed(probe, listed, offered));
         },
       ),
       { numRuns: 2000 },
