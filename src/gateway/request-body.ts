@@ -1,5 +1,5 @@
 import { discard } from "../http/body.ts";
-import { withTimeout } from "../platform/within.ts";
+import { withTimeout } from "../platform/with-timeout.ts";
 import { watchdog } from "./watchdog.ts";
 
 /** A caller's body on its way to a service, and what became of it. */

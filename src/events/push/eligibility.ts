@@ -1,6 +1,6 @@
 import type { Clock } from "../../platform/clock.ts";
 import { describeError } from "../../platform/log.ts";
-import { withTimeout } from "../../platform/within.ts";
+import { withTimeout } from "../../platform/with-timeout.ts";
 import { DELIVERY } from "../model/limits.ts";
 import { BY_PLATFORM, pushAudit } from "./audit.ts";
 import { openCredentials } from "./credentials.ts";

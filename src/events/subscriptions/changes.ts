@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "../../platform/result.ts";
-import { retryOnce } from "../../platform/twice.ts";
-import { withTimeout } from "../../platform/within.ts";
+import { retryOnce } from "../../platform/retry-once.ts";
+import { withTimeout } from "../../platform/with-timeout.ts";
 import type { Failure } from "../model/failure.ts";
 import { SUBSCRIPTION } from "../model/limits.ts";
 import { changesOf, describeMove, originOf, pushAudit, type ChangedBy } from "../push/audit.ts";

@@ -1,6 +1,6 @@
 import { describeError, type Log } from "../../platform/log.ts";
 import { randomId } from "../../platform/random.ts";
-import { withTimeout } from "../../platform/within.ts";
+import { withTimeout } from "../../platform/with-timeout.ts";
 import { SUBSCRIPTION } from "../model/limits.ts";
 import { changePassword } from "../push/credentials.ts";
 import type { PushRecord } from "../push/record.ts";

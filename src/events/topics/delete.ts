@@ -1,6 +1,6 @@
 import { describeError, type Log } from "../../platform/log.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { withTimeout } from "../../platform/within.ts";
+import { withTimeout } from "../../platform/with-timeout.ts";
 import type { TopicDirectory } from "../access/topic-directory.ts";
 import type { TopicStore } from "../access/topic-store.ts";
 import { consumerOf } from "../consume/stub.ts";

@@ -4,7 +4,7 @@ import { matching } from "../../http/validate.ts";
 import { PATTERNS } from "../../platform/names.ts";
 import { randomId, type Random } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { retryOnce } from "../../platform/twice.ts";
+import { retryOnce } from "../../platform/retry-once.ts";
 import type { Reader } from "../access/reader.ts";
 import type { TopicDirectory } from "../access/topic-directory.ts";
 import type { TopicStore } from "../access/topic-store.ts";

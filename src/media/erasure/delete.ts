@@ -5,7 +5,7 @@ import { booleanText, matching } from "../../http/validate.ts";
 import { PATTERNS } from "../../platform/names.ts";
 import type { Random } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { retryOnce } from "../../platform/twice.ts";
+import { retryOnce } from "../../platform/retry-once.ts";
 import type { EdgeCache } from "../content/edge-cache.ts";
 import { filePath, type Links } from "../files/links.ts";
 import { metadataCondition } from "../metadata/attributes.ts";

@@ -6,7 +6,7 @@ import { sha256Hex } from "../../platform/hash.ts";
 import { describeError } from "../../platform/log.ts";
 import { PATTERNS } from "../../platform/names.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { retryOnce } from "../../platform/twice.ts";
+import { retryOnce } from "../../platform/retry-once.ts";
 import { attributesOf, hasTooManyPairs } from "../metadata/attributes.ts";
 import { asFileCaller, reachesTenant, type AccessDeps } from "../model/access.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";

@@ -3,7 +3,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { describeError, type Log } from "../../platform/log.ts";
 import type { Names } from "../../platform/names.ts";
 import { randomId, type Random } from "../../platform/random.ts";
-import { withTimeout } from "../../platform/within.ts";
+import { withTimeout } from "../../platform/with-timeout.ts";
 import { ownerOfTopics, subscriptionEvents, type SubscriptionEvent } from "./events.ts";
 import { createOutboxStore, type OutboxRow } from "./outbox-store.ts";
 

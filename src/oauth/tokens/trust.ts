@@ -1,6 +1,6 @@
 import type { Principal } from "../../http/auth.ts";
 import type { Sealer } from "../../platform/seal.ts";
-import { withTimeout } from "../../platform/within.ts";
+import { withTimeout } from "../../platform/with-timeout.ts";
 import { signerOf } from "./key-life.ts";
 import type { PublicJwk } from "./key-store.ts";
 import { importVerifyKey, openPrivateKey, SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
