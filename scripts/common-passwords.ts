@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { COMMON, placesOf } from "../src/platform/common-passwords.ts";
+import { COMMON, bitPositionsOf } from "../src/platform/common-passwords.ts";
 import { ROOT } from "./lib/root.ts";
 
 /**
@@ -16,7 +16,7 @@ const FILE = join(ROOT, "src", "platform", "common-passwords-filter.ts");
 
 const bits = new Uint8Array(COMMON.filterBits / 8);
 for (const password of await commonest())
-  for (const place of placesOf(password)) bits[place >> 3] = (bits[place >> 3] ?? 0) | (1 << (place & 7));
+  for (const place of bitPositionsOf(password)) bits[place >> 3] = (bits[place >> 3] ?? 0) | (1 << (place & 7));
 writeFileSync(
   FILE,
   `/** Made by scripts/common-passwords.ts of ${PACKAGE} (MIT; docs/licences.md). Not to be changed by hand. */

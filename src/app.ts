@@ -31,13 +31,13 @@ export function servicesOf(deps: Deps): readonly Service[] {
       crossOrigin: true,
       decorate: decorateDeprecated(pathPrefix),
     },
-    { base: "/media/v2", routes: deps.media.routes, crossOrigin: true, strangers: "content" },
+    { base: "/media/v2", routes: deps.media.routes, crossOrigin: true, anonymousUse: "content" },
     {
       base: "/media/v2",
       routes: deps.media.contentRoutes,
       crossOrigin: true,
       origin: "content",
-      strangers: "content",
+      anonymousUse: "content",
     },
   ];
 }

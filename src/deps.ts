@@ -60,7 +60,7 @@ export function createDeps(env: Env): Deps {
   });
   const limited = (binding: RateLimit) => (config.allowLoopback ? unlimited : createRateLimit(binding, log));
   const limits = createLimits({
-    strangers: { requests: limited(env.ADDRESS_LIMIT), content: limited(env.CONTENT_LIMIT) },
+    anonymous: { requests: limited(env.ADDRESS_LIMIT), content: limited(env.CONTENT_LIMIT) },
     callers: {
       small: limited(env.CALLER_LIMIT_SMALL),
       standard: limited(env.CALLER_LIMIT),

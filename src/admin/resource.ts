@@ -3,7 +3,7 @@ import type { AuditRecord } from "../platform/audit.ts";
 import type { Principal } from "../http/auth.ts";
 import type { DetailType } from "../http/detail-types.ts";
 import { noSuch, problem, type Problem, type ProblemDetail } from "../http/errors.ts";
-import { invalidCursor, lookBefore, pageLinks, toPage } from "../http/paging.ts";
+import { invalidCursor, checkPreviousPage, pageLinks, toPage } from "../http/paging.ts";
 import {
   defineRoute,
   empty,
@@ -176,7 +176,7 @@ async function list<B>(call: AdminCall<unknown>, resource: Resource<B>): Promise
     (await resource.page(call.params, range).all<Row>()).results;
   const rows = await read({ after, limit: pageSize + 1, skip });
   const found = toPage(rows, call.paging, (row) => [row["page_key"] ?? null]);
-  const page = await lookBefore(found, call.paging, (range) => read({ after: "", ...range }));
+  const page = await checkPreviousPage(found, call.paging, (range) => read({ after: "", ...range }));
   return json(200, page.items.map(resource.toJson), { link: pageLinks(call.url, call.paging, page) });
 }
 

@@ -13,12 +13,12 @@ export async function admitCaller(
   const authorization = given.get("authorization");
   // Another scheme is between the caller and a public service.
   if (service.access === "public" && !/^bearer\b/i.test(authorization ?? "")) {
-    const excess = await limits.stranger(call.request, "content");
+    const excess = await limits.anonymous(call.request, "content");
     return excess === undefined ? ok(undefined) : err(excess);
   }
   const caller = await authenticate(authorization, verifier, names, nowMs);
   if (caller.ok) call.identified(caller.value);
-  const excess = await (caller.ok ? limits.caller(caller.value) : limits.stranger(call.request));
+  const excess = await (caller.ok ? limits.caller(caller.value) : limits.anonymous(call.request));
   if (excess !== undefined) return err(excess);
   if (!caller.ok) return caller;
   if (await mayUse(caller.value, service, access, nowMs)) return caller;

@@ -1,5 +1,5 @@
 import { FreshCache } from "../platform/fresh-cache.ts";
-import { readOutsideAddress } from "../platform/outside-address.ts";
+import { parseOutboundUrl } from "../platform/outside-address.ts";
 import { ok, type Result } from "../platform/result.ts";
 import { createRewriter, type Rewriter } from "./rewrite.ts";
 import type { RegistryStore, ServiceRow } from "./store/registry-store.ts";
@@ -49,7 +49,7 @@ export function createRegistry(store: RegistryStore, allowLoopback: boolean): Re
 /** What does not change from one request to the next is made once. */
 function toRegistered(row: ServiceRow, allowLoopback: boolean): Registered {
   const sourceUrl = row.sourceUrl.replace(/\/+$/, "");
-  const address = readOutsideAddress(sourceUrl, allowLoopback);
+  const address = parseOutboundUrl(sourceUrl, allowLoopback);
   const sourcePath = address.ok ? address.value.pathname.replace(/\/+$/, "") : "";
   let last: { readonly publicUrl: string; readonly rewriter: Rewriter } | undefined;
   return {

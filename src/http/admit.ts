@@ -8,7 +8,7 @@ import { rightOf, type Operation } from "./rights.ts";
 import type { Route } from "./route.ts";
 import type { HttpDeps, Service } from "./service.ts";
 import { kindOf, type TokenKind } from "./token-kind.ts";
-import { withoutUser } from "./without-user.ts";
+import { userTokenRequired } from "./without-user.ts";
 
 /**
  * Who calls a route, if its row in the table of rights lets them: token → limit → kind of token → scope. Nothing else of
@@ -22,11 +22,11 @@ export async function admit(
   nowMs: number,
 ): Promise<Result<Principal | undefined, Problem>> {
   if (access.kind === "public") {
-    const excess = await limits.stranger(request, service?.strangers);
+    const excess = await limits.anonymous(request, service?.anonymousUse);
     return excess === undefined ? ok(undefined) : err(excess);
   }
   const caller = await authenticate(request.headers.get("authorization"), verifier, names, nowMs);
-  const excess = await (caller.ok ? limits.caller(caller.value) : limits.stranger(request));
+  const excess = await (caller.ok ? limits.caller(caller.value) : limits.anonymous(request));
   if (excess !== undefined) return err(excess);
   if (!caller.ok) return caller;
   const lacking = lackingScope(access, caller.value, names);
@@ -54,7 +54,7 @@ function refusedKind(
   const kind = kindOf(token);
   switch (rightOf(operation, kind)) {
     case 401:
-      return withoutUser(names.platform);
+      return userTokenRequired(names.platform);
     case 403:
       return lacking ?? problem("insufficient_permissions", whyNot(operation, kind));
     case 404:

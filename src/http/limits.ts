@@ -18,24 +18,24 @@ import { RETRY_AFTER_SEC, unlimited, type RateLimit } from "./rate-limit.ts";
  */
 export interface Limits {
   /** Undefined: go on. */
-  stranger(request: Request, what?: Strangers): Promise<Problem | undefined>;
+  anonymous(request: Request, what?: AnonymousUse): Promise<Problem | undefined>;
   caller(caller: Caller): Promise<Problem | undefined>;
 }
 
 /** What somebody without a token asks for. */
-export type Strangers = "requests" | "content";
+export type AnonymousUse = "requests" | "content";
 
 type Caller = Pick<Principal, "clientId" | "tenant" | "user" | "plan">;
 
 export interface LimitBindings {
-  readonly strangers: Readonly<Record<Strangers, RateLimit>>;
+  readonly anonymous: Readonly<Record<AnonymousUse, RateLimit>>;
   readonly callers: Readonly<Record<Plan, RateLimit>>;
   readonly tenants: Readonly<Record<Plan, RateLimit>>;
 }
 
-export function createLimits({ strangers, callers, tenants }: LimitBindings): Limits {
+export function createLimits({ anonymous: strangers, callers, tenants }: LimitBindings): Limits {
   return {
-    async stranger(request, what = "requests") {
+    async anonymous(request, what = "requests") {
       // Cloudflare sets the header, whatever the caller sent.
       const network = networkOf(request.headers.get("cf-connecting-ip") ?? "");
       return (await strangers[what].admits(network)) ? undefined : tooMany("from this address");
@@ -56,7 +56,7 @@ const ofAllPlans = (limit: RateLimit): Readonly<Record<Plan, RateLimit>> =>
 
 /** Where everything runs on one machine. */
 export const noLimits: Limits = createLimits({
-  strangers: { requests: unlimited, content: unlimited },
+  anonymous: { requests: unlimited, content: unlimited },
   callers: ofAllPlans(unlimited),
   tenants: ofAllPlans(unlimited),
 });

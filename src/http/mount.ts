@@ -4,7 +4,7 @@ import type { BlankEnv, BlankSchema } from "hono/types";
 import { StoreUnavailable } from "../platform/database.ts";
 import { describeError } from "../platform/log.ts";
 import { randomId } from "../platform/random.ts";
-import { withoutSecrets } from "../platform/text.ts";
+import { redactSecrets } from "../platform/text.ts";
 import { admit } from "./admit.ts";
 import type { Principal } from "./auth.ts";
 import { drain } from "./body.ts";
@@ -76,7 +76,7 @@ async function answer(
   try {
     outcome = await dispatch({ context, service, routes, deps, requestId, nowMs, url, publicBase, learnt });
   } catch (thrown) {
-    deps.log.error("request failed", { requestId, path: withoutSecrets(url.pathname), error: describeError(thrown) });
+    deps.log.error("request failed", { requestId, path: redactSecrets(url.pathname), error: describeError(thrown) });
     outcome =
       thrown instanceof StoreUnavailable
         ? problem("service_temporarily_unavailable", "The request could not be completed now.", {
@@ -89,7 +89,7 @@ async function answer(
     deps.log.info("request refused", {
       requestId,
       method: context.req.method,
-      path: withoutSecrets(url.pathname),
+      path: redactSecrets(url.pathname),
       type,
       reason,
       client: learnt.principal?.clientId,

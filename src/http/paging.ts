@@ -32,9 +32,9 @@ export interface Page<T> {
   /** The sort key of the last item when more rows follow, else undefined. */
   readonly next: readonly CursorPart[] | undefined;
   /** How many rows a page number may skip at most, where the collection has such a limit. */
-  readonly mostSkipped?: number;
+  readonly maxSkip?: number;
   /** Of a page without items: the one before it has some. */
-  readonly followsRows?: boolean;
+  readonly hasRowsBefore?: boolean;
 }
 
 export function readPaging(query: URLSearchParams, filters: readonly string[] = []): Result<Paging, Problem> {
@@ -69,13 +69,13 @@ export interface RowRange {
  * The same page; of an empty one that is not the first, one more look tells whether the page before it has rows. `read`
  * gives rows in the order of the page.
  */
-export async function lookBefore<T>(
+export async function checkPreviousPage<T>(
   page: Page<T>,
   { pageNumber, pageSize }: Pick<Paging, "pageNumber" | "pageSize">,
   read: (range: RowRange) => Promise<readonly unknown[]>,
 ): Promise<Page<T>> {
   if (page.items.length > 0 || pageNumber === 1) return page;
-  return { ...page, followsRows: (await read({ skip: (pageNumber - 2) * pageSize, limit: 1 })).length > 0 };
+  return { ...page, hasRowsBefore: (await read({ skip: (pageNumber - 2) * pageSize, limit: 1 })).length > 0 };
 }
 
 /**
@@ -96,8 +96,8 @@ export function pageLinks(asked: URL, paging: Paging, page: Page<unknown>): stri
   };
   const { pageNumber, pageSize, cursor } = paging;
   const self = link("self", pageNumber, cursor);
-  const isReached = (pageNumber - 2) * pageSize <= (page.mostSkipped ?? Infinity);
-  const hasPrev = pageNumber > 1 && isReached && (page.items.length > 0 || page.followsRows === true);
+  const isReached = (pageNumber - 2) * pageSize <= (page.maxSkip ?? Infinity);
+  const hasPrev = pageNumber > 1 && isReached && (page.items.length > 0 || page.hasRowsBefore === true);
   const prev = hasPrev ? [link("prev", pageNumber - 1, undefined)] : [];
   // By its cursor it is found under any number that we take.
   const nextNumber = Math.min(pageNumber + 1, MAX_PAGE_NUMBER);

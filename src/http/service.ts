@@ -4,7 +4,7 @@ import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
 import type { Principal, TokenVerifier } from "./auth.ts";
 import type { Problem } from "./errors.ts";
-import type { Limits, Strangers } from "./limits.ts";
+import type { Limits, AnonymousUse } from "./limits.ts";
 import type { Apart, Origins } from "./origins.ts";
 import type { Route } from "./route.ts";
 
@@ -32,7 +32,7 @@ export interface Service {
   /** Pages answer no other origin (contract 1.4). */
   readonly crossOrigin: boolean;
   /** How those count who ask without a token; `requests` where absent. */
-  readonly strangers?: Strangers;
+  readonly anonymousUse?: AnonymousUse;
   /** Refuses a request before anything of it is read. */
   readonly guard?: (request: Request) => Promise<Problem | undefined>;
   /** Headers of every answer of this service. */

@@ -31,7 +31,7 @@ import { describeError, type Log } from "../platform/log.ts";
 import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
 import type { Sealer } from "../platform/seal.ts";
-import { withoutSecrets } from "../platform/text.ts";
+import { redactSecrets } from "../platform/text.ts";
 import { createDirectoryStore } from "./clients/directory-store.ts";
 import { createDirectory } from "./clients/directory.ts";
 import { createExplainStore } from "./explain/explain-store.ts";
@@ -166,7 +166,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
 
   const noteRefusal: RouteDeps["noteRefusal"] = (call, action, { error, reason: exactly, actor, clientId }) => {
     const { requestId, nowMs: atMs } = call;
-    const reason = withoutSecrets(exactly);
+    const reason = redactSecrets(exactly);
     log.info(`${action} refused`, { requestId, error, reason, actor });
     const about = clientId === undefined ? { subject: "" } : { subject: `clients/${clientId}`, known: true };
     call.waitUntil(audit.note({ atMs, requestId, actor, action, outcome: "refused", reason, ...about }));

@@ -13,11 +13,11 @@ let bits: Uint8Array | undefined;
 /** `password`: in the form in which passwords are compared, in small letters. */
 export function isCommon(password: string): boolean {
   const set = (bits ??= fromBase64(FILTER) ?? new Uint8Array(0));
-  return placesOf(password).every((place) => ((set[place >> 3] ?? 0) & (1 << (place & 7))) !== 0);
+  return bitPositionsOf(password).every((place) => ((set[place >> 3] ?? 0) & (1 << (place & 7))) !== 0);
 }
 
 /** Which bits are a password's: two halves of a digest, added up (Kirsch, Mitzenmacher 2006). */
-export function placesOf(password: string): readonly number[] {
+export function bitPositionsOf(password: string): readonly number[] {
   const digest = createHash("sha256").update(password).digest();
   const [first, step] = [digest.readUInt32BE(0), digest.readUInt32BE(4) | 1];
   return Array.from({ length: COMMON.hashes }, (_, at) => (first + at * (step >>> 0)) % COMMON.filterBits);

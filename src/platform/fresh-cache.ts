@@ -36,7 +36,7 @@ export class FreshCache<K, V> {
   }
 
   /** Like `clear` for one key. Loads of other keys that are on their way are not kept either, which costs a load. */
-  forget(key: K): void {
+  invalidate(key: K): void {
     this.#generation += 1;
     this.#entries.delete(key);
   }

@@ -24,7 +24,7 @@ const FOREIGN_PORTS = new Set(
  * what must be different, to stand behind the field's name. What a name leads to is the resolver's word at each call;
  * deployed, a call cannot reach a private network.
  */
-export function readOutsideAddress(text: string, allowLoopback: boolean): Result<URL, string> {
+export function parseOutboundUrl(text: string, allowLoopback: boolean): Result<URL, string> {
   if (text.length > MAX_CHARS) return err("must be an absolute address");
   const url = URL.parse(text);
   if (url === null || !text.isWellFormed() || /[\s\p{Cc}\\]/u.test(text)) return err("must be an absolute address");

@@ -6,7 +6,7 @@
  * would cover the topics of `demo.shopping` otherwise, who is somebody else.
  */
 export function scopeMatches(pattern: string, scope: string): boolean {
-  const [wide, narrow] = [aligned(pattern), aligned(scope)];
+  const [wide, narrow] = [alignOwnerPattern(pattern), alignOwnerPattern(scope)];
   return wide.endsWith("*") ? narrow.startsWith(wide.slice(0, -1)) : wide === narrow;
 }
 
@@ -14,7 +14,7 @@ export function scopeMatches(pattern: string, scope: string): boolean {
 export const scopesOverlap = (a: string, b: string): boolean => scopeMatches(a, b) || scopeMatches(b, a);
 
 /** The pattern with its `*` at the boundary of a name, where it stands in the name of a topic's owner. */
-export const aligned = (pattern: string): string => pattern.replace(CUT_OWNER, "$1.*");
+export const alignOwnerPattern = (pattern: string): string => pattern.replace(CUT_OWNER, "$1.*");
 
 /** An owner has two names, `<project>.<app>`: one of them, or both, and the `*` right behind. */
 const CUT_OWNER = /(\.pubsub\.(?:own_tenant_)?topic=[a-z0-9-]+(?:\.[a-z0-9-]+)?)\*$/;

@@ -21,4 +21,4 @@ const SECRET = /(?<![\w-])(?:eyJ[\w-]+\.[\w-]+\.[\w-]*|[\w-]{43})(?![\w-])/g;
  * A text that a caller had a part in, for logs. People put a token into a path, or a client's secret where its id
  * belongs: of what looks like one only the beginning is kept, by which the two of them can still find it.
  */
-export const withoutSecrets = (text: string): string => text.replaceAll(SECRET, (secret) => `${secret.slice(0, 6)}…`);
+export const redactSecrets = (text: string): string => text.replaceAll(SECRET, (secret) => `${secret.slice(0, 6)}…`);

@@ -1,19 +1,19 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isGlobalIp, networkOf } from "../../src/platform/ip-range.ts";
-import { readOutsideAddress } from "../../src/platform/outside-address.ts";
+import { parseOutboundUrl } from "../../src/platform/outside-address.ts";
 import { LOOPBACK, REASONS, REFUSED, TAKEN } from "../support/endpoint-spellings.ts";
 
-const taken = (address: string, allowLoopback = false): boolean => readOutsideAddress(address, allowLoopback).ok;
+const taken = (address: string, allowLoopback = false): boolean => parseOutboundUrl(address, allowLoopback).ok;
 
 describe("an address outside", () => {
   it.each(TAKEN)("takes %s", (address) => {
-    expect(readOutsideAddress(address, false)).toEqual({ ok: true, value: new URL(address) });
+    expect(parseOutboundUrl(address, false)).toEqual({ ok: true, value: new URL(address) });
     expect(taken(address, true)).toBe(true);
   });
 
   it.each(REFUSED)("refuses $what: $shown", ({ address, reason }) => {
-    expect(readOutsideAddress(address, false)).toEqual({ ok: false, error: REASONS[reason] });
+    expect(parseOutboundUrl(address, false)).toEqual({ ok: false, error: REASONS[reason] });
   });
 
   it.each(LOOPBACK)("takes %s where loopback is allowed, and only there", (address) => {

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { noSuch, problem } from "../../http/errors.ts";
-import { invalidCursor, lookBefore, pageLinks, toPage } from "../../http/paging.ts";
+import { invalidCursor, checkPreviousPage, pageLinks, toPage } from "../../http/paging.ts";
 import { defineRoute, json, type Route } from "../../http/route.ts";
 import type { AuditCopies, AuditCopy } from "../store/audit-copies.ts";
 
@@ -16,7 +16,7 @@ export const auditCopyRoutes = (copies: Pick<AuditCopies, "page" | "read">): rea
       const [after = 0] = paging.cursor ?? [];
       if (typeof after !== "number") return invalidCursor();
       const found = await copies.page(after, paging.pageSize + 1, paging.skip);
-      const page = await lookBefore(
+      const page = await checkPreviousPage(
         toPage(found, paging, ({ number }) => [number]),
         paging,
         ({ limit, skip }) => copies.page(0, limit, skip),

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { invalidCursor, lookBefore, pageLinks, toPage, type RowRange } from "../../http/paging.ts";
+import { invalidCursor, checkPreviousPage, pageLinks, toPage, type RowRange } from "../../http/paging.ts";
 import { defineRoute, json, type Route } from "../../http/route.ts";
 import { sanitizeForLog } from "../../platform/text.ts";
 import { TEXT_CHARS } from "../audit.ts";
@@ -79,7 +79,7 @@ export const auditRoute = (db: D1Database): Route =>
         ).results;
       const rows = await read([atMs, seq], { limit: pageSize + 1, skip });
       const asked = toPage(rows, call.paging, (row) => [row.at, row.seq]);
-      const found = await lookBefore(asked, call.paging, (range) => read([until, Number.MAX_SAFE_INTEGER], range));
+      const found = await checkPreviousPage(asked, call.paging, (range) => read([until, Number.MAX_SAFE_INTEGER], range));
       return json(200, found.items.map(toJson), { link: pageLinks(call.url, call.paging, found) });
     },
   });

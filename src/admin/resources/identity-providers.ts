@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { EMAIL_MAX_CHARS, normalizeEmail } from "../../platform/email.ts";
 import { invalid } from "../../http/errors.ts";
 import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
-import { readOutsideAddress } from "../../platform/outside-address.ts";
+import { parseOutboundUrl } from "../../platform/outside-address.ts";
 import { identifier, tenantId } from "../fields.ts";
 import { toList, type Resource } from "../resource.ts";
 import type { AdminDeps } from "../ports.ts";
@@ -102,7 +102,7 @@ export const identityProviders = ({
       ),
   async put({ params: { id = "" }, body: provider, nowMs }) {
     const { issuer, clientId } = provider;
-    const address = readOutsideAddress(issuer, allowLoopback);
+    const address = parseOutboundUrl(issuer, allowLoopback);
     // OIDC Discovery 3: an issuer has neither query nor fragment.
     const fault = !address.ok ? address.error : issuer.includes("?") ? "must have no query" : undefined;
     if (fault !== undefined) return invalid("invalid_field", "issuer", `issuer ${fault}.`);

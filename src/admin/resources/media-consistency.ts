@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { DetailType } from "../../http/detail-types.ts";
 import { noSuch, problem } from "../../http/errors.ts";
-import { invalidCursor, lookBefore, pageLinks, toPage, type Paging } from "../../http/paging.ts";
+import { invalidCursor, checkPreviousPage, pageLinks, toPage, type Paging } from "../../http/paging.ts";
 import { defineRoute, json, type Route } from "../../http/route.ts";
 import type { Result } from "../../platform/result.ts";
 
@@ -71,7 +71,7 @@ export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly 
       if (before === "invalid") return invalidCursor();
       const rows = await consistency.page(before, paging.pageSize + 1, paging.skip);
       const page = toPage(rows, paging, ({ startedAt, id }) => [startedAt, id]);
-      const found = await lookBefore(page, paging, ({ limit, skip }) => consistency.page(undefined, limit, skip));
+      const found = await checkPreviousPage(page, paging, ({ limit, skip }) => consistency.page(undefined, limit, skip));
       return json(200, found.items.map(toReport), { link: pageLinks(url, paging, found) });
     },
   }),
@@ -100,7 +100,7 @@ export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly 
       if (run === undefined) return noSuch("comparison");
       const rows = await consistency.findings(id, after, paging.pageSize + 1, paging.skip);
       const page = toPage(rows, paging, ({ seq }) => [seq]);
-      const found = await lookBefore(page, paging, ({ limit, skip }) => consistency.findings(id, 0, limit, skip));
+      const found = await checkPreviousPage(page, paging, ({ limit, skip }) => consistency.findings(id, 0, limit, skip));
       const report = { ...toReport(run), findings: found.items.map(toFinding) };
       return json(200, report, { link: pageLinks(url, paging, found) });
     },

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { invalid } from "../../http/errors.ts";
-import { WITHOUT_EFFECT } from "../../platform/oidc-scopes.ts";
-import { readOutsideAddress } from "../../platform/outside-address.ts";
+import { IGNORED_OIDC_SCOPES } from "../../platform/oidc-scopes.ts";
+import { parseOutboundUrl } from "../../platform/outside-address.ts";
 import { scopesOverlap } from "../../platform/scope-pattern.ts";
 import { flag, identifier, scopeList, tenantId } from "../fields.ts";
 import { builtInRefusal, ASKED_USERS, toFlag, toList, type Resource } from "../resource.ts";
@@ -82,7 +82,7 @@ const DELETE = `
 export const services = ({ db, builtIn, names, allowLoopback }: AdminDeps): Resource<z.output<typeof body>> => {
   const builtInJson = JSON.stringify(builtIn.services);
   const tenancy = ["tenant=*", "org=*", "no_tenant"].map(names.scope);
-  const reserved = ["openid", ...WITHOUT_EFFECT, ...tenancy, ...builtIn.services.flatMap((service) => service.scopes)];
+  const reserved = ["openid", ...IGNORED_OIDC_SCOPES, ...tenancy, ...builtIn.services.flatMap((service) => service.scopes)];
   const firstParts = [...builtIn.services.map((service) => firstPartOf(service.proxyPath)), ...RESERVED_PARTS];
   return {
     noun: "service",
@@ -95,7 +95,7 @@ export const services = ({ db, builtIn, names, allowLoopback }: AdminDeps): Reso
     builtIn: ({ name = "" }) =>
       builtIn.services.some((service) => service.name === name) ? builtInRefusal("service", name) : undefined,
     async put({ params: { name }, body: service, nowMs, origin }) {
-      const address = readOutsideAddress(service.sourceUrl, allowLoopback);
+      const address = parseOutboundUrl(service.sourceUrl, allowLoopback);
       if (!address.ok) return invalid("invalid_field", "sourceUrl", `sourceUrl ${address.error}.`);
       if (address.value.origin === origin)
         return invalid("invalid_field", "sourceUrl", "sourceUrl is an address of the platform itself.");

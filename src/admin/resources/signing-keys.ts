@@ -1,5 +1,5 @@
 import { problem } from "../../http/errors.ts";
-import { invalidCursor, lookBefore, pageLinks, toPage, type Paging } from "../../http/paging.ts";
+import { invalidCursor, checkPreviousPage, pageLinks, toPage, type Paging } from "../../http/paging.ts";
 import { defineRoute, json, type Route } from "../../http/route.ts";
 import type { Result } from "../../platform/result.ts";
 
@@ -44,7 +44,7 @@ export const signingKeyRoutes = (keys: SigningKeys): readonly Route[] => [
       if (before === "invalid") return invalidCursor();
       const rows = await keys.page({ before, limit: paging.pageSize + 1, skip: paging.skip }, nowMs);
       const page = toPage(rows, paging, ({ createdAtMs, kid }) => [createdAtMs, kid]);
-      const found = await lookBefore(page, paging, (range) => keys.page({ before: undefined, ...range }, nowMs));
+      const found = await checkPreviousPage(page, paging, (range) => keys.page({ before: undefined, ...range }, nowMs));
       return json(200, found.items.map(toJson), { link: pageLinks(url, paging, found) });
     },
   }),

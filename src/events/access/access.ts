@@ -2,7 +2,7 @@ import type { ClientAccess, Principal } from "../../http/auth.ts";
 import { kindOf } from "../../http/token-kind.ts";
 import type { Names } from "../../platform/names.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { aligned, scopeMatches } from "../../platform/scope-pattern.ts";
+import { alignOwnerPattern, scopeMatches } from "../../platform/scope-pattern.ts";
 import type { Failure } from "../model/failure.ts";
 import { nameOf, type TopicId } from "../model/topic.ts";
 import { nameExactly, namesFrom, type NameRange } from "./topic-store.ts";
@@ -76,7 +76,7 @@ export class TopicAccess {
       .flatMap((prefix) =>
         principal.scopes
           .filter((scope) => scope.startsWith(prefix))
-          .map((scope) => aligned(scope).slice(prefix.length)),
+          .map((scope) => alignOwnerPattern(scope).slice(prefix.length)),
       )
       .map((pattern) => (pattern.endsWith("*") ? namesFrom(pattern.slice(0, -1)) : nameExactly(pattern)));
     return isOwn ? [namesFrom(`${principal.clientName}.`), ...ranges] : ranges;

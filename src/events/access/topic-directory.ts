@@ -32,7 +32,7 @@ export class TopicDirectory {
 
   /** To be called after every change of a topic. */
   forget(id: TopicId): void {
-    this.#records.forget(nameOf(id));
+    this.#records.invalidate(nameOf(id));
   }
 
   /**

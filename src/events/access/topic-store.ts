@@ -1,5 +1,5 @@
 import type { CursorPart, Page, Paging } from "../../http/paging.ts";
-import { lookBefore, toPage } from "../../http/paging.ts";
+import { checkPreviousPage, toPage } from "../../http/paging.ts";
 import { nameOf, type Topic, type TopicId, type TopicState } from "../model/topic.ts";
 
 /** D1: which topics exist. */
@@ -73,7 +73,7 @@ export function createTopicStore(db: D1Database): TopicStore {
       const after = paging.cursor === undefined ? "" : namesAfter(String(paging.cursor[0]));
       const topics = await read(after, paging.pageSize + 1, paging.skip);
       const page = toPage(topics, paging, (topic): readonly CursorPart[] => [nameOf(topic)]);
-      return lookBefore(page, paging, ({ limit, skip }) => read("", limit, skip));
+      return checkPreviousPage(page, paging, ({ limit, skip }) => read("", limit, skip));
     },
     async markDeleting(id) {
       const results = await db.batch<TopicRow>([db.prepare(TOPIC_SQL.markDeleting).bind(nameOf(id)), find(id)]);

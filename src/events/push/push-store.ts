@@ -1,4 +1,4 @@
-import { lookBefore, toPage, type CursorPart, type Page, type Paging, type RowRange } from "../../http/paging.ts";
+import { checkPreviousPage, toPage, type CursorPart, type Page, type Paging, type RowRange } from "../../http/paging.ts";
 import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
 import type { Names } from "../../platform/names.ts";
 import {
@@ -280,5 +280,5 @@ async function pageOf(
 ): Promise<Page<PushRecord>> {
   const rows = await read(after, { limit: paging.pageSize + 1, skip: paging.skip });
   const beginning = after.map(() => "");
-  return lookBefore(toPage(rows, paging, keyOf), paging, (range) => read(beginning, range));
+  return checkPreviousPage(toPage(rows, paging, keyOf), paging, (range) => read(beginning, range));
 }

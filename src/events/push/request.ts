@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { toSec, type Clock } from "../../platform/clock.ts";
 import { toBase64, utf8, fromBase64, toHex } from "../../platform/encoding.ts";
 import type { Names } from "../../platform/names.ts";
-import { readOutsideAddress } from "../../platform/outside-address.ts";
+import { parseOutboundUrl } from "../../platform/outside-address.ts";
 import type { Random } from "../../platform/random.ts";
 import { DELIVERY } from "../model/limits.ts";
 import type { TopicId } from "../model/topic.ts";
@@ -47,7 +47,7 @@ export async function attempt(
     "webhook-signature": signWebhook(target.signingSecret, eventId, timestampSec, body),
     [names.header("delivery-attempt")]: String(number),
   };
-  const address = readOutsideAddress(target.endpoint, allowLoopback);
+  const address = parseOutboundUrl(target.endpoint, allowLoopback);
   const { answer, said }: Called = address.ok
     ? await call(address.value, headers, body, maxBytes)
     : { answer: { kind: "refused" }, said: "" };

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { matching } from "../../http/validate.ts";
-import { readOutsideAddress } from "../../platform/outside-address.ts";
+import { parseOutboundUrl } from "../../platform/outside-address.ts";
 import { SUBSCRIPTION } from "../model/limits.ts";
 import type { PushRecord } from "../push/record.ts";
 
@@ -17,7 +17,7 @@ export const subscriptionName = matching(
 export function subscriptionBodies(allowLoopback: boolean) {
   const pushConfig = z.object({
     endpoint: z.string().check(z.maxLength(SUBSCRIPTION.maxEndpointChars, { abort: true }), ({ value, issues }) => {
-      const address = readOutsideAddress(value, allowLoopback);
+      const address = parseOutboundUrl(value, allowLoopback);
       // The address itself stays out of the answer and of whatever logs it.
       if (!address.ok) issues.push({ code: "custom", message: address.error, input: undefined });
     }),

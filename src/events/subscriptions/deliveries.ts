@@ -1,5 +1,5 @@
 import type { Problem } from "../../http/errors.ts";
-import { type CursorPart, type Page, type Paging, invalidCursor, lookBefore } from "../../http/paging.ts";
+import { type CursorPart, type Page, type Paging, invalidCursor, checkPreviousPage } from "../../http/paging.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { positionOf } from "../log/event-id.ts";
 import type { Failure } from "../model/failure.ts";
@@ -21,7 +21,7 @@ export async function listDeliveries(
   const { items, next }: DeliveryPage = await deliveries.deliveries(state, after, paging.skip, paging.pageSize);
   const page = { items, next: next === undefined ? undefined : [next] };
   return ok(
-    await lookBefore(page, paging, async ({ skip, limit }) => {
+    await checkPreviousPage(page, paging, async ({ skip, limit }) => {
       const before: DeliveryPage = await deliveries.deliveries(state, undefined, skip, limit);
       return before.items;
     }),

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { invalidCursor, lookBefore, pageLinks, toPage, type Paging, type RowRange } from "../../http/paging.ts";
+import { invalidCursor, checkPreviousPage, pageLinks, toPage, type Paging, type RowRange } from "../../http/paging.ts";
 import { defineRoute, json, type Route } from "../../http/route.ts";
 import { matching } from "../../http/validate.ts";
 import { PATTERNS } from "../../platform/names.ts";
@@ -41,7 +41,7 @@ export const erasureRoutes = (deps: ReportDeps): readonly Route[] => [
         deps.erasures.list(principal.clientName, tenant, beforeId, limit, skip);
       const rows = await list(before, { limit: paging.pageSize + 1, skip: paging.skip });
       const page = toPage(rows, paging, ({ id }) => [id]);
-      const found = await lookBefore(page, paging, (range) => list(AFTER_ALL_IDS, range));
+      const found = await checkPreviousPage(page, paging, (range) => list(AFTER_ALL_IDS, range));
       return json(200, found.items.map(toJson), { link: pageLinks(url, paging, found) });
     },
   }),

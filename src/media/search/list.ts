@@ -1,10 +1,10 @@
 import { utf8 } from "../../platform/encoding.ts";
 import { describeError, type Log } from "../../platform/log.ts";
-import { twice } from "../../platform/twice.ts";
+import { retryOnce } from "../../platform/retry-once.ts";
 import { LIMITS } from "../model/limits.ts";
 import * as z from "zod/mini";
 import type { Principal } from "../../http/auth.ts";
-import { invalidCursor, lookBefore, pageLinks, type Paging, type RowRange } from "../../http/paging.ts";
+import { invalidCursor, checkPreviousPage, pageLinks, type Paging, type RowRange } from "../../http/paging.ts";
 import { defineRoute, type Page, type Route } from "../../http/route.ts";
 import { matching } from "../../http/validate.ts";
 import { PATTERNS } from "../../platform/names.ts";
@@ -87,7 +87,7 @@ export async function pageOfFiles(
     // A page before this one that is too broad gets no link.
     return before === "too_broad" ? [] : before.items;
   };
-  return ok(await lookBefore(page, paging, readBefore));
+  return ok(await checkPreviousPage(page, paging, readBefore));
 }
 
 /** Whether a cursor can be of this order: a value or null for each key, and an id. */
@@ -195,7 +195,7 @@ async function textsOf(
   toText: ToText,
 ): Promise<string[]> {
   const ids = files.filter(({ metadata }) => metadata === null).map(({ id }) => id);
-  const long = ids.length === 0 ? undefined : await twice(() => deps.listing.metadataOf(ids));
+  const long = ids.length === 0 ? undefined : await retryOnce(() => deps.listing.metadataOf(ids));
   return files.flatMap((file) => {
     const metadata = file.metadata ?? long?.get(file.id);
     return metadata === undefined ? [] : [toText(file, metadata)];

@@ -51,7 +51,7 @@ export function createListingStore(db: D1Database, filters: FilterStore, rowBudg
       const { conditions, sort, paging } = query;
       const toAnswer = (files: readonly ListedFile[], skippable: number) => ({
         ...toPage(files, paging, ({ cursor }) => cursor),
-        mostSkipped: skippable,
+        maxSkip: skippable,
       });
       // One condition without a sort key has the order of its index entries, and needs no count.
       const counted = sort.length === 0 && conditions.length === 1 ? [] : conditions;

@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
 import type { Principal } from "../../http/auth.ts";
 import { notFound, problem } from "../../http/errors.ts";
-import { invalidCursor, lookBefore, pageLinks, toPage } from "../../http/paging.ts";
+import { invalidCursor, checkPreviousPage, pageLinks, toPage } from "../../http/paging.ts";
 import { defineRoute, empty, json, type Answer, type Call, type Route } from "../../http/route.ts";
-import { withoutUser } from "../../http/without-user.ts";
+import { userTokenRequired } from "../../http/without-user.ts";
 import type { ListedGrant } from "../grants/grant-list-store.ts";
 import { byUser, endAccess, endGrants } from "../grants/revoke-grants.ts";
 import { scopeText } from "../model/authorization.ts";
@@ -65,7 +65,7 @@ async function forOwner(
   handle: (owner: Owner) => Promise<Answer>,
 ): Promise<Answer> {
   const { user: email, clientId } = principal;
-  if (email === "") return withoutUser(deps.names.platform);
+  if (email === "") return userTokenRequired(deps.names.platform);
   return handle({ email, clientId: (await speaksForClient(deps, principal, nowMs)) ? clientId : undefined });
 }
 
@@ -94,7 +94,7 @@ async function list(deps: TokenEndpointDeps, call: UserCall<unknown, Query>, own
   const pageOf = async (from: typeof after, rows: { readonly skip: number; readonly pageSize: number }) =>
     clientId === undefined ? [] : deps.grantLists.page(owner.email, clientId, from, rows);
   const asked = toPage(await pageOf(after, paging), paging, (row) => [row.createdAtMs, row.id]);
-  const page = await lookBefore(asked, paging, ({ skip, limit }) => pageOf(undefined, { skip, pageSize: limit }));
+  const page = await checkPreviousPage(asked, paging, ({ skip, limit }) => pageOf(undefined, { skip, pageSize: limit }));
   const body = page.items.map((grant) => toJson(deps, grant));
   return json(200, body, { link: pageLinks(call.url, paging, page), "cache-control": "no-store" });
 }

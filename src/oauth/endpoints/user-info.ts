@@ -1,7 +1,7 @@
 import { authenticate, type TokenVerifier } from "../../http/auth.ts";
 import { problem, problemBody } from "../../http/errors.ts";
 import { defineRoute, formBody, json, type Answer, type Call, type Route } from "../../http/route.ts";
-import { withoutUser } from "../../http/without-user.ts";
+import { userTokenRequired } from "../../http/without-user.ts";
 import { err } from "../../platform/result.ts";
 import type { StrictVerifier } from "../tokens/access-token.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
@@ -38,7 +38,7 @@ async function userInfo(
   const caller = await authenticate(request.headers.get("authorization"), strict(verifier), names, nowMs);
   if (!caller.ok) return caller.error;
   const { user, subject } = caller.value;
-  return user === "" ? withoutUser(names.platform) : json(200, { sub: subject }, { "cache-control": "no-store" });
+  return user === "" ? userTokenRequired(names.platform) : json(200, { sub: subject }, { "cache-control": "no-store" });
 }
 
 const strict = (verifier: StrictVerifier): TokenVerifier => ({

@@ -26,7 +26,7 @@ export function createProviderKeys(): ProviderKeys {
   });
   return {
     async of(jwksUri, nowMs, which) {
-      if (which === "now") cache.forget(jwksUri);
+      if (which === "now") cache.invalidate(jwksUri);
       let kept = true;
       const keys = await cache.get(jwksUri, nowMs, () => {
         kept = false;

@@ -1,5 +1,5 @@
 import { FreshCache } from "../../platform/fresh-cache.ts";
-import { readOutsideAddress } from "../../platform/outside-address.ts";
+import { parseOutboundUrl } from "../../platform/outside-address.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { faulty, quoted, type FederationFailure } from "../model/provider-failure.ts";
 import { fetchJson, type JsonObject } from "./fetch-json.ts";
@@ -32,7 +32,7 @@ export function createMetadataSource(allowLoopback: boolean): MetadataSource {
     of: (issuer, nowMs) =>
       cache.get(issuer, nowMs, async () => {
         // Checked when it was registered, and again here: the deployment may allow less by now.
-        const address = readOutsideAddress(issuer, allowLoopback);
+        const address = parseOutboundUrl(issuer, allowLoopback);
         if (!address.ok) return faulty(`the issuer ${issuer} ${address.error}`);
         const answer = await fetchJson(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
         if (!answer.ok) return answer;
@@ -53,7 +53,7 @@ export function readMetadata(
   const address = (name: string): Result<string, string> => {
     const value = document[name];
     if (typeof value !== "string") return err(`${name} is missing`);
-    const read = readOutsideAddress(value, allowLoopback);
+    const read = parseOutboundUrl(value, allowLoopback);
     return read.ok ? ok(value) : err(`${name} ${read.error}`);
   };
   const authorization = address("authorization_endpoint");

@@ -11,7 +11,7 @@
  */
 import type { BuiltIn, ServiceRecord } from "../../platform/built-in.ts";
 import { PATTERNS, type Names } from "../../platform/names.ts";
-import { WITHOUT_EFFECT } from "../../platform/oidc-scopes.ts";
+import { IGNORED_OIDC_SCOPES } from "../../platform/oidc-scopes.ts";
 import type { Plan } from "../../platform/plans.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { scopeMatches } from "../../platform/scope-pattern.ts";
@@ -85,7 +85,7 @@ export function parseScopes(parameter: string, names: Names): Result<ScopeReques
     organization: organizations[0],
     noTenant,
     openid: others.includes("openid"),
-    named: others.filter((item) => item !== "openid" && !WITHOUT_EFFECT.includes(item)),
+    named: others.filter((item) => item !== "openid" && !IGNORED_OIDC_SCOPES.includes(item)),
     everything: others.length === 0,
   });
 }

@@ -2,7 +2,7 @@ import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { pushOf } from "../../../src/events/push/stub.ts";
-import { readOutsideAddress } from "../../../src/platform/outside-address.ts";
+import { parseOutboundUrl } from "../../../src/platform/outside-address.ts";
 import { LOOPBACK, REASONS, REFUSED, TAKEN, type Refusal } from "../../support/endpoint-spellings.ts";
 import { answerAt, requestsTo } from "../../support/outside.ts";
 import { eventsApp, expectProblem, makeTopic, objectsOf, type TestTopic } from "../events-app.ts";
@@ -76,7 +76,7 @@ describe("delivered to", () => {
   }
 
   // The Worker of these tests allows loopback, and D1 keeps no half characters.
-  const forbidden = REFUSED.filter(({ address }) => address.isWellFormed() && !readOutsideAddress(address, true).ok);
+  const forbidden = REFUSED.filter(({ address }) => address.isWellFormed() && !parseOutboundUrl(address, true).ok);
 
   it("is not called where it may not be, however that is spelled", async () => {
     expect(forbidden.length).toBeGreaterThan(120);
