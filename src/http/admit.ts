@@ -2,13 +2,12 @@ import type { Names } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { scopeMatches } from "../platform/scope-pattern.ts";
 import type { Access } from "./access.ts";
-import { authenticate, missingScope, type Principal } from "./auth.ts";
+import { authenticate, missingScope, type Principal, userTokenRequired } from "./auth.ts";
 import { notFound, problem, type Problem } from "./errors.ts";
 import { rightOf, type Operation } from "./rights.ts";
 import type { Route } from "./route.ts";
 import type { HttpDeps, Service } from "./service.ts";
 import { kindOf, type TokenKind } from "./token-kind.ts";
-import { userTokenRequired } from "./without-user.ts";
 
 /**
  * Who calls a route, if its row in the table of rights lets them: token → limit → kind of token → scope. Nothing else of

@@ -1,9 +1,8 @@
 import * as z from "zod/mini";
-import type { Principal } from "../../http/auth.ts";
+import { type Principal, userTokenRequired } from "../../http/auth.ts";
 import { notFound, problem } from "../../http/errors.ts";
 import { invalidCursor, checkPreviousPage, pageLinks, toPage } from "../../http/paging.ts";
 import { defineRoute, empty, json, type Answer, type Call, type Route } from "../../http/route.ts";
-import { userTokenRequired } from "../../http/without-user.ts";
 import type { ListedGrant } from "../grants/grant-list-store.ts";
 import { byUser, endAccess, endGrants } from "../grants/revoke-grants.ts";
 import { scopeText } from "../model/authorization.ts";

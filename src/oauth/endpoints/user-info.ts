@@ -1,7 +1,6 @@
-import { authenticate, type TokenVerifier } from "../../http/auth.ts";
+import { authenticate, type TokenVerifier, userTokenRequired } from "../../http/auth.ts";
 import { problem, problemBody } from "../../http/errors.ts";
 import { defineRoute, formBody, json, type Answer, type Call, type Route } from "../../http/route.ts";
-import { userTokenRequired } from "../../http/without-user.ts";
 import { err } from "../../platform/result.ts";
 import type { StrictVerifier } from "../tokens/access-token.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
