@@ -4,7 +4,7 @@
  *   path ── registry.ts ──▶ the service with the longest proxy path, else 404
  *     └▶ preflight? answered here (preflight.ts)
  *     └▶ who calls: none or no valid token 401, a tenant that may not use the service 403
- *     └▶ where to: target.ts, platform/outside-address.ts again; circles and what climbs out are refused
+ *     └▶ where to: target.ts, platform/outbound-url.ts again; circles and what climbs out are refused
  *     └▶ breakers.ts: a service that did not answer a caller three times in a row is left alone for a while, 503
  *     └▶ service-token.ts: what a service of another tenant gets in the place of the caller's token
  *     └▶ headers (request-headers.ts), body counted (request-body.ts) ── forward.ts ──▶ the service

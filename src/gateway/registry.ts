@@ -1,5 +1,5 @@
 import { FreshCache } from "../platform/fresh-cache.ts";
-import { parseOutboundUrl } from "../platform/outside-address.ts";
+import { parseOutboundUrl } from "../platform/outbound-url.ts";
 import { ok, type Result } from "../platform/result.ts";
 import { createRewriter, type Rewriter } from "./rewrite.ts";
 import type { RegistryStore, ServiceRow } from "./store/registry-store.ts";

@@ -36,7 +36,8 @@ export async function admit(
 function lackingScope(access: Access, caller: Principal, names: Names): Problem | undefined {
   if (access.kind !== "scope") return undefined;
   // One that ends in `*` names scopes of which the operation knows which will do.
-  if (access.others.some((other) => caller.scopes.some((held) => scopeMatches(names.scope(other), held)))) return undefined;
+  if (access.others.some((other) => caller.scopes.some((held) => scopeMatches(names.scope(other), held))))
+    return undefined;
   return missingScope(caller, names.scope(access.scope), names);
 }
 

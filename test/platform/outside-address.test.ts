@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isGlobalIp, networkOf } from "../../src/platform/ip-range.ts";
-import { parseOutboundUrl } from "../../src/platform/outside-address.ts";
+import { parseOutboundUrl } from "../../src/platform/outbound-url.ts";
 import { LOOPBACK, REASONS, REFUSED, TAKEN } from "../support/endpoint-spellings.ts";
 
 const taken = (address: string, allowLoopback = false): boolean => parseOutboundUrl(address, allowLoopback).ok;

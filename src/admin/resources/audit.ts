@@ -79,7 +79,9 @@ export const auditRoute = (db: D1Database): Route =>
         ).results;
       const rows = await read([atMs, seq], { limit: pageSize + 1, skip });
       const asked = toPage(rows, call.paging, (row) => [row.at, row.seq]);
-      const found = await checkPreviousPage(asked, call.paging, (range) => read([until, Number.MAX_SAFE_INTEGER], range));
+      const found = await checkPreviousPage(asked, call.paging, (range) =>
+        read([until, Number.MAX_SAFE_INTEGER], range),
+      );
       return json(200, found.items.map(toJson), { link: pageLinks(call.url, call.paging, found) });
     },
   });

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { EMAIL_MAX_CHARS, normalizeEmail } from "../../platform/email.ts";
 import { invalid } from "../../http/errors.ts";
 import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
-import { parseOutboundUrl } from "../../platform/outside-address.ts";
+import { parseOutboundUrl } from "../../platform/outbound-url.ts";
 import { identifier, tenantId } from "../fields.ts";
 import { toList, type Resource } from "../resource.ts";
 import type { AdminDeps } from "../ports.ts";

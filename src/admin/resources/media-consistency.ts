@@ -71,7 +71,9 @@ export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly 
       if (before === "invalid") return invalidCursor();
       const rows = await consistency.page(before, paging.pageSize + 1, paging.skip);
       const page = toPage(rows, paging, ({ startedAt, id }) => [startedAt, id]);
-      const found = await checkPreviousPage(page, paging, ({ limit, skip }) => consistency.page(undefined, limit, skip));
+      const found = await checkPreviousPage(page, paging, ({ limit, skip }) =>
+        consistency.page(undefined, limit, skip),
+      );
       return json(200, found.items.map(toReport), { link: pageLinks(url, paging, found) });
     },
   }),
@@ -100,7 +102,9 @@ export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly 
       if (run === undefined) return noSuch("comparison");
       const rows = await consistency.findings(id, after, paging.pageSize + 1, paging.skip);
       const page = toPage(rows, paging, ({ seq }) => [seq]);
-      const found = await checkPreviousPage(page, paging, ({ limit, skip }) => consistency.findings(id, 0, limit, skip));
+      const found = await checkPreviousPage(page, paging, ({ limit, skip }) =>
+        consistency.findings(id, 0, limit, skip),
+      );
       const report = { ...toReport(run), findings: found.items.map(toFinding) };
       return json(200, report, { link: pageLinks(url, paging, found) });
     },

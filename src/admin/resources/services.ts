@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { invalid } from "../../http/errors.ts";
 import { IGNORED_OIDC_SCOPES } from "../../platform/oidc-scopes.ts";
-import { parseOutboundUrl } from "../../platform/outside-address.ts";
+import { parseOutboundUrl } from "../../platform/outbound-url.ts";
 import { scopesOverlap } from "../../platform/scope-pattern.ts";
 import { flag, identifier, scopeList, tenantId } from "../fields.ts";
 import { builtInRefusal, ASKED_USERS, toFlag, toList, type Resource } from "../resource.ts";
@@ -82,7 +82,12 @@ const DELETE = `
 export const services = ({ db, builtIn, names, allowLoopback }: AdminDeps): Resource<z.output<typeof body>> => {
   const builtInJson = JSON.stringify(builtIn.services);
   const tenancy = ["tenant=*", "org=*", "no_tenant"].map(names.scope);
-  const reserved = ["openid", ...IGNORED_OIDC_SCOPES, ...tenancy, ...builtIn.services.flatMap((service) => service.scopes)];
+  const reserved = [
+    "openid",
+    ...IGNORED_OIDC_SCOPES,
+    ...tenancy,
+    ...builtIn.services.flatMap((service) => service.scopes),
+  ];
   const firstParts = [...builtIn.services.map((service) => firstPartOf(service.proxyPath)), ...RESERVED_PARTS];
   return {
     noun: "service",

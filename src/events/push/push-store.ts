@@ -1,4 +1,11 @@
-import { checkPreviousPage, toPage, type CursorPart, type Page, type Paging, type RowRange } from "../../http/paging.ts";
+import {
+  checkPreviousPage,
+  toPage,
+  type CursorPart,
+  type Page,
+  type Paging,
+  type RowRange,
+} from "../../http/paging.ts";
 import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
 import type { Names } from "../../platform/names.ts";
 import {

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { toSec, type Clock } from "../../platform/clock.ts";
 import { toBase64, utf8, fromBase64, toHex } from "../../platform/encoding.ts";
 import type { Names } from "../../platform/names.ts";
-import { parseOutboundUrl } from "../../platform/outside-address.ts";
+import { parseOutboundUrl } from "../../platform/outbound-url.ts";
 import type { Random } from "../../platform/random.ts";
 import { DELIVERY } from "../model/limits.ts";
 import type { TopicId } from "../model/topic.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { matching } from "../../http/validate.ts";
-import { parseOutboundUrl } from "../../platform/outside-address.ts";
+import { parseOutboundUrl } from "../../platform/outbound-url.ts";
 import { SUBSCRIPTION } from "../model/limits.ts";
 import type { PushRecord } from "../push/record.ts";
 

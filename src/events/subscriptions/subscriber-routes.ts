@@ -45,7 +45,9 @@ export const subscriberRoutes = (ports: RequestPorts & SubscriptionPorts): Route
         if (topic === undefined) return err({ kind: "no_topic" });
         const record = await ports.push.store.findById(call.params.subscriberId);
         if (record?.incarnation !== topic.incarnation) return err({ kind: "no_subscription" });
-        const ended = await deleteSubscription(ports, record, callerOf(call), call.nowMs, (work) => call.waitUntil(work));
+        const ended = await deleteSubscription(ports, record, callerOf(call), call.nowMs, (work) =>
+          call.waitUntil(work),
+        );
         return ended.ok ? ok(empty(204)) : ended;
       }),
   }),

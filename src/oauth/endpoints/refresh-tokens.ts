@@ -93,7 +93,9 @@ async function list(deps: TokenEndpointDeps, call: UserCall<unknown, Query>, own
   const pageOf = async (from: typeof after, rows: { readonly skip: number; readonly pageSize: number }) =>
     clientId === undefined ? [] : deps.grantLists.page(owner.email, clientId, from, rows);
   const asked = toPage(await pageOf(after, paging), paging, (row) => [row.createdAtMs, row.id]);
-  const page = await checkPreviousPage(asked, paging, ({ skip, limit }) => pageOf(undefined, { skip, pageSize: limit }));
+  const page = await checkPreviousPage(asked, paging, ({ skip, limit }) =>
+    pageOf(undefined, { skip, pageSize: limit }),
+  );
   const body = page.items.map((grant) => toJson(deps, grant));
   return json(200, body, { link: pageLinks(call.url, paging, page), "cache-control": "no-store" });
 }

@@ -1,5 +1,5 @@
 import { FreshCache } from "../../platform/fresh-cache.ts";
-import { parseOutboundUrl } from "../../platform/outside-address.ts";
+import { parseOutboundUrl } from "../../platform/outbound-url.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { faulty, quoted, type FederationFailure } from "../model/provider-failure.ts";
 import { fetchJson, type JsonObject } from "./fetch-json.ts";

@@ -36,4 +36,5 @@ export const consentTo = (
 
 /** Whether what was allowed is enough. */
 export const isAllowed = ({ scopes }: Consent, standing: ConsentStanding | undefined): boolean =>
-  standing?.scopes !== undefined && scopes.every((scope) => standing.scopes?.some((allowed) => scopeMatches(allowed, scope)));
+  standing?.scopes !== undefined &&
+  scopes.every((scope) => standing.scopes?.some((allowed) => scopeMatches(allowed, scope)));
