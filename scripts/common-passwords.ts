@@ -19,7 +19,10 @@ for (const password of await commonest())
   for (const place of bitPositionsOf(password)) bits[place >> 3] = (bits[place >> 3] ?? 0) | (1 << (place & 7));
 writeFileSync(
   FILE,
-  `/** Made by scripts/common-passwords.ts of ${PACKAGE} (MIT; docs/licences.md). Not to be changed by hand. */
+  `/**
+ * Made by scripts/common-passwords.ts of ${PACKAGE} (MIT; Copyright (c) 2012-2016 Dan Wheeler and
+ * Dropbox, Inc., Copyright (c) 2021 @zxcvbn-ts). Do not change it by hand.
+ */
 export const FILTER =
   "${Buffer.from(bits).toString("base64")}";
 `,

@@ -11,7 +11,7 @@ import { failWith, UserError } from "./lib/user-error.ts";
 /**
  * `npm run corpora`: the test images of other image libraries, each stored in a platform that is started for it, with a
  * clip and a crop. Every variant must become ready, with the size that was computed and near to what libvips makes of
- * the same image, or fail with a reason. Prints the table of docs/corpora.md; `.corpora/findings.json` has every file.
+ * the same image, or fail with a reason. Prints the table of tools/corpora/README.md; `.corpora/findings.json` has every file.
  */
 const HOME = join(ROOT, ".corpora");
 const PARALLEL = 12;

@@ -124,7 +124,7 @@ async function audit(): Promise<Outcome> {
 async function bundle(): Promise<Outcome> {
   const { gzipBytes, packages } = await bundleWorker(join(scratch, "bundle"), { minify: true });
   const { dependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { dependencies: object };
-  // docs/licences.md brings the notices of these alone.
+  // `npm run licences` writes the notices of these alone.
   const foreign = packages.filter((name) => !(name in dependencies));
   const output = `gzip ${gzipBytes} bytes, budget ${BUNDLE_BUDGET_GZIP_BYTES}; no dependencies: ${foreign.join(", ")}`;
   const isFine = gzipBytes <= BUNDLE_BUDGET_GZIP_BYTES && foreign.length === 0;

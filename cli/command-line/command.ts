@@ -28,7 +28,7 @@ export interface Invocation {
   /** The platform that is meant: made at the first use, so what needs none asks for no secret. */
   client(): Promise<OperatorClient>;
   /** The platform's address with its path prefix. */
-  base(): Promise<string>;
+  readonly base: string;
 }
 
 export interface Arg {
@@ -42,8 +42,6 @@ export interface Option {
   /** What it takes, as `<tenant>`; without it the option is a switch. */
   readonly value?: string;
   readonly repeated?: boolean;
-  /** Stands for other flags in its help line: `--no-scope` is told with `--scope`. */
-  readonly toldWith?: string;
   readonly help: string;
 }
 

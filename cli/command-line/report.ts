@@ -1,30 +1,26 @@
 import { UserError } from "../../scripts/lib/user-error.ts";
 import { AdminRefusal, type RefusalDetail } from "../client/admin-client.ts";
-import type { Command } from "./command.ts";
 import { UsageError } from "../terminal/usage-error.ts";
-import { PROGRAM } from "./help.ts";
 import type { Io } from "../terminal/io.ts";
 import { Unreachable } from "../client/send.ts";
 import { clean, toJson } from "../terminal/values.ts";
 
-/** What was asked for, as far as it was understood. */
-export interface Asked {
-  readonly command?: Command | undefined;
-  readonly wanted: readonly string[];
-  readonly asJson?: boolean;
+interface Asked {
+  /** The words of the command, as far as they were understood. */
+  readonly path: readonly string[];
+  /** Whether the command changes something on the platform. */
+  readonly changes: boolean;
+  readonly asJson: boolean;
 }
 
 /** Says why a command ended, in words for people or in one line of JSON, and gives its exit code. */
-export function report(error: unknown, { command, wanted, asJson = false }: Asked, { err, paintErr }: Io): number {
-  const changes = command?.changes === true;
+export function report(error: unknown, { path, changes, asJson }: Asked, { err, paintErr }: Io): number {
   if (isUnread(error) && !changes) return 0;
   if (asJson) err(failureLine(toFailure(error, changes)));
   else if (error instanceof AdminRefusal) err(`${refusalLines(error, paintErr).join("\n")}\n`);
   else {
     const hint =
-      error instanceof UsageError
-        ? paintErr.dim(`${[PROGRAM, ...(command?.words ?? wanted), "--help"].join(" ")} tells more.`)
-        : hintOf(error, changes);
+      error instanceof UsageError ? paintErr.dim(`${path.join(" ")} --help tells more.`) : hintOf(error, changes);
     err(`${paintErr.red("✗")} ${sentenceOf(error)}\n${hint === undefined ? "" : `  ${hint}\n`}`);
   }
   return error instanceof UsageError ? 2 : 1;

@@ -15,7 +15,7 @@ export const healthCommand: Command = {
   notes: ["Exit code 0: it works, 1: it does not, or there is no answer."],
   examples: ["health", "health --url https://plinth.example.com"],
   async run(invocation) {
-    const base = await invocation.base();
+    const { base } = invocation;
     const startedMs = performance.now();
     const { status, data } = await getHealth({
       baseUrl: base,

@@ -30,7 +30,7 @@ export const pushSubscriptionCommands = (): Command[] => [
     options: [
       { flag: "client", value: "<client>", help: "those of this client alone" },
       { flag: "topic", value: "<owner>.<eventType>", help: "those of this topic alone" },
-      { flag: "maker", value: "unknown", help: "those alone from before it was kept who made them" },
+      { flag: "maker", value: "<unknown>", help: "those alone from before it was kept who made them" },
       ...LIST_OPTIONS,
     ],
     examples: ["push-subscription list --client acme.shop", "push-subscription list --maker unknown --json"],

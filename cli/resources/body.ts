@@ -12,16 +12,18 @@ import type { Resource } from "./resource.ts";
 export function fieldOptions(fields: readonly Field[]): Option[] {
   return fields.flatMap((field): Option[] => {
     const { flag, value = "<text>", help } = field;
-    const off: Option = { flag: `no-${flag}`, toldWith: flag, help: "" };
     switch (field.type) {
       case "boolean":
-        return [{ flag, help }, off];
+        return [
+          { flag, help },
+          { flag: `no-${flag}`, help: `the opposite of --${flag}` },
+        ];
       case "list":
         return [
-          { flag, value, repeated: true, help },
-          { flag: `add-${flag}`, value, repeated: true, toldWith: flag, help: "" },
-          { flag: `remove-${flag}`, value, repeated: true, toldWith: flag, help: "" },
-          off,
+          { flag, value, repeated: true, help: `${help}; repeat it for the whole list` },
+          { flag: `add-${flag}`, value, repeated: true, help: "add one to the list" },
+          { flag: `remove-${flag}`, value, repeated: true, help: "remove one from the list" },
+          { flag: `no-${flag}`, help: "empty the list" },
         ];
       case "secret":
         return [
@@ -29,7 +31,7 @@ export function fieldOptions(fields: readonly Field[]): Option[] {
           { flag: `${flag}-env`, value: "<variable>", help: "the same, from a variable of the environment" },
         ];
       default:
-        return field.optional === true ? [{ flag, value, help }, off] : [{ flag, value, help }];
+        return [{ flag, value, help }, ...(field.optional === true ? [{ flag: `no-${flag}`, help: "remove it" }] : [])];
     }
   });
 }
@@ -70,7 +72,7 @@ function apply(field: Field, body: Record<string, unknown>, options: Given, noun
   if (isOff && options.has(flag)) throw new UsageError(`--${flag} and --no-${flag} contradict each other.`);
   const value = options.value(flag);
   if (type === "boolean") {
-    if (value !== undefined || isOff) write(body, name, !isOff);
+    if (options.has(flag) || isOff) write(body, name, !isOff);
   } else if (type === "list") {
     const list = isOff ? [] : options.has(flag) ? options.values(flag) : undefined;
     const more = options.values(`add-${flag}`);

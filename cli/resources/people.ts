@@ -88,7 +88,7 @@ export const PEOPLE = {
       plan: {
         flag: "plan",
         type: "text",
-        value: "small|standard|large",
+        value: "<small|standard|large>",
         help: "how many requests it may make a minute",
         optional: true,
       },

@@ -1,9 +1,6 @@
 /**
- * What may come into the platform from others, decided by package.json and package-lock.json alone:
- *
- *   runtime      `dependencies` and what they need: a part of the Worker's bundle
- *   direct       named by package.json otherwise: tools and tests
- *   indirect     what those bring along; on the machine of a developer, never handed on
+ * The rules for third-party packages, decided by package.json and package-lock.json alone. `runtime`: in the Worker's
+ * bundle. `direct`: tools and tests that package.json names. `indirect`: what those bring along.
  */
 export type Use = "runtime" | "direct" | "indirect";
 
@@ -14,7 +11,7 @@ export interface Manifest {
 }
 
 export interface Locked {
-  /** Where the place has another one. */
+  /** Present if it differs from the folder's name. */
   readonly name?: string;
   readonly version?: string;
   readonly license?: string;
@@ -29,7 +26,7 @@ export interface Locked {
 
 export interface Lockfile {
   readonly lockfileVersion: number;
-  /** By place: `node_modules/hono`; `""` is the project itself. */
+  /** By folder: `node_modules/hono`; `""` is the project itself. */
   readonly packages: Readonly<Record<string, Locked & Manifest>>;
 }
 
@@ -41,43 +38,42 @@ export interface Package {
   readonly use: Use;
 }
 
-/** Kept by a copy of their notice, which docs/licences.md is; or by nothing. */
 const PERMISSIVE = ["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "Unlicense"];
 const ALLOWED: Readonly<Record<Use, ReadonlySet<string>>> = {
   runtime: new Set(PERMISSIVE),
   direct: new Set(PERMISSIVE),
-  // Tools that run as they were published and are not handed on.
+  // These run as they were published and are not handed on.
   indirect: new Set([...PERMISSIVE, "LGPL-3.0-or-later", "MPL-2.0", "PSF-2.0", "Python-2.0"]),
 };
 
-/** Whose package.json says it in a way that npm does not read. */
-const SAID_ELSEWHERE: Readonly<Record<string, string>> = { "passport-strategy": "MIT" };
+/** Licences that npm does not find in the package.json of a package. */
+const KNOWN_LICENCES: Readonly<Record<string, string>> = { "passport-strategy": "MIT" };
 
-/** May run something of their own when they are installed, and what. */
-const INSTALL_SCRIPTS: Readonly<Record<string, string>> = {
-  esbuild: "puts its program of this system in its place",
-  workerd: "puts its program of this system in its place",
-};
+/** Packages whose install script was read: each puts its program for this system in place. */
+const INSTALL_SCRIPTS = ["esbuild", "workerd"];
 
 const EXACT = /^(npm:(@[\w.-]+\/)?[\w.-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/;
 
-/** What is wrong, each as a sentence that says what to do. Empty: all is well. */
+/** Every violation of the rules, each as a sentence that says what to do. */
 export function faultsOf(manifest: Manifest, lock: Lockfile): string[] {
   const faults = [...faultsOfManifest(manifest, lock)];
-  const used = new Set<string>();
-  for (const [place, locked] of Object.entries(lock.packages)) {
-    if (place === "") continue;
-    const name = nameOf(place);
-    used.add(name);
-    faults.push(...faultsOfPackage(place, locked));
-    if (locked.hasInstallScript === true && INSTALL_SCRIPTS[name] === undefined)
-      faults.push(`${place} runs a script when it is installed: read it, then name it in INSTALL_SCRIPTS, or leave it`);
+  const packages = packagesOf(manifest, lock);
+  for (const [folder, { integrity, resolved, link, hasInstallScript }] of Object.entries(lock.packages)) {
+    if (folder === "") continue;
+    if (link === true) faults.push(`${folder} is a link to a folder`);
+    if (!/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? ""))
+      faults.push(`${folder} has no SHA-512 in package-lock.json`);
+    // .npmrc leaves addresses out, so that every machine uses its own registry.
+    if (resolved !== undefined) faults.push(`${folder} comes from ${resolved}`);
+    if (hasInstallScript === true && !INSTALL_SCRIPTS.includes(nameOf(folder)))
+      faults.push(`${folder} runs a script on install: read it, then add it to INSTALL_SCRIPTS, or drop the package`);
   }
-  for (const { name, licence, use } of packagesOf(manifest, lock))
+  for (const { name, licence, use } of packages)
     if (!isAllowed(licence, ALLOWED[use]))
-      faults.push(`${name} (${use}) has the licence ${licence || "(none)"}, which is not of those allowed for its use`);
-  for (const name of [...Object.keys(INSTALL_SCRIPTS), ...Object.keys(SAID_ELSEWHERE)])
-    if (!used.has(name)) faults.push(`${name} is named as an exception and is not there: take the exception away`);
+      faults.push(`${name} (${use}) has the licence ${licence || "(none)"}, which is not allowed for its use`);
+  for (const name of [...INSTALL_SCRIPTS, ...Object.keys(KNOWN_LICENCES)])
+    if (!packages.some((one) => one.name === name))
+      faults.push(`${name} is an exception that nothing needs: remove it`);
   return faults;
 }
 
@@ -92,32 +88,24 @@ function* faultsOfManifest(manifest: Manifest, lock: Lockfile): Generator<string
   }
 }
 
-function* faultsOfPackage(place: string, { integrity, resolved, link }: Locked): Generator<string> {
-  if (link === true) yield `${place} is a link to a folder`;
-  if (!/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? "")) yield `${place} has no SHA-512 in package-lock.json`;
-  // A package of a registry has none here (.npmrc): it comes from whichever registry the machine is set up with.
-  if (resolved !== undefined) yield `${place} comes from ${resolved}`;
-}
-
 /** Every package once for each of its versions, by name. */
 export function packagesOf(manifest: Manifest, lock: Lockfile): Package[] {
   const direct = new Set(Object.keys({ ...manifest.devDependencies, ...manifest.optionalDependencies }));
   const found = new Map<string, Package>();
-  for (const [place, { name = nameOf(place), version = "", license, dev, optional, devOptional }] of Object.entries(
-    lock.packages,
-  )) {
-    if (place === "") continue;
-    const isRuntime = dev !== true && optional !== true && devOptional !== true;
-    const isDirect = direct.has(place.replace(/^node_modules\//, ""));
+  for (const [folder, locked] of Object.entries(lock.packages)) {
+    if (folder === "") continue;
+    const { name = nameOf(folder), version = "", license: licence = KNOWN_LICENCES[name] ?? "" } = locked;
+    const isRuntime = locked.dev !== true && locked.optional !== true && locked.devOptional !== true;
+    const isDirect = direct.has(folder.replace(/^node_modules\//, ""));
     const use = isRuntime ? "runtime" : isDirect ? "direct" : "indirect";
-    found.set(`${name}@${version} ${use}`, { name, version, licence: license ?? SAID_ELSEWHERE[name] ?? "", use });
+    found.set(`${name}@${version} ${use}`, { name, version, licence, use });
   }
   return [...found.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 /** `node_modules/a/node_modules/@b/c`: `@b/c`. */
-const nameOf = (place: string): string => place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length);
+const nameOf = (folder: string): string => folder.slice(folder.lastIndexOf("node_modules/") + "node_modules/".length);
 
-/** An SPDX expression without brackets: one of the alternatives, all of its parts. */
+/** Reads an SPDX expression without brackets: one of the alternatives, all of its parts. */
 const isAllowed = (expression: string, allowed: ReadonlySet<string>): boolean =>
   expression.split(" OR ").some((alternative) => alternative.split(" AND ").every((part) => allowed.has(part)));

@@ -1,0 +1,197 @@
+import { Command as Program, CommanderError, Option as ProgramOption } from "commander";
+import { UsageError } from "../terminal/usage-error.ts";
+import type { Command, Given, Option } from "./command.ts";
+
+const NAME = "npm run plat --";
+const LINE_WIDTH = 100;
+const GLOBAL_HEADING = "Options of every command:";
+
+export const GLOBAL_OPTIONS: readonly Option[] = [
+  {
+    flag: "json",
+    help: "for scripts: print JSON alone on the output; a failure is JSON in the last line of the standard error",
+  },
+  {
+    flag: "url",
+    value: "<url>",
+    help: "the platform, with its path prefix; default: PLINTH_URL, else the one of `npm start`",
+  },
+  {
+    flag: "operator-secret-file",
+    value: "<file|->",
+    help: "holds the operator secret; default: OPERATOR_CLIENT_SECRET, else (on this machine) .dev.vars",
+  },
+];
+
+/** Names that other programs give to a verb. */
+const SYNONYMS: Readonly<Record<string, string>> = {
+  put: "set",
+  create: "set",
+  make: "set",
+  add: "set",
+  update: "set",
+  get: "show",
+  ls: "list",
+  remove: "delete",
+  rm: "delete",
+};
+
+interface Ports {
+  run(command: Command, args: Readonly<Record<string, string>>, options: Given): Promise<void>;
+  /** Takes the help, both when it is asked for and when it stands in for a missing command. */
+  printHelp(text: string): void;
+}
+
+/** The table of commands as a commander program. It throws a CommanderError for help and for a line it does not understand. */
+export function createProgram(
+  { run, printHelp }: Ports,
+  commands: readonly Command[],
+  summaries: Readonly<Record<string, string>>,
+): Program {
+  const program = new Program(NAME)
+    .description("The platform's operator service: who exists on the platform, and who may do what.")
+    .usage("<resource> <verb> [arguments] [options]")
+    .enablePositionalOptions()
+    .helpCommand(false)
+    .addHelpOption(new ProgramOption("-h, --help", "show this help").helpGroup(GLOBAL_HEADING))
+    .exitOverride()
+    .configureOutput({
+      writeOut: printHelp,
+      writeErr: printHelp,
+      outputError: () => {},
+      getOutHelpWidth: () => LINE_WIDTH,
+      getErrHelpWidth: () => LINE_WIDTH,
+    })
+    .configureHelp({
+      commandUsage: (command) => `${pathOf(command).join(" ")} ${command.usage()}`,
+      subcommandTerm: (command) =>
+        [...pathOf(command).slice(1), ...command.registeredArguments.map((one) => `<${one.name()}>`)].join(" "),
+    });
+  addOptions(program, []);
+  addParagraphs(
+    program,
+    [
+      "Exit codes: 0 done, 1 refused or failed, 2 not understood. In scripts call `npm run -s plat -- …`: without -s npm " +
+        "prints two lines of its own first.",
+    ],
+    ["tenant --help", "tenant list", "client set --help", "user show ada@demo.example --json", "audit --since 2h"],
+  );
+  for (const command of commands) {
+    const [word = "", verb] = command.words;
+    const found =
+      program.commands.find((one) => one.name() === word) ?? addResource(program, word, commands, summaries);
+    const added = verb === undefined ? found : found.command(verb);
+    added.description(command.summary).usage(usageOf(command));
+    for (const { name, help } of command.args) added.argument(`<${name}>`, help);
+    addOptions(added, command.options);
+    addParagraphs(added, command.notes ?? [], command.examples);
+    added.action(() => {
+      const args = command.args.map(({ name }, index) => [name, added.args[index] ?? ""] as const);
+      return run(command, Object.fromEntries(args), givenOf(added.optsWithGlobals()));
+    });
+  }
+  return program;
+}
+
+/** The word in front of verbs, `tenant`; its plural is taken too. */
+function addResource(
+  program: Program,
+  word: string,
+  commands: readonly Command[],
+  summaries: Readonly<Record<string, string>>,
+): Program {
+  const own = commands.filter(({ words }) => words[0] === word);
+  const verbs = own.flatMap(({ words: [, verb] }) => verb ?? []);
+  const summary = summaries[word] ?? own[0]?.summary ?? "";
+  const resource = program
+    .command(word)
+    .alias(/[^aeiou]y$/.test(word) ? word.replace(/y$/, "ies") : `${word}s`)
+    .summary(verbs.length === 0 ? summary : `${summary} (${verbs.join(", ")})`)
+    .description(`${word}: ${summary}`)
+    .usage("<verb> [arguments] [options]")
+    .helpCommand(false);
+  if (verbs.length === own.length) addOptions(resource, []);
+  return resource;
+}
+
+const usageOf = ({ args, options }: Command): string =>
+  [...args.map(({ name }) => `<${name}>`), ...(options.length === 0 ? [] : ["[options]"])].join(" ");
+
+/** Keeps each flag under its own name: `--scope` and `--no-scope` are two options. */
+class Flag extends ProgramOption {
+  override attributeName(): string {
+    return this.name();
+  }
+}
+
+function addOptions(program: Program, options: readonly Option[]): void {
+  for (const { flag, value, repeated, help } of [...options, ...GLOBAL_OPTIONS]) {
+    const added = new Flag(`${flag === "yes" ? "-y, " : ""}--${flag}${value === undefined ? "" : ` ${value}`}`, help);
+    if (GLOBAL_OPTIONS.some((option) => option.flag === flag)) added.helpGroup(GLOBAL_HEADING);
+    if (value !== undefined)
+      added.argParser((text: string, before: readonly string[] | undefined) => {
+        if (before !== undefined && repeated !== true) throw new UsageError(`--${flag} is given twice.`);
+        // Commander takes whatever comes next: `--name --disabled` would be a name.
+        if (text.startsWith("--")) throw new UsageError(`--${flag} needs a value: --${flag} ${value}`);
+        return [...(before ?? []), text];
+      });
+    program.addOption(added);
+  }
+}
+
+function addParagraphs(program: Program, notes: readonly string[], examples: readonly string[]): void {
+  const shown = examples.map((text) => `  ${text.includes("npm run") ? text : `${NAME} ${text}`}`);
+  const wrapped = notes.map((note) => program.createHelp().boxWrap(note, LINE_WIDTH));
+  program.addHelpText("after", `\n${[...wrapped, `Examples:\n${shown.join("\n")}`].join("\n\n")}`);
+}
+
+function givenOf(options: Readonly<Record<string, readonly string[] | boolean>>): Given {
+  const values = (flag: string): readonly string[] => {
+    const value = options[flag];
+    return typeof value === "object" ? value : [];
+  };
+  return { has: (flag) => flag in options, values, value: (flag) => values(flag).at(-1) };
+}
+
+/** The words that lead to a command, as they are typed. */
+export const pathOf = (command: Program): string[] =>
+  command.parent === null ? [command.name()] : [...pathOf(command.parent), command.name()];
+
+/** The command that a line names, or the part of its name that is right. */
+export function nearestCommand(line: readonly string[], program: Program): Program {
+  let found = program;
+  for (const word of line)
+    found = found.commands.find((one) => one.name() === word || one.aliases().includes(word)) ?? found;
+  return found;
+}
+
+/** Says what commander did not understand. */
+export function toUsageError({ code, message }: CommanderError, near: Program): UsageError {
+  const [, given = ""] = /'(.*?)'/s.exec(message) ?? [];
+  if (code === "commander.unknownOption") {
+    // A value is not repeated: it may be a secret.
+    const [flag = ""] = given.split("=");
+    if (near.options.some((option) => option.long === `${flag}-file`))
+      return new UsageError(`A secret is never an argument: ${flag}-file <file>, or - for the standard input.`);
+    if (near.options.some((option) => option.long === flag)) return new UsageError(`${flag} takes no value.`);
+    return new UsageError(sentence(message.replace(given, flag)));
+  }
+  const synonym = code === "commander.unknownCommand" ? SYNONYMS[given] : undefined;
+  const isThere = near.commands.some((one) => one.name() === synonym);
+  return new UsageError(sentence(isThere ? `unknown command '${given}' (Did you mean ${synonym}?)` : message));
+}
+
+/** `error: unknown command 'lst'\n(Did you mean list?)` as a sentence in one line. */
+function sentence(message: string): string {
+  const text = message.replace(/^error: /, "").replace("\n", " ");
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.)]$/.test(text) ? "" : "."}`;
+}
+
+/** `help tenant set`, `tenant help set` and `-h tenant set` mean `tenant set --help`. */
+export function withHelpLast(argv: readonly string[], commands: readonly Command[]): readonly string[] {
+  const line = argv[0] === "--" ? argv.slice(1) : argv;
+  const [first = "", second] = line;
+  if (["help", "-h", "--help"].includes(first)) return [...line.slice(1), "--help"];
+  const takesArgument = commands.some(({ words, args }) => words.join(" ") === first && args.length > 0);
+  return second === "help" && !takesArgument ? [first, ...line.slice(2), "--help"] : line;
+}
