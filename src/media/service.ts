@@ -69,7 +69,7 @@ import { createFileStore } from "./files/file-store.ts";
 import { createLinks, type Links } from "./files/links.ts";
 import { readMetadata, replaceMetadata } from "./files/metadata.ts";
 import { createUsageStore, type Usage, type UsageStore } from "./files/usage-store.ts";
-import { createWaitingStore } from "./files/waiting-store.ts";
+import { createPendingStore } from "./files/pending-store.ts";
 import { createTransformer } from "./images/transformer.ts";
 import { createJobQueue, type MediaJob } from "./model/job.ts";
 import { LIMITS } from "./model/limits.ts";
@@ -78,7 +78,7 @@ import { listFiles } from "./search/list.ts";
 import { createListingStore } from "./search/listing-store.ts";
 import { createFilterStore } from "./search/filter-store.ts";
 import { sweepMedia } from "./sweep.ts";
-import { createPinStore, type PinStore } from "./uploads/pin-store.ts";
+import { createPinnedUploadStore, type PinnedUploadStore } from "./uploads/pinned-upload-store.ts";
 import { createR2Uploads } from "./uploads/r2.ts";
 import { uploadFile } from "./uploads/upload.ts";
 import { createWorkerUploads } from "./uploads/worker.ts";
@@ -129,7 +129,7 @@ export interface Media {
 }
 
 export function createMedia(deps: MediaDeps): Media {
-  const pins = createPinStore(deps.db);
+  const pinned = createPinnedUploadStore(deps.db);
   const blobs = createBlobStore(deps.bucket, deps.random);
   const links = createLinks(deps.sealer, deps.contentUrl);
   const usage = createUsageStore(deps.db);
@@ -146,12 +146,12 @@ export function createMedia(deps: MediaDeps): Media {
     listing: createListingStore(deps.db, filters, deps.queryRowBudget),
     erasures: createErasureStore(deps.db),
     removed: createRemovedFileStore(deps.db),
-    pins,
+    pinned,
     blobs,
     edge: deps.edgeCache === undefined ? noEdgeCache : createEdgeCache({ ...deps, ...deps.edgeCache }),
     links,
-    uploads: createUploads(deps, { pins, blobs, links }),
-    waiting: createWaitingStore(deps.db),
+    uploads: createUploads(deps, { pinned, blobs, links }),
+    pending: createPendingStore(deps.db),
     queue: createJobQueue(deps.jobs),
     transformer: createTransformer(deps.images),
     maxUploadBytes: deps.maxUploadBytes,
@@ -198,9 +198,9 @@ export function createMedia(deps: MediaDeps): Media {
 /** The way of uploads that the deployment has credentials for. */
 function createUploads(
   { s3, clock, maxUploadBytes: maxBytes }: MediaDeps,
-  { pins, blobs, links }: { readonly pins: PinStore; readonly blobs: BlobStore; readonly links: Links },
+  { pinned, blobs, links }: { readonly pinned: PinnedUploadStore; readonly blobs: BlobStore; readonly links: Links },
 ): Uploads {
   const before = createWorkerUploads(links, blobs);
   if (s3 === undefined) return before;
-  return createR2Uploads({ s3: createS3(s3, s3.fetch), blobs, pins, clock, maxBytes, before });
+  return createR2Uploads({ s3: createS3(s3, s3.fetch), blobs, pinned, clock, maxBytes, before });
 }

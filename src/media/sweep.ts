@@ -3,12 +3,12 @@ import { incomingKey } from "./blobs/blob-store.ts";
 import type { Consistency } from "./consistency/run.ts";
 import { finishRemoved, type EraseDeps } from "./erasure/erase.ts";
 import { LIMITS } from "./model/limits.ts";
-import type { PinStore } from "./uploads/pin-store.ts";
+import type { PinnedUploadStore } from "./uploads/pinned-upload-store.ts";
 import { purgeVariants, type PurgeVariantsDeps } from "./variants/purge.ts";
 
 interface SweepDeps extends EraseDeps, PurgeVariantsDeps {
   readonly log: Log;
-  readonly pins: PinStore;
+  readonly pinned: PinnedUploadStore;
 }
 
 /**
@@ -40,7 +40,7 @@ async function sweepFiles(deps: SweepDeps, nowMs: number): Promise<number> {
 }
 
 async function sweepErasures(deps: SweepDeps, nowMs: number): Promise<number> {
-  const forgotten = await deps.erasures.forgetOld(nowMs, LIMITS.sweepRows);
+  const forgotten = await deps.erasures.deleteExpired(nowMs, LIMITS.sweepRows);
   const due = await deps.erasures.takeDue(nowMs, LIMITS.sweepRows);
   await deps.queue.send(due.map((id) => ({ work: "erase", id })));
   return Math.max(forgotten, due.length);
@@ -48,10 +48,10 @@ async function sweepErasures(deps: SweepDeps, nowMs: number): Promise<number> {
 
 /** What presigned links brought after the commits. */
 async function sweepLinks(deps: SweepDeps, nowMs: number): Promise<number> {
-  const fileIds = await deps.pins.endedLinks(nowMs, LIMITS.sweepRows);
+  const fileIds = await deps.pinned.endedLinks(nowMs, LIMITS.sweepRows);
   if (fileIds.length === 0) return 0;
   await deps.blobs.delete(fileIds.map(incomingKey));
-  await deps.pins.markLinksEnded(fileIds);
+  await deps.pinned.markLinksEnded(fileIds);
   return fileIds.length;
 }
 

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createRemovedFileStore } from "../../src/media/erasure/removed-store.ts";
 import { LIMITS } from "../../src/media/model/limits.ts";
-import { createPinStore } from "../../src/media/uploads/pin-store.ts";
+import { createPinnedUploadStore } from "../../src/media/uploads/pinned-upload-store.ts";
 import { counting } from "../support/counting.ts";
 import { encodePng, gradient } from "../support/images.ts";
 import { unique } from "../support/platform.ts";
@@ -105,7 +105,7 @@ describe("sweep", () => {
     await inState("removed", 3000);
     await inState("committed", 10);
     reset();
-    expect(await createPinStore(counted.DB).endedLinks(due, 100)).toEqual(ids.slice(0, 10));
+    expect(await createPinnedUploadStore(counted.DB).endedLinks(due, 100)).toEqual(ids.slice(0, 10));
     expect(tally.d1RowsRead).toBeLessThan(50);
     reset();
     expect(await createRemovedFileStore(counted.DB).due(due, 100)).toHaveLength(100);

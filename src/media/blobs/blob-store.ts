@@ -8,28 +8,14 @@ import { watchStream } from "./watched-stream.ts";
 
 /**
  * Bytes in R2. Kinds of keys:
- * - `blob/{file}`: the master, written once, under the condition that nothing is there.
- * - `blob/{file}.{etag}`: the master of a file that was uploaded by a presigned link, copied from `incoming/{file}`.
- * - `incoming/{file}`: where a presigned link writes, as often as its holder likes (uploads/r2.ts).
- * - `variant/{file}/{nonce}`: one rendition of a variant. Only jobs with this nonce write there, and they write the same.
- * - `incoming/{file}/{random}`: where an upload of unknown length is collected before it becomes the master. What a
- *   crash leaves there goes with the file, or by the bucket's lifecycle rule.
+ * - `blob/{file}`: the master, written once, on condition that the key is free.
+ * - `blob/{file}.{etag}`: the master of a file uploaded by a presigned link, copied from `incoming/{file}`.
+ * - `incoming/{file}`: written by a presigned link, any number of times (uploads/r2.ts).
+ * - `incoming/{file}/{random}`: an upload of unknown length before it becomes the master. What a crash leaves is deleted
+ *   with the file, or by the bucket's lifecycle rule.
+ * - `variant/{file}/{nonce}`: one rendition of a variant. Only jobs with this nonce write it, all the same bytes.
  */
-export interface BlobStore {
-  head(key: string): Promise<R2Object | null>;
-  get(key: string, range?: ByteRange): Promise<R2ObjectBody | null>;
-  /** Stores all of the upload or nothing. Storage that fails throws. */
-  putMaster(upload: MasterUpload): Promise<Result<R2Object, UploadFault>>;
-  /** Stores a stream of unknown length; its size in bytes, undefined when it broke off. */
-  putVariant(key: string, first: Uint8Array, more: PartReader, contentType: string): Promise<number | undefined>;
-  delete(keys: readonly string[]): Promise<void>;
-  /** Objects in the order of their keys, those behind `after`; `end` is the last one's, if more follow. */
-  listPage(prefix: string, after: string, limit: number): Promise<ObjectPage>;
-  /** Keys of what is or was collected for them; of each file a thousand at most. */
-  listIncoming(fileIds: readonly string[]): Promise<readonly string[]>;
-  /** What a listing shows of each file, whatever rows say; of each kind a thousand keys at most. */
-  listAll(fileIds: readonly string[]): Promise<readonly FileKeys[]>;
-}
+export type BlobStore = ReturnType<typeof createBlobStore>;
 
 /** A part of an object. */
 export interface ByteRange {
@@ -50,12 +36,12 @@ export interface FileKeys {
 export interface MasterUpload {
   readonly fileId: string;
   readonly body: ReadableStream<Uint8Array> | null;
-  /** Undefined when the upload came without a length. */
+  /** Undefined: the upload has no Content-Length. */
   readonly lengthBytes: number | undefined;
   readonly maxBytes: number;
-  /** Has taken the bytes of a known length; those of an upload without one are taken as they come. */
+  /** Reserves bytes as they arrive. Those of a known length are reserved already. */
   readonly quota: { take(bytes: number): Promise<ReservationFault | undefined> };
-  /** What the bytes have to be; undefined when the upload does not say. */
+  /** The digest that the bytes must have; undefined if the upload names none. */
   readonly digest: UploadDigest | undefined;
   readonly contentType: string;
   readonly fileName: string | undefined;
@@ -63,7 +49,7 @@ export interface MasterUpload {
 
 export type UploadFault = "exists" | "too_large" | "interrupted" | "other_digest" | ReservationFault;
 
-/** `not_pending`: the file was committed. `gone`: it was removed, or there never was one. */
+/** `not_pending`: the file is committed. `gone`: it is removed, or never existed. */
 export type ReservationFault = "over_quota" | "not_pending" | "gone";
 
 export const masterKey = (fileId: string): string => `blob/${fileId}`;
@@ -71,38 +57,60 @@ export const variantKey = (fileId: string, nonce: string): string => `variant/${
 export const incomingKey = (fileId: string): string => `incoming/${fileId}`;
 export const pinnedKey = (fileId: string, etag: string): string => `${masterKey(fileId)}.${etag}`;
 
-/** The name that came with an upload. Percent-encoded: metadata travels in headers. */
+/** The name from an upload. Percent-encoded, because R2 sends metadata in headers. */
 export const fileNameOf = (object: R2Object): string | undefined => {
   const encoded = object.customMetadata?.["fileName"];
   return encoded === undefined ? undefined : decodeURIComponent(encoded);
 };
 
-export function createBlobStore(bucket: R2Bucket, random: Random): BlobStore {
+export function createBlobStore(bucket: R2Bucket, random: Random) {
   return {
-    head: (key) => bucket.head(key),
-    get: (key, range) => bucket.get(key, range === undefined ? {} : { range }),
-    putMaster: (upload) =>
+    head: (key: string): Promise<R2Object | null> => bucket.head(key),
+
+    get: (key: string, range?: ByteRange): Promise<R2ObjectBody | null> =>
+      bucket.get(key, range === undefined ? {} : { range }),
+
+    /** Stores all of the upload or nothing. Throws if the storage fails. */
+    putMaster: (upload: MasterUpload): Promise<Result<R2Object, UploadFault>> =>
       upload.lengthBytes === undefined && upload.body !== null
         ? putUnknownLength(bucket, random, upload, new PartReader(upload.body, LIMITS.partBytes))
         : putKnownLength(bucket, upload, upload.body, upload.lengthBytes ?? 0),
-    putVariant: async (key, first, more, contentType) => {
+
+    /** Stores a stream of unknown length; its size in bytes, undefined if it broke off. */
+    async putVariant(
+      key: string,
+      first: Uint8Array,
+      more: PartReader,
+      contentType: string,
+    ): Promise<number | undefined> {
       const httpMetadata = { contentType };
       if (more.ended) return (await bucket.put(key, first, { httpMetadata })).size;
       const stored = await putParts(bucket, key, first, more, takeAll, { httpMetadata });
       return stored.ok ? stored.value.size : undefined;
     },
-    delete: (keys) => deleteKeys(bucket, keys),
-    async listPage(prefix, after, limit) {
+
+    async delete(keys: readonly string[]): Promise<void> {
+      for (let at = 0; at < keys.length; at += LIMITS.keysPerDelete)
+        await bucket.delete(keys.slice(at, at + LIMITS.keysPerDelete));
+    },
+
+    /** Objects behind the key `after`, in the order of their keys; `end` is the last one's key if more follow. */
+    async listPage(prefix: string, after: string, limit: number): Promise<ObjectPage> {
       const from = after === "" ? {} : { startAfter: after };
       const { objects, truncated } = await bucket.list({ prefix, limit, ...from });
       const end = truncated ? objects.at(-1)?.key : undefined;
-      if (truncated && end === undefined) throw new Error("R2 lists nothing, and says that more follows");
+      if (truncated && end === undefined) throw new Error("R2 listed no object but says that more follow");
       return { objects, end };
     },
-    async listIncoming(fileIds) {
+
+    /** Keys of unfinished uploads, at most a thousand for each file. */
+    async listIncoming(fileIds: readonly string[]): Promise<readonly string[]> {
       return (await listEach(bucket, fileIds, [incomingKey])).flatMap(({ keys }) => keys);
     },
-    listAll: (fileIds) => listEach(bucket, fileIds, [masterKey, (fileId) => variantKey(fileId, ""), incomingKey]),
+
+    /** All keys of each file, at most a thousand of each kind. */
+    listAll: (fileIds: readonly string[]): Promise<readonly FileKeys[]> =>
+      listEach(bucket, fileIds, [masterKey, (fileId) => variantKey(fileId, ""), incomingKey]),
   };
 }
 
@@ -120,12 +128,7 @@ async function listEach(
   return found;
 }
 
-async function deleteKeys(bucket: R2Bucket, keys: readonly string[]): Promise<void> {
-  for (let at = 0; at < keys.length; at += LIMITS.keysPerDelete)
-    await bucket.delete(keys.slice(at, at + LIMITS.keysPerDelete));
-}
-
-/** Writes the master where none is. R2 keeps nothing of bytes that are not what the upload's digest says. */
+/** Writes the master if there is none. R2 discards bytes that do not have the upload's digest. */
 async function putMaster(
   bucket: R2Bucket,
   upload: MasterUpload,
@@ -140,7 +143,7 @@ async function putMaster(
   }
 }
 
-/** R2 ends the text of an error with its code: https://developers.cloudflare.com/r2/api/error-codes/ */
+/** R2 appends the code to the text of an error: https://developers.cloudflare.com/r2/api/error-codes/ */
 const isBadDigest = (thrown: unknown): boolean => thrown instanceof Error && thrown.message.endsWith("(10037)");
 
 const masterOptions = ({ contentType, fileName, digest }: MasterUpload): R2PutOptions & { onlyIf: R2Conditional } => ({
@@ -160,23 +163,23 @@ async function putKnownLength(
   if (body === null) return lengthBytes === 0 ? putMaster(bucket, upload, new Uint8Array(0)) : err("interrupted");
   const fixed = new FixedLengthStream(lengthBytes);
   const stop = new AbortController();
-  // The source is watched, not the pipe: that one also fails when R2 gives up.
+  // Watches the source, not the pipe: the pipe also fails if R2 gives up.
   const source = watchStream(body);
   const piped = source.stream.pipeTo(fixed.writable, { signal: stop.signal }).catch(() => undefined);
   try {
     return await putMaster(bucket, upload, fixed.readable);
   } catch (thrown) {
-    // A FixedLengthStream says with a TypeError that more or fewer bytes came than were announced.
+    // A FixedLengthStream throws a TypeError if the body is longer or shorter than announced.
     if (source.brokeOff() || thrown instanceof TypeError) return err("interrupted");
     throw thrown;
   } finally {
-    // A refused put leaves the rest of the body unread.
+    // R2 does not read the rest of a body that it refuses.
     stop.abort();
     await piped;
   }
 }
 
-/** R2 must know a length before it takes a stream, so a longer upload is collected first and then moved. */
+/** R2 needs the length of a stream in advance, so a long upload is collected in parts first and then moved. */
 async function putUnknownLength(
   bucket: R2Bucket,
   random: Random,
@@ -185,7 +188,7 @@ async function putUnknownLength(
 ): Promise<Result<R2Object, UploadFault>> {
   const first = await parts.next();
   if (!first.ok) return first;
-  const take = taking(upload);
+  const take = takeWithinLimits(upload);
   if (parts.ended) {
     const fault = await take(first.value.byteLength);
     return fault === undefined ? putMaster(bucket, upload, first.value) : err(fault);
@@ -200,18 +203,18 @@ async function putUnknownLength(
     if (!moved.ok && moved.error === "interrupted") throw new Error("a collected upload could not be read");
     return moved;
   } finally {
-    // What stays here goes with the file: the outcome of the upload does not depend on it.
+    // A failure does not matter here: what is left is deleted with the file.
     await bucket.delete(key).catch(() => undefined);
   }
 }
 
-/** Why a part of so many bytes is not taken; undefined where it is. */
+/** Reserves the bytes of a part; undefined, or the fault that ends the upload. */
 type Take<Fault> = (bytes: number) => Promise<Fault | undefined>;
 
 const takeAll = async (): Promise<undefined> => undefined;
 
-/** Counts the bytes of an upload against its limit and against the quota. */
-function taking({ maxBytes, quota }: MasterUpload): Take<"too_large" | ReservationFault> {
+/** Counts the bytes of an upload towards its limit and the quota. */
+function takeWithinLimits({ maxBytes, quota }: MasterUpload): Take<"too_large" | ReservationFault> {
   let sizeBytes = 0;
   return async (bytes) => {
     sizeBytes += bytes;
@@ -219,7 +222,7 @@ function taking({ maxBytes, quota }: MasterUpload): Take<"too_large" | Reservati
   };
 }
 
-/** One multipart upload: complete, or nothing of it stays. */
+/** One multipart upload, stored as a whole or not at all. */
 async function putParts<Fault>(
   bucket: R2Bucket,
   key: string,
@@ -246,7 +249,7 @@ async function putParts<Fault>(
   }
 }
 
-/** Parts that cannot be taken back now are dropped by the bucket's lifecycle rule. */
+/** If the abort fails, the bucket's lifecycle rule deletes the parts. */
 async function abandon<E>(multipart: R2MultipartUpload, more: PartReader, fault: E): Promise<Result<never, E>> {
   await more.cancel();
   await multipart.abort().catch(() => undefined);

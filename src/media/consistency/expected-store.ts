@@ -1,28 +1,18 @@
+import { MASTER_KEY } from "../files/file-store.ts";
 import type { ExpectedObject, Stage } from "./model.ts";
 
-/** What the rows say of places in R2, for a comparison with what lies there. */
-export interface ExpectedStore {
-  /** In the order of their keys: those with a key behind `after`, of the file `fromFileId` and later ones. */
-  page(
-    stage: "files" | "variants",
-    after: string,
-    fromFileId: string,
-    limit: number,
-  ): Promise<readonly ExpectedObject[]>;
-  /** Of the rows named, those that there are. */
-  named(stage: Stage, rowKeys: readonly string[]): Promise<readonly ExpectedObject[]>;
-}
+/** The objects that the rows expect in R2. */
+export type ExpectedStore = ReturnType<typeof createExpectedStore>;
 
-/** A retired owner may go before the last of its removed files does. */
+/** The row of a retired owner may be deleted before the last of its files. */
 const LIVES = `(file.state = 'committed' AND owner.id IS NOT NULL AND owner.erasure_id IS NULL)`;
-const MASTER_KEY = `coalesce(file.blob_key, 'blob/' || file.id)`;
 const VARIANT_KEY = `'variant/' || variant.file_id || '/' || variant.nonce`;
 const ROW = `file.id AS fileId, owner.client, owner.tenant`;
 
-/** What a removed file left goes with it, whether a row of a variant says so or not. */
+/** All objects of a removed file are deleted with it, whatever the rows of its variants say. */
 const VARIANT_NEED = `CASE WHEN NOT ${LIVES} THEN 'any' WHEN variant.state = 'ready' THEN 'bytes'
   WHEN variant.state IS NULL OR variant.state = 'failed' THEN 'none' ELSE 'any' END`;
-/** Once a file is committed nothing reads what was collected for it; `due_at` says that its link may still bring more. */
+/** Nobody reads these once the file is committed. A `due_at` says that its upload link may still write there. */
 const INCOMING_NEED = `CASE WHEN ${LIVES} AND file.due_at IS NULL THEN 'none' ELSE 'any' END`;
 
 const MASTER = `SELECT file.id AS rowKey, ${MASTER_KEY} AS key, CASE WHEN ${LIVES} THEN 'bytes' ELSE 'any' END AS need,
@@ -32,11 +22,11 @@ const variant = (rowKey: string): string => `SELECT ${rowKey} AS rowKey, ${VARIA
 const INCOMING = `SELECT file.id AS rowKey, '' AS key, ${INCOMING_NEED} AS need,
   NULL AS sizeBytes, NULL AS etag, NULL AS nonce, ${ROW}`;
 
-/** The joins are in this order by force: a page is read along a primary key. */
+/** CROSS JOIN fixes the order, so that a page is read along a primary key. */
 const OWNER = `LEFT JOIN owner ON owner.id = file.owner_id`;
 const NAMED_FILES = `FROM json_each(?1) AS named CROSS JOIN file ON file.id = named.value ${OWNER}`;
 
-/** ?1 bounds the walk, ?2 is exact: a file may have several objects, and a page may end between them. */
+/** ?1 is where the walk begins, ?2 the exact key: a page may end between the objects of one file. */
 const PAGES = {
   files: `${MASTER} FROM file ${OWNER} WHERE file.id >= ?1 AND ${MASTER_KEY} > ?2 ORDER BY file.id LIMIT ?3`,
   variants: `${variant(`variant.file_id || '/' || variant.nonce`)}
@@ -52,12 +42,19 @@ const NAMED = {
   incoming: `${INCOMING} ${NAMED_FILES}`,
 } as const satisfies Record<Stage, string>;
 
-export function createExpectedStore(db: D1Database): ExpectedStore {
+export function createExpectedStore(db: D1Database) {
   return {
-    async page(stage, after, fromFileId, limit) {
+    /** Expected objects with a key behind `after`, in the order of keys, from the file `fromFileId` on. */
+    async page(
+      stage: "files" | "variants",
+      after: string,
+      fromFileId: string,
+      limit: number,
+    ): Promise<readonly ExpectedObject[]> {
       return (await db.prepare(PAGES[stage]).bind(fromFileId, after, limit).all<ExpectedObject>()).results;
     },
-    async named(stage, rowKeys) {
+    /** The objects that these rows expect; rows that do not exist are left out. */
+    async named(stage: Stage, rowKeys: readonly string[]): Promise<readonly ExpectedObject[]> {
       if (rowKeys.length === 0) return [];
       return (await db.prepare(NAMED[stage]).bind(JSON.stringify(rowKeys)).all<ExpectedObject>()).results;
     },

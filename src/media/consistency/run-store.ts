@@ -1,39 +1,17 @@
+import { OWNER_LIVES } from "../files/file-store.ts";
 import type { FindingKind, Stage } from "./model.ts";
 
 /**
- * The runs of the consistency report in D1, and what they found. A step of a run writes all that it did in one batch, under
- * the condition that the run is still where the step began: of two that do the same step, one writes.
+ * Runs of the consistency report, and their findings. A step writes everything in one batch, on condition that the run is
+ * still where the step began: if two do the same step, one of them writes.
  */
-export interface RunStore {
-  /** A new run, unless one is under way; the one that is under way then. `audit` is written with a new one alone. */
-  start(run: { readonly id: string } & Times, audit: D1PreparedStatement): Promise<Run>;
-  /** Done → repairing, unless another run is under way; the run as it is then. `audit` is written with the change. */
-  startRepair(
-    id: string,
-    by: { readonly actor: string; readonly requestId: string } & Times,
-    audit: D1PreparedStatement,
-  ): Promise<Run | undefined>;
-  find(id: string): Promise<Run | undefined>;
-  /** From the newest on, behind `before`. */
-  page(before: RunKey | undefined, limit: number, skip: number): Promise<readonly Run[]>;
-  /** In the order in which they were found. */
-  findings(id: string, afterSeq: number, limit: number, skip: number): Promise<readonly KeptFinding[]>;
-  /** The end of a step of comparing; false when another one was faster. */
-  advance(from: Run, to: Progress, findings: readonly Finding[]): Promise<boolean>;
-  /** The end of a step of repairing: what is to change in D1 changes in the same batch. False as above. */
-  repair(from: Run, work: RepairWork): Promise<boolean>;
-  finishRepair(from: Run, nowMs: number, audit: D1PreparedStatement): Promise<boolean>;
-  /** Runs under way that were not heard of; each is told once until `dueAt`. */
-  takeStalled(nowMs: number, dueAt: number): Promise<readonly string[]>;
-  /** One run that was started so long ago, with its findings. */
-  forget(startedUntil: number): Promise<void>;
-}
+export type RunStore = ReturnType<typeof createRunStore>;
 
 export type RepairableKind = "orphan_object" | "missing_bytes" | "missing_variant";
 
 interface Times {
   readonly nowMs: number;
-  /** When the run is taken for stalled. */
+  /** When the run counts as stalled. */
   readonly dueAt: number;
 }
 
@@ -60,12 +38,12 @@ export interface Run extends RunKey {
 }
 
 export interface Progress extends Pick<Run, "stage" | "position" | "checked" | "found"> {
-  /** Undefined: the run is at its end. */
+  /** Undefined: the run is done. */
   readonly dueAt: number | undefined;
   readonly nowMs: number;
 }
 
-/** One place in R2 that is not as D1 says. What the row says is empty for an object without one. */
+/** A key in R2 whose object is not as D1 says. Fields of the row are null if the object has none. */
 export interface Finding {
   readonly kind: FindingKind;
   readonly key: string;
@@ -81,38 +59,43 @@ export interface Finding {
 
 export interface KeptFinding extends Finding {
   readonly seq: number;
-  /** `obsolete`: when the repair came it was not so any more. */
+  /** `obsolete`: no longer true when the repair ran. */
   readonly outcome: "repaired" | "obsolete" | null;
 }
 
 export interface RepairWork {
   readonly nowMs: number;
   readonly dueAt: number;
-  /** When a variant that is made again is taken for lost. */
+  /** When a job that makes a variant again counts as lost. */
   readonly variantsDueAt: number;
-  /** Of all findings of this step that can be repaired; the last one is how far the run is then. */
+  /** The findings of this step that can be repaired. */
   readonly done: readonly {
     readonly seq: number;
-    /** Of changes in D1: only if they happen. */
+    /** For a change in D1: the outcome if it happens. */
     readonly outcome: "repaired" | "obsolete";
     readonly remove?: { readonly fileId: string };
     readonly remake?: { readonly fileId: string; readonly nonce: string; readonly newNonce: string };
   }[];
+  /** The last finding of this step. */
   readonly through: number;
 }
 
-const RUN = `SELECT id, state, started_at, finished_at, repair_started_at, repaired_at, repair_actor, repair_request_id,
-  step, stage, position, repaired_through, checked_files, checked_variants, checked_objects, found_orphan_object,
-  found_missing_bytes, found_missing_variant, found_size_differs, found_etag_differs, kept_findings,
-  repaired_orphan_object, repaired_missing_bytes, repaired_missing_variant FROM consistency_run`;
-/** A run has a due time while it is under way; so asked, that is found by an index. */
+const RUN = `SELECT id, state, started_at AS startedAt, finished_at AS finishedAt, repair_started_at AS repairStartedAt,
+  repaired_at AS repairedAt, repair_actor AS repairActor, repair_request_id AS repairRequestId, step, stage, position,
+  repaired_through AS repairedThrough, kept_findings AS keptFindings,
+  json_object('files', checked_files, 'variants', checked_variants, 'objects', checked_objects) AS checked,
+  json_object('orphan_object', found_orphan_object, 'missing_bytes', found_missing_bytes,
+    'missing_variant', found_missing_variant, 'size_differs', found_size_differs,
+    'etag_differs', found_etag_differs) AS found,
+  json_object('orphan_object', repaired_orphan_object, 'missing_bytes', repaired_missing_bytes,
+    'missing_variant', repaired_missing_variant) AS repaired FROM consistency_run`;
+/** Only a run under way has a due time; this condition uses the index of it. */
 const UNDER_WAY = `due_at >= 0`;
 const NONE_UNDER_WAY = `NOT EXISTS (SELECT 1 FROM consistency_run WHERE ${UNDER_WAY})`;
 /** The run ?1 is still at step ?2. */
 const isAt = (state: Run["state"]): string =>
   `EXISTS (SELECT 1 FROM consistency_run WHERE id = ?1 AND step = ?2 AND state = '${state}')`;
-const OWNER_LIVES = `EXISTS (SELECT 1 FROM owner WHERE owner.id = file.owner_id AND owner.erasure_id IS NULL)`;
-/** How many findings of this step, behind the last one, were repaired. */
+/** How many findings of this step were repaired. */
 const repairedNow = (kind: RepairableKind): string => `(SELECT count(*) FROM consistency_finding AS done
   WHERE done.run_id = ?1 AND done.seq > consistency_run.repaired_through AND done.seq <= ?3
   AND done.kind = '${kind}' AND done.outcome = 'repaired')`;
@@ -149,8 +132,8 @@ const SQL = {
     WHERE variant.file_id = wanted.fileId AND variant.nonce = wanted.nonce AND variant.state = 'ready'
     AND EXISTS (SELECT 1 FROM file WHERE file.id = variant.file_id AND file.state = 'committed' AND ${OWNER_LIVES})
     AND ${isAt("repairing")}`,
-  // A change in D1 that somebody else forestalled is none of the repair.
-  settle: `UPDATE consistency_finding SET outcome = CASE
+  // If something else changed D1 first, the finding is obsolete, not repaired.
+  recordOutcomes: `UPDATE consistency_finding SET outcome = CASE
       WHEN kind = 'missing_bytes' AND NOT EXISTS (SELECT 1 FROM file WHERE file.id = consistency_finding.file_id
         AND file.state = 'removed' AND file.removed_at = ?4 AND file.erasure_id IS NULL) THEN 'obsolete'
       WHEN kind = 'missing_variant' AND NOT EXISTS (SELECT 1 FROM variant
@@ -167,40 +150,52 @@ const SQL = {
   finishRepair: `UPDATE consistency_run SET step = step + 1, state = 'repaired', repaired_at = ?3, due_at = NULL
     WHERE id = ?1 AND step = ?2 AND state = 'repairing'`,
   takeStalled: `UPDATE consistency_run SET due_at = ?2 WHERE due_at <= ?1 RETURNING id`,
-  forget: `DELETE FROM consistency_run WHERE id = (SELECT id FROM consistency_run
+  deleteOld: `DELETE FROM consistency_run WHERE id = (SELECT id FROM consistency_run
     WHERE started_at <= ?1 AND due_at IS NULL ORDER BY started_at, id LIMIT 1)`,
 } as const;
 
-export function createRunStore(db: D1Database): RunStore {
+export function createRunStore(db: D1Database) {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
-  const runOf = (found: D1Result | undefined): Run | undefined => {
-    const row = found?.results[0] as RunColumns | undefined;
-    return row === undefined ? undefined : toRun(row);
-  };
+  const firstRun = (found: D1Result | undefined): Run | undefined => ((found?.results ?? []) as RunRow[]).map(toRun)[0];
   const hasChanged = (result: D1Result | undefined): boolean => result?.meta.changes === 1;
   return {
-    async start({ id, nowMs, dueAt }, audit) {
+    /** Starts a run unless one is under way; the run under way then. `audit` is written only with a new run. */
+    async start({ id, nowMs, dueAt }: { readonly id: string } & Times, audit: D1PreparedStatement): Promise<Run> {
       const results = await db.batch([prepared(SQL.start, id, nowMs, dueAt), audit, prepared(SQL.underWay)]);
-      const run = runOf(results[2]);
+      const run = firstRun(results[2]);
       if (run === undefined) throw new Error("a run is missing after it was started");
       return run;
     },
-    async startRepair(id, { nowMs, dueAt, actor, requestId }, audit) {
+
+    /** Done → repairing unless another run is under way; the run as it is then. `audit` is written with the change. */
+    async startRepair(
+      id: string,
+      { nowMs, dueAt, actor, requestId }: { readonly actor: string; readonly requestId: string } & Times,
+      audit: D1PreparedStatement,
+    ): Promise<Run | undefined> {
       const change = prepared(SQL.startRepair, id, nowMs, dueAt, actor, requestId);
-      return runOf((await db.batch([change, audit, prepared(SQL.find, id)]))[2]);
+      return firstRun((await db.batch([change, audit, prepared(SQL.find, id)]))[2]);
     },
-    async find(id) {
-      const row = await prepared(SQL.find, id).first<RunColumns>();
-      return row === null ? undefined : toRun(row);
-    },
-    async page(before, limit, skip) {
+
+    find: async (id: string): Promise<Run | undefined> => firstRun(await prepared(SQL.find, id).all()),
+
+    /** Runs behind `before`, newest first. */
+    async page(before: RunKey | undefined, limit: number, skip: number): Promise<readonly Run[]> {
       const [startedAt, id] = [before?.startedAt ?? Number.MAX_SAFE_INTEGER, before?.id ?? ""];
-      return (await prepared(SQL.page, startedAt, id, limit, skip).all<RunColumns>()).results.map(toRun);
+      return (await prepared(SQL.page, startedAt, id, limit, skip).all<RunRow>()).results.map(toRun);
     },
-    async findings(id, afterSeq, limit, skip) {
+
+    /** The findings of a run, oldest first. */
+    async findings(id: string, afterSeq: number, limit: number, skip: number): Promise<readonly KeptFinding[]> {
       return (await prepared(SQL.findings, id, afterSeq, limit, skip).all<KeptFinding>()).results;
     },
-    async advance({ id, step }, { stage, position, dueAt, nowMs, checked, found }, findings) {
+
+    /** Ends a step of comparing. False: another one did this step. */
+    async advance(
+      { id, step }: Run,
+      { stage, position, dueAt, nowMs, checked, found }: Progress,
+      findings: readonly Finding[],
+    ): Promise<boolean> {
       const places = [stage, position, dueAt ?? null, nowMs, checked.files, checked.variants, checked.objects];
       const { orphan_object, missing_bytes, missing_variant, size_differs, etag_differs } = found;
       const counts = [orphan_object, missing_bytes, missing_variant, size_differs, etag_differs, findings.length];
@@ -208,80 +203,45 @@ export function createRunStore(db: D1Database): RunStore {
       const keep = findings.length === 0 ? [] : [prepared(SQL.keep, id, step, JSON.stringify(findings))];
       return hasChanged((await db.batch([...keep, update])).at(-1));
     },
-    async repair({ id, step }, { nowMs, dueAt, variantsDueAt, done, through }) {
+
+    /** Ends a step of repairing, with its changes in D1. False: another one did this step. */
+    async repair({ id, step }: Run, { nowMs, dueAt, variantsDueAt, done, through }: RepairWork): Promise<boolean> {
       const json = JSON.stringify(done);
       const results = await db.batch([
         prepared(SQL.removeFiles, id, step, json, nowMs),
         prepared(SQL.remakeVariants, id, step, json, variantsDueAt),
-        prepared(SQL.settle, id, step, json, nowMs),
+        prepared(SQL.recordOutcomes, id, step, json, nowMs),
         prepared(SQL.repair, id, step, through, dueAt),
       ]);
       return hasChanged(results.at(-1));
     },
-    async finishRepair({ id, step }, nowMs, audit) {
+
+    async finishRepair({ id, step }: Run, nowMs: number, audit: D1PreparedStatement): Promise<boolean> {
       return hasChanged((await db.batch([prepared(SQL.finishRepair, id, step, nowMs), audit]))[0]);
     },
-    async takeStalled(nowMs, dueAt) {
+
+    /** Stalled runs, each once until `dueAt`. */
+    async takeStalled(nowMs: number, dueAt: number): Promise<readonly string[]> {
       return (await prepared(SQL.takeStalled, nowMs, dueAt).all<{ id: string }>()).results.map(({ id }) => id);
     },
-    async forget(startedUntil) {
-      await prepared(SQL.forget, startedUntil).run();
+
+    /** Deletes one run that started before this time, with its findings. */
+    async deleteOld(startedUntil: number): Promise<void> {
+      await prepared(SQL.deleteOld, startedUntil).run();
     },
   };
 }
 
-interface RunColumns {
-  readonly id: string;
-  readonly state: Run["state"];
-  readonly started_at: number;
-  readonly finished_at: number | null;
-  readonly repair_started_at: number | null;
-  readonly repaired_at: number | null;
-  readonly repair_actor: string;
-  readonly repair_request_id: string;
-  readonly step: number;
-  readonly stage: Stage;
-  readonly position: string;
-  readonly repaired_through: number;
-  readonly checked_files: number;
-  readonly checked_variants: number;
-  readonly checked_objects: number;
-  readonly found_orphan_object: number;
-  readonly found_missing_bytes: number;
-  readonly found_missing_variant: number;
-  readonly found_size_differs: number;
-  readonly found_etag_differs: number;
-  readonly kept_findings: number;
-  readonly repaired_orphan_object: number;
-  readonly repaired_missing_bytes: number;
-  readonly repaired_missing_variant: number;
+/** The counts come as JSON. */
+interface RunRow extends Omit<Run, "checked" | "found" | "repaired"> {
+  readonly checked: string;
+  readonly found: string;
+  readonly repaired: string;
 }
 
-const toRun = (row: RunColumns): Run => ({
-  id: row.id,
-  state: row.state,
-  startedAt: row.started_at,
-  finishedAt: row.finished_at,
-  repairStartedAt: row.repair_started_at,
-  repairedAt: row.repaired_at,
-  repairActor: row.repair_actor,
-  repairRequestId: row.repair_request_id,
-  step: row.step,
-  stage: row.stage,
-  position: row.position,
-  repairedThrough: row.repaired_through,
-  checked: { files: row.checked_files, variants: row.checked_variants, objects: row.checked_objects },
-  found: {
-    orphan_object: row.found_orphan_object,
-    missing_bytes: row.found_missing_bytes,
-    missing_variant: row.found_missing_variant,
-    size_differs: row.found_size_differs,
-    etag_differs: row.found_etag_differs,
-  },
-  keptFindings: row.kept_findings,
-  repaired: {
-    orphan_object: row.repaired_orphan_object,
-    missing_bytes: row.repaired_missing_bytes,
-    missing_variant: row.repaired_missing_variant,
-  },
+const toRun = (row: RunRow): Run => ({
+  ...row,
+  checked: JSON.parse(row.checked) as Run["checked"],
+  found: JSON.parse(row.found) as Run["found"],
+  repaired: JSON.parse(row.repaired) as Run["repaired"],
 });

@@ -95,7 +95,7 @@ export function createConsistency(deps: ConsistencyDeps): Consistency {
     async sweep(nowMs) {
       const stalled = await runs.takeStalled(nowMs, dueAfter(nowMs));
       await queue.send(stalled.map(nextStep));
-      await runs.forget(nowMs - limits.keptMs);
+      await runs.deleteOld(nowMs - limits.keptMs);
       return stalled.length;
     },
   };

@@ -38,8 +38,8 @@ export const startErasing = (deps: EraseDeps, erasure: Erasure, nowMs: number): 
  * undone stays due. The cost in D1 does not depend on how many files these are.
  */
 export async function finishRemoved(deps: PurgeDeps, files: readonly RemovedFile[], nowMs: number): Promise<void> {
-  const fresh = files.filter(({ isPurged }) => !isPurged);
-  const purged = files.filter(({ isPurged }) => isPurged);
+  const fresh = files.filter(({ purgedAt }) => purgedAt === null);
+  const purged = files.filter(({ purgedAt }) => purgedAt !== null);
   if (fresh.length > 0) await purgeFiles(deps, fresh, nowMs);
   if (purged.length > 0) await lookForBytes(deps, idsOf(purged), nowMs);
 }
@@ -72,7 +72,7 @@ async function lookForBytes(deps: PurgeDeps, fileIds: readonly string[], nowMs: 
         late.map(({ fileId }) => fileId),
       )
     ).map(({ fileId }) => fileId);
-    if (left.length > 0) await deps.removed.lookLater(left, nowMs + LIMITS.lookAgainMs);
+    if (left.length > 0) await deps.removed.postpone(left, nowMs + LIMITS.lookAgainMs);
   }
   await deps.removed.markVerified(
     fileIds.filter((fileId) => !left.includes(fileId)),

@@ -2,35 +2,13 @@ import { OWNED, ownedBy } from "../files/file-store.ts";
 import type { Visibility, FileCaller } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { Selected } from "../search/filter-store.ts";
-import { REMOVED_COLUMNS, toRemovedFile, type RemovedColumns, type RemovedFile } from "./removed-store.ts";
+import { REMOVED_FILE, type RemovedFile } from "./removed-store.ts";
 
 /**
- * Deletions and their proof. Each removal is one batch: what is removed, and the row that says so. It does nothing when
- * the row is there already, so one whose answer was lost is repeated under the same id.
+ * Deletions and their reports. A removal and its report are written in one batch. It does nothing if the report is there
+ * already, so a removal whose answer was lost can be repeated under the same id.
  */
-export interface ErasureStore {
-  /** Pending or committed → removed; undefined where the caller has no such file. */
-  removeFile(erasure: NewErasure, fileId: string, caller: FileCaller): Promise<Erasure | undefined>;
-  /** Committed → removed, all that match in one write. */
-  removeMatching(erasure: NewErasure, caller: FileCaller, selected: SelectedFiles | undefined): Promise<Erasure>;
-  /** Retires the owner: every file of it is nobody's from then on. */
-  removeAll(erasure: NewErasure, caller: FileCaller): Promise<Erasure>;
-  /** What the two of them would remove. */
-  countMatching(selected: SelectedFiles | undefined): Promise<FileCount>;
-  countAll(caller: FileCaller): Promise<FileCount>;
-  /** Of a client, by the name that it has now. */
-  find(id: string, client: string): Promise<Erasure | undefined>;
-  /** The same of one of its tenants, the newest first. */
-  list(client: string, tenant: string, beforeId: string, maxRows: number, skip: number): Promise<readonly Erasure[]>;
-  /** The next page of files to look at: those of a retired owner become removed page by page. */
-  takePage(id: string, nowMs: number, maxRows: number): Promise<readonly RemovedFile[]>;
-  /** After the last page that was due: forgets the retired owner, and says whether more of it is left to forget. */
-  finishPages(id: string, nowMs: number): Promise<boolean>;
-  /** Deletions that nobody works at though they have something to do; taken, so that the next call finds others. */
-  takeDue(nowMs: number, maxRows: number): Promise<readonly string[]>;
-  /** Forgets reports that were kept long enough; how many they were. */
-  forgetOld(nowMs: number, maxRows: number): Promise<number>;
-}
+export type ErasureStore = ReturnType<typeof createErasureStore>;
 
 export interface NewErasure {
   readonly id: string;
@@ -62,20 +40,21 @@ export interface Erasure {
   readonly lateObjects: number;
 }
 
-const COLUMNS = `id, tenant, visibility, kind, requested_at, files, bytes, deleted_files, deleted_bytes, deleted_at,
-  verified_files, verified_at, late_objects`;
+const ERASURE = `SELECT id, tenant, visibility, kind, requested_at AS requestedAt, files, bytes,
+  deleted_files AS deletedFiles, deleted_bytes AS deletedBytes, deleted_at AS deletedAt,
+  verified_files AS verifiedFiles, verified_at AS verifiedAt, late_objects AS lateObjects FROM erasure`;
 
-/** A removal that has no row yet. */
+/** The deletion has no row yet. */
 const isNew = (id: string): string => `NOT EXISTS (SELECT 1 FROM erasure WHERE erasure.id = ${id})`;
 
-/** The file is this owner's, who is not retired. */
+/** The file belongs to this owner, and the owner is not retired. */
 const isLive = (ownerId: string): string =>
   `EXISTS (SELECT 1 FROM owner WHERE owner.id = file.owner_id AND owner.id = ${ownerId} AND owner.erasure_id IS NULL)`;
 
-/** No file of the owner waits to become removed. */
+/** The owner has no committed file left. */
 const IS_EMPTY = `NOT EXISTS (SELECT 1 FROM file WHERE file.owner_id = owner.id AND file.state = 'committed')`;
 
-/** The client of this name. Triggers on the clients' table have it follow the name, and end with the client. */
+/** The client of this name. Triggers on the table of clients rename and delete it with the client. */
 const requester = (client: string): string => `(SELECT id FROM requester WHERE client = ${client})`;
 
 const NEW_COLUMNS =
@@ -85,7 +64,7 @@ const SQL = {
   ensureRequester: `INSERT INTO requester (client) VALUES (?1) ON CONFLICT DO NOTHING`,
   removeFile: `UPDATE file SET state = 'removed', removed_at = ?7, due_at = ?7, erasure_id = ?6
     WHERE ${OWNED} AND state <> 'removed' AND ${isNew("?6")}`,
-  // The file's own row has it looked at, so the report is due when it goes. A pending file has no tenant: the caller's.
+  // The file's own row is due first; this one when the report expires. A pending file counts for the caller's tenant.
   recordFile: `INSERT INTO erasure (${NEW_COLUMNS})
     SELECT ?1, ${requester("owner.client")}, iif(owner.tenant = '', ?4, owner.tenant), owner.visibility, 'file', ?2, ?3,
       1, coalesce(file.size_bytes, 0), NULL, NULL
@@ -96,7 +75,7 @@ const SQL = {
     WHERE client = ?1 AND tenant = ?2 AND visibility = ?3 AND erasure_id IS NULL`,
   removeMatching: (ids: string) => `UPDATE file SET state = 'removed', removed_at = ?3, due_at = ?3, erasure_id = ?2
     WHERE id IN (${ids}) AND state = 'committed' AND ${isNew("?2")} AND ${isLive("?4")}`,
-  // Where nothing was to be deleted, that is verified at once.
+  // A deletion of nothing is verified at once.
   recordMatching: `INSERT INTO erasure (${NEW_COLUMNS})
     SELECT ?1, ${requester("?2")}, ?3, ?4, 'query', ?5, iif(count(*) = 0, ?6, ?5), count(*), coalesce(sum(size_bytes), 0),
       iif(count(*) = 0, ?5, NULL), iif(count(*) = 0, ?5, NULL)
@@ -107,161 +86,146 @@ const SQL = {
     SELECT ?1, ${requester("?2")}, ?3, ?4, 'all', ?5, ?5, coalesce(sum(files), 0), coalesce(sum(bytes), 0),
       iif(coalesce(sum(files), 0) = 0, ?5, NULL), iif(coalesce(sum(files), 0) = 0, ?5, NULL)
     FROM owner WHERE erasure_id = ?1 ON CONFLICT DO NOTHING`,
-  read: `SELECT ${COLUMNS} FROM erasure WHERE id = ?1`,
-  find: `SELECT ${COLUMNS} FROM erasure WHERE id = ?1 AND requester_id = ${requester("?2")}`,
-  list: `SELECT ${COLUMNS} FROM erasure WHERE requester_id = ${requester("?1")} AND tenant = ?2 AND id < ?3
+  read: `${ERASURE} WHERE id = ?1`,
+  find: `${ERASURE} WHERE id = ?1 AND requester_id = ${requester("?2")}`,
+  list: `${ERASURE} WHERE requester_id = ${requester("?1")} AND tenant = ?2 AND id < ?3
     ORDER BY id DESC LIMIT ?4 OFFSET ?5`,
   removePage: `UPDATE file SET state = 'removed', due_at = ?2, erasure_id = ?1,
     removed_at = (SELECT requested_at FROM erasure WHERE id = ?1)
     WHERE id IN (SELECT file.id FROM owner CROSS JOIN file ON file.owner_id = owner.id
       WHERE owner.erasure_id = ?1 AND file.state = 'committed' LIMIT ?3)`,
-  duePage: `SELECT ${REMOVED_COLUMNS} FROM file WHERE erasure_id = ?1 AND due_at <= ?2 AND state = 'removed'
+  duePage: `SELECT ${REMOVED_FILE} FROM file WHERE erasure_id = ?1 AND due_at <= ?2 AND state = 'removed'
     ORDER BY due_at LIMIT ?3`,
   postpone: `UPDATE erasure SET due_at = ?2 WHERE id = ?1 AND kind <> 'file'`,
-  forgetAttributes: `DELETE FROM attribute WHERE (owner_id, key, value, file_id) IN (
+  deleteAttributes: `DELETE FROM attribute WHERE (owner_id, key, value, file_id) IN (
     SELECT attribute.owner_id, attribute.key, attribute.value, attribute.file_id
     FROM owner CROSS JOIN attribute ON attribute.owner_id = owner.id
     WHERE owner.erasure_id = ?1 AND ${IS_EMPTY} LIMIT ?2)`,
-  forgetKeySets: `DELETE FROM key_set WHERE id IN (
+  deleteKeySets: `DELETE FROM key_set WHERE id IN (
     SELECT key_set.id FROM owner CROSS JOIN key_set ON key_set.owner_id = owner.id
     WHERE owner.erasure_id = ?1 AND ${IS_EMPTY} LIMIT ?2)`,
-  forgetOwner: `DELETE FROM owner WHERE erasure_id = ?1 AND ${IS_EMPTY}
+  deleteOwner: `DELETE FROM owner WHERE erasure_id = ?1 AND ${IS_EMPTY}
     AND NOT EXISTS (SELECT 1 FROM attribute WHERE attribute.owner_id = owner.id)
     AND NOT EXISTS (SELECT 1 FROM key_set WHERE key_set.owner_id = owner.id)`,
-  // The next second look, else the end of the report; never sooner than the sweep takes a lost message for lost.
+  // The next file that is due, else the end of the report; not before a lost message counts as lost.
   scheduleNext: `UPDATE erasure SET due_at = max(?2, coalesce(
       (SELECT min(file.due_at) FROM file WHERE file.erasure_id = ?1 AND erasure.kind <> 'file'), requested_at + ?3))
     WHERE id = ?1`,
   isOwnerLeft: `SELECT 1 FROM owner WHERE erasure_id = ?1`,
   due: `SELECT id FROM erasure WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2`,
   postponeListed: `UPDATE erasure SET due_at = ?2 WHERE id IN (SELECT value FROM json_each(?1))`,
-  forgetOld: `DELETE FROM erasure WHERE id IN (SELECT id FROM erasure
+  deleteExpired: `DELETE FROM erasure WHERE id IN (SELECT id FROM erasure
     WHERE due_at <= ?1 AND requested_at <= ?2 AND verified_at IS NOT NULL ORDER BY due_at LIMIT ?3) RETURNING id`,
 } as const;
 
-export function createErasureStore(db: D1Database): ErasureStore {
+export function createErasureStore(db: D1Database) {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
-  /** The row that the statements leave, read by the last of them. */
+  /** Runs the statements; the deletion's row after them. */
   const recorded = async (
     id: string,
     client: string,
     statements: readonly D1PreparedStatement[],
   ): Promise<Erasure | undefined> => {
     const ensured = prepared(SQL.ensureRequester, client);
-    const results = await db.batch<ErasureColumns>([ensured, ...statements, prepared(SQL.read, id)]);
-    const row = results.at(-1)?.results[0];
-    return row === undefined ? undefined : toErasure(row);
+    const results = await db.batch<Erasure>([ensured, ...statements, prepared(SQL.read, id)]);
+    return results.at(-1)?.results[0];
   };
   return {
-    removeFile: ({ id, requestedAt }, fileId, caller) =>
+    /** Pending or committed → removed; undefined: the caller has no such file. */
+    removeFile: ({ id, requestedAt }: NewErasure, fileId: string, caller: FileCaller): Promise<Erasure | undefined> =>
       recorded(id, caller.client, [
         prepared(SQL.removeFile, ...ownedBy(fileId, caller), id, requestedAt),
         prepared(SQL.recordFile, id, requestedAt, requestedAt + LIMITS.erasureKeptMs, caller.tenant),
       ]),
 
-    async removeMatching({ id, requestedAt }, { client, tenant, visibility }, selected) {
+    /** Committed → removed, all that match in one write. */
+    async removeMatching(
+      { id, requestedAt }: NewErasure,
+      { client, tenant, visibility }: FileCaller,
+      selected: SelectedFiles | undefined,
+    ): Promise<Erasure> {
       const record = [id, client, tenant, visibility, requestedAt, requestedAt + LIMITS.erasureKeptMs];
       const removal = (files: SelectedFiles) =>
         prepared(SQL.removeMatching(files.idsSql), files.parameter, id, requestedAt, files.ownerId);
       const removals = selected === undefined ? [] : [removal(selected)];
-      return certain(await recorded(id, client, [...removals, prepared(SQL.recordMatching, ...record)]));
+      return expectRow(await recorded(id, client, [...removals, prepared(SQL.recordMatching, ...record)]));
     },
 
-    async removeAll({ id, requestedAt }, { client, tenant, visibility }) {
+    /** Retires the owner: from then on nobody can read any of its files. */
+    async removeAll({ id, requestedAt }: NewErasure, { client, tenant, visibility }: FileCaller): Promise<Erasure> {
       const owner = [id, client, tenant, visibility];
       const removal = [prepared(SQL.retireOwner, ...owner), prepared(SQL.recordAll, ...owner, requestedAt)];
-      return certain(await recorded(id, client, removal));
+      return expectRow(await recorded(id, client, removal));
     },
 
-    async countMatching(files) {
+    /** The files that `removeMatching` would remove. */
+    async countMatching(files: SelectedFiles | undefined): Promise<FileCount> {
       if (files === undefined) return NONE;
       const counting = prepared(SQL.countMatching(files.idsSql), files.parameter, files.ownerId);
       return (await counting.first<FileCount>()) ?? NONE;
     },
 
-    async countAll({ client, tenant, visibility }) {
+    /** The files that `removeAll` would remove. */
+    async countAll({ client, tenant, visibility }: FileCaller): Promise<FileCount> {
       return (await prepared(SQL.countAll, client, tenant, visibility).first<FileCount>()) ?? NONE;
     },
 
-    async find(id, client) {
-      const row = await prepared(SQL.find, id, client).first<ErasureColumns>();
-      return row === null ? undefined : toErasure(row);
+    /** A deletion of a client, by the client's present name. */
+    async find(id: string, client: string): Promise<Erasure | undefined> {
+      return (await prepared(SQL.find, id, client).first<Erasure>()) ?? undefined;
     },
 
-    async list(client, tenant, beforeId, maxRows, skip) {
-      const found = await prepared(SQL.list, client, tenant, beforeId, maxRows, skip).all<ErasureColumns>();
-      return found.results.map(toErasure);
+    /** The deletions of a client in one tenant, newest first. */
+    async list(
+      client: string,
+      tenant: string,
+      beforeId: string,
+      maxRows: number,
+      skip: number,
+    ): Promise<readonly Erasure[]> {
+      return (await prepared(SQL.list, client, tenant, beforeId, maxRows, skip).all<Erasure>()).results;
     },
 
-    async takePage(id, nowMs, maxRows) {
-      const [, due] = await db.batch<RemovedColumns>([
+    /** The next page of files that are due. Files of a retired owner become removed page by page. */
+    async takePage(id: string, nowMs: number, maxRows: number): Promise<readonly RemovedFile[]> {
+      const [, due] = await db.batch<RemovedFile>([
         prepared(SQL.removePage, id, nowMs, maxRows),
         prepared(SQL.duePage, id, nowMs, maxRows),
         prepared(SQL.postpone, id, nowMs + LIMITS.workResendMs),
       ]);
-      return (due?.results ?? []).map(toRemovedFile);
+      return due?.results ?? [];
     },
 
-    async finishPages(id, nowMs) {
+    /** After the last page that was due: deletes rows of the retired owner, and says whether any are left. */
+    async finishPages(id: string, nowMs: number): Promise<boolean> {
       const results = await db.batch([
-        prepared(SQL.forgetAttributes, id, LIMITS.forgottenRows),
-        prepared(SQL.forgetKeySets, id, LIMITS.forgottenRows),
-        prepared(SQL.forgetOwner, id),
+        prepared(SQL.deleteAttributes, id, LIMITS.rowsPerDelete),
+        prepared(SQL.deleteKeySets, id, LIMITS.rowsPerDelete),
+        prepared(SQL.deleteOwner, id),
         prepared(SQL.scheduleNext, id, nowMs + LIMITS.workResendMs, LIMITS.erasureKeptMs),
         prepared(SQL.isOwnerLeft, id),
       ]);
       return results.at(-1)?.results.length === 1;
     },
 
-    async takeDue(nowMs, maxRows) {
+    /** Deletions that are due, each once until its message counts as lost. */
+    async takeDue(nowMs: number, maxRows: number): Promise<readonly string[]> {
       const due = (await prepared(SQL.due, nowMs, maxRows).all<{ id: string }>()).results.map((row) => row.id);
-      // Put off before they are sent, as late variants are.
+      // Before the messages are sent, so a send that fails is repeated later.
       if (due.length > 0) await prepared(SQL.postponeListed, JSON.stringify(due), nowMs + LIMITS.workResendMs).run();
       return due;
     },
 
-    async forgetOld(nowMs, maxRows) {
-      return (await prepared(SQL.forgetOld, nowMs, nowMs - LIMITS.erasureKeptMs, maxRows).all()).results.length;
+    /** Deletes reports that have expired; how many. */
+    async deleteExpired(nowMs: number, maxRows: number): Promise<number> {
+      return (await prepared(SQL.deleteExpired, nowMs, nowMs - LIMITS.erasureKeptMs, maxRows).all()).results.length;
     },
   };
 }
 
 const NONE: FileCount = { files: 0, bytes: 0 };
 
-/** Of a removal that leaves a row whatever it finds. */
-function certain(erasure: Erasure | undefined): Erasure {
+function expectRow(erasure: Erasure | undefined): Erasure {
   if (erasure === undefined) throw new Error("a deletion left no row");
   return erasure;
 }
-
-interface ErasureColumns {
-  readonly id: string;
-  readonly tenant: string;
-  readonly visibility: Visibility;
-  readonly kind: Erasure["kind"];
-  readonly requested_at: number;
-  readonly files: number;
-  readonly bytes: number;
-  readonly deleted_files: number;
-  readonly deleted_bytes: number;
-  readonly deleted_at: number | null;
-  readonly verified_files: number;
-  readonly verified_at: number | null;
-  readonly late_objects: number;
-}
-
-const toErasure = (row: ErasureColumns): Erasure => ({
-  id: row.id,
-  tenant: row.tenant,
-  visibility: row.visibility,
-  kind: row.kind,
-  requestedAt: row.requested_at,
-  deletedAt: row.deleted_at,
-  verifiedAt: row.verified_at,
-  files: row.files,
-  deletedFiles: row.deleted_files,
-  verifiedFiles: row.verified_files,
-  bytes: row.bytes,
-  deletedBytes: row.deleted_bytes,
-  lateObjects: row.late_objects,
-});

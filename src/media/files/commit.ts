@@ -88,8 +88,8 @@ async function commit(
     if (failure !== undefined && (failure.kind !== "upload_changed" || round > LIMITS.commitRounds))
       return err(failure);
     const pinned = await pin(deps, { id: fileId, pinnedEtag: file.pinnedEtag }, caller);
-    for (const etag of [file.pinnedEtag, pinned.ok ? pinned.value.pinnedEtag : undefined])
-      if (etag !== undefined) seenPins.add(etag);
+    for (const etag of [file.pinnedEtag, pinned.ok ? pinned.value.pinnedEtag : null])
+      if (etag !== null) seenPins.add(etag);
     if (!pinned.ok) {
       failure = pinned.error;
       continue;

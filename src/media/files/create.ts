@@ -9,11 +9,11 @@ import { LIMITS } from "../model/limits.ts";
 import type { Uploads } from "../model/uploads.ts";
 import { namedVariants, variantParameters } from "../model/variant-query.ts";
 import { filePath, type Links } from "./links.ts";
-import type { WaitingStore } from "./waiting-store.ts";
+import type { PendingStore } from "./pending-store.ts";
 
 interface CreateDeps {
   readonly random: Random;
-  readonly waiting: WaitingStore;
+  readonly pending: PendingStore;
   readonly uploads: Uploads;
   readonly links: Links;
 }
@@ -42,7 +42,7 @@ export const createFile = (deps: CreateDeps, visibility: Visibility): Route =>
       if (named.value.length > 0 && !isMasterType(type))
         return toProblem({ kind: "unsupported_content_type", contentType: type });
       const id = newFileId(nowMs, deps.random);
-      const created = await deps.waiting.create({
+      const created = await deps.pending.create({
         id,
         reservedFor: principal.tenant,
         client: principal.clientName,

@@ -4,37 +4,18 @@ import type { FileAttributes } from "../metadata/attributes.ts";
 import { ATTRIBUTE_SQL } from "../metadata/index-sql.ts";
 import type { FileCaller, Visibility, VariantRow } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
-import type { VariantName, VariantType } from "../model/sizes.ts";
+import type { VariantName } from "../model/sizes.ts";
 import { overQuota } from "./usage-store.ts";
 
-/** The rows of files in D1. Every change of a state is one conditional write; the answers say whether it happened. */
-export interface FileStore {
-  /** The tenant of a client's file that lives, empty while it is pending; undefined where there is no such file. */
-  tenantOf(fileId: string, client: string, visibility: Visibility): Promise<string | undefined>;
-  /** What a commit decides by; undefined where the caller has no such file. Removed files are nobody's. */
-  findOwned(fileId: string, caller: FileCaller): Promise<OwnedFile | undefined>;
-  /**
-   * A committed file of a tenant that is not disabled and, where asked for, one of its variants that lives. For any reader:
-   * the caller checks whose.
-   */
-  findCommitted(fileId: string, variant: VariantName | undefined): Promise<CommittedFile | undefined>;
-  /**
-   * Pending → committed, unless something else happened first or the tenant may not store it; the nonces of the variants
-   * to make.
-   */
-  commit(fileId: string, caller: FileCaller, commit: Commit): Promise<Result<readonly string[], CommitFault>>;
-  /** False where the caller has no committed file of this id. */
-  replaceMetadata(fileId: string, caller: FileCaller, metadata: string, attributes: FileAttributes): Promise<boolean>;
-  /** The text of a committed file's metadata. */
-  readMetadata(fileId: string, caller: FileCaller): Promise<string | undefined>;
-}
+/** Rows of files. Every change of a state is one conditional write; its answer says whether it happened. */
+export type FileStore = ReturnType<typeof createFileStore>;
 
 export interface OwnedFile {
   readonly state: "pending" | "committed";
   readonly contentType: string;
-  readonly commitDigest: string | undefined;
-  /** What a commit pinned, of a pending file that was uploaded by a presigned link. */
-  readonly pinnedEtag: string | undefined;
+  readonly commitDigest: string | null;
+  /** For a file uploaded by a presigned link: the ETag of the upload that a commit chose. */
+  readonly pinnedEtag: string | null;
 }
 
 export interface CommittedFile {
@@ -47,35 +28,40 @@ export interface CommittedFile {
   readonly sizeBytes: number;
   /** As R2 gives it, without quotes. */
   readonly etag: string;
-  readonly fileName: string | undefined;
-  /** Where the master lies in R2. */
+  readonly fileName: string | null;
+  /** The master's key in R2. */
   readonly blobKey: string;
-  readonly ownerId: number;
   readonly variant: VariantRow | undefined;
 }
 
-/** `over_quota`: whether the file is still pending is for the caller to find out. */
+/** `over_quota` does not say whether the file is still pending. */
 export type CommitFault = "over_quota" | "not_pending";
 
 export interface Commit {
   readonly tenant: string;
   readonly committedAt: number;
-  /** Where the master lies, its size, ETag and name. */
+  /** Key, size, ETag and name of the master. */
   readonly key: string;
   readonly sizeBytes: number;
   readonly etag: string;
   readonly fileName: string | undefined;
-  /** What the row has to say still. */
-  readonly pinnedEtag: string | undefined;
+  /** The commit fails if the row has another one by now. */
+  readonly pinnedEtag: string | null;
   readonly digest: string;
   readonly metadata: string;
   readonly attributes: FileAttributes;
   readonly variantsDueAt: number;
 }
 
+/** The master's key. */
+export const MASTER_KEY = `coalesce(file.blob_key, '${masterKey("")}' || file.id)`;
+
+/** The row's owner exists and is not retired by a deletion of all its files. */
+export const OWNER_LIVES = `EXISTS (SELECT 1 FROM owner WHERE owner.id = file.owner_id AND owner.erasure_id IS NULL)`;
+
 /**
- * ?1 is the file, ?2 to ?5 the caller. A pending file has no tenant yet: it is the client's, whatever tenant the client's own
- * token names, and a person's only where it waits for the person's tenant. A retired owner's files are nobody's.
+ * The caller's file: ?1 is the file, ?2 to ?5 are `ownedBy`. A pending file has no tenant yet. Its client may change it
+ * with a token for any tenant; a person only with one for the tenant that the file was created for.
  */
 export const OWNED = `id = ?1 AND EXISTS (
   SELECT 1 FROM owner WHERE owner.id = file.owner_id AND owner.client = ?2 AND owner.visibility = ?3
@@ -92,17 +78,19 @@ export const ownedBy = (fileId: string, { client, visibility, tenant, isPerson }
 
 export const ENSURE_OWNER = `INSERT INTO owner (client, tenant, visibility) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`;
 
-/** Changes of `state` answer by RETURNING: what D1 counts as changes includes those of the triggers. */
+/** Changes of `state` use RETURNING, since D1 counts the changes of triggers too. */
 const SQL = {
   tenantOf: `SELECT owner.tenant FROM file JOIN owner ON owner.id = file.owner_id
     WHERE file.id = ?1 AND owner.client = ?2 AND owner.visibility = ?3 AND owner.erasure_id IS NULL
       AND file.state <> 'removed'`,
-  findOwned: `SELECT state, content_type, commit_digest, pinned_etag FROM file WHERE ${OWNED} AND state <> 'removed'`,
-  findCommitted: `SELECT file.content_type, file.committed_at, file.size_bytes, file.etag, file.file_name,
-    file.blob_key, file.owner_id, owner.client, owner.tenant, owner.visibility,
-    variant.nonce, variant.type, variant.size, variant.state, variant.content_type AS variant_content_type,
-    variant.width, variant.height, variant.size_bytes AS variant_size_bytes, variant.etag AS variant_etag,
-    variant.reason
+  findOwned: `SELECT state, content_type AS contentType, commit_digest AS commitDigest, pinned_etag AS pinnedEtag
+    FROM file WHERE ${OWNED} AND state <> 'removed'`,
+  findCommitted: `SELECT file.id, file.content_type AS contentType, file.committed_at AS committedAt,
+    file.size_bytes AS sizeBytes, file.etag, file.file_name AS fileName, ${MASTER_KEY} AS blobKey,
+    owner.client, owner.tenant, owner.visibility,
+    iif(variant.nonce IS NULL, NULL, json_object('nonce', variant.nonce, 'type', variant.type, 'size', variant.size,
+      'state', variant.state, 'contentType', variant.content_type, 'width', variant.width, 'height', variant.height,
+      'sizeBytes', variant.size_bytes, 'etag', variant.etag, 'reason', variant.reason)) AS variant
     FROM file JOIN owner ON owner.id = file.owner_id
     LEFT JOIN variant ON variant.file_id = file.id AND variant.type = ?2 AND variant.size = ?3
       AND variant.state <> 'removed'
@@ -123,39 +111,35 @@ const SQL = {
   readMetadata: `SELECT metadata FROM file WHERE ${OWNED} AND state = 'committed'`,
 } as const;
 
-export function createFileStore(db: D1Database): FileStore {
+export function createFileStore(db: D1Database) {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
   return {
-    async tenantOf(fileId, client, visibility) {
+    /** The tenant of a client's file, empty while it is pending; undefined: no such file, or a removed one. */
+    async tenantOf(fileId: string, client: string, visibility: Visibility): Promise<string | undefined> {
       return (await prepared(SQL.tenantOf, fileId, client, visibility).first<string>("tenant")) ?? undefined;
     },
 
-    async findOwned(fileId, caller) {
-      const row = await prepared(SQL.findOwned, ...ownedBy(fileId, caller)).first<{
-        state: OwnedFile["state"];
-        content_type: string;
-        commit_digest: string | null;
-        pinned_etag: string | null;
-      }>();
-      if (row === null) return undefined;
-      return {
-        state: row.state,
-        contentType: row.content_type,
-        commitDigest: row.commit_digest ?? undefined,
-        pinnedEtag: row.pinned_etag ?? undefined,
-      };
+    /** The caller's pending or committed file. */
+    async findOwned(fileId: string, caller: FileCaller): Promise<OwnedFile | undefined> {
+      return (await prepared(SQL.findOwned, ...ownedBy(fileId, caller)).first<OwnedFile>()) ?? undefined;
     },
 
-    async findCommitted(fileId, variant) {
+    /**
+     * A committed file of an enabled tenant, with the variant asked for. It does not ask who reads: the caller of this
+     * method checks that.
+     */
+    async findCommitted(fileId: string, variant: VariantName | undefined): Promise<CommittedFile | undefined> {
       const values = [fileId, variant?.type ?? null, variant?.size ?? null];
       const row = await prepared(SQL.findCommitted, ...values).first<CommittedRow>();
-      return row === null ? undefined : toCommittedFile(fileId, row);
+      if (row === null) return undefined;
+      return { ...row, variant: row.variant === null ? undefined : (JSON.parse(row.variant) as VariantRow) };
     },
 
-    async commit(fileId, caller, commit) {
+    /** Pending → committed, unless something else came first or the quota is full; the nonces of variants to make. */
+    async commit(fileId: string, caller: FileCaller, commit: Commit): Promise<Result<readonly string[], CommitFault>> {
       const { tenant, committedAt, sizeBytes, etag, fileName, digest, metadata, pinnedEtag, key } = commit;
       const values = [tenant, committedAt, sizeBytes, etag, fileName ?? null, digest, metadata];
-      const place = [pinnedEtag ?? null, key === masterKey(fileId) ? null : key];
+      const place = [pinnedEtag, key === masterKey(fileId) ? null : key];
       const attributes = JSON.stringify(commit.attributes);
       const [, over, committed, started] = await db.batch<{ nonce: string }>([
         prepared(ENSURE_OWNER, caller.client, tenant, caller.visibility),
@@ -169,11 +153,17 @@ export function createFileStore(db: D1Database): FileStore {
       return err(over?.results.length === 1 ? "over_quota" : "not_pending");
     },
 
-    async replaceMetadata(fileId, caller, metadata, attributes) {
+    /** False: the caller has no committed file of this id. */
+    async replaceMetadata(
+      fileId: string,
+      caller: FileCaller,
+      metadata: string,
+      attributes: FileAttributes,
+    ): Promise<boolean> {
       const ids = JSON.stringify([fileId]);
       const [, , replaced] = await db.batch([
-        prepared(ATTRIBUTE_SQL.forget, ids),
-        prepared(ATTRIBUTE_SQL.forgetKeySets, ids),
+        prepared(ATTRIBUTE_SQL.remove, ids),
+        prepared(ATTRIBUTE_SQL.removeKeySets, ids),
         prepared(SQL.replaceMetadata, ...ownedBy(fileId, caller), metadata, JSON.stringify(attributes)),
         prepared(ATTRIBUTE_SQL.addKeySet, ids),
         prepared(ATTRIBUTE_SQL.add, ids),
@@ -181,63 +171,14 @@ export function createFileStore(db: D1Database): FileStore {
       return replaced?.results.length === 1;
     },
 
-    async readMetadata(fileId, caller) {
+    /** The text of a committed file's metadata. */
+    async readMetadata(fileId: string, caller: FileCaller): Promise<string | undefined> {
       return (await prepared(SQL.readMetadata, ...ownedBy(fileId, caller)).first<string>("metadata")) ?? undefined;
     },
   };
 }
 
-interface CommittedRow {
-  readonly content_type: string;
-  readonly committed_at: number;
-  readonly size_bytes: number;
-  readonly etag: string;
-  readonly file_name: string | null;
-  readonly blob_key: string | null;
-  readonly owner_id: number;
-  readonly client: string;
-  readonly tenant: string;
-  readonly visibility: Visibility;
-  readonly nonce: string | null;
-  readonly type: VariantType;
-  readonly size: string;
-  readonly state: VariantRow["state"];
-  readonly variant_content_type: string | null;
-  readonly width: number | null;
-  readonly height: number | null;
-  readonly variant_size_bytes: number | null;
-  readonly variant_etag: string | null;
-  readonly reason: string | null;
-}
-
-function toCommittedFile(id: string, row: CommittedRow): CommittedFile {
-  const variant =
-    row.nonce === null
-      ? undefined
-      : {
-          nonce: row.nonce,
-          type: row.type,
-          size: row.size,
-          state: row.state,
-          contentType: row.variant_content_type,
-          width: row.width,
-          height: row.height,
-          sizeBytes: row.variant_size_bytes,
-          etag: row.variant_etag,
-          reason: row.reason,
-        };
-  return {
-    id,
-    client: row.client,
-    tenant: row.tenant,
-    visibility: row.visibility,
-    contentType: row.content_type,
-    committedAt: row.committed_at,
-    sizeBytes: row.size_bytes,
-    etag: row.etag,
-    fileName: row.file_name ?? undefined,
-    blobKey: row.blob_key ?? masterKey(id),
-    ownerId: row.owner_id,
-    variant,
-  };
+interface CommittedRow extends Omit<CommittedFile, "variant"> {
+  /** JSON of a `VariantRow`. */
+  readonly variant: string | null;
 }

@@ -25,7 +25,7 @@ export function representationOf(
   wanted: VariantName | undefined,
   fallback: boolean,
 ): Result<Representation, MediaFailure> {
-  const common = { lastModifiedMs: file.committedAt, fileName: file.fileName };
+  const common = { lastModifiedMs: file.committedAt, fileName: file.fileName ?? undefined };
   const { etag, sizeBytes, contentType, variant } = file;
   const master = { ...common, key: file.blobKey, etag: quoted(etag), sizeBytes, contentType, variant: undefined };
   if (wanted === undefined) return ok(master);

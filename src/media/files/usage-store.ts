@@ -1,73 +1,76 @@
 /**
- * What tenants store: masters of committed files, as the owners' rows count them, and what waits for its commit, as the
- * reservations do (triggers of the migrations).
+ * What tenants store: committed files, counted in the rows of their owners, and pending ones, counted in `reservation`.
+ * Triggers keep both.
  */
-export interface UsageStore {
-  usageOf(tenant: string): Promise<Usage>;
-  /**
-   * What a client, by its name, has committed files of; of one tenant, if given. Rows `{kind, id}`, where the id tells of
-   * tenant, visibility and number.
-   */
-  filesOfClient(client: string, limit: number, tenant?: string): D1PreparedStatement;
-  /** The same of all clients that have files of a tenant. */
-  filesOfTenant(tenant: string, limit: number): D1PreparedStatement;
-}
+export type UsageStore = ReturnType<typeof createUsageStore>;
 
 export interface Usage {
   readonly files: number;
   readonly bytes: number;
-  /** Of files that wait for their commit: how many, and what their uploads take where bytes are limited. */
+  /** Files without a commit, and the bytes reserved for them if the tenant has a quota of bytes. */
   readonly pending: { readonly files: number; readonly bytes: number };
 }
 
 type Column = "files" | "bytes";
 
-/** Of the owners that live: what is deleted makes room at once. Read by index, a row for each client of the tenant. */
+/** Committed files and bytes. One row for each client of the tenant; retired owners do not count. */
 const sumOf = (column: Column, tenant: string): string =>
   `(SELECT coalesce(sum(${column}), 0) FROM owner WHERE owner.tenant = ${tenant} AND owner.erasure_id IS NULL)`;
 
-/** What waits for its commit with a reservation of the tenant. */
-const waitingOf = (column: Column, tenant: string): string =>
+/** Files and bytes of pending files that the tenant reserved. */
+const reservedOf = (column: Column, tenant: string): string =>
   `(SELECT coalesce(sum(${column}), 0) FROM reservation WHERE reservation.tenant = ${tenant})`;
 
 /**
- * Whether one more file of so many bytes is more than the tenant may store (contract section 5). Takes the places of
- * parameters of the statement that it becomes a part of. Without a quota nothing is summed up. A file that has a
- * reservation of this very tenant takes its own place; one of another tenant takes none that others reserved.
+ * SQL: committing one more file of this size exceeds the tenant's quota. The arguments are parameters or columns of the
+ * statement around it. A file that was created for this tenant already counts as reserved, and is not counted twice.
  */
 export const overQuota = (tenant: string, sizeBytes: string, reservedFor: string): string => {
   const stored = (column: Column): string =>
-    `${sumOf(column, tenant)} + iif(${reservedFor} IS ${tenant}, 0, ${waitingOf(column, tenant)})`;
+    `${sumOf(column, tenant)} + iif(${reservedFor} IS ${tenant}, 0, ${reservedOf(column, tenant)})`;
   return `EXISTS (
   SELECT 1 FROM tenant WHERE tenant.id = ${tenant} AND (
     (quota_files IS NOT NULL AND quota_files < 1 + ${stored("files")})
     OR (quota_bytes IS NOT NULL AND quota_bytes < ${sizeBytes} + ${stored("bytes")})))`;
 };
 
-/** Whether the tenant may not begin one more file: what is stored and what waits fill its quota of files. */
-export const noPlaceLeft = (tenant: string): string => `EXISTS (
+/** SQL: committed and pending files fill the tenant's quota of files. */
+export const isFull = (tenant: string): string => `EXISTS (
   SELECT 1 FROM tenant WHERE tenant.id = ${tenant} AND quota_files IS NOT NULL
-  AND quota_files < 1 + ${sumOf("files", tenant)} + ${waitingOf("files", tenant)})`;
+  AND quota_files < 1 + ${sumOf("files", tenant)} + ${reservedOf("files", tenant)})`;
 
-/** The bytes that the tenant may store still beside what is stored and what waits; for one with a quota of bytes. */
+/** SQL: the bytes left of a tenant's quota of bytes. */
 export const bytesLeft = (tenant: string): string =>
-  `tenant.quota_bytes - ${sumOf("bytes", tenant)} - ${waitingOf("bytes", tenant)}`;
-
-const USAGE = `SELECT ${sumOf("files", "?1")} AS files, ${sumOf("bytes", "?1")} AS bytes,
-  ${waitingOf("files", "?1")} AS waiting_files, ${waitingOf("bytes", "?1")} AS waiting_bytes`;
+  `tenant.quota_bytes - ${sumOf("bytes", tenant)} - ${reservedOf("bytes", tenant)}`;
 
 const NAMED = `SELECT 'files' AS kind,
   'of the client ' || client || ' and the tenant ' || tenant || ' (' || files || ' ' || visibility || ')' AS id
   FROM owner WHERE erasure_id IS NULL AND files > 0`;
-const FILES_OF_CLIENT = `${NAMED} AND client = ?1 AND (?3 IS NULL OR tenant = ?3) ORDER BY tenant, visibility LIMIT ?2`;
-const FILES_OF_TENANT = `${NAMED} AND tenant = ?1 LIMIT ?2`;
 
-export const createUsageStore = (db: D1Database): UsageStore => ({
-  async usageOf(tenant) {
-    const row = (await db.prepare(USAGE).bind(tenant).first<Record<string, number>>()) ?? {};
-    const pending = { files: row["waiting_files"] ?? 0, bytes: row["waiting_bytes"] ?? 0 };
-    return { files: row["files"] ?? 0, bytes: row["bytes"] ?? 0, pending };
+const SQL = {
+  usage: `SELECT ${sumOf("files", "?1")} AS files, ${sumOf("bytes", "?1")} AS bytes,
+    ${reservedOf("files", "?1")} AS pendingFiles, ${reservedOf("bytes", "?1")} AS pendingBytes`,
+  filesOfClient: `${NAMED} AND client = ?1 AND (?3 IS NULL OR tenant = ?3) ORDER BY tenant, visibility LIMIT ?2`,
+  filesOfTenant: `${NAMED} AND tenant = ?1 LIMIT ?2`,
+} as const;
+
+export const createUsageStore = (db: D1Database) => ({
+  async usageOf(tenant: string): Promise<Usage> {
+    const row = await db.prepare(SQL.usage).bind(tenant).first<UsageRow>();
+    const { files = 0, bytes = 0, pendingFiles = 0, pendingBytes = 0 } = row ?? {};
+    return { files, bytes, pending: { files: pendingFiles, bytes: pendingBytes } };
   },
-  filesOfClient: (client, limit, tenant) => db.prepare(FILES_OF_CLIENT).bind(client, limit, tenant ?? null),
-  filesOfTenant: (tenant, limit) => db.prepare(FILES_OF_TENANT).bind(tenant, limit),
+  /** Rows `{kind, id}`, one for each owner with files of the client, of one tenant if given; the id names it for people. */
+  filesOfClient: (client: string, limit: number, tenant?: string): D1PreparedStatement =>
+    db.prepare(SQL.filesOfClient).bind(client, limit, tenant ?? null),
+  /** The same for a tenant. */
+  filesOfTenant: (tenant: string, limit: number): D1PreparedStatement =>
+    db.prepare(SQL.filesOfTenant).bind(tenant, limit),
 });
+
+interface UsageRow {
+  readonly files: number;
+  readonly bytes: number;
+  readonly pendingFiles: number;
+  readonly pendingBytes: number;
+}

@@ -5,23 +5,22 @@ const LIVE_FILES = `${FILES} AND file.state = 'committed'
   CROSS JOIN owner ON owner.id = file.owner_id AND owner.erasure_id IS NULL`;
 
 /**
- * The metadata index follows the record of a file: `file.attributes` says which rows it has, and these statements make
- * it so. Each is a part of the batch that changes the record, and each may run again and changes nothing more.
- * ?1 is a JSON array of ids of files.
+ * Keep the metadata index equal to `file.attributes`, which says which rows a file has there. They run in the batch that
+ * changes the record; running one twice changes nothing more. ?1 is a JSON array of file ids.
  */
 export const ATTRIBUTE_SQL = {
   /** Before the record changes. */
-  forget: `DELETE FROM attribute WHERE (owner_id, key, value, file_id) IN (
+  remove: `DELETE FROM attribute WHERE (owner_id, key, value, file_id) IN (
     SELECT file.owner_id, pair.value ->> 0, pair.value ->> 1, file.id
     FROM ${FILES} CROSS JOIN json_each(file.attributes, '$.rows') AS pair)`,
-  /** After `forget`: sets of keys that no other file of the owner has. */
-  forgetKeySets: `DELETE FROM key_set WHERE id IN (SELECT key_set.id
+  /** After `remove`: key sets that no other file of the owner has. */
+  removeKeySets: `DELETE FROM key_set WHERE id IN (SELECT key_set.id
     FROM ${FILES} CROSS JOIN json_each(file.attributes, '$.rows') AS pair
     CROSS JOIN key_set ON key_set.owner_id = file.owner_id AND key_set.digest = pair.value ->> 1
     WHERE pair.value ->> 0 = '${KEYS_KEY}' AND NOT EXISTS (SELECT 1 FROM attribute
       WHERE attribute.owner_id = file.owner_id AND attribute.key = '${KEYS_KEY}'
         AND attribute.value = key_set.digest))`,
-  /** After the record has changed. Nothing is written for a file that is removed, or of an owner that is retired. */
+  /** After the record changed. Writes nothing for removed files and retired owners. */
   add: `INSERT INTO attribute (owner_id, key, value, file_id, leads)
     SELECT file.owner_id, pair.value ->> 0, pair.value ->> 1, file.id, pair.value ->> 2
     FROM ${LIVE_FILES} CROSS JOIN json_each(file.attributes, '$.rows') AS pair

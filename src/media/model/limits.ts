@@ -105,7 +105,7 @@ export const LIMITS = {
   /** Our own: files of one step of a deletion. Each costs up to three listings, and an invocation may run four steps. */
   erasePage: 100,
   /** Our own: rows of an index, or old reports, that are forgotten in one statement. */
-  forgottenRows: 1000,
+  rowsPerDelete: 1000,
   /**
    * Our own, of the consistency report. Keys and rows of one step; places that it may look at again, each with a head in
    * R2; findings of one step of a repair; findings that a run keeps. What is younger than `youngMs` may be under way: no

@@ -20,8 +20,8 @@ export interface Uploads {
 
 export interface PendingFile {
   readonly id: string;
-  /** What the row said last. */
-  readonly pinnedEtag: string | undefined;
+  /** The ETag that its row has pinned. */
+  readonly pinnedEtag: string | null;
 }
 
 export interface PinnedUpload {
@@ -31,6 +31,6 @@ export interface PinnedUpload {
   /** As R2 gives it, without quotes. */
   readonly etag: string;
   readonly fileName: string | undefined;
-  /** What the row has to say still when this is committed. */
-  readonly pinnedEtag: string | undefined;
+  /** The commit fails if the row has pinned another one by then. */
+  readonly pinnedEtag: string | null;
 }

@@ -6,12 +6,12 @@ import type { S3 } from "../blobs/s3.ts";
 import { parseFileName } from "../model/content-disposition.ts";
 import { isIdentity } from "../model/content-type.ts";
 import type { PinnedUpload, Uploads } from "../model/uploads.ts";
-import type { PinStore } from "./pin-store.ts";
+import type { PinnedUploadStore } from "./pinned-upload-store.ts";
 
 export interface R2UploadsDeps {
   readonly s3: S3;
   readonly blobs: BlobStore;
-  readonly pins: PinStore;
+  readonly pinned: PinnedUploadStore;
   readonly clock: Clock;
   readonly maxBytes: number;
   /** For files that were uploaded before the deployment had credentials of S3. */
@@ -30,7 +30,7 @@ export interface R2UploadsDeps {
  *   the others look again.
  * - Whether a copy was made is what R2 says about its place, not what the answer said, which may be lost.
  */
-export function createR2Uploads({ s3, blobs, pins, clock, maxBytes, before }: R2UploadsDeps): Uploads {
+export function createR2Uploads({ s3, blobs, pinned, clock, maxBytes, before }: R2UploadsDeps): Uploads {
   const pinnedAt = async (key: string, pinnedEtag: string): Promise<PinnedUpload | undefined> => {
     const object = await blobs.head(key);
     if (object === null) return undefined;
@@ -55,7 +55,7 @@ export function createR2Uploads({ s3, blobs, pins, clock, maxBytes, before }: R2
       if (file.pinnedEtag === etag) {
         const copied = await pinnedAt(to, etag);
         if (copied !== undefined) return ok(copied);
-      } else if (!(await pins.pin(file, caller, etag))) return err({ kind: "upload_changed" });
+      } else if (!(await pinned.pin(file, caller, etag))) return err({ kind: "upload_changed" });
 
       const outcome = await s3.copy(from, httpEtag, to, clock.nowMs()).catch((thrown: unknown) => ({ thrown }));
       const copied = await pinnedAt(to, etag);
@@ -66,7 +66,7 @@ export function createR2Uploads({ s3, blobs, pins, clock, maxBytes, before }: R2
     },
 
     async clear(fileId, pinnedEtags) {
-      const kept = await pins.keptPlace(fileId);
+      const kept = await pinned.masterKey(fileId);
       if (kept === "pending") return;
       const copies = pinnedEtags.map((etag) => pinnedKey(fileId, etag));
       await blobs.delete([incomingKey(fileId), ...copies.filter((key) => key !== kept.key)]);

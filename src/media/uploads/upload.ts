@@ -11,7 +11,7 @@ import {
 } from "../blobs/blob-store.ts";
 import type { Links } from "../files/links.ts";
 import { quoted } from "../files/representation.ts";
-import type { WaitingStore } from "../files/waiting-store.ts";
+import type { PendingStore } from "../files/pending-store.ts";
 import { parseFileName } from "../model/content-disposition.ts";
 import { isIdentity, sameContentType } from "../model/content-type.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
@@ -20,7 +20,7 @@ import { readUploadDigest, type UploadDigest } from "../model/upload-digest.ts";
 interface UploadDeps {
   readonly links: Links;
   readonly blobs: BlobStore;
-  readonly waiting: WaitingStore;
+  readonly pending: PendingStore;
   readonly maxUploadBytes: number;
 }
 
@@ -85,7 +85,7 @@ async function store(
   contentType: string,
   announced: Announced,
 ): Promise<Result<string, MediaFailure>> {
-  const quota = new UploadQuota(deps.waiting, fileId);
+  const quota = new UploadQuota(deps.pending, fileId);
   const fileName = parseFileName(request.headers.get("content-disposition"));
   const { maxUploadBytes: maxBytes } = deps;
   const upload = { fileId, body: request.body, ...announced, maxBytes, contentType, fileName, quota };
@@ -111,7 +111,7 @@ async function putMaster(deps: UploadDeps, upload: MasterUpload): Promise<Result
   const stored = await deps.blobs.putMaster(upload);
   if (!stored.ok) return stored;
   // The file may have been removed while its bytes were under way, and its removal found nothing to delete.
-  if (await deps.waiting.isAlive(fileId)) return ok(stored.value.etag);
+  if (await deps.pending.isAlive(fileId)) return ok(stored.value.etag);
   await deps.blobs.delete([key]);
   return err("gone");
 }
@@ -136,20 +136,20 @@ function toFailure(fault: UploadFault, maxBytes: number, digest: UploadDigest | 
 
 /** What one upload takes of its tenant's quota, as its bytes come: a slow one keeps nobody waiting for what it may bring. */
 export class UploadQuota {
-  readonly #waiting: WaitingStore;
+  readonly #pending: PendingStore;
   readonly #fileId: string;
   #takenBytes = 0;
   #isLimited = true;
 
-  constructor(waiting: WaitingStore, fileId: string) {
-    this.#waiting = waiting;
+  constructor(pending: PendingStore, fileId: string) {
+    this.#pending = pending;
     this.#fileId = fileId;
   }
 
   /** Why there is no room for so many more bytes; undefined where there is. */
   async take(bytes: number): Promise<ReservationFault | undefined> {
     if (!this.#isLimited) return undefined;
-    const taken = await this.#waiting.reserve(this.#fileId, bytes);
+    const taken = await this.#pending.reserve(this.#fileId, bytes);
     if (taken === "not_limited") this.#isLimited = false;
     else if (taken === "reserved") this.#takenBytes += bytes;
     else return taken;
@@ -158,6 +158,6 @@ export class UploadQuota {
 
   /** Not repeated where it fails: what another upload took would go with it. The file's end gives back what is left. */
   async giveBack(): Promise<void> {
-    if (this.#takenBytes > 0) await this.#waiting.release(this.#fileId, this.#takenBytes);
+    if (this.#takenBytes > 0) await this.#pending.release(this.#fileId, this.#takenBytes);
   }
 }

@@ -3,34 +3,7 @@ import type { VariantJob } from "../model/job.ts";
 import type { VariantName } from "../model/sizes.ts";
 
 /** Variants of several files in one write. Files that the caller has no longer are left out. */
-export interface BulkVariantStore {
-  /**
-   * Asks for variants: those that are there stay as they are, but for failed ones, which are made anew. A file that would
-   * have more than `maxPerFile` gets none.
-   */
-  add(
-    caller: FileCaller,
-    wanted: readonly WantedVariant[],
-    times: { readonly createdAt: number; readonly dueAt: number },
-    maxPerFile: number,
-  ): Promise<{ readonly started: readonly VariantJob[]; readonly replaced: readonly VariantJob[] }>;
-  /** How many `add` would start. */
-  countMissing(
-    caller: FileCaller,
-    fileIds: readonly string[],
-    names: readonly VariantName[],
-    maxPerFile: number,
-  ): Promise<number>;
-  /** Any state → removed. */
-  remove(
-    caller: FileCaller,
-    fileIds: readonly string[],
-    names: readonly VariantName[],
-    nowMs: number,
-  ): Promise<readonly VariantJob[]>;
-  /** How many `remove` would remove. */
-  count(caller: FileCaller, fileIds: readonly string[], names: readonly VariantName[]): Promise<number>;
-}
+export type BulkVariantStore = ReturnType<typeof createBulkVariantStore>;
 
 export interface WantedVariant extends VariantName, VariantJob {}
 
@@ -38,13 +11,13 @@ export interface WantedVariant extends VariantName, VariantJob {}
 const OWNED = `file.state = 'committed' AND EXISTS (SELECT 1 FROM owner WHERE owner.id = file.owner_id
   AND owner.client = ?1 AND owner.tenant = ?2 AND owner.visibility = ?3 AND owner.erasure_id IS NULL)`;
 
-/** ?4 what is wanted, ?5 the most of one file, counted as `add` of one file does: what lives, and all that is wanted. */
+/** ?4 the variants asked for, ?5 the most that a file may have. A file that would have more gets none. */
 const WANTED = `json_each(?4) AS wanted CROSS JOIN file ON file.id = wanted.value ->> 'fileId' AND ${OWNED}
   AND ?5 >= (SELECT count(*) FROM (
     SELECT type || size FROM variant WHERE variant.file_id = file.id AND variant.state <> 'removed'
     UNION SELECT value ->> 'type' || (value ->> 'size') FROM json_each(?4) WHERE value ->> 'fileId' = file.id))`;
 
-/** ?4 files, ?5 names: variants that are there. */
+/** ?4 files, ?5 names of variants. */
 const NAMED = `variant.state <> 'removed' AND (variant.file_id, variant.type, variant.size) IN
   (SELECT file.id, name.value ->> 'type', name.value ->> 'size'
     FROM json_each(?4) AS chosen CROSS JOIN file ON file.id = chosen.value AND ${OWNED} CROSS JOIN json_each(?5) AS name)`;
@@ -64,11 +37,17 @@ export const BULK_SQL = {
   count: `SELECT count(*) AS n FROM variant WHERE ${NAMED}`,
 } as const;
 
-export function createBulkVariantStore(db: D1Database): BulkVariantStore {
+export function createBulkVariantStore(db: D1Database) {
   const prepared = (sql: string, caller: FileCaller, ...values: unknown[]) =>
     db.prepare(sql).bind(caller.client, caller.tenant, caller.visibility, ...values);
   return {
-    async add(caller, wanted, { createdAt, dueAt }, maxPerFile) {
+    /** Adds variants. Failed ones are replaced, others stay as they are. */
+    async add(
+      caller: FileCaller,
+      wanted: readonly WantedVariant[],
+      { createdAt, dueAt }: { readonly createdAt: number; readonly dueAt: number },
+      maxPerFile: number,
+    ): Promise<{ readonly started: readonly VariantJob[]; readonly replaced: readonly VariantJob[] }> {
       const values = [JSON.stringify(wanted), maxPerFile, createdAt];
       const [replaced, started] = await db.batch<VariantJob>([
         prepared(BULK_SQL.removeFailed, caller, ...values),
@@ -77,17 +56,30 @@ export function createBulkVariantStore(db: D1Database): BulkVariantStore {
       return { started: started?.results ?? [], replaced: replaced?.results ?? [] };
     },
 
-    async countMissing(caller, fileIds, names, maxPerFile) {
+    /** How many variants `add` would start. */
+    async countMissing(
+      caller: FileCaller,
+      fileIds: readonly string[],
+      names: readonly VariantName[],
+      maxPerFile: number,
+    ): Promise<number> {
       const wanted = fileIds.flatMap((fileId) => names.map((name) => ({ fileId, ...name })));
       return countOf(prepared(BULK_SQL.countMissing, caller, JSON.stringify(wanted), maxPerFile));
     },
 
-    async remove(caller, fileIds, names, nowMs) {
+    /** Any state → removed. */
+    async remove(
+      caller: FileCaller,
+      fileIds: readonly string[],
+      names: readonly VariantName[],
+      nowMs: number,
+    ): Promise<readonly VariantJob[]> {
       const values = [JSON.stringify(fileIds), JSON.stringify(names), nowMs];
       return (await prepared(BULK_SQL.remove, caller, ...values).all<VariantJob>()).results;
     },
 
-    count: (caller, fileIds, names) =>
+    /** How many variants `remove` would remove. */
+    count: (caller: FileCaller, fileIds: readonly string[], names: readonly VariantName[]): Promise<number> =>
       countOf(prepared(BULK_SQL.count, caller, JSON.stringify(fileIds), JSON.stringify(names))),
   };
 }

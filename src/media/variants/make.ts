@@ -37,14 +37,14 @@ const BROKEN = "The file is not a readable image.";
 export async function makeVariant(deps: MakeVariantDeps, job: VariantJob): Promise<string | undefined> {
   const row = await deps.variants.findJob(job.fileId, job.nonce);
   // A rendition that was given up while it ran may have left bytes, where their deletion failed.
-  if (row === undefined || row.state === "removed" || row.state === "failed" || !row.fileCommitted)
+  if (row === undefined || row.state === "removed" || row.state === "failed" || row.fileState !== "committed")
     return discard(deps, job);
   if (row.state !== "pending") return undefined;
   const made = await make(deps, job, row);
   if (made.ok) {
     if (await deps.variants.markReady(job.fileId, job.nonce, made.value)) return undefined;
     const now = await deps.variants.findJob(job.fileId, job.nonce);
-    return now?.state === "ready" && now.fileCommitted ? undefined : discard(deps, job);
+    return now?.state === "ready" && now.fileState === "committed" ? undefined : discard(deps, job);
   }
   if (made.error.kind === "passing") return made.error.fault;
   await deps.variants.markFailed(job.fileId, job.nonce, made.error.reason);

@@ -11,5 +11,5 @@ export interface PurgeVariantsDeps {
 export async function purgeVariants(deps: PurgeVariantsDeps, renditions: readonly VariantJob[]): Promise<void> {
   if (renditions.length === 0) return;
   await deps.blobs.delete(renditions.map(({ fileId, nonce }) => variantKey(fileId, nonce)));
-  await deps.variants.forget(renditions);
+  await deps.variants.delete(renditions);
 }

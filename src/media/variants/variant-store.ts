@@ -1,45 +1,10 @@
-import { masterKey } from "../blobs/blob-store.ts";
+import { MASTER_KEY } from "../files/file-store.ts";
 import type { VariantRow, FileCaller } from "../model/file.ts";
 import type { VariantJob } from "../model/job.ts";
 import type { VariantName, VariantType } from "../model/sizes.ts";
 
-/** The rows of variants in D1. One row is one rendition, named by its nonce. */
-export interface VariantStore {
-  /** The variants of a committed file, by type and size; undefined where the caller has no such file. */
-  list(fileId: string, caller: FileCaller): Promise<VariantList | undefined>;
-  /**
-   * Asks for variants: those that are there stay as they are, but for failed ones, which are made anew. All or none;
-   * `started` are the nonces of the new renditions, `replaced` those of the failed ones, which are removed.
-   */
-  add(
-    fileId: string,
-    caller: FileCaller,
-    wanted: readonly NewVariant[],
-    times: { readonly createdAt: number; readonly dueAt: number },
-    maxPerFile: number,
-  ): Promise<AddedVariants | undefined>;
-  /** Any state → removed, of those named or of all; the nonces, or undefined where the caller has no such file. */
-  remove(
-    fileId: string,
-    caller: FileCaller,
-    which: readonly VariantName[] | "all",
-    nowMs: number,
-  ): Promise<readonly string[] | undefined>;
-  /** Forgets removed ones whose bytes are gone. */
-  forget(renditions: readonly VariantJob[]): Promise<void>;
-  /** Makings that were asked for and are neither ready nor failed. */
-  pendingNonces(fileId: string): Promise<readonly string[]>;
-  /** What the consumer of a job decides by; undefined when there is no such rendition. */
-  findJob(fileId: string, nonce: string): Promise<JobRow | undefined>;
-  /** Pending → ready, while the file is committed. False: somebody else was first, or it was removed. */
-  markReady(fileId: string, nonce: string, made: MadeVariant): Promise<boolean>;
-  /** Pending → failed. */
-  markFailed(fileId: string, nonce: string, reason: string): Promise<void>;
-  /** Those that the sweep finds: rows tell by `due_at` that they wait for it. */
-  due(nowMs: number, maxRows: number): Promise<readonly DueVariant[]>;
-  /** Only those that are pending. */
-  postpone(renditions: readonly VariantJob[], dueAt: number): Promise<void>;
-}
+/** Rows of variants. Each is one rendition, named by its nonce. */
+export type VariantStore = ReturnType<typeof createVariantStore>;
 
 export interface DueVariant extends VariantJob {
   readonly state: "pending" | "removed";
@@ -55,7 +20,9 @@ export interface VariantList {
 }
 
 export interface AddedVariants extends VariantList {
+  /** Nonces of the new renditions. */
   readonly started: readonly string[];
+  /** Nonces of failed renditions that new ones replace; they are removed. */
   readonly replaced: readonly string[];
 }
 
@@ -63,9 +30,7 @@ export interface JobRow {
   readonly type: VariantType;
   readonly size: string;
   readonly state: VariantRow["state"];
-  /** False when the file was removed. */
-  readonly fileCommitted: boolean;
-  /** Where its bytes lie in R2. */
+  readonly fileState: "pending" | "committed" | "removed";
   readonly masterKey: string;
   readonly masterEtag: string;
   readonly masterSizeBytes: number;
@@ -80,35 +45,37 @@ export interface MadeVariant {
 }
 
 /** ?1 is the file, ?2 to ?4 the caller. */
-const OWNED_FILE = `SELECT file.content_type FROM file JOIN owner ON owner.id = file.owner_id
+const OWNED_FILE = `SELECT file.content_type AS contentType FROM file JOIN owner ON owner.id = file.owner_id
   WHERE file.id = ?1 AND file.state = 'committed' AND owner.client = ?2 AND owner.visibility = ?3
   AND owner.tenant = ?4 AND owner.erasure_id IS NULL`;
 
-/** Of what would be there: rows that live and are not asked for, and all that are asked for (?5). ?8 is the limit. */
-const HAS_ROOM = `?8 >= json_array_length(?5) + (
+/** The variants asked for (?5) and the others of the file are no more than ?8. */
+const IS_WITHIN_LIMIT = `?8 >= json_array_length(?5) + (
   SELECT count(*) FROM variant AS other WHERE other.file_id = ?1 AND other.state <> 'removed'
   AND other.type || other.size NOT IN (SELECT value ->> 'type' || (value ->> 'size') FROM json_each(?5)))`;
 
 const SQL = {
   ownedFile: OWNED_FILE,
-  list: `SELECT nonce, type, size, state, content_type, width, height, size_bytes, etag, reason
+  list: `SELECT nonce, type, size, state, content_type AS contentType, width, height, size_bytes AS sizeBytes, etag,
+    reason
     FROM variant WHERE file_id = ?1 AND state <> 'removed' AND EXISTS (${OWNED_FILE}) ORDER BY type, size`,
   removeFailed: `UPDATE variant SET state = 'removed', due_at = ?6 WHERE file_id = ?1 AND state = 'failed'
     AND type || size IN (SELECT value ->> 'type' || (value ->> 'size') FROM json_each(?5))
-    AND EXISTS (${OWNED_FILE}) AND ${HAS_ROOM} RETURNING nonce`,
+    AND EXISTS (${OWNED_FILE}) AND ${IS_WITHIN_LIMIT} RETURNING nonce`,
   add: `INSERT INTO variant (file_id, nonce, type, size, state, created_at, due_at)
     SELECT ?1, value ->> 'nonce', value ->> 'type', value ->> 'size', 'pending', ?6, ?7 FROM json_each(?5)
-    WHERE EXISTS (${OWNED_FILE}) AND ${HAS_ROOM}
+    WHERE EXISTS (${OWNED_FILE}) AND ${IS_WITHIN_LIMIT}
     ON CONFLICT (file_id, type, size) WHERE state <> 'removed' DO NOTHING RETURNING nonce`,
   remove: `UPDATE variant SET state = 'removed', due_at = ?6 WHERE file_id = ?1 AND state <> 'removed'
     AND EXISTS (${OWNED_FILE})
     AND (?5 IS NULL OR type || size IN (SELECT value ->> 'type' || (value ->> 'size') FROM json_each(?5)))
     RETURNING nonce`,
-  forget: `DELETE FROM variant WHERE state = 'removed' AND (file_id, nonce) IN
+  delete: `DELETE FROM variant WHERE state = 'removed' AND (file_id, nonce) IN
     (SELECT value ->> 'fileId', value ->> 'nonce' FROM json_each(?1))`,
   pendingNonces: `SELECT nonce FROM variant WHERE file_id = ?1 AND state = 'pending'`,
-  findJob: `SELECT variant.type, variant.size, variant.state, file.etag, file.size_bytes, file.blob_key,
-    file.state = 'committed' AND owner.erasure_id IS NULL AS file_committed
+  findJob: `SELECT variant.type, variant.size, variant.state, ${MASTER_KEY} AS masterKey,
+    coalesce(file.etag, '') AS masterEtag, coalesce(file.size_bytes, 0) AS masterSizeBytes,
+    iif(owner.erasure_id IS NULL, file.state, 'removed') AS fileState
     FROM variant JOIN file ON file.id = variant.file_id JOIN owner ON owner.id = file.owner_id
     WHERE variant.file_id = ?1 AND variant.nonce = ?2`,
   markReady: `UPDATE variant SET state = 'ready', due_at = NULL, content_type = ?3, width = ?4, height = ?5,
@@ -122,18 +89,18 @@ const SQL = {
     (SELECT value ->> 'fileId', value ->> 'nonce' FROM json_each(?1))`,
 } as const;
 
-export function createVariantStore(db: D1Database): VariantStore {
+export function createVariantStore(db: D1Database) {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
   const owned = (fileId: string, caller: FileCaller) => [fileId, caller.client, caller.visibility, caller.tenant];
   const contentTypeOf = (found: D1Result | undefined): string | undefined =>
-    (found?.results[0] as { content_type: string } | undefined)?.content_type;
-  const variantsOf = (found: D1Result | undefined): VariantRow[] =>
-    ((found?.results ?? []) as VariantColumns[]).map(toVariantRow);
+    (found?.results[0] as { contentType: string } | undefined)?.contentType;
+  const variantsOf = (found: D1Result | undefined) => (found?.results ?? []) as VariantRow[];
   const noncesOf = (found: D1Result | undefined): string[] =>
     ((found?.results ?? []) as { nonce: string }[]).map((row) => row.nonce);
 
   return {
-    async list(fileId, caller) {
+    /** The variants of a committed file by type and size; undefined: the caller has no such file. */
+    async list(fileId: string, caller: FileCaller): Promise<VariantList | undefined> {
       const [file, variants] = await db.batch([
         prepared(SQL.ownedFile, ...owned(fileId, caller)),
         prepared(SQL.list, ...owned(fileId, caller)),
@@ -142,7 +109,14 @@ export function createVariantStore(db: D1Database): VariantStore {
       return contentType === undefined ? undefined : { contentType, variants: variantsOf(variants) };
     },
 
-    async add(fileId, caller, wanted, times, maxPerFile) {
+    /** Adds all of these variants or, beyond `maxPerFile`, none. Failed ones are replaced, others stay as they are. */
+    async add(
+      fileId: string,
+      caller: FileCaller,
+      wanted: readonly NewVariant[],
+      times: { readonly createdAt: number; readonly dueAt: number },
+      maxPerFile: number,
+    ): Promise<AddedVariants | undefined> {
       const values = [JSON.stringify(wanted), times.createdAt, times.dueAt, maxPerFile];
       const [file, replaced, added, variants] = await db.batch([
         prepared(SQL.ownedFile, ...owned(fileId, caller)),
@@ -156,7 +130,13 @@ export function createVariantStore(db: D1Database): VariantStore {
       return { contentType, variants: variantsOf(variants), ...renditions };
     },
 
-    async remove(fileId, caller, which, nowMs) {
+    /** Any state → removed; the nonces, or undefined: the caller has no such file. */
+    async remove(
+      fileId: string,
+      caller: FileCaller,
+      which: readonly VariantName[] | "all",
+      nowMs: number,
+    ): Promise<readonly string[] | undefined> {
       const names = which === "all" ? null : JSON.stringify(which);
       const [file, removed] = await db.batch([
         prepared(SQL.ownedFile, ...owned(fileId, caller)),
@@ -165,71 +145,39 @@ export function createVariantStore(db: D1Database): VariantStore {
       return contentTypeOf(file) === undefined ? undefined : noncesOf(removed);
     },
 
-    async forget(renditions) {
-      await prepared(SQL.forget, JSON.stringify(renditions)).run();
+    /** Deletes the rows of removed renditions whose bytes are deleted. */
+    async delete(renditions: readonly VariantJob[]): Promise<void> {
+      await prepared(SQL.delete, JSON.stringify(renditions)).run();
     },
 
-    async pendingNonces(fileId) {
+    async pendingNonces(fileId: string): Promise<readonly string[]> {
       return noncesOf(await prepared(SQL.pendingNonces, fileId).all());
     },
 
-    async findJob(fileId, nonce) {
-      const row = await prepared(SQL.findJob, fileId, nonce).first<JobColumns>();
-      if (row === null) return undefined;
-      const { type, size, state, etag, size_bytes, blob_key } = row;
-      const fileCommitted = row.file_committed === 1;
-      const master = {
-        masterKey: blob_key ?? masterKey(fileId),
-        masterEtag: etag ?? "",
-        masterSizeBytes: size_bytes ?? 0,
-      };
-      return { type, size, state, fileCommitted, ...master };
+    /** The row that a job asks for. */
+    async findJob(fileId: string, nonce: string): Promise<JobRow | undefined> {
+      return (await prepared(SQL.findJob, fileId, nonce).first<JobRow>()) ?? undefined;
     },
 
-    async markReady(fileId, nonce, made) {
+    /** Pending → ready. False: the row is not pending any more, or the file is removed. */
+    async markReady(fileId: string, nonce: string, made: MadeVariant): Promise<boolean> {
       const values = [made.contentType, made.width, made.height, made.sizeBytes, made.etag];
       return (await prepared(SQL.markReady, fileId, nonce, ...values).run()).meta.changes === 1;
     },
 
-    async markFailed(fileId, nonce, reason) {
+    /** Pending → failed. */
+    async markFailed(fileId: string, nonce: string, reason: string): Promise<void> {
       await prepared(SQL.markFailed, fileId, nonce, reason).run();
     },
 
-    async due(nowMs, maxRows) {
+    /** Rows whose `due_at` has come. */
+    async due(nowMs: number, maxRows: number): Promise<readonly DueVariant[]> {
       return (await prepared(SQL.due, nowMs, maxRows).all<DueVariant>()).results;
     },
 
-    async postpone(renditions, dueAt) {
+    /** Sets the due time of pending renditions. */
+    async postpone(renditions: readonly VariantJob[], dueAt: number): Promise<void> {
       await prepared(SQL.postpone, JSON.stringify(renditions), dueAt).run();
     },
   };
 }
-
-interface VariantColumns {
-  readonly nonce: string;
-  readonly type: VariantType;
-  readonly size: string;
-  readonly state: VariantRow["state"];
-  readonly content_type: string | null;
-  readonly width: number | null;
-  readonly height: number | null;
-  readonly size_bytes: number | null;
-  readonly etag: string | null;
-  readonly reason: string | null;
-}
-
-interface JobColumns {
-  readonly type: VariantType;
-  readonly size: string;
-  readonly state: VariantRow["state"];
-  readonly file_committed: 0 | 1;
-  readonly etag: string | null;
-  readonly size_bytes: number | null;
-  readonly blob_key: string | null;
-}
-
-const toVariantRow = ({ content_type, size_bytes, ...row }: VariantColumns): VariantRow => ({
-  ...row,
-  contentType: content_type,
-  sizeBytes: size_bytes,
-});

@@ -92,7 +92,7 @@ describe("a retired owner", () => {
     await env.DB.prepare(
       "INSERT INTO key_set (owner_id, digest, keys) SELECT ?1, 'd' || value, '[]' FROM json_each(?2)",
     )
-      .bind(owner, JSON.stringify(Array.from({ length: LIMITS.forgottenRows + 5 }, (_, at) => at)))
+      .bind(owner, JSON.stringify(Array.from({ length: LIMITS.rowsPerDelete + 5 }, (_, at) => at)))
       .run();
     const answer = await app.call(`${collection()}?tenant=acme`, { as, method: "DELETE" });
     expect(answer.status).toBe(202);

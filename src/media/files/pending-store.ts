@@ -1,0 +1,89 @@
+import { err, ok, type Result } from "../../platform/result.ts";
+import type { ReservationFault } from "../blobs/blob-store.ts";
+import type { Visibility } from "../model/file.ts";
+import { LIMITS } from "../model/limits.ts";
+import type { VariantName } from "../model/sizes.ts";
+import { ENSURE_OWNER, OWNER_LIVES } from "./file-store.ts";
+import { bytesLeft, isFull } from "./usage-store.ts";
+
+/** Pending files. Each takes one file of its tenant's quota, and bytes of it as they arrive. */
+export type PendingStore = ReturnType<typeof createPendingStore>;
+
+export interface NewFile {
+  readonly id: string;
+  readonly client: string;
+  /** The tenant whose quota it counts against until its commit. */
+  readonly reservedFor: string;
+  readonly visibility: Visibility;
+  readonly contentType: string;
+  readonly variants: readonly (VariantName & { readonly nonce: string })[];
+  readonly createdAt: number;
+  readonly dueAt: number;
+}
+
+/** `too_many_pending`: the client has its most files without a commit. */
+export type CreationFault = "over_quota" | "too_many_pending";
+
+const SQL = {
+  create: `INSERT INTO file (id, owner_id, state, content_type, created_at, due_at, reserved_for)
+    SELECT ?1, owner.id, 'pending', ?2, ?3, ?4, ?7 FROM owner
+    WHERE owner.client = ?5 AND owner.tenant = '' AND owner.visibility = ?6 AND owner.erasure_id IS NULL
+    AND NOT ${isFull("?7")} AND NOT EXISTS (SELECT 1 FROM reservation
+      WHERE reservation.tenant = ?7 AND reservation.owner_id = owner.id AND reservation.files >= ?8) RETURNING id`,
+  isFull: `SELECT 1 WHERE ${isFull("?1")}`,
+  declareVariants: `INSERT INTO variant (file_id, nonce, type, size, state, created_at)
+    SELECT ?1, value ->> 'nonce', value ->> 'type', value ->> 'size', 'declared', ?2 FROM json_each(?3)
+    WHERE EXISTS (SELECT 1 FROM file WHERE file.id = ?1)`,
+  // Uploads of the same file add up, so that none gives back the bytes of another.
+  reserve: `UPDATE file SET reserved_bytes = coalesce(reserved_bytes, 0) + ?2
+    WHERE id = ?1 AND state = 'pending' AND ${OWNER_LIVES} AND EXISTS (SELECT 1 FROM tenant
+      WHERE tenant.id = file.reserved_for AND tenant.quota_bytes IS NOT NULL AND ?2 <= ${bytesLeft("file.reserved_for")})
+    RETURNING id`,
+  // No reservation: the tenant had no quota when the upload began.
+  release: `UPDATE file SET reserved_bytes = max(0, reserved_bytes - ?2)
+    WHERE id = ?1 AND state = 'pending' AND reserved_bytes IS NOT NULL`,
+  alive: `SELECT file.state, tenant.quota_bytes IS NOT NULL AS isLimited FROM file
+    LEFT JOIN tenant ON tenant.id = file.reserved_for
+    WHERE file.id = ?1 AND file.state <> 'removed' AND ${OWNER_LIVES}`,
+} as const;
+
+export function createPendingStore(db: D1Database) {
+  const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
+  return {
+    /** Creates a pending file and its variants in one write, unless the quota is full. */
+    async create(file: NewFile): Promise<Result<void, CreationFault>> {
+      const { id, client, visibility, contentType, createdAt, dueAt, reservedFor, variants } = file;
+      const values = [id, contentType, createdAt, dueAt, client, visibility, reservedFor, LIMITS.pendingFilesPerClient];
+      const statements = [
+        prepared(ENSURE_OWNER, client, "", visibility),
+        prepared(SQL.isFull, reservedFor),
+        prepared(SQL.create, ...values),
+      ];
+      if (variants.length > 0) statements.push(prepared(SQL.declareVariants, id, createdAt, JSON.stringify(variants)));
+      const [, full, created] = await db.batch(statements);
+      if (created?.results.length === 1) return ok(undefined);
+      return err(full?.results.length === 1 ? "over_quota" : "too_many_pending");
+    },
+
+    /** Takes all of these bytes from the tenant's quota, or none. Writes nothing if the tenant has no quota of bytes. */
+    async reserve(fileId: string, bytes: number): Promise<"reserved" | "not_limited" | ReservationFault> {
+      const [reserved, alive] = await db.batch<{ state?: string; isLimited?: number }>([
+        prepared(SQL.reserve, fileId, bytes),
+        prepared(SQL.alive, fileId),
+      ]);
+      const [file] = alive?.results ?? [];
+      if (file === undefined) return "gone";
+      if (file.state !== "pending") return "not_pending";
+      if (file.isLimited !== 1) return "not_limited";
+      return reserved?.results.length === 1 ? "reserved" : "over_quota";
+    },
+
+    /** Gives reserved bytes back. Commit and removal give back all that is left. */
+    async release(fileId: string, bytes: number): Promise<void> {
+      await prepared(SQL.release, fileId, bytes).run();
+    },
+
+    /** False once the file is removed. */
+    isAlive: async (fileId: string): Promise<boolean> => (await prepared(SQL.alive, fileId).first()) !== null,
+  };
+}

@@ -1,0 +1,39 @@
+import { MASTER_KEY, OWNED, ownedBy } from "../files/file-store.ts";
+import type { FileCaller } from "../model/file.ts";
+import type { PendingFile } from "../model/uploads.ts";
+
+/** Uploads by presigned links: which one a commit chose ("pinned"), and which copies of them are kept. */
+export type PinnedUploadStore = ReturnType<typeof createPinnedUploadStore>;
+
+const SQL = {
+  pin: `UPDATE file SET pinned_etag = ?6 WHERE ${OWNED} AND state = 'pending' AND pinned_etag IS ?7 RETURNING id`,
+  masterKey: `SELECT state, ${MASTER_KEY} AS key FROM file WHERE id = ?1`,
+  endedLinks: `SELECT id FROM file WHERE due_at <= ?1 AND state = 'committed' ORDER BY due_at LIMIT ?2`,
+  markLinksEnded: `UPDATE file SET due_at = NULL WHERE id IN (SELECT value FROM json_each(?1)) AND state = 'committed'`,
+} as const;
+
+export function createPinnedUploadStore(db: D1Database) {
+  const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
+  return {
+    /** Pins the upload with this ETag. False: the file is not pending, or another commit pinned another upload. */
+    async pin(file: PendingFile, caller: FileCaller, etag: string): Promise<boolean> {
+      return (await prepared(SQL.pin, ...ownedBy(file.id, caller), etag, file.pinnedEtag).first()) !== null;
+    },
+
+    /** The master's final key; undefined: the file is removed or gone. */
+    async masterKey(fileId: string): Promise<"pending" | { readonly key: string | undefined }> {
+      const row = await prepared(SQL.masterKey, fileId).first<{ state: string; key: string }>();
+      if (row?.state === "pending") return "pending";
+      return { key: row?.state === "committed" ? row.key : undefined };
+    },
+
+    /** Committed files whose presigned link has ended since the last call of `markLinksEnded`. */
+    async endedLinks(nowMs: number, maxRows: number): Promise<readonly string[]> {
+      return (await prepared(SQL.endedLinks, nowMs, maxRows).all<{ id: string }>()).results.map(({ id }) => id);
+    },
+
+    async markLinksEnded(fileIds: readonly string[]): Promise<void> {
+      await prepared(SQL.markLinksEnded, JSON.stringify(fileIds)).run();
+    },
+  };
+}
