@@ -1,18 +1,20 @@
-import type { Room } from "./entry.ts";
+import type { ServiceEntries } from "./model/entry.ts";
 import { ERROR_SCHEMAS, errorComponent, errorResponse } from "./errors.ts";
 import { PAGE_SIZE } from "../src/http/paging.ts";
 import { SESSION_ID } from "../src/platform/session-id.ts";
-import type { Schema } from "./schema.ts";
+import type { Schema } from "./model/schema.ts";
 import type { Tables } from "./tables.ts";
 
 /** What several operations share: schemas, headers, parameters, errors, and how one proves who one is. */
-export function components(tables: Tables, rooms: readonly Room[], paths: object): object {
+export function components(tables: Tables, services: readonly ServiceEntries[], paths: object): object {
   const { names } = tables;
   const text = JSON.stringify(paths);
   const isUsed = (kind: string, name: string): boolean => text.includes(`"#/components/${kind}/${name}"`);
   const pick = (kind: string, all: Readonly<Record<string, unknown>>) =>
     Object.fromEntries(Object.entries(all).filter(([name]) => isUsed(kind, name)));
-  const schemas = rooms.flatMap((room) => Object.entries(room.schemas).map(([name, { schema }]) => [name, schema]));
+  const schemas = services.flatMap((service) =>
+    Object.entries(service.schemas).map(([name, { schema }]) => [name, schema]),
+  );
   const errors = (["platform", "protocol", "page"] as const).flatMap((style) =>
     STATUSES.map((status) => [errorComponent(style, status), errorResponse(style, status)] as const),
   );

@@ -3,12 +3,12 @@ import { rightOf } from "../src/http/rights.ts";
 import { TOKEN_KINDS } from "../src/http/token-kind.ts";
 import type { MountedRoute, Tables } from "./tables.ts";
 import { components } from "./components.ts";
-import type { AnswerEntry, BodyEntry, Entry, Parameter, Room } from "./entry.ts";
+import type { AnswerEntry, BodyEntry, Entry, Parameter, ServiceEntries } from "./model/entry.ts";
 import { errorComponent } from "./errors.ts";
 import { ABOUT, TAG_GROUPS } from "./about.ts";
-import type { Schema } from "./schema.ts";
+import type { Schema } from "./model/schema.ts";
 
-/** The interface document: the route tables, and what `rooms/` says beyond them. */
+/** The interface document: the route tables, and what `services/` says beyond them. */
 type Json = Record<string, unknown>;
 
 export const keyOf = ({ route }: Pick<MountedRoute, "route">): string => `${route.method} ${route.path}`;
@@ -19,35 +19,37 @@ export interface Built {
   readonly faults: readonly string[];
 }
 
-export function buildDocument(tables: Tables, rooms: readonly Room[]): Built {
+export function buildDocument(tables: Tables, services: readonly ServiceEntries[]): Built {
   const faults: string[] = [];
   const paths: Record<string, Json> = {};
   const used = new Set<string>();
   for (const mounted of tables.routes) {
-    const room = rooms.find(({ base }) => base === (mounted.base === DEPRECATED ? SUCCESSOR : mounted.base));
-    const entry = room?.entries[keyOf(mounted)];
-    if (room === undefined || entry === undefined) {
+    const service = services.find(({ base }) => base === (mounted.base === DEPRECATED ? SUCCESSOR : mounted.base));
+    const entry = service?.entries[keyOf(mounted)];
+    if (service === undefined || entry === undefined) {
       faults.push(`${mounted.route.method} ${mounted.base}${mounted.route.path} has no entry in api/services`);
       continue;
     }
-    used.add(`${room.base} ${keyOf(mounted)}`);
+    used.add(`${service.base} ${keyOf(mounted)}`);
     const path = `${mounted.base}${mounted.route.path}`;
-    const operation = operationOf(mounted, entry, room, tables, (fault) => faults.push(`${keyOf(mounted)}: ${fault}`));
+    const operation = operationOf(mounted, entry, service, tables, (fault) =>
+      faults.push(`${keyOf(mounted)}: ${fault}`),
+    );
     (paths[path] ??= mounted.atRoot ? { servers: [ROOT_SERVER] } : {})[mounted.route.method.toLowerCase()] = operation;
   }
-  for (const room of rooms)
-    for (const key of Object.keys(room.entries))
-      if (!used.has(`${room.base} ${key}`)) faults.push(`${room.base} ${key} is in api/services and no route`);
+  for (const service of services)
+    for (const key of Object.keys(service.entries))
+      if (!used.has(`${service.base} ${key}`)) faults.push(`${service.base} ${key} is in api/services and no route`);
   const document = {
     openapi: "3.1.1",
     info: ABOUT,
     "x-platform": tables.names.platform,
     servers: [SERVER],
-    tags: rooms.flatMap(({ tags }) => tags),
+    tags: services.flatMap(({ tags }) => tags),
     "x-tagGroups": TAG_GROUPS,
     security: [{ token: [] }],
     paths: besideTheirTwins(paths),
-    components: components(tables, rooms, paths),
+    components: components(tables, services, paths),
   };
   return { document, faults };
 }
@@ -83,7 +85,7 @@ function besideTheirTwins(paths: Readonly<Record<string, Json>>): Json {
 function operationOf(
   mounted: MountedRoute,
   entry: Entry,
-  room: Room,
+  service: ServiceEntries,
   tables: Tables,
   fault: (text: string) => void,
 ): Json {
@@ -97,9 +99,9 @@ function operationOf(
     ...descriptionOf([entry.about, accessText(mounted, entry)]),
     ...(isDeprecated ? { deprecated: true, "x-successor": entry.id } : {}),
     security: securityOf(mounted, entry, tables),
-    ...withAny("parameters", parametersOf(mounted, entry, room, fault)),
+    ...withAny("parameters", parametersOf(mounted, entry, service, fault)),
     ...(body === undefined ? {} : { requestBody: body }),
-    responses: responsesOf(mounted, entry, room, isDeprecated),
+    responses: responsesOf(mounted, entry, service, isDeprecated),
   };
 }
 
@@ -133,7 +135,7 @@ function securityOf({ route }: MountedRoute, { security }: Entry, { names }: Tab
 function parametersOf(
   { route }: MountedRoute,
   entry: Entry,
-  room: Room,
+  service: ServiceEntries,
   fault: (text: string) => void,
 ): readonly unknown[] {
   const own = (place: "path" | "query", schema: Schema | undefined): readonly Json[] => {
@@ -142,7 +144,7 @@ function parametersOf(
       required?: string[];
     };
     return Object.entries(properties).map(([name, found]) => {
-      const said = entry.parameters?.[name] ?? room.parameters[name];
+      const said = entry.parameters?.[name] ?? service.parameters[name];
       if (said === undefined) fault(`the ${place} parameter ${name} has no words`);
       const isRequired = place === "path" || required.includes(name);
       // One with a type says what the text in the address stands for.
@@ -240,10 +242,10 @@ function withWords(
   return described;
 }
 
-function responsesOf(mounted: MountedRoute, entry: Entry, room: Room, isDeprecated: boolean): Json {
+function responsesOf(mounted: MountedRoute, entry: Entry, service: ServiceEntries, isDeprecated: boolean): Json {
   const answers = Object.entries(entry.answers).map(([status, answer]) => {
     const deprecation = isDeprecated ? ["Deprecation", ...(status === "204" ? [] : ["Link"])] : [];
-    return [status, answerOf(answer, room, deprecation)] as const;
+    return [status, answerOf(answer, service, deprecation)] as const;
   });
   const errors = new Map<number, string | undefined>(followingErrors(mounted, entry).map((one) => [one, undefined]));
   for (const [status, text] of Object.entries(entry.errors ?? {})) errors.set(Number(status), text || undefined);
@@ -275,11 +277,15 @@ function followingErrors({ route, errors }: MountedRoute, entry: Entry): readonl
   ];
 }
 
-function answerOf({ text, json, example, mediaTypes, headers = [] }: AnswerEntry, room: Room, more: string[]): Json {
+function answerOf(
+  { text, json, example, mediaTypes, headers = [] }: AnswerEntry,
+  service: ServiceEntries,
+  more: string[],
+): Json {
   const content =
     json === undefined
       ? Object.fromEntries(Object.entries(mediaTypes ?? {}).map(([type, schema]) => [type, { schema }]))
-      : { "application/json": { schema: json, example: example ?? exampleOf(json, room) } };
+      : { "application/json": { schema: json, example: example ?? exampleOf(json, service) } };
   const names = ["Request-Id", ...new Set([...headers, ...more])];
   return {
     description: text,
@@ -294,10 +300,10 @@ const headerName = (component: string): string =>
     component
   ] ?? component;
 
-function exampleOf(schema: Schema, room: Room): unknown {
-  if (schema["type"] === "array") return [exampleOf(schema["items"] as Schema, room)];
+function exampleOf(schema: Schema, service: ServiceEntries): unknown {
+  if (schema["type"] === "array") return [exampleOf(schema["items"] as Schema, service)];
   const name = (schema as { $ref?: string }).$ref?.replace("#/components/schemas/", "") ?? "";
-  const named = room.schemas[name];
+  const named = service.schemas[name];
   if (named === undefined) throw new Error(`an answer has neither an example nor a named schema: ${name}`);
   return named.example;
 }

@@ -1,7 +1,7 @@
 import { DETAIL_TYPES } from "../src/http/detail-types.ts";
 import { PROBLEM_TYPES } from "../src/http/errors.ts";
 import { PROTOCOL_ERRORS } from "../src/ui/protocol-errors.ts";
-import { list, obj, str, int, uri, type Schema } from "./schema.ts";
+import { list, obj, str, int, uri, type Schema } from "./model/schema.ts";
 import type { MountedRoute } from "./tables.ts";
 
 /** The answers that say no: the platform's error object, the OAuth protocol's, and pages; a component for each status. */

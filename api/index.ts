@@ -1,5 +1,5 @@
 import { buildDocument, type Built } from "./document.ts";
-import type { Room } from "./entry.ts";
+import type { ServiceEntries } from "./model/entry.ts";
 import { account } from "./services/account.ts";
 import { admin } from "./services/admin.ts";
 import { events } from "./services/events.ts";
@@ -8,7 +8,7 @@ import { oauth, wellKnown } from "./services/oauth.ts";
 import { platform } from "./services/platform.ts";
 import { readTables } from "./tables.ts";
 
-export const ROOMS: readonly Room[] = [oauth, wellKnown, account, events, media, admin, platform];
+export const SERVICES: readonly ServiceEntries[] = [oauth, wellKnown, account, events, media, admin, platform];
 
 /** The interface document of the checkout at `root`. */
-export const makeDocument = async (root: string): Promise<Built> => buildDocument(await readTables(root), ROOMS);
+export const makeDocument = async (root: string): Promise<Built> => buildDocument(await readTables(root), SERVICES);

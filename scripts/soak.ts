@@ -21,7 +21,7 @@ async function main(): Promise<void> {
   if (options === undefined) return console.log(HELP);
   const { seconds, rate, seed, out } = options;
   console.log(`${seconds} s at ${rate} requests a second, --seed ${seed}`);
-  const { latencies, kills, faults, trouble, errors, summary } = await soak(options, stopping.signal);
+  const { latencies, kills, faults, violations, errors, summary } = await soak(options, stopping.signal);
 
   const rows = latencies.rows();
   const totals = latencies.totals(seconds);
@@ -31,7 +31,7 @@ async function main(): Promise<void> {
   mkdirSync(out, { recursive: true });
   writeFileSync(join(out, "soak.svg"), plot({ title, seconds, rows, measured: latencies.measured, kills }));
   const happened = { faults: faults.rows(), kills };
-  const broken = trouble.lines(1_000);
+  const broken = violations.lines(1_000);
   // What its log says of those requests that the broken ones name.
   const said = errors.filter((line) => {
     const id = /"requestId":"(\w+)"/.exec(line)?.[1];
@@ -40,8 +40,8 @@ async function main(): Promise<void> {
   const report = { seed, seconds, rate, ...totals, ...happened, latenciesMs: rows, broken, said };
   writeFileSync(join(out, "soak.json"), `${JSON.stringify(report, null, 2)}\n`);
   console.log(`The plot: ${join(out, "soak.svg")}`);
-  if (trouble.count === 0) return console.log(paint.green("Every invariant held."));
-  console.error(`\n${paint.red(`${trouble.count} broken, with --seed ${seed}:`)}\n${trouble.lines().join("\n")}`);
+  if (violations.count === 0) return console.log(paint.green("Every invariant held."));
+  console.error(`\n${paint.red(`${violations.count} broken, with --seed ${seed}:`)}\n${violations.lines().join("\n")}`);
   if (said.length > 0) console.error(`\nThe platform's log of them:\n${said.slice(0, 5).join("\n")}`);
   process.exitCode = 1;
 }

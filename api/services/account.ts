@@ -1,5 +1,5 @@
-import { page, type AnswerEntry, type Entry, type Parameter, type Room } from "../entry.ts";
-import { obj, str, type Schema } from "../schema.ts";
+import { page, type AnswerEntry, type Entry, type Parameter, type ServiceEntries } from "../model/entry.ts";
+import { obj, str, type Schema } from "../model/schema.ts";
 
 /** The page of a person who signs in, and its forms. */
 const ACCOUNT = "Account";
@@ -25,7 +25,7 @@ const form = (
   errors: { 400: more.again ?? AGAIN },
 });
 
-export const account: Room = {
+export const account: ServiceEntries = {
   base: "/account",
   tags: [
     {
@@ -37,7 +37,7 @@ export const account: Room = {
   parameters: {},
   schemas: {},
   entries: {
-    // The room's own address: nothing behind the base.
+    // The service's own address: nothing behind the base.
     "GET ": {
       id: "getAccount",
       tag: ACCOUNT,

@@ -1,6 +1,6 @@
 import { PLANS } from "../../src/platform/plans.ts";
-import type { Entry, Named } from "../entry.ts";
-import { bool, int, list, obj, oneOf, ref, str, time, uri, type Schema } from "../schema.ts";
+import type { Entry, Named } from "../model/entry.ts";
+import { bool, int, list, obj, oneOf, ref, str, time, uri, type Schema } from "../model/schema.ts";
 
 /** The operator's resources: each is listed, made or replaced, shown and removed alike. */
 export interface ResourceWords {

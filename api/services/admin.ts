@@ -1,6 +1,6 @@
-import type { Entry, Room } from "../entry.ts";
-import { HALT, RIGHT, STATE } from "../push.ts";
-import { bool, int, list, obj, oneOf, orNull, ref, str, time, uri, type Schema } from "../schema.ts";
+import type { Entry, ServiceEntries } from "../model/entry.ts";
+import { HALT, RIGHT, STATE } from "../model/push.ts";
+import { bool, int, list, obj, oneOf, orNull, ref, str, time, uri, type Schema } from "../model/schema.ts";
 import { RESOURCES, SCHEMAS, TAGS } from "./admin-resources.ts";
 
 /** The operator service: who exists on the platform and who may do what. */
@@ -79,7 +79,7 @@ const copy = {
   writtenAt: 1_763_000_000_000,
 };
 
-export const admin: Room = {
+export const admin: ServiceEntries = {
   base: "/admin/v1",
   tags: [
     { name: TAGS.tenants, description: "Organizations and their tenants." },

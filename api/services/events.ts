@@ -1,6 +1,6 @@
-import type { Entry, Parameter, Room } from "../entry.ts";
-import { HALT, RIGHT, STATE } from "../push.ts";
-import { bool, int, list, map, obj, oneOf, orNull, ref, str, time, uri } from "../schema.ts";
+import type { Entry, Parameter, ServiceEntries } from "../model/entry.ts";
+import { HALT, RIGHT, STATE } from "../model/push.ts";
+import { bool, int, list, map, obj, oneOf, orNull, ref, str, time, uri } from "../model/schema.ts";
 
 /** Publish/subscribe; the same operations are mounted a second time, deprecated. */
 const TOPIC_PATH = "/topics/{topicOwnerClient}/{eventType}";
@@ -137,7 +137,7 @@ const pushExample = {
   },
 };
 
-export const events: Room = {
+export const events: ServiceEntries = {
   base: "/pubsub/v1",
   tags: [
     { name: TOPIC, description: "Topics of events, and publishing to them. A client owns the topics that it creates." },

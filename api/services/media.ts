@@ -1,5 +1,5 @@
-import type { Entry, Room } from "../entry.ts";
-import { BYTES, int, list, obj, oneOf, orNull, ref, str, time, uri, type Schema } from "../schema.ts";
+import type { Entry, ServiceEntries } from "../model/entry.ts";
+import { BYTES, int, list, obj, oneOf, orNull, ref, str, time, uri, type Schema } from "../model/schema.ts";
 
 /** Media: private and public files are two trees of the same operations. */
 type Visibility = "private" | "public";
@@ -237,7 +237,7 @@ const content = (id: string): Entry => ({
 const VARIANT_404 =
   "There is no such file or variant; with `Retry-After` the variant is being made, and `fallback=true` gives the master.";
 
-export const media: Room = {
+export const media: ServiceEntries = {
   base: "/media/v2",
   tags: [
     {

@@ -1,6 +1,6 @@
-import { page, type Entry, type Parameter, type Room } from "../entry.ts";
+import { page, type Entry, type Parameter, type ServiceEntries } from "../model/entry.ts";
 import { SESSION_ID } from "../../src/platform/session-id.ts";
-import { bool, int, list, obj, oneOf, ref, str, time, uri, type Schema } from "../schema.ts";
+import { bool, int, list, obj, oneOf, ref, str, time, uri, type Schema } from "../model/schema.ts";
 
 /** OAuth 2.0 and OpenID Connect: the protocol's endpoints, the pages where people sign in, and what users gave. */
 const TOKENS = "Tokens";
@@ -113,7 +113,7 @@ const LIST_OF_TEXTS = (text: string): Schema => list({ type: "string" }, text);
 const BASE = "https://platform.example/oauth2/v1";
 const ENDPOINT = uri("The address of the endpoint.");
 
-export const oauth: Room = {
+export const oauth: ServiceEntries = {
   base: "/oauth2/v1",
   tags: [
     {
@@ -556,7 +556,7 @@ export const oauth: Room = {
 };
 
 /** RFC 8414 wants its document at the root. */
-export const wellKnown: Room = {
+export const wellKnown: ServiceEntries = {
   base: "/.well-known/oauth-authorization-server",
   tags: [],
   parameters: {},

@@ -1,11 +1,11 @@
-import { page, type Room } from "../entry.ts";
-import { obj, oneOf, ref, type Schema } from "../schema.ts";
+import { page, type ServiceEntries } from "../model/entry.ts";
+import { obj, oneOf, ref, type Schema } from "../model/schema.ts";
 
 /** Addresses that belong to no service. */
 const PLATFORM = "Platform";
 const text: Schema = { type: "string" };
 
-export const platform: Room = {
+export const platform: ServiceEntries = {
   base: "",
   tags: [{ name: PLATFORM, description: "Is it up, and what is there." }],
   parameters: { file: { text: "The stylesheet's name, as a page has it.", example: "pages-0123456789abcdef.css" } },

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { buildDocument } from "../../api/document.ts";
 import { lint } from "../../api/lint.ts";
-import { ROOMS } from "../../api/index.ts";
+import { SERVICES } from "../../api/index.ts";
 import { readTables, type Tables } from "../../api/tables.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 
@@ -16,21 +16,21 @@ beforeAll(async () => {
 
 describe("the document", () => {
   it("is what the route tables and api/ make, and both validators take it", async () => {
-    const { document, faults } = buildDocument(tables, ROOMS);
+    const { document, faults } = buildDocument(tables, SERVICES);
     expect(faults).toEqual([]);
     expect(`${JSON.stringify(document, null, 2)}\n`).toBe(text);
     expect(await lint(text)).toEqual([]);
   });
 
   it("wants words for each route, parameter and field, and a route for all words", () => {
-    const [first, ...others] = ROOMS;
+    const [first, ...others] = SERVICES;
     const { "POST /token": token, ...left } = first!.entries;
     const entries = { ...left, "POST /tokens": token! };
     expect(buildDocument(tables, [{ ...first!, entries }, ...others]).faults).toEqual([
       expect.stringContaining("POST /oauth2/v1/token has no entry"),
       expect.stringContaining("POST /tokens is in api/services and no route"),
     ]);
-    const wordless = ROOMS.map((room) => ({ ...room, parameters: {} }));
+    const wordless = SERVICES.map((service) => ({ ...service, parameters: {} }));
     expect(buildDocument(tables, wordless).faults).toContain(
       "GET /topics/{topicOwnerClient}/{eventType}: the path parameter eventType has no words",
     );

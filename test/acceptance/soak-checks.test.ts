@@ -2,10 +2,10 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Caller } from "../../tools/soak/caller.ts";
+import { Caller } from "../../tools/soak/world/caller.ts";
 import { checkAll } from "../../tools/soak/check.ts";
-import { Choice } from "../../tools/soak/choice.ts";
-import { Latencies } from "../../tools/soak/latencies.ts";
+import { Choice } from "../../tools/soak/drive.ts";
+import { Latencies } from "../../tools/soak/world/latencies.ts";
 import { ChangesLedger } from "../../tools/soak/ledgers/changes.ts";
 import { EventsLedger } from "../../tools/soak/ledgers/events.ts";
 import { FaultsLedger } from "../../tools/soak/ledgers/faults.ts";
@@ -17,8 +17,8 @@ import { filesLoad } from "../../tools/soak/load/files.ts";
 import { gatewayLoad } from "../../tools/soak/load/gateway.ts";
 import { oauthLoad } from "../../tools/soak/load/oauth.ts";
 import type { Stage } from "../../tools/soak/load/operation.ts";
-import { createRandom } from "../../tools/soak/random.ts";
-import { Trouble } from "../../tools/soak/trouble.ts";
+import { createRandom } from "../../tools/soak/lib/random.ts";
+import { Violations } from "../../tools/soak/ledgers/violations.ts";
 
 /** It is the soak that is tested here: it speaks to a server that answers as a good platform would, but for one lie. */
 
@@ -91,8 +91,8 @@ const lying =
 
 /** A run that is over: events published, read, committed and pushed, tokens, files, a change by the operator. */
 function stageAfterARun(): Stage {
-  const trouble = new Trouble();
-  const events = new EventsLedger(trouble);
+  const violations = new Violations();
+  const events = new EventsLedger(violations);
   const event = { id: "e1", payload: "p1", tenant: "a" };
   events.acknowledged([event], ["e1"], 0, 1);
   events.pushed.add("e1");
@@ -135,8 +135,8 @@ function stageAfterARun(): Stage {
     authorization: () => Promise.resolve("Bearer t"),
   };
   const outside = { receiverOrigin: "", sourceUrl: SOURCE, failed: new Set<string>(), hungMs: -Infinity };
-  const stage = { world, trouble, faults, events, files, tokens, changes, setUpMs: 0, repeats: true };
-  const caller = new Caller({ base, trouble, latencies: new Latencies(), faults, cuts: 0 });
+  const stage = { world, violations, faults, events, files, tokens, changes, setUpMs: 0, repeats: true };
+  const caller = new Caller({ base, violations, latencies: new Latencies(), faults, cuts: 0 });
   return { ...stage, caller, outside: { ...outside, recover: () => undefined, close: () => Promise.resolve() } };
 }
 
@@ -146,7 +146,7 @@ describe("what the last look finds", () => {
     const stage = stageAfterARun();
     await checkAll(stage, createRandom(1), () => undefined);
     stage.caller.close();
-    return stage.trouble.lines();
+    return stage.violations.lines();
   };
 
   test("nothing, where all is well", async () => expect(await look()).toEqual([]));
@@ -190,7 +190,7 @@ describe("what the load finds", () => {
     const random = createRandom(3);
     for (let turns = 0; turns < 60; turns++) await choice.next(random).run({ dueMs: performance.now(), random });
     stage.caller.close();
-    return stage.trouble.lines();
+    return stage.violations.lines();
   };
 
   test.each(Object.keys(operations) as (keyof typeof operations)[])(
@@ -234,14 +234,14 @@ describe("what guesses of a password find", () => {
     ["no account is blocked early", "w".repeat(14) + "b"],
     ["a block lasts", "w".repeat(12) + "???bw"],
   ])("%s", (found, guesses) => {
-    const trouble = new Trouble();
-    const ledger = new GuessesLedger(trouble);
+    const violations = new Violations();
+    const ledger = new GuessesLedger(violations);
     for (const [atMs, outcome] of guesses.split("").entries()) {
       ledger.sent(atMs);
       if (outcome === "w") ledger.wrong(atMs);
       if (outcome === "b") ledger.blocked(atMs + 0.5);
     }
-    expect(trouble.lines()[0] ?? "").toContain(found);
-    expect(trouble.count === 0).toBe(found === "");
+    expect(violations.lines()[0] ?? "").toContain(found);
+    expect(violations.count === 0).toBe(found === "");
   });
 });

@@ -5,8 +5,8 @@ import { afterAll, describe, expect, test } from "vitest";
 import { ChangesLedger } from "../../tools/soak/ledgers/changes.ts";
 import { EventsLedger, type ReadEvent } from "../../tools/soak/ledgers/events.ts";
 import { readOptions } from "../../tools/soak/options.ts";
-import { createRandom } from "../../tools/soak/random.ts";
-import { Trouble } from "../../tools/soak/trouble.ts";
+import { createRandom } from "../../tools/soak/lib/random.ts";
+import { Violations } from "../../tools/soak/ledgers/violations.ts";
 import { npm } from "./support/platform-process.ts";
 import { OPERATOR_SECRET, useWorld } from "./support/world.ts";
 
@@ -59,9 +59,9 @@ describe("npm run soak", () => {
 describe("what the checks of a soak find", () => {
   const event = (n: number): ReadEvent => ({ id: `e${n}`, payload: `p${n}`, tenant: "acme" });
   const found = (story: (ledger: EventsLedger) => void): string => {
-    const trouble = new Trouble();
-    story(new EventsLedger(trouble));
-    return trouble.lines().join("\n");
+    const violations = new Violations();
+    story(new EventsLedger(violations));
+    return violations.lines().join("\n");
   };
   /** Published at 0, 10, …, read at 100, 200, … under locks of a second, committed 50 later, pushed. */
   const publish = (ledger: EventsLedger, ...numbers: number[]): void => {
@@ -103,7 +103,7 @@ describe("what the checks of a soak find", () => {
   });
 
   test("of the audit log: a change without a row, with two, and a row without a change", () => {
-    const trouble = new Trouble();
+    const violations = new Violations();
     const changes = new ChangesLedger();
     for (const n of [1, 2, 3]) changes.done.set(`r${n}`, `roles/${n}`);
     changes.unknown("roles/4");
@@ -115,8 +115,8 @@ describe("what the checks of a soak find", () => {
       row("x", "roles/4"),
       row("y", "roles/5"),
     ];
-    changes.check(rows, trouble);
-    expect(trouble.lines()).toEqual([
+    changes.check(rows, violations);
+    expect(violations.lines()).toEqual([
       "each change has one row of the audit log (2 ×)",
       "  roles/2: 0 rows of request r2",
       "  roles/3: 2 rows of request r3",

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Ask, Reply } from "./caller.ts";
+import type { Ask, Reply } from "./world/caller.ts";
 import type { AuditRow } from "./ledgers/changes.ts";
 import type { SoakFile } from "./ledgers/files.ts";
 import { checkContent } from "./load/files.ts";
 import { expectStatus, type Stage } from "./load/operation.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "./lib/random.ts";
+import { UserError } from "../../scripts/lib/user-error.ts";
+import type { Damage } from "./options.ts";
 
 /** For what the platform does by itself: the second attempt of a push, variants, bytes of deleted files. */
 const PATIENCE_MS = 90_000;
@@ -36,18 +38,18 @@ async function until(isDone: () => Promise<boolean>): Promise<boolean> {
   }
 }
 
-async function checkTokens({ tokens, trouble }: Stage, ask: AskFor): Promise<void> {
+async function checkTokens({ tokens, violations }: Stage, ask: AskFor): Promise<void> {
   for (const { text, state, grant } of tokens.all) {
     // Nobody knows whether a revocation that got no answer was done.
     if (state === "ending") continue;
     const { status } = await ask({ method: "GET", path: `/oauth2/v1/tokeninfo?access_token=${text}` });
-    if (state === "valid") trouble.expect("a valid token is taken", status === 200, () => `${grant}: ${status}`);
-    else trouble.expect("a revoked token is refused", status === 400, () => `${grant}: ${status}`);
+    if (state === "valid") violations.expect("a valid token is taken", status === 200, () => `${grant}: ${status}`);
+    else violations.expect("a revoked token is refused", status === 400, () => `${grant}: ${status}`);
   }
 }
 
 async function checkFiles(stage: Stage, ask: AskFor): Promise<void> {
-  const { files, world, trouble } = stage;
+  const { files, world, violations } = stage;
   const get = async (path: string): Promise<Reply> =>
     ask({ method: "GET", path, headers: { authorization: await world.authorization("shop") } });
 
@@ -63,13 +65,13 @@ async function checkFiles(stage: Stage, ask: AskFor): Promise<void> {
     });
     const shown = (): string => `file ${file.id}: ${JSON.stringify(variants)}`;
     const isSaid = variants.every(({ state, reason }) => state === "ready" || (reason ?? "") !== "");
-    trouble.expect("variants are ready, or failed with a reason", isDone && isSaid, shown);
+    violations.expect("variants are ready, or failed with a reason", isDone && isSaid, shown);
     // The photograph is a good one, and the sizes are too.
-    trouble.expect("variants of a good image are ready", !isDone || variants.every(isReady), shown);
+    violations.expect("variants of a good image are ready", !isDone || variants.every(isReady), shown);
   };
   const checkDeleted = async (file: SoakFile): Promise<void> => {
     const reply = await get(`/media/v2/files/${file.id}`);
-    trouble.expect("a deleted file is gone", reply.status === 404, () => `file ${file.id}: ${reply.status}`);
+    violations.expect("a deleted file is gone", reply.status === 404, () => `file ${file.id}: ${reply.status}`);
     const { erasure } = file;
     if (erasure === undefined) return;
     let state: unknown;
@@ -77,7 +79,7 @@ async function checkFiles(stage: Stage, ask: AskFor): Promise<void> {
       ({ state } = (await get(erasure)).body);
       return state === "deleted" || state === "verified";
     });
-    trouble.expect("the bytes of a deleted file go", isDone, () => `file ${file.id}: ${String(state)}`);
+    violations.expect("the bytes of a deleted file go", isDone, () => `file ${file.id}: ${String(state)}`);
   };
   await inTurns(files.of("committed"), checkCommitted);
   await inTurns(files.of("deleted"), checkDeleted);
@@ -93,7 +95,7 @@ async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<void>)
   await Promise.all(Array.from({ length: TOGETHER }, go));
 }
 
-async function checkUsage({ files, world, trouble }: Stage, ask: AskFor): Promise<void> {
+async function checkUsage({ files, world, violations }: Stage, ask: AskFor): Promise<void> {
   // What nobody knows of would count or not.
   if (files.all.some(({ state }) => state === "deleting")) return;
   for (const tenant of world.tenants) {
@@ -101,7 +103,7 @@ async function checkUsage({ files, world, trouble }: Stage, ask: AskFor): Promis
     const { body } = await ask({ method: "GET", path: `/admin/v1/tenants/${tenant}/usage`, headers });
     const own = files.of("committed").filter((file) => file.tenant === tenant);
     const bytes = own.reduce((sum, file) => sum + file.bytes.length, 0);
-    trouble.expect(
+    violations.expect(
       "usage is what is stored",
       body.files === own.length && body.bytes === bytes,
       () => `${tenant}: ${body.files} files and ${body.bytes} bytes, not ${own.length} and ${bytes}`,
@@ -109,7 +111,7 @@ async function checkUsage({ files, world, trouble }: Stage, ask: AskFor): Promis
   }
 }
 
-async function checkAudit({ world, changes, trouble, setUpMs }: Stage, ask: AskFor): Promise<void> {
+async function checkAudit({ world, changes, violations, setUpMs }: Stage, ask: AskFor): Promise<void> {
   const rows: AuditRow[] = [];
   for (const subject of [`roles/${world.run}-`, `tenants/${world.run}d`]) {
     let path: string | undefined = `/admin/v1/audit?subject=${subject}&since=${setUpMs}&pageSize=1000`;
@@ -120,5 +122,23 @@ async function checkAudit({ world, changes, trouble, setUpMs }: Stage, ask: AskF
       path = /<([^>]*)>; rel="next"/.exec(String(page.headers.link))?.[1];
     }
   }
-  changes.check(rows, trouble);
+  changes.check(rows, violations);
+}
+
+/** Spoils what the checks look at, each as a fault of the platform would look. */
+export function damage({ events, files, changes }: Stage, what: Damage): void {
+  // Of what got no answer nobody misses anything.
+  const known = [...events.published.keys()];
+  const pushed = known.find((id) => events.pushed.has(id));
+  const committed = known.find((id) => events.committed.has(id));
+  const [file] = files.of("committed");
+  /** Whether there was something to spoil. */
+  const spoil: Readonly<Record<Damage, () => boolean>> = {
+    // The receiver forgets.
+    push: () => events.pushed.delete(pushed ?? ""),
+    events: () => events.committed.delete(committed ?? ""),
+    media: () => file?.bytes.writeUInt8(file.bytes.readUInt8(0) ^ 1, 0) !== undefined,
+    audit: () => changes.done.set("a-request-that-left-no-row", "roles/none").size > 0,
+  };
+  if (!spoil[what]()) throw new UserError(`There is nothing for --damage ${what} to spoil: ask more or longer.`);
 }

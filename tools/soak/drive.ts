@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Choice } from "./choice.ts";
 import type { FaultsLedger } from "./ledgers/faults.ts";
 import type { OwnPlatform } from "./platform.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "./lib/random.ts";
+import type { Operation } from "./load/operation.ts";
 
 export interface Drive {
   readonly seconds: number;
@@ -94,4 +94,30 @@ export async function killAtTimes(
     done.push({ atMs: killedMs, readyMs: performance.now() - startedMs });
   }
   return done;
+}
+
+/** Which operation comes next: by weight, of those that have something to work on; what was never done goes first. */
+export class Choice {
+  readonly #operations: readonly Operation[];
+  readonly #untried: Set<Operation>;
+
+  constructor(operations: readonly Operation[]) {
+    this.#operations = operations;
+    this.#untried = new Set(operations);
+  }
+
+  /** Whether each operation was chosen once. */
+  get isComplete(): boolean {
+    return this.#untried.size === 0;
+  }
+
+  next(random: Random): Operation {
+    const ready = this.#operations.filter((operation) => operation.isReady?.() ?? true);
+    const fresh = ready.filter((operation) => this.#untried.has(operation));
+    const able = fresh.length > 0 ? fresh : ready;
+    let left = random.share() * able.reduce((sum, { weight }) => sum + weight, 0);
+    const chosen = able.find(({ weight }) => (left -= weight) < 0) ?? able[0]!;
+    this.#untried.delete(chosen);
+    return chosen;
+  }
 }

@@ -5,10 +5,9 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
-import type { FaultPlan, FaultShares } from "./faulty/chance.ts";
-import { readFaultLine } from "./faulty/fault-line.ts";
+import { type FaultPlan, type FaultShares, readFaultLine } from "./faulty/plan.ts";
 import type { FaultsLedger } from "./ledgers/faults.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "./lib/random.ts";
 
 const START_MS = 60_000;
 /** What is kept of what it printed, for a message. */

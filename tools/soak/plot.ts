@@ -1,5 +1,5 @@
 import type { Kill } from "./drive.ts";
-import type { Measured, Row } from "./latencies.ts";
+import type { Measured, Row } from "./world/latencies.ts";
 
 /** A plot of a run: percentiles of each kind of operation, and the latencies over the time, with the kills. */
 export interface Plotted {

@@ -5,12 +5,10 @@ import { freePort } from "../../scripts/lib/free-port.ts";
 import { readSettings } from "../../scripts/lib/settings.ts";
 import { paint } from "../../scripts/lib/terminal.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
-import { Caller } from "./caller.ts";
-import { checkAll } from "./check.ts";
-import { Choice } from "./choice.ts";
-import { damage } from "./damage.ts";
-import { complete, drive, killAtTimes, type Kill } from "./drive.ts";
-import { Latencies } from "./latencies.ts";
+import { Caller } from "./world/caller.ts";
+import { checkAll, damage } from "./check.ts";
+import { Choice, complete, drive, killAtTimes, type Kill } from "./drive.ts";
+import { Latencies } from "./world/latencies.ts";
 import { ChangesLedger } from "./ledgers/changes.ts";
 import { EventsLedger } from "./ledgers/events.ts";
 import { FaultsLedger } from "./ledgers/faults.ts";
@@ -23,17 +21,17 @@ import { oauthLoad } from "./load/oauth.ts";
 import { operatorLoad } from "./load/operator.ts";
 import type { Stage } from "./load/operation.ts";
 import type { Options } from "./options.ts";
-import { startOutside, type Outside } from "./outside.ts";
+import { startOutside, type Outside } from "./world/outside.ts";
 import { OwnPlatform, type OwnPlatformDeps } from "./platform.ts";
-import { createRandom } from "./random.ts";
-import { Trouble } from "./trouble.ts";
-import { makeWorld } from "./world.ts";
+import { createRandom } from "./lib/random.ts";
+import { Violations } from "./ledgers/violations.ts";
+import { makeWorld } from "./world/world.ts";
 
 export interface Outcome {
   readonly latencies: Latencies;
   readonly kills: readonly Kill[];
   readonly faults: FaultsLedger;
-  readonly trouble: Trouble;
+  readonly violations: Violations;
   /** Lines of the platform's log, as far as the run has it. */
   readonly errors: readonly string[];
   /** What the run made, for people. */
@@ -50,15 +48,15 @@ const HOST = "127.0.0.1";
 export async function soak(options: Options, stopping: AbortSignal): Promise<Outcome> {
   const { seed, url } = options;
   const random = createRandom(seed);
-  const trouble = new Trouble();
-  const events = new EventsLedger(trouble);
+  const violations = new Violations();
+  const events = new EventsLedger(violations);
   const faults = new FaultsLedger(!options.faults ? "nowhere" : url === undefined ? "inside" : "outside");
   const outside = await startOutside({ random: random.fork(), events, faults, isFailing: options.faults });
   const inside = { faults, shares: options.faults ? INSIDE : undefined, random: random.fork() };
   const own = url === undefined ? await prepare(inside) : undefined;
   const whole = async (): Promise<Outcome> => {
     await own?.platform.start();
-    return run({ options, stopping, random, trouble, events, faults, outside }, own);
+    return run({ options, stopping, random, violations, events, faults, outside }, own);
   };
   const stopped = Promise.withResolvers<never>();
   stopping.addEventListener("abort", () => stopped.reject(stopping.reason));
@@ -97,14 +95,14 @@ interface Run {
   readonly options: Options;
   readonly stopping: AbortSignal;
   readonly random: ReturnType<typeof createRandom>;
-  readonly trouble: Trouble;
+  readonly violations: Violations;
   readonly events: EventsLedger;
   readonly faults: FaultsLedger;
   readonly outside: Outside;
 }
 
 async function run(
-  { options, stopping, random, trouble, events, faults, outside }: Run,
+  { options, stopping, random, violations, events, faults, outside }: Run,
   own: Own | undefined,
 ): Promise<Outcome> {
   const { config } = readSettings(process.env);
@@ -113,12 +111,12 @@ async function run(
   const { platform, operatorSecret } = config;
   const world = await makeWorld({ base, platform, operatorSecret, sourceUrl, receiverOrigin });
   const latencies = new Latencies();
-  const caller = new Caller({ base, trouble, latencies, faults, cuts: options.faults ? CUTS : 0 });
+  const caller = new Caller({ base, violations, latencies, faults, cuts: options.faults ? CUTS : 0 });
   const stage: Stage = {
     world,
     caller,
     outside,
-    trouble,
+    violations,
     faults,
     events,
     files: new FilesLedger(),
@@ -156,9 +154,16 @@ async function run(
     await loads.events.drain({ dueMs: performance.now(), random });
     await loads.gateway.drain({ dueMs: performance.now(), random });
     await checkAll(stage, random, () => options.damage !== undefined && damage(stage, options.damage));
-    return { latencies, kills: done, faults, trouble, errors: own?.platform.errors ?? [], summary: summarize(stage) };
+    return {
+      latencies,
+      kills: done,
+      faults,
+      violations,
+      errors: own?.platform.errors ?? [],
+      summary: summarize(stage),
+    };
   } catch (error) {
-    if (trouble.count > 0 && !stopping.aborted) console.error(trouble.lines().join("\n"));
+    if (violations.count > 0 && !stopping.aborted) console.error(violations.lines().join("\n"));
     throw error;
   } finally {
     caller.close();

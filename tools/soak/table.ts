@@ -1,6 +1,6 @@
 import { paint } from "../../scripts/lib/terminal.ts";
 import type { FaultRow } from "./ledgers/faults.ts";
-import type { Row, Totals } from "./latencies.ts";
+import type { Row, Totals } from "./world/latencies.ts";
 
 /** The latencies for a terminal. */
 export const latencyTable = (rows: readonly Row[]): string =>

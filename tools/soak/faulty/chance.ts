@@ -1,22 +1,6 @@
-import { createRandom, type Random } from "../random.ts";
+import { type FaultPlan, type FaultShares, faultLine } from "./plan.ts";
+import { createRandom, type Random } from "../lib/random.ts";
 import type { Fault } from "../ledgers/faults.ts";
-import { faultLine } from "./fault-line.ts";
-
-/** How often things go wrong, and from which numbers; the soak's own variable SOAK_FAULTS, as JSON. */
-export interface FaultPlan extends FaultShares {
-  readonly seed: number;
-  /** From the first moment: who waited for a dead platform comes at once when it listens again. */
-  readonly isOn: boolean;
-  /** How often the platform was started before. */
-  readonly starts: number;
-}
-
-export interface FaultShares {
-  /** Share of the calls of an object, its alarms among them, that its end is drawn for. */
-  readonly aborts: number;
-  /** Share of the queue's batches that come again, of a part or all of them. */
-  readonly batches: number;
-}
 
 /** Draws what goes wrong in an isolate, while faults are on, and tells the log. */
 export class Chance {

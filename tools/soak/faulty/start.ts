@@ -2,10 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { runPlatform } from "../../../scripts/lib/run-platform.ts";
 import { runCron } from "../../../scripts/lib/server.ts";
 import { readSettings } from "../../../scripts/lib/settings.ts";
-import { createRandom } from "../random.ts";
-import type { FaultPlan } from "./chance.ts";
-import { FAULTS_OFF, FAULTS_ON } from "./crons.ts";
-import { faultLine } from "./fault-line.ts";
+import { createRandom } from "../lib/random.ts";
+import type { FaultPlan } from "./plan.ts";
+import { FAULTS_OFF, FAULTS_ON, faultLine } from "./plan.ts";
 
 /**
  * `npm start` with the faulty Worker, for the soak, which starts this program and tells it when faults begin and end: by

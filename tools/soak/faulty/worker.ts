@@ -1,10 +1,12 @@
 import { env } from "cloudflare:workers";
 import type { Env } from "../../../src/env.ts";
-import platform, * as objects from "../../../src/worker.ts";
-import { Chance, type FaultPlan } from "./chance.ts";
-import { FAULTS_OFF, FAULTS_ON } from "./crons.ts";
+import { Chance } from "./chance.ts";
+import type { FaultPlan } from "./plan.ts";
+import { FAULTS_OFF, FAULTS_ON } from "./plan.ts";
 import { aborting } from "./objects.ts";
 import { repeating } from "./messages.ts";
+
+import platform, * as objects from "../../../src/worker.ts";
 
 /**
  * The platform's Worker with faults inside, for `npm run soak` alone: its objects end at random, its queue's messages

@@ -1,4 +1,4 @@
-import type { Trouble } from "../trouble.ts";
+import type { Violations } from "./violations.ts";
 
 export interface AuditRow {
   readonly requestId: string;
@@ -18,12 +18,12 @@ export class ChangesLedger {
   }
 
   /** `rows`: all of the log about what the run changed. */
-  check(rows: readonly AuditRow[], trouble: Trouble): void {
+  check(rows: readonly AuditRow[], violations: Violations): void {
     const isDone = rows.filter(({ outcome }) => outcome === "done");
     const byRequest = Map.groupBy(isDone, ({ requestId }) => requestId);
     for (const [requestId, subject] of this.done) {
       const count = (byRequest.get(requestId) ?? []).filter((row) => row.subject === subject).length;
-      trouble.expect(
+      violations.expect(
         "each change has one row of the audit log",
         count === 1,
         () => `${subject}: ${count} rows of request ${requestId}`,
@@ -34,7 +34,7 @@ export class ChangesLedger {
       ({ subject }) => subject,
     );
     for (const [subject, found] of surplus)
-      trouble.expect(
+      violations.expect(
         "the audit log tells of no change that nobody made",
         found.length <= (this.#maybe.get(subject) ?? 0),
         () => `${subject}: ${found.length} rows, ${this.#maybe.get(subject) ?? 0} unanswered attempts`,

@@ -1,4 +1,4 @@
-import type { Trouble } from "../trouble.ts";
+import type { Violations } from "./violations.ts";
 
 export interface NewEvent {
   readonly payload: string;
@@ -32,7 +32,7 @@ const SLACK_MS = 50;
  * there or not; all else is certain.
  */
 export class EventsLedger {
-  readonly #trouble: Trouble;
+  readonly #violations: Violations;
   readonly published = new Map<string, Published>();
   readonly #maybe = new Set<string>();
   /** By the token of their lock. */
@@ -44,12 +44,14 @@ export class EventsLedger {
   readonly pushed = new Set<string>();
   readonly #order: { readonly token: string; readonly events: readonly ReadEvent[] }[] = [];
 
-  constructor(trouble: Trouble) {
-    this.#trouble = trouble;
+  constructor(violations: Violations) {
+    this.#violations = violations;
   }
 
   acknowledged(batch: readonly NewEvent[], ids: readonly string[], sentMs: number, ackedMs: number): void {
-    this.#trouble.expect("publishing answers an id for each event", ids.length === batch.length, () => ids.join(" "));
+    this.#violations.expect("publishing answers an id for each event", ids.length === batch.length, () =>
+      ids.join(" "),
+    );
     for (const [place, event] of batch.entries())
       this.published.set(ids[place] ?? "", { ...event, sentMs, ackedMs, place });
   }
@@ -63,17 +65,17 @@ export class EventsLedger {
     const known = this.#batches.get(token);
     if (known !== undefined) {
       const same = known.events.map(({ id }) => id).join() === events.map(({ id }) => id).join();
-      this.#trouble.expect("a repeated read gets the same batch", same, () => token);
+      this.#violations.expect("a repeated read gets the same batch", same, () => token);
       return;
     }
     for (const other of this.#batches.values()) {
       const overlaps = other.answeredMs < at.sentMs && at.answeredMs < other.untilMs - SLACK_MS;
-      this.#trouble.expect("at most one lock at a time", !overlaps, () => `first event ${events[0]?.id ?? "none"}`);
+      this.#violations.expect("at most one lock at a time", !overlaps, () => `first event ${events[0]?.id ?? "none"}`);
     }
     for (const { id } of events) {
       const end = this.committed.get(id);
       const isLate = end !== undefined && end.knownMs < at.sentMs;
-      this.#trouble.expect("what is committed is not delivered again", !isLate, () => `event ${id}`);
+      this.#violations.expect("what is committed is not delivered again", !isLate, () => `event ${id}`);
     }
     this.#batches.set(token, { events, answeredMs: at.answeredMs, untilMs: at.sentMs + at.ttlMs });
   }
@@ -93,7 +95,7 @@ export class EventsLedger {
     for (const { id } of events) {
       const other = this.committed.get(id);
       const isOnce = other === undefined || other.token === token;
-      this.#trouble.expect("an event is committed once", isOnce, () => `event ${id}`);
+      this.#violations.expect("an event is committed once", isOnce, () => `event ${id}`);
       this.committed.set(id, { token, knownMs });
     }
     this.#order.push({ token, events });
@@ -112,8 +114,8 @@ export class EventsLedger {
   check(): void {
     for (const id of this.published.keys()) {
       const isRead = this.committed.has(id) || this.#undecided.has(id);
-      this.#trouble.expect("what was acknowledged is read and committed", isRead, () => `event ${id}`);
-      this.#trouble.expect("what was acknowledged is pushed", this.pushed.has(id), () => `event ${id}`);
+      this.#violations.expect("what was acknowledged is read and committed", isRead, () => `event ${id}`);
+      this.#violations.expect("what was acknowledged is pushed", this.pushed.has(id), () => `event ${id}`);
     }
     const batches = this.#order.toSorted((a, b) => this.#answered(a.token) - this.#answered(b.token));
     const events = batches.flatMap((batch) => batch.events);
@@ -121,11 +123,11 @@ export class EventsLedger {
     for (const event of events) {
       const sent = this.published.get(event.id);
       const isRight = sent === undefined ? this.#maybe.has(event.payload) : sent.payload === event.payload;
-      this.#trouble.expect("what is read was published so", isRight, () => `event ${event.id}`);
+      this.#violations.expect("what is read was published so", isRight, () => `event ${event.id}`);
     }
     for (const id of this.pushed) {
       const isThere = known.has(id) || this.published.has(id) || this.#undecided.has(id);
-      this.#trouble.expect("what is pushed is in the topic", isThere, () => `event ${id}`);
+      this.#violations.expect("what is pushed is in the topic", isThere, () => `event ${id}`);
     }
     this.#checkOrder(events);
   }
@@ -141,7 +143,7 @@ export class EventsLedger {
         if (sent === undefined) continue;
         const isLate = firstAckedMs < sent.sentMs;
         const isSwapped = after !== undefined && after.sentMs === sent.sentMs && after.place < sent.place;
-        this.#trouble.expect("order within a tenant", !isLate && !isSwapped, () => `${tenant}: event ${id}`);
+        this.#violations.expect("order within a tenant", !isLate && !isSwapped, () => `${tenant}: event ${id}`);
         firstAckedMs = Math.min(firstAckedMs, sent.ackedMs);
         after = sent;
       }

@@ -47,7 +47,7 @@ export function eventsLoad(stage: Stage): EventsLoad {
     if (key === undefined || !isSentAgain(stage, turn)) return;
     const again = await caller.once({ ...ask, dueMs: performance.now() }, random);
     const isSame = again === undefined || again.body?.ids?.join() === reply.body.ids.join();
-    stage.trouble.expect("a publish that is repeated answers the same ids", isSame, () => `key ${key}`);
+    stage.violations.expect("a publish that is repeated answers the same ids", isSame, () => `key ${key}`);
   };
 
   /** Whether the topic is empty. */
@@ -86,7 +86,7 @@ export function eventsLoad(stage: Stage): EventsLoad {
     if (!isSentAgain(stage, turn)) return;
     const again = await caller.once({ ...ask, dueMs: performance.now() }, random);
     const isKnown = again === undefined || again.body?.details?.[0]?.type === "already_committed";
-    stage.trouble.expect("a repeated commit is told that it was done", isKnown, () => JSON.stringify(again?.body));
+    stage.violations.expect("a repeated commit is told that it was done", isKnown, () => JSON.stringify(again?.body));
   };
 
   const extend = async ({ dueMs, random }: Turn): Promise<void> => {
@@ -115,7 +115,7 @@ export function eventsLoad(stage: Stage): EventsLoad {
         else if (await read(turn())) return;
         else if (!isHolding()) await new Promise((resolve) => setTimeout(resolve, 100));
       }
-      stage.trouble.add("a topic that nobody publishes to is read to its end", world.topic);
+      stage.violations.add("a topic that nobody publishes to is read to its end", world.topic);
     },
   };
 }

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../../../scripts/lib/root.ts";
-import type { Ask, Reply } from "../caller.ts";
+import type { Ask, Reply } from "../world/caller.ts";
 import type { SoakFile } from "../ledgers/files.ts";
-import type { Random } from "../random.ts";
+import type { Random } from "../lib/random.ts";
 import { expectStatus, isSentAgain, type Operation, type Stage, type Turn } from "./operation.ts";
 
 const PHOTO = readFileSync(join(ROOT, "scripts", "data", "photo.jpg"));
@@ -14,7 +14,7 @@ const SIZES = ["64x64", "100x80", "320x240"];
 
 /** Each arrival takes one file one step further: create, upload, commit; then it is fetched, listed, varied, deleted. */
 export function filesLoad(stage: Stage): Operation[] {
-  const { world, caller, files, trouble } = stage;
+  const { world, caller, files, violations } = stage;
   const asShop = async () => ({ authorization: await world.authorization("shop") });
 
   const create = async ({ dueMs, random }: Turn): Promise<void> => {
@@ -52,7 +52,7 @@ export function filesLoad(stage: Stage): Operation[] {
       if (reply === undefined || !expectStatus(stage, "upload", reply, [200, 409])) return;
       // An upload whose answer was lost may have worked, and only then there may be something there.
       const isFirst = reply.status === 200 || reply.isRepeat;
-      trouble.expect("nothing is there before the first upload", isFirst, () => `file ${file.id}`);
+      violations.expect("nothing is there before the first upload", isFirst, () => `file ${file.id}`);
       file.state = "uploaded";
     };
 
@@ -109,7 +109,7 @@ export function filesLoad(stage: Stage): Operation[] {
     );
     if (reply === undefined || !expectStatus(stage, "list", reply, [200]) || file.state !== "committed") return;
     const ids: string[] = reply.body.map(({ id }: { id: string }) => id);
-    trouble.expect("a committed file is found", ids.join() === file.id, () => `${file.id} among ${ids.join()}`);
+    violations.expect("a committed file is found", ids.join() === file.id, () => `${file.id} among ${ids.join()}`);
   };
 
   const vary = async ({ dueMs, random }: Turn): Promise<void> => {
@@ -139,12 +139,12 @@ export function filesLoad(stage: Stage): Operation[] {
   ];
 }
 
-export function checkContent({ trouble }: Stage, file: SoakFile, reply: Reply): void {
+export function checkContent({ violations }: Stage, file: SoakFile, reply: Reply): void {
   // The link is good for some time, the file only until its deletion.
   if (reply.status === 404 && file.state !== "committed") return;
   const isSame = reply.status === 200 && reply.bytes.equals(file.bytes);
   const found = (): string => `file ${file.id}: ${reply.status}, ${reply.bytes.length} of ${file.bytes.length} bytes`;
-  trouble.expect("a committed file is readable with its bytes", isSame, found);
+  violations.expect("a committed file is readable with its bytes", isSame, found);
 }
 
 function noise(random: Random): Buffer {

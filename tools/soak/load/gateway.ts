@@ -1,4 +1,4 @@
-import type { Reply } from "../caller.ts";
+import type { Reply } from "../world/caller.ts";
 import { expectStatus, type Operation, type Stage, type Turn } from "./operation.ts";
 
 /** How long a breaker that a hanging service opened may stay so: its longest pause, and a probe. */
@@ -14,7 +14,7 @@ export interface GatewayLoad {
 
 /** Requests to the service behind the gateway, which answers with its private address and who called. */
 export function gatewayLoad(stage: Stage): GatewayLoad {
-  const { world, caller, outside, trouble } = stage;
+  const { world, caller, outside, violations } = stage;
   let asked = 0;
   /** When somebody last waited longer than that; `performance.now()`. */
   let busyMs = Number.NEGATIVE_INFINITY;
@@ -31,7 +31,7 @@ export function gatewayLoad(stage: Stage): GatewayLoad {
     const isFailed = outside.failed.has(`/v1${path}`);
     const isPaused = performance.now() - Math.max(outside.hungMs, busyMs) < BREAKER_MS;
     if (expectStatus(stage, "gateway", reply, [502, 503]))
-      trouble.expect(
+      violations.expect(
         "the gateway fails only where its service fails",
         isFailed || (reply.status === 503 && isPaused),
         () => `${path}: ${reply.status} ${reply.bytes.toString("utf8", 0, 200)}`,
@@ -43,11 +43,11 @@ export function gatewayLoad(stage: Stage): GatewayLoad {
     const self = `${world.base}${world.proxyPath}${path}`;
     const shown = `${reply.bytes.toString("utf8")} ${JSON.stringify(reply.headers)}`;
     const isRewritten = reply.body?.self === self && reply.headers.link === `<${self}>; rel="self"`;
-    trouble.expect("the gateway's answers are rewritten", isRewritten, () => shown);
-    trouble.expect("no private address is shown", !shown.includes(new URL(world.sourceUrl).host), () => shown);
+    violations.expect("the gateway's answers are rewritten", isRewritten, () => shown);
+    violations.expect("no private address is shown", !shown.includes(new URL(world.sourceUrl).host), () => shown);
     const { [`${world.platform}-tenant`]: tenant, [`${world.platform}-client`]: client } = reply.body?.identity ?? {};
     const isKnown = tenant === world.tenants[0] && client === `${world.run}.shop`;
-    trouble.expect("the service is told who calls", isKnown, () => shown);
+    violations.expect("the service is told who calls", isKnown, () => shown);
     return true;
   };
 
@@ -58,7 +58,7 @@ export function gatewayLoad(stage: Stage): GatewayLoad {
         if (await ask({ dueMs: performance.now(), random })) return;
         await new Promise((resolve) => setTimeout(resolve, 500));
       }
-      trouble.add("the gateway reaches a service that is well again", world.proxyPath);
+      violations.add("the gateway reaches a service that is well again", world.proxyPath);
     },
   };
 }

@@ -9,7 +9,7 @@ const GUESSED_MS = 10 * 60_000;
 
 /** Tokens by three grants, what the platform says of them, and their end; and somebody who guesses passwords. */
 export function oauthLoad(stage: Stage): Operation[] {
-  const { world, caller, tokens, trouble } = stage;
+  const { world, caller, tokens, violations } = stage;
   const post = (kind: string, path: string, owner: SoakToken["owner"], form: Record<string, string>) => ({
     kind: `oauth: ${kind}`,
     method: "POST",
@@ -37,8 +37,8 @@ export function oauthLoad(stage: Stage): Operation[] {
     if (reply === undefined || !expectStatus(stage, ask.kind, reply, isIntrospection ? [200] : [200, 400])) return;
     const isActive = isIntrospection ? reply.body.active === true : reply.status === 200;
     const detail = (): string => `${token.grant}, ${ask.kind}: ${reply.status}`;
-    trouble.expect("a revoked token is refused", before !== "revoked" || !isActive, detail);
-    trouble.expect("a valid token is taken", token.state !== "valid" || isActive, detail);
+    violations.expect("a revoked token is refused", before !== "revoked" || !isActive, detail);
+    violations.expect("a valid token is taken", token.state !== "valid" || isActive, detail);
   };
 
   const revoke = async (turn: Turn): Promise<void> => {
@@ -59,7 +59,7 @@ export function oauthLoad(stage: Stage): Operation[] {
   /** At an account that is nobody's, which is counted as any other. */
   const guess = async ({ dueMs, random }: Turn): Promise<void> => {
     const account = `${world.run}-${Math.floor(performance.now() / GUESSED_MS)}@soak.example`;
-    const ledger = guesses.get(account) ?? new GuessesLedger(trouble);
+    const ledger = guesses.get(account) ?? new GuessesLedger(violations);
     guesses.set(account, ledger);
     const form = { grant_type: "password", username: account, password: "a guess", ...own };
     const sentMs = performance.now();

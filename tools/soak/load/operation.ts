@@ -1,20 +1,20 @@
-import type { Caller, Reply } from "../caller.ts";
+import type { Caller, Reply } from "../world/caller.ts";
 import type { ChangesLedger } from "../ledgers/changes.ts";
 import type { EventsLedger } from "../ledgers/events.ts";
 import type { FaultsLedger } from "../ledgers/faults.ts";
 import type { FilesLedger } from "../ledgers/files.ts";
 import type { TokensLedger } from "../ledgers/tokens.ts";
-import type { Outside } from "../outside.ts";
-import type { Random } from "../random.ts";
-import type { Trouble } from "../trouble.ts";
-import type { World } from "../world.ts";
+import type { Outside } from "../world/outside.ts";
+import type { Random } from "../lib/random.ts";
+import type { Violations } from "../ledgers/violations.ts";
+import type { World } from "../world/world.ts";
 
 /** All that a run knows and works with. */
 export interface Stage {
   readonly world: World;
   readonly caller: Caller;
   readonly outside: Outside;
-  readonly trouble: Trouble;
+  readonly violations: Violations;
   readonly faults: FaultsLedger;
   readonly events: EventsLedger;
   readonly files: FilesLedger;
@@ -55,7 +55,7 @@ export function expectStatus(stage: Stage, what: string, reply: Reply, statuses:
   const isExpected = statuses.includes(reply.status);
   // 500 is told of for itself.
   if (!isExpected && reply.status !== 500)
-    stage.trouble.add(
+    stage.violations.add(
       "every answer is one that can be",
       `${what}: ${reply.status} instead of ${statuses.join(" or ")}: ${reply.bytes.toString("utf8", 0, 300)}`,
     );

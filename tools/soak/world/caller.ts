@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Latencies } from "./latencies.ts";
-import type { FaultsLedger } from "./ledgers/faults.ts";
-import type { Random } from "./random.ts";
-import type { Trouble } from "./trouble.ts";
+import type { FaultsLedger } from "../ledgers/faults.ts";
+import type { Random } from "../lib/random.ts";
+import type { Violations } from "../ledgers/violations.ts";
 
 export interface Ask {
   /** The row of the table that it counts for. */
@@ -40,7 +40,7 @@ export interface Reply {
 export interface CallerDeps {
   /** Origin and prefix. */
   readonly base: string;
-  readonly trouble: Trouble;
+  readonly violations: Violations;
   readonly latencies: Latencies;
   readonly faults: FaultsLedger;
   /** Share of requests whose connection is cut. */
@@ -84,7 +84,7 @@ export class Caller {
         if (status === 500) this.#note500(ask, headers, bytes);
         if (status === 503) {
           const saysWhen = headers["retry-after"] !== undefined;
-          this.#deps.trouble.expect("a 503 says when to come again", saysWhen, () => `${ask.method} ${ask.path}`);
+          this.#deps.violations.expect("a 503 says when to come again", saysWhen, () => `${ask.method} ${ask.path}`);
           if (ask.takes503 !== true) return undefined;
         }
         return { status, headers, bytes, sentMs, answeredMs, isRepeat, body: parse(bytes) };
@@ -118,14 +118,14 @@ export class Caller {
       if (reply !== undefined) return { ...reply, sentMs: firstMs };
       await sleep(PAUSE_MS);
     }
-    this.#deps.trouble.add("what may be repeated is answered in the end", `${ask.method} ${ask.path}`);
+    this.#deps.violations.add("what may be repeated is answered in the end", `${ask.method} ${ask.path}`);
     return undefined;
   }
 
   #note500({ method, path }: Ask, headers: IncomingMessage["headers"], bytes: Buffer): void {
     const id = Object.entries(headers).find(([name]) => name.endsWith("-request-id"))?.[1] ?? "?";
     const where = path.replace(/[?].*/s, "");
-    this.#deps.trouble.add(
+    this.#deps.violations.add(
       "no answer is 500",
       `${method} ${where}, request ${String(id)}: ${bytes.toString("utf8", 0, 300)}`,
     );

@@ -1,10 +1,10 @@
 import { createServer, type ServerResponse } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { startReceiver } from "../../examples/tour/receiver.ts";
-import type { EventsLedger } from "./ledgers/events.ts";
-import type { Fault, FaultsLedger } from "./ledgers/faults.ts";
-import type { Random } from "./random.ts";
+import { startReceiver } from "../../../examples/tour/receiver.ts";
+import type { EventsLedger } from "../ledgers/events.ts";
+import type { Fault, FaultsLedger } from "../ledgers/faults.ts";
+import type { Random } from "../lib/random.ts";
 
 /** The world outside the platform: who receives pushed events, and a service behind the gateway. Both fail at times. */
 export interface Outside {

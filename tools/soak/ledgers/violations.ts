@@ -1,5 +1,5 @@
 /** What was found broken. Many faults of one kind are one story: a few are told, all are counted. */
-export class Trouble {
+export class Violations {
   readonly #found = new Map<string, string[]>();
 
   /** `invariant`: what should hold. `detail`: where it does not. */

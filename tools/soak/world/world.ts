@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
-import { basic } from "../../examples/tour/people.ts";
-import { cookiesOf, formOf } from "../../examples/tour/sign-in.ts";
+import { basic } from "../../../examples/tour/people.ts";
+import { cookiesOf, formOf } from "../../../examples/tour/sign-in.ts";
 
 /** What a run makes on the platform for itself: names of its own, so it meets nothing that was there before. */
 export interface World {

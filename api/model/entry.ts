@@ -2,10 +2,10 @@ import type { Schema } from "./schema.ts";
 
 /**
  * What a route's own data does not say: how its answers look, which errors are its own, and words and examples for
- * people. A room of the document is a file in `rooms/`, its entries keyed by `METHOD /path` as the route table has them.
+ * people. A service of the document is a file in `services/`, its entries keyed by `METHOD /path` as the route table has them.
  * Nothing of this folder is part of the Worker.
  */
-export interface Room {
+export interface ServiceEntries {
   /** Where the routes are mounted. */
   readonly base: string;
   readonly tags: readonly Tag[];

@@ -1,4 +1,4 @@
-import { percentile } from "../bench/lib/statistics.ts";
+import { percentile } from "../../bench/lib/statistics.ts";
 
 /** One request that was answered. */
 export interface Measured {
