@@ -5,7 +5,7 @@ import { createAuditCopies, type AuditCopies } from "./admin/store/audit-copies.
 import { createAdminRoutes } from "./admin/routes.ts";
 import { createPushStore } from "./events/push/push-store.ts";
 import type { PushPorts } from "./events/push/types.ts";
-import { createGateway, type Gateway } from "./gateway/gateway.ts";
+import { createGateway, type Gateway } from "./gateway/service.ts";
 import { createEvents, type Events } from "./events/service.ts";
 import { createLimits } from "./http/limits.ts";
 import { createRateLimit, unlimited } from "./http/rate-limit.ts";

@@ -5,10 +5,10 @@ import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
 import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
-import type { Breakers } from "./breakers.ts";
-import type { GivenHeaders } from "./read-headers.ts";
-import type { Registered, Registry } from "./registry.ts";
-import type { ServiceToken } from "./service-token.ts";
+import type { Breakers } from "./breaker/breakers.ts";
+import type { GivenHeaders } from "./model/headers.ts";
+import type { Registered, Registry } from "./registry/registry.ts";
+import type { ServiceToken } from "./admission/service-token.ts";
 
 /** What the gateway is made with. */
 export interface GatewayDeps {

@@ -1,5 +1,5 @@
 import type { Names } from "../platform/names.ts";
-import type { GivenHeaders } from "./read-headers.ts";
+import type { GivenHeaders } from "./model/headers.ts";
 
 /** Of one connection, never passed on (RFC 9110 section 7.6.1), in both directions. */
 const HOP_BY_HOP = new Set([

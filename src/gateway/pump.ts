@@ -1,4 +1,4 @@
-import type { Scan } from "./rewrite-scan.ts";
+import type { Scan } from "./rewrite/scan.ts";
 
 /** Bytes on their way between two connections, and who is waited for meanwhile. */
 export interface PumpWatch {

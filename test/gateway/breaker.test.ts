@@ -9,9 +9,9 @@ import {
   type Felt,
   type Outcome,
   type Ticket,
-} from "../../src/gateway/breaker.ts";
-import { createBreakers, MAX_BREAKERS, type Called, type Ending, type Passed } from "../../src/gateway/breakers.ts";
-import { callerOf, type Caller } from "../../src/gateway/caller.ts";
+} from "../../src/gateway/breaker/breaker.ts";
+import { createBreakers, MAX_BREAKERS, type Called, type Ending, type Passed } from "../../src/gateway/breaker/breakers.ts";
+import { callerOf, type Caller } from "../../src/gateway/breaker/caller.ts";
 
 /** A client of a tenant of its own, at an address of its own. */
 const callerNamed = (name: string): Caller => clientOf(name, { tenant: `tenant of ${name}`, network: `at ${name}` });

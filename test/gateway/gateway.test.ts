@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
-import { targetOf } from "../../src/gateway/target.ts";
+import { targetOf } from "../../src/gateway/forward/target.ts";
 import { counting } from "../support/counting.ts";
 import { isolate } from "../support/isolate.ts";
 import { answerAt, answerJson, requestsTo } from "../support/outside.ts";

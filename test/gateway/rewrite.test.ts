@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createRewriter, isRewritten, type Rewriter } from "../../src/gateway/rewrite.ts";
+import { createRewriter, isRewritten, type Rewriter } from "../../src/gateway/rewrite/rewriter.ts";
 
 /** Bytes as a text of as many characters. */
 const bytesOf = (text: string): Uint8Array => Uint8Array.from(text, (character) => character.charCodeAt(0));

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { watchdog } from "../../src/gateway/watchdog.ts";
+import { watchdog } from "../../src/gateway/model/watchdog.ts";
 
 const late = vi.fn<() => void>();
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { LIMITS } from "../../src/gateway/limits.ts";
-import { carryWebSocket, type Closing } from "../../src/gateway/web-socket.ts";
+import { LIMITS } from "../../src/gateway/model/limits.ts";
+import { carryWebSocket, type Closing } from "../../src/gateway/forward/web-socket.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 
 const whyEnd = vi.fn<() => Promise<Closing | undefined>>();

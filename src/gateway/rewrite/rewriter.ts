@@ -1,11 +1,11 @@
-import { Address, mayBeginInHeader, mayBeginInText } from "./rewrite-address.ts";
-import { type Replacement, Scan } from "./rewrite-scan.ts";
+import { Address, mayBeginInHeader, mayBeginInText } from "./address.ts";
+import { type Replacement, Scan } from "./scan.ts";
 
 /**
  * Rewriting of a service's private address into its public one (contract 6). Pure; which answers are rewritten and with
  * what headers is the gateway's to say (answer.ts), and how their bytes move is the pump's (pump.ts).
  *
- *   carried over + chunk ──► find the host ──► an address? (rewrite-address.ts) ──► replaced, passed on
+ *   carried over + chunk ──► find the host ──► an address? (address.ts) ──► replaced, passed on
  *         ▲                                            │
  *         └──────────── not to be told yet ◄───────────┘
  */

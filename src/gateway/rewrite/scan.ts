@@ -1,4 +1,4 @@
-import { type Address, LOOK_BEHIND, NO_MATCH, UNDECIDED } from "./rewrite-address.ts";
+import { type Address, LOOK_BEHIND, NO_MATCH, UNDECIDED } from "./address.ts";
 
 const NOTHING = new Uint8Array(0);
 

@@ -1,12 +1,12 @@
-import { answerHeaders, isOfBytes, OF_THE_BYTES } from "./answer-headers.ts";
-import { ownCookie, sandboxOf, type Apart } from "./apart.ts";
-import { carryAnswer, takeWhole, WHOLE_BYTES } from "./answer-body.ts";
-import { isPlatformCookie } from "./header-rules.ts";
-import { lengthOf, type GivenHeaders } from "./read-headers.ts";
-import { accepts } from "./request-headers.ts";
-import { isRewritten, type Rewriter } from "./rewrite.ts";
-import type { Watchdog } from "./watchdog.ts";
-import type { Names } from "../platform/names.ts";
+import { answerHeaders, isOfBytes, OF_THE_BYTES } from "./response-headers.ts";
+import { ownCookie, sandboxOf, type Apart } from "./isolation.ts";
+import { carryAnswer, takeWhole, WHOLE_BYTES } from "./response-body.ts";
+import { isPlatformCookie } from "../header-rules.ts";
+import { lengthOf, type GivenHeaders } from "../model/headers.ts";
+import { accepts } from "../forward/request-headers.ts";
+import { isRewritten, type Rewriter } from "../rewrite/rewriter.ts";
+import type { Watchdog } from "../model/watchdog.ts";
+import type { Names } from "../../platform/names.ts";
 
 export interface Asked {
   readonly method: string;

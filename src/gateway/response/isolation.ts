@@ -1,4 +1,4 @@
-import type { GivenHeaders } from "./read-headers.ts";
+import type { GivenHeaders } from "../model/headers.ts";
 
 /**
  * What keeps a service's pages apart from those of others, which have the same origin: for a browser all that has one

@@ -1,15 +1,15 @@
 /**
  * The gateway (contract section 6): every path that no service of the platform itself has.
  *
- *   path ── registry.ts ──▶ the service with the longest proxy path, else 404
- *     └▶ preflight? answered here (preflight.ts)
+ *   path ── registry/registry.ts ──▶ the service with the longest proxy path, else 404
+ *     └▶ preflight? answered here (admission/checks.ts)
  *     └▶ who calls: none or no valid token 401, a tenant that may not use the service 403
  *     └▶ where to: target.ts, platform/outbound-url.ts again; circles and what climbs out are refused
- *     └▶ breakers.ts: a service that did not answer a caller three times in a row is left alone for a while, 503
+ *     └▶ breaker/breakers.ts: a service that did not answer a caller three times in a row is left alone for a while, 503
  *     └▶ service-token.ts: what a service of another tenant gets in the place of the caller's token
- *     └▶ headers (request-headers.ts), body counted (request-body.ts) ── forward.ts ──▶ the service
- *     ◀── a WebSocket, for as long as the token is good (web-socket.ts)
- *     ◀── its answer: headers (answer-headers.ts), body rewritten (rewrite.ts) or as it is (answer.ts, answer-body.ts)
+ *     └▶ headers (forward/request-headers.ts), body counted (forward/request-body.ts) ── forward/forward.ts ──▶ the service
+ *     ◀── a WebSocket, for as long as the token is good (forward/web-socket.ts)
+ *     ◀── its answer: headers (response/response-headers.ts), body rewritten (rewrite/rewriter.ts) or as it is (answer.ts, response/response-body.ts)
  *
  * A registered service is called and nobody else: redirects are handed on. A request is sent once; only a part of a body
  * that has to be rewritten is asked for again, as a whole. Nothing is stored: the registry's copy and the breakers are in
@@ -20,20 +20,20 @@ import type { Fallback, FallbackCall } from "../http/service.ts";
 import { randomId } from "../platform/random.ts";
 import { err, type Result } from "../platform/result.ts";
 import { SESSION_ID } from "../platform/session-id.ts";
-import { admitCaller } from "./admit-caller.ts";
-import { createBreakers } from "./breakers.ts";
+import { admitCaller } from "./admission/admission.ts";
+import { createBreakers } from "./breaker/breakers.ts";
 import type { Context, GatewayDeps, Passing } from "./context.ts";
-import { exchange } from "./exchange.ts";
-import { LIMITS } from "./limits.ts";
+import { exchange } from "./forward/exchange.ts";
+import { LIMITS } from "./model/limits.ts";
 import { isToRead } from "./methods.ts";
-import { answerPreflight, isPreflight } from "./preflight.ts";
-import { lengthOf, readHeaders, type GivenHeaders } from "./read-headers.ts";
-import { tooLarge, unanswered, unavailable } from "./refusals.ts";
-import { createRegistry, type Registered } from "./registry.ts";
-import { hopsOf, requestHeaders } from "./request-headers.ts";
-import { authorizationFor } from "./service-token.ts";
-import { createRegistryStore } from "./store/registry-store.ts";
-import { targetOf } from "./target.ts";
+import { answerPreflight, isPreflight } from "./admission/checks.ts";
+import { lengthOf, readHeaders, type GivenHeaders } from "./model/headers.ts";
+import { tooLarge, unanswered, unavailable } from "./model/problems.ts";
+import { createRegistry, type Registered } from "./registry/registry.ts";
+import { hopsOf, requestHeaders } from "./forward/request-headers.ts";
+import { authorizationFor } from "./admission/service-token.ts";
+import { createRegistryStore } from "./registry/registry-store.ts";
+import { targetOf } from "./forward/target.ts";
 
 export interface Gateway {
   readonly answer: Fallback;

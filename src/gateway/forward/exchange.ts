@@ -1,15 +1,15 @@
-import { authenticate } from "../http/auth.ts";
-import { problem, type Problem } from "../http/errors.ts";
-import { mayUse } from "./admit-caller.ts";
-import { isPartOfRewritten, isUnreadable, readAnswer, toAnswer } from "./answer.ts";
-import type { Ending } from "./breakers.ts";
-import { callerOf } from "./caller.ts";
-import type { Admitted, Context, Passing } from "./context.ts";
+import { authenticate } from "../../http/auth.ts";
+import { problem, type Problem } from "../../http/errors.ts";
+import { mayUse } from "../admission/admission.ts";
+import { isPartOfRewritten, isUnreadable, readAnswer, toAnswer } from "../response/response.ts";
+import type { Ending } from "../breaker/breakers.ts";
+import { callerOf } from "../breaker/caller.ts";
+import type { Admitted, Context, Passing } from "../context.ts";
 import { forward, type Forwarded } from "./forward.ts";
-import { LIMITS } from "./limits.ts";
-import { isToRead } from "./methods.ts";
-import { lengthOf, readHeaders, type MadeHeaders } from "./read-headers.ts";
-import { tooLarge, unanswered, unavailable } from "./refusals.ts";
+import { LIMITS } from "../model/limits.ts";
+import { isToRead } from "../methods.ts";
+import { lengthOf, readHeaders, type MadeHeaders } from "../model/headers.ts";
+import { tooLarge, unanswered, unavailable } from "../model/problems.ts";
 import { carryWebSocket, CLOSINGS, type Closing } from "./web-socket.ts";
 
 const RETRY_AFTER_SEC = 5;

@@ -1,5 +1,5 @@
-import type { Clock } from "../platform/clock.ts";
-import { LIMITS } from "./limits.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { LIMITS } from "../model/limits.ts";
 
 /** How a WebSocket is closed, as both of its ends are told (RFC 6455 section 7.4). */
 export interface Closing {

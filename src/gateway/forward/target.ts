@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../platform/result.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
 
 /**
  * The address behind a public one: the source with the rest of the path and the query, both as they were sent. Nothing

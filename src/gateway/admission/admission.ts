@@ -1,8 +1,8 @@
-import { authenticate, type Principal } from "../http/auth.ts";
-import { problem, type Problem } from "../http/errors.ts";
-import { err, ok, type Result } from "../platform/result.ts";
-import type { Context, Passing } from "./context.ts";
-import type { Registered } from "./registry.ts";
+import { authenticate, type Principal } from "../../http/auth.ts";
+import { problem, type Problem } from "../../http/errors.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import type { Context, Passing } from "../context.ts";
+import type { Registered } from "../registry/registry.ts";
 
 /** Who calls; undefined where a public service is called by nobody who says so. */
 export async function admitCaller(

@@ -1,6 +1,6 @@
-import { discard } from "../http/body.ts";
-import { withTimeout } from "../platform/with-timeout.ts";
-import { watchdog } from "./watchdog.ts";
+import { discard } from "../../http/body.ts";
+import { withTimeout } from "../../platform/with-timeout.ts";
+import { watchdog } from "../model/watchdog.ts";
 
 /** A caller's body on its way to a service, and what became of it. */
 export interface CarriedBody {

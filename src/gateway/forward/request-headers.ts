@@ -1,7 +1,7 @@
-import type { Principal } from "../http/auth.ts";
-import type { Names } from "../platform/names.ts";
-import { hopByHop, isPlatforms, spelled, withoutPlatformCookies } from "./header-rules.ts";
-import { noHeaders, type GivenHeaders, type MadeHeaders } from "./read-headers.ts";
+import type { Principal } from "../../http/auth.ts";
+import type { Names } from "../../platform/names.ts";
+import { hopByHop, isPlatforms, spelled, withoutPlatformCookies } from "../header-rules.ts";
+import { noHeaders, type GivenHeaders, type MadeHeaders } from "../model/headers.ts";
 
 export interface RequestFacts {
   readonly headers: GivenHeaders;
@@ -108,7 +108,7 @@ export function accepts(accepted: string | undefined, coding: string): boolean {
 }
 
 /**
- * Entity tags of rewritten bodies are handed out as weak ones (answer-headers.ts), and `If-Match` compares strongly: a
+ * Entity tags of rewritten bodies are handed out as weak ones (response/response-headers.ts), and `If-Match` compares strongly: a
  * weak tag never matches (RFC 9110 section 13.1.1). So here they are again what the service made; one that it made as
  * weak still matches nothing.
  */

@@ -1,8 +1,8 @@
-import { FreshCache } from "../platform/fresh-cache.ts";
-import { parseOutboundUrl } from "../platform/outbound-url.ts";
-import { ok, type Result } from "../platform/result.ts";
-import { createRewriter, type Rewriter } from "./rewrite.ts";
-import type { RegistryStore, ServiceRow } from "./store/registry-store.ts";
+import { FreshCache } from "../../platform/fresh-cache.ts";
+import { parseOutboundUrl } from "../../platform/outbound-url.ts";
+import { ok, type Result } from "../../platform/result.ts";
+import { createRewriter, type Rewriter } from "../rewrite/rewriter.ts";
+import type { RegistryStore, ServiceRow } from "./registry-store.ts";
 
 /** A service behind the gateway. */
 export interface Registered extends Omit<ServiceRow, "sourceUrl"> {

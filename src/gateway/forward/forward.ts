@@ -1,7 +1,7 @@
 import { carryBody, type BodyFault } from "./request-body.ts";
-import { LIMITS } from "./limits.ts";
-import type { MadeHeaders } from "./read-headers.ts";
-import { watchdog, type Watchdog } from "./watchdog.ts";
+import { LIMITS } from "../model/limits.ts";
+import type { MadeHeaders } from "../model/headers.ts";
+import { watchdog, type Watchdog } from "../model/watchdog.ts";
 
 /** One call of a service. */
 export interface Forwarding {
@@ -25,7 +25,7 @@ export type Forwarded = {
       /** Breaks the call off where the service is waited for too long. */
       readonly patience: Watchdog;
     }
-  /** There was no connection to the service, or the service itself says so (breaker.ts). */
+  /** There was no connection to the service, or the service itself says so (breaker/breaker.ts). */
   | { readonly kind: "unreached"; readonly why: string }
   /** It came to nothing after that, or may have. */
   | { readonly kind: "failed"; readonly why: string }

@@ -1,6 +1,6 @@
-import type { Principal } from "../http/auth.ts";
-import { networkOf } from "../platform/ip-range.ts";
-import type { GivenHeaders } from "./read-headers.ts";
+import type { Principal } from "../../http/auth.ts";
+import { networkOf } from "../../platform/ip-range.ts";
+import type { GivenHeaders } from "../model/headers.ts";
 
 /** Who is behind a request, as far as one caller's failures are to be no other's. */
 export interface Caller {

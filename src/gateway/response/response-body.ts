@@ -1,6 +1,6 @@
-import { pump, type PumpWatch } from "./pump.ts";
-import type { Scan } from "./rewrite-scan.ts";
-import { watchdog, type Watchdog } from "./watchdog.ts";
+import { pump, type PumpWatch } from "../pump.ts";
+import type { Scan } from "../rewrite/scan.ts";
+import { watchdog, type Watchdog } from "../model/watchdog.ts";
 
 export interface AnswerBody {
   /** How long the service may take between two pieces. */

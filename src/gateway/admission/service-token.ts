@@ -1,6 +1,6 @@
-import type { ClientAccess, Principal } from "../http/auth.ts";
-import type { FallbackCall } from "../http/service.ts";
-import type { Registered } from "./registry.ts";
+import type { ClientAccess, Principal } from "../../http/auth.ts";
+import type { FallbackCall } from "../../http/service.ts";
+import type { Registered } from "../registry/registry.ts";
 
 /** Port to the OAuth room: a token by which one service, and nobody else, knows who calls. */
 export type ServiceToken = (

@@ -1,4 +1,4 @@
-import { systemClock } from "../platform/clock.ts";
+import { systemClock } from "../../platform/clock.ts";
 
 /**
  * Ends what takes too long. One timer serves many waits, since each costs some per cent of a small request: it stays when a

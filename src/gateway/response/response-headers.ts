@@ -1,6 +1,6 @@
-import type { Names } from "../platform/names.ts";
-import { hopByHop, isPlatforms } from "./header-rules.ts";
-import { noHeaders, type GivenHeaders, type MadeHeaders } from "./read-headers.ts";
+import type { Names } from "../../platform/names.ts";
+import { hopByHop, isPlatforms } from "../header-rules.ts";
+import { noHeaders, type GivenHeaders, type MadeHeaders } from "../model/headers.ts";
 
 /**
  * What a service cannot say for the platform's whole host: where else it answers, that only https will do, that a browser
@@ -52,7 +52,7 @@ const RANGES: ReadonlySet<string> = new Set(["accept-ranges", "content-range"]);
 const changes = (name: string, value: string): boolean =>
   OF_THE_BYTES.has(name) && (!RANGES.has(name) || isOfBytes(value));
 
-/** Who may read an answer is the platform's to say, as in its answer to the preflight (preflight.ts): the same for all. */
+/** Who may read an answer is the platform's to say, as in its answer to the preflight (admission/checks.ts): the same for all. */
 const CROSS_ORIGIN = "access-control-";
 
 /** What a caller gets of a service's headers; cookies are another matter. */
