@@ -7,8 +7,7 @@ import { callerOf } from "../breaker/caller.ts";
 import type { Admitted, Context, Passing } from "../context.ts";
 import { forward, type Forwarded } from "./forward.ts";
 import { LIMITS } from "../model/limits.ts";
-import { isToRead } from "../methods.ts";
-import { lengthOf, readHeaders, type MadeHeaders } from "../model/headers.ts";
+import { isToRead, lengthOf, readHeaders, type MadeHeaders } from "../model/headers.ts";
 import { tooLarge, unanswered, unavailable } from "../model/problems.ts";
 import { carryWebSocket, CLOSINGS, type Closing } from "./web-socket.ts";
 

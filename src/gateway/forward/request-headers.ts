@@ -1,7 +1,6 @@
 import type { Principal } from "../../http/auth.ts";
 import type { Names } from "../../platform/names.ts";
-import { hopByHop, isPlatforms, spelled, withoutPlatformCookies } from "../header-rules.ts";
-import { noHeaders, type GivenHeaders, type MadeHeaders } from "../model/headers.ts";
+import { hopByHop, isPlatforms, spelled, withoutPlatformCookies, noHeaders, type GivenHeaders, type MadeHeaders } from "../model/headers.ts";
 
 export interface RequestFacts {
   readonly headers: GivenHeaders;

@@ -1,6 +1,5 @@
 import type { Names } from "../../platform/names.ts";
-import { hopByHop, isPlatforms } from "../header-rules.ts";
-import { noHeaders, type GivenHeaders, type MadeHeaders } from "../model/headers.ts";
+import { hopByHop, isPlatforms, noHeaders, type GivenHeaders, type MadeHeaders } from "../model/headers.ts";
 
 /**
  * What a service cannot say for the platform's whole host: where else it answers, that only https will do, that a browser

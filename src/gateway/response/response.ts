@@ -1,8 +1,7 @@
 import { answerHeaders, isOfBytes, OF_THE_BYTES } from "./response-headers.ts";
 import { ownCookie, sandboxOf, type Apart } from "./isolation.ts";
 import { carryAnswer, takeWhole, WHOLE_BYTES } from "./response-body.ts";
-import { isPlatformCookie } from "../header-rules.ts";
-import { lengthOf, type GivenHeaders } from "../model/headers.ts";
+import { isPlatformCookie, lengthOf, type GivenHeaders } from "../model/headers.ts";
 import { accepts } from "../forward/request-headers.ts";
 import { isRewritten, type Rewriter } from "../rewrite/rewriter.ts";
 import type { Watchdog } from "../model/watchdog.ts";

@@ -1,1 +1,0 @@
-export const isToRead = (method: string): boolean => method === "GET" || method === "HEAD";
