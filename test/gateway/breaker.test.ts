@@ -6,11 +6,17 @@ import {
   settle as settleFelt,
   type Admission,
   type BreakerState,
-  type Felt,
+  type BreakerScope,
   type Outcome,
   type Ticket,
 } from "../../src/gateway/breaker/breaker.ts";
-import { createBreakers, MAX_BREAKERS, type Called, type Ending, type Passed } from "../../src/gateway/breaker/breakers.ts";
+import {
+  createBreakers,
+  MAX_BREAKERS,
+  type BreakerCall,
+  type CallOutcome,
+  type Tickets,
+} from "../../src/gateway/breaker/breakers.ts";
 import { callerOf, type Caller } from "../../src/gateway/breaker/caller.ts";
 
 /** A client of a tenant of its own, at an address of its own. */
@@ -80,21 +86,21 @@ describe("the rules", () => {
     expect(admit(state, BREAKER.firstWaitMs).admitted).toBe(true);
   });
 
-  it.each<[Felt, number]>([
+  it.each<[BreakerScope, number]>([
     ["everybody", 5_000],
     ["the caller", 60_000],
-  ])("waits for a probe no longer than so long, and hears its answer after that (felt by %s)", (felt, placeMs) => {
+  ])("waits for a probe no longer than so long, and hears its answer after that (felt by %s)", (scope, placeMs) => {
     const one = callerNamed("one");
     const open: BreakerState = { kind: "open", number: 1, waitMs: BREAKER.firstWaitMs, untilMs: 1_000 };
-    const first = admitCaller(open, one, 1_000, felt);
+    const first = admitCaller(open, one, 1_000, scope);
     if (!first.admitted) throw new Error("refused");
     const lostMs = 1_000 + placeMs;
-    expect(admitCaller(first.state, one, lostMs - 1, felt)).toEqual({ admitted: false, retryAfterMs: 1 });
-    const second = admitCaller(first.state, one, lostMs, felt);
+    expect(admitCaller(first.state, one, lostMs - 1, scope)).toEqual({ admitted: false, retryAfterMs: 1 });
+    const second = admitCaller(first.state, one, lostMs, scope);
     if (!second.admitted) throw new Error("refused");
-    expect(settleFelt(second.state, first.ticket, "broken off", lostMs, felt)).toBe(second.state);
-    expect(settleFelt(second.state, first.ticket, "answered", lostMs, felt).kind).toBe("closed");
-    expect(settleFelt(second.state, second.ticket, "answered", lostMs, felt).kind).toBe("closed");
+    expect(settleFelt(second.state, first.ticket, "broken off", lostMs, scope)).toBe(second.state);
+    expect(settleFelt(second.state, first.ticket, "answered", lostMs, scope).kind).toBe("closed");
+    expect(settleFelt(second.state, second.ticket, "answered", lostMs, scope).kind).toBe("closed");
   });
 
   it("does not wait longer because the clock was set back", () => {
@@ -171,7 +177,7 @@ describe("a service's own breaker", () => {
     const other = passOf(attempt(first.state, callerNamed("other")));
     expect(end(other.state, other.ticket, "answered")).toMatchObject({ kind: "closed" });
 
-    const { all, ofTenant, ofStrangers } = BREAKER.probes;
+    const { all, ofTenant, ofAnonymous } = BREAKER.probes;
     let { state } = first;
     const fill = (count: number, callerAt: (index: number) => Caller): void => {
       for (let index = 0; index < count; index++) state = passOf(attempt(state, callerAt(index))).state;
@@ -181,10 +187,10 @@ describe("a service's own breaker", () => {
       });
     };
     fill(ofTenant, (index) => acme(`client ${index}`, `192.0.2.${index}`));
-    fill(ofStrangers, (index) => stranger(`198.51.100.${index}`));
+    fill(ofAnonymous, (index) => stranger(`198.51.100.${index}`));
     // Whoever made up all those, there is room for somebody else.
     expect(attempt(state, callerNamed("victim")).admitted).toBe(true);
-    fill(all - 1 - ofTenant - ofStrangers, (index) => callerNamed(`${index}`));
+    fill(all - 1 - ofTenant - ofAnonymous, (index) => callerNamed(`${index}`));
     expect(attempt(state, callerNamed("victim"), atMs + BREAKER.probeMs.everybody).admitted).toBe(true);
   });
 
@@ -208,20 +214,20 @@ describe("a service's own breaker", () => {
 });
 
 describe("many requests at once", () => {
-  const one: Called = { service: "s", caller: callerNamed("one") };
-  const pass = (breakers: ReturnType<typeof createBreakers>, called: Called, nowMs: number): Passed => {
+  const one: BreakerCall = { service: "s", caller: callerNamed("one") };
+  const pass = (breakers: ReturnType<typeof createBreakers>, called: BreakerCall, nowMs: number): Tickets => {
     const admission = breakers.admit(called, nowMs);
-    if (!("passed" in admission)) throw new Error(`refused to ${admission.felt}`);
-    return admission.passed;
+    if (!("tickets" in admission)) throw new Error(`refused to ${admission.scope}`);
+    return admission.tickets;
   };
-  const passes = (breakers: ReturnType<typeof createBreakers>, called: Called, nowMs: number): boolean =>
-    "passed" in breakers.admit(called, nowMs);
+  const passes = (breakers: ReturnType<typeof createBreakers>, called: BreakerCall, nowMs: number): boolean =>
+    "tickets" in breakers.admit(called, nowMs);
 
   it("count each failure once, and those that began before it opened do not matter to it", () => {
     const breakers = createBreakers();
     const passed = Array.from({ length: 10 }, () => pass(breakers, one, 0));
     const changes = passed.slice(0, 8).flatMap((ticket) => breakers.settle(one, ticket, "failed", 0));
-    expect(changes).toEqual([{ felt: "the caller", now: "opened" }]);
+    expect(changes).toEqual([{ scope: "the caller", change: "opened" }]);
     expect(breakers.settle(one, passed[8]!, "answered", 1)).toEqual([]);
     expect(passes(breakers, one, 1)).toBe(false);
     expect(passes(breakers, { ...one, service: "another" }, 1)).toBe(true);
@@ -234,16 +240,16 @@ describe("many requests at once", () => {
       const called = { service: "s", caller: callerNamed(caller) };
       return breakers.settle(called, pass(breakers, called, 0), "unreached", 0);
     });
-    expect(changes).toEqual([{ felt: "everybody", now: "opened" }]);
+    expect(changes).toEqual([{ scope: "everybody", change: "opened" }]);
     expect(breakers.admit({ service: "s", caller: callerNamed("d") }, 0)).toEqual({
-      felt: "everybody",
+      scope: "everybody",
       retryAfterMs: BREAKER.firstWaitMs,
     });
     const [hanging, other] = ["a", "d"].map((name) => ({ service: "s", caller: callerNamed(name) }));
     pass(breakers, hanging!, BREAKER.firstWaitMs);
     const probe = pass(breakers, other!, BREAKER.firstWaitMs);
     expect(breakers.settle(other!, probe, "answered", BREAKER.firstWaitMs)).toEqual([
-      { felt: "everybody", now: "closed" },
+      { scope: "everybody", change: "closed" },
     ]);
     expect(passes(breakers, { service: "s", caller: callerNamed("e") }, BREAKER.firstWaitMs)).toBe(true);
   });
@@ -279,18 +285,18 @@ describe("many requests at once", () => {
       caller,
     }));
     const waitMs = 30_000;
-    let hanging: { readonly passed: Passed; readonly endMs: number }[] = [];
+    let hanging: { readonly tickets: Tickets; readonly endMs: number }[] = [];
     let attempts = 0;
     let letThrough = 0;
     for (let nowMs = 0; nowMs < 3_600_000; nowMs += 100) {
-      for (const { passed, endMs } of hanging) if (endMs <= nowMs) breakers.settle(attacker, passed, "failed", nowMs);
+      for (const { tickets, endMs } of hanging) if (endMs <= nowMs) breakers.settle(attacker, tickets, "failed", nowMs);
       hanging = hanging.filter(({ endMs }) => endMs > nowMs);
       while (hanging.length < 3) {
         attempts += 1;
         const admission = breakers.admit(attacker, nowMs);
-        if (!("passed" in admission)) break;
+        if (!("tickets" in admission)) break;
         letThrough += 1;
-        hanging.push({ passed: admission.passed, endMs: nowMs + waitMs });
+        hanging.push({ tickets: admission.tickets, endMs: nowMs + waitMs });
       }
       if (nowMs % 1_000 === 0)
         for (const victim of victims) {
@@ -306,10 +312,10 @@ describe("many requests at once", () => {
   /** What one tenant can do once a service really was away: hang, choose "no connection", drop, with as many accounts as it likes. */
   it("leave a service that is back to whoever asks next, whatever one tenant's callers do with their probes", () => {
     const breakers = createBreakers();
-    const settleAs = (caller: Caller, ending: Ending, nowMs: number) => {
+    const settleAs = (caller: Caller, ending: CallOutcome, nowMs: number) => {
       const called = { service: "s", caller };
       const admission = breakers.admit(called, nowMs);
-      return "passed" in admission ? breakers.settle(called, admission.passed, ending, nowMs) : undefined;
+      return "tickets" in admission ? breakers.settle(called, admission.tickets, ending, nowMs) : undefined;
     };
     const attackers = Array.from({ length: 40 }, (_, index) =>
       clientOf(`attacker ${index}`, { tenant: "evil", network: `192.0.2.${index}` }),
@@ -317,20 +323,20 @@ describe("many requests at once", () => {
     for (let round = 0; round < 5; round++) {
       const awayMs = round * 1_000_000;
       const away = ["a", "b", "a"].flatMap((name) => settleAs(callerNamed(`${name} ${round}`), "unreached", awayMs));
-      expect(away).toEqual([{ felt: "everybody", now: "opened" }]);
+      expect(away).toEqual([{ scope: "everybody", change: "opened" }]);
       const backMs = awayMs + BREAKER.firstWaitMs;
       for (const attacker of attackers) {
         if (round % 2 === 0) settleAs(attacker, "unreached", backMs);
         else breakers.admit({ service: "s", caller: attacker }, backMs);
       }
-      expect(settleAs(callerNamed("victim"), "answered", backMs)).toEqual([{ felt: "everybody", now: "closed" }]);
+      expect(settleAs(callerNamed("victim"), "answered", backMs)).toEqual([{ scope: "everybody", change: "closed" }]);
     }
   });
 
   /** Any order of coming, ending and waiting: what holds in every state. */
   it.each(Array.from({ length: 40 }, (_, seed) => seed + 1))("hold the rules in any order (seed %i)", (seed) => {
     const below = randomOf(seed);
-    const felt: Felt = seed % 2 === 0 ? "everybody" : "the caller";
+    const scope: BreakerScope = seed % 2 === 0 ? "everybody" : "the caller";
     let state: BreakerState = CLOSED;
     let nowMs = 0;
     const running: Ticket[] = [];
@@ -340,7 +346,7 @@ describe("many requests at once", () => {
       if (choice === 0) nowMs += below(20_000);
       else if (choice === 1 || running.length === 0) {
         const caller = callerNamed(`caller ${below(4)}`);
-        const admission = admitCaller(state, caller, nowMs, felt);
+        const admission = admitCaller(state, caller, nowMs, scope);
         if (admission.admitted) {
           state = admission.state;
           running.push(admission.ticket);
@@ -358,7 +364,7 @@ describe("many requests at once", () => {
       } else {
         const [ticket] = running.splice(below(running.length), 1);
         const outcome = (["answered", "failed", "broken off"] as const)[below(3)]!;
-        state = settleFelt(state, ticket!, outcome, nowMs, felt);
+        state = settleFelt(state, ticket!, outcome, nowMs, scope);
         if (ticket!.number !== before.number) expect(state).toBe(before);
         // Open ends by a probe alone.
         if (before.kind === "open") expect(state).toBe(before);
@@ -373,8 +379,8 @@ describe("many requests at once", () => {
   it.each(Array.from({ length: 20 }, (_, seed) => seed + 1))("never stand in the way of another (seed %i)", (seed) => {
     const below = randomOf(seed);
     const breakers = createBreakers();
-    const running: { readonly called: Called; readonly passed: Passed }[] = [];
-    const endings: readonly Ending[] = ["failed", "unreached", "answered", "broken off"];
+    const running: { readonly called: BreakerCall; readonly tickets: Tickets }[] = [];
+    const endings: readonly CallOutcome[] = ["failed", "unreached", "answered", "broken off"];
     const attackers = Array.from({ length: 5 }, (_, index) =>
       clientOf(`attacker ${index}`, { tenant: "evil", network: `192.0.2.${index}` }),
     );
@@ -383,11 +389,11 @@ describe("many requests at once", () => {
       nowMs += below(5_000);
       const called = { service: "s", caller: attackers[below(attackers.length)]! };
       const admission = breakers.admit(called, nowMs);
-      if ("passed" in admission) running.push({ called, passed: admission.passed });
-      else expect(admission.felt).toBe("the caller");
+      if ("tickets" in admission) running.push({ called, tickets: admission.tickets });
+      else expect(admission.scope).toBe("the caller");
       if (running.length > 3) {
         const [ended] = running.splice(below(running.length), 1);
-        breakers.settle(ended!.called, ended!.passed, endings[below(endings.length)]!, nowMs);
+        breakers.settle(ended!.called, ended!.tickets, endings[below(endings.length)]!, nowMs);
       }
       // Not after each, so that failures of others are in a row.
       if (step % 5 === 4) breakers.settle(victim, pass(breakers, victim, nowMs), "answered", nowMs);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { LIMITS } from "../../src/gateway/model/limits.ts";
-import { carryWebSocket, type Closing } from "../../src/gateway/forward/web-socket.ts";
+import { relayWebSocket, type Closing } from "../../src/gateway/forward/web-socket.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 
 const whyEnd = vi.fn<() => Promise<Closing | undefined>>();
@@ -10,7 +10,7 @@ function open(livesMs = 3_600_000) {
   const { 0: service, 1: far } = new WebSocketPair();
   far.accept();
   const expiresAtMs = systemClock.nowMs() + livesMs;
-  const caller = carryWebSocket(service, { clock: systemClock, expiresAtMs, whyEnd });
+  const caller = relayWebSocket(service, { clock: systemClock, expiresAtMs, findClosing: whyEnd });
   caller.accept();
   for (const side of [caller, far]) side.binaryType = "arraybuffer";
   return { caller, far };
@@ -86,14 +86,14 @@ describe("a WebSocket by a token", () => {
     const { caller, far } = open();
     const closed = Promise.all([closeOf(caller), closeOf(far)]);
     whyEnd.mockRejectedValueOnce(new Error("no database"));
-    await vi.advanceTimersByTimeAsync(LIMITS.webSocketLookMs);
-    await vi.advanceTimersByTimeAsync(LIMITS.webSocketLookMs);
+    await vi.advanceTimersByTimeAsync(LIMITS.webSocketCheckMs);
+    await vi.advanceTimersByTimeAsync(LIMITS.webSocketCheckMs);
     expect(whyEnd).toHaveBeenCalledTimes(2);
     const came = next(caller, "message");
     far.send("still there");
     expect((await came).data).toBe("still there");
     whyEnd.mockResolvedValue({ code: 1008, reason: "revoked" });
-    await vi.advanceTimersByTimeAsync(LIMITS.webSocketLookMs);
+    await vi.advanceTimersByTimeAsync(LIMITS.webSocketCheckMs);
     expect(await closed).toEqual([
       [1008, "revoked"],
       [1008, "revoked"],

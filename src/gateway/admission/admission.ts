@@ -1,17 +1,35 @@
-import { authenticate, type Principal } from "../../http/auth.ts";
+import { authenticate, type ClientAccess, type Principal, type TokenVerifier } from "../../http/auth.ts";
 import { problem, type Problem } from "../../http/errors.ts";
+import type { Limits } from "../../http/limits.ts";
+import type { FallbackCall } from "../../http/service.ts";
+import type { Names } from "../../platform/names.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import type { Context, Passing } from "../context.ts";
-import type { Registered } from "../registry/registry.ts";
+import type { ReceivedHeaders } from "../model/headers.ts";
+import type { RegisteredService } from "../registry/registry.ts";
 
-/** Who calls; undefined where a public service is called by nobody who says so. */
+/** A request for a service. */
+export interface GatewayRequest {
+  readonly call: FallbackCall;
+  readonly service: RegisteredService;
+  readonly method: string;
+  readonly headers: ReceivedHeaders;
+}
+
+export interface AdmissionDeps {
+  readonly names: Names;
+  readonly verifier: TokenVerifier;
+  readonly access: Pick<ClientAccess, "tenantUses">;
+  readonly limits: Limits;
+}
+
+/** The caller, if it may use the service; undefined for an anonymous caller of a public service. */
 export async function admitCaller(
-  { call, service, given }: Passing,
-  { names, verifier, access, limits }: Context,
+  { names, verifier, access, limits }: AdmissionDeps,
+  { call, service, headers }: GatewayRequest,
 ): Promise<Result<Principal | undefined, Problem>> {
   const { nowMs } = call;
-  const authorization = given.get("authorization");
-  // Another scheme is between the caller and a public service.
+  const authorization = headers.get("authorization");
+  // A public service may use another scheme than Bearer with its callers.
   if (service.access === "public" && !/^bearer\b/i.test(authorization ?? "")) {
     const excess = await limits.anonymous(call.request, "content");
     return excess === undefined ? ok(undefined) : err(excess);
@@ -21,20 +39,20 @@ export async function admitCaller(
   const excess = await (caller.ok ? limits.caller(caller.value) : limits.anonymous(call.request));
   if (excess !== undefined) return err(excess);
   if (!caller.ok) return caller;
-  if (await mayUse(caller.value, service, access, nowMs)) return caller;
+  if (await mayUse(access, caller.value, service, nowMs)) return caller;
   const { tenant } = caller.value;
-  const whose = tenant === "" ? "A token without a tenant" : `The tenant ${tenant}`;
+  const subject = tenant === "" ? "A token without a tenant" : `The tenant ${tenant}`;
   return err(
-    problem("insufficient_permissions", `${whose} has no package that includes the service ${service.name}.`, {
+    problem("insufficient_permissions", `${subject} has no package that includes the service ${service.name}.`, {
       reason: `tenant ${tenant || "none"} may not use service ${service.name}`,
     }),
   );
 }
 
-/** Whether the tenant that the token is for may use the service: an essential one, its own, or one of its packages. */
+/** True for an essential service, for one of the token's tenant, and for one of a package of that tenant. */
 export const mayUse = async (
+  access: AdmissionDeps["access"],
   caller: Principal,
-  { name, essential, tenant }: Registered,
-  access: Context["access"],
+  { name, essential, tenant }: RegisteredService,
   nowMs: number,
 ): Promise<boolean> => essential || caller.tenant === tenant || access.tenantUses(caller, name, nowMs);

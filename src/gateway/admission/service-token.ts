@@ -1,45 +1,45 @@
 import type { ClientAccess, Principal } from "../../http/auth.ts";
 import type { FallbackCall } from "../../http/service.ts";
-import type { Registered } from "../registry/registry.ts";
+import type { RegisteredService } from "../registry/registry.ts";
 
-/** Port to the OAuth room: a token by which one service, and nobody else, knows who calls. */
+/** Port to OAuth: a token that identifies the caller to one service and is worth nothing anywhere else. */
 export type ServiceToken = (
   caller: Principal,
-  service: Pick<Registered, "name" | "scopes">,
+  service: Pick<RegisteredService, "name" | "scopes">,
   origin: string,
   nowMs: number,
 ) => Promise<string>;
 
-export interface ServiceTokenPorts {
+export interface ServiceTokenDeps {
   readonly access: Pick<ClientAccess, "belongsTo">;
   readonly serviceToken: ServiceToken;
 }
 
 /**
- * The `Authorization` that a service gets in the place of the caller's; undefined where that is passed on as it is. An
- * access token is good at the whole platform, so who has it acts as the caller everywhere: only a service of the
- * caller's own tenant gets it, and one that the operator lets have it (contract 8, row 2.1).
+ * The `Authorization` that a service gets instead of the caller's; undefined if it gets the caller's own. An access token
+ * is good at the whole platform, and whoever holds it acts as the caller everywhere. So only a service of the caller's own
+ * tenant gets it, and a service that the operator lets have it.
  */
 export async function authorizationFor(
+  { access, serviceToken }: ServiceTokenDeps,
   caller: Principal | undefined,
-  service: Registered,
+  service: RegisteredService,
   { url, nowMs }: Pick<FallbackCall, "url" | "nowMs">,
-  { access, serviceToken }: ServiceTokenPorts,
 ): Promise<string | undefined> {
   if (caller === undefined || service.forwardAuthorization) return undefined;
-  if (await isOfTenant(caller, service.tenant, access, nowMs)) return undefined;
+  if (await isOfTenant(access, caller, service.tenant, nowMs)) return undefined;
   return `Bearer ${await serviceToken(caller, service, url.origin, nowMs)}`;
 }
 
-/** Whether the token is for the tenant, and the client the tenant's too: a service's client has tokens for its customers. */
+/** Whether token and client both belong to the tenant: a service's client also gets tokens for its customers. */
 async function isOfTenant(
+  access: ServiceTokenDeps["access"],
   { tenant: own, tenantExplicit, user, clientId }: Principal,
   tenant: string,
-  access: ServiceTokenPorts["access"],
   nowMs: number,
 ): Promise<boolean> {
   if (own !== tenant) return false;
-  // Without a user a token that names no tenant is for the client's own.
+  // A token without a user that names no tenant is for the client's own tenant.
   if (clientId === "" || (user === "" && !tenantExplicit)) return true;
   return access.belongsTo(clientId, tenant, nowMs);
 }

@@ -4,97 +4,94 @@ import {
   settle,
   type Admission,
   type BreakerState,
-  type Felt,
+  type BreakerScope,
   type Outcome,
   type Ticket,
 } from "./breaker.ts";
 import type { Caller } from "./caller.ts";
 
-/** Whom a request is for, and who is behind it. */
-export interface Called {
-  /** Another one when the service's address changes. */
+/** The service and the caller of a request. */
+export interface BreakerCall {
+  /** Name and address: a new address gets a new breaker. */
   readonly service: string;
   readonly caller: Caller;
 }
 
-/** How a call ended: `unreached` is no connection, `failed` whatever came after that. */
-export type Ending = Outcome | "unreached";
+/** How a call ended: `unreached` means no connection, `failed` any failure after that. */
+export type CallOutcome = Outcome | "unreached";
 
-export interface Passed {
+export interface Tickets {
   readonly service: Ticket;
   readonly caller: Ticket;
 }
 
-export interface Changed {
-  readonly felt: Felt;
-  readonly now: "opened" | "closed";
+export interface BreakerChange {
+  readonly scope: BreakerScope;
+  readonly change: "opened" | "closed";
 }
 
-/** The breakers of an isolate. */
-export interface Breakers {
-  admit(
-    called: Called,
-    nowMs: number,
-  ): { readonly passed: Passed } | { readonly felt: Felt; readonly retryAfterMs: number };
-  /** What opened or closed by this. */
-  settle(called: Called, passed: Passed, ending: Ending, nowMs: number): readonly Changed[];
-}
-
-/** Of each of the two kinds. Who makes up callers pushes out old ones, which are taken for well then. */
+/** For each of the two kinds. Beyond it the oldest is dropped, and counts as closed. */
 export const MAX_BREAKERS = 10_000;
 
-const FOR_SERVICE: Readonly<Record<Ending, Outcome>> = {
+const SERVICE_OUTCOMES: Readonly<Record<CallOutcome, Outcome>> = {
   answered: "answered",
   unreached: "failed",
   failed: "broken off",
   "broken off": "broken off",
 };
-/** Three failures in a row of one caller are three, of whichever kind. */
-const FOR_CALLER: Readonly<Record<Ending, Outcome>> = { ...FOR_SERVICE, failed: "failed" };
+/** Any kind of failure counts for the caller. */
+const CALLER_OUTCOMES: Readonly<Record<CallOutcome, Outcome>> = { ...SERVICE_OUTCOMES, failed: "failed" };
 
-export function createBreakers(): Breakers {
-  const services = new States("everybody");
-  const callers = new States("the caller");
-  const keyOf = ({ service, caller }: Called): string => JSON.stringify([service, caller.id]);
+export type Breakers = ReturnType<typeof createBreakers>;
+
+/** The breakers of an isolate. */
+export function createBreakers() {
+  const services = new BreakerMap("everybody");
+  const callers = new BreakerMap("the caller");
+  const keyOf = ({ service, caller }: BreakerCall): string => JSON.stringify([service, caller.id]);
   return {
-    admit(called, nowMs) {
-      const key = keyOf(called);
-      const service = services.admit(called.service, called.caller, nowMs);
-      if (!service.admitted) return { felt: "everybody", retryAfterMs: service.retryAfterMs };
-      const caller = callers.admit(key, called.caller, nowMs);
-      if (!caller.admitted) return { felt: "the caller", retryAfterMs: caller.retryAfterMs };
-      // Not before both let it pass: a probe that is refused by the other one would never end.
-      services.keep(called.service, service.state);
+    admit(
+      call: BreakerCall,
+      nowMs: number,
+    ): { readonly tickets: Tickets } | { readonly scope: BreakerScope; readonly retryAfterMs: number } {
+      const key = keyOf(call);
+      const service = services.admit(call.service, call.caller, nowMs);
+      if (!service.admitted) return { scope: "everybody", retryAfterMs: service.retryAfterMs };
+      const caller = callers.admit(key, call.caller, nowMs);
+      if (!caller.admitted) return { scope: "the caller", retryAfterMs: caller.retryAfterMs };
+      // Only when both have admitted it: a probe that the other breaker refuses would never end.
+      services.keep(call.service, service.state);
       callers.keep(key, caller.state);
-      return { passed: { service: service.ticket, caller: caller.ticket } };
+      return { tickets: { service: service.ticket, caller: caller.ticket } };
     },
-    settle(called, passed, ending, nowMs) {
-      const service = services.settle(called.service, passed.service, FOR_SERVICE[ending], nowMs);
-      const caller = callers.settle(keyOf(called), passed.caller, FOR_CALLER[ending], nowMs);
+    /** Returns which breakers opened or closed. */
+    settle(call: BreakerCall, tickets: Tickets, outcome: CallOutcome, nowMs: number): readonly BreakerChange[] {
+      const service = services.settle(call.service, tickets.service, SERVICE_OUTCOMES[outcome], nowMs);
+      const caller = callers.settle(keyOf(call), tickets.caller, CALLER_OUTCOMES[outcome], nowMs);
       return [
-        ...(service === undefined ? [] : [{ felt: "everybody", now: service } as const]),
-        ...(caller === undefined ? [] : [{ felt: "the caller", now: caller } as const]),
+        ...(service === undefined ? [] : [{ scope: "everybody" as const, change: service }]),
+        ...(caller === undefined ? [] : [{ scope: "the caller" as const, change: caller }]),
       ];
     },
   };
 }
 
-/** None for what is well. */
-class States {
+/** Breakers by key; a key without an entry is closed. */
+class BreakerMap {
   readonly #states = new Map<string, BreakerState>();
-  readonly #felt: Felt;
+  readonly #scope: BreakerScope;
 
-  constructor(felt: Felt) {
-    this.#felt = felt;
+  constructor(scope: BreakerScope) {
+    this.#scope = scope;
   }
 
   admit(key: string, caller: Caller, nowMs: number): Admission {
-    return admit(this.#states.get(key) ?? CLOSED, caller, nowMs, this.#felt);
+    return admit(this.#states.get(key) ?? CLOSED, caller, nowMs, this.#scope);
   }
 
-  settle(key: string, ticket: Ticket, outcome: Outcome, nowMs: number): Changed["now"] | undefined {
+  settle(key: string, ticket: Ticket, outcome: Outcome, nowMs: number): BreakerChange["change"] | undefined {
     const before = this.#states.get(key) ?? CLOSED;
-    const after = settle(before, ticket, outcome, nowMs, this.#felt);
+    const after = settle(before, ticket, outcome, nowMs, this.#scope);
     if (after === before) return undefined;
     this.keep(key, after);
     if (after.kind === "open" && before.kind === "closed") return "opened";

@@ -1,31 +1,31 @@
 import type { Principal } from "../../http/auth.ts";
 import { networkOf } from "../../platform/ip-range.ts";
-import type { GivenHeaders } from "../model/headers.ts";
+import type { ReceivedHeaders } from "../model/headers.ts";
 
-/** Who is behind a request, as far as one caller's failures are to be no other's. */
+/** The caller behind a request, so that one caller's failures do not count for another. */
 export interface Caller {
-  /** Person and client within a tenant, or whoever is in a network where nobody says who they are. */
+  /** User and client within a tenant; without a token everybody in a network. */
   readonly id: string;
   /** Undefined for a caller without a token. */
   readonly tenant: string | undefined;
-  /** What tells the caller apart from others. None: anybody. */
-  readonly marks: readonly string[];
+  /** Two callers without a common trait are different people. A caller without traits may be anybody. */
+  readonly traits: readonly string[];
 }
 
-export function callerOf(principal: Principal | undefined, given: GivenHeaders): Caller {
-  const network = networkOf(given.get("cf-connecting-ip") ?? "");
-  const marks = network === "" ? [] : [`network ${network}`];
-  if (principal === undefined) return { id: JSON.stringify([network]), tenant: undefined, marks };
+export function callerOf(principal: Principal | undefined, headers: ReceivedHeaders): Caller {
+  const network = networkOf(headers.get("cf-connecting-ip") ?? "");
+  const traits = network === "" ? [] : [`network ${network}`];
+  if (principal === undefined) return { id: JSON.stringify([network]), tenant: undefined, traits };
   const { tenant, clientId, user } = principal;
   const id = JSON.stringify([tenant, clientId, user]);
-  // Anybody may have such a token besides the one of their tenant.
-  if (tenant === "") return { id, tenant, marks: [] };
-  return { id, tenant, marks: [...marks, `tenant ${tenant}`, user === "" ? `client ${clientId}` : `user ${user}`] };
+  // Everybody can get a token without a tenant beside the one of their tenant.
+  if (tenant === "") return { id, tenant, traits: [] };
+  return { id, tenant, traits: [...traits, `tenant ${tenant}`, user === "" ? `client ${clientId}` : `user ${user}`] };
 }
 
 /**
- * Whether two callers cannot be the same attacker, as far as that is known: neither tenant nor network is the same, nor the
- * person, nor the client that acts for both tenants.
+ * Whether two callers cannot be the same attacker, as far as is known: they share neither tenant nor network, nor the
+ * user, nor a client that acts for both tenants.
  */
-export const areApart = (one: Caller, other: Caller): boolean =>
-  one.marks.length > 0 && other.marks.length > 0 && !one.marks.some((mark) => other.marks.includes(mark));
+export const areIndependent = (one: Caller, other: Caller): boolean =>
+  one.traits.length > 0 && other.traits.length > 0 && !one.traits.some((trait) => other.traits.includes(trait));

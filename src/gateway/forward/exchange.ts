@@ -1,69 +1,84 @@
-import { authenticate } from "../../http/auth.ts";
+import { authenticate, type Principal } from "../../http/auth.ts";
 import { problem, type Problem } from "../../http/errors.ts";
-import { mayUse } from "../admission/admission.ts";
-import { isPartOfRewritten, isUnreadable, readAnswer, toAnswer } from "../response/response.ts";
-import type { Ending } from "../breaker/breakers.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Log } from "../../platform/log.ts";
+import { mayUse, type AdmissionDeps, type GatewayRequest } from "../admission/admission.ts";
+import type { Breakers, CallOutcome } from "../breaker/breakers.ts";
 import { callerOf } from "../breaker/caller.ts";
-import type { Admitted, Context, Passing } from "../context.ts";
-import { forward, type Forwarded } from "./forward.ts";
+import { contentLength, isReadMethod, readHeaders, type OutgoingHeaders } from "../model/headers.ts";
 import { LIMITS } from "../model/limits.ts";
-import { isToRead, lengthOf, readHeaders, type MadeHeaders } from "../model/headers.ts";
-import { tooLarge, unanswered, unavailable } from "../model/problems.ts";
-import { carryWebSocket, CLOSINGS, type Closing } from "./web-socket.ts";
+import { bodyTooLarge, serviceUnavailable, unavailable } from "../model/problems.ts";
+import type { Registry } from "../registry/registry.ts";
+import { isRangeOfRewritten, isUnusable, readResponse, toResponse } from "../response/response.ts";
+import { forward, type ForwardResult } from "./forward.ts";
+import { CLOSINGS, relayWebSocket, type Closing } from "./web-socket.ts";
+
+export interface ExchangeDeps extends Pick<AdmissionDeps, "names" | "verifier" | "access"> {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly pathPrefix: string;
+  /** The longest time to wait for a service's headers, and between two pieces of its body. */
+  readonly timeoutMs: number;
+  readonly registry: Registry;
+  readonly breakers: Breakers;
+}
+
+export interface AdmittedRequest extends GatewayRequest {
+  readonly principal: Principal | undefined;
+}
 
 const RETRY_AFTER_SEC = 5;
 
-/** Sends a request that was admitted to its service, unless that is left alone, and takes the answer. */
+/** Sends an admitted request to its service, unless a breaker is open, and returns the response. */
 export async function exchange(
-  passing: Admitted,
+  deps: ExchangeDeps,
+  request: AdmittedRequest,
   target: string,
-  headers: MadeHeaders,
-  context: Context,
+  headers: OutgoingHeaders,
 ): Promise<Response | Problem> {
-  const { call, service, method, given, principal } = passing;
-  const { breakers, clock, log, timeoutMs } = context;
-  const called = { service: `${service.name} ${service.sourceUrl}`, caller: callerOf(principal, given) };
-  const admission = breakers.admit(called, clock.nowMs());
-  if ("felt" in admission)
-    return unanswered(
-      service.name,
-      Math.ceil(admission.retryAfterMs / 1000),
-      `the breaker is open for ${admission.felt}`,
-    );
-
-  const body = isToRead(method) ? null : call.request.body;
-  const sent = { target, method, headers, body, lengthBytes: lengthOf(given), timeoutMs };
-  let forwarded = await forward(sent);
-  const asksForPart = isToRead(method) && headers["range"] !== undefined;
-  if (forwarded.kind === "answered" && asksForPart && isPartOfRewritten(forwarded.response)) {
-    forwarded.response.body?.cancel().catch(() => undefined);
-    forwarded = await forward({ ...sent, headers: withoutRange(headers) });
+  const { call, service, method, headers: received, principal } = request;
+  const { breakers, clock, log, timeoutMs } = deps;
+  const breakerCall = { service: `${service.name} ${service.sourceUrl}`, caller: callerOf(principal, received) };
+  const admission = breakers.admit(breakerCall, clock.nowMs());
+  if ("scope" in admission) {
+    const reason = `the breaker is open for ${admission.scope}`;
+    return serviceUnavailable(service.name, Math.ceil(admission.retryAfterMs / 1000), reason);
   }
-  const reason = "why" in forwarded ? forwarded.why : undefined;
-  for (const { felt, now } of breakers.settle(called, admission.passed, ENDINGS[forwarded.kind], clock.nowMs()))
-    log.warn(`breaker ${now}`, { service: service.name, for: felt, requestId: call.requestId, reason });
 
-  if (forwarded.kind !== "answered") await forwarded.rest?.();
-  switch (forwarded.kind) {
+  const body = isReadMethod(method) ? null : call.request.body;
+  const sent = { target, method, headers, body, lengthBytes: contentLength(received), timeoutMs };
+  let result = await forward(sent);
+  const hasRange = isReadMethod(method) && headers["range"] !== undefined;
+  if (result.kind === "answered" && hasRange && isRangeOfRewritten(result.response)) {
+    result.response.body?.cancel().catch(() => undefined);
+    result = await forward({ ...sent, headers: withoutRange(headers) });
+  }
+  const reason = "reason" in result ? result.reason : undefined;
+  const changes = breakers.settle(breakerCall, admission.tickets, OUTCOMES[result.kind], clock.nowMs());
+  for (const { scope, change } of changes)
+    log.warn(`breaker ${change}`, { service: service.name, for: scope, requestId: call.requestId, reason });
+
+  if (result.kind !== "answered") await result.settled?.();
+  switch (result.kind) {
     case "unreached":
     case "failed":
-      return unanswered(service.name, RETRY_AFTER_SEC, forwarded.why);
+      return serviceUnavailable(service.name, RETRY_AFTER_SEC, result.reason);
     case "cut short":
       return unavailable(
         `The connection to the service ${service.name} was lost before it had taken the whole body.`,
         RETRY_AFTER_SEC,
-        forwarded.why,
+        result.reason,
       );
     case "caller's fault":
-      return forwarded.fault === "too large"
-        ? tooLarge()
+      return result.fault === "too large"
+        ? bodyTooLarge()
         : problem("bad_payload_syntax", "The body did not arrive whole.", { reason: "the caller broke off" });
     case "answered":
-      return takeAnswer(forwarded, { ...passing, hasBody: body !== null }, context);
+      return passOn(deps, { ...request, hasBody: body !== null }, result);
   }
 }
 
-const ENDINGS: Record<Forwarded["kind"], Ending> = {
+const OUTCOMES: Record<ForwardResult["kind"], CallOutcome> = {
   answered: "answered",
   unreached: "unreached",
   failed: "failed",
@@ -71,64 +86,63 @@ const ENDINGS: Record<Forwarded["kind"], Ending> = {
   "caller's fault": "broken off",
 };
 
-async function takeAnswer(
-  { response, patience, rest }: Extract<Forwarded, { kind: "answered" }>,
-  passing: Admitted & { readonly hasBody: boolean },
-  context: Context,
+/** Turns the service's response into the caller's. */
+async function passOn(
+  deps: ExchangeDeps,
+  request: AdmittedRequest & { readonly hasBody: boolean },
+  { response, deadline, settled }: Extract<ForwardResult, { kind: "answered" }>,
 ): Promise<Response | Problem> {
-  const { call, service, method, given, hasBody } = passing;
-  const { names, log, pathPrefix, timeoutMs } = context;
+  const { call, service, method, hasBody } = request;
+  const { names, log, pathPrefix, timeoutMs } = deps;
   const { name, proxyPath, sourcePath } = service;
-  const headers = readHeaders(response.headers, LIMITS.answerHeaderBytes);
-  const answered = headers === undefined ? undefined : readAnswer(response, patience, headers);
-  if (answered === undefined || isUnreadable(answered)) {
+  const headers = readHeaders(response.headers, LIMITS.responseHeaderBytes);
+  const received = headers === undefined ? undefined : readResponse(response, deadline, headers);
+  if (received === undefined || isUnusable(received)) {
     response.body?.cancel().catch(() => undefined);
-    await rest?.();
+    await settled?.();
     const reason =
-      answered === undefined
-        ? `headers over ${LIMITS.answerHeaderBytes} bytes`
+      received === undefined
+        ? `headers over ${LIMITS.responseHeaderBytes} bytes`
         : "its status, or a part or a coding that was not asked for";
     return unavailable(`The service ${name} gave an answer that cannot be passed on.`, RETRY_AFTER_SEC, reason);
   }
-  const answer = await toAnswer(
-    answered,
-    { method, headers: given, hasBody },
-    {
-      names,
-      rewriter: service.rewriterTo(`${call.publicBase}${proxyPath}`),
-      apart: service.trusted ? undefined : { publicPath: `${pathPrefix}${proxyPath}`, sourcePath },
-      idleMs: timeoutMs,
-      carryWebSocket: (socket) => endWithToken(socket, passing, context),
-      beforeEnd: rest,
-      brokeOff: (thrown) =>
-        log.warn("answer broke off", { service: name, requestId: call.requestId, reason: String(thrown) }),
-    },
-  );
-  // Whether it did what it was asked nobody can tell.
-  return answer ?? unavailable(`The service ${name} broke off its answer.`, RETRY_AFTER_SEC, "half an answer");
+  const responseDeps = {
+    names,
+    rewriter: service.rewriterTo(`${call.publicBase}${proxyPath}`),
+    isolation: service.trusted ? undefined : { publicPath: `${pathPrefix}${proxyPath}`, sourcePath },
+    idleMs: timeoutMs,
+    relayWebSocket: (socket: WebSocket) => relayUntilTokenEnds(deps, request, socket),
+    beforeEnd: settled,
+    onBroken: (thrown: unknown) =>
+      log.warn("answer broke off", { service: name, requestId: call.requestId, reason: String(thrown) }),
+  };
+  const passedOn = await toResponse(responseDeps, received, { method, headers: request.headers, hasBody });
+  // The service may or may not have done what it was asked: the caller has to find out.
+  return passedOn ?? unavailable(`The service ${name} broke off its answer.`, RETRY_AFTER_SEC, "half an answer");
 }
 
-/** Without a token there is nothing that a WebSocket could end with: the runtime carries it. */
-function endWithToken(socket: WebSocket, passing: Admitted, context: Context): WebSocket {
-  const { principal } = passing;
+/** Without a token there is no end to enforce: the runtime relays the WebSocket by itself. */
+function relayUntilTokenEnds(deps: ExchangeDeps, request: AdmittedRequest, socket: WebSocket): WebSocket {
+  const { principal } = request;
   if (principal === undefined) return socket;
-  const { clock } = context;
   const expiresAtMs = principal.expiresAtSec * 1000;
-  return carryWebSocket(socket, { clock, expiresAtMs, whyEnd: () => whyEnd(passing, context) });
+  return relayWebSocket(socket, { clock: deps.clock, expiresAtMs, findClosing: () => findClosing(deps, request) });
 }
 
-/** As the next request would be judged, and nothing is counted. */
-async function whyEnd({ service, call, given }: Passing, context: Context): Promise<Closing | undefined> {
-  const { names, verifier, access, registry } = context;
-  const nowMs = context.clock.nowMs();
+/** Checks the token as for a new request, but counts nothing against a limit. */
+async function findClosing(
+  { names, verifier, access, registry, clock }: ExchangeDeps,
+  { service, call, headers }: GatewayRequest,
+): Promise<Closing | undefined> {
+  const nowMs = clock.nowMs();
   const found = await registry.find(call.path, nowMs);
   if (found?.name !== service.name || found.sourceUrl !== service.sourceUrl) return CLOSINGS.gone;
-  const caller = await authenticate(given.get("authorization"), verifier, names, nowMs);
+  const caller = await authenticate(headers.get("authorization"), verifier, names, nowMs);
   if (!caller.ok) return caller.error.type === "service_temporarily_unavailable" ? CLOSINGS.unknown : CLOSINGS.ended;
-  return (await mayUse(caller.value, found, access, nowMs)) ? undefined : CLOSINGS.ended;
+  return (await mayUse(access, caller.value, found, nowMs)) ? undefined : CLOSINGS.ended;
 }
 
-function withoutRange(headers: MadeHeaders): MadeHeaders {
+function withoutRange(headers: OutgoingHeaders): OutgoingHeaders {
   const { range: _, "if-range": __, ...whole } = headers;
   return whole;
 }

@@ -1,95 +1,96 @@
-import { carryBody, type BodyFault } from "./request-body.ts";
+import type { OutgoingHeaders } from "../model/headers.ts";
 import { LIMITS } from "../model/limits.ts";
-import type { MadeHeaders } from "../model/headers.ts";
 import { watchdog, type Watchdog } from "../model/watchdog.ts";
+import { relayBody, type BodyFault } from "./request-body.ts";
 
-/** One call of a service. */
-export interface Forwarding {
+/** A call to a service. */
+export interface ForwardRequest {
   readonly target: string;
   readonly method: string;
-  readonly headers: MadeHeaders;
+  readonly headers: OutgoingHeaders;
   readonly body: ReadableStream<Uint8Array> | null;
-  /** Of the body as declared; undefined for one that comes in chunks. */
+  /** The declared length of the body; undefined for a chunked one. */
   readonly lengthBytes: number | undefined;
-  /** How long the service may take to its headers, and to take a piece of the body. */
+  /** The longest time to wait for the service's headers, and for the service to take a piece of the body. */
   readonly timeoutMs: number;
 }
 
-export type Forwarded = {
-  /** To be awaited before the answer ends, where the service had not taken the whole body (request-body.ts). */
-  readonly rest?: (() => Promise<void>) | undefined;
+export type ForwardResult = {
+  /** Await it before the response ends; set if the service has not taken the whole body (request-body.ts). */
+  readonly settled?: (() => Promise<void>) | undefined;
 } & (
   | {
       readonly kind: "answered";
       readonly response: Response;
-      /** Breaks the call off where the service is waited for too long. */
-      readonly patience: Watchdog;
+      /** Breaks off the call if the service takes too long. */
+      readonly deadline: Watchdog;
     }
-  /** There was no connection to the service, or the service itself says so (breaker/breaker.ts). */
-  | { readonly kind: "unreached"; readonly why: string }
-  /** It came to nothing after that, or may have. */
-  | { readonly kind: "failed"; readonly why: string }
-  /** The connection was lost under the body. The service may have answered; the runtime keeps that to itself. */
-  | { readonly kind: "cut short"; readonly why: string }
+  /** No connection to the service, or the service claims so (breaker.ts). */
+  | { readonly kind: "unreached"; readonly reason: string }
+  /** The call failed after the connection was made, or may have. */
+  | { readonly kind: "failed"; readonly reason: string }
+  /** The connection was lost while the body was sent. The service may have answered; the runtime does not tell. */
+  | { readonly kind: "cut short"; readonly reason: string }
   | { readonly kind: "caller's fault"; readonly fault: BodyFault }
 );
 
 /**
- * What Cloudflare answers in the place of an origin: the call gives an answer, and yet there was no service. It could not
- * reach it: refused, too late, no route, TLS, DNS. Or, 520, it could not make sense of what came. The runtime's own errors
- * do not tell a connection that was refused from one that was lost. A service may answer with these statuses too.
+ * Statuses of Cloudflare for an origin that it cannot reach: refused, too late, no route, TLS, DNS; 520 for a response that
+ * it cannot read. `fetch` gives a response then, and its errors do not tell a refused connection from a lost one. A
+ * service may answer with these statuses too.
  */
 const UNREACHED: ReadonlySet<number> = new Set([521, 522, 523, 525, 526, 530]);
-const NOT_UNDERSTOOD = 520;
+const UNREADABLE = 520;
 
 /**
- * Sends a request on, once, and waits for the headers of the answer; redirects are answers like others. The time runs
- * while the service is waited for, and not while the caller's body is: a slow caller is no fault of the service.
+ * Sends a request once and waits for the headers of the response; a redirect is a response like any other. The time runs
+ * while the service is waited for, not while the caller's body is: a slow caller is not the service's fault.
  */
-export async function forward(sent: Forwarding): Promise<Forwarded> {
+export async function forward(request: ForwardRequest): Promise<ForwardResult> {
+  const { timeoutMs } = request;
   const controller = new AbortController();
-  const patience = watchdog(sent.timeoutMs, () => controller.abort(new Error(`nothing for ${sent.timeoutMs} ms`)));
+  const deadline = watchdog(timeoutMs, () => controller.abort(new Error(`nothing for ${timeoutMs} ms`)));
   let isOver = false;
-  patience.begin();
-  const carried =
-    sent.body === null
+  deadline.begin();
+  const body =
+    request.body === null
       ? undefined
-      : carryBody(sent.body, sent.lengthBytes, {
+      : relayBody(request.body, request.lengthBytes, {
           maxBytes: LIMITS.requestBodyBytes,
           callerIdleMs: LIMITS.callerIdleMs,
-          waitsFor(whom) {
+          onWaitFor(side) {
             if (isOver) return;
-            if (whom === "service") patience.begin();
-            else patience.end();
+            if (side === "service") deadline.begin();
+            else deadline.end();
           },
           abort: () => controller.abort(),
         });
+  const settled = body?.settled;
   try {
-    const response = await fetch(sent.target, {
-      method: sent.method,
-      headers: sent.headers,
-      body: carried?.stream ?? null,
+    const response = await fetch(request.target, {
+      method: request.method,
+      headers: request.headers,
+      body: body?.stream ?? null,
       redirect: "manual",
       signal: controller.signal,
-      // Kept by nobody on the way, as `cache: "no-store"` has it, which would send a `Cache-Control` of its own along.
+      // Not cached on the way. `cache: "no-store"` would do that too, but sends a `Cache-Control` to the service.
       cf: { cacheTtl: -1 },
     });
     const { status } = response;
-    if (!UNREACHED.has(status) && status !== NOT_UNDERSTOOD)
-      return { kind: "answered", response, patience, rest: carried?.isTaken() === false ? carried.rest : undefined };
+    if (!UNREACHED.has(status) && status !== UNREADABLE)
+      return { kind: "answered", response, deadline, settled: body?.isSent() === false ? settled : undefined };
     response.body?.cancel().catch(() => undefined);
-    carried?.giveUp();
-    const kind = status === NOT_UNDERSTOOD ? "failed" : "unreached";
-    return { kind, why: `status ${status} in the service's place`, rest: carried?.rest };
+    body?.abandon();
+    const reason = `status ${status} in the service's place`;
+    return { kind: status === UNREADABLE ? "failed" : "unreached", reason, settled };
   } catch (thrown) {
-    carried?.giveUp();
-    const rest = carried?.rest;
-    const fault = carried?.fault();
-    if (fault !== undefined) return { kind: "caller's fault", fault, rest };
-    if (controller.signal.aborted) return { kind: "failed", why: `no headers in ${sent.timeoutMs} ms`, rest };
-    return { kind: carried?.isTaken() === false ? "cut short" : "failed", why: String(thrown), rest };
+    body?.abandon();
+    const fault = body?.fault();
+    if (fault !== undefined) return { kind: "caller's fault", fault, settled };
+    if (controller.signal.aborted) return { kind: "failed", reason: `no headers in ${timeoutMs} ms`, settled };
+    return { kind: body?.isSent() === false ? "cut short" : "failed", reason: String(thrown), settled };
   } finally {
     isOver = true;
-    patience.end();
+    deadline.end();
   }
 }

@@ -2,59 +2,59 @@ import { discard } from "../../http/body.ts";
 import { withTimeout } from "../../platform/with-timeout.ts";
 import { watchdog } from "../model/watchdog.ts";
 
-/** A caller's body on its way to a service, and what became of it. */
-export interface CarriedBody {
+/** A caller's body on its way to a service. */
+export interface RelayedBody {
   readonly stream: ReadableStream<Uint8Array>;
-  /** Why it did not arrive whole, if that was the caller's doing. */
+  /** The reason why it did not arrive whole, if the caller caused it. */
   fault(): BodyFault | undefined;
-  /** The service's connection took all of it. */
-  isTaken(): boolean;
+  /** The service's connection took the whole body. */
+  isSent(): boolean;
   /**
-   * To be awaited before an answer goes out to its end: where that comes first the runtime closes the connection, and a
-   * caller who is still sending sees a broken pipe in the place of the answer. It takes a second at most. Meanwhile the
-   * service takes what it will; what it will not is read and thrown away.
+   * Resolves when the body is read, after a second at most. Await it before the end of a response goes out: else the
+   * runtime closes the connection, and a caller who is still sending sees a broken pipe and no response. The part that the
+   * service does not take is read and discarded.
    */
-  rest(): Promise<void>;
-  /** The service takes no more. */
-  giveUp(): void;
+  settled(): Promise<void>;
+  /** Stops sending to the service. */
+  abandon(): void;
 }
 
 export type BodyFault = "too large" | "broken off";
 
-export interface CarryLimits {
+export interface RelayOptions {
   readonly maxBytes: number;
-  /** How long the caller may take between two pieces. */
+  /** The longest pause of the caller between two pieces. */
   readonly callerIdleMs: number;
-  /** Told who is waited for from now on: the service, or the caller again. */
-  waitsFor(whom: "service" | "caller"): void;
-  /** Breaks the call of the service off. */
+  /** Tells whom the relay waits for from now on. */
+  onWaitFor(side: "service" | "caller"): void;
+  /** Breaks off the call to the service. */
   abort(): void;
 }
 
 const PIECE_BYTES = 64 * 1024;
-const REST_MS = 1_000;
+const SETTLE_MS = 1_000;
 
 /**
- * `lengthBytes` is what the caller declared; a body without a length is counted as it comes.
+ * Passes a caller's body on. `lengthBytes` is the declared length; a body without one is counted as it arrives.
  *
- * A body that does not arrive whole must not look whole to the service, and in chunks it would: where a stream breaks the
- * runtime ends its chunks properly. So the call is broken off before the stream is.
+ * An incomplete body must not look complete to the service. With chunks it would: the runtime ends the chunks of a broken
+ * stream properly. So the call is broken off before the stream is.
  */
-export function carryBody(
+export function relayBody(
   body: ReadableStream<Uint8Array>,
   lengthBytes: number | undefined,
-  { maxBytes, callerIdleMs, waitsFor, abort }: CarryLimits,
-): CarriedBody {
+  { maxBytes, callerIdleMs, onWaitFor, abort }: RelayOptions,
+): RelayedBody {
   const reader = body.getReader({ mode: "byob" });
   let fault: BodyFault | undefined;
   let sizeBytes = 0;
-  let isTaken = false;
-  let isGivenUp = false;
-  let isOver = false;
-  const over = Promise.withResolvers<void>();
+  let isSent = false;
+  let isAbandoned = false;
+  let isRead = false;
+  const allRead = Promise.withResolvers<void>();
   const end = (): void => {
-    isOver = true;
-    over.resolve();
+    isRead = true;
+    allRead.resolve();
   };
   /** Undefined at the end. */
   const read = async (): Promise<Uint8Array | undefined> => {
@@ -70,7 +70,7 @@ export function carryBody(
     reader.cancel().catch(() => undefined);
   });
   const next = async (): Promise<Uint8Array | undefined> => {
-    waitsFor("caller");
+    onWaitFor("caller");
     idle.begin();
     try {
       const piece = await read();
@@ -82,17 +82,17 @@ export function carryBody(
       throw thrown;
     } finally {
       idle.end();
-      waitsFor("service");
+      onWaitFor("service");
     }
   };
   let reading: Promise<unknown> = Promise.resolve();
-  const giveUp = (): void => {
-    if (isGivenUp) return;
-    isGivenUp = true;
+  const abandon = (): void => {
+    if (isAbandoned) return;
+    isAbandoned = true;
     const sizeOfNext = async (): Promise<number | undefined> => (await read())?.byteLength;
     void reading
       .catch(() => undefined)
-      .then(() => (isOver ? undefined : discard(sizeOfNext, () => reader.cancel())))
+      .then(() => (isRead ? undefined : discard(sizeOfNext, () => reader.cancel())))
       .finally(end);
   };
   const stream = new ReadableStream({
@@ -100,36 +100,36 @@ export function carryBody(
     async pull(controller) {
       try {
         const piece = await (reading = next());
-        // Nobody is there to take it: that breaks nothing off.
-        if (isGivenUp) return;
+        // Nobody reads the stream any more: no reason to break off the call.
+        if (isAbandoned) return;
         if (piece !== undefined) return controller.enqueue(piece);
-        if (lengthBytes === undefined) isTaken = true;
+        if (lengthBytes === undefined) isSent = true;
         controller.close();
       } catch (thrown) {
-        if (isGivenUp) return;
+        if (isAbandoned) return;
         abort();
         controller.error(thrown);
-        giveUp();
+        abandon();
       }
     },
-    cancel: giveUp,
+    cancel: abandon,
   });
   return {
-    stream: lengthBytes === undefined ? stream : ofLength(stream, lengthBytes, () => void (isTaken = true)),
+    stream: lengthBytes === undefined ? stream : withLength(stream, lengthBytes, () => void (isSent = true)),
     fault: () => fault,
-    isTaken: () => isTaken,
-    rest: () => withTimeout(REST_MS, over.promise).catch(() => undefined),
-    giveUp,
+    isSent: () => isSent,
+    settled: () => withTimeout(SETTLE_MS, allRead.promise).catch(() => undefined),
+    abandon,
   };
 }
 
-/** The service is told the length. */
-function ofLength(
+/** Tells the service the length. */
+function withLength(
   stream: ReadableStream<Uint8Array>,
   lengthBytes: number,
-  taken: () => void,
+  onSent: () => void,
 ): ReadableStream<Uint8Array> {
   const fixed = new FixedLengthStream(lengthBytes);
-  stream.pipeTo(fixed.writable).then(taken, () => undefined);
+  stream.pipeTo(fixed.writable).then(onSent, () => undefined);
   return fixed.readable;
 }

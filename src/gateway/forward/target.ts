@@ -1,42 +1,42 @@
 import { err, ok, type Result } from "../../platform/result.ts";
 
 /**
- * The address behind a public one: the source with the rest of the path and the query, both as they were sent. Nothing
- * that a caller writes leads to another host or above the source's own path; the error says why an address is refused.
- * `source` is without a slash at the end; path and query are of an address that was parsed, so that together they are one.
+ * The private address of a public one: the source with the rest of the path and the query as they were sent. No input of a
+ * caller leads to another host, or above the source's path; the error is the reason of the refusal. `source` has no slash
+ * at the end; path and query come from a parsed URL.
  */
 export function targetOf(source: string, rest: string, search: string): Result<string, string> {
-  if (climbs(rest)) return err("The path leads above the service with encoded slashes or dots.");
-  // Else it would go on with the host. By construction it cannot be otherwise.
-  if (rest !== "" && !rest.startsWith("/")) return err("The path is no path.");
+  if (escapesBase(rest)) return err("The path leads above the service with encoded slashes or dots.");
+  // Without a slash it would extend the host. A parsed URL cannot lead here.
+  if (rest !== "" && !rest.startsWith("/")) return err("The path is not a path.");
   return ok(`${source}${rest}${search}`);
 }
 
-/** How often somebody behind us may decode what they get. */
+/** How often servers behind the gateway may decode a path. */
 const DECODINGS = 4;
 
 /**
- * Whether a path climbs above where it begins, once somebody reads `%2f`, `%5c` or `\` as a slash, `%2e` as a dot, or
- * forgets what stands behind `;`. Plain dot segments are gone by now: the URL parser took them.
+ * Whether a path leads above its base for a server that reads `%2f`, `%5c` or `\` as a slash or `%2e` as a dot, or ignores
+ * the text behind `;`. The URL parser has removed plain dot segments already.
  */
-function climbs(path: string): boolean {
+function escapesBase(path: string): boolean {
   if (!/[%;\\]/.test(path)) return false;
-  let plain = path;
+  let decoded = path;
   for (let times = 0; times < DECODINGS; times++) {
-    plain = plain.replaceAll(/%([0-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
-    if (depthOf(plain) < 0) return true;
+    decoded = decoded.replaceAll(/%([0-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+    if (lowestLevel(decoded) < 0) return true;
   }
   return false;
 }
 
-/** The lowest level that a path reaches; below 0 is above its beginning. */
-function depthOf(path: string): number {
-  let depth = 0;
+/** The lowest level that a path reaches; negative: above its base. */
+function lowestLevel(path: string): number {
+  let level = 0;
   for (const segment of path.split(/[/\\]/)) {
     const name = segment.split(";")[0];
-    if (name === "..") depth -= 1;
-    else if (name !== "" && name !== ".") depth += 1;
-    if (depth < 0) return depth;
+    if (name === "..") level -= 1;
+    else if (name !== "" && name !== ".") level += 1;
+    if (level < 0) return level;
   }
-  return depth;
+  return level;
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import { LIMITS } from "../model/limits.ts";
 
-/** How a WebSocket is closed, as both of its ends are told (RFC 6455 section 7.4). */
+/** Code and reason of a close frame, the same for both ends (RFC 6455 section 7.4). */
 export interface Closing {
   readonly code: number;
   readonly reason: string;
@@ -16,31 +16,30 @@ export const CLOSINGS = {
   lost: { code: 1011, reason: "the other side broke off" },
 } as const satisfies Record<string, Closing>;
 
-export interface WebSocketWatch {
+export interface RelayDeps {
   readonly clock: Clock;
   readonly expiresAtMs: number;
-  /** Asked again and again: why it has to end now, before that. */
-  whyEnd(): Promise<Closing | undefined>;
+  /** Called at intervals: the reason to close before the token expires, if any. */
+  findClosing(): Promise<Closing | undefined>;
 }
 
-/** What a `close` event says where no code came. */
+/** Code of a `close` event if the other side sent none. */
 const WITHOUT_CODE = 1005;
-/** Codes that may be sent: with any other one nothing can be closed. They come all the same, 1006 where a side was lost. */
+/** Codes that may be sent. Others may be received, such as 1006 for a lost connection. */
 const isCode = (code: number): boolean =>
   (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) || (code >= 3000 && code <= 4999);
 
 /**
- * A WebSocket that ends when the token does by which it was opened. The runtime would carry one by itself, and nobody could
- * end it then; so its messages pass through here, and both sides are closed at the token's end, or when it is found to be
- * worth nothing any more.
+ * Relays a WebSocket until the token expires or is revoked that opened it. The runtime could relay it without us, but then
+ * nobody could close it.
  *
- *   caller ◀──▶ what is returned │ `own` ◀── here ──▶ `service`
+ *   caller ◀──▶ returned end │ `own` ◀── relay ──▶ `service`
  *
- * What a side does not take waits in the runtime, which does not say how much that is. So each side may send a burst, and
- * then so much a second: what can wait has a limit per second, and none that a fast reader would notice.
+ * Messages that a side does not read wait in the runtime, which does not tell how many. So each side may send a burst, and
+ * then a number of bytes a second: that limits the memory, and a fast reader notices nothing.
  */
-export function carryWebSocket(service: WebSocket, watch: WebSocketWatch): WebSocket {
-  const { 0: callers, 1: own } = new WebSocketPair();
+export function relayWebSocket(service: WebSocket, deps: RelayDeps): WebSocket {
+  const { 0: callerEnd, 1: own } = new WebSocketPair();
   let isOver = false;
   let timers: readonly ReturnType<typeof setTimeout>[] = [];
 
@@ -49,22 +48,23 @@ export function carryWebSocket(service: WebSocket, watch: WebSocketWatch): WebSo
       if (code === WITHOUT_CODE) side.close();
       else side.close(code, reason);
     } catch {
-      // It is closed already.
+      // Closed already.
     }
   };
-  const over = (): boolean => {
+  /** Whether it was over before. */
+  const finish = (): boolean => {
     const was = isOver;
     isOver = true;
     timers.forEach(clearTimeout);
     return was;
   };
   const end = (closing: Closing): void => {
-    if (over()) return;
+    if (finish()) return;
     close(own, closing);
     close(service, closing);
   };
-  const carry = (from: WebSocket, to: WebSocket): void => {
-    const allows = allowance(watch.clock);
+  const relay = (from: WebSocket, to: WebSocket): void => {
+    const allows = tokenBucket(deps.clock);
     from.binaryType = "arraybuffer";
     from.addEventListener("message", (event) => {
       const data = event.data as string | ArrayBuffer;
@@ -73,39 +73,39 @@ export function carryWebSocket(service: WebSocket, watch: WebSocketWatch): WebSo
       try {
         to.send(data);
       } catch {
-        // It is being closed, which says so by itself.
+        // Closing: the close event follows.
       }
     });
     from.addEventListener("close", ({ code, reason }) => {
-      if (!over()) close(to, isCode(code) || code === WITHOUT_CODE ? { code, reason } : CLOSINGS.lost);
+      if (!finish()) close(to, isCode(code) || code === WITHOUT_CODE ? { code, reason } : CLOSINGS.lost);
     });
     from.addEventListener("error", () => end(CLOSINGS.lost));
     from.accept();
   };
-  carry(own, service);
-  carry(service, own);
+  relay(own, service);
+  relay(service, own);
 
-  const look = async (): Promise<void> => {
-    // What cannot be found out ends nothing: the next look may.
-    const why = await watch.whyEnd().catch(() => undefined);
-    if (why !== undefined) end(why);
+  const check = async (): Promise<void> => {
+    // A failed check closes nothing: the next one may.
+    const closing = await deps.findClosing().catch(() => undefined);
+    if (closing !== undefined) end(closing);
   };
   timers = [
-    setTimeout(() => end(CLOSINGS.expired), Math.max(0, watch.expiresAtMs - watch.clock.nowMs())),
-    setInterval(() => void look(), LIMITS.webSocketLookMs),
+    setTimeout(() => end(CLOSINGS.expired), Math.max(0, deps.expiresAtMs - deps.clock.nowMs())),
+    setInterval(() => void check(), LIMITS.webSocketCheckMs),
   ];
-  return callers;
+  return callerEnd;
 }
 
 const encoder = new TextEncoder();
 const bytesOf = (data: string | ArrayBuffer): number =>
   (typeof data === "string" ? encoder.encode(data) : data).byteLength;
 
-/** A message costs its bytes, and something for itself. */
+/** Cost of a message besides its bytes. */
 const MESSAGE_BYTES = 64;
 
-/** Whether one more message of this size may pass, of a side that is refilled with time. */
-function allowance(clock: Clock): (sizeBytes: number) => boolean {
+/** A token bucket: tells whether one more message of this size may pass. */
+function tokenBucket(clock: Clock): (sizeBytes: number) => boolean {
   let leftBytes: number = LIMITS.webSocketBurstBytes;
   let atMs = clock.nowMs();
   return (sizeBytes) => {

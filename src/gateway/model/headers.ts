@@ -1,34 +1,34 @@
 import type { Names } from "../../platform/names.ts";
 
 /**
- * Headers as plain values, names in small letters; of several `Set-Cookie` the last. They are read once and handed on as a
- * plain object: the runtime's own `Headers` leave V8 for each look, and each object of them costs as much as ten.
+ * Headers as plain values, names in lower case; of several `Set-Cookie` only the last. Read once and passed on as a plain
+ * object: each look into the runtime's `Headers` leaves V8, and each `Headers` object costs ten times a plain one.
  */
-export type GivenHeaders = ReadonlyMap<string, string>;
+export type ReceivedHeaders = ReadonlyMap<string, string>;
 
-/** What becomes of them. Without a prototype, since any name is a name. */
-export type MadeHeaders = Record<string, string>;
+/** Headers to send. Without a prototype, since a caller may name a header `constructor`. */
+export type OutgoingHeaders = Record<string, string>;
 
-export const noHeaders = (): MadeHeaders => Object.create(null) as MadeHeaders;
+export const emptyHeaders = (): OutgoingHeaders => Object.create(null) as OutgoingHeaders;
 
-/** Undefined where they take more than `maxBytes`, as HTTP/1.1 writes them. */
-export function readHeaders(headers: Headers, maxBytes: number): GivenHeaders | undefined {
-  const given = new Map<string, string>();
+/** Undefined if the headers take more than `maxBytes`, as HTTP/1.1 writes them. */
+export function readHeaders(headers: Headers, maxBytes: number): ReceivedHeaders | undefined {
+  const received = new Map<string, string>();
   let sizeBytes = 0;
   for (const [name, value] of headers) {
     sizeBytes += name.length + value.length + ": \r\n".length;
-    given.set(name, value);
+    received.set(name, value);
   }
-  return sizeBytes > maxBytes ? undefined : given;
+  return sizeBytes > maxBytes ? undefined : received;
 }
 
-/** The length of a body as it is declared. */
-export function lengthOf(headers: GivenHeaders): number | undefined {
+/** The declared length of a body. */
+export function contentLength(headers: ReceivedHeaders): number | undefined {
   const length = headers.get("content-length");
   return length !== undefined && /^\d{1,15}$/.test(length) ? Number(length) : undefined;
 }
 
-/** Of one connection, never passed on (RFC 9110 section 7.6.1), in both directions. */
+/** Headers of a single connection, never passed on in either direction (RFC 9110 section 7.6.1). */
 const HOP_BY_HOP = new Set([
   "connection",
   "keep-alive",
@@ -42,8 +42,8 @@ const HOP_BY_HOP = new Set([
   "http2-settings",
 ]);
 
-/** Headers that end here: those of the connection and those that its `Connection` header names. */
-export function hopByHop(headers: GivenHeaders): (name: string) => boolean {
+/** Tells which headers belong to the connection: the known ones, and those that its `Connection` header names. */
+export function hopByHop(headers: ReceivedHeaders): (name: string) => boolean {
   const named = (headers.get("connection") ?? "")
     .toLowerCase()
     .split(",")
@@ -51,15 +51,16 @@ export function hopByHop(headers: GivenHeaders): (name: string) => boolean {
   return (name) => HOP_BY_HOP.has(name) || named.includes(name);
 }
 
-/** Some servers take `_`, `.` and the like in names for `-`, so a header counts by what it may become. */
-export const spelled = (name: string): string => name.replaceAll(/[^a-z0-9]/gi, "-");
+/** The name with `-` in place of `_`, `.` and the like: some servers read `X_Forwarded_For` as `X-Forwarded-For`. */
+export const canonicalName = (name: string): string => name.replaceAll(/[^a-z0-9]/gi, "-");
 
-/** Whether a header is one of the platform's own names. */
-export const isPlatforms = (name: string, names: Names): boolean => spelled(name).startsWith(names.header(""));
+/** Whether the header's name starts with the platform's prefix. */
+export const isPlatformHeader = (name: string, names: Names): boolean =>
+  canonicalName(name).startsWith(names.header(""));
 
 /**
- * Whether a cookie is the platform's own, of its sign-in pages: no service sees it or sets it. `=name=value` is one without
- * a name, which a browser sends back as `name=value`.
+ * Whether a cookie belongs to the platform's sign-in pages: no service sees it or sets it. `=name=value` is a cookie
+ * without a name, which a browser sends back as `name=value`.
  */
 export const isPlatformCookie = (cookie: string, names: Names): boolean =>
   cookie
@@ -68,7 +69,7 @@ export const isPlatformCookie = (cookie: string, names: Names): boolean =>
     .replace(/^__(host|secure)-/, "")
     .startsWith(names.parameter(""));
 
-/** A `Cookie` header without those; of several headers the runtime makes one, with commas. */
+/** A `Cookie` header without the platform's cookies. The runtime joins several headers with commas. */
 export const withoutPlatformCookies = (cookies: string, names: Names): string =>
   cookies
     .split(/(?=[;,])/)
@@ -76,4 +77,22 @@ export const withoutPlatformCookies = (cookies: string, names: Names): string =>
     .join("")
     .replace(/^[;,\s]+/, "");
 
-export const isToRead = (method: string): boolean => method === "GET" || method === "HEAD";
+/** Whether an `Accept-Encoding` allows a coding. Without the header no coding is allowed. */
+export function acceptsCoding(accepted: string | undefined, coding: string): boolean {
+  if (accepted === undefined) return false;
+  const weights = new Map<string, boolean>();
+  for (const item of accepted.toLowerCase().split(",")) {
+    const [name = "", ...parameters] = item.split(";").map((part) => part.trim());
+    weights.set(name, !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter)));
+  }
+  return weights.get(coding) ?? weights.get("*") ?? false;
+}
+
+/** The gateway's name in `Via` (RFC 9110 section 7.6.3). */
+export const viaName = (names: Names): string => `${names.platform}-gateway`;
+
+/** How often a request has passed this gateway already. */
+export const countHops = (headers: ReceivedHeaders, names: Names): number =>
+  (headers.get("via") ?? "").split(",").filter((hop) => hop.trim().split(/\s+/)[1] === viaName(names)).length;
+
+export const isReadMethod = (method: string): boolean => method === "GET" || method === "HEAD";

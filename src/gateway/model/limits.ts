@@ -1,18 +1,18 @@
-/** What the gateway takes and how long it waits. Our choices, where the contract names none. */
+/** Sizes and waiting times of the gateway. */
 export const LIMITS = {
-  /** Of a request's headers, names and values. What carries requests to us takes some 16 KiB to 128 KiB. */
+  /** Names and values of a request's headers. Servers in front of us take 16 KiB to 128 KiB. */
   requestHeaderBytes: 32 * 1024,
-  /** Of an answer's headers. */
-  answerHeaderBytes: 64 * 1024,
-  /** Of a request's body; what Cloudflare takes on its smallest plans. */
+  /** Headers of a service's response. */
+  responseHeaderBytes: 64 * 1024,
+  /** Body of a request; Cloudflare takes as much on its smallest plans. */
   requestBodyBytes: 100 * 1024 * 1024,
-  /** How long a caller may take between two pieces of its body. */
+  /** The longest pause of a caller between two pieces of its body. */
   callerIdleMs: 60_000,
-  /** How often a request may come by here before it is taken for one that goes in circles. */
+  /** How often a request may pass this gateway before it counts as a loop. */
   hops: 5,
-  /** How often a WebSocket's token is looked at. */
-  webSocketLookMs: 15_000,
-  /** What each side of a WebSocket may send at once, and each second after that. */
+  /** How often the token of a WebSocket is checked. */
+  webSocketCheckMs: 15_000,
+  /** Bytes that each side of a WebSocket may send at once, and each second after that. */
   webSocketBurstBytes: 8 * 1024 * 1024,
   webSocketBytesPerSec: 1024 * 1024,
 } as const;

@@ -1,10 +1,10 @@
 import { problem, type Problem } from "../../http/errors.ts";
 import { LIMITS } from "./limits.ts";
 
-export const tooLarge = (): Problem =>
+export const bodyTooLarge = (): Problem =>
   problem("bad_payload_size", `The body is larger than ${LIMITS.requestBodyBytes} bytes.`);
 
-export const unanswered = (name: string, retryAfterSec: number, reason: string): Problem =>
+export const serviceUnavailable = (name: string, retryAfterSec: number, reason: string): Problem =>
   unavailable(`The service ${name} does not answer at the moment.`, retryAfterSec, reason);
 
 export const unavailable = (message: string, retryAfterSec: number, reason: string): Problem =>

@@ -1,31 +1,30 @@
 import { systemClock } from "../../platform/clock.ts";
 
 /**
- * Ends what takes too long. One timer serves many waits, since each costs some per cent of a small request: it stays when a
- * wait ends, and when it goes off under a later one it is set again for what is left of that. Nobody has to clear it: with
- * its request it goes.
+ * Calls back when a wait takes too long. One timer serves many waits, since a timer costs some per cent of a small
+ * request: it stays when a wait ends, and is set again if it fires during a later wait. It ends with its request.
  */
 export interface Watchdog {
-  /** A wait begins, anew where one was under way. */
+  /** Starts a wait, or restarts the current one. */
   begin(): void;
   end(): void;
 }
 
-export function watchdog(waitMs: number, late: () => void): Watchdog {
+export function watchdog(waitMs: number, onTimeout: () => void): Watchdog {
   let untilMs: number | undefined;
   let isSet = false;
   const set = (ms: number): void => {
     isSet = true;
-    setTimeout(look, ms);
+    setTimeout(check, ms);
   };
-  const look = (): void => {
+  const check = (): void => {
     isSet = false;
     if (untilMs === undefined) return;
     const leftMs = untilMs - systemClock.nowMs();
-    // The second half: a clock that was set back is no reason to wait longer.
+    // More than `waitMs` left means that the clock was set back: do not wait longer for that.
     if (leftMs > 0 && leftMs <= waitMs) return set(leftMs);
     untilMs = undefined;
-    late();
+    onTimeout();
   };
   return {
     begin() {

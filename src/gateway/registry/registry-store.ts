@@ -1,9 +1,4 @@
-/** Reads the services that the operator registered. */
-export interface RegistryStore {
-  /** Every one of them. */
-  all(): Promise<readonly ServiceRow[]>;
-}
-
+/** A service as the operator registered it. */
 export interface ServiceRow {
   readonly name: string;
   readonly sourceUrl: string;
@@ -13,25 +8,30 @@ export interface ServiceRow {
   readonly essential: boolean;
   readonly tenant: string;
   readonly access: "token" | "public";
-  /** The operator wants it to get the whole token of callers of other tenants. */
+  /** The operator lets it have the caller's own token, even of other tenants. */
   readonly forwardAuthorization: boolean;
-  /** The operator answers for its pages: they run beside those of all others. */
+  /** The operator vouches for its pages: they run beside those of all other services. */
   readonly trusted: boolean;
 }
 
-/** By the index of the paths, so that a page costs its rows. */
+/** Pages by the index of the paths, so that a page costs no more than its rows. */
 const PAGE = `
-  SELECT name, source_url, proxy_path, scopes, essential, tenant, access, forward_authorization, trusted
+  SELECT
+    name, source_url AS sourceUrl, proxy_path AS proxyPath, scopes, essential, tenant, access,
+    forward_authorization AS forwardAuthorization, trusted
   FROM service
   WHERE proxy_path > ?1 ORDER BY proxy_path LIMIT ?2`;
 const PAGE_ROWS = 1000;
 
-export function createRegistryStore(db: D1Database): RegistryStore {
+export type RegistryStore = ReturnType<typeof createRegistryStore>;
+
+/** Reads the services that the operator registered. */
+export function createRegistryStore(db: D1Database) {
   return {
-    async all() {
+    async all(): Promise<readonly ServiceRow[]> {
       const services: ServiceRow[] = [];
       for (let after = ""; ;) {
-        const { results } = await db.prepare(PAGE).bind(after, PAGE_ROWS).all<Row>();
+        const { results } = await db.prepare(PAGE).bind(after, PAGE_ROWS).all<StoredService>();
         services.push(...results.map(toService));
         const last = services.at(-1);
         if (results.length < PAGE_ROWS || last === undefined) return services;
@@ -41,16 +41,14 @@ export function createRegistryStore(db: D1Database): RegistryStore {
   };
 }
 
-type Row = Record<string, string | number | null>;
+type Encoded = { scopes: string; essential: number; forwardAuthorization: number; trusted: number };
+type StoredService = Omit<ServiceRow, keyof Encoded> & Encoded;
 
-const toService = (row: Row): ServiceRow => ({
-  name: String(row["name"]),
-  sourceUrl: String(row["source_url"]),
-  proxyPath: String(row["proxy_path"]),
-  scopes: JSON.parse(String(row["scopes"])) as string[],
-  essential: row["essential"] === 1,
-  tenant: String(row["tenant"]),
-  access: row["access"] === "public" ? "public" : "token",
-  forwardAuthorization: row["forward_authorization"] === 1,
-  trusted: row["trusted"] === 1,
+/** SQLite has neither lists nor booleans. */
+const toService = (row: StoredService): ServiceRow => ({
+  ...row,
+  scopes: JSON.parse(row.scopes) as string[],
+  essential: row.essential === 1,
+  forwardAuthorization: row.forwardAuthorization === 1,
+  trusted: row.trusted === 1,
 });

@@ -5,34 +5,33 @@ import { createRewriter, type Rewriter } from "../rewrite/rewriter.ts";
 import type { RegistryStore, ServiceRow } from "./registry-store.ts";
 
 /** A service behind the gateway. */
-export interface Registered extends Omit<ServiceRow, "sourceUrl"> {
-  /** As it was registered, without a slash at the end. */
-  readonly sourceUrl: string;
-  /** The same as it is called, or why it must not be called. */
+export interface RegisteredService extends ServiceRow {
+  /** The private address to call, or the reason why it must not be called. */
   readonly address: Result<string, string>;
-  /** Of its address, without a slash at the end. */
+  /** Path of the private address, without a slash at the end. */
   readonly sourcePath: string;
-  /** From its own address to this public one. */
+  /** Rewrites the private address to the public one. */
   rewriterTo(publicUrl: string): Rewriter;
 }
 
-/** Which service answers at a path; a change by an operator is seen at once here and within 30 s everywhere. */
+/** Finds the service of a path. An operator's change counts here at once, in other isolates within 30 s. */
 export interface Registry {
-  /** The service with the longest proxy path that the path is, or lies below. */
-  find(path: string, nowMs: number): Promise<Registered | undefined>;
+  /** The service with the longest proxy path that is the path or a parent of it. */
+  find(path: string, nowMs: number): Promise<RegisteredService | undefined>;
   clear(): void;
 }
 
 /**
- * The whole list under one key: a path that leads nowhere costs no look into the database, whoever makes up how many.
- * An operator registers thousands of services at most.
+ * The whole list under one key: a path without a service costs no database query, however many of them a caller makes
+ * up. An operator registers thousands of services at most.
  */
 const CACHE = { ttlMs: 30_000, maxEntries: 1 } as const;
 const ALL = "all";
 
 export function createRegistry(store: RegistryStore, allowLoopback: boolean): Registry {
-  const cache = new FreshCache<typeof ALL, ReadonlyMap<string, Registered>>(CACHE);
-  const load = async () => new Map((await store.all()).map((row) => [row.proxyPath, toRegistered(row, allowLoopback)]));
+  const cache = new FreshCache<typeof ALL, ReadonlyMap<string, RegisteredService>>(CACHE);
+  const load = async () =>
+    new Map((await store.all()).map((row) => [row.proxyPath, toRegisteredService(row, allowLoopback)]));
   return {
     async find(path, nowMs) {
       const services = await cache.get(ALL, nowMs, load);
@@ -46,8 +45,8 @@ export function createRegistry(store: RegistryStore, allowLoopback: boolean): Re
   };
 }
 
-/** What does not change from one request to the next is made once. */
-function toRegistered(row: ServiceRow, allowLoopback: boolean): Registered {
+/** Makes once what is the same for every request. */
+function toRegisteredService(row: ServiceRow, allowLoopback: boolean): RegisteredService {
   const sourceUrl = row.sourceUrl.replace(/\/+$/, "");
   const address = parseOutboundUrl(sourceUrl, allowLoopback);
   const sourcePath = address.ok ? address.value.pathname.replace(/\/+$/, "") : "";
@@ -58,14 +57,14 @@ function toRegistered(row: ServiceRow, allowLoopback: boolean): Registered {
     address: address.ok ? ok(`${address.value.origin}${sourcePath}`) : address,
     sourcePath,
     rewriterTo(publicUrl) {
-      // Another one only where the platform is reached by several names.
+      // The address changes only if the platform is reached by several names.
       if (last?.publicUrl !== publicUrl) last = { publicUrl, rewriter: createRewriter(sourceUrl, publicUrl) };
       return last.rewriter;
     },
   };
 }
 
-/** The most segments that a proxy path has. */
+/** The operator service takes no longer proxy path. */
 const MAX_SEGMENTS = 8;
 
 /** `/a/b/c` → `/a/b/c`, `/a/b`, `/a`: whole segments, the longest first. */

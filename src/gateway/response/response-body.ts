@@ -1,115 +1,115 @@
-import type { Scan } from "../rewrite/scan.ts";
 import { watchdog, type Watchdog } from "../model/watchdog.ts";
+import type { Scan } from "../rewrite/scan.ts";
 
-export interface AnswerBody {
-  /** How long the service may take between two pieces. */
+export interface ResponseBody {
+  /** The longest pause of the service between two pieces. */
   readonly idleMs: number;
-  /** Of the answer as it goes out; undefined where that is not known beforehand. */
+  /** Length of the body as it goes out; undefined if not known beforehand. */
   readonly lengthBytes: number | undefined;
-  /** What every piece goes through. */
+  /** Rewrites every piece. */
   readonly scan: Scan | undefined;
-  /** To be awaited before the last of it goes out. */
+  /** Awaited before the last piece goes out. */
   readonly beforeEnd: (() => Promise<void>) | undefined;
-  /** Without a byte of its body the answer still says what it has to. */
+  /** The response makes sense even if not a byte of its body arrives. */
   readonly mayBeEmpty: boolean;
-  /** The service broke off, or took too long; the caller sees a broken connection, never a whole answer. */
-  brokeOff(thrown: unknown): void;
+  /** The service broke off or took too long; the caller sees a broken connection, never a complete response. */
+  onBroken(thrown: unknown): void;
 }
 
-/** A service's body on its way to the caller. */
-export function carryAnswer(
+/** Passes a service's body on to the caller. */
+export function relayResponseBody(
   body: ReadableStream<Uint8Array>,
-  { idleMs, lengthBytes, scan, beforeEnd, mayBeEmpty, brokeOff }: AnswerBody,
+  { idleMs, lengthBytes, scan, beforeEnd, mayBeEmpty, onBroken }: ResponseBody,
 ): ReadableStream<Uint8Array> {
   const { readable, writable } =
     lengthBytes === undefined ? new IdentityTransformStream() : new FixedLengthStream(lengthBytes);
-  const idle = watchdog(idleMs, () => carried.stop(new Error(`nothing for ${idleMs} ms`)));
-  let gotBytes = 0;
-  const watch: PumpWatch = {
-    // A caller that takes its time costs the service nothing of its own.
+  const idle = watchdog(idleMs, () => pipe.stop(new Error(`nothing for ${idleMs} ms`)));
+  let receivedBytes = 0;
+  const events: PipeEvents = {
+    // The time runs only while the service is waited for, not while the caller is.
     reading: () => idle.begin(),
-    got(sizeBytes) {
+    received(sizeBytes) {
       idle.end();
-      gotBytes += sizeBytes;
-      // The runtime takes the answer for sent when it has as many bytes.
-      return gotBytes === lengthBytes ? beforeEnd?.() : undefined;
+      receivedBytes += sizeBytes;
+      // The runtime considers the response sent once it has as many bytes.
+      return receivedBytes === lengthBytes ? beforeEnd?.() : undefined;
     },
     ended() {
       idle.end();
       return beforeEnd?.();
     },
-    async broke(thrown) {
+    async failed(thrown) {
       idle.end();
-      brokeOff(thrown);
+      onBroken(thrown);
       await beforeEnd?.();
-      return mayBeEmpty && gotBytes === 0 && lengthBytes === undefined ? "end" : undefined;
+      return mayBeEmpty && receivedBytes === 0 && lengthBytes === undefined ? "end" : undefined;
     },
   };
-  const carried = pump(body, writable, watch, scan);
+  const pipe = pipeBody(body, writable, events, scan);
   return readable;
 }
 
-/** Up to this, a body whose length is known is taken as a whole: the streams around a small one cost more than all else. */
+/** A body of known length up to this size is read as a whole: the streams around a small one cost more than the rest. */
 export const WHOLE_BYTES = 16 * 1024;
 
 /**
- * A service's small body; undefined where it did not come whole in time, so that no half of it goes out. The time is for
- * all of it: to hear of each piece (a reader in the place of `arrayBuffer`) took a third of the requests a second.
+ * Reads a small body; undefined if it did not arrive whole in time, so that no half of it goes out. The time is for the
+ * whole body: a reader that reports each piece took a third of the requests a second.
  */
-export async function takeWhole(
+export async function readWhole(
   response: Response,
   lengthBytes: number,
-  { patience, scan, brokeOff }: Pick<AnswerBody, "scan" | "brokeOff"> & { readonly patience: Watchdog },
+  { deadline, scan, onBroken }: Pick<ResponseBody, "scan" | "onBroken"> & { readonly deadline: Watchdog },
 ): Promise<Uint8Array | undefined> {
-  patience.begin();
+  deadline.begin();
   try {
     const bytes = new Uint8Array(await response.arrayBuffer());
     if (bytes.length !== lengthBytes) throw new Error(`${bytes.length} of ${lengthBytes} bytes`);
     return scan === undefined ? bytes : scan.whole(bytes);
   } catch (thrown) {
-    brokeOff(thrown);
+    onBroken(thrown);
     return undefined;
   } finally {
-    patience.end();
+    deadline.end();
   }
 }
 
-/** Bytes on their way between two connections, and who is waited for meanwhile. */
-export interface PumpWatch {
+/** Events of a pipe between two connections. */
+interface PipeEvents {
   /** The source is asked for more. */
   reading(): void;
-  /** It gave some, which the sink gets now, or when the promise is kept. */
-  got(sizeBytes: number): Promise<void> | undefined;
-  /** It came to its end, and so does the sink now, or when the promise is kept. */
+  /** The source delivered a piece; the sink gets it now, or when the promise resolves. */
+  received(sizeBytes: number): Promise<void> | undefined;
+  /** The source ended; the sink is closed now, or when the promise resolves. */
   ended(): Promise<void> | undefined;
   /**
-   * It broke off, or was stopped; and so does the sink when the promise is kept, unless that says "end". Not called where
-   * the sink was given up.
+   * The source failed or was stopped. When the promise resolves, the sink is aborted, or closed if it says "end". Not
+   * called if the sink failed first.
    */
-  broke(thrown: unknown): Promise<"end" | undefined>;
+  failed(thrown: unknown): Promise<"end" | undefined>;
 }
 
-export interface Pump {
+interface Pipe {
   /** Breaks off both sides. */
   stop(reason: Error): void;
 }
 
-/** What is read at once: as much as is there, at most this. More where a source keeps filling it. */
+/** Bytes of one read: as much as is there, at most this. The buffer grows while a source keeps filling it. */
 const PIECE_BYTES = { first: 16 * 1024, most: 128 * 1024 } as const;
 
 /**
- * Carries a body from a connection into `sink`, piece by piece as fast as the sink takes it, so that one piece is in memory
- * at a time. What breaks off on one side is broken off on the other. `scan`: what every piece goes through.
+ * Passes a body on piece by piece, as fast as the sink takes it, with one piece in memory at a time. A side that breaks
+ * off breaks off the other. `scan` rewrites every piece.
  *
- * The sink has to be the runtime's own, which has taken a piece when its write has ended: the piece's buffer is read into
- * again. A TransformStream of JavaScript took five times as long, and smaller pieces twice (docs/benchmarks.md).
+ * The sink has to be the runtime's own, which has taken a piece when its write has ended: the next read reuses the buffer.
+ * A TransformStream in JavaScript took five times as long, smaller pieces twice as long.
  */
-export function pump(
+function pipeBody(
   source: ReadableStream<Uint8Array>,
   sink: WritableStream<Uint8Array>,
-  watch: PumpWatch,
+  events: PipeEvents,
   scan?: Scan,
-): Pump {
+): Pipe {
   const reader = source.getReader({ mode: "byob" });
   const writer = sink.getWriter();
   const room = scan?.room ?? 0;
@@ -120,13 +120,13 @@ export function pump(
 
   /** Undefined at the end. */
   const next = async (): Promise<Uint8Array | undefined> => {
-    watch.reading();
+    events.reading();
     if (wasFilled && buffer.byteLength < PIECE_BYTES.most) buffer = new ArrayBuffer(2 * buffer.byteLength);
     const { done, value } = await reader.read(new Uint8Array(buffer, room));
-    // A reader that was cancelled comes to an end like any other.
+    // A cancelled reader ends like any other.
     if (stopped !== undefined) throw stopped;
     if (done || value === undefined) return undefined;
-    const wait = watch.got(value.byteLength);
+    const wait = events.received(value.byteLength);
     if (wait !== undefined) await wait;
     if (stopped !== undefined) throw stopped;
     buffer = value.buffer;
@@ -143,13 +143,13 @@ export function pump(
         try {
           piece = await next();
         } catch (thrown) {
-          if (sinkIsGone || (await watch.broke(thrown)) !== "end") throw thrown;
+          if (sinkIsGone || (await events.failed(thrown)) !== "end") throw thrown;
         }
         if (piece === undefined) break;
         await put(piece);
       }
       if (scan !== undefined) await put(scan.next(new Uint8Array(room), room, true));
-      await watch.ended();
+      await events.ended();
       await writer.close();
     } catch (thrown) {
       await Promise.allSettled([reader.cancel(thrown), writer.abort(thrown)]);
@@ -159,7 +159,7 @@ export function pump(
     stopped ??= reason;
     void reader.cancel(reason).catch(() => undefined);
   };
-  // Whoever wanted the bytes went away: nothing more is asked for.
+  // The caller went away: read no more.
   writer.closed.catch((thrown: unknown) => {
     sinkIsGone = true;
     stop(new Error("nobody takes it any more", { cause: thrown }));

@@ -1,11 +1,14 @@
 import type { Names } from "../../platform/names.ts";
-import { hopByHop, isPlatforms, noHeaders, type GivenHeaders, type MadeHeaders } from "../model/headers.ts";
+import {
+  emptyHeaders,
+  hopByHop,
+  isPlatformHeader,
+  type OutgoingHeaders,
+  type ReceivedHeaders,
+} from "../model/headers.ts";
 
-/**
- * What a service cannot say for the platform's whole host: where else it answers, that only https will do, that a browser
- * forgets all that it holds of it, what runs beside all of its pages.
- */
-const OF_THE_HOST = new Set([
+/** Headers that speak for the platform's whole host: a service must not set them. */
+const HOST_WIDE = new Set([
   "alt-svc",
   "strict-transport-security",
   "clear-site-data",
@@ -19,19 +22,19 @@ const OF_THE_HOST = new Set([
   "reporting-endpoints",
 ]);
 
-export interface AnswerPlan {
+export interface ResponsePlan {
   /** Rewrites the value of a header that holds addresses. */
   header(value: string): string;
-  /** The body is another one than the service sent: rewritten, or decoded. */
+  /** The body differs from the one that the service sent: it is rewritten or decoded. */
   readonly isChanged: boolean;
-  /** The entity tag is handed out as a weak one. */
-  readonly isWeakened: boolean;
-  /** Set besides, in the place of the service's own. */
-  readonly more: Readonly<Record<string, string>>;
+  /** The entity tag is passed on as a weak one. */
+  readonly weakensETag: boolean;
+  /** Headers that replace the service's own. */
+  readonly extra: Readonly<Record<string, string>>;
 }
 
-/** True of the very bytes that the service sent, and of no others. */
-export const OF_THE_BYTES: ReadonlySet<string> = new Set([
+/** Headers that describe the very bytes that the service sent. */
+export const BYTE_HEADERS: ReadonlySet<string> = new Set([
   "content-length",
   "content-encoding",
   "content-md5",
@@ -43,31 +46,30 @@ export const OF_THE_BYTES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Of `Content-Range` and `Accept-Ranges`: whether they are about bytes. Services count the rows of a list too (`items 0-9/66`,
- * RFC 9110 section 14.1), and these stay what they are whatever is rewritten.
+ * Whether a `Content-Range` or `Accept-Ranges` counts bytes. Services count the rows of a list too (`items 0-9/66`, RFC
+ * 9110 section 14.1): such a header stays even if the body is rewritten.
  */
-export const isOfBytes = (range: string): boolean => /^\s*bytes\b/i.test(range);
+export const isByteRange = (range: string): boolean => /^\s*bytes\b/i.test(range);
 const RANGES: ReadonlySet<string> = new Set(["accept-ranges", "content-range"]);
-const changes = (name: string, value: string): boolean =>
-  OF_THE_BYTES.has(name) && (!RANGES.has(name) || isOfBytes(value));
+const describesBytes = (name: string, value: string): boolean =>
+  BYTE_HEADERS.has(name) && (!RANGES.has(name) || isByteRange(value));
 
-/** Who may read an answer is the platform's to say, as in its answer to the preflight (admission/checks.ts): the same for all. */
+/** The platform decides who may read a response, the same for all services, as in its answer to the preflight. */
 const CROSS_ORIGIN = "access-control-";
 
-/** What a caller gets of a service's headers; cookies are another matter. */
-export function answerHeaders(given: GivenHeaders, plan: AnswerPlan, names: Names): MadeHeaders {
-  const endsHere = hopByHop(given);
-  const headers = noHeaders();
-  for (const [name, value] of given) {
-    if (endsHere(name) || OF_THE_HOST.has(name) || isPlatforms(name, names) || name === "set-cookie") continue;
-    if (name.startsWith(CROSS_ORIGIN) || (plan.isChanged && changes(name, value))) continue;
+/** A service's headers as the caller gets them, without cookies. */
+export function responseHeaders(received: ReceivedHeaders, plan: ResponsePlan, names: Names): OutgoingHeaders {
+  const isHopByHop = hopByHop(received);
+  const headers = emptyHeaders();
+  for (const [name, value] of received) {
+    if (isHopByHop(name) || HOST_WIDE.has(name) || isPlatformHeader(name, names) || name === "set-cookie") continue;
+    if (name.startsWith(CROSS_ORIGIN) || (plan.isChanged && describesBytes(name, value))) continue;
     headers[name] = name === "link" || name === "location" ? plan.header(value) : value;
   }
   const etag = headers["etag"];
-  if (plan.isWeakened && etag?.startsWith(`"`) === true) headers["etag"] = `W/${etag}`;
-  Object.assign(headers, plan.more);
+  if (plan.weakensETag && etag?.startsWith(`"`) === true) headers["etag"] = `W/${etag}`;
+  Object.assign(headers, plan.extra);
   headers[`${CROSS_ORIGIN}allow-origin`] = "*";
-  // Whatever a service exposes, and what the platform adds.
   headers[`${CROSS_ORIGIN}expose-headers`] = "*";
   return headers;
 }

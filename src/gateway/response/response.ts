@@ -1,133 +1,130 @@
-import { answerHeaders, isOfBytes, OF_THE_BYTES } from "./response-headers.ts";
-import { ownCookie, sandboxOf, type Apart } from "./isolation.ts";
-import { carryAnswer, takeWhole, WHOLE_BYTES } from "./response-body.ts";
-import { isPlatformCookie, lengthOf, type GivenHeaders } from "../model/headers.ts";
-import { accepts } from "../forward/request-headers.ts";
-import { isRewritten, type Rewriter } from "../rewrite/rewriter.ts";
-import type { Watchdog } from "../model/watchdog.ts";
 import type { Names } from "../../platform/names.ts";
+import { acceptsCoding, contentLength, isPlatformCookie, type ReceivedHeaders } from "../model/headers.ts";
+import type { Watchdog } from "../model/watchdog.ts";
+import { isRewritten, type Rewriter } from "../rewrite/rewriter.ts";
+import { confineCookie, sandboxHeaders, type ServicePaths } from "./isolation.ts";
+import { readWhole, relayResponseBody, WHOLE_BYTES } from "./response-body.ts";
+import { BYTE_HEADERS, isByteRange, responseHeaders } from "./response-headers.ts";
 
-export interface Asked {
+/** The request that a service responds to. */
+export interface RequestSent {
   readonly method: string;
-  readonly headers: GivenHeaders;
+  readonly headers: ReceivedHeaders;
   readonly hasBody: boolean;
 }
 
-/** What a service answered. */
-export interface Answered {
+/** A service's response. */
+export interface ServiceResponse {
   readonly response: Response;
-  /** Breaks the call off where the service is waited for too long. */
-  readonly patience: Watchdog;
-  readonly headers: GivenHeaders;
-  /** Of its body; undefined where that is what it is. */
+  /** Breaks the call off if the service takes too long. */
+  readonly deadline: Watchdog;
+  readonly headers: ReceivedHeaders;
+  /** Content coding of the body, if any. */
   readonly coding: string | undefined;
-  /** Its body is of a type that is rewritten. */
+  /** The body has a type that is rewritten. */
   readonly rewrites: boolean;
 }
 
-export function readAnswer(response: Response, patience: Watchdog, headers: GivenHeaders): Answered {
+export function readResponse(response: Response, deadline: Watchdog, headers: ReceivedHeaders): ServiceResponse {
   const coding = (headers.get("content-encoding") ?? "").trim();
   return {
     response,
-    patience,
+    deadline,
     headers,
     coding: coding === "" || coding.toLowerCase() === "identity" ? undefined : coding,
     rewrites: isRewritten(headers.get("content-type")),
   };
 }
 
-/** What the runtime decodes while a body is read, by these very names. */
+/** Codings that the runtime decodes when a body is read, by these very names. */
 const DECODED: readonly string[] = ["gzip", "br"];
 
 /**
- * Whether an answer cannot be passed on: it has a status that there is not, or a body that would have to be rewritten and
- * is in a coding that nobody asked for and nobody here can read, or is a part that nobody asked for: rewritten, it is not
- * the bytes that its `Content-Range` says, and no caller can tell what it is without. A 206 that names no bytes is none.
+ * Whether a response cannot be passed on. Either its status does not exist, or its body has to be rewritten and cannot be:
+ * it has a coding that nobody asked for and the runtime does not decode, or is a part that nobody asked for. A rewritten
+ * part is not the bytes that its `Content-Range` names. A 206 that names no bytes is not a part.
  */
-export function isUnreadable({ response: { status, webSocket }, headers, coding, rewrites }: Answered): boolean {
+export function isUnusable({ response: { status, webSocket }, headers, coding, rewrites }: ServiceResponse): boolean {
   if ((status < 200 && webSocket === null) || status > 599) return true;
-  const isPart = status === 206 && isOfBytes(headers.get("content-range") ?? "");
+  const isPart = status === 206 && isByteRange(headers.get("content-range") ?? "");
   return rewrites && (isPart || (coding !== undefined && !DECODED.includes(coding)));
 }
 
-/**
- * Whether the answer to a request for a part is one, or several, of the bytes of a body that may have to be rewritten, which
- * takes the whole of it.
- */
-export function isPartOfRewritten({ status, headers }: Response): boolean {
-  if (status !== 206 || !isOfBytes(headers.get("content-range") ?? "bytes")) return false;
+/** Whether a range request got bytes of a body that may have to be rewritten: rewriting needs the whole body. */
+export function isRangeOfRewritten({ status, headers }: Response): boolean {
+  if (status !== 206 || !isByteRange(headers.get("content-range") ?? "bytes")) return false;
   const type = headers.get("content-type") ?? "";
   return isRewritten(type) || /^\s*multipart\/byteranges/i.test(type);
 }
 
-export interface AnswerDeps {
+export interface ResponseDeps {
   readonly names: Names;
   readonly rewriter: Rewriter;
   /** Undefined for a trusted service. */
-  readonly apart: Apart | undefined;
+  readonly isolation: ServicePaths | undefined;
   readonly idleMs: number;
-  /** What the caller gets of the service's WebSocket. */
-  carryWebSocket(socket: WebSocket): WebSocket;
-  /** To be awaited before the answer goes out to its end. */
+  /** The caller's end for the service's WebSocket. */
+  relayWebSocket(socket: WebSocket): WebSocket;
+  /** Awaited before the end of the response goes out. */
   readonly beforeEnd: (() => Promise<void>) | undefined;
-  brokeOff(thrown: unknown): void;
+  onBroken(thrown: unknown): void;
 }
 
-/** A service's answer as the caller gets it (contract section 6); undefined where a small one did not come whole. */
-export async function toAnswer(
-  { response, patience, headers: given, coding, rewrites }: Answered,
-  asked: Asked,
-  { names, rewriter, apart, idleMs, carryWebSocket, beforeEnd, brokeOff }: AnswerDeps,
+/** A service's response as the caller gets it; undefined if a small body did not arrive whole. */
+export async function toResponse(
+  { names, rewriter, isolation, idleMs, relayWebSocket, beforeEnd, onBroken }: ResponseDeps,
+  { response, deadline, headers: received, coding, rewrites }: ServiceResponse,
+  request: RequestSent,
 ): Promise<Response | undefined> {
   const { status, webSocket } = response;
   const isDecoded =
-    coding !== undefined && DECODED.includes(coding) && !accepts(asked.headers.get("accept-encoding"), coding);
+    coding !== undefined && DECODED.includes(coding) && !acceptsCoding(request.headers.get("accept-encoding"), coding);
   const isChanged = rewrites || isDecoded;
-  const isWeakened = isChanged || (status === 304 && isKnownAsWeak(given, asked.headers));
-  const more = apart === undefined ? {} : sandboxOf(status, given);
-  const headers = answerHeaders(given, { header: rewriter.header, isChanged, isWeakened, more }, names);
-  const answer = (body: BodyInit | null): Response => {
-    const made = new Response(body, { status, headers, webSocket: webSocket && carryWebSocket(webSocket) });
-    if (given.has("set-cookie"))
+  const weakensETag = isChanged || (status === 304 && isKnownWeak(received, request.headers));
+  const extra = isolation === undefined ? {} : sandboxHeaders(status, received);
+  const headers = responseHeaders(received, { header: rewriter.header, isChanged, weakensETag, extra }, names);
+  const respond = (body: BodyInit | null): Response => {
+    const made = new Response(body, { status, headers, webSocket: webSocket && relayWebSocket(webSocket) });
+    if (received.has("set-cookie"))
       for (const cookie of response.headers.getSetCookie()) {
-        const own = apart === undefined ? cookie : ownCookie(cookie, apart);
-        if (own !== undefined && !isPlatformCookie(own, names)) made.headers.append("set-cookie", own);
+        const confined = isolation === undefined ? cookie : confineCookie(cookie, isolation);
+        if (confined !== undefined && !isPlatformCookie(confined, names)) made.headers.append("set-cookie", confined);
       }
     return made;
   };
-  if (webSocket !== null) return answer(null);
-  const givenBytes = lengthOf(given);
-  // An empty body that is labelled as coded is no mistake worth a broken answer, as decoding it would be.
-  const hasNoBody = asked.method === "HEAD" || WITHOUT_BODY.has(status) || givenBytes === 0;
-  // A service that refuses a body and closes the connection under it: the runtime loses what the answer says, but not that.
-  const mayBeEmpty = asked.hasBody && status >= 300;
+  if (webSocket !== null) return respond(null);
+  const declaredBytes = contentLength(received);
+  // Decoding an empty body that is labelled as coded would fail: pass it on as empty.
+  const hasNoBody = request.method === "HEAD" || WITHOUT_BODY.has(status) || declaredBytes === 0;
+  // A service may refuse a body and close the connection: the runtime then loses the response's body, but not its headers.
+  const mayBeEmpty = request.hasBody && status >= 300;
   const scan = rewrites ? rewriter.scan() : undefined;
-  if (!hasNoBody && coding === undefined && givenBytes !== undefined && givenBytes <= WHOLE_BYTES) {
-    const whole = await takeWhole(response, givenBytes, { patience, scan, brokeOff });
+  if (!hasNoBody && coding === undefined && declaredBytes !== undefined && declaredBytes <= WHOLE_BYTES) {
+    const whole = await readWhole(response, declaredBytes, { deadline, scan, onBroken });
     await beforeEnd?.();
-    if (whole !== undefined) return answer(whole);
+    if (whole !== undefined) return respond(whole);
     if (!mayBeEmpty) return undefined;
-    for (const name of OF_THE_BYTES) delete headers[name];
-    return answer(null);
+    for (const name of BYTE_HEADERS) delete headers[name];
+    return respond(null);
   }
   if (hasNoBody || response.body === null) {
     await beforeEnd?.();
-    return answer(null);
+    return respond(null);
   }
-  // As it is, coded: read by us it would be decoded, and coded again for the caller.
+  // Pass a coded body on unread: reading would decode it, and the runtime would code it again for the caller.
   if (coding !== undefined && DECODED.includes(coding) && !isChanged) {
     await beforeEnd?.();
-    return answer(response.body);
+    return respond(response.body);
   }
-  const lengthBytes = isChanged ? undefined : givenBytes;
-  return answer(carryAnswer(response.body, { idleMs, lengthBytes, scan, beforeEnd, mayBeEmpty, brokeOff }));
+  const lengthBytes = isChanged ? undefined : declaredBytes;
+  return respond(relayResponseBody(response.body, { idleMs, lengthBytes, scan, beforeEnd, mayBeEmpty, onBroken }));
 }
 
 const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 
-/** The tag of a 304 is as the caller knows it: weak where it named it so and in no other way. */
-function isKnownAsWeak(given: GivenHeaders, asked: GivenHeaders): boolean {
-  const tag = given.get("etag");
-  const known = (asked.get("if-none-match") ?? "").split(",").map((item) => item.trim());
+/** Whether the caller knows the tag of a 304 only as a weak one: then it gets it back as such. */
+function isKnownWeak(received: ReceivedHeaders, requestHeaders: ReceivedHeaders): boolean {
+  const tag = received.get("etag");
+  const known = (requestHeaders.get("if-none-match") ?? "").split(",").map((item) => item.trim());
   return tag !== undefined && known.includes(`W/${tag}`) && !known.includes(tag);
 }

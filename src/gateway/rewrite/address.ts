@@ -1,47 +1,47 @@
 /**
- * A private address as it stands in a text: how it may be spelled, and what may stand before and after it, so that it is
- * this address and not one that looks like it. All on bytes: an address is ASCII in every charset that is scanned, and
- * no character has to be put together from two chunks.
+ * Finds a private address in a text: its spellings, and the characters allowed before and after it, so that a longer
+ * address that contains it is not taken for it. Works on bytes: an address is ASCII in every charset that is scanned, and
+ * no character has to be joined from two chunks.
  *
  * - Scheme, host and port compare without case, the path with it.
- * - Every slash may be written `\/`, as JSON may.
- * - Before it stands no character of a scheme, and no slash, `?` or `#`, with which another address would go on, unless
- *   that ends an escape of JSON: `\n`, `\u003c`. A `=` may be of an attribute without quotes. In a header nothing stands
- *   before it but what cannot be in an address at all.
- * - After it stands what begins an address's next part or cannot stand in one: `ENDS`, or the same as an escape of JSON
- *   or an entity of HTML.
+ * - Every slash may be written `\/`, as in JSON.
+ * - No character of a scheme may stand before it, nor a slash, `?` or `#`, which would continue another address, unless
+ *   they end an escape of JSON: `\n`, `\u003c`. A `=` is allowed, for an attribute without quotes. In a header only
+ *   characters that no address contains may stand before it.
+ * - After it stands a character that begins the next part of an address or cannot be in one (`ENDS`), as it is, as an
+ *   escape of JSON or as an entity of HTML.
  */
 export const NO_MATCH = -1;
-/** What comes next decides. */
+/** The next bytes decide. */
 export const UNDECIDED = -2;
 
 const [SLASH, BACKSLASH, COLON, AMPERSAND, SEMICOLON, LETTER_U] = [0x2f, 0x5c, 0x3a, 0x26, 0x3b, 0x75];
 
-/** 1 for the ASCII characters that are in the class. */
+/** 1 for the ASCII characters in the class. */
 const tableOf = (characters: RegExp): Uint8Array =>
   Uint8Array.from({ length: 256 }, (_, byte) => Number(byte < 0x80 && characters.test(String.fromCharCode(byte))));
-/** Anything else would make another host, port or path of it, or may belong to a character that would. */
+/** Any other character would make it another host, port or path, or may belong to one that would. */
 const ENDS = tableOf(/[^\w.:@~%&;=+$!*(-]/);
 const IN_ANOTHER = tableOf(/[a-z0-9+.\-/?#]/i);
-/** What `Link` has before an address: brackets, quotes of a parameter, spaces. */
+/** Characters before an address in `Link`: brackets, quotes of a parameter, spaces. */
 const BEFORE_IN_HEADER = tableOf(/[<"\s]/);
 /** JSON's escapes of control characters, without the backslash. */
 const ESCAPED_CONTROL = tableOf(/[bfnrt]/);
-/** Each byte, capital letters as small ones. */
-const SMALL = Uint8Array.from({ length: 256 }, (_, byte) => (byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte));
-/** Quotes and angle brackets as HTML writes them, without the ampersand. */
+/** Maps bytes to lower case. */
+const LOWER = Uint8Array.from({ length: 256 }, (_, byte) => (byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte));
+/** Entities of quotes and angle brackets, without the ampersand. */
 const ENTITY = /^(?:quot|apos|lt|gt|#0?(?:34|39|60|62|96)|#[xX]0?(?:22|27|3[cCeE]|60));$/;
 const LONGEST_ENTITY = "#x022;".length;
 
-/** Bytes before an address that are looked at: as many as `\u003c` has. */
+/** Bytes before an address that are checked: the length of `\u003c`. */
 export const LOOK_BEHIND = 6;
 
 export class Address {
-  /** Bytes of it as it is registered; a match that is longer has escaped slashes. */
+  /** Bytes of the registered address; a longer match has escaped slashes. */
   readonly length: number;
-  /** Bytes that its scheme, host and port take at most. */
+  /** The most bytes that scheme, host and port take. */
   readonly longestOrigin: number;
-  /** Bytes that have to be there at most until it is decided whether they are the address. */
+  /** The most bytes needed to decide whether they are the address. */
   readonly longestUndecided: number;
   readonly #scheme: Uint8Array;
   readonly #origin: Uint8Array;
@@ -51,18 +51,15 @@ export class Address {
   readonly #skips: SkipTable;
   readonly #mayBegin: Beginning;
 
-  /**
-   * `source`: scheme, `://`, host with its port, and a path that does not end with a slash or no path. `mayBegin`: where
-   * an address may begin.
-   */
+  /** `source`: scheme, `://`, host with port, and perhaps a path, without a slash at the end. */
   constructor(source: string, mayBegin: Beginning) {
     const [, scheme = "", host = "", path = ""] = /^([^:/]+):\/\/([^/]+)(.*)$/s.exec(source) ?? [];
     if (host === "") throw new Error("an address begins with a scheme, :// and a host");
     const encoder = new TextEncoder();
-    const inSmall = (text: string): Uint8Array => encoder.encode(text).map((byte) => SMALL[byte]!);
-    this.#scheme = inSmall(scheme);
-    this.#host = inSmall(host);
-    this.#origin = inSmall(`${scheme}://${host}`);
+    const inLowerCase = (text: string): Uint8Array => encoder.encode(text).map((byte) => LOWER[byte]!);
+    this.#scheme = inLowerCase(scheme);
+    this.#host = inLowerCase(host);
+    this.#origin = inLowerCase(`${scheme}://${host}`);
     this.#path = encoder.encode(path);
     this.#skips = skipTable(this.#host);
     this.#mayBegin = mayBegin;
@@ -72,7 +69,7 @@ export class Address {
     this.longestUndecided = this.longestOrigin + this.#path.length + pathSlashes + LONGEST_ENTITY;
   }
 
-  /** Where its host stands next, from `from` on; -1: nowhere. */
+  /** The next place of the host, from `from` on; -1: none. */
   findHost(data: Uint8Array, from: number): number {
     const host = this.#host;
     const { skips, again } = this.#skips;
@@ -85,14 +82,14 @@ export class Address {
       }
       const start = at - last;
       let index = last;
-      while (index > 0 && SMALL[data[start + index - 1]!] === host[index - 1]) index--;
+      while (index > 0 && LOWER[data[start + index - 1]!] === host[index - 1]) index--;
       if (index === 0) return start;
       at += again;
     }
     return -1;
   }
 
-  /** Where an address begins whose host stands at `hostAt`; -1: no scheme and `://` stand before that. */
+  /** The beginning of an address with its host at `hostAt`; -1: no scheme and `://` before that. */
   startOf(data: Uint8Array, hostAt: number): number {
     let at = hostAt;
     for (let slash = 0; slash < 2; slash++) {
@@ -101,11 +98,11 @@ export class Address {
     }
     if (data[--at] !== COLON) return -1;
     const scheme = this.#scheme;
-    for (let index = scheme.length - 1; index >= 0; index--) if (SMALL[data[--at]!] !== scheme[index]) return -1;
+    for (let index = scheme.length - 1; index >= 0; index--) if (LOWER[data[--at]!] !== scheme[index]) return -1;
     return this.#mayBegin(data, at) ? at : -1;
   }
 
-  /** Where an address ends whose host stands at `hostAt`; `NO_MATCH`; `UNDECIDED`, unless nothing comes after the data. */
+  /** The end of an address with its host at `hostAt`, or `NO_MATCH`, or `UNDECIDED` if more data may come. */
   endOf(data: Uint8Array, hostAt: number, isLast: boolean): number {
     const path = this.#path;
     let at = hostAt + this.#host.length;
@@ -118,19 +115,19 @@ export class Address {
     return endsAt(data, at, isLast);
   }
 
-  /** Whether the data end within what would be scheme and host of an address that begins at `start`. */
+  /** Whether the data end within scheme and host of a possible address that begins at `start`. */
   endsWithinOrigin(data: Uint8Array, start: number): boolean {
     let at = start;
     for (const expected of this.#origin) {
       if (expected === SLASH && data[at] === BACKSLASH) at++;
       if (at >= data.length) return this.#mayBegin(data, start);
-      if (SMALL[data[at++]!] !== expected) return false;
+      if (LOWER[data[at++]!] !== expected) return false;
     }
     return false;
   }
 }
 
-/** Whether an address may begin at `start`, by what stands before it. */
+/** Tells by the bytes before `start` if an address may begin there. */
 type Beginning = (data: Uint8Array, start: number) => boolean;
 
 export const mayBeginInHeader: Beginning = (data, start) => start === 0 || BEFORE_IN_HEADER[data[start - 1]!] === 1;
@@ -150,7 +147,7 @@ function readCode(digits: Uint8Array): number | undefined {
   return /^[\da-f]{4}$/i.test(text) ? Number.parseInt(text, 16) : undefined;
 }
 
-/** Whether an address ends at `at`, by what stands there: `at`, as a match would end. */
+/** `at` if an address may end there, by the bytes that follow; else `NO_MATCH` or `UNDECIDED`. */
 function endsAt(data: Uint8Array, at: number, isLast: boolean): number {
   const byte = data[at];
   if (byte === undefined) return isLast ? at : UNDECIDED;
@@ -176,12 +173,12 @@ function endsAtEntity(data: Uint8Array, at: number, isLast: boolean): number {
 }
 
 /**
- * How far the search may move on when a byte stands where the name's last one should: to the same byte in the name
- * (Horspool's search), so that most bytes are never looked at. 0 for the last one itself.
+ * Horspool's search: for the byte at the place of the name's last one, how far the search may move on, which is to the same
+ * byte in the name. Most bytes are never read. 0 for the last byte itself.
  */
 interface SkipTable {
   readonly skips: Uint16Array;
-  /** The step after a byte that is the name's last one, when those before it are others. */
+  /** The step if the last byte matched and one before it did not. */
   readonly again: number;
 }
 
@@ -191,6 +188,6 @@ function skipTable(name: Uint8Array): SkipTable {
   for (let index = 0; index < last; index++) skips[name[index]!] = last - index;
   const again = skips[name[last]!]!;
   skips[name[last]!] = 0;
-  for (let byte = 0; byte < 256; byte++) skips[byte] = skips[SMALL[byte]!]!;
+  for (let byte = 0; byte < 256; byte++) skips[byte] = skips[LOWER[byte]!]!;
   return { skips, again };
 }

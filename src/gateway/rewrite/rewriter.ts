@@ -2,23 +2,23 @@ import { Address, mayBeginInHeader, mayBeginInText } from "./address.ts";
 import { type Replacement, Scan } from "./scan.ts";
 
 /**
- * Rewriting of a service's private address into its public one (contract 6). Pure; which answers are rewritten and with
- * what headers is the gateway's to say (answer.ts), and how their bytes move is the pump's (pump.ts).
+ * Rewrites a service's private address to its public one. Pure: response/response.ts decides which responses are
+ * rewritten, and response/response-body.ts moves the bytes.
  *
  *   carried over + chunk ──► find the host ──► an address? (address.ts) ──► replaced, passed on
  *         ▲                                            │
- *         └──────────── not to be told yet ◄───────────┘
+ *         └──────────────── undecided ◄────────────────┘
  */
 export interface Rewriter {
-  /** The value of a header that is an address, or a list of them in angle brackets. */
+  /** Rewrites a header's value: an address, or a list of addresses in angle brackets. */
   header(value: string): string;
-  /** For one body, chunk by chunk. It holds back at most some hundred bytes, and nothing that cannot become an address. */
+  /** Rewrites one body chunk by chunk. Holds back a few hundred bytes at most, and only if they may become an address. */
   scan(): Scan;
 }
 
 /**
- * `source`: the registered sourceUrl; `target`: the public address of it. Both without a slash at the end. What follows
- * the source stays: rest of the path, query and fragment.
+ * `source` is the registered sourceUrl, `target` its public address, both without a slash at the end. The text behind the
+ * source stays: rest of the path, query and fragment.
  */
 export function createRewriter(source: string, target: string): Rewriter {
   const inBody = new Address(source, mayBeginInText);
@@ -38,13 +38,10 @@ export function createRewriter(source: string, target: string): Rewriter {
 }
 
 const SCANNED: ReadonlySet<string> = new Set(["application/json", "text/plain", "text/html"]);
-/** In these an ASCII character is not its own byte, so that no address would be found. */
+/** Charsets in which an ASCII character is not its own byte: no address would be found. */
 const WIDE_CHARSET = /^(utf-?(7|16|32)|ucs-?[24]|iso-10646|unicode$)/;
 
-/**
- * Whether bodies of a content type are scanned: JSON, plain text and HTML, whatever their parameters, in a charset in
- * which ASCII is ASCII.
- */
+/** Whether bodies of the content type are rewritten: JSON, plain text and HTML in a charset with ASCII bytes. */
 export function isRewritten(contentType: string | undefined): boolean {
   const [essence = "", ...parameters] = (contentType ?? "").toLowerCase().split(";");
   if (!SCANNED.has(essence.trim())) return false;

@@ -2,27 +2,27 @@ import { type Address, LOOK_BEHIND, NO_MATCH, UNDECIDED } from "./address.ts";
 
 const NOTHING = new Uint8Array(0);
 
-/** What an address is replaced by: as it is, and with its slashes escaped. */
+/** The replacement of an address: as it is, and with escaped slashes. */
 export interface Replacement {
   readonly plain: Uint8Array;
   readonly escaped: Uint8Array;
 }
 
 /**
- * One text on its way, chunk by chunk: each address in it is replaced, the rest stays as it is. What may be the beginning
- * of an address is carried over to the next chunk, and the few bytes before it. Whatever is put in is not looked at again.
+ * Replaces each address in a text that comes chunk by chunk. A possible beginning of an address is carried over to the
+ * next chunk, with the few bytes before it. Replacements are not scanned again.
  */
 export class Scan {
-  /** Bytes that have to be free in a buffer before the chunk, for what is carried over. */
+  /** Bytes to leave free in a buffer before the chunk, for those carried over. */
   readonly room: number;
   readonly #address: Address;
   readonly #replacement: Replacement;
   #carried: Uint8Array = NOTHING;
-  /** How many of these have been passed on, and are only there to be looked back at. */
+  /** How many of these are passed on already, and only kept to look back at. */
   #passed = 0;
   /**
-   * Where a chunk is put together with its replacements: first a copy of it, then what becomes of that, since within one
-   * array bytes are copied quickest. Used again, since a new large array costs more than the search in it.
+   * Holds a copy of the chunk and behind it the result, since bytes are copied fastest within one array. Reused, since a
+   * new large array costs more than the search in it.
    */
   #work: Uint8Array = NOTHING;
 
@@ -33,8 +33,8 @@ export class Scan {
   }
 
   /**
-   * What can be passed on, the chunk being in the buffer from `room` to `end`. It lies in that buffer or in one that the
-   * scan uses again: it holds until the next call. `isLast`: nothing is carried over any more.
+   * Returns the bytes to pass on; the chunk is in the buffer from `room` to `end`. They are in that buffer or in one that
+   * is reused, so they are valid until the next call. With `isLast` nothing is carried over.
    */
   next(buffer: Uint8Array, end: number, isLast: boolean): Uint8Array {
     const begin = this.room - this.#carried.length;
@@ -50,14 +50,14 @@ export class Scan {
     return matches.length === 0 ? data.subarray(from, kept) : this.#replace(data, from, kept, matches);
   }
 
-  /** What becomes of a text that is there as a whole, for one that has had no chunk. */
+  /** Rewrites a complete text; for a scan without chunks before. */
   whole(data: Uint8Array): Uint8Array {
     const matches: number[] = [];
     this.#findAll(data, 0, true, matches);
     return matches.length === 0 ? data : this.#replace(data, 0, data.length, matches);
   }
 
-  /** Where the bytes begin that cannot be passed on yet. */
+  /** Collects the matches; returns the start of the bytes that cannot be passed on yet. */
   #findAll(data: Uint8Array, from: number, isLast: boolean, matches: number[]): number {
     const address = this.#address;
     let decided = from;
@@ -72,7 +72,7 @@ export class Scan {
       host = address.findHost(data, end === NO_MATCH ? host + 1 : end);
     }
     if (isLast) return data.length;
-    // An address whose host is not whole yet.
+    // The beginning of an address whose host is incomplete.
     for (let start = Math.max(decided, data.length - address.longestOrigin); start < data.length; start++)
       if (address.endsWithinOrigin(data, start)) return start;
     return data.length;
