@@ -4,7 +4,7 @@ import { PartReader } from "../../src/media/blobs/part-reader.ts";
 import { readImageHeader } from "../../src/media/images/header.ts";
 import { matchesAny } from "../../src/media/model/conditional.ts";
 import { formatDisposition, parseFileName } from "../../src/media/model/content-disposition.ts";
-import { newFileId } from "../../src/media/model/file-id.ts";
+import { newFileId } from "../../src/media/model/file.ts";
 import { parseSizes, variantDimensions } from "../../src/media/model/sizes.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { concat, exifSegment, GIF, jpegSegment, PNG_SIGNATURE, pngChunk } from "../support/images.ts";

@@ -2,8 +2,7 @@ import type { BlobStore } from "../blobs/blob-store.ts";
 import { inParallel } from "../blobs/parallel.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { ExpectedStore } from "./expected-store.ts";
-import { classify, compareKeys, fileIdOf, rowKeyOf, type Keyspace } from "./keyspaces.ts";
-import type { ExpectedObject } from "./model.ts";
+import { classify, compareKeys, fileIdOf, rowKeyOf, type Keyspace, type ExpectedObject } from "./keyspaces.ts";
 import type { Finding } from "./run-store.ts";
 
 export interface CompareDeps {

@@ -1,5 +1,5 @@
 import { MASTER_KEY } from "../files/file-store.ts";
-import type { ExpectedObject, Stage } from "./model.ts";
+import type { ExpectedObject, Stage } from "./keyspaces.ts";
 
 /** The objects that the rows expect in R2. */
 export type ExpectedStore = ReturnType<typeof createExpectedStore>;

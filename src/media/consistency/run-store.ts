@@ -1,5 +1,5 @@
 import { OWNER_LIVES } from "../files/file-store.ts";
-import type { FindingKind, Stage } from "./model.ts";
+import type { FindingKind, Stage } from "./keyspaces.ts";
 
 /**
  * Runs of the consistency report, and their findings. A step writes everything in one batch, on condition that the run is

@@ -9,11 +9,11 @@ import type { CommittedFile, FileStore } from "../files/file-store.ts";
 import type { Links } from "../files/links.ts";
 import { representationOf, type Representation } from "../files/representation.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
-import { isFileId } from "../model/file-id.ts";
+import { isFileId } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
 import { parseSizes, VARIANT_TYPES, type VariantName } from "../model/sizes.ts";
 import { sliceStream } from "./byte-range.ts";
-import type { AboutContent, ContentAddress, KeptContent, EdgeCache } from "./edge-cache.ts";
+import type { AboutContent, ContentAddress, CachedContent, EdgeCache } from "./edge-cache.ts";
 import { multipartRanges } from "./multipart.ts";
 import { planContent, type BytesPlan } from "./plan.ts";
 
@@ -75,7 +75,7 @@ const PUBLIC = { "cache-control": `public, max-age=${LIMITS.publicMaxAgeSec}` };
 const PRIVATE = { "cache-control": "private, no-store" };
 
 /** Undefined where a copy does not serve: several ranges are read from R2, each by itself. */
-async function answerFromEdge({ about, body }: KeptContent, call: ContentCall): Promise<Answer | undefined> {
+async function answerFromEdge({ about, body }: CachedContent, call: ContentCall): Promise<Answer | undefined> {
   // RFC 9111 section 5.1: a browser keeps it for what is left of the 300 s.
   const shared = { ...PUBLIC, age: String(Math.floor((call.nowMs - about.readAtMs) / 1000)) };
   const plan = planContent(call.request, about, shared, call.nowMs);
@@ -103,7 +103,7 @@ async function answerFromStore(deps: ContentDeps, call: ContentCall, address: Co
   if (isProblem(answered) || answered.body === null || plan.send !== "whole" || !isPublic || isSigned(call))
     return answered;
   const about = aboutOf(found.value, file.value, call.nowMs);
-  return new Response(deps.edge.keep(address, about, answered.body, call.waitUntil), answered);
+  return new Response(deps.edge.store(address, about, answered.body, call.waitUntil), answered);
 }
 
 async function findReadable(

@@ -11,8 +11,7 @@ import { filePath, type Links } from "../files/links.ts";
 import { metadataCondition } from "../metadata/attributes.ts";
 import { asFileCaller, callerOf, reachesTenant, type AccessDeps } from "../model/access.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
-import { newFileId } from "../model/file-id.ts";
-import type { Visibility, FileCaller } from "../model/file.ts";
+import { newFileId, type Visibility, type FileCaller } from "../model/file.ts";
 import type { FilterStore } from "../search/filter-store.ts";
 import { deletionTerms, type Term } from "../search/query.ts";
 import { startErasing, type EraseDeps } from "./erase.ts";
@@ -43,7 +42,7 @@ export const deleteFile = (deps: DeleteFileDeps, visibility: Visibility): Route 
         return removed === undefined ? err({ kind: "no_file" }) : ok(removed);
       });
       if (!erasure.ok) return toProblem(erasure.error);
-      if (visibility === "public") await deps.edge.voidFile(fileId);
+      if (visibility === "public") await deps.edge.invalidateFile(fileId);
       waitUntil(startErasing(deps, erasure.value, nowMs));
       return empty(204, { location: deps.links.erasure(publicBase, erasure.value.id) });
     },
@@ -82,7 +81,7 @@ export const deleteFiles = (deps: DeleteFilesDeps, visibility: Visibility): Rout
       if (dryRun === true) return json(200, await count(deps, caller, files.value));
       const request = { id: newFileId(nowMs, deps.random), requestedAt: nowMs };
       const erasure = await retryOnce(() => remove(deps, request, caller, files.value));
-      if (visibility === "public") await deps.edge.voidOwner(caller);
+      if (visibility === "public") await deps.edge.invalidateOwner(caller);
       waitUntil(startErasing(deps, erasure, nowMs));
       return empty(q === undefined ? 202 : 204, { location: deps.links.erasure(publicBase, erasure.id) });
     },

@@ -3,8 +3,7 @@ import { defineRoute, json, optionalJsonBody, type Route } from "../../http/rout
 import { randomId, type Random } from "../../platform/random.ts";
 import { isContentType, isMasterType, isMultipartForm } from "../model/content-type.ts";
 import { toProblem } from "../model/failure.ts";
-import { newFileId } from "../model/file-id.ts";
-import type { Visibility } from "../model/file.ts";
+import { newFileId, type Visibility } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { Uploads } from "../model/uploads.ts";
 import { namedVariants, variantParameters } from "../model/variant-query.ts";

@@ -17,8 +17,6 @@ export const LIMITS = {
   edgeCopyBytesAtOnce: 32 * 1024 * 1024,
   /** A copy that is not done by then counts for nothing any more. */
   edgeCopyMs: 60_000,
-  /** Our own: how far the clocks of a data centre may be apart. */
-  edgeClockSkewMs: 5000,
   /** How long a marker is kept that voids copies: longer than any copy begun before it counts. */
   edgeMarkerSec: 330,
   /** Our own, after RFC 9110 section 14.2: many ranges are a mistake or an attack. */

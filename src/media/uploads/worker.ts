@@ -1,6 +1,22 @@
-import { err, ok } from "../../platform/result.ts";
-import { fileNameOf, masterKey, type BlobStore } from "../blobs/blob-store.ts";
+import * as z from "zod/mini";
+import { defineRoute, empty, streamBody, type Route } from "../../http/route.ts";
+import { describeError } from "../../platform/log.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import {
+  fileNameOf,
+  masterKey,
+  type BlobStore,
+  type MasterUpload,
+  type UploadFault,
+  type ReservationFault,
+} from "../blobs/blob-store.ts";
 import type { Links } from "../files/links.ts";
+import type { PendingStore } from "../files/pending-store.ts";
+import { quoted } from "../files/representation.ts";
+import { parseFileName } from "../model/content-disposition.ts";
+import { isIdentity, sameContentType } from "../model/content-type.ts";
+import { toProblem, type MediaFailure } from "../model/failure.ts";
+import { readUploadDigest, type UploadDigest } from "../model/upload-digest.ts";
 import type { Uploads } from "../model/uploads.ts";
 
 /** Uploads through the Worker (upload.ts): the first one takes the master's place, so there is nothing to make fast. */
@@ -15,4 +31,149 @@ export function createWorkerUploads(links: Links, blobs: BlobStore): Uploads {
     },
     async clear() {},
   };
+}
+
+interface UploadDeps {
+  readonly links: Links;
+  readonly blobs: BlobStore;
+  readonly pending: PendingStore;
+  readonly maxUploadBytes: number;
+}
+
+/**
+ * `PUT` to the upload link: the bytes of a pending file, once. Exactly one upload wins, because R2 takes the master's
+ * key only while nothing is there. One that fails leaves nothing, and the link works on until it expires.
+ */
+export const uploadFile = (deps: UploadDeps): Route =>
+  defineRoute({
+    method: "PUT",
+    path: "/uploads/{fileId}",
+    summary: "Upload the content of a file",
+    operation: "uploadFile",
+    params: z.object({ fileId: z.string() }),
+    query: z.object({
+      type: z.optional(z.string()),
+      expires: z.optional(z.string()),
+      signature: z.optional(z.string()),
+    }),
+    body: streamBody,
+    produces: "any",
+    async handle({ request, params, query, nowMs, waitUntil }) {
+      const { type = "", expires = "", signature = "" } = query;
+      const given = { contentType: type, expires, signature };
+      const link = await deps.links.verifyUpload(params.fileId, given, nowMs);
+      if (!link.ok) return toProblem({ kind: link.error === "expired" ? "link_expired" : "link_forged" });
+      const accepted = acceptHeaders(request.headers, type, deps.maxUploadBytes);
+      if (!accepted.ok) return toProblem(accepted.error);
+      const storing = store(deps, params.fileId, request, type, accepted.value);
+      // A caller who goes away in the middle ends the request, but not the clearing up.
+      waitUntil(storing);
+      const stored = await storing;
+      return stored.ok ? empty(200, { etag: quoted(stored.value) }) : toProblem(stored.error);
+    },
+  });
+
+/** What the headers say of the body: both undefined where they say nothing. */
+interface Announced {
+  readonly lengthBytes: number | undefined;
+  readonly digest: UploadDigest | undefined;
+}
+
+function acceptHeaders(headers: Headers, contentType: string, maxBytes: number): Result<Announced, MediaFailure> {
+  if (!sameContentType(headers.get("content-type") ?? "", contentType))
+    return err({ kind: "wrong_content_type", expected: contentType });
+  if (!isIdentity(headers.get("content-encoding"))) return err({ kind: "content_encoding" });
+  // RFC 9110, section 14.5: a part of a file would be stored as all of it.
+  if (headers.has("content-range")) return err({ kind: "partial_upload" });
+  const digest = readUploadDigest(headers);
+  if (!digest.ok) return err({ kind: "malformed_digest", header: digest.error });
+  const length = headers.get("content-length") ?? "";
+  const lengthBytes = /^\d+$/.test(length) ? Number(length) : undefined;
+  if (lengthBytes !== undefined && lengthBytes > maxBytes) return err({ kind: "too_large", maxBytes });
+  return ok({ lengthBytes, digest: digest.value });
+}
+
+/** The ETag of the stored master. What fails takes nobody's place. */
+async function store(
+  deps: UploadDeps,
+  fileId: string,
+  request: Request,
+  contentType: string,
+  announced: Announced,
+): Promise<Result<string, MediaFailure>> {
+  const quota = new UploadQuota(deps.pending, fileId);
+  const fileName = parseFileName(request.headers.get("content-disposition"));
+  const { maxUploadBytes: maxBytes } = deps;
+  const upload = { fileId, body: request.body, ...announced, maxBytes, contentType, fileName, quota };
+  try {
+    const stored = await putMaster(deps, upload);
+    if (stored.ok) return stored;
+    await quota.giveBack();
+    return err(toFailure(stored.error, maxBytes, announced.digest));
+  } catch (thrown) {
+    await quota.giveBack().catch(() => undefined);
+    return err({ kind: "storage_unavailable", reason: describeError(thrown) });
+  }
+}
+
+async function putMaster(deps: UploadDeps, upload: MasterUpload): Promise<Result<string, UploadFault>> {
+  const { fileId, lengthBytes, quota } = upload;
+  const key = masterKey(fileId);
+  // Asked before the body is read; the conditional write decides.
+  const [full, present] = await Promise.all([quota.take(lengthBytes ?? 0), deps.blobs.head(key)]);
+  if (full === "gone") return err(full);
+  if (present !== null) return err("exists");
+  if (full !== undefined) return err(full);
+  const stored = await deps.blobs.putMaster(upload);
+  if (!stored.ok) return stored;
+  // The file may have been removed while its bytes were under way, and its removal found nothing to delete.
+  if (await deps.pending.isAlive(fileId)) return ok(stored.value.etag);
+  await deps.blobs.delete([key]);
+  return err("gone");
+}
+
+function toFailure(fault: UploadFault, maxBytes: number, digest: UploadDigest | undefined): MediaFailure {
+  switch (fault) {
+    case "exists":
+    case "not_pending":
+      return { kind: "already_uploaded" };
+    case "gone":
+      return { kind: "no_file" };
+    case "over_quota":
+      return { kind: "no_room" };
+    case "too_large":
+      return { kind: "too_large", maxBytes };
+    case "interrupted":
+      return { kind: "interrupted" };
+    case "other_digest":
+      return { kind: "other_digest", header: digest!.header };
+  }
+}
+
+/** What one upload takes of its tenant's quota, as its bytes come: a slow one keeps nobody waiting for what it may bring. */
+export class UploadQuota {
+  readonly #pending: PendingStore;
+  readonly #fileId: string;
+  #takenBytes = 0;
+  #isLimited = true;
+
+  constructor(pending: PendingStore, fileId: string) {
+    this.#pending = pending;
+    this.#fileId = fileId;
+  }
+
+  /** Why there is no room for so many more bytes; undefined where there is. */
+  async take(bytes: number): Promise<ReservationFault | undefined> {
+    if (!this.#isLimited) return undefined;
+    const taken = await this.#pending.reserve(this.#fileId, bytes);
+    if (taken === "not_limited") this.#isLimited = false;
+    else if (taken === "reserved") this.#takenBytes += bytes;
+    else return taken;
+    return undefined;
+  }
+
+  /** Not repeated where it fails: what another upload took would go with it. The file's end gives back what is left. */
+  async giveBack(): Promise<void> {
+    if (this.#takenBytes > 0) await this.#pending.release(this.#fileId, this.#takenBytes);
+  }
 }

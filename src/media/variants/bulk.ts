@@ -92,7 +92,7 @@ export const deleteBulkVariants = (deps: BulkDeps, visibility: Visibility): Rout
           const renditions = await deps.bulk.remove(caller, fileIds, names, call.nowMs);
           if (visibility === "public") {
             const changed = [...new Set(renditions.map(({ fileId }) => fileId))];
-            await inParallel(changed, LIMITS.parallelLists, (fileId) => deps.edge.voidFile(fileId));
+            await inParallel(changed, LIMITS.parallelLists, (fileId) => deps.edge.invalidateFile(fileId));
           }
           call.waitUntil(purgeVariants(deps, renditions));
           return renditions.length;

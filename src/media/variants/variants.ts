@@ -95,7 +95,7 @@ export const deleteVariants = (deps: VariantsDeps, visibility: Visibility): Rout
       const which = named.value.length === 0 ? "all" : named.value;
       const nonces = await deps.variants.remove(fileId, caller.value, which, call.nowMs);
       if (nonces === undefined) return toProblem({ kind: "no_file" });
-      if (visibility === "public" && nonces.length > 0) await deps.edge.voidFile(fileId);
+      if (visibility === "public" && nonces.length > 0) await deps.edge.invalidateFile(fileId);
       const renditions = nonces.map((nonce) => ({ fileId, nonce }));
       call.waitUntil(purgeVariants(deps, renditions));
       return empty(204);

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { Reservations } from "../../../src/media/content/edge-cache.ts";
+import { createReservations } from "../../../src/media/content/edge-cache.ts";
 import { counting } from "../../support/counting.ts";
 import { encodePng, gradient } from "../../support/images.ts";
 import {
@@ -361,17 +361,17 @@ describe("after a deletion", () => {
 
 describe("reservations", () => {
   it("hold so many bytes, one for a key; what is never released ends by itself", () => {
-    const reservations = new Reservations(10, 1000);
-    const first = reservations.take("a", 6, 0);
-    expect(reservations.take("a", 1, 0)).toBeUndefined();
-    expect(reservations.take("b", 5, 0)).toBeUndefined();
-    expect(reservations.take("b", 4, 500)).toBeDefined();
-    reservations.release(first!);
-    expect(reservations.take("c", 7, 500)).toBeUndefined();
-    const second = reservations.take("a", 6, 500);
-    reservations.release(first!);
-    expect(reservations.take("a", 1, 500)).toBeUndefined();
+    const reserve = createReservations(10, 1000);
+    const release = reserve("a", 6, 0);
+    expect(reserve("a", 1, 0)).toBeUndefined();
+    expect(reserve("b", 5, 0)).toBeUndefined();
+    expect(reserve("b", 4, 500)).toBeDefined();
+    release!();
+    expect(reserve("c", 7, 500)).toBeUndefined();
+    const second = reserve("a", 6, 500);
+    release!();
+    expect(reserve("a", 1, 500)).toBeUndefined();
     expect(second).toBeDefined();
-    expect(reservations.take("c", 10, 1500)).toBeDefined();
+    expect(reserve("c", 10, 1500)).toBeDefined();
   });
 });

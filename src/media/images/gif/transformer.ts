@@ -2,10 +2,10 @@ import { err, ok, type Result } from "../../../platform/result.ts";
 import type { ImageTransformer, TransformFault, TransformRequest } from "../../model/image-transformer.ts";
 import { LIMITS } from "../../model/limits.ts";
 import type { Dimensions } from "../../model/sizes.ts";
+import { GifMutex, type GifLease } from "./mutex.ts";
 import { createResampler } from "./resample.ts";
 import { GifScreen } from "./screen.ts";
 import { readGifStructure, type GifFrame, type GifStructure } from "./structure.ts";
-import { GifMutex, type GifLease } from "./mutex.ts";
 import { GifWriter } from "./writer.ts";
 
 /**
