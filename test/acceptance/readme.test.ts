@@ -11,18 +11,31 @@ const stateDir = newStateDir();
 let platform: Platform | undefined;
 const hasCurl = spawnSync("curl", ["--version"]).status === 0;
 
+const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+
+/** The pages in the order of the documentation's index: a guide may use what the quickstart and earlier guides set. */
+function pages(): string[] {
+  const index = Array.from(
+    read("docs/README.md").matchAll(/\(((?:guides|operate)\/[a-z-]+\.md)\)/g),
+    ([, path]) => `docs/${path}`,
+  );
+  return ["README.md", "docs/quickstart.md", ...index];
+}
+
+const blocks = (path: string): string[] =>
+  Array.from(read(path).matchAll(/^```sh\n(.*?)^```$/gms), ([, block = ""]) => block);
+
 afterAll(async () => {
   if (platform !== undefined) await stopGroup(platform, "SIGKILL");
   rmSync(stateDir, { recursive: true, force: true });
 });
 
 test.skipIf(!hasCurl)("the commands of README.md work as they stand", async () => {
-  const readme = readFileSync(join(ROOT, "README.md"), "utf8");
-  const commands = Array.from(readme.matchAll(/^```sh\n(.*?)^```$/gms), ([, block]) => block).join("\n");
+  const commands = pages().flatMap(blocks).join("\n");
   expect(commands).toContain("PLINTH=http://127.0.0.1:8787\n");
   platform = await startPlatform({ STATE_DIR: stateDir });
   const script = commands
-    .replace("http://127.0.0.1:8787", platform.url)
+    .replaceAll("http://127.0.0.1:8787", platform.url)
     .replaceAll("8788", String(await freePort("127.0.0.1")));
 
   const { status, stdout, stderr } = spawnSync("bash", ["-euo", "pipefail", "-c", script], {
@@ -48,7 +61,7 @@ test.skipIf(!hasCurl)("the commands of README.md work as they stand", async () =
   expect(stdout).toMatch(/^✓ granted: plat\.tenant=example plat\.media_view$/m);
   expect(stderr).toContain("The tenant example is gone");
 
-  const [, example = ""] = /^```ts\n(.*?)^```$/ms.exec(readme) ?? [];
+  const [, example = ""] = /^```ts\n(.*?)^```$/ms.exec(read("docs/guides/typed-client.md")) ?? [];
   const program = example.replace("http://127.0.0.1:8787", platform.url).replace("./plinth.ts", "./api/plinth.ts");
   const published = spawnSync(process.execPath, ["--input-type=module-typescript", "--eval", program], {
     cwd: ROOT,

@@ -9,12 +9,11 @@ import { readDevVars } from "../../scripts/lib/dev-vars.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { newStateDir, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
 
-/** The typed client in a project of its own, as README.md says to make it. */
-const readme = readFileSync(join(ROOT, "README.md"), "utf8");
-const [, section = ""] = /^## A typed client\n(.*?)^## /ms.exec(readme) ?? [];
-const [, setUp = ""] = /^```\n(npm init .*?)^```$/ms.exec(section) ?? [];
-const [, program = ""] = /^```ts\n(.*?)^```$/ms.exec(section) ?? [];
-const [, recipe = ""] = /^```\n(\{ echo .*?)^```$/ms.exec(section) ?? [];
+/** The typed client in a project of its own, as its guide says to make it. */
+const guide = readFileSync(join(ROOT, "docs/guides/typed-client.md"), "utf8");
+const [, setUp = ""] = /^```\n(npm init .*?)^```$/ms.exec(guide) ?? [];
+const [, program = ""] = /^```ts\n(.*?)^```$/ms.exec(guide) ?? [];
+const [, recipe = ""] = /^```\n(\{ echo .*?)^```$/ms.exec(guide) ?? [];
 const written = readFileSync(join(ROOT, "api", "plinth.ts"), "utf8");
 
 const project = mkdtempSync(join(tmpdir(), "plinth-typed-client-"));

@@ -1,0 +1,62 @@
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { expect, test } from "vitest";
+import { ROOT } from "../../scripts/lib/root.ts";
+
+const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+const pages = globSync(["*.md", "docs/**/*.md", "examples/**/*.md", "scripts/**/*.md", "tools/**/*.md"], {
+  cwd: ROOT,
+  exclude: (path) => path.includes("node_modules"),
+});
+
+/** As GitHub makes the anchors of headings. */
+const anchors = (page: string): string[] =>
+  Array.from(read(page).matchAll(/^#{1,6} (.*)$/gm), ([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+
+const links = (page: string): string[] =>
+  Array.from(
+    read(page)
+      .replaceAll(/^```.*?^```$/gms, "")
+      .matchAll(/\]\(([^()\s]+)\)/g),
+    ([, link = ""]) => link,
+  );
+
+const target = (page: string, link: string): string =>
+  relative(ROOT, resolve(ROOT, dirname(page), link.split("#")[0] || relative(dirname(page), page)));
+
+test("every relative link of the documentation leads to a page and an anchor", () => {
+  const dead = pages.flatMap((page) =>
+    links(page)
+      .filter((link) => !/^[a-z]+:/.test(link))
+      .filter((link) => {
+        const path = target(page, link);
+        const [, anchor] = link.split("#");
+        return !existsSync(join(ROOT, path)) || (anchor !== undefined && !anchors(path).includes(anchor));
+      })
+      .map((link) => `${page}: ${link}`),
+  );
+  expect(dead).toEqual([]);
+});
+
+test("every page below docs/ is reached from docs/README.md", () => {
+  const reached = new Set(["docs/README.md"]);
+  for (const page of reached)
+    for (const link of links(page)) if (link.split("#")[0]?.endsWith(".md")) reached.add(target(page, link));
+  expect(pages.filter((page) => page.startsWith("docs/") && !reached.has(page))).toEqual([]);
+});
+
+test("the configuration page names every deployment variable", () => {
+  const [, vars = ""] = /^\[vars\]\n(.*?)^\n/ms.exec(read("wrangler.toml")) ?? [];
+  const names = Array.from(vars.matchAll(/^([A-Z0-9_]+) =/gm), ([, name]) => name);
+  const rows = Array.from(
+    read("docs/reference/configuration.md").matchAll(/^\| `([A-Z0-9_]+)` +\| (?!of )/gm),
+    ([, name]) => name,
+  );
+  expect(names.length).toBeGreaterThan(10);
+  expect(rows.filter((name) => names.includes(name))).toEqual(expect.arrayContaining(names));
+});
