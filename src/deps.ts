@@ -165,13 +165,13 @@ export function createDeps(env: Env): Deps {
       oauth.recordsChanged();
       gateway.recordsChanged();
     },
-    voidStatement: oauth.voidStatement,
+    voidStatement: oauth.revokeStatement,
     providerSecrets: oauth.providerSecrets,
-    forget: oauth.forget,
-    endAll: oauth.endAll,
+    forget: oauth.grantCleanup,
+    endAll: oauth.revokeAll,
     signOutStatement: oauth.signOutStatement,
-    voidMembersStatement: oauth.voidMembersStatement,
-    voidHoldersStatement: oauth.voidHoldersStatement,
+    voidMembersStatement: oauth.revokeMembersStatement,
+    voidHoldersStatement: oauth.revokeRoleHoldersStatement,
     unlock: oauth.unlock,
     explain: oauth.explain,
     signingKeys: oauth.signingKeys,

@@ -42,18 +42,18 @@ import { reseal } from "./federation/reseal.ts";
 import { createSealStore, type SealedKind } from "./federation/seal-store.ts";
 import { createCodeStore } from "./grants/code-store.ts";
 import { createConsentStore } from "./grants/consent-store.ts";
-import { createForget, type Forget } from "./grants/grant-cleanup-store.ts";
+import { createGrantCleanup, type GrantCleanup } from "./grants/grant-cleanup-store.ts";
 import { createGrantListStore } from "./grants/grant-list-store.ts";
 import type { PasswordGrant } from "./grants/password-policy.ts";
 import { createRefreshStore } from "./grants/refresh-store.ts";
-import { createEndAll, type EndAll } from "./grants/revoke-all-store.ts";
+import { createRevokeAllStore, type RevokeAllStore } from "./grants/revoke-all-store.ts";
 import type { AnyCall, Issuer } from "./model/call.ts";
 import { oauthError } from "./model/failure.ts";
 import type { Pages } from "./pages/port.ts";
 import { createOAuthServices, OAUTH_BASE, type RouteDeps } from "./routes.ts";
 import { createAccounts } from "./sign-in/accounts.ts";
 import type { GuessCounter } from "./sign-in/guess-counter.do.ts";
-import { createGuessGuard, unguarded } from "./sign-in/guess-guard.ts";
+import { createGuessGuard, noGuessGuard } from "./sign-in/guess-guard.ts";
 import type { LoginAttempts } from "./sign-in/login-attempts.do.ts";
 import { createSessionStore } from "./sign-in/session-store.ts";
 import { allExpiredSec, createTokenVerifier } from "./tokens/access-token.ts";
@@ -95,7 +95,7 @@ export interface OAuthDeps {
   readonly uiLocales: readonly string[];
 }
 
-export interface OAuth extends EndAll {
+export interface OAuth extends RevokeAllStore {
   readonly services: readonly Service[];
   readonly verifier: TokenVerifier;
   readonly access: ClientAccess;
@@ -107,13 +107,13 @@ export interface OAuth extends EndAll {
    * Voids all that a client, tenant, user or session got by its records until now, as a part of the caller's transaction.
    * `if changed`: only when the statement before it changed a row.
    */
-  voidStatement(kind: OwnerKind, key: string, nowMs: number, when: "always" | "if changed"): D1PreparedStatement;
+  revokeStatement(kind: OwnerKind, key: string, nowMs: number, when: "always" | "if changed"): D1PreparedStatement;
   /** Voids all that members of an organization got until now, as a part of the transaction that removes it. */
-  voidMembersStatement(organization: string, nowMs: number): D1PreparedStatement;
+  revokeMembersStatement(organization: string, nowMs: number): D1PreparedStatement;
   /** The same for all who have a role, if the statement before it changed a row. */
-  voidHoldersStatement(role: string, nowMs: number): D1PreparedStatement;
+  revokeRoleHoldersStatement(role: string, nowMs: number): D1PreparedStatement;
   /** Removes what a client, tenant, user or session could get tokens by, in the transactions that revoke it or sign it out. */
-  readonly forget: Forget;
+  readonly grantCleanup: GrantCleanup;
   /** The client secret of an identity provider, as its row holds it. */
   readonly providerSecrets: ProviderSecrets;
   /** Forgets the failed sign-ins of an account and ends its block. */
@@ -159,9 +159,9 @@ export function createOAuth(deps: OAuthDeps): OAuth {
   const codes = createCodeStore(deps.db);
   const refreshGrants = createRefreshStore(deps.db);
   const federation = createFederation(deps);
-  const forgetAll = createForget(deps.db);
-  const endings = createEndAll(deps.db, trustStore, forgetAll, audit);
-  const guesses = deps.guessCounters === undefined ? unguarded : createGuessGuard(deps.guessCounters, deps.sealer, log);
+  const grantCleanup = createGrantCleanup(deps.db);
+  const revocations = createRevokeAllStore(deps.db, trustStore, grantCleanup, audit);
+  const guesses = deps.guessCounters === undefined ? noGuessGuard : createGuessGuard(deps.guessCounters, deps.sealer, log);
   const accounts = createAccounts({ users, attempts: deps.loginAttempts, guesses, audit, log, random });
 
   const noteRefusal: RouteDeps["noteRefusal"] = (call, action, { error, reason: exactly, actor, clientId }) => {
@@ -192,7 +192,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     refreshGrants,
     grantLists: createGrantListStore(deps.db, trustStore),
     consents: createConsentStore(deps.db),
-    endings: { ...endings, voidStatement: trustStore.voidStatement },
+    revocations: { ...revocations, revokeStatement: trustStore.revokeStatement },
     audit,
     pages: deps.pages,
     uiLocales: deps.uiLocales,
@@ -215,13 +215,13 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     recordsChanged() {
       directory.clear();
       federation.providers.clear();
-      trust.changedBeside();
+      trust.markStale();
     },
-    voidStatement: (kind, key, nowMs, when) => trustStore.voidStatement(kind, key, allExpiredSec(nowMs), when),
-    voidHoldersStatement: (role, nowMs) => trustStore.voidHoldersStatement(role, allExpiredSec(nowMs)),
-    voidMembersStatement: (organization, nowMs) => trustStore.voidMembersStatement(organization, allExpiredSec(nowMs)),
-    forget: forgetAll,
-    ...endings,
+    revokeStatement: (kind, key, nowMs, when) => trustStore.revokeStatement(kind, key, allExpiredSec(nowMs), when),
+    revokeRoleHoldersStatement: (role, nowMs) => trustStore.revokeRoleHoldersStatement(role, allExpiredSec(nowMs)),
+    revokeMembersStatement: (organization, nowMs) => trustStore.revokeMembersStatement(organization, allExpiredSec(nowMs)),
+    grantCleanup,
+    ...revocations,
     providerSecrets: federation.providers.secrets,
     unlock: accounts.unlock,
     explain: (question, nowMs) =>
@@ -249,11 +249,11 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     }),
     async sweep(nowMs) {
       const forget: readonly ((rows: number) => Promise<number>)[] = [
-        (rows) => trustStore.forgetExpired(toSec(nowMs), rows),
-        (rows) => sessions.forgetExpired(nowMs, rows),
-        (rows) => federation.forgetExpired(nowMs, rows),
-        (rows) => codes.forgetExpired(nowMs, rows),
-        (rows) => refreshGrants.forgetUsed(nowMs, rows),
+        (rows) => trustStore.deleteExpired(toSec(nowMs), rows),
+        (rows) => sessions.deleteExpired(nowMs, rows),
+        (rows) => federation.deleteExpired(nowMs, rows),
+        (rows) => codes.deleteExpired(nowMs, rows),
+        (rows) => refreshGrants.deleteUsed(nowMs, rows),
       ];
       for (const rowsOf of forget)
         for (let step = 0; step < SWEEP.steps; step++) if ((await rowsOf(SWEEP.rows)) < SWEEP.rows) break;

@@ -77,7 +77,7 @@ export function accountPage(
     <section aria-labelledby="end-all">
       <h2 id="end-all">${account.endAll}</h2>
       <p>${account.endAllLead}</p>
-      ${form(actions.endAll, html`<button class="danger" type="submit">${account.endAll}</button>`)}
+      ${form(actions.revokeAll, html`<button class="danger" type="submit">${account.endAll}</button>`)}
     </section>`;
   return { title: fault === undefined ? account.title : `${texts.signIn.failed}: ${account.title}`, main };
 }

@@ -72,7 +72,7 @@ const consent: ConsentView = {
 const account: AccountView = {
   ...context,
   status: 200,
-  actions: { signOut: "/base/account/sign-out", endAll: "/e", removeAccess: "/r", password: "/p" },
+  actions: { signOut: "/base/account/sign-out", revokeAll: "/e", removeAccess: "/r", password: "/p" },
   hidden: { csrf: "token", more: "of it" },
   user: { email: "ada@shop.example", name: "Ada" },
   signedInAtMs: 1_763_000_000_000,

@@ -1,11 +1,11 @@
 import { err, ok, type Result } from "../../platform/result.ts";
-import { endAccess } from "../grants/revoke-grants.ts";
+import { revokeAccess } from "../grants/revoke-grants.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters, type Parameters } from "../model/form.ts";
-import { isFromElsewhere, isOwnForm, withCookie, FROM_ELSEWHERE } from "../sign-in/browser.ts";
-import { dropSession, findAccountSession, type Session } from "../sign-in/sessions.ts";
+import { isCrossSite, verifyCsrfToken, withCookie, CROSS_SITE_FORM } from "../sign-in/browser.ts";
+import { endBrowserSession, findAccountSession, type Session } from "../sign-in/sessions.ts";
 import type { AccountDeps } from "./deps.ts";
-import { backToAccount, refusedAtAccount } from "./notice.ts";
+import { redirectToAccount, accountErrorPage } from "./notice.ts";
 import { accountPage, formKey } from "./page.ts";
 
 export type FormCall = AnyCall & { readonly body: URLSearchParams };
@@ -24,13 +24,13 @@ export interface Admitted {
  */
 export async function admit(deps: AccountDeps, call: FormCall, action: string): Promise<Result<Admitted, Response>> {
   const refusePage = (detail: string, reason = detail): Result<never, Response> =>
-    err(refusedAtAccount(deps, call, action, { detail, reason }));
-  if (isFromElsewhere(call)) return refusePage(FROM_ELSEWHERE);
+    err(accountErrorPage(deps, call, action, { detail, reason }));
+  if (isCrossSite(call)) return refusePage(CROSS_SITE_FORM);
   const form = readParameters(call.body, deps.names);
   if (!form.ok) return refusePage(form.error.description, form.error.reason);
   const session = await findAccountSession(deps, call);
-  if (session === undefined) return err(backToAccount(deps, call, undefined));
-  if (await isOwnForm(deps, formKey(deps, call), form.value.get("csrf"))) return ok({ session, form: form.value });
+  if (session === undefined) return err(redirectToAccount(deps, call, undefined));
+  if (await verifyCsrfToken(deps, formKey(deps, call), form.value.get("csrf"))) return ok({ session, form: form.value });
   const actor = `user ${session.user.email}`;
   const reason = "the form was not made for this session";
   deps.noteRefusal(call, action, { error: "invalid_request", reason, actor });
@@ -46,29 +46,29 @@ export async function removeAccess(deps: AccountDeps, call: FormCall): Promise<R
   if (!admitted.ok) return admitted.error;
   const { session, form } = admitted.value;
   const clientId = form.get("client_id");
-  if (clientId === undefined) return refusedAtAccount(deps, call, "remove access", { detail: "client_id is missing." });
+  if (clientId === undefined) return accountErrorPage(deps, call, "remove access", { detail: "client_id is missing." });
   const { email } = session.user;
-  const ended = await endAccess(
+  const ended = await revokeAccess(
     deps,
     { email, clientId, by: `of client ${clientId} at the account page` },
     call,
     deps.consents.takeBackStatement(email, clientId),
   );
   // What is left over of very many is shown, and can be taken away by another press.
-  return backToAccount(deps, call, ended ? "removed" : undefined);
+  return redirectToAccount(deps, call, ended ? "removed" : undefined);
 }
 
 /** `POST /account/sign-out`: ends this browser's session. Tokens live on by their own rules. */
 export async function signOut(deps: AccountDeps, call: FormCall): Promise<Response> {
   const admitted = await admit(deps, call, "sign out");
   if (!admitted.ok) return admitted.error;
-  const cookie = await dropSession(deps, call);
+  const cookie = await endBrowserSession(deps, call);
   deps.log.info("session ended", { requestId: call.requestId, user: admitted.value.session.user.email });
-  return withCookie(backToAccount(deps, call, "signedOut"), cookie);
+  return withCookie(redirectToAccount(deps, call, "signedOut"), cookie);
 }
 
 /** `POST /account/end-all`: ends every session, grant and token of the user, as an operator's `POST users/{email}/revoke`. */
-export async function endAll(deps: AccountDeps, call: FormCall): Promise<Response> {
+export async function revokeAll(deps: AccountDeps, call: FormCall): Promise<Response> {
   const admitted = await admit(deps, call, "end all");
   if (!admitted.ok) return admitted.error;
   const { email } = admitted.value.session.user;
@@ -76,11 +76,11 @@ export async function endAll(deps: AccountDeps, call: FormCall): Promise<Respons
   const by = { atMs: nowMs, requestId, actor: `user ${email}`, subject: `users/${email}` };
   try {
     // What is left over of very many grants counts no more either.
-    await deps.endings.endAll("user", email, nowMs, { ...by, action: "revoke", outcome: "done", reason: "" });
+    await deps.revocations.revokeAll("user", email, nowMs, { ...by, action: "revoke", outcome: "done", reason: "" });
   } finally {
     // Whatever became of the answer: it may have been written.
-    deps.trust.changedBeside();
+    deps.trust.markStale();
   }
   deps.log.info("everything of a user ended", { requestId, user: email });
-  return withCookie(backToAccount(deps, call, "ended"), await dropSession(deps, call));
+  return withCookie(redirectToAccount(deps, call, "ended"), await endBrowserSession(deps, call));
 }

@@ -1,17 +1,17 @@
 import type { FederationDeps } from "../federation/begin.ts";
 import type { Federation } from "../federation/federation.ts";
 import type { ConsentStore } from "../grants/consent-store.ts";
-import type { EndAll } from "../grants/revoke-all-store.ts";
-import type { EndAccessDeps } from "../grants/revoke-grants.ts";
+import type { RevokeAllStore } from "../grants/revoke-all-store.ts";
+import type { RevokeAccessDeps } from "../grants/revoke-grants.ts";
 import type { RefusedPageDeps } from "../pages/page.ts";
 import type { SignInDeps } from "../sign-in/device.ts";
 import type { SessionDeps } from "../sign-in/sessions.ts";
 import type { TrustStore } from "../tokens/trust-store.ts";
 
 /** What the page of an account shows and changes. */
-export interface AccountDeps extends SessionDeps, SignInDeps, FederationDeps, EndAccessDeps, RefusedPageDeps {
+export interface AccountDeps extends SessionDeps, SignInDeps, FederationDeps, RevokeAccessDeps, RefusedPageDeps {
   readonly federation: Federation;
   readonly consents: ConsentStore;
   /** Ends what a user, say, got until now. */
-  readonly endings: Pick<EndAll, "endAll" | "forgetSignedOut"> & Pick<TrustStore, "voidStatement">;
+  readonly revocations: Pick<RevokeAllStore, "revokeAll" | "deleteSignedOut"> & Pick<TrustStore, "revokeStatement">;
 }

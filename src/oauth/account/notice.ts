@@ -2,25 +2,25 @@ import type { AnyCall } from "../model/call.ts";
 import { redirect, withParameters } from "../model/redirect.ts";
 import { refusedPage } from "../pages/page.ts";
 import { ACCOUNT_NOTICES, type AccountNotice } from "../pages/port.ts";
-import { cookieText, dropCookie, setCookie, withCookie } from "../sign-in/browser.ts";
+import { readRawCookie, deleteCookie, setCookie, withCookie } from "../sign-in/browser.ts";
 import type { AccountDeps } from "./deps.ts";
 
 export const ACCOUNT_BASE = "/account";
 
 /** An address of the page or of one of its forms, in the language that the address at hand asks for. */
 export function accountAddress(call: Pick<AnyCall, "publicBase" | "url">, path = ""): string {
-  const wish = uiLocalesOf(call);
+  const wish = requestedLocales(call);
   return withParameters(
     `${call.publicBase}${ACCOUNT_BASE}${path}`,
     wish === undefined ? {} : { query: { ui_locales: wish } },
   );
 }
 
-export const uiLocalesOf = ({ url }: Pick<AnyCall, "url">): string | undefined =>
+export const requestedLocales = ({ url }: Pick<AnyCall, "url">): string | undefined =>
   url.searchParams.get("ui_locales") ?? undefined;
 
 /** 400 to somebody who can only go back to the page. */
-export const refusedAtAccount = (
+export const accountErrorPage = (
   deps: AccountDeps,
   call: AnyCall,
   action: string,
@@ -32,7 +32,7 @@ export const refusedAtAccount = (
  * Back to the page after a form, so that reloading it repeats nothing. What was done is told once: a cookie holds the word,
  * since an address with it could be anybody's link.
  */
-export function backToAccount(
+export function redirectToAccount(
   { names }: Pick<AccountDeps, "names">,
   call: AnyCall,
   notice: AccountNotice | undefined,
@@ -46,7 +46,7 @@ export function readNotice(
   { names }: Pick<AccountDeps, "names">,
   call: AnyCall,
 ): { readonly notice: AccountNotice | undefined; readonly cookie: string | undefined } {
-  const text = cookieText(call, "notice", names);
-  const cookie = text === undefined ? undefined : dropCookie(call, "notice", names);
+  const text = readRawCookie(call, "notice", names);
+  const cookie = text === undefined ? undefined : deleteCookie(call, "notice", names);
   return { notice: ACCOUNT_NOTICES.find((known) => known === text), cookie };
 }

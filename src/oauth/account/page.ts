@@ -8,7 +8,7 @@ import { csrfToken, readCookie, withCookie } from "../sign-in/browser.ts";
 import { findAccountSession, type Session } from "../sign-in/sessions.ts";
 import type { Membership, UserRecord } from "../users/user-store.ts";
 import type { AccountDeps } from "./deps.ts";
-import { accountAddress, readNotice, refusedAtAccount, uiLocalesOf } from "./notice.ts";
+import { accountAddress, readNotice, accountErrorPage, requestedLocales } from "./notice.ts";
 import { accountSignInPage, signInAtProvider } from "./sign-in.ts";
 
 /** More than people give access to, and what a page can show. */
@@ -22,7 +22,7 @@ export async function account(deps: AccountDeps, call: AnyCall): Promise<Respons
   const parameters = readParameters(call.url.searchParams, deps.names);
   if (!parameters.ok) {
     const { description: detail, reason } = parameters.error;
-    return refusedAtAccount(deps, call, "account", { detail, reason });
+    return accountErrorPage(deps, call, "account", { detail, reason });
   }
   const provider = parameters.value.get(deps.names.parameter("id_provider")) ?? DEFAULT_PROVIDER;
   return LOCAL.includes(provider)
@@ -43,11 +43,11 @@ export async function accountPage(
   ]);
   const { notice, cookie } = readNotice(deps, call);
   const page = deps.pages.account({
-    ...pageContext(call, uiLocalesOf(call)),
+    ...pageContext(call, requestedLocales(call)),
     status: fault === undefined ? 200 : 400,
     actions: {
       signOut: accountAddress(call, "/sign-out"),
-      endAll: accountAddress(call, "/end-all"),
+      revokeAll: accountAddress(call, "/end-all"),
       removeAccess: accountAddress(call, "/remove-access"),
       password: accountAddress(call, "/password"),
     },
@@ -73,7 +73,7 @@ function toView({ clientId, clientName, access, createdAtMs, lastUsedAtMs }: App
   const places = new Map<string, { readonly place: string; readonly scopes: Set<string> }>();
   for (const { tenant, org, openid, scopes } of access) {
     const key = tenant === "" ? `org ${org}` : `tenant ${tenant}`;
-    const place = tenant === "" ? nameOf(org, user.organizations) : nameOf(tenant, user.tenants);
+    const place = tenant === "" ? placeName(org, user.organizations) : placeName(tenant, user.tenants);
     const known = places.get(key) ?? { place, scopes: new Set<string>() };
     for (const scope of [...(openid ? ["openid"] : []), ...scopes]) known.scopes.add(scope);
     places.set(key, known);
@@ -88,4 +88,4 @@ function toView({ clientId, clientName, access, createdAtMs, lastUsedAtMs }: App
 }
 
 /** A place that the user belongs to no more has no name here. */
-const nameOf = (id: string, places: readonly Membership[]): string => places.find((one) => one.id === id)?.name ?? id;
+const placeName = (id: string, places: readonly Membership[]): string => places.find((one) => one.id === id)?.name ?? id;

@@ -10,7 +10,7 @@ import { startSession } from "../sign-in/sessions.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
 import { admit, type FormCall } from "./changes.ts";
 import type { AccountDeps } from "./deps.ts";
-import { backToAccount } from "./notice.ts";
+import { redirectToAccount } from "./notice.ts";
 import { accountPage } from "./page.ts";
 
 const ACTION = "change password";
@@ -35,24 +35,24 @@ export async function changePassword(deps: AccountDeps, call: FormCall): Promise
   const { authenticatedAtMs } = session;
   const { email } = session.user;
   const [old, next] = [form.get("password") ?? "", form.get("new_password") ?? ""];
-  const fault = faultOf(old, next, form) ?? passwordFault(next, { email, platform: [deps.names.platform] });
+  const fault = inputFault(old, next, form) ?? passwordFault(next, { email, platform: [deps.names.platform] });
   if (fault !== undefined) return accountPage(deps, call, session, fault);
   const device = (await knownDevice(deps, call, email)) ?? { id: SIGNED_IN, sinceMs: authenticatedAtMs };
   const confirmed = await deps.accounts.confirm(email, { password: old, device }, ACTION, call);
   if (confirmed.kind !== "ok") return accountPage(deps, call, session, confirmed.kind);
-  const signedOutAtMs = await write(deps, call, { email, authenticatedAtMs, from: confirmed.hash, next });
+  const signedOutAtMs = await storePassword(deps, call, { email, authenticatedAtMs, from: confirmed.hash, next });
   if (signedOutAtMs === undefined) {
     const reason = "the password was changed, or the user signed out or disabled, meanwhile";
     deps.noteRefusal(call, ACTION, { error: "invalid_request", reason, actor: `user ${email}` });
-    return backToAccount(deps, call, "notChanged");
+    return redirectToAccount(deps, call, "notChanged");
   }
   deps.log.info("password changed", { requestId: call.requestId, user: email });
-  const answer = withCookie(backToAccount(deps, call, "changed"), await goOn(deps, call, { email, signedOutAtMs }));
+  const answer = withCookie(redirectToAccount(deps, call, "changed"), await startNewSession(deps, call, { email, signedOutAtMs }));
   return withCookie(answer, await deviceCookie(deps, call, email, signedOutAtMs + 1));
 }
 
 /** About how it was typed in; what it may be, the rules of the operator service say. */
-function faultOf(old: string, next: string, form: Parameters): AccountFault | undefined {
+function inputFault(old: string, next: string, form: Parameters): AccountFault | undefined {
   if (next.length < PASSWORD_CHARS.min || next.length > PASSWORD_CHARS.max) return "length";
   if (next !== form.get("repeated_password")) return "repeated";
   return samePassword(next, old) ? "same" : undefined;
@@ -62,14 +62,14 @@ function faultOf(old: string, next: string, form: Parameters): AccountFault | un
  * Removes what ended, and begins the new session; its cookie. Undefined: disabled in this very moment, or this failed. The
  * browser is signed out then, like every other, and still hears that the password is another one now.
  */
-async function goOn(
+async function startNewSession(
   deps: AccountDeps,
   call: FormCall,
   { email, signedOutAtMs }: { readonly email: string; readonly signedOutAtMs: number },
 ): Promise<string | undefined> {
   const renewed = { email, provider: DEFAULT_PROVIDER, authenticatedAtMs: signedOutAtMs + 1 };
   try {
-    await deps.endings.forgetSignedOut(email, call.nowMs);
+    await deps.revocations.deleteSignedOut(email, call.nowMs);
     return (await startSession(deps, call, renewed))?.cookie;
   } catch (thrown) {
     const { requestId } = call;
@@ -79,7 +79,7 @@ async function goOn(
 }
 
 /** One transaction: the new password, the sign-out of everybody by the old one, their tokens void, and the audit row. */
-async function write(
+async function storePassword(
   deps: AccountDeps,
   { nowMs, requestId }: FormCall,
   change: {
@@ -95,11 +95,11 @@ async function write(
   const about = { atMs: nowMs, requestId, actor: `user ${email}`, action: ACTION, subject: `users/${email}` };
   try {
     return await deps.users.changePassword({ ...proven, to, nowMs }, [
-      deps.endings.voidStatement("user", email, allExpiredSec(nowMs), "if changed"),
+      deps.revocations.revokeStatement("user", email, allExpiredSec(nowMs), "if changed"),
       deps.audit.statement("if changed", { ...about, outcome: "done", reason: "" }),
     ]);
   } finally {
     // Whatever became of the answer: it may have been written.
-    deps.trust.changedBeside();
+    deps.trust.markStale();
   }
 }

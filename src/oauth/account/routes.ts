@@ -10,7 +10,7 @@
  * was wrong (changes.ts, password.ts). Sessions are those of `/authorize` (sign-in/sessions.ts).
  */
 import { defineRoute, formBody, type Route } from "../../http/route.ts";
-import { endAll, removeAccess, signOut, type FormCall } from "./changes.ts";
+import { revokeAll, removeAccess, signOut, type FormCall } from "./changes.ts";
 import type { AccountDeps } from "./deps.ts";
 import { account } from "./page.ts";
 import { changePassword } from "./password.ts";
@@ -48,6 +48,6 @@ export function createAccountRoutes(deps: AccountDeps): readonly Route[] {
     form("/sign-out", "changeAccount", "Sign this browser out", signOut),
     form("/remove-access", "changeAccount", "Take an application's lasting access away", removeAccess),
     form("/password", "changeAccount", "Change the password", changePassword),
-    form("/end-all", "changeAccount", "End every session, grant and token of the user", endAll),
+    form("/end-all", "changeAccount", "End every session, grant and token of the user", revokeAll),
   ];
 }

@@ -5,22 +5,22 @@ import { FOR_ACCOUNT } from "../federation/pending.ts";
 import { isBoundToTenants } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters } from "../model/form.ts";
-import { redirect, statusOf } from "../model/redirect.ts";
+import { redirect, redirectStatus } from "../model/redirect.ts";
 import { pageContext } from "../pages/page.ts";
 import type { SignInFault } from "../pages/port.ts";
 import {
   csrfToken,
-  isFromElsewhere,
-  isOwnForm,
-  knowBrowser,
+  isCrossSite,
+  verifyCsrfToken,
+  recognizeBrowser,
   readCookie,
   withCookie,
-  FROM_ELSEWHERE,
+  CROSS_SITE_FORM,
 } from "../sign-in/browser.ts";
-import { rememberDevice, signInHere } from "../sign-in/device.ts";
+import { rememberDevice, signInByPassword } from "../sign-in/device.ts";
 import { startSession, type NewSignIn } from "../sign-in/sessions.ts";
 import type { AccountDeps } from "./deps.ts";
-import { accountAddress, readNotice, refusedAtAccount, uiLocalesOf } from "./notice.ts";
+import { accountAddress, readNotice, accountErrorPage, requestedLocales } from "./notice.ts";
 
 const ACTION = "sign in to the account";
 
@@ -30,10 +30,10 @@ export async function accountSignInPage(
   call: AnyCall,
   shown: { readonly email: string; readonly fault: SignInFault | undefined },
 ): Promise<Response> {
-  const browser = knowBrowser(deps, call);
+  const browser = recognizeBrowser(deps, call);
   const { notice, cookie } = readNotice(deps, call);
   const page = deps.pages.signIn({
-    ...pageContext(call, uiLocalesOf(call)),
+    ...pageContext(call, requestedLocales(call)),
     status: shown.fault === undefined ? 200 : 400,
     action: accountAddress(call, "/sign-in"),
     hidden: { csrf: await csrfToken(deps, browser.key) },
@@ -53,19 +53,19 @@ export async function accountSignIn(
   deps: AccountDeps,
   call: AnyCall & { readonly body: URLSearchParams },
 ): Promise<Response> {
-  if (isFromElsewhere(call)) return refusedAtAccount(deps, call, ACTION, { detail: FROM_ELSEWHERE });
+  if (isCrossSite(call)) return accountErrorPage(deps, call, ACTION, { detail: CROSS_SITE_FORM });
   const form = readParameters(call.body, deps.names);
   if (!form.ok) {
     const { description: detail, reason } = form.error;
-    return refusedAtAccount(deps, call, ACTION, { detail, reason });
+    return accountErrorPage(deps, call, ACTION, { detail, reason });
   }
   const email = form.value.get("email") ?? "";
-  if (!(await isOwnForm(deps, readCookie(call, "browser", deps.names), form.value.get("csrf")))) {
+  if (!(await verifyCsrfToken(deps, readCookie(call, "browser", deps.names), form.value.get("csrf")))) {
     const reason = "the form was not made for this browser";
     deps.noteRefusal(call, ACTION, { error: "invalid_request", reason, actor: "" });
     return accountSignInPage(deps, call, { email, fault: "stale" });
   }
-  const signedIn = await signInHere(deps, email, form.value.get("password") ?? "", call);
+  const signedIn = await signInByPassword(deps, email, form.value.get("password") ?? "", call);
   if (signedIn.kind !== "ok") return accountSignInPage(deps, call, { email, fault: signedIn.kind });
   const entered = await enter(deps, call, { email: signedIn.email, provider: DEFAULT_PROVIDER });
   return entered === undefined
@@ -75,24 +75,24 @@ export async function accountSignIn(
 
 /** Sends the browser to sign in at another identity provider. */
 export async function signInAtProvider(deps: AccountDeps, call: AnyCall, provider: string): Promise<Response> {
-  const browser = knowBrowser(deps, call);
+  const browser = recognizeBrowser(deps, call);
   const address = await beginFederation(deps, provider, { request: FOR_ACCOUNT, browserKey: browser.key }, call);
-  if (!address.ok) return accountSignInFailed(deps, call, address.error);
+  if (!address.ok) return refuseAccountSignIn(deps, call, address.error);
   return withCookie(redirect(302, address.value.href), browser.cookie);
 }
 
 /** A provider vouched for the user. */
-export async function enterAccount(deps: AccountDeps, call: AnyCall, who: NewSignIn): Promise<Response> {
+export async function enterAccount(deps: AccountDeps, call: AnyCall, newSignIn: NewSignIn): Promise<Response> {
   const fail = (reason: string): Promise<Response> =>
-    accountSignInFailed(deps, call, { error: "access_denied", reason });
-  const provider = await deps.federation.providers.find(who.provider, call.nowMs);
+    refuseAccountSignIn(deps, call, { error: "access_denied", reason });
+  const provider = await deps.federation.providers.find(newSignIn.provider, call.nowMs);
   if (provider !== undefined && isBoundToTenants(provider))
-    return fail(`the identity provider ${who.provider} is bound to tenants`);
-  return (await enter(deps, call, who)) ?? fail(`user ${who.email} is unknown or disabled`);
+    return fail(`the identity provider ${newSignIn.provider} is bound to tenants`);
+  return (await enter(deps, call, newSignIn)) ?? fail(`user ${newSignIn.email} is unknown or disabled`);
 }
 
 /** A provider vouched for nobody, or could not be asked. */
-export function accountSignInFailed(
+export function refuseAccountSignIn(
   deps: AccountDeps,
   call: AnyCall,
   { error, reason }: { readonly error: string; readonly reason: string },
@@ -102,7 +102,7 @@ export function accountSignInFailed(
 }
 
 /** Undefined: there is no such user, or none who may sign in. */
-async function enter(deps: AccountDeps, call: AnyCall, who: NewSignIn): Promise<Response | undefined> {
-  const session = await startSession(deps, call, who);
-  return session && withCookie(redirect(statusOf(call), accountAddress(call)), session.cookie);
+async function enter(deps: AccountDeps, call: AnyCall, newSignIn: NewSignIn): Promise<Response | undefined> {
+  const session = await startSession(deps, call, newSignIn);
+  return session && withCookie(redirect(redirectStatus(call), accountAddress(call)), session.cookie);
 }

@@ -14,19 +14,19 @@
  */
 import { err, type Result } from "../../platform/result.ts";
 import type { AnyCall } from "../model/call.ts";
-import { readGiven } from "../model/parameters.ts";
+import { readAuthorizationParameters } from "../model/parameters.ts";
 import { redirect, withParameters } from "../model/redirect.ts";
 import { refusedPage } from "../pages/page.ts";
-import { readCookie, siteOf } from "../sign-in/browser.ts";
+import { readCookie, fetchSite } from "../sign-in/browser.ts";
 import { findSession } from "../sign-in/sessions.ts";
 import { checkRequest } from "./checks.ts";
 import type { AuthorizeDeps } from "./deps.ts";
-import { conclude } from "./finish.ts";
+import { finish } from "./finish.ts";
 import { readHint } from "./hint.ts";
 import { identify } from "./identify.ts";
-import { readDraft } from "./parse.ts";
-import { askToSignIn } from "./prompt.ts";
-import { MAX_CARRIED_CHARS, withoutHint, type AuthorizationRequest } from "./request.ts";
+import { parseRequest } from "./parse.ts";
+import { promptSignIn } from "./prompt.ts";
+import { MAX_CARRIED_CHARS, toParametersWithoutHint, type AuthorizationRequest } from "./request.ts";
 import { refusedAnswer } from "./response.ts";
 
 /** `parameters`: the query of a GET, the form of a POST. */
@@ -35,10 +35,10 @@ export async function authorize(deps: AuthorizeDeps, call: AnyCall, parameters: 
   if (!checked.ok) return checked.error;
   const session = await findSession(deps, call);
   const hint = await readHint(deps, checked.value, session, call);
-  const request = { ...checked.value, meant: hint?.meant ?? checked.value.meant };
+  const request = { ...checked.value, expectedUser: hint?.expectedUser ?? checked.value.expectedUser };
   const identity = identify(request, { hint, session }, call.nowMs);
-  if (identity.ok) return conclude(deps, request, identity.value, call);
-  return (await comeByGet(deps, request, call)) ?? askToSignIn(deps, request, identity.error, call);
+  if (identity.ok) return finish(deps, request, identity.value, call);
+  return (await retryByGet(deps, request, call)) ?? promptSignIn(deps, request, identity.error, call);
 }
 
 /** The checked request, or the answer that says what is wrong with it. */
@@ -47,7 +47,7 @@ export async function readRequest(
   call: AnyCall,
   parameters: URLSearchParams,
 ): Promise<Result<AuthorizationRequest, Response>> {
-  const draft = await readDraft(deps, readGiven(parameters, deps.names), call);
+  const draft = await parseRequest(deps, readAuthorizationParameters(parameters, deps.names), call);
   if (!draft.ok) {
     const refusal = { ...draft.error, uiLocales: parameters.get("ui_locales") };
     return err(refusedPage(deps, call, "authorize", refusal));
@@ -57,15 +57,15 @@ export async function readRequest(
 }
 
 /** Another site's form brings no cookies (SameSite=Lax), a GET that follows does: perhaps the user is signed in. */
-async function comeByGet(
+async function retryByGet(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,
   call: AnyCall,
 ): Promise<Response | undefined> {
-  const bringsCookies = siteOf(call.request) !== "cross-site" || readCookie(call, "session", deps.names) !== undefined;
-  if (call.request.method !== "POST" || bringsCookies || request.meant === "unknown") return undefined;
+  const bringsCookies = fetchSite(call.request) !== "cross-site" || readCookie(call, "session", deps.names) !== undefined;
+  if (call.request.method !== "POST" || bringsCookies || request.expectedUser === "unknown") return undefined;
   const address = withParameters(`${deps.pagesOf(call)}/authorize`, {
-    query: await withoutHint(deps, request),
+    query: await toParametersWithoutHint(deps, request),
   });
   return address.length > MAX_CARRIED_CHARS ? undefined : redirect(303, address);
 }

@@ -3,22 +3,22 @@ import { scopeMatches } from "../../platform/scope-pattern.ts";
 import { isProvider } from "../federation/begin.ts";
 import { isLocal } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
-import { meantParameter, promptsOf } from "../model/parameters.ts";
+import { expectedUserParameter, promptValues } from "../model/parameters.ts";
 import { CODE_VERIFIER, needsPkce, type CodeChallenge } from "../model/pkce.ts";
 import { mayActFor } from "../model/scopes.ts";
 import { readSessionId } from "../model/session-id.ts";
 import type { AuthorizeDeps } from "./deps.ts";
-import { openMeant } from "./expected-user.ts";
+import { openExpectedUser } from "./expected-user.ts";
 import { refused, scopeRefused, type AuthorizeFailure } from "./failure.ts";
-import { FLOWS, type Draft } from "./parse.ts";
-import { challengeOf, providerOf, type AuthorizationRequest } from "./request.ts";
+import { FLOWS, type ParsedRequest } from "./parse.ts";
+import { readChallenge, requestedProvider, type AuthorizationRequest } from "./request.ts";
 
 /**
  * What an authorization request must be, one rule each, in the order in which they are looked at. The first one that is
  * broken is the answer; all of them are looked at before anybody is asked to sign in.
  */
 type Check = (
-  draft: Draft,
+  draft: ParsedRequest,
   deps: AuthorizeDeps,
   call: AnyCall,
 ) => AuthorizeFailure | undefined | Promise<AuthorizeFailure | undefined>;
@@ -49,7 +49,7 @@ export const PROMPTS: readonly string[] = ["none", "login", "consent", "select_a
 
 export async function checkRequest(
   deps: AuthorizeDeps,
-  draft: Draft,
+  draft: ParsedRequest,
   call: AnyCall,
 ): Promise<Result<AuthorizationRequest, AuthorizeFailure>> {
   for (const check of CHECKS) {
@@ -60,31 +60,31 @@ export async function checkRequest(
 }
 
 /** Of two values one would win by accident (RFC 6749 3.1). */
-function eachParameterOnce({ given }: Draft) {
-  const [name] = given.repeated;
+function eachParameterOnce({ parameters }: ParsedRequest) {
+  const [name] = parameters.repeated;
   return name === undefined ? undefined : refused("invalid_request", `${name} is given more than once.`);
 }
 
-function stateIsSound({ given }: Draft) {
-  const state = given.get("state") ?? "";
+function stateIsSound({ parameters }: ParsedRequest) {
+  const state = parameters.get("state") ?? "";
   // What was no UTF-8 was replaced when it was read, and could not be given back.
   return state.includes("\ufffd") ? refused("invalid_request", "state must be UTF-8.") : undefined;
 }
 
 /** OIDC Core 3.1.2.6. Nothing is fetched, so nobody makes us fetch. */
-function nothingByReference({ given }: Draft) {
+function nothingByReference({ parameters }: ParsedRequest) {
   for (const name of ["request", "request_uri", "registration"] as const)
-    if (given.get(name) !== undefined) return refused(`${name}_not_supported`, `${name} is not supported.`);
+    if (parameters.get(name) !== undefined) return refused(`${name}_not_supported`, `${name} is not supported.`);
   return undefined;
 }
 
-function responseTypeIsKnown({ given, flow }: Draft) {
-  if (given.get("response_type") === undefined) return refused("invalid_request", "response_type is missing.");
+function responseTypeIsKnown({ parameters, flow }: ParsedRequest) {
+  if (parameters.get("response_type") === undefined) return refused("invalid_request", "response_type is missing.");
   if (flow !== undefined) return undefined;
   return refused("unsupported_response_type", `response_type must be one of: ${Object.keys(FLOWS).join(", ")}.`);
 }
 
-function clientHasTheGrant({ client, flow }: Draft) {
+function clientHasTheGrant({ client, flow }: ParsedRequest) {
   if (flow === undefined) return undefined;
   const { grantType } = FLOWS[flow];
   return client.grantTypes.includes(grantType)
@@ -93,18 +93,18 @@ function clientHasTheGrant({ client, flow }: Draft) {
 }
 
 /** A token in a query would be kept in logs and histories, a code in a fragment is of no use to a server. */
-function responseModeIsTheFlows({ given, flow }: Draft) {
-  const mode = given.get("response_mode");
+function responseModeIsTheFlows({ parameters, flow }: ParsedRequest) {
+  const mode = parameters.get("response_mode");
   return mode === undefined || flow === undefined || mode === FLOWS[flow].mode
     ? undefined
     : refused("invalid_request", `response_mode must be ${FLOWS[flow].mode} for this response_type.`);
 }
 
-function challengeIsSound({ given, flow, client }: Draft) {
+function challengeIsSound({ parameters, flow, client }: ParsedRequest) {
   if (flow !== "code") return undefined;
-  const challenge = challengeOf(given);
+  const challenge = readChallenge(parameters);
   if (challenge === undefined) {
-    if (given.get("code_challenge_method") !== undefined)
+    if (parameters.get("code_challenge_method") !== undefined)
       return refused("invalid_request", "code_challenge_method needs a code_challenge.");
     return needsPkce(client) ? refused("invalid_request", "code_challenge is missing.") : undefined;
   }
@@ -116,8 +116,8 @@ function challengeIsSound({ given, flow, client }: Draft) {
     : refused("invalid_request", `code_challenge must match ${form.source}`);
 }
 
-function nonceIsThere({ given, flow }: Draft) {
-  const nonce = given.get("nonce");
+function nonceIsThere({ parameters, flow }: ParsedRequest) {
+  const nonce = parameters.get("nonce");
   if (nonce === undefined)
     return flow === "id_token token" ? refused("invalid_request", "nonce is missing.") : undefined;
   return nonce.length > MAX_NONCE_CHARS
@@ -125,8 +125,8 @@ function nonceIsThere({ given, flow }: Draft) {
     : undefined;
 }
 
-function promptMakesSense({ given }: Draft) {
-  const prompts = promptsOf(given);
+function promptMakesSense({ parameters }: ParsedRequest) {
+  const prompts = promptValues(parameters);
   if (prompts.some((word) => !PROMPTS.includes(word)))
     return refused("invalid_request", `prompt takes the words ${PROMPTS.join(", ")}.`);
   return prompts.includes("none") && prompts.length > 1
@@ -134,29 +134,29 @@ function promptMakesSense({ given }: Draft) {
     : undefined;
 }
 
-function maxAgeIsANumber({ given }: Draft) {
-  if (/^[0-9]+$/.test(given.get("max_age") ?? "0")) return undefined;
+function maxAgeIsANumber({ parameters }: ParsedRequest) {
+  if (/^[0-9]+$/.test(parameters.get("max_age") ?? "0")) return undefined;
   return refused("invalid_request", "max_age must be a whole number of seconds.");
 }
 
-async function providerIsKnown({ given }: Draft, deps: AuthorizeDeps, { nowMs }: AnyCall) {
-  const provider = providerOf(given, deps.names);
+async function providerIsKnown({ parameters }: ParsedRequest, deps: AuthorizeDeps, { nowMs }: AnyCall) {
+  const provider = requestedProvider(parameters, deps.names);
   return isLocal(provider) || (await isProvider(deps, provider, nowMs))
     ? undefined
     : refused("invalid_request", `${deps.names.parameter("id_provider")} names no identity provider.`);
 }
 
-function sessionIdIsSound({ given }: Draft, { names }: AuthorizeDeps, { request }: AnyCall) {
-  const sessionId = readSessionId(request, given, names);
+function sessionIdIsSound({ parameters }: ParsedRequest, { names }: AuthorizeDeps, { request }: AnyCall) {
+  const sessionId = readSessionId(request, parameters, names);
   return sessionId.ok ? undefined : refused("invalid_request", sessionId.error.description);
 }
 
-function scopesAreSound({ scopes }: Draft) {
+function scopesAreSound({ scopes }: ParsedRequest) {
   return scopes.ok ? undefined : scopeRefused(scopes.error);
 }
 
 /** No user could give the client what it does not list: it is told before anybody signs in. */
-function clientListsScopes({ scopes, client }: Draft) {
+function clientListsScopes({ scopes, client }: ParsedRequest) {
   const named = scopes.ok ? scopes.value.named : [];
   const scope = named.find((name) => !client.scopes.some((listed) => scopeMatches(listed, name)));
   return scope === undefined
@@ -164,7 +164,7 @@ function clientListsScopes({ scopes, client }: Draft) {
     : scopeRefused({ scope, reason: `client ${client.id} does not list ${scope}` });
 }
 
-function clientActsForTenant({ scopes, client, tenant }: Draft, { names }: AuthorizeDeps) {
+function clientActsForTenant({ scopes, client, tenant }: ParsedRequest, { names }: AuthorizeDeps) {
   const asked = scopes.ok ? scopes.value.tenant : undefined;
   if (asked === undefined) return undefined;
   const allowed = tenant === undefined ? err(`tenant ${asked} is unknown`) : mayActFor(client, tenant);
@@ -174,30 +174,30 @@ function clientActsForTenant({ scopes, client, tenant }: Draft, { names }: Autho
 /** The values that the checks looked at. */
 async function toRequest(
   deps: AuthorizeDeps,
-  { given, client, asOfMs, redirectUri, flow, scopes }: Draft,
+  { parameters, client, asOfMs, redirectUri, flow, scopes }: ParsedRequest,
   call: AnyCall,
 ): Promise<Result<AuthorizationRequest, AuthorizeFailure>> {
   const { names } = deps;
-  const sessionId = readSessionId(call.request, given, names);
+  const sessionId = readSessionId(call.request, parameters, names);
   if (flow === undefined || !scopes.ok || !sessionId.ok) throw new Error("a check let through what it refuses");
-  const prompts = promptsOf(given);
-  const expected = given.get(meantParameter(names));
-  const maxAge = given.get("max_age");
+  const prompts = promptValues(parameters);
+  const expected = parameters.get(expectedUserParameter(names));
+  const maxAge = parameters.get("max_age");
   return ok({
-    given,
+    parameters,
     client,
     clientAsOfMs: asOfMs,
     redirectUri,
     flow,
     // Who asks for an ID token by `response_type` asks for it, whether the scopes say so again or not.
     scopes: flow === "id_token token" ? { ...scopes.value, openid: true } : scopes.value,
-    challenge: flow === "code" ? (challengeOf(given) as CodeChallenge | undefined) : undefined,
-    nonce: given.get("nonce"),
-    meant: expected === undefined ? undefined : await openMeant(deps, expected),
+    challenge: flow === "code" ? (readChallenge(parameters) as CodeChallenge | undefined) : undefined,
+    nonce: parameters.get("nonce"),
+    expectedUser: expected === undefined ? undefined : await openExpectedUser(deps, expected),
     prompt: (["none", "login", "select_account"] as const).find((word) => prompts.includes(word)),
     asksConsent: prompts.includes("consent"),
     maxAgeMs: maxAge === undefined ? undefined : Number(maxAge) * 1000,
-    provider: providerOf(given, names),
+    provider: requestedProvider(parameters, names),
     callerSessionId: sessionId.value,
   });
 }

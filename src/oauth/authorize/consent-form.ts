@@ -1,15 +1,15 @@
 import type { AnyCall } from "../model/call.ts";
 import { readParameters } from "../model/form.ts";
 import { refusedPage } from "../pages/page.ts";
-import { isFromElsewhere, isOwnForm, FROM_ELSEWHERE } from "../sign-in/browser.ts";
+import { isCrossSite, verifyCsrfToken, CROSS_SITE_FORM } from "../sign-in/browser.ts";
 import { findSession } from "../sign-in/sessions.ts";
 import { readRequest } from "./authorize.ts";
-import { consentKey, readAsked } from "./consent.ts";
+import { consentFormKey, parseConsent } from "./consent.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { refused } from "./failure.ts";
-import { conclude } from "./finish.ts";
+import { finish } from "./finish.ts";
 import { identify } from "./identify.ts";
-import { askToSignIn } from "./prompt.ts";
+import { promptSignIn } from "./prompt.ts";
 import { refusedAnswer } from "./response.ts";
 
 const ACTION = "consent";
@@ -30,7 +30,7 @@ export async function decideConsent(
 ): Promise<Response> {
   const refusePage = (detail: string, reason = detail): Response =>
     refusedPage(deps, call, ACTION, { detail, reason, clientId: "" });
-  if (isFromElsewhere(call)) return refusePage(FROM_ELSEWHERE);
+  if (isCrossSite(call)) return refusePage(CROSS_SITE_FORM);
   const form = readParameters(call.body, deps.names);
   if (!form.ok) return refusePage(form.error.description, form.error.reason);
   const text = form.value.get("request");
@@ -41,21 +41,21 @@ export async function decideConsent(
   if (!checked.ok) return checked.error;
   const request = checked.value;
   const identity = identify(request, { hint: undefined, session: await findSession(deps, call) }, call.nowMs);
-  if (!identity.ok) return askToSignIn(deps, request, identity.error, call);
+  if (!identity.ok) return promptSignIn(deps, request, identity.error, call);
   const { user, sid, authenticatedAtMs } = identity.value;
 
   const shown = form.value.get("asked") ?? "";
-  if (!(await isOwnForm(deps, consentKey(sid, shown), form.value.get("csrf")))) {
+  if (!(await verifyCsrfToken(deps, consentFormKey(sid, shown), form.value.get("csrf")))) {
     const reason = "the form was not made for this sign-in";
     deps.noteRefusal(call, ACTION, { error: "invalid_request", reason, actor: request.client.id });
-    return conclude(deps, request, identity.value, call, { staleConsent: true });
+    return finish(deps, request, identity.value, call, { staleConsent: true });
   }
   if (decision === "deny") {
     const failure = refused("access_denied", "The user did not allow it.", `${user.email} did not allow it`);
     return refusedAnswer(deps, request, failure, call);
   }
   await keep(deps, shown, authenticatedAtMs, call);
-  return conclude(deps, request, identity.value, call);
+  return finish(deps, request, identity.value, call);
 }
 
 /** Keeps what was shown, besides what was allowed before. */
@@ -65,7 +65,7 @@ async function keep(
   authenticatedAtMs: number,
   { nowMs, requestId }: AnyCall,
 ): Promise<void> {
-  const asked = readAsked(shown);
+  const asked = parseConsent(shown);
   const { email, clientId } = asked;
   const reason = [asked.org === "" ? "" : `org ${asked.org}`, ...asked.scopes].join(" ").trim();
   const about = { actor: `user ${email}`, action: "allow client", subject: `users/${email}/consents/${clientId}` };

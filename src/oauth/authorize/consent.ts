@@ -6,10 +6,10 @@ import { csrfToken } from "../sign-in/browser.ts";
 import type { Granted } from "../tokens/issue.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { refused } from "./failure.ts";
-import { emailFor } from "./identify.ts";
+import { prefilledEmail } from "./identify.ts";
 import type { Identity } from "./identity.ts";
-import { askToSignIn } from "./prompt.ts";
-import { formTargetsOf, withoutHint, type AuthorizationRequest } from "./request.ts";
+import { promptSignIn } from "./prompt.ts";
+import { formTargets, toParametersWithoutHint, type AuthorizationRequest } from "./request.ts";
 import { refusedAnswer } from "./response.ts";
 
 /**
@@ -17,7 +17,7 @@ import { refusedAnswer } from "./response.ts";
  * nothing has to be asked. Who is known by a hint alone signs in first: whoever has an ID token may not answer for its user.
  * `stale`: the form before was made for another sign-in, or for something else than is asked for now.
  */
-export async function askConsent(
+export async function promptConsent(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,
   granted: Granted,
@@ -25,7 +25,7 @@ export async function askConsent(
   stale: boolean,
   call: AnyCall,
 ): Promise<Response | undefined> {
-  const { client, prompt, given, asksConsent } = request;
+  const { client, prompt, parameters, asksConsent } = request;
   const { user } = identity;
   if (!needsConsent(client, user, granted)) return undefined;
   const asked = consentTo(deps, client, granted);
@@ -37,17 +37,17 @@ export async function askConsent(
   if (prompt === "none")
     return refusedAnswer(deps, request, refused("consent_required", "The user has to allow it.", reason), call);
   if (identity.from === "hint")
-    return askToSignIn(deps, request, { email: emailFor(request, user.email), reason }, call);
+    return promptSignIn(deps, request, { email: prefilledEmail(request, user.email), reason }, call);
   // They signed in as the client wants, and are asked now: the form must not lead to either again.
-  const { prompt: _prompt, max_age: _maxAge, ...carried } = await withoutHint(deps, request);
+  const { prompt: _prompt, max_age: _maxAge, ...carried } = await toParametersWithoutHint(deps, request);
   return deps.pages.consent({
-    ...pageContext(call, given.get("ui_locales")),
+    ...pageContext(call, parameters.get("ui_locales")),
     status: stale ? 400 : 200,
     action: `${deps.pagesOf(call)}/consent`,
     hidden: {
       request: new URLSearchParams(carried).toString(),
       asked: JSON.stringify(asked),
-      csrf: await csrfToken(deps, consentKey(identity.sid, JSON.stringify(asked))),
+      csrf: await csrfToken(deps, consentFormKey(identity.sid, JSON.stringify(asked))),
     },
     client: { id: client.id, name: client.name },
     tenant: { id: client.tenant, name: standing.tenantName },
@@ -56,12 +56,12 @@ export async function askConsent(
     scopes: asked.scopes.filter((scope) => scope !== "openid"),
     lasts: request.flow === "code" && client.grantTypes.includes("refresh_token"),
     fault: stale ? "stale" : undefined,
-    formTargets: formTargetsOf(request),
+    formTargets: formTargets(request),
   });
 }
 
 /** What the form is bound to: the sign-in, and what was shown. */
-export const consentKey = (sid: string, asked: string): string => `consent ${sid} ${asked}`;
+export const consentFormKey = (sid: string, asked: string): string => `consent ${sid} ${asked}`;
 
 /** What the page had asked for, of a form that is its own. */
-export const readAsked = (asked: string): Consent => JSON.parse(asked) as Consent;
+export const parseConsent = (asked: string): Consent => JSON.parse(asked) as Consent;

@@ -1,22 +1,22 @@
 import { createCode } from "../grants/codes.ts";
 import { DEFAULT_TENANT, grantForUser } from "../grants/user-grant.ts";
-import { timesOf } from "../model/auth-times.ts";
-import { authorizationOf } from "../model/authorization.ts";
+import { signInTimes } from "../model/auth-times.ts";
+import { toAuthorization } from "../model/authorization.ts";
 import type { AnyCall } from "../model/call.ts";
 import { type Granted, issueTokens } from "../tokens/issue.ts";
-import { askConsent } from "./consent.ts";
+import { promptConsent } from "./consent.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { refused, scopeRefused } from "./failure.ts";
-import { emailFor } from "./identify.ts";
+import { prefilledEmail } from "./identify.ts";
 import type { Identity } from "./identity.ts";
 import { FLOWS } from "./parse.ts";
-import { askToSignIn } from "./prompt.ts";
+import { promptSignIn } from "./prompt.ts";
 import type { AuthorizationRequest } from "./request.ts";
 import { grantedAnswer, refusedAnswer } from "./response.ts";
 import { chooseTenant } from "./tenant-chooser.ts";
 
 /** The user is known: where the tokens are for, which scopes they have, and the way back to the client with them, once allowed. */
-export async function conclude(
+export async function finish(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,
   identity: Identity,
@@ -38,13 +38,13 @@ export async function conclude(
   const granted = await grantForUser(deps, asked, call.nowMs);
   if (granted.ok)
     return (
-      (await askConsent(deps, request, granted.value, identity, staleConsent, call)) ??
+      (await promptConsent(deps, request, granted.value, identity, staleConsent, call)) ??
       issue(deps, request, granted.value, identity, call)
     );
   const refusal = granted.error;
-  if (refusal.kind !== "choose" && mayBeAnother(request, identity)) {
+  if (refusal.kind !== "choose" && mayChooseAnother(request, identity)) {
     const reason = "the user who is signed in gets nothing here";
-    return askToSignIn(deps, request, { email: emailFor(request, identity.user.email), reason }, call);
+    return promptSignIn(deps, request, { email: prefilledEmail(request, identity.user.email), reason }, call);
   }
   switch (refusal.kind) {
     case "scope":
@@ -61,8 +61,8 @@ export async function conclude(
 }
 
 /** Whether the client wants the user to choose an account, and that one was not chosen now. */
-const mayBeAnother = ({ prompt, meant }: AuthorizationRequest, { from }: Identity): boolean =>
-  prompt === "select_account" && meant === undefined && from === "session";
+const mayChooseAnother = ({ prompt, expectedUser }: AuthorizationRequest, { from }: Identity): boolean =>
+  prompt === "select_account" && expectedUser === undefined && from === "session";
 
 async function issue(
   deps: AuthorizeDeps,
@@ -75,9 +75,9 @@ async function issue(
   const { requestId } = call;
   if (flow === "code") {
     const bounds = hint && { endsAtMs: hint.endsAtMs, tenant: hint.tenant, scopes: hint.scopes };
-    const authorization = authorizationOf(granted, { sessionId, hint: bounds, ...times }, deps.names);
+    const authorization = toAuthorization(granted, { sessionId, hint: bounds, ...times }, deps.names);
     // As it was sent, not as it was found: at `/token` it has to be sent again, or left out again (RFC 6749 4.1.3).
-    const redirectUri = request.given.get("redirect_uri");
+    const redirectUri = request.parameters.get("redirect_uri");
     const code = await createCode(
       deps,
       {
@@ -106,7 +106,7 @@ async function issue(
     });
     return grantedAnswer(deps, request, { code }, call);
   }
-  const idToken = flow === "token" ? undefined : { ...timesOf(times), nonce };
+  const idToken = flow === "token" ? undefined : { ...signInTimes(times), nonce };
   const recordsAsOfMs = Math.min(granted.recordsAsOfMs, request.clientAsOfMs);
   const issued = await issueTokens(
     deps,

@@ -1,10 +1,10 @@
-import { timesOf } from "../model/auth-times.ts";
+import { signInTimes } from "../model/auth-times.ts";
 import type { AnyCall } from "../model/call.ts";
-import { sessionOf, type Session } from "../sign-in/sessions.ts";
+import { findSessionById, type Session } from "../sign-in/sessions.ts";
 import { readIdTokenHint, type HintBasis, type IdTokenHint } from "../tokens/id-token.ts";
 import type { AuthorizeDeps } from "./deps.ts";
-import type { Meant } from "./expected-user.ts";
-import { bySession } from "./identify.ts";
+import type { ExpectedUser } from "./expected-user.ts";
+import { identifyBySession } from "./identify.ts";
 import type { Hint, Identity } from "./identity.ts";
 import type { AuthorizationRequest } from "./request.ts";
 
@@ -23,27 +23,27 @@ import type { AuthorizationRequest } from "./request.ts";
  */
 export async function readHint(
   deps: AuthorizeDeps,
-  { given, client, provider }: AuthorizationRequest,
+  { parameters, client, provider }: AuthorizationRequest,
   session: Session | undefined,
   call: AnyCall,
 ): Promise<Hint | undefined> {
-  const token = given.get("id_token_hint");
+  const token = parameters.get("id_token_hint");
   if (token === undefined) return undefined;
   // Who sent it learns nothing.
-  const ignore = (reason: string, meant: Meant): Hint => {
+  const ignore = (reason: string, expectedUser: ExpectedUser): Hint => {
     deps.noteRefusal(call, "id_token_hint", { error: "ignored", reason, actor: client.id });
-    return { meant, identity: undefined };
+    return { expectedUser, identity: undefined };
   };
   const read = await readIdTokenHint(token, deps.issuerOf(call).issuer, deps.trust, call.nowMs);
   if (!read.ok) return ignore(read.error, "unknown");
   const hint = read.value;
-  const meant = { email: hint.email };
-  if (hint.clientId !== client.id) return ignore(`issued to client ${hint.clientId}`, meant);
-  if (hint.expired) return ignore("it has expired", meant);
-  if (hint.basis === undefined) return ignore("it does not say which grant and session it is of", meant);
-  if (bySession({ provider }, session)?.user.email === hint.email) return { meant, identity: undefined };
+  const expectedUser = { email: hint.email };
+  if (hint.clientId !== client.id) return ignore(`issued to client ${hint.clientId}`, expectedUser);
+  if (hint.expired) return ignore("it has expired", expectedUser);
+  if (hint.basis === undefined) return ignore("it does not say which grant and session it is of", expectedUser);
+  if (identifyBySession({ provider }, session)?.user.email === hint.email) return { expectedUser, identity: undefined };
   const identity = await holds(deps, hint, hint.basis, provider, call.nowMs);
-  return typeof identity === "string" ? ignore(identity, meant) : { meant, identity };
+  return typeof identity === "string" ? ignore(identity, expectedUser) : { expectedUser, identity };
 }
 
 /** The user whose word it is, or why it is nobody's. */
@@ -55,7 +55,7 @@ async function holds(
   nowMs: number,
 ): Promise<Identity | string> {
   const { trust } = deps;
-  const [session, isNew] = await Promise.all([sessionOf(deps, sid, nowMs), trust.ensure(nowMs, "now")]);
+  const [session, isNew] = await Promise.all([findSessionById(deps, sid, nowMs), trust.ensure(nowMs, "now")]);
   if (!isNew) return "revocations cannot be read";
   if (session?.user.email !== email) return `session ${sid} of ${email} is over`;
   // The access token beside an implicit flow's ID token is alone, and its id that of the grant.
@@ -64,7 +64,7 @@ async function holds(
     return `grant ${grantId}, or what it stands on, was revoked`;
   const hint = { grantId, tenant: grantTenant, scopes, endsAtMs };
   const { user, provider, binding } = session;
-  if (bySession({ provider: asked }, session) === undefined)
+  if (identifyBySession({ provider: asked }, session) === undefined)
     return `${provider}, which vouched, does not stand for ${asked}`;
-  return { user, ...timesOf({ ...times, provider }), sid, binding, from: "hint", hint };
+  return { user, ...signInTimes({ ...times, provider }), sid, binding, from: "hint", hint };
 }

@@ -3,7 +3,7 @@ import { authTimeMs } from "../model/auth-times.ts";
 import { isBound, isLocal } from "../model/binding.ts";
 import type { Session } from "../sign-in/sessions.ts";
 import type { Identity, Hint } from "./identity.ts";
-import { isMeant, type AuthorizationRequest } from "./request.ts";
+import { isExpectedUser, type AuthorizationRequest } from "./request.ts";
 
 /** Nobody, or somebody who has to show it again. */
 export interface Unidentified {
@@ -27,12 +27,12 @@ export function identify(
   { hint, session }: { readonly hint: Hint | undefined; readonly session: Session | undefined },
   nowMs: number,
 ): Result<Identity, Unidentified> {
-  const signedIn = bySession(request, session);
+  const signedIn = identifyBySession(request, session);
   const known =
-    signedIn !== undefined && isMeant(request, signedIn.user.email) ? signedIn : (hint?.identity ?? signedIn);
-  const email = emailFor(request, known?.user.email);
+    signedIn !== undefined && isExpectedUser(request, signedIn.user.email) ? signedIn : (hint?.identity ?? signedIn);
+  const email = prefilledEmail(request, known?.user.email);
   if (known === undefined) return err({ email, reason: "nobody is signed in" });
-  if (!isMeant(request, known.user.email))
+  if (!isExpectedUser(request, known.user.email))
     return err({ email, reason: "the client means somebody else than is signed in" });
   if (request.prompt === "login") return err({ email, reason: "the client wants a new sign-in" });
   // A sign-in of this very moment is too old for `max_age=0`, which means a new one (OIDC Core 3.1.2.1).
@@ -42,10 +42,10 @@ export function identify(
 }
 
 /** What the form has filled in: whom the client means, says, or who is signed in. */
-export const emailFor = ({ meant, given }: AuthorizationRequest, known = ""): string =>
-  (typeof meant === "object" ? meant.email : given.get("login_hint")) ?? known;
+export const prefilledEmail = ({ expectedUser, parameters }: AuthorizationRequest, known = ""): string =>
+  (typeof expectedUser === "object" ? expectedUser.email : parameters.get("login_hint")) ?? known;
 
-export function bySession(
+export function identifyBySession(
   { provider }: Pick<AuthorizationRequest, "provider">,
   session: Session | undefined,
 ): Identity | undefined {

@@ -2,7 +2,7 @@ import type { SignInTimes } from "../model/auth-times.ts";
 import type { HintBounds } from "../model/authorization.ts";
 import type { Binding } from "../model/binding.ts";
 import type { UserRecord } from "../users/user-store.ts";
-import type { Meant } from "./expected-user.ts";
+import type { ExpectedUser } from "./expected-user.ts";
 
 /** Who the user is, and how that is known. */
 export interface Identity extends SignInTimes {
@@ -18,7 +18,7 @@ export interface Identity extends SignInTimes {
 
 /** What came of an `id_token_hint`. */
 export interface Hint {
-  readonly meant: Meant;
+  readonly expectedUser: ExpectedUser;
   /** Its user, where it holds. */
   readonly identity: Identity | undefined;
 }

@@ -3,18 +3,18 @@ import { LEGACY_PROVIDER } from "../../platform/names.ts";
 import { beginFederation } from "../federation/begin.ts";
 import { isLocal } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
-import { redirect, statusOf } from "../model/redirect.ts";
+import { redirect, redirectStatus } from "../model/redirect.ts";
 import { pageContext } from "../pages/page.ts";
 import type { SignInFault } from "../pages/port.ts";
-import { csrfToken, knowBrowser, withCookie } from "../sign-in/browser.ts";
+import { csrfToken, recognizeBrowser, withCookie } from "../sign-in/browser.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { refused } from "./failure.ts";
 import type { Unidentified } from "./identify.ts";
-import { formTargetsOf, MAX_CARRIED_CHARS, withoutHint, type AuthorizationRequest } from "./request.ts";
+import { formTargets, MAX_CARRIED_CHARS, toParametersWithoutHint, type AuthorizationRequest } from "./request.ts";
 import { refusedAnswer } from "./response.ts";
 
 /** The user has to sign in: at our page, at their own provider, or not at all where the client wants nothing shown. */
-export async function askToSignIn(
+export async function promptSignIn(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,
   { email, reason }: Unidentified,
@@ -22,7 +22,7 @@ export async function askToSignIn(
 ): Promise<Response> {
   const local = isLocal(request.provider);
   // Of a hint that nobody can read, nobody can say whether the provider's answer is about its user.
-  if (request.prompt === "none" && (local || request.meant === "unknown"))
+  if (request.prompt === "none" && (local || request.expectedUser === "unknown"))
     return refusedAnswer(deps, request, refused("login_required", "The user has to sign in.", reason), call);
   return local ? signInPage(deps, request, { email, fault: undefined }, call) : sendToProvider(deps, request, call);
 }
@@ -34,19 +34,19 @@ export async function signInPage(
   shown: { readonly email: string; readonly fault: SignInFault | undefined },
   call: AnyCall,
 ): Promise<Response> {
-  const { given, client, provider, scopes } = request;
-  const browser = knowBrowser(deps, call);
+  const { parameters, client, provider, scopes } = request;
+  const browser = recognizeBrowser(deps, call);
   const page = deps.pages.signIn({
-    ...pageContext(call, given.get("ui_locales")),
+    ...pageContext(call, parameters.get("ui_locales")),
     status: shown.fault === undefined ? 200 : 400,
     action: `${deps.pagesOf(call)}/sign-in`,
     hidden: { request: await carried(deps, request), csrf: await csrfToken(deps, browser.key) },
     email: shown.email.slice(0, EMAIL_MAX_CHARS),
     clientName: client.name,
     tenant: scopes.tenant ?? "",
-    layout: provider === LEGACY_PROVIDER && given.get("display") === "popup" ? "popup" : "page",
+    layout: provider === LEGACY_PROVIDER && parameters.get("display") === "popup" ? "popup" : "page",
     fault: shown.fault,
-    formTargets: formTargetsOf(request),
+    formTargets: formTargets(request),
   });
   return withCookie(page, browser.cookie);
 }
@@ -56,17 +56,17 @@ async function sendToProvider(deps: AuthorizeDeps, request: AuthorizationRequest
   // It waits in the database, and anybody can send one.
   if (waiting.length > MAX_CARRIED_CHARS)
     return refusedAnswer(deps, request, refused("invalid_request", "The request is too long for this provider."), call);
-  const browser = knowBrowser(deps, call);
-  const expected = typeof request.meant === "object" ? request.meant.email : undefined;
+  const browser = recognizeBrowser(deps, call);
+  const expected = typeof request.expectedUser === "object" ? request.expectedUser.email : undefined;
   const asked = { request: waiting, browserKey: browser.key, expected };
   const address = await beginFederation(deps, request.provider, asked, call);
   if (!address.ok) {
     const { error, reason } = address.error;
     return refusedAnswer(deps, request, refused(error, "The identity provider cannot be used.", reason), call);
   }
-  return withCookie(redirect(statusOf(call), address.value.href), browser.cookie);
+  return withCookie(redirect(redirectStatus(call), address.value.href), browser.cookie);
 }
 
 /** The request as it goes along to where the user signs in. */
 const carried = async (deps: AuthorizeDeps, request: AuthorizationRequest): Promise<string> =>
-  new URLSearchParams(await withoutHint(deps, request)).toString();
+  new URLSearchParams(await toParametersWithoutHint(deps, request)).toString();

@@ -1,15 +1,15 @@
 import { DEFAULT_PROVIDER, type Names } from "../../platform/names.ts";
 import type { ClientRecord } from "../clients/directory.ts";
-import { meantParameter, type Given } from "../model/parameters.ts";
+import { expectedUserParameter, type AuthorizationParameters } from "../model/parameters.ts";
 import type { CodeChallenge } from "../model/pkce.ts";
 import type { ScopeRequest } from "../model/scopes.ts";
 import type { AuthorizeDeps } from "./deps.ts";
-import { sealMeant, type Meant } from "./expected-user.ts";
+import { sealExpectedUser, type ExpectedUser } from "./expected-user.ts";
 import type { Flow } from "./parse.ts";
 
 /** An authorization request that passed every check of `checks.ts`; what is left to find out is who the user is. */
 export interface AuthorizationRequest {
-  readonly given: Given;
+  readonly parameters: AuthorizationParameters;
   readonly client: ClientRecord;
   /** When the client was read, by the database's clock. */
   readonly clientAsOfMs: number;
@@ -18,7 +18,7 @@ export interface AuthorizationRequest {
   readonly scopes: ScopeRequest;
   readonly challenge: CodeChallenge | undefined;
   readonly nonce: string | undefined;
-  readonly meant: Meant | undefined;
+  readonly expectedUser: ExpectedUser | undefined;
   /**
    * OIDC Core 3.1.2.1: show nothing; ask for the password though the user is signed in; let another account be chosen,
    * where the one that is signed in gets nothing here.
@@ -34,48 +34,48 @@ export interface AuthorizationRequest {
   readonly callerSessionId: string | undefined;
 }
 
-export const providerOf = (given: Given, names: Names): string =>
-  given.get(names.parameter("id_provider")) ?? DEFAULT_PROVIDER;
+export const requestedProvider = (parameters: AuthorizationParameters, names: Names): string =>
+  parameters.get(names.parameter("id_provider")) ?? DEFAULT_PROVIDER;
 
 /**
  * What may come after one of our forms: where the client is, and what its callback may lead on to, an app by its own
  * scheme for example.
  */
-export const formTargetsOf = ({ redirectUri, client }: AuthorizationRequest): readonly string[] => [
+export const formTargets = ({ redirectUri, client }: AuthorizationRequest): readonly string[] => [
   redirectUri,
   ...client.redirectUris,
 ];
 
 /** Undefined: no challenge, or a method without one. */
-export function challengeOf(given: Given): { readonly value: string; readonly method: string } | undefined {
-  const value = given.get("code_challenge");
-  return value === undefined ? undefined : { value, method: given.get("code_challenge_method") ?? "plain" };
+export function readChallenge(parameters: AuthorizationParameters): { readonly value: string; readonly method: string } | undefined {
+  const value = parameters.get("code_challenge");
+  return value === undefined ? undefined : { value, method: parameters.get("code_challenge_method") ?? "plain" };
 }
 
 /** The longest address that `http/mount.ts` takes, less what stands around the parameters of a request that is carried on. */
 export const MAX_CARRIED_CHARS = 15 * 1024;
 
 /** Whether this user would do: the client means nobody in particular, or them. */
-export const isMeant = ({ meant }: Pick<AuthorizationRequest, "meant">, email: string | undefined): boolean =>
-  meant === undefined || (meant !== "unknown" && meant.email === email);
+export const isExpectedUser = ({ expectedUser }: Pick<AuthorizationRequest, "expectedUser">, email: string | undefined): boolean =>
+  expectedUser === undefined || (expectedUser !== "unknown" && expectedUser.email === email);
 
 /** The request as it can be sent again: what came, the session id that came with a header, and whom a hint meant. */
-export async function asParameters(
+export async function toParameters(
   deps: Pick<AuthorizeDeps, "names" | "sealer">,
-  { given, callerSessionId, meant }: Pick<AuthorizationRequest, "given" | "callerSessionId" | "meant">,
+  { parameters: sent, callerSessionId, expectedUser }: Pick<AuthorizationRequest, "parameters" | "callerSessionId" | "expectedUser">,
 ): Promise<Readonly<Record<string, string>>> {
   const { names } = deps;
-  const { [meantParameter(names)]: _meant, ...parameters } = Object.fromEntries(given.entries());
+  const { [expectedUserParameter(names)]: _sealed, ...parameters } = Object.fromEntries(sent.entries());
   const explicit = callerSessionId === undefined ? {} : { [names.header("session-id")]: callerSessionId };
-  const expected = typeof meant === "object" ? { [meantParameter(names)]: await sealMeant(deps, meant.email) } : {};
+  const expected = typeof expectedUser === "object" ? { [expectedUserParameter(names)]: await sealExpectedUser(deps, expectedUser.email) } : {};
   return { ...parameters, ...explicit, ...expected };
 }
 
 /** For a user who is to be asked: whom the hint meant goes along, the token itself is nothing to pass around. */
-export async function withoutHint(
+export async function toParametersWithoutHint(
   deps: Pick<AuthorizeDeps, "names" | "sealer">,
   request: AuthorizationRequest,
 ): Promise<Readonly<Record<string, string>>> {
-  const { id_token_hint: _hint, ...parameters } = await asParameters(deps, request);
+  const { id_token_hint: _hint, ...parameters } = await toParameters(deps, request);
   return parameters;
 }

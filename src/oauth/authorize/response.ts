@@ -1,12 +1,12 @@
 import type { AnyCall } from "../model/call.ts";
 import { SILENT_FAILURES } from "../model/provider-failure.ts";
-import { redirect, statusOf, withParameters } from "../model/redirect.ts";
+import { redirect, redirectStatus, withParameters } from "../model/redirect.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import type { AuthorizeFailure } from "./failure.ts";
-import { FLOWS, type Draft, type Flow } from "./parse.ts";
+import { FLOWS, type ParsedRequest, type Flow } from "./parse.ts";
 
 /** The request as far as an answer to the client needs it. */
-export type Recipient = Pick<Draft, "given" | "client" | "redirectUri" | "flow">;
+export type Recipient = Pick<ParsedRequest, "parameters" | "client" | "redirectUri" | "flow">;
 
 /** What the client asked for, where its flow wants it (contract 2.4), with `state` as it came and `iss` (RFC 9207). */
 export function grantedAnswer(
@@ -17,7 +17,7 @@ export function grantedAnswer(
 ): Response {
   const parameters = { ...values, ...addressed(deps, to, call) };
   const place = FLOWS[to.flow].mode;
-  return redirect(statusOf(call), withParameters(to.redirectUri, { [place]: parameters }));
+  return redirect(redirectStatus(call), withParameters(to.redirectUri, { [place]: parameters }));
 }
 
 /** The failure in the fragment, as specified; the code flow has it in the query too, where RFC 6749 puts it. */
@@ -30,11 +30,11 @@ export function refusedAnswer(deps: AuthorizeDeps, to: Recipient, failure: Autho
   else deps.noteRefusal(call, "authorize", { error, reason, actor });
   const parameters = { error, error_description: description, ...addressed(deps, to, call) };
   const query = to.flow === "code" ? { query: parameters } : {};
-  return redirect(statusOf(call), withParameters(to.redirectUri, { ...query, fragment: parameters }));
+  return redirect(redirectStatus(call), withParameters(to.redirectUri, { ...query, fragment: parameters }));
 }
 
 /** A state that came twice is nobody's. */
-function addressed(deps: AuthorizeDeps, { given }: Recipient, call: AnyCall): Record<string, string> {
-  const state = given.repeated.includes("state") ? undefined : given.get("state");
+function addressed(deps: AuthorizeDeps, { parameters }: Recipient, call: AnyCall): Record<string, string> {
+  const state = parameters.repeated.includes("state") ? undefined : parameters.get("state");
   return { ...(state === undefined ? {} : { state }), iss: deps.issuerOf(call).issuer };
 }

@@ -2,7 +2,7 @@
  * Where a sign-in comes back to, at our form or at a provider. `request` is the authorization request that it was asked
  * for, form-encoded; it is checked again from scratch, since it may have lain around for minutes.
  */
-import { timesOf } from "../model/auth-times.ts";
+import { signInTimes } from "../model/auth-times.ts";
 import type { AnyCall } from "../model/call.ts";
 import type { FederationFailure } from "../model/provider-failure.ts";
 import { withCookie } from "../sign-in/browser.ts";
@@ -10,30 +10,30 @@ import { startSession, type NewSignIn } from "../sign-in/sessions.ts";
 import { readRequest } from "./authorize.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { refused } from "./failure.ts";
-import { conclude } from "./finish.ts";
+import { finish } from "./finish.ts";
 import type { Identity } from "./identity.ts";
-import { isMeant, type AuthorizationRequest } from "./request.ts";
+import { isExpectedUser, type AuthorizationRequest } from "./request.ts";
 import { refusedAnswer } from "./response.ts";
 
 /** A provider vouched for the user: a session begins, and the request goes on. */
-export async function goOnSignedIn(
+export async function resumeSignIn(
   deps: AuthorizeDeps,
   call: AnyCall,
-  { who, request: text }: { readonly who: NewSignIn; readonly request: string },
+  { newSignIn, request: text }: { readonly newSignIn: NewSignIn; readonly request: string },
 ): Promise<Response> {
   const checked = await readRequest(deps, call, new URLSearchParams(text));
   if (!checked.ok) return checked.error;
   const request = checked.value;
-  if (!isMeant(request, who.email)) return anotherThanMeant(deps, request, who.email, call);
-  const reason = `user ${who.email} is unknown or disabled`;
+  if (!isExpectedUser(request, newSignIn.email)) return refuseUnexpectedUser(deps, request, newSignIn.email, call);
+  const reason = `user ${newSignIn.email} is unknown or disabled`;
   return (
-    (await enter(deps, request, who, call)) ??
+    (await enter(deps, request, newSignIn, call)) ??
     refusedAnswer(deps, request, refused("access_denied", "The user may not sign in here.", reason), call)
   );
 }
 
 /** A provider vouched for somebody, and the client means somebody else. */
-export function anotherThanMeant(
+export function refuseUnexpectedUser(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,
   email: string,
@@ -44,7 +44,7 @@ export function anotherThanMeant(
 }
 
 /** A provider vouched for nobody: the client is told. */
-export async function signInFailed(
+export async function refuseSignIn(
   deps: AuthorizeDeps,
   call: AnyCall,
   { request, failure }: { readonly request: string; readonly failure: FederationFailure },
@@ -59,15 +59,15 @@ export async function signInFailed(
 export async function enter(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,
-  who: NewSignIn,
+  newSignIn: NewSignIn,
   call: AnyCall,
 ): Promise<Response | undefined> {
-  const session = await startSession(deps, call, who);
+  const session = await startSession(deps, call, newSignIn);
   if (session === undefined) return undefined;
-  const times = timesOf({ ...who, authenticatedAtMs: call.nowMs });
-  const user = await deps.users.find(who.email);
-  const binding = await deps.federation.bindingOf(who.email, times);
+  const times = signInTimes({ ...newSignIn, authenticatedAtMs: call.nowMs });
+  const user = await deps.users.find(newSignIn.email);
+  const binding = await deps.federation.findBinding(newSignIn.email, times);
   if (user === undefined || binding === undefined) return undefined;
   const identity: Identity = { user, sid: session.sid, ...times, binding, from: "sign-in" };
-  return withCookie(await conclude(deps, request, identity, call), session.cookie);
+  return withCookie(await finish(deps, request, identity, call), session.cookie);
 }

@@ -3,8 +3,8 @@ import { isLocal } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters } from "../model/form.ts";
 import { refusedPage } from "../pages/page.ts";
-import { FROM_ELSEWHERE, isFromElsewhere, isOwnForm, readCookie } from "../sign-in/browser.ts";
-import { rememberDevice, signInHere } from "../sign-in/device.ts";
+import { CROSS_SITE_FORM, isCrossSite, verifyCsrfToken, readCookie } from "../sign-in/browser.ts";
+import { rememberDevice, signInByPassword } from "../sign-in/device.ts";
 import { readRequest } from "./authorize.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { signInPage } from "./prompt.ts";
@@ -26,7 +26,7 @@ export async function signIn(
 ): Promise<Response> {
   const refusePage = (detail: string, reason = detail): Response =>
     refusedPage(deps, call, "sign in", { detail, reason, clientId: "" });
-  if (isFromElsewhere(call)) return refusePage(FROM_ELSEWHERE);
+  if (isCrossSite(call)) return refusePage(CROSS_SITE_FORM);
   const form = readParameters(call.body, deps.names);
   if (!form.ok) return refusePage(form.error.description, form.error.reason);
   const text = form.value.get("request");
@@ -38,18 +38,18 @@ export async function signIn(
   if (!isLocal(request.provider)) return refusePage("The request is for another identity provider.");
 
   const email = form.value.get("email") ?? "";
-  if (!(await isOwnForm(deps, readCookie(call, "browser", deps.names), form.value.get("csrf")))) {
+  if (!(await verifyCsrfToken(deps, readCookie(call, "browser", deps.names), form.value.get("csrf")))) {
     const reason = "the form was not made for this browser";
     deps.noteRefusal(call, "sign in", { error: "invalid_request", reason, actor: request.client.id });
     return signInPage(deps, request, { email, fault: "stale" }, call);
   }
-  const { meant } = request;
-  if (typeof meant === "object" && meant.email !== normalizeEmail(email)) {
-    const reason = `the client means ${meant.email}`;
+  const { expectedUser } = request;
+  if (typeof expectedUser === "object" && expectedUser.email !== normalizeEmail(email)) {
+    const reason = `the client means ${expectedUser.email}`;
     deps.noteRefusal(call, "sign in", { error: "login_required", reason, actor: request.client.id });
-    return signInPage(deps, request, { email: meant.email, fault: "another" }, call);
+    return signInPage(deps, request, { email: expectedUser.email, fault: "another" }, call);
   }
-  const signedIn = await signInHere(deps, email, form.value.get("password") ?? "", call);
+  const signedIn = await signInByPassword(deps, email, form.value.get("password") ?? "", call);
   if (signedIn.kind !== "ok") return signInPage(deps, request, { email, fault: signedIn.kind }, call);
   const entered = await enter(deps, request, { email: signedIn.email, provider: request.provider }, call);
   return entered === undefined

@@ -3,7 +3,7 @@ import { pageContext } from "../pages/page.ts";
 import type { Membership, UserRecord } from "../users/user-store.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { refused } from "./failure.ts";
-import { asParameters, formTargetsOf, type AuthorizationRequest } from "./request.ts";
+import { toParameters, formTargets, type AuthorizationRequest } from "./request.ts";
 import { refusedAnswer } from "./response.ts";
 
 /** What HTML and forms do not carry unchanged (HTML 4.10.21.4). */
@@ -21,16 +21,16 @@ export async function chooseTenant(
   tenants: readonly Pick<Membership, "id" | "name">[],
   call: AnyCall,
 ): Promise<Response> {
-  const { given, client } = request;
+  const { parameters, client } = request;
   const { names } = deps;
   // The user did sign in as the client wants; the choice must not ask for it again.
-  const { scope, prompt: _prompt, max_age: _maxAge, ...hidden } = await asParameters(deps, request);
+  const { scope, prompt: _prompt, max_age: _maxAge, ...hidden } = await toParameters(deps, request);
   if (Object.values(hidden).some((value) => CHANGED_BY_FORMS.test(value))) {
     const failure = refused("invalid_request", "A parameter has line breaks or NUL, which no form would give back.");
     return refusedAnswer(deps, request, failure, call);
   }
   return deps.pages.chooseTenant({
-    ...pageContext(call, given.get("ui_locales")),
+    ...pageContext(call, parameters.get("ui_locales")),
     action: `${deps.pagesOf(call)}/authorize`,
     hidden,
     clientName: client.name,
@@ -40,6 +40,6 @@ export async function chooseTenant(
       name,
       value: `${scope ?? ""} ${names.scope(`tenant=${id}`)}`.trim(),
     })),
-    formTargets: formTargetsOf(request),
+    formTargets: formTargets(request),
   });
 }

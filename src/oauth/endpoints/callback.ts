@@ -1,7 +1,7 @@
 import { err, ok, type Result } from "../../platform/result.ts";
-import { accountSignInFailed, enterAccount } from "../account/sign-in.ts";
-import { goOnSignedIn, signInFailed } from "../authorize/resume.ts";
-import { askedFor } from "../federation/begin.ts";
+import { refuseAccountSignIn, enterAccount } from "../account/sign-in.ts";
+import { resumeSignIn, refuseSignIn } from "../authorize/resume.ts";
+import { readClientRequest } from "../federation/begin.ts";
 import type { ProviderRow } from "../federation/federation-store.ts";
 import { linkAtFirstUse } from "../federation/linking.ts";
 import type { ProviderMetadata } from "../federation/metadata.ts";
@@ -9,7 +9,7 @@ import { FOR_ACCOUNT, type PendingSignIn } from "../federation/pending.ts";
 import { vouch, type Vouched } from "../federation/vouch.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters, type Parameters } from "../model/form.ts";
-import { promptsOf } from "../model/parameters.ts";
+import { promptValues } from "../model/parameters.ts";
 import {
   denied,
   faulty,
@@ -40,8 +40,8 @@ export async function federationCallback(deps: PageEndpointDeps, call: AnyCall, 
   if (!admitted.ok) {
     const { error, reason } = admitted.error;
     const failure = { error, reason: `identity provider ${provider}: ${reason}` };
-    if (forAccount) return accountSignInFailed(deps, call, failure);
-    return signInFailed(deps, call, { request, failure });
+    if (forAccount) return refuseAccountSignIn(deps, call, failure);
+    return refuseSignIn(deps, call, { request, failure });
   }
   const { vouched, mustConfirm } = admitted.value;
   const { email, provenAtMs } = vouched;
@@ -50,8 +50,8 @@ export async function federationCallback(deps: PageEndpointDeps, call: AnyCall, 
     const waiting = { provider, issuer, subject, email, vouchedAtMs: call.nowMs, provenAtMs, request };
     return confirmPage(deps, call, waiting, undefined);
   }
-  const who = { email, provenAtMs, provider };
-  return forAccount ? enterAccount(deps, call, who) : goOnSignedIn(deps, call, { who, request });
+  const newSignIn = { email, provenAtMs, provider };
+  return forAccount ? enterAccount(deps, call, newSignIn) : resumeSignIn(deps, call, { newSignIn, request });
 }
 
 interface Admitted {
@@ -81,7 +81,7 @@ async function admit(
 }
 
 const isSilent = (deps: PageEndpointDeps, { request }: PendingSignIn): boolean =>
-  promptsOf(askedFor(deps, request)).includes("none");
+  promptValues(readClientRequest(deps, request)).includes("none");
 
 /** The account that the answer vouches for. */
 async function readAnswer(

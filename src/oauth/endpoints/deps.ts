@@ -2,12 +2,12 @@ import type { Problem } from "../../http/errors.ts";
 import type { AccountDeps } from "../account/deps.ts";
 import type { AuthorizeDeps } from "../authorize/deps.ts";
 import type { GrantDeps } from "../grants/granted.ts";
-import type { EndAccessDeps } from "../grants/revoke-grants.ts";
+import type { RevokeAccessDeps } from "../grants/revoke-grants.ts";
 import type { Refusals } from "../model/call.ts";
 import type { StrictVerifier } from "../tokens/access-token.ts";
 
 /** What the endpoints of clients take: they get, read and revoke tokens. */
-export interface TokenEndpointDeps extends GrantDeps, EndAccessDeps, Refusals {
+export interface TokenEndpointDeps extends GrantDeps, RevokeAccessDeps, Refusals {
   readonly verifier: StrictVerifier;
   /** Revocations cannot be read: nothing is called valid or invalid. */
   unavailable(): Problem;

@@ -3,8 +3,8 @@ import type { AnyCall } from "../model/call.ts";
 import { readParameters } from "../model/form.ts";
 import { redirect, withParameters } from "../model/redirect.ts";
 import { pageContext, refusedPage, type PageRefusal } from "../pages/page.ts";
-import { readCookie, siteOf, withCookie } from "../sign-in/browser.ts";
-import { dropSession } from "../sign-in/sessions.ts";
+import { readCookie, fetchSite, withCookie } from "../sign-in/browser.ts";
+import { endBrowserSession } from "../sign-in/sessions.ts";
 import { readIdTokenHint } from "../tokens/id-token.ts";
 import type { PageEndpointDeps } from "./deps.ts";
 
@@ -26,9 +26,9 @@ export async function endSession(
   }
   const logout = read.value;
   const { clientId, target, state, uiLocales } = logout;
-  if (call.request.method === "POST" && siteOf(call.request) === "cross-site" && !hasSession(deps, call))
-    return redirect(303, byGet(deps, logout, call));
-  const cookie = await dropSession(deps, call);
+  if (call.request.method === "POST" && fetchSite(call.request) === "cross-site" && !hasSession(deps, call))
+    return redirect(303, logoutAddress(deps, logout, call));
+  const cookie = await endBrowserSession(deps, call);
   deps.log.info("session ended", { requestId: call.requestId, clientId });
   const answer =
     target === undefined
@@ -80,7 +80,7 @@ const hasSession = ({ names }: PageEndpointDeps, call: AnyCall): boolean =>
   readCookie(call, "session", names) !== undefined;
 
 /** Another site's form brings no cookies (SameSite=Lax); a GET that follows does. An ID token never stands in an address. */
-function byGet(deps: PageEndpointDeps, { clientId, target, state, uiLocales }: Logout, call: AnyCall): string {
+function logoutAddress(deps: PageEndpointDeps, { clientId, target, state, uiLocales }: Logout, call: AnyCall): string {
   const asked = { client_id: clientId, post_logout_redirect_uri: target, state, ui_locales: uiLocales };
   const query = Object.fromEntries(
     Object.entries(asked).filter((entry): entry is [string, string] => entry[1] !== undefined),

@@ -4,8 +4,8 @@ import { toSec } from "../../platform/clock.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import { authenticateClient, noCredentials, readCredentials } from "../clients/authentication.ts";
 import type { ClientRecord } from "../clients/directory.ts";
-import { grantAuthorized } from "../grants/authorized.ts";
-import { standingOf } from "../grants/refresh-rotation.ts";
+import { reauthorize } from "../grants/authorized.ts";
+import { tokenState } from "../grants/refresh-rotation.ts";
 import type { Issuer } from "../model/call.ts";
 import { failure } from "../model/failure.ts";
 import { readParameters } from "../model/form.ts";
@@ -33,8 +33,8 @@ export async function introspect(
     return deps.refuse(call, "introspect", failure("invalid_request", "token is missing.", undefined, client.value.id));
 
   const described = token.includes(".")
-    ? await ofAccessToken(deps, token, call)
-    : await ofRefreshToken(deps, token, call);
+    ? await describeAccessToken(deps, token, call)
+    : await describeRefreshToken(deps, token, call);
   if (described === "unavailable") return deps.unavailable();
   const shown = described !== undefined && maySee(deps, client.value, described.client_id);
   return json(200, shown ? { active: true, ...described } : { active: false }, { "cache-control": "no-store" });
@@ -58,20 +58,20 @@ interface Description {
   readonly jti?: string;
 }
 
-type Asked = Call<unknown, unknown, unknown, undefined>;
+type IntrospectCall = Call<unknown, unknown, unknown, undefined>;
 
-async function ofAccessToken(
+async function describeAccessToken(
   deps: TokenEndpointDeps,
   token: string,
-  call: Asked,
+  call: IntrospectCall,
 ): Promise<Description | "unavailable" | undefined> {
   const verified = await deps.verifier.verifyNow([token], call.nowMs);
   if (!verified.ok) return "unavailable";
   const [found] = verified.value;
-  return found?.ok === true ? describe(found.value, deps.issuerOf(call)) : undefined;
+  return found?.ok === true ? toDescription(found.value, deps.issuerOf(call)) : undefined;
 }
 
-const describe = (token: Principal, { issuer, audience }: Issuer): Description => ({
+const toDescription = (token: Principal, { issuer, audience }: Issuer): Description => ({
   scope: token.scopes.join(" "),
   client_id: token.clientId,
   token_type: "Bearer",
@@ -89,14 +89,14 @@ const describe = (token: Principal, { issuer, audience }: Issuer): Description =
  * One that was used is not active, though its successor may still be asked for with it; nor is one that a refresh would refuse
  * now. It is good for what a refresh would give. It has no end and no audience.
  */
-async function ofRefreshToken(deps: TokenEndpointDeps, token: string, call: Asked): Promise<Description | undefined> {
+async function describeRefreshToken(deps: TokenEndpointDeps, token: string, call: IntrospectCall): Promise<Description | undefined> {
   const found = await deps.refreshGrants.find(await sha256Hex(token));
-  if (found === undefined || standingOf(found, call.nowMs).kind !== "living") return undefined;
+  if (found === undefined || tokenState(found, call.nowMs).kind !== "living") return undefined;
   const { clientId, email } = found.grant;
   const { client, asOfMs } = await deps.directory.find(clientId, undefined, call.nowMs);
   if (client?.grantTypes.includes("refresh_token") !== true) return undefined;
   const caller = { client, authenticated: client.confidential, asOfMs };
-  const again = await grantAuthorized(deps, caller, found.grant, EVERYTHING, call.nowMs);
+  const again = await reauthorize(deps, caller, found.grant, EVERYTHING, call.nowMs);
   if (!again.ok) return undefined;
   const { scopes, subject, tenant } = again.value.granted;
   return {

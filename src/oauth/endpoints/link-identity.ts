@@ -1,17 +1,17 @@
 import { sha256Hex } from "../../platform/hash.ts";
-import { enterAccount, accountSignInFailed } from "../account/sign-in.ts";
+import { enterAccount, refuseAccountSignIn } from "../account/sign-in.ts";
 import { readRequest } from "../authorize/authorize.ts";
-import { formTargetsOf, isMeant } from "../authorize/request.ts";
-import { anotherThanMeant, goOnSignedIn, signInFailed } from "../authorize/resume.ts";
-import { askedFor } from "../federation/begin.ts";
+import { formTargets, isExpectedUser } from "../authorize/request.ts";
+import { refuseUnexpectedUser, resumeSignIn, refuseSignIn } from "../authorize/resume.ts";
+import { readClientRequest } from "../federation/begin.ts";
 import { link, type Unlinked } from "../federation/linking.ts";
 import { FOR_ACCOUNT } from "../federation/pending.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters } from "../model/form.ts";
 import { pageContext, refusedPage } from "../pages/page.ts";
 import type { ConfirmLinkView } from "../pages/port.ts";
-import { isFromElsewhere, knowBrowser, readCookie, withCookie, FROM_ELSEWHERE } from "../sign-in/browser.ts";
-import { rememberDevice, signInHere } from "../sign-in/device.ts";
+import { isCrossSite, recognizeBrowser, readCookie, withCookie, CROSS_SITE_FORM } from "../sign-in/browser.ts";
+import { rememberDevice, signInByPassword } from "../sign-in/device.ts";
 import type { PageEndpointDeps } from "./deps.ts";
 
 /**
@@ -25,7 +25,7 @@ import type { PageEndpointDeps } from "./deps.ts";
  *
  * What the provider vouched for goes along in the form, sealed for this very browser: nobody else can send it or change it.
  */
-export interface Waiting extends Unlinked {
+export interface PendingLink extends Unlinked {
   readonly provenAtMs: number | undefined;
   /** As in PendingSignIn. */
   readonly request: string;
@@ -38,19 +38,19 @@ const LIFETIME_MS = 600_000;
 export async function confirmPage(
   deps: PageEndpointDeps,
   call: AnyCall,
-  waiting: Waiting,
+  waiting: PendingLink,
   fault: ConfirmLinkView["fault"],
 ): Promise<Response> {
-  const asked = askedFor(deps, waiting.request);
-  const shown = await shownFor(deps, call, waiting);
+  const asked = readClientRequest(deps, waiting.request);
+  const shown = await linkPageContext(deps, call, waiting);
   if (shown instanceof Response) return shown;
-  const browser = knowBrowser(deps, call);
+  const browser = recognizeBrowser(deps, call);
   const page = deps.pages.confirmLink({
     ...pageContext(call, asked.get("ui_locales") ?? call.url.searchParams.get("ui_locales") ?? undefined),
     ...shown,
     status: fault === undefined ? 200 : 400,
     action: `${deps.pagesOf(call)}/link-identity`,
-    hidden: { vouched: await deps.sealer.seal(JSON.stringify(waiting), await purposeFor(browser.key)) },
+    hidden: { vouched: await deps.sealer.seal(JSON.stringify(waiting), await sealPurpose(browser.key)) },
     email: waiting.email,
     provider: waiting.provider,
     fault,
@@ -64,47 +64,47 @@ export async function confirmLink(
 ): Promise<Response> {
   const refusePage = (kind: "request" | "over", detail: string, reason = detail): Response =>
     refusedPage(deps, call, ACTION, { kind, detail, reason, clientId: "" });
-  if (isFromElsewhere(call)) return refusePage("request", FROM_ELSEWHERE);
+  if (isCrossSite(call)) return refusePage("request", CROSS_SITE_FORM);
   const form = readParameters(call.body, deps.names);
   if (!form.ok) return refusePage("request", form.error.description, form.error.reason);
   const waiting = await open(deps, form.value.get("vouched") ?? "", call);
   if (waiting === undefined) return refusePage("over", "", "the form is too old, or was not made for this browser");
   const { email, request, provider, provenAtMs } = waiting;
-  const signedIn = await signInHere(deps, email, form.value.get("password") ?? "", call);
+  const signedIn = await signInByPassword(deps, email, form.value.get("password") ?? "", call);
   if (signedIn.kind !== "ok") return confirmPage(deps, call, waiting, signedIn.kind);
 
   const linked = await link(deps, waiting, "password", call);
-  const who = { email, provider, provenAtMs };
+  const newSignIn = { email, provider, provenAtMs };
   if (!linked.ok)
     return request === FOR_ACCOUNT
-      ? accountSignInFailed(deps, call, linked.error)
-      : signInFailed(deps, call, { request, failure: linked.error });
+      ? refuseAccountSignIn(deps, call, linked.error)
+      : refuseSignIn(deps, call, { request, failure: linked.error });
   const entered =
-    request === FOR_ACCOUNT ? await enterAccount(deps, call, who) : await goOnSignedIn(deps, call, { who, request });
+    request === FOR_ACCOUNT ? await enterAccount(deps, call, newSignIn) : await resumeSignIn(deps, call, { newSignIn, request });
   return rememberDevice(deps, call, entered, signedIn);
 }
 
 /** Whom the user signs in for; or what a request that does not hold any more is answered with. */
-async function shownFor(
+async function linkPageContext(
   deps: PageEndpointDeps,
   call: AnyCall,
-  { request, email }: Waiting,
+  { request, email }: PendingLink,
 ): Promise<Pick<ConfirmLinkView, "clientName" | "formTargets"> | Response> {
   if (request === FOR_ACCOUNT) return { clientName: "", formTargets: [] };
   const checked = await readRequest(deps, call, new URLSearchParams(request));
   if (!checked.ok) return checked.error;
-  if (!isMeant(checked.value, email)) return anotherThanMeant(deps, checked.value, email, call);
-  return { clientName: checked.value.client.name, formTargets: formTargetsOf(checked.value) };
+  if (!isExpectedUser(checked.value, email)) return refuseUnexpectedUser(deps, checked.value, email, call);
+  return { clientName: checked.value.client.name, formTargets: formTargets(checked.value) };
 }
 
-async function open(deps: PageEndpointDeps, vouched: string, call: AnyCall): Promise<Waiting | undefined> {
+async function open(deps: PageEndpointDeps, vouched: string, call: AnyCall): Promise<PendingLink | undefined> {
   const key = readCookie(call, "browser", deps.names);
   if (key === undefined) return undefined;
-  const opened = await deps.sealer.open(vouched, await purposeFor(key));
+  const opened = await deps.sealer.open(vouched, await sealPurpose(key));
   if (opened === undefined) return undefined;
-  const waiting = JSON.parse(opened) as Waiting;
+  const waiting = JSON.parse(opened) as PendingLink;
   return call.nowMs - waiting.vouchedAtMs < LIFETIME_MS ? waiting : undefined;
 }
 
 /** What is sealed for one browser opens in no other. */
-const purposeFor = async (browserKey: string): Promise<string> => `link identity:${await sha256Hex(browserKey)}`;
+const sealPurpose = async (browserKey: string): Promise<string> => `link identity:${await sha256Hex(browserKey)}`;

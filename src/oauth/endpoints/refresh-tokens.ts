@@ -4,7 +4,7 @@ import { notFound, problem } from "../../http/errors.ts";
 import { invalidCursor, checkPreviousPage, pageLinks, toPage } from "../../http/paging.ts";
 import { defineRoute, empty, json, type Answer, type Call, type Route } from "../../http/route.ts";
 import type { ListedGrant } from "../grants/grant-list-store.ts";
-import { byUser, endAccess, endGrants } from "../grants/revoke-grants.ts";
+import { deletedByUser, revokeAccess, revokeGrants } from "../grants/revoke-grants.ts";
 import { scopeText } from "../model/authorization.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
 
@@ -80,7 +80,7 @@ async function speaksForClient(
 }
 
 /** The client whose grants are meant; undefined: none that this token reaches. */
-const meantBy = ({ query: { clientId } }: Pick<UserCall<unknown, Query>, "query">, owner: Owner): string | undefined =>
+const requestedClient = ({ query: { clientId } }: Pick<UserCall<unknown, Query>, "query">, owner: Owner): string | undefined =>
   clientId === undefined || clientId === owner.clientId ? owner.clientId : undefined;
 
 async function list(deps: TokenEndpointDeps, call: UserCall<unknown, Query>, owner: Owner): Promise<Answer> {
@@ -89,7 +89,7 @@ async function list(deps: TokenEndpointDeps, call: UserCall<unknown, Query>, own
   if (paging.cursor !== undefined && (typeof createdAtMs !== "number" || typeof id !== "string"))
     return invalidCursor();
   const after = typeof createdAtMs === "number" && typeof id === "string" ? { createdAtMs, id } : undefined;
-  const clientId = meantBy(call, owner);
+  const clientId = requestedClient(call, owner);
   const pageOf = async (from: typeof after, rows: { readonly skip: number; readonly pageSize: number }) =>
     clientId === undefined ? [] : deps.grantLists.page(owner.email, clientId, from, rows);
   const asked = toPage(await pageOf(after, paging), paging, (row) => [row.createdAtMs, row.id]);
@@ -111,10 +111,10 @@ const toJson = ({ names }: TokenEndpointDeps, { authorization, ...grant }: Liste
 });
 
 async function removeAll(deps: TokenEndpointDeps, call: UserCall<unknown, Query>, owner: Owner): Promise<Answer> {
-  const clientId = meantBy(call, owner);
+  const clientId = requestedClient(call, owner);
   if (clientId === undefined) return empty(204);
   const { email } = owner;
-  if (await endAccess(deps, { email, clientId, by: byToken(call) }, call)) return empty(204);
+  if (await revokeAccess(deps, { email, clientId, by: byToken(call) }, call)) return empty(204);
   return problem("service_temporarily_unavailable", "There are more than one request deletes. Send it again.", {
     headers: { "retry-after": "1" },
   });
@@ -126,8 +126,8 @@ async function removeOne(
   { email, clientId }: Owner,
 ): Promise<Answer> {
   const { id } = call.params;
-  if (clientId === undefined || !(await deps.grantLists.isOf(email, clientId, id))) return notFound("refresh token");
-  await endGrants(deps, [id], byUser(email, `grants/${id}`, `1 ${byToken(call)}`), call);
+  if (clientId === undefined || !(await deps.grantLists.belongsToUser(email, clientId, id))) return notFound("refresh token");
+  await revokeGrants(deps, [id], deletedByUser(email, `grants/${id}`, `1 ${byToken(call)}`), call);
   return empty(204);
 }
 

@@ -4,11 +4,11 @@ import { sha256Hex } from "../../platform/hash.ts";
 import { ok, type Result } from "../../platform/result.ts";
 import { authenticateClient, noCredentials, type Credentials, readCredentials } from "../clients/authentication.ts";
 import type { TokenOwner } from "../grants/refresh-store.ts";
-import { endOfGrant } from "../grants/revoke-grants.ts";
+import { grantRevocation } from "../grants/revoke-grants.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import { readParameters } from "../model/form.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
-import { REVOKED_TOKENS_PER_CLIENT, type Ended } from "../tokens/trust-store.ts";
+import { REVOKED_TOKENS_PER_CLIENT, type NewRevocation } from "../tokens/trust-store.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
 
 /**
@@ -43,10 +43,10 @@ export async function revoke(
   const asking = await identify(deps, credentials.value, call.nowMs);
   if (!asking.ok) return refuse(asking.error);
 
-  const living = await livingOf(deps, tokens, call.nowMs);
+  const living = await findLiveTokens(deps, tokens, call.nowMs);
   if (living === undefined) return deps.unavailable();
   const revoked = living.filter((token) => mayRevoke(asking.value, token));
-  await end(deps, revoked, asking.value, call);
+  await revokeTokens(deps, revoked, asking.value, call);
   const left = living.filter((token) => !revoked.includes(token));
   if (!asking.value.authenticated && left.some((token) => token.needsSecret)) return refuse(noCredentials());
   if (left.length > 0)
@@ -56,7 +56,7 @@ export async function revoke(
   return json(200, {}, { "cache-control": "no-store" });
 }
 
-interface Asking {
+interface Revoker {
   /** Undefined: nobody. */
   readonly clientId: string | undefined;
   readonly authenticated: boolean;
@@ -67,7 +67,7 @@ async function identify(
   deps: TokenEndpointDeps,
   credentials: Credentials | undefined,
   nowMs: number,
-): Promise<Result<Asking, OAuthFailure>> {
+): Promise<Result<Revoker, OAuthFailure>> {
   if (credentials === undefined || credentials.secrets.length === 0)
     return ok({ clientId: credentials?.clientId, authenticated: false });
   const entry = await deps.directory.find(credentials.clientId, undefined, nowMs);
@@ -76,24 +76,24 @@ async function identify(
 }
 
 /** A token of either kind that something can be taken from. */
-interface Living {
+interface LiveToken {
   readonly clientId: string;
   /** It was issued to a client that authenticated. */
   readonly needsSecret: boolean;
-  readonly ended: Ended;
+  readonly ended: NewRevocation;
 }
 
-function mayRevoke({ clientId, authenticated }: Asking, token: Living): boolean {
+function mayRevoke({ clientId, authenticated }: Revoker, token: LiveToken): boolean {
   if (clientId !== undefined && clientId !== token.clientId) return false;
   return authenticated || !token.needsSecret;
 }
 
 /** The tokens of the list that live; undefined: it cannot be known now. */
-async function livingOf(
+async function findLiveTokens(
   deps: TokenEndpointDeps,
   tokens: readonly string[],
   nowMs: number,
-): Promise<readonly Living[] | undefined> {
+): Promise<readonly LiveToken[] | undefined> {
   const isJwt = (token: string): boolean => token.includes(".");
   const hashes = await Promise.all(tokens.filter((token) => !isJwt(token)).map((token) => sha256Hex(token)));
   const [verified, owners] = await Promise.all([
@@ -102,10 +102,10 @@ async function livingOf(
   ]);
   if (!verified.ok) return undefined;
   const accessTokens = verified.value.flatMap((token) => (token.ok ? [fromAccessToken(token.value)] : []));
-  return [...accessTokens, ...owners.map((owner) => fromOwner(owner, nowMs))];
+  return [...accessTokens, ...owners.map((owner) => fromRefreshToken(owner, nowMs))];
 }
 
-const fromAccessToken = (token: Principal): Living => ({
+const fromAccessToken = (token: Principal): LiveToken => ({
   clientId: token.clientId,
   needsSecret: token.clientAuthenticated,
   ended: {
@@ -116,20 +116,20 @@ const fromAccessToken = (token: Principal): Living => ({
   },
 });
 
-const fromOwner = ({ grantId, clientId, confidential }: TokenOwner, nowMs: number): Living => ({
+const fromRefreshToken = ({ grantId, clientId, confidential }: TokenOwner, nowMs: number): LiveToken => ({
   clientId,
   needsSecret: confidential,
-  ended: endOfGrant(grantId, nowMs),
+  ended: grantRevocation(grantId, nowMs),
 });
 
 /**
  * One transaction: what ends, the refresh grants among it, and a row of the audit log each. A client whose revoked tokens
  * are too many to be known one by one loses all that it got until now, and gets others at once.
  */
-async function end(
+async function revokeTokens(
   { trust, refreshGrants, audit, log }: TokenEndpointDeps,
-  tokens: readonly Living[],
-  { clientId = "" }: Asking,
+  tokens: readonly LiveToken[],
+  { clientId = "" }: Revoker,
   { nowMs, requestId }: Pick<Call<unknown, unknown, unknown, undefined>, "nowMs" | "requestId">,
 ): Promise<void> {
   const ended = tokens.map((token) => token.ended);
@@ -138,9 +138,9 @@ async function end(
   const rows = ended.map(({ kind, key }) =>
     audit.statement("always", { ...about, subject: `${kind}s/${key}`, reason: "" }),
   );
-  const [voidAll, forgetTokens] = trust.boundStatements(ended, allExpiredSec(nowMs));
+  const [voidAll, forgetTokens] = trust.collapseStatements(ended, allExpiredSec(nowMs));
   const reason = `over ${REVOKED_TOKENS_PER_CLIENT} revoked tokens of a client: all that it got until now is void`;
-  await trust.end(ended, [
+  await trust.revoke(ended, [
     voidAll,
     audit.statement("if changed", { ...about, subject: `clients/${clientId}`, reason }),
     forgetTokens,

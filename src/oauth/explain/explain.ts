@@ -6,13 +6,13 @@ import { createDirectory, type ClientRecord, type Directory, type Entry } from "
 import { grantForClient, placeOfClient } from "../grants/client-credentials.ts";
 import { needsConsent } from "../grants/consent.ts";
 import { passwordGrantFault, type PasswordGrant } from "../grants/password-policy.ts";
-import { defaultTenantOf } from "../grants/password.ts";
+import { defaultTenantFor } from "../grants/password.ts";
 import { DEFAULT_TENANT, findPlace, grantForUser, type UserGrantRequest } from "../grants/user-grant.ts";
 import { UNBOUND } from "../model/binding.ts";
-import { admits, limitsOf, mayActFor, parseScopes, type ScopeLimit } from "../model/scopes.ts";
+import { admits, scopeLimits, mayActFor, parseScopes, type ScopeLimit } from "../model/scopes.ts";
 import type { UserRecord, UserStore } from "../users/user-store.ts";
 import type { ExplainStore } from "./explain-store.ts";
-import { createHints, type Asked } from "./hints.ts";
+import { createHints, type ExplainedRequest } from "./hints.ts";
 
 /**
  * Why a scope is granted or not (contract 2.2), for the operator. Nothing is decided here: the functions are those that
@@ -100,7 +100,7 @@ export async function explain(deps: ExplainDeps, question: ExplainQuestion, nowM
     checks.push({ check: "user", passed: true, detail: memberships(user) });
   }
 
-  const grant = grantOf(question, client);
+  const grant = selectGrant(question, client);
   const unregistered = grantFault(grant, question.grant, client, deps.passwordGrant);
   if (unregistered !== undefined) return refuse("grant", unregistered);
   checks.push({ check: "grant", passed: true, detail: client === undefined ? grant : `client ${client.id}: ${grant}` });
@@ -118,7 +118,7 @@ export async function explain(deps: ExplainDeps, question: ExplainQuestion, nowM
     checks.push({ check: "place", passed: place.passed, detail: place.detail + hint });
   const scopes = [];
   for (const scope of request.named) {
-    const looked = await lookAt(scope, limits, (check) => hints.scope(check, scope, flow));
+    const looked = await checkScope(scope, limits, (check) => hints.scope(check, scope, flow));
     const failed = [...checks, ...looked].find((check) => !check.passed && (check.scope ?? scope) === scope);
     scopes.push({ scope, granted: failed === undefined, reason: failed?.detail ?? `${scope} is granted` });
     checks.push(...looked);
@@ -144,7 +144,7 @@ function clientTenant({ client, entry, request }: ExplainedFlow): Pick<Check, "p
 }
 
 /** What the rules say. */
-interface Outcome {
+interface RuleResult {
   readonly reason: string;
   /** `hinted`: it is worth to say what would have to change. */
   readonly place: { readonly passed: boolean; readonly detail: string; readonly hinted: boolean };
@@ -153,20 +153,20 @@ interface Outcome {
   readonly effective: readonly string[] | undefined;
 }
 
-interface ExplainedFlow extends Asked {
+interface ExplainedFlow extends ExplainedRequest {
   readonly grant: ExplainGrant;
   readonly directory: Directory;
 }
 
-function forClient({ names, builtIn }: ExplainDeps, { client, entry, request }: ExplainedFlow): Outcome {
+function forClient({ names, builtIn }: ExplainDeps, { client, entry, request }: ExplainedFlow): RuleResult {
   if (client === undefined || entry === undefined) throw new Error("neither a client nor a user was asked about");
   const place = placeOfClient(client, entry, request, names);
-  if (!place.ok) return nowhere(place.error.reason, client, builtIn);
+  if (!place.ok) return noPlace(place.error.reason, client, builtIn);
   const granted = grantForClient(client, entry, request, { names, builtIn });
   return {
     reason: granted.ok ? "" : granted.error.reason,
     place: { passed: true, detail: `client ${client.id} may act for tenant ${place.value.id}`, hinted: false },
-    limits: limitsOf(request, client, place.value, builtIn),
+    limits: scopeLimits(request, client, place.value, builtIn),
     effective: granted.ok ? granted.value.scopes : undefined,
   };
 }
@@ -175,9 +175,9 @@ async function forUser(
   { names, builtIn }: ExplainDeps,
   { grant, client, user, request, directory }: ExplainedFlow & { readonly user: UserRecord },
   nowMs: number,
-): Promise<Outcome> {
+): Promise<RuleResult> {
   const defaultTenant =
-    grant === "authorization_code" || grant === "implicit" ? DEFAULT_TENANT[grant] : defaultTenantOf(client, user);
+    grant === "authorization_code" || grant === "implicit" ? DEFAULT_TENANT[grant] : defaultTenantFor(client, user);
   const asked: UserGrantRequest = {
     client,
     clientAuthenticated: true,
@@ -191,11 +191,11 @@ async function forUser(
   const place = await findPlace(rules, asked, nowMs);
   if (!place.ok) {
     const refusal = place.error;
-    if (refusal.kind === "scope") return nowhere(refusal.refusal.reason, client, builtIn);
-    if (refusal.kind === "no-tenant") return nowhere(refusal.reason, client, builtIn);
+    if (refusal.kind === "scope") return noPlace(refusal.refusal.reason, client, builtIn);
+    if (refusal.kind === "no-tenant") return noPlace(refusal.reason, client, builtIn);
     const tenants = refusal.tenants.map(({ id }) => id).join(", ");
     const reason = `${user.email} belongs to several tenants that could be meant: name one of ${tenants}`;
-    return nowhere(reason, client, builtIn, false);
+    return noPlace(reason, client, builtIn, false);
   }
   const { rights, roles, scope } = place.value;
   const once = needsConsent(client, user, place.value) ? ", once they allow it on a page" : "";
@@ -203,13 +203,13 @@ async function forUser(
   return {
     reason: granted.ok ? "" : granted.error.kind === "scope" ? granted.error.refusal.reason : granted.error.kind,
     place: { passed: true, detail: `${user.email} may have a token for ${scope}${once}`, hinted: false },
-    limits: limitsOf(request, client, rights, builtIn, roles),
+    limits: scopeLimits(request, client, rights, builtIn, roles),
     effective: granted.ok ? granted.value.scopes : undefined,
   };
 }
 
-function nowhere(detail: string, client: ClientRecord | undefined, builtIn: BuiltIn, hinted = true): Outcome {
-  const limits = limitsOf({}, client, { id: "", services: [] }, builtIn);
+function noPlace(detail: string, client: ClientRecord | undefined, builtIn: BuiltIn, hinted = true): RuleResult {
+  const limits = scopeLimits({}, client, { id: "", services: [] }, builtIn);
   return {
     reason: detail,
     place: { passed: false, detail, hinted },
@@ -219,7 +219,7 @@ function nowhere(detail: string, client: ClientRecord | undefined, builtIn: Buil
 }
 
 /** Every limit of one scope, whether or not another one is in the way already. */
-async function lookAt(
+async function checkScope(
   scope: string,
   limits: readonly ScopeLimit[],
   hint: (check: ScopeLimit["check"]) => Promise<string>,
@@ -241,7 +241,7 @@ const PASSED = {
 } as const satisfies Record<ScopeLimit["check"], string>;
 
 /** Nobody is asked about without a client: then a user signs in by password. */
-const grantOf = ({ email, grant }: ExplainQuestion, client: ClientRecord | undefined): ExplainGrant => {
+const selectGrant = ({ email, grant }: ExplainQuestion, client: ClientRecord | undefined): ExplainGrant => {
   if (grant !== undefined) return grant;
   if (email === undefined) return "client_credentials";
   if (client === undefined) return "password";

@@ -4,7 +4,7 @@ import type { UserRecord } from "../users/user-store.ts";
 import type { ExplainStore } from "./explain-store.ts";
 
 /** What a hint is about. */
-export interface Asked {
+export interface ExplainedRequest {
   readonly request: ScopeRequest;
   readonly client: ClientRecord | undefined;
   readonly entry: Entry | undefined;
@@ -14,10 +14,10 @@ export interface Asked {
 /** What an operator could change, as the end of the sentence that says what is in the way. */
 export interface Hints {
   /** The client may not act for the tenant that is asked for. */
-  client(flow: Pick<Asked, "client" | "entry" | "request">): Promise<string>;
+  client(flow: Pick<ExplainedRequest, "client" | "entry" | "request">): Promise<string>;
   /** The user may not have a token for the place that is asked for. */
   user(user: UserRecord, request: ScopeRequest): Promise<string>;
-  scope(check: ScopeLimit["check"], scope: string, flow: Pick<Asked, "user" | "request">): Promise<string>;
+  scope(check: ScopeLimit["check"], scope: string, flow: Pick<ExplainedRequest, "user" | "request">): Promise<string>;
 }
 
 export function createHints(store: ExplainStore): Hints {

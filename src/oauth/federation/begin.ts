@@ -4,7 +4,7 @@ import type { Names } from "../../platform/names.ts";
 import { randomSecret, type Random } from "../../platform/random.ts";
 import { ok, type Result } from "../../platform/result.ts";
 import type { Addresses, AnyCall } from "../model/call.ts";
-import { readGiven, type Given, promptsOf } from "../model/parameters.ts";
+import { readAuthorizationParameters, type AuthorizationParameters, promptValues } from "../model/parameters.ts";
 import { faulty, quoted, type FederationFailure } from "../model/provider-failure.ts";
 import type { Federation } from "./federation.ts";
 
@@ -57,7 +57,7 @@ export async function beginFederation(
   if (!(await federation.pending.add(state, browserKey, pending)))
     return faulty(`the identity provider ${providerId} was removed meanwhile`);
 
-  const asked = askedFor(deps, request);
+  const asked = readClientRequest(deps, request);
   const url = new URL(metadata.value.authorizationEndpoint);
   const parameters: Record<string, string | undefined> = {
     response_type: "code",
@@ -70,7 +70,7 @@ export async function beginFederation(
     code_challenge_method: "S256",
     ...Object.fromEntries(PASSED_ON.map((name) => [name, asked.get(name)])),
     ...(expected === undefined ? {} : { login_hint: expected }),
-    prompt: promptsOf(asked)
+    prompt: promptValues(asked)
       .filter((prompt) => PROMPTS_PASSED_ON.includes(prompt))
       .join(" "),
   };
@@ -80,5 +80,5 @@ export async function beginFederation(
 }
 
 /** What the client's request says, which a pending sign-in carries as text. */
-export const askedFor = ({ names }: Pick<FederationDeps, "names">, request: string): Given =>
-  readGiven(new URLSearchParams(request), names);
+export const readClientRequest = ({ names }: Pick<FederationDeps, "names">, request: string): AuthorizationParameters =>
+  readAuthorizationParameters(new URLSearchParams(request), names);

@@ -35,7 +35,7 @@ export interface FederationStore {
   /** Takes the row away and gives it: a state is good once, whoever comes with it. */
   take(stateHash: string): Promise<FederationRow | undefined>;
   /** Removes at most `limit` that are over; returns how many. */
-  forgetExpired(nowMs: number, limit: number): Promise<number>;
+  deleteExpired(nowMs: number, limit: number): Promise<number>;
 }
 
 const PROVIDER = `SELECT id, issuer, client_id, sealed_client_secret, scopes, tenants, domains, linking FROM identity_provider WHERE id = ?1`;
@@ -79,7 +79,7 @@ export function createFederationStore(db: D1Database): FederationStore {
         expiresAtMs: Number(row["expires_at"]),
       };
     },
-    async forgetExpired(nowMs, limit) {
+    async deleteExpired(nowMs, limit) {
       return (await db.prepare(FORGET).bind(nowMs, limit).run()).meta.changes;
     },
   };

@@ -34,7 +34,7 @@ export interface Federation extends Bindings {
   readonly keys: ProviderKeys;
   readonly identities: IdentityStore;
   /** Removes at most `limit` sign-ins that nobody came back from; returns how many. */
-  forgetExpired(nowMs: number, limit: number): Promise<number>;
+  deleteExpired(nowMs: number, limit: number): Promise<number>;
 }
 
 export function createFederation(deps: {
@@ -50,12 +50,12 @@ export function createFederation(deps: {
     metadata: createMetadataSource(deps.allowLoopback),
     keys: createProviderKeys(),
     identities,
-    bindingOf: async (email, { provider = DEFAULT_PROVIDER, authenticatedAtMs }) =>
-      isLocal(provider) ? UNBOUND : boundFor(email, await identities.bindingOf(email, provider, authenticatedAtMs)),
-    forgetExpired: store.forgetExpired,
+    findBinding: async (email, { provider = DEFAULT_PROVIDER, authenticatedAtMs }) =>
+      isLocal(provider) ? UNBOUND : validBinding(email, await identities.findBinding(email, provider, authenticatedAtMs)),
+    deleteExpired: store.deleteExpired,
   };
 }
 
 /** What it is bound to, unless that leaves the user out. */
-const boundFor = (email: string, binding: Binding | undefined): Binding | undefined =>
+const validBinding = (email: string, binding: Binding | undefined): Binding | undefined =>
   binding !== undefined && mayVouchFor(binding, email) ? binding : undefined;

@@ -46,11 +46,11 @@ export async function verifyIdToken(
   const known = await keys.of(keys.jwksUri, nowMs, "known");
   if (!known.ok) return known;
   const first = await verify(token, expected, known.value.find, nowMs);
-  if (first.ok || !isOfKeys(first.error) || !known.value.kept) return judge(first, expected);
+  if (first.ok || !isKeyError(first.error) || !known.value.kept) return checkResult(first, expected);
   // The provider may have changed its keys since: it is asked once more, and not again for this sign-in.
   const renewed = await keys.of(keys.jwksUri, nowMs, "now");
   if (!renewed.ok) return renewed;
-  return judge(await verify(token, expected, renewed.value.find, nowMs), expected);
+  return checkResult(await verify(token, expected, renewed.value.find, nowMs), expected);
 }
 
 async function verify(
@@ -78,19 +78,19 @@ async function verify(
   }
 }
 
-const isOfKeys = (error: Error): boolean =>
+const isKeyError = (error: Error): boolean =>
   error instanceof joseErrors.JWKSNoMatchingKey || error instanceof joseErrors.JWSSignatureVerificationFailed;
 
-function judge(
+function checkResult(
   verified: Result<JWTVerifyResult, Error>,
   expected: ExpectedIdToken,
 ): Result<IdTokenClaims, FederationFailure> {
   if (!verified.ok) return denied(`the ID token is refused: ${verified.error.message}`);
-  const fault = faultOf(verified.value, expected);
+  const fault = claimFault(verified.value, expected);
   return fault === undefined ? ok(verified.value.payload as IdTokenClaims) : denied(`the ID token ${fault}`);
 }
 
-function faultOf({ payload, protectedHeader }: JWTVerifyResult, expected: ExpectedIdToken): string | undefined {
+function claimFault({ payload, protectedHeader }: JWTVerifyResult, expected: ExpectedIdToken): string | undefined {
   const { aud, azp, sub, nonce, auth_time: authTime } = payload;
   // Another kind of token of the same provider (RFC 8725 3.11).
   if (protectedHeader.typ !== undefined && !/^(application\/)?jwt$/i.test(protectedHeader.typ))

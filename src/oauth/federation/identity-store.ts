@@ -13,7 +13,7 @@ export type LinkedBy = "password" | "verified_email";
 
 export interface IdentityStore {
   /** The address of the user that the account signs in as. */
-  userOf(account: Account): Promise<string | undefined>;
+  findUser(account: Account): Promise<string | undefined>;
   /** A user who may sign in, and who could be linked to an account of the provider. */
   candidate(email: string, provider: string): Promise<Candidate | undefined>;
   /**
@@ -30,7 +30,7 @@ export interface IdentityStore {
     beside: readonly D1PreparedStatement[],
   ): Promise<void>;
   /** What the provider is bound to that vouched for the user then; undefined: its word of then counts no more. */
-  bindingOf(email: string, provider: string, vouchedAtMs: number): Promise<Binding | undefined>;
+  findBinding(email: string, provider: string, vouchedAtMs: number): Promise<Binding | undefined>;
 }
 
 export interface Candidate {
@@ -59,7 +59,7 @@ const BINDING = `
 
 export function createIdentityStore(db: D1Database): IdentityStore {
   return {
-    async userOf({ provider, issuer, subject }) {
+    async findUser({ provider, issuer, subject }) {
       return (await db.prepare(USER_OF).bind(provider, subject, issuer).first<string>("email")) ?? undefined;
     },
     async candidate(email, provider) {
@@ -73,7 +73,7 @@ export function createIdentityStore(db: D1Database): IdentityStore {
       const link = db.prepare(LINK).bind(email, provider, issuer, subject, by, vouchedAtMs, nowMs);
       await db.batch([link, ...beside]);
     },
-    async bindingOf(email, provider, vouchedAtMs) {
+    async findBinding(email, provider, vouchedAtMs) {
       const row = await db.prepare(BINDING).bind(email, provider, vouchedAtMs).first<Record<keyof Binding, string>>();
       return row === null ? undefined : readBinding(row);
     },

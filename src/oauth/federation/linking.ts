@@ -66,7 +66,7 @@ export async function link(
     reason: `by ${by}`,
   };
   await identities.link({ ...unlinked, by, nowMs: call.nowMs }, [deps.audit.statement("if changed", record)]);
-  return (await identities.userOf(unlinked)) === email
+  return (await identities.findUser(unlinked)) === email
     ? ok(true)
     : denied(`${email}, or the account there, changed meanwhile`);
 }

@@ -38,7 +38,7 @@ export function createPendingSignIns(store: FederationStore, sealer: Sealer): Pe
         stateHash,
         browserHash: await sha256Hex(browserKey),
         provider: pending.provider,
-        sealed: await sealer.seal(JSON.stringify(pending), contextOf(stateHash)),
+        sealed: await sealer.seal(JSON.stringify(pending), sealContext(stateHash)),
         expiresAtMs: pending.begunAtMs + LIFETIME_MS,
       });
     },
@@ -48,7 +48,7 @@ export function createPendingSignIns(store: FederationStore, sealer: Sealer): Pe
       if (row.expiresAtMs <= nowMs) return err("the state has expired");
       if (browserKey === undefined || !equalDigests(row.browserHash, await sha256Hex(browserKey)))
         return err("the state is another browser's");
-      const opened = await sealer.open(row.sealed, contextOf(row.stateHash));
+      const opened = await sealer.open(row.sealed, sealContext(row.stateHash));
       if (opened === undefined) return err("the state does not open: SEAL_KEYS lacks the key that sealed it");
       return ok(JSON.parse(opened) as PendingSignIn);
     },
@@ -56,4 +56,4 @@ export function createPendingSignIns(store: FederationStore, sealer: Sealer): Pe
 }
 
 /** What is sealed for one state opens under no other. */
-const contextOf = (stateHash: string): string => `federation:${stateHash}`;
+const sealContext = (stateHash: string): string => `federation:${stateHash}`;

@@ -6,7 +6,7 @@ import type { FederationStore, ProviderRow } from "./federation-store.ts";
 export interface Providers {
   find(id: string, nowMs: number): Promise<ProviderRow | undefined>;
   /** Undefined when it was sealed under a key that is not configured any more. */
-  secretOf(provider: ProviderRow): Promise<string | undefined>;
+  openSecret(provider: ProviderRow): Promise<string | undefined>;
   /** For the operator service, which stores what this gives. */
   readonly secrets: ProviderSecrets;
   clear(): void;
@@ -25,14 +25,14 @@ export function createProviders(store: FederationStore, sealer: Sealer): Provide
   const cache = new FreshCache<string, ProviderRow | undefined>(CACHE);
   return {
     find: async (id, nowMs) => (ID.test(id) ? cache.get(id, nowMs, () => store.provider(id)) : undefined),
-    secretOf: ({ id, sealedClientSecret }) => sealer.open(sealedClientSecret, contextOfProvider(id)),
+    openSecret: ({ id, sealedClientSecret }) => sealer.open(sealedClientSecret, providerSealContext(id)),
     secrets: {
-      seal: (id, secret) => sealer.seal(secret, contextOfProvider(id)),
-      open: (id, sealed) => sealer.open(sealed, contextOfProvider(id)),
+      seal: (id, secret) => sealer.seal(secret, providerSealContext(id)),
+      open: (id, sealed) => sealer.open(sealed, providerSealContext(id)),
     },
     clear: () => cache.clear(),
   };
 }
 
 /** A sealed secret copied to another provider's row does not open. */
-export const contextOfProvider = (id: string): string => `identity_provider:${id}`;
+export const providerSealContext = (id: string): string => `identity_provider:${id}`;

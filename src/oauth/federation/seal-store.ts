@@ -1,7 +1,7 @@
 /** What this room has sealed for good, and under which key. What lives minutes (sign-ins under way) ends by itself. */
 export interface SealStore {
   /** Some that are under another key than this one, in any order: one that does not open keeps no other from it. */
-  sealedOtherwise(kind: SealedKind, keyId: string, limit: number): Promise<readonly SealedText[]>;
+  findSealedOtherwise(kind: SealedKind, keyId: string, limit: number): Promise<readonly SealedText[]>;
   /** Puts the same text under another key, unless it was changed meanwhile. */
   reseal(kind: SealedKind, text: SealedText, sealed: string): Promise<void>;
   /** How many there are under each key, up to `most` of each. */
@@ -36,7 +36,7 @@ export const SEAL_SQL = {
 } as const;
 
 export const createSealStore = (db: D1Database): SealStore => ({
-  async sealedOtherwise(kind, keyId, limit) {
+  async findSealedOtherwise(kind, keyId, limit) {
     return (await db.prepare(SEAL_SQL[kind].otherwise).bind(keyId, limit).all<SealedText>()).results;
   },
   async reseal(kind, { id, sealed: before }, sealed) {

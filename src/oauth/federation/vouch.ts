@@ -4,9 +4,9 @@ import { toBase64, utf8 } from "../../platform/encoding.ts";
 import { ok, type Result } from "../../platform/result.ts";
 import type { SignInTimes } from "../model/auth-times.ts";
 import type { AnyCall } from "../model/call.ts";
-import { promptsOf } from "../model/parameters.ts";
+import { promptValues } from "../model/parameters.ts";
 import { denied, faulty, quoted, type FederationFailure } from "../model/provider-failure.ts";
-import { askedFor, callbackAddress, type FederationDeps } from "./begin.ts";
+import { readClientRequest, callbackAddress, type FederationDeps } from "./begin.ts";
 import type { ProviderRow } from "./federation-store.ts";
 import { fetchJson, type JsonObject } from "./fetch-json.ts";
 import { verifyIdToken, type ExpectedIdToken, type IdTokenClaims } from "./id-token.ts";
@@ -39,19 +39,19 @@ export async function vouch(
   { provider, metadata }: { readonly provider: ProviderRow; readonly metadata: ProviderMetadata },
   call: AnyCall,
 ): Promise<Result<Vouched, FederationFailure>> {
-  const secret = await deps.federation.providers.secretOf(provider);
+  const secret = await deps.federation.providers.openSecret(provider);
   if (secret === undefined) return faulty("the client secret does not open: SEAL_KEYS lacks the key that sealed it");
   const redirectUri = callbackAddress(deps, provider.id, call);
   const tokens = await exchange(code, { ...pending, redirectUri, secret }, metadata);
   if (!tokens.ok) return tokens;
   const keys = { of: deps.federation.keys.of, jwksUri: metadata.jwksUri };
-  const claims = await verifyIdToken(tokens.value.idToken, expectedOf(deps, pending), keys, call.nowMs);
+  const claims = await verifyIdToken(tokens.value.idToken, expectedIdToken(deps, pending), keys, call.nowMs);
   if (!claims.ok) return claims;
   const { sub: subject } = claims.value;
   if (!SUBJECT.test(subject)) return denied("the ID token's sub is not of 1 to 255 characters of ASCII");
   const account = { provider: provider.id, issuer: provider.issuer, subject };
   const provenAtMs = provenAt(claims.value["auth_time"], call.nowMs);
-  const user = await deps.federation.identities.userOf(account);
+  const user = await deps.federation.identities.findUser(account);
   if (user !== undefined) return ok({ ...account, provenAtMs, isLinked: true, email: user });
   const email = await findEmail(claims.value, tokens.value.accessToken, metadata);
   return email.ok ? ok({ ...account, provenAtMs, isLinked: false, email: email.value }) : email;
@@ -62,13 +62,13 @@ const provenAt = (authTime: unknown, nowMs: number): number | undefined =>
   typeof authTime === "number" ? Math.floor(Math.min(Math.max(authTime * 1000, 0), nowMs)) : undefined;
 
 /** The client's wish for a fresh sign-in holds at the provider too; whether it was heard shows in `auth_time`. */
-function expectedOf(
+function expectedIdToken(
   deps: FederationDeps,
   { issuer, clientId, nonce, request, begunAtMs }: PendingSignIn,
 ): ExpectedIdToken {
-  const asked = askedFor(deps, request);
+  const asked = readClientRequest(deps, request);
   const maxAge = asked.get("max_age");
-  const oldestSec = promptsOf(asked).includes("login") ? "0" : maxAge;
+  const oldestSec = promptValues(asked).includes("login") ? "0" : maxAge;
   const authenticatedSinceSec = oldestSec === undefined ? undefined : toSec(begunAtMs) - Number(oldestSec);
   return { issuer, clientId, nonce, authenticatedSinceSec, needsAuthTime: maxAge !== undefined };
 }

@@ -4,15 +4,15 @@ import { randomId, randomSecret } from "../../platform/random.ts";
 import { err, ok } from "../../platform/result.ts";
 import type { Caller } from "../clients/authentication.ts";
 import type { ClientRecord } from "../clients/directory.ts";
-import { timesOf } from "../model/auth-times.ts";
+import { signInTimes } from "../model/auth-times.ts";
 import { failure } from "../model/failure.ts";
-import { needsPkce, verifies } from "../model/pkce.ts";
-import { soleOf } from "../model/redirect-uri.ts";
-import { grantAuthorized, invalidGrant } from "./authorized.ts";
-import { clientOf } from "./client-of.ts";
+import { needsPkce, matchesChallenge } from "../model/pkce.ts";
+import { onlyRedirectUri } from "../model/redirect-uri.ts";
+import { reauthorize, invalidGrant } from "./authorized.ts";
+import { identifyGrantClient } from "./client-of.ts";
 import type { CodeStore, Redemption, StoredCode } from "./code-store.ts";
 import type { GrantStep, TokenRequest } from "./granted.ts";
-import { endGrants } from "./revoke-grants.ts";
+import { revokeGrants } from "./revoke-grants.ts";
 
 /**
  * A client redeems a code (RFC 6749 4.1.3, contract 2.3). Every check comes before the one conditional write, so a request
@@ -21,7 +21,7 @@ import { endGrants } from "./revoke-grants.ts";
  */
 export const authorizationCodeGrant: GrantStep = async (deps, request) => {
   const { call, parameters, scopes } = request;
-  const caller = await clientOf(deps, request, "authorization_code");
+  const caller = await identifyGrantClient(deps, request, "authorization_code");
   if (!caller.ok) return caller;
   const { client } = caller.value;
   const text = parameters.get("code");
@@ -34,13 +34,13 @@ export const authorizationCodeGrant: GrantStep = async (deps, request) => {
     const subject = `grants/${code.grantId}`;
     const why = { actor: client.id, action: "end grant", subject, reason: "a code was used twice" };
     // The code goes with its grant: kept, it would write to the audit log as often as anybody sends it.
-    await endGrants(deps, [code.grantId], why, call, [deps.codes.removeStatement(code.codeHash)]);
+    await revokeGrants(deps, [code.grantId], why, call, [deps.codes.removeStatement(code.codeHash)]);
     return err(invalidGrant("the code was used already", client.id));
   };
   if (code.redeemed) return replayed();
-  const fault = await faultOf(code, request, caller.value);
+  const fault = await codeFault(code, request, caller.value);
   if (fault !== undefined) return err(invalidGrant(fault, client.id));
-  const again = await grantAuthorized(deps, caller.value, code, scopes, call.nowMs);
+  const again = await reauthorize(deps, caller.value, code, scopes, call.nowMs);
   if (!again.ok) return again;
 
   const { granted, authorization } = again.value;
@@ -48,19 +48,19 @@ export const authorizationCodeGrant: GrantStep = async (deps, request) => {
   const refreshToken = lasts ? randomSecret(deps.random) : undefined;
   const refresh = refreshToken === undefined ? undefined : { tokenHash: await sha256Hex(refreshToken), authorization };
   const redemption = { id: randomId(deps.random), refresh };
-  if (!(await redeemTwice(deps.codes, code.codeHash, redemption, call.nowMs))) return replayed();
+  if (!(await redeemWithRetry(deps.codes, code.codeHash, redemption, call.nowMs))) return replayed();
   return ok({
     granted,
     sessionId: authorization.sessionId,
     grantId: code.grantId,
     refreshToken,
-    idToken: { ...timesOf(authorization), nonce: code.nonce },
+    idToken: { ...signInTimes(authorization), nonce: code.nonce },
     hint: authorization.hint,
   });
 };
 
 /** Why the code is not good for this request; the texts are for the operator. */
-async function faultOf(
+async function codeFault(
   code: StoredCode,
   { call, parameters }: TokenRequest,
   { client }: Caller,
@@ -76,15 +76,15 @@ async function faultOf(
     return verifier === undefined ? undefined : "a code_verifier, and no code_challenge before";
   }
   if (verifier === undefined) return "the code_verifier is missing";
-  return (await verifies(verifier, challenge)) ? undefined : "the code_verifier does not fit";
+  return (await matchesChallenge(verifier, challenge)) ? undefined : "the code_verifier does not fit";
 }
 
 /** The same text, or none in both requests (RFC 6749 4.1.3); and where none was sent before, the one it stood for. */
 const isSameAddress = (sent: string | undefined, code: StoredCode, { redirectUris }: ClientRecord): boolean =>
-  sent === code.redirectUri || (code.redirectUri === undefined && sent === soleOf(redirectUris));
+  sent === code.redirectUri || (code.redirectUri === undefined && sent === onlyRedirectUri(redirectUris));
 
 /** A write whose answer was lost is tried again: under the same name it is done once, and who did it is known. */
-async function redeemTwice(
+async function redeemWithRetry(
   codes: CodeStore,
   codeHash: string,
   redemption: Redemption,

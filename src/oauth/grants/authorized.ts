@@ -14,7 +14,7 @@ export interface Authorized {
   readonly authorization: Authorization;
 }
 
-export interface GrantedAgain {
+export interface Reauthorized {
   readonly granted: Granted;
   /** What later tokens of the grant may have: as much as this one was asked for, never more. */
   readonly authorization: Authorization;
@@ -28,13 +28,13 @@ export interface GrantedAgain {
  *   scopes asked for   ──▶ exactly these, or a refusal that names one
  *   the user's place is gone, or the sign-in counts no more ──▶ the grant is not valid
  */
-export async function grantAuthorized(
+export async function reauthorize(
   deps: GrantDeps,
   caller: Caller,
   { email, authorization }: Authorized,
   asked: ScopeRequest,
   nowMs: number,
-): Promise<Result<GrantedAgain, OAuthFailure>> {
+): Promise<Result<Reauthorized, OAuthFailure>> {
   const { client, authenticated, asOfMs } = caller;
   const narrowed = narrow(authorization, asked, client.tenant, deps.names);
   if (!narrowed.ok) return err(refusedScope(narrowed.error, client.id));
@@ -42,17 +42,17 @@ export async function grantAuthorized(
   if (user === undefined) return err(invalidGrant(`user ${email} is unknown or disabled`, client.id));
   if (authorization.authenticatedAtMs <= user.signedOutAtMs)
     return err(invalidGrant(`the sign-in of ${email} counts no more`, client.id));
-  const binding = await deps.federation.bindingOf(email, authorization);
+  const binding = await deps.federation.findBinding(email, authorization);
   if (binding === undefined)
     return err(invalidGrant(`what ${authorization.provider} said of ${email} counts no more`, client.id));
 
-  const scopes = requestAgain(authorization, narrowed.value, asked.everything);
+  const scopes = toScopeRequest(authorization, narrowed.value, asked.everything);
   const granted = await grantForUser(
     deps,
     { client, clientAuthenticated: authenticated, user, binding, scopes, defaultTenant: "of-client", hasPages: true },
     nowMs,
   );
-  if (!granted.ok) return err(refusedAgain(granted.error, asked, client.id));
+  if (!granted.ok) return err(toFailure(granted.error, asked, client.id));
   if (needsConsent(client, user, granted.value)) {
     const consent = consentTo(deps, client, granted.value);
     if (!isAllowed(consent, await deps.consents.find(consent)))
@@ -67,7 +67,7 @@ export async function grantAuthorized(
 }
 
 /** What was authorized, as the request for scopes that would get it. */
-const requestAgain = (
+const toScopeRequest = (
   { tenant, org }: Authorization,
   { openid, scopes }: Pick<Authorization, "openid" | "scopes">,
   everything: boolean,
@@ -82,7 +82,7 @@ const requestAgain = (
 });
 
 /** A refusal of something that the caller named names it; what the grant stands on is its own affair. */
-function refusedAgain(refusal: UserGrantRefusal, asked: ScopeRequest, clientId: string): OAuthFailure {
+function toFailure(refusal: UserGrantRefusal, asked: ScopeRequest, clientId: string): OAuthFailure {
   if (refusal.kind !== "scope") return invalidGrant(refusal.kind, clientId);
   return isNamed(refusal.refusal, asked)
     ? refusedScope(refusal.refusal, clientId)

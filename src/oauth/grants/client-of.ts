@@ -4,7 +4,7 @@ import { failure, type OAuthFailure } from "../model/failure.ts";
 import type { GrantDeps, TokenRequest } from "./granted.ts";
 
 /** The client of a grant that a user gave it: known, authenticated where it has a secret, and registered for the grant. */
-export async function clientOf(
+export async function identifyGrantClient(
   deps: GrantDeps,
   { call, credentials }: TokenRequest,
   grantType: string,

@@ -27,7 +27,7 @@ export interface CodeStore {
   /** Removes the code, as a part of the caller's transaction. */
   removeStatement(codeHash: string): D1PreparedStatement;
   /** Removes at most `limit` codes whose tokens have expired; returns how many. */
-  forgetExpired(nowMs: number, limit: number): Promise<number>;
+  deleteExpired(nowMs: number, limit: number): Promise<number>;
 }
 
 export interface Redemption {
@@ -93,7 +93,7 @@ export function createCodeStore(db: D1Database): CodeStore {
       return (results.at(-1)?.meta.changes ?? 0) > 0;
     },
     removeStatement: (codeHash) => db.prepare(REMOVE).bind(codeHash),
-    async forgetExpired(nowMs, limit) {
+    async deleteExpired(nowMs, limit) {
       return (
         await db
           .prepare(FORGET)

@@ -10,7 +10,7 @@ export interface Consent {
   readonly scopes: readonly string[];
 }
 
-export interface ConsentStanding {
+export interface StoredConsent {
   /** For people. */
   readonly tenantName: string;
   /** Undefined: the user allowed nothing there. */
@@ -19,7 +19,7 @@ export interface ConsentStanding {
 
 export interface ConsentStore {
   /** Undefined: the client is gone, or another tenant's now. One round trip. */
-  find(consent: Omit<Consent, "scopes">): Promise<ConsentStanding | undefined>;
+  find(consent: Omit<Consent, "scopes">): Promise<StoredConsent | undefined>;
   /**
    * Besides what stands allowed there in that moment. `beside` sees by `changes()` whether it was: nothing is where the user or
    * the client is gone, or the sign-in counts no more.

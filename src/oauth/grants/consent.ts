@@ -4,7 +4,7 @@ import type { ClientRecord } from "../clients/directory.ts";
 import { serviceScopes } from "../model/authorization.ts";
 import type { Granted } from "../tokens/issue.ts";
 import type { UserRecord } from "../users/user-store.ts";
-import type { Consent, ConsentStanding } from "./consent-store.ts";
+import type { Consent, StoredConsent } from "./consent-store.ts";
 
 /**
  * Whether a person has to be asked before a client gets anything of theirs (contract 2.4, 8).
@@ -35,6 +35,6 @@ export const consentTo = (
 });
 
 /** Whether what was allowed is enough. */
-export const isAllowed = ({ scopes }: Consent, standing: ConsentStanding | undefined): boolean =>
+export const isAllowed = ({ scopes }: Consent, standing: StoredConsent | undefined): boolean =>
   standing?.scopes !== undefined &&
   scopes.every((scope) => standing.scopes?.some((allowed) => scopeMatches(allowed, scope)));

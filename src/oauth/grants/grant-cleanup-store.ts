@@ -12,14 +12,14 @@ import type { OwnerKind } from "../tokens/trust-store.ts";
  *
  * A transaction removes so many rows and no more, since the database does nothing else meanwhile.
  */
-export interface Forgetting {
+export interface CleanupStep {
   readonly statements: readonly D1PreparedStatement[];
   /** A statement that changed as many rows may have left others. */
   readonly mostRows: number;
   /** Finds a row where there are more grants than that. */
   readonly exceeds: D1PreparedStatement;
 }
-export type Forget = (kind: OwnerKind, key: string, nowMs: number) => Forgetting;
+export type GrantCleanup = (kind: OwnerKind, key: string, nowMs: number) => CleanupStep;
 
 /** Some 0.2 s of a transaction. A session's are known to every isolate for an hour, grant by grant. */
 const MOST_ROWS = { client: 5_000, tenant: 5_000, user: 5_000, session: 500 } as const satisfies Record<
@@ -59,8 +59,8 @@ const END_GRANTS = `
     SELECT id FROM (${some("refresh_grant", "session", "id")})
     UNION SELECT grant_id FROM (${some("authorization_code", "session", "grant_id")}))`;
 
-export const createForget =
-  (db: D1Database): Forget =>
+export const createGrantCleanup =
+  (db: D1Database): GrantCleanup =>
   (kind, key, nowMs) => ({
     mostRows: MOST_ROWS[kind],
     exceeds: db.prepare(hasMore(kind)).bind(key),

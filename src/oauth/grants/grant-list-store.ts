@@ -25,7 +25,7 @@ export interface Application {
 }
 
 /** Comes behind `(createdAtMs, id)`, newest first. */
-export interface GrantPlace {
+export interface GrantCursor {
   readonly createdAtMs: number;
   readonly id: string;
 }
@@ -35,19 +35,19 @@ export interface GrantListStore {
   page(
     email: string,
     clientId: string,
-    after: GrantPlace | undefined,
+    after: GrantCursor | undefined,
     paging: Pick<Paging, "pageSize" | "skip">,
   ): Promise<readonly ListedGrant[]>;
   /** The clients that hold grants of the user or are allowed something, at most `limit`, the one that was used last first. */
   applications(email: string, limit: number): Promise<readonly Application[]>;
   /** At most `limit` ids. */
-  idsOf(email: string, clientId: string, limit: number): Promise<readonly string[]>;
-  isOf(email: string, clientId: string, grantId: string): Promise<boolean>;
+  grantIds(email: string, clientId: string, limit: number): Promise<readonly string[]>;
+  belongsToUser(email: string, clientId: string, grantId: string): Promise<boolean>;
   /**
    * Ends what the client has of the user besides grants that were listed before: codes, grants that came meanwhile, and by a
    * row of `revocation` all that was issued until now.
    */
-  endRestStatements(email: string, clientId: string, expiresSec: number): readonly D1PreparedStatement[];
+  revokeRestStatements(email: string, clientId: string, expiresSec: number): readonly D1PreparedStatement[];
 }
 
 /**
@@ -85,11 +85,11 @@ const END_REST = [
   `DELETE FROM refresh_grant WHERE email = ?1 AND +client = ?2`,
 ] as const;
 /** Before every other in this order. */
-const FIRST: GrantPlace = { createdAtMs: Number.MAX_SAFE_INTEGER, id: "" };
+const FIRST: GrantCursor = { createdAtMs: Number.MAX_SAFE_INTEGER, id: "" };
 
 type Row = Record<string, string | number | null>;
 
-export function createGrantListStore(db: D1Database, trust: Pick<TrustStore, "voidAccessStatement">): GrantListStore {
+export function createGrantListStore(db: D1Database, trust: Pick<TrustStore, "revokeAccessStatement">): GrantListStore {
   return {
     async page(email, clientId, after = FIRST, { pageSize, skip }) {
       const { results } = await db
@@ -102,17 +102,17 @@ export function createGrantListStore(db: D1Database, trust: Pick<TrustStore, "vo
       const found = await db.batch<Row>([APPLICATIONS, CONSENTS].map((sql) => db.prepare(sql).bind(email, limit)));
       const byClient = new Map<string, Application>();
       for (const one of found.flatMap(({ results }) => results.map(toApplication)))
-        byClient.set(one.clientId, together(byClient.get(one.clientId), one));
+        byClient.set(one.clientId, mergeApplications(byClient.get(one.clientId), one));
       return [...byClient.values()].sort((a, b) => b.lastUsedAtMs - a.lastUsedAtMs).slice(0, limit);
     },
-    async idsOf(email, clientId, limit) {
+    async grantIds(email, clientId, limit) {
       const { results } = await db.prepare(IDS).bind(email, clientId, limit).all<{ id: string }>();
       return results.map(({ id }) => id);
     },
-    isOf: async (email, clientId, grantId) => (await db.prepare(IS_OF).bind(email, clientId, grantId).first()) !== null,
-    endRestStatements: (email, clientId, expiresSec) => [
+    belongsToUser: async (email, clientId, grantId) => (await db.prepare(IS_OF).bind(email, clientId, grantId).first()) !== null,
+    revokeRestStatements: (email, clientId, expiresSec) => [
       ...END_REST.map((sql) => db.prepare(sql).bind(email, clientId)),
-      trust.voidAccessStatement(email, clientId, expiresSec),
+      trust.revokeAccessStatement(email, clientId, expiresSec),
     ],
   };
 }
@@ -126,7 +126,7 @@ const toListedGrant = (row: Row): ListedGrant => ({
   lastUsedAtMs: Number(row["last_used_at"]),
 });
 
-const together = (known: Application | undefined, one: Application): Application =>
+const mergeApplications = (known: Application | undefined, one: Application): Application =>
   known === undefined
     ? one
     : {

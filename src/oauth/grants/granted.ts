@@ -14,10 +14,10 @@ import type { UserStore } from "../users/user-store.ts";
 import type { CodeStore } from "./code-store.ts";
 import type { ConsentStore } from "./consent-store.ts";
 import type { PasswordGrant } from "./password-policy.ts";
-import type { EndGrantsDeps } from "./revoke-grants.ts";
+import type { RevokeGrantsDeps } from "./revoke-grants.ts";
 
 /** What grants decide by, and what they leave behind. */
-export interface GrantDeps extends IssueDeps, EndGrantsDeps {
+export interface GrantDeps extends IssueDeps, RevokeGrantsDeps {
   readonly builtIn: BuiltIn;
   readonly directory: Directory;
   /** Requests of a client that proved itself. */

@@ -3,7 +3,7 @@ import { LEGACY_PROVIDER } from "../../platform/names.ts";
 import { randomId, randomSecret } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { authenticateClient, noCredentials, type Caller } from "../clients/authentication.ts";
-import { authorizationOf } from "../model/authorization.ts";
+import { toAuthorization } from "../model/authorization.ts";
 import { UNBOUND } from "../model/binding.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import type { ClientRights } from "../model/scopes.ts";
@@ -63,7 +63,7 @@ export const passwordGrant: GrantStep = async (deps, request) => {
       user,
       binding: UNBOUND,
       scopes: request.scopes,
-      defaultTenant: defaultTenantOf(client, user),
+      defaultTenant: defaultTenantFor(client, user),
       hasPages: false,
     },
     call.nowMs,
@@ -78,7 +78,7 @@ export const passwordGrant: GrantStep = async (deps, request) => {
   if (client === undefined || !clientAuthenticated || !client.grantTypes.includes("refresh_token"))
     return ok({ ...outcome, grantId: undefined, refreshToken: undefined });
   const grantId = randomId(deps.random);
-  const authorization = authorizationOf(granted, { sessionId, authenticatedAtMs: call.nowMs }, deps.names);
+  const authorization = toAuthorization(granted, { sessionId, authenticatedAtMs: call.nowMs }, deps.names);
   const grant = { id: grantId, clientId: client.id, email: user.email, authorization };
   return ok({ ...outcome, grantId, refreshToken: await createRefreshGrant(deps, grant, call.nowMs) });
 };
@@ -118,7 +118,7 @@ async function passedClient(
     : err(failure("unauthorized_client", "The client is not registered for this grant.", `client ${id}: password`, id));
 }
 
-export const defaultTenantOf = (client: Pick<ClientRights, "tenant"> | undefined, user: UserRecord): DefaultTenant =>
+export const defaultTenantFor = (client: Pick<ClientRights, "tenant"> | undefined, user: UserRecord): DefaultTenant =>
   user.tenants.some(({ id }) => id === client?.tenant) ? "of-client" : "only";
 
 function refusedPlace({ names }: GrantDeps, refusal: UserGrantRefusal, actor: string | undefined): OAuthFailure {

@@ -13,17 +13,17 @@ import type { StoredRefreshToken, Successor } from "./refresh-store.ts";
  * Presenting a spent token means that two hold the family, so it ends. The tokens of clients with a secret are used as
  * often as wanted and stay living.
  */
-export type Standing =
+export type TokenState =
   | { readonly kind: "living" }
   | { readonly kind: "superseded"; readonly sealedSuccessor: string }
   | { readonly kind: "spent" };
 
 const GRACE_MS = 30_000;
 
-export function standingOf(
+export function tokenState(
   token: Pick<StoredRefreshToken, "usedAtMs" | "sealedSuccessor" | "successorUsed">,
   nowMs: number,
-): Standing {
+): TokenState {
   const { usedAtMs, sealedSuccessor, successorUsed } = token;
   if (usedAtMs === undefined) return { kind: "living" };
   if (sealedSuccessor === undefined || successorUsed || nowMs - usedAtMs > GRACE_MS) return { kind: "spent" };
@@ -35,21 +35,21 @@ export async function makeSuccessor(token: string, grantId: string, random: Rand
   const successor = randomSecret(random);
   return {
     tokenHash: await sha256Hex(successor),
-    sealed: await sealerOf(token, random).seal(successor, contextOf(grantId)),
+    sealed: await tokenSealer(token, random).seal(successor, sealContext(grantId)),
   };
 }
 
 /** The token that follows this one; what stands in the database opens with nothing but the token itself. */
 export async function openSuccessor(token: string, sealed: string, grantId: string, random: Random): Promise<string> {
-  const successor = await sealerOf(token, random).open(sealed, contextOf(grantId));
+  const successor = await tokenSealer(token, random).open(sealed, sealContext(grantId));
   if (successor === undefined) throw new Error(`the successor of a refresh token of grant ${grantId} does not open`);
   return successor;
 }
 
-function sealerOf(token: string, random: Random): Sealer {
+function tokenSealer(token: string, random: Random): Sealer {
   const bytes = fromBase64Url(token);
   if (bytes === undefined) throw new Error("a stored refresh token is always base64url");
   return createSealer([{ id: "t", bytes }], random);
 }
 
-const contextOf = (grantId: string): string => `refresh_grant:${grantId}`;
+const sealContext = (grantId: string): string => `refresh_grant:${grantId}`;

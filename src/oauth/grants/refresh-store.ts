@@ -46,7 +46,7 @@ export interface RefreshStore {
   /** Removes grants with all their tokens, as a part of the caller's transaction. */
   removeStatement(grantIds: readonly string[]): D1PreparedStatement;
   /** Removes at most `limit` tokens that were used long ago; returns how many. Presented later, they are unknown. */
-  forgetUsed(nowMs: number, limit: number): Promise<number>;
+  deleteUsed(nowMs: number, limit: number): Promise<number>;
 }
 
 const ADD_GRANT = `
@@ -116,7 +116,7 @@ export function createRefreshStore(db: D1Database): RefreshStore {
         confidential: row["confidential"] === 1,
       }));
     },
-    async forgetUsed(nowMs, limit) {
+    async deleteUsed(nowMs, limit) {
       return (
         await db
           .prepare(FORGET)

@@ -1,12 +1,12 @@
 import { sha256Hex } from "../../platform/hash.ts";
 import { err, ok } from "../../platform/result.ts";
-import { timesOf } from "../model/auth-times.ts";
+import { signInTimes } from "../model/auth-times.ts";
 import { failure } from "../model/failure.ts";
-import { grantAuthorized, invalidGrant } from "./authorized.ts";
-import { clientOf } from "./client-of.ts";
+import { reauthorize, invalidGrant } from "./authorized.ts";
+import { identifyGrantClient } from "./client-of.ts";
 import type { GrantStep } from "./granted.ts";
-import { makeSuccessor, openSuccessor, standingOf } from "./refresh-rotation.ts";
-import { endGrants } from "./revoke-grants.ts";
+import { makeSuccessor, openSuccessor, tokenState } from "./refresh-rotation.ts";
+import { revokeGrants } from "./revoke-grants.ts";
 
 /**
  * A client uses a refresh token (RFC 6749 6, contract 2.3). What was authorized is checked again first, so a request that
@@ -16,7 +16,7 @@ import { endGrants } from "./revoke-grants.ts";
 export const refreshTokenGrant: GrantStep = async (deps, request) => {
   const { call, parameters, scopes } = request;
   const { nowMs } = call;
-  const caller = await clientOf(deps, request, "refresh_token");
+  const caller = await identifyGrantClient(deps, request, "refresh_token");
   if (!caller.ok) return caller;
   const { client } = caller.value;
   const presented = parameters.get("refresh_token");
@@ -32,19 +32,19 @@ export const refreshTokenGrant: GrantStep = async (deps, request) => {
   const spent = async () => {
     const subject = `grants/${grant.id}`;
     const why = { actor: client.id, action: "end grant", subject, reason: "a refresh token was used twice" };
-    await endGrants(deps, [grant.id], why, call);
+    await revokeGrants(deps, [grant.id], why, call);
     return err(invalidGrant("the refresh token was used already", client.id));
   };
-  const before = standingOf(found, nowMs);
+  const before = tokenState(found, nowMs);
   if (before.kind === "spent") return spent();
-  const again = await grantAuthorized(deps, caller.value, grant, scopes, nowMs);
+  const again = await reauthorize(deps, caller.value, grant, scopes, nowMs);
   if (!again.ok) return again;
 
   const rotates = before.kind === "living" && !client.confidential;
   const successor = rotates ? await makeSuccessor(presented, grant.id, deps.random) : undefined;
   const used = await deps.refreshGrants.use(tokenHash, successor, nowMs);
   if (used === undefined) return err(invalidGrant("the grant has just ended", client.id));
-  const after = standingOf(used, nowMs);
+  const after = tokenState(used, nowMs);
   if (after.kind === "spent") return spent();
   const current =
     after.kind === "living" ? presented : await openSuccessor(presented, after.sealedSuccessor, grant.id, deps.random);
@@ -54,6 +54,6 @@ export const refreshTokenGrant: GrantStep = async (deps, request) => {
     sessionId: authorization.sessionId,
     grantId: grant.id,
     refreshToken: current,
-    idToken: { ...timesOf(authorization), nonce: undefined },
+    idToken: { ...signInTimes(authorization), nonce: undefined },
   });
 };

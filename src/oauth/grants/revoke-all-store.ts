@@ -2,7 +2,7 @@ import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
 import type { OwnerKind, TrustStore } from "../tokens/trust-store.ts";
 import { signedOutAt } from "../users/user-store.ts";
-import type { Forget } from "./grant-cleanup-store.ts";
+import type { GrantCleanup } from "./grant-cleanup-store.ts";
 
 /**
  * What a client, user, tenant or session got until now, ended; what is registered stays as it is.
@@ -14,11 +14,11 @@ import type { Forget } from "./grant-cleanup-store.ts";
  * Thousands of grants take several transactions, since the database does nothing else during one: the first has the
  * audit row, and each voids again what was issued until then, perhaps by a grant that it removes.
  */
-export interface EndAll {
+export interface RevokeAllStore {
   /** `more`: all of it is void, and there are more grants than one request removes; a repetition goes on. */
-  endAll(kind: OwnerKind, id: string, nowMs: number, record: AuditRecord | undefined): Promise<"ended" | "more">;
+  revokeAll(kind: OwnerKind, id: string, nowMs: number, record: AuditRecord | undefined): Promise<"ended" | "more">;
   /** Removes what a sign-out of the user left behind; what is more than one request removes counts no more anyway. */
-  forgetSignedOut(email: string, nowMs: number): Promise<void>;
+  deleteSignedOut(email: string, nowMs: number): Promise<void>;
   /** Ends every sign-in of the user until now: sessions, ID token hints, codes and refresh tokens count no more. */
   signOutStatement(email: string, nowMs: number): D1PreparedStatement;
 }
@@ -28,12 +28,12 @@ const MOST_STEPS = 20;
 
 const SIGN_OUT = `UPDATE user SET signed_out_at = ${signedOutAt("?2")} WHERE email = ?1`;
 
-export function createEndAll(
+export function createRevokeAllStore(
   db: D1Database,
-  trust: Pick<TrustStore, "voidStatement">,
-  forget: Forget,
+  trust: Pick<TrustStore, "revokeStatement">,
+  forget: GrantCleanup,
   audit: AuditTrail,
-): EndAll {
+): RevokeAllStore {
   const signOutStatement = (email: string, nowMs: number) => db.prepare(SIGN_OUT).bind(email, nowMs);
 
   async function inSteps(
@@ -52,13 +52,13 @@ export function createEndAll(
 
   return {
     signOutStatement,
-    endAll: (kind, id, nowMs, record) =>
+    revokeAll: (kind, id, nowMs, record) =>
       inSteps(kind, id, nowMs, (step) => [
         ...(kind === "user" ? [signOutStatement(id, nowMs)] : []),
-        trust.voidStatement(kind, id, allExpiredSec(nowMs), "always"),
+        trust.revokeStatement(kind, id, allExpiredSec(nowMs), "always"),
         ...(step === 0 && record !== undefined ? [audit.statement("always", record)] : []),
       ]),
-    async forgetSignedOut(email, nowMs) {
+    async deleteSignedOut(email, nowMs) {
       await inSteps("user", email, nowMs, () => []);
     },
   };

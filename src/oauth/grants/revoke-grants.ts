@@ -2,30 +2,30 @@ import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
 import type { Log } from "../../platform/log.ts";
 import type { AnyCall } from "../model/call.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
-import type { Ended } from "../tokens/trust-store.ts";
+import type { NewRevocation } from "../tokens/trust-store.ts";
 import type { Trust } from "../tokens/trust.ts";
 import type { GrantListStore } from "./grant-list-store.ts";
 import type { RefreshStore } from "./refresh-store.ts";
 
-export interface EndGrantsDeps {
+export interface RevokeGrantsDeps {
   readonly trust: Trust;
   readonly refreshGrants: RefreshStore;
   readonly audit: AuditTrail;
   readonly log: Log;
 }
 
-export interface EndAccessDeps extends EndGrantsDeps {
+export interface RevokeAccessDeps extends RevokeGrantsDeps {
   readonly grantLists: GrantListStore;
 }
 
 /** What the audit log says of it. */
-export type EndReason = Pick<AuditRecord, "actor" | "action" | "subject" | "reason">;
+export type RevocationReason = Pick<AuditRecord, "actor" | "action" | "subject" | "reason">;
 
 /** Grants that are ended in one transaction, and such steps of one request. */
 const OF_USER = { grants: 500, steps: 20 } as const;
 
 /** What ends a grant's access tokens: every one that was issued, and those that are being issued now. */
-export const endOfGrant = (id: string, nowMs: number): Ended => ({
+export const grantRevocation = (id: string, nowMs: number): NewRevocation => ({
   kind: "grant",
   key: id,
   expiresSec: allExpiredSec(nowMs),
@@ -35,15 +35,15 @@ export const endOfGrant = (id: string, nowMs: number): Ended => ({
  * Ends grants with their access and refresh tokens, and says so in the audit log: one transaction, with the statements
  * `beside`. May be repeated.
  */
-export async function endGrants(
-  { trust, refreshGrants, audit, log }: EndGrantsDeps,
+export async function revokeGrants(
+  { trust, refreshGrants, audit, log }: RevokeGrantsDeps,
   ids: readonly string[],
-  why: EndReason,
+  why: RevocationReason,
   { nowMs, requestId }: Pick<AnyCall, "nowMs" | "requestId">,
   beside: readonly D1PreparedStatement[] = [],
 ): Promise<void> {
-  await trust.end(
-    ids.map((id) => endOfGrant(id, nowMs)),
+  await trust.revoke(
+    ids.map((id) => grantRevocation(id, nowMs)),
     [
       refreshGrants.removeStatement(ids),
       ...beside,
@@ -58,8 +58,8 @@ export async function endGrants(
  * that are of no such grant. `by`: how the user asked for it. `consent`: takes back what the user allowed the client, with
  * the last of them too. The audit log says so where something was there. False: there are more grants than one request ends.
  */
-export async function endAccess(
-  deps: EndAccessDeps,
+export async function revokeAccess(
+  deps: RevokeAccessDeps,
   { email, clientId, by }: { readonly email: string; readonly clientId: string; readonly by: string },
   call: Pick<AnyCall, "nowMs" | "requestId">,
   consent?: D1PreparedStatement,
@@ -67,18 +67,18 @@ export async function endAccess(
   const { grantLists, trust, audit } = deps;
   const { nowMs, requestId } = call;
   for (let step = 0; step < OF_USER.steps; step++) {
-    const ids = await grantLists.idsOf(email, clientId, OF_USER.grants);
+    const ids = await grantLists.grantIds(email, clientId, OF_USER.grants);
     const isLast = ids.length < OF_USER.grants;
-    const rest = isLast ? grantLists.endRestStatements(email, clientId, allExpiredSec(nowMs)) : [];
+    const rest = isLast ? grantLists.revokeRestStatements(email, clientId, allExpiredSec(nowMs)) : [];
     const taken = consent !== undefined && isLast ? [consent] : [];
-    const why = byUser(email, `users/${email}/grants`, `${ids.length} ${by}`);
+    const why = deletedByUser(email, `users/${email}/grants`, `${ids.length} ${by}`);
     const ifTaken = taken.map(() => audit.statement("if changed", { ...why, atMs: nowMs, requestId, outcome: "done" }));
     try {
-      if (ids.length > 0) await endGrants(deps, ids, why, call, [...taken, ...rest]);
-      else await trust.end([], [...taken, ...ifTaken, ...rest]);
+      if (ids.length > 0) await revokeGrants(deps, ids, why, call, [...taken, ...rest]);
+      else await trust.revoke([], [...taken, ...ifTaken, ...rest]);
     } finally {
       // Whatever became of the answer: the rest may have been written, which this isolate's copy does not know.
-      if (isLast) trust.changedBeside();
+      if (isLast) trust.markStale();
     }
     if (isLast) return true;
   }
@@ -86,7 +86,7 @@ export async function endAccess(
 }
 
 /** What the audit log says of grants that their user ended. */
-export const byUser = (email: string, subject: string, reason: string): EndReason => ({
+export const deletedByUser = (email: string, subject: string, reason: string): RevocationReason => ({
   actor: `user ${email}`,
   action: "delete refresh tokens",
   subject,

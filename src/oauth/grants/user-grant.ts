@@ -110,7 +110,7 @@ export async function findPlace(
 ): Promise<Result<Place, UserGrantRefusal>> {
   const { client, user, binding, scopes: asked } = request;
   const { names } = deps;
-  const rolesOf = (membership: Membership | undefined): RoleScopes => ({
+  const rolesIn = (membership: Membership | undefined): RoleScopes => ({
     user: user.email,
     scopes: membership?.scopes ?? [],
   });
@@ -127,7 +127,7 @@ export async function findPlace(
       ...outside,
       scope: names.scope("no_tenant"),
       rights: { id: "", called: "a token outside any tenant", services: [] },
-      roles: rolesOf(undefined),
+      roles: rolesIn(undefined),
     });
   if (asked.organization !== undefined) {
     const scope = names.scope(`org=${asked.organization}`);
@@ -136,7 +136,7 @@ export async function findPlace(
       return refusedPlace(scope, `${user.email} is no member of organization ${asked.organization}`);
     const services = [...deps.builtIn.services.filter(({ essential }) => essential), ...membership.services];
     const rights = { id: "", called: `organization ${membership.id}`, services };
-    return ok({ ...outside, org: membership.id, scope, rights, roles: rolesOf(membership) });
+    return ok({ ...outside, org: membership.id, scope, rights, roles: rolesIn(membership) });
   }
   const chosen = asked.tenant ?? defaultTenant(request);
   if (typeof chosen !== "string") return err(chosen);
@@ -160,7 +160,7 @@ export async function findPlace(
     plan: entry.tenant.plan,
     scope,
     rights: entry.tenant,
-    roles: rolesOf(membership),
+    roles: rolesIn(membership),
     asOfMs: entry.asOfMs,
   });
 }

@@ -9,7 +9,7 @@ export interface SignInTimes {
 }
 
 /** These of something that has more. */
-export const timesOf = ({ authenticatedAtMs, provenAtMs, provider }: SignInTimes): SignInTimes => ({
+export const signInTimes = ({ authenticatedAtMs, provenAtMs, provider }: SignInTimes): SignInTimes => ({
   authenticatedAtMs,
   provenAtMs,
   ...(provider === undefined ? {} : { provider }),

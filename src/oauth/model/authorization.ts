@@ -1,7 +1,7 @@
 import type { Names } from "../../platform/names.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { scopeMatches } from "../../platform/scope-pattern.ts";
-import { timesOf, type SignInTimes } from "./auth-times.ts";
+import { signInTimes, type SignInTimes } from "./auth-times.ts";
 import type { ScopeRefusal, ScopeRequest } from "./scopes.ts";
 
 /**
@@ -41,7 +41,7 @@ export const scopeText = (authorized: Authorization, names: Names): string =>
   [placeScope(authorized, names), ...(authorized.openid ? ["openid"] : []), ...authorized.scopes].join(" ");
 
 /** What was just granted, as what may be granted again. `scopes` are those that the answer shows. */
-export const authorizationOf = (
+export const toAuthorization = (
   { scopes, ...place }: Pick<Authorization, "tenant" | "tenantExplicit" | "org" | "scopes">,
   { sessionId, hint, ...times }: Pick<Authorization, "sessionId" | "hint"> & SignInTimes,
   names: Names,
@@ -52,7 +52,7 @@ export const authorizationOf = (
   openid: scopes.includes("openid"),
   scopes: serviceScopes({ scopes, ...place }, names),
   sessionId,
-  ...timesOf(times),
+  ...signInTimes(times),
   ...(hint === undefined ? {} : { hint }),
 });
 
@@ -73,7 +73,7 @@ export function narrow(
   parentTenant: string,
   names: Names,
 ): Result<Pick<Authorization, "openid" | "scopes">, ScopeRefusal> {
-  const place = placeBeyond(authorized, asked, parentTenant);
+  const place = unauthorizedPlace(authorized, asked, parentTenant);
   if (place !== undefined) return err({ scope: names.scope(place), reason: `${place} was not authorized` });
   if (asked.everything) return ok({ openid: authorized.openid, scopes: authorized.scopes });
   if (asked.openid && !authorized.openid) return err({ scope: "openid", reason: "openid was not authorized" });
@@ -82,7 +82,7 @@ export function narrow(
   return ok({ openid: asked.openid, scopes: asked.named });
 }
 
-function placeBeyond(authorized: Authorization, asked: ScopeRequest, parentTenant: string): string | undefined {
+function unauthorizedPlace(authorized: Authorization, asked: ScopeRequest, parentTenant: string): string | undefined {
   if (asked.tenant !== undefined && asked.tenant !== authorized.tenant) return `tenant=${asked.tenant}`;
   if (asked.organization !== undefined && asked.organization !== authorized.org) return `org=${asked.organization}`;
   const outside = authorized.tenant + authorized.org === "";

@@ -33,5 +33,5 @@ export const isLocal = (provider: string): boolean => provider === DEFAULT_PROVI
 /** Where it is known what stands behind a sign-in. */
 export interface Bindings {
   /** What the provider that vouched is bound to; undefined: its word counts no more. The own directory is bound to nothing. */
-  bindingOf(email: string, signIn: Pick<SignInTimes, "provider" | "authenticatedAtMs">): Promise<Binding | undefined>;
+  findBinding(email: string, signIn: Pick<SignInTimes, "provider" | "authenticatedAtMs">): Promise<Binding | undefined>;
 }

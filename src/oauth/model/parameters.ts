@@ -2,7 +2,7 @@ import type { Names } from "../../platform/names.ts";
 import type { Parameters } from "./form.ts";
 
 /** The parameters of an authorization request as they came (specification, `/authorize`; OIDC Core 3.1.2.1). */
-export interface Given extends Parameters {
+export interface AuthorizationParameters extends Parameters {
   /** Names that came more than once; the first value stands. */
   readonly repeated: readonly string[];
   /** Those that came with a value. */
@@ -10,7 +10,7 @@ export interface Given extends Parameters {
 }
 
 /** In place of the hint, where a request goes through the browser again: whom it meant, sealed (`authorize/expected-user.ts`). */
-export const meantParameter = (names: Names): string => names.parameter("expected_user");
+export const expectedUserParameter = (names: Names): string => names.parameter("expected_user");
 
 /** Every parameter that means something here. Others are ignored, however often they come. */
 const known = (names: Names): ReadonlySet<string> =>
@@ -35,11 +35,11 @@ const known = (names: Names): ReadonlySet<string> =>
     "registration",
     names.header("session-id"),
     names.parameter("id_provider"),
-    meantParameter(names),
+    expectedUserParameter(names),
   ]);
 
 /** An empty value counts as absent (RFC 6749 3.1). */
-export function readGiven(source: URLSearchParams, names: Names): Given {
+export function readAuthorizationParameters(source: URLSearchParams, names: Names): AuthorizationParameters {
   const values = new Map<string, string>();
   const repeated = new Set<string>();
   const meant = known(names);
@@ -56,5 +56,5 @@ export function readGiven(source: URLSearchParams, names: Names): Given {
 }
 
 /** The words of `prompt`. */
-export const promptsOf = (given: Given): readonly string[] =>
+export const promptValues = (given: AuthorizationParameters): readonly string[] =>
   (given.get("prompt") ?? "").split(" ").filter((word) => word !== "");

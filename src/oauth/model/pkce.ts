@@ -15,7 +15,7 @@ export const needsPkce = (client: { readonly confidential: boolean; readonly req
   client.requirePkce || !client.confidential;
 
 /** RFC 7636 4.6 */
-export async function verifies(verifier: string, challenge: CodeChallenge): Promise<boolean> {
+export async function matchesChallenge(verifier: string, challenge: CodeChallenge): Promise<boolean> {
   if (!CODE_VERIFIER.test(verifier)) return false;
   const transformed = challenge.method === "plain" ? verifier : toBase64Url(await sha256(verifier));
   return equalDigests(transformed, challenge.value);

@@ -5,11 +5,11 @@
  * An application on the user's own machine takes whatever port is free (RFC 8252 7.3): where plain http on a loopback
  * host is registered, the port alone may differ.
  */
-export const isRegistered = (asked: string, registered: readonly string[]): boolean =>
+export const isRegisteredRedirectUri = (asked: string, registered: readonly string[]): boolean =>
   registered.some((known) => known === asked || isSameButPort(asked, known));
 
 /** The address of a request that names none: the one that is registered, where there is one alone (RFC 6749 3.1.2.3). */
-export const soleOf = (registered: readonly string[]): string | undefined =>
+export const onlyRedirectUri = (registered: readonly string[]): string | undefined =>
   registered.length === 1 ? registered[0] : undefined;
 
 const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::([1-9][0-9]{0,4}))?([/?].*)?$/;

@@ -2,7 +2,7 @@
 type Values = Readonly<Record<string, string>>;
 
 /** 303 after a form, so that no browser sends the form on to where it is led. */
-export const statusOf = ({ request }: { readonly request: Request }): 302 | 303 =>
+export const redirectStatus = ({ request }: { readonly request: Request }): 302 | 303 =>
   request.method === "POST" ? 303 : 302;
 
 /** Nothing of it is kept or told on: it carries codes and tokens. */

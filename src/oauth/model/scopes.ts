@@ -142,7 +142,7 @@ export const admits = (limit: ScopeLimit, scope: string): boolean =>
   limit.scopes.some((allowed) => scopeMatches(allowed, scope));
 
 /** All that a scope has to be covered by, as `grantScopes` goes through it. */
-export function limitsOf(
+export function scopeLimits(
   request: Pick<ScopeRequest, "within">,
   client: ClientRights | undefined,
   place: PlaceRights,
@@ -181,8 +181,8 @@ export function grantScopes(
   builtIn: BuiltIn,
   roles?: RoleScopes,
 ): Result<readonly string[], ScopeRefusal> {
-  const limits = limitsOf(request, client, place, builtIn, roles);
-  if (request.everything) return ok(limits.map((limit) => limit.scopes).reduce(everyMeeting));
+  const limits = scopeLimits(request, client, place, builtIn, roles);
+  if (request.everything) return ok(limits.map((limit) => limit.scopes).reduce(intersect));
   for (const scope of request.named) {
     const missing = limits.find((limit) => !admits(limit, scope));
     if (missing !== undefined) return refuse(scope, `${missing.reason} ${scope}`);
@@ -191,7 +191,7 @@ export function grantScopes(
 }
 
 /** What both lists allow, each as the narrower of the two patterns. */
-function everyMeeting(listed: readonly string[], offered: readonly string[]): readonly string[] {
+function intersect(listed: readonly string[], offered: readonly string[]): readonly string[] {
   const meeting = new Set<string>();
   for (const left of listed)
     for (const right of offered) {

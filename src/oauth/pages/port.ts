@@ -91,7 +91,7 @@ export interface ConsentView extends PageContext {
 export interface AccountView extends PageContext {
   readonly status: 200 | 400;
   /** Where each form goes. */
-  readonly actions: Readonly<Record<"signOut" | "endAll" | "removeAccess" | "password", string>>;
+  readonly actions: Readonly<Record<"signOut" | "revokeAll" | "removeAccess" | "password", string>>;
   /** Fields that go with each form unseen. */
   readonly hidden: Readonly<Record<string, string>>;
   readonly user: { readonly email: string; readonly name: string };

@@ -102,13 +102,13 @@ export function createAccounts({ users, attempts, guesses, audit, log, random }:
     const device = isKnown ? shown : undefined;
     const admission = early ?? (isKnown ? UNCOUNTED : await guesses.begin(guess));
     const hash = credential?.disabled === false ? credential.passwordHash : undefined;
-    const outcome: Outcome = admission.admitted
+    const outcome: GuardedOutcome = admission.admitted
       ? await onAccount(name, async (account): Promise<AttemptOutcome> => account.attempt(hash, password, device?.id))
-      : { kind: "held", by: admission.by, untilMs: admission.opensAtMs };
+      : { kind: "held", by: admission.by, untilMs: admission.allowedAtMs };
     if (admission.admitted) call.waitUntil(admission.settle(outcome.kind === "wrong"));
     if (outcome.kind === "ok" && hash !== undefined) return { kind: "ok", hash, device: isKnown };
     const { requestId, nowMs: atMs } = call;
-    const reason = reasonOf(outcome, { email, credential, isKnown });
+    const reason = refusalReason(outcome, { email, credential, isKnown });
     log.info(`${action} refused`, { requestId, user: email, reason });
     // Text that is no address is not kept: it may be a password in the wrong field.
     const subject = email === undefined ? "" : `users/${email}`;
@@ -123,7 +123,7 @@ export function createAccounts({ users, attempts, guesses, audit, log, random }:
   return {
     async signIn(address, given, call) {
       const email = normalizeEmail(address);
-      const who = { email, name: email ?? nameOfNoAddress(address), actor: "", action: "sign in" };
+      const who = { email, name: email ?? accountNameFor(address), actor: "", action: "sign in" };
       const confirmed = await attempt(who, given, call);
       if (confirmed.kind !== "ok") return confirmed;
       if (email === undefined) return { kind: "wrong" };
@@ -139,10 +139,10 @@ export function createAccounts({ users, attempts, guesses, audit, log, random }:
   };
 }
 
-const nameOfNoAddress = (text: string): string =>
+const accountNameFor = (text: string): string =>
   nfkc(text.trim().slice(0, MAX_NAME_CHARS), MAX_NAME_CHARS)?.toLowerCase() ?? "";
 
-type Outcome = AttemptOutcome | { readonly kind: "held"; readonly by: GuessKind; readonly untilMs: number };
+type GuardedOutcome = AttemptOutcome | { readonly kind: "held"; readonly by: GuessKind; readonly untilMs: number };
 
 const HELD: Readonly<Record<GuessKind, string>> = {
   network: "too many accounts failed from this network",
@@ -150,8 +150,8 @@ const HELD: Readonly<Record<GuessKind, string>> = {
 };
 
 /** For the operator's eyes alone. */
-function reasonOf(
-  outcome: Outcome,
+function refusalReason(
+  outcome: GuardedOutcome,
   known: {
     readonly email: string | undefined;
     readonly credential: Credential | undefined;
@@ -161,11 +161,11 @@ function reasonOf(
   const whose = known.isKnown ? "the account is blocked for this known browser" : "the account is blocked";
   if (outcome.kind === "held") return HELD[outcome.by];
   if (outcome.kind === "blocked") return whose;
-  const reason = reasonOfWrong(known.email, known.credential);
+  const reason = wrongReason(known.email, known.credential);
   return outcome.kind === "wrong" && outcome.blockedFromNow ? `${reason}; ${whose} from now on` : reason;
 }
 
-function reasonOfWrong(email: string | undefined, credential: Credential | undefined): string {
+function wrongReason(email: string | undefined, credential: Credential | undefined): string {
   if (email === undefined) return "not an e-mail address";
   if (credential === undefined) return "unknown user";
   if (credential.disabled) return "disabled user";

@@ -27,12 +27,12 @@ export type CookieKind = "browser" | "session" | "device" | "notice";
 
 /** What a cookie of ours can hold; undefined for anything else. */
 export function readCookie(call: AnyCall, kind: "browser" | "session", names: Names): string | undefined {
-  const value = cookieText(call, kind, names);
+  const value = readRawCookie(call, kind, names);
   return fromBase64Url(value ?? "")?.length === 32 ? value : undefined;
 }
 
 /** Whatever stands there. */
-export function cookieText(call: AnyCall, kind: CookieKind, names: Names): string | undefined {
+export function readRawCookie(call: AnyCall, kind: CookieKind, names: Names): string | undefined {
   const name = cookieName(call, kind, names);
   for (const pair of (call.request.headers.get("cookie") ?? "").split(";")) {
     const equals = pair.indexOf("=");
@@ -54,7 +54,7 @@ export const setLastingCookie = (
   names: Names,
 ): string => `${setCookie(call, kind, value, names)}; Max-Age=${maxAgeSec}`;
 
-export const dropCookie = (call: AnyCall, kind: CookieKind, names: Names): string =>
+export const deleteCookie = (call: AnyCall, kind: CookieKind, names: Names): string =>
   `${setCookie(call, kind, "", names)}; Max-Age=0`;
 
 /** The answer with a cookie beside those that it sets already. */
@@ -71,7 +71,7 @@ export interface Browser {
 }
 
 /** The browser as its cookie tells it, or one that gets a cookie with the answer. */
-export function knowBrowser({ names, random }: Pick<BrowserDeps, "names" | "random">, call: AnyCall): Browser {
+export function recognizeBrowser({ names, random }: Pick<BrowserDeps, "names" | "random">, call: AnyCall): Browser {
   const known = readCookie(call, "browser", names);
   if (known !== undefined) return { key: known, cookie: undefined };
   const key = randomSecret(random);
@@ -88,7 +88,7 @@ export async function csrfToken({ sealer }: Pick<BrowserDeps, "sealer">, key: st
 }
 
 /** Whether the form was made for this very browser, or session. */
-export async function isOwnForm(
+export async function verifyCsrfToken(
   { sealer }: Pick<BrowserDeps, "sealer">,
   key: string | undefined,
   token: string | undefined,
@@ -101,14 +101,14 @@ export async function isOwnForm(
 }
 
 /** Whose page sent the request (Fetch Metadata); undefined where the browser does not say. */
-export const siteOf = (request: Request): string | undefined => request.headers.get("sec-fetch-site") ?? undefined;
+export const fetchSite = (request: Request): string | undefined => request.headers.get("sec-fetch-site") ?? undefined;
 
 /**
  * Whether a form came from a page of somebody else. Browsers that do not say by Fetch Metadata still send `Origin` with a
  * form; our pages let them send none but `null` (`Referrer-Policy`). The host decides: a proxy may have taken TLS away.
  */
-export function isFromElsewhere({ request, url }: Pick<AnyCall, "request" | "url">): boolean {
-  const site = siteOf(request);
+export function isCrossSite({ request, url }: Pick<AnyCall, "request" | "url">): boolean {
+  const site = fetchSite(request);
   if (site !== undefined) return site !== "same-origin" && site !== "none";
   const origin = request.headers.get("origin") ?? "null";
   return origin !== "null" && URL.parse(origin)?.host !== url.host;
@@ -119,4 +119,4 @@ const isSecure = (call: AnyCall): boolean => call.url.protocol === "https:";
 const cookieName = (call: AnyCall, kind: CookieKind, names: Names): string =>
   `${isSecure(call) ? "__Host-" : ""}${names.platform}_${kind}`;
 
-export const FROM_ELSEWHERE = "The form was sent from another site.";
+export const CROSS_SITE_FORM = "The form was sent from another site.";

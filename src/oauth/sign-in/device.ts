@@ -3,7 +3,7 @@ import { fromBase64Url, toBase64Url, utf8 } from "../../platform/encoding.ts";
 import { randomId } from "../../platform/random.ts";
 import type { AnyCall } from "../model/call.ts";
 import type { Accounts, Device, SignIn } from "./accounts.ts";
-import { cookieText, setLastingCookie, withCookie, type BrowserDeps } from "./browser.ts";
+import { readRawCookie, setLastingCookie, withCookie, type BrowserDeps } from "./browser.ts";
 
 /**
  * Browsers that users signed in by before, known by a cookie (OWASP, "Slow down online guessing attacks with device
@@ -28,7 +28,7 @@ const MAX_ENTRY_CHARS = 64 + 1 + 10 + 1 + 43;
 const SEPARATOR = "~";
 
 /** A sign-in at a page of ours, as the browser that it is. */
-export const signInHere = async (deps: SignInDeps, address: string, password: string, call: AnyCall): Promise<SignIn> =>
+export const signInByPassword = async (deps: SignInDeps, address: string, password: string, call: AnyCall): Promise<SignIn> =>
   deps.accounts.signIn(address, { password, device: await knownDevice(deps, call, address) }, call);
 
 /** The answer to a sign-in, by which the browser is known from now on unless it was. */
@@ -45,7 +45,7 @@ export async function rememberDevice(
 export async function knownDevice(deps: BrowserDeps, call: AnyCall, address: string): Promise<Device | undefined> {
   const email = normalizeEmail(address);
   if (email === undefined) return undefined;
-  for (const entry of entriesOf(deps, call)) {
+  for (const entry of readEntries(deps, call)) {
     const device = await readEntry(deps, entry, email);
     if (device !== undefined && call.nowMs < device.sinceMs + LIFETIME_MS) return device;
   }
@@ -59,14 +59,14 @@ export async function deviceCookie(deps: BrowserDeps, call: AnyCall, email: stri
   if (key === undefined) throw new Error("a sealer has a key");
   const mac = toBase64Url(new Uint8Array(await crypto.subtle.sign("HMAC", key, signed(email, device))));
   const others: string[] = [];
-  for (const entry of entriesOf(deps, call))
+  for (const entry of readEntries(deps, call))
     if ((await readEntry(deps, entry, email)) === undefined) others.push(entry);
   const entries = [`${device.id}.${sinceMs.toString(36)}.${mac}`, ...others].slice(0, MAX_ENTRIES);
   return setLastingCookie(call, "device", entries.join(SEPARATOR), LIFETIME_MS / 1000, deps.names);
 }
 
-function entriesOf({ names }: BrowserDeps, call: AnyCall): readonly string[] {
-  const text = cookieText(call, "device", names) ?? "";
+function readEntries({ names }: BrowserDeps, call: AnyCall): readonly string[] {
+  const text = readRawCookie(call, "device", names) ?? "";
   return text.length > MAX_ENTRIES * (MAX_ENTRY_CHARS + 1)
     ? []
     : text.split(SEPARATOR).filter((entry) => ENTRY.test(entry));

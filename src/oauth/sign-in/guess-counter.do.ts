@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { systemClock } from "../../platform/clock.ts";
 import { hasTable } from "../../platform/has-table.ts";
-import { GUESS_LIMITS, opensAtMs, UNDER_WAY_MS, type GuessKind } from "./guesses.ts";
+import { GUESS_LIMITS, allowedAtMs, UNDER_WAY_MS, type GuessKind } from "./guesses.ts";
 
 /**
  * The accounts at which sign-ins failed from one network, or with one password; by digests that this deployment alone
@@ -34,14 +34,14 @@ export class GuessCounter extends DurableObject {
       for (;;) {
         const nowMs = systemClock.nowMs();
         for (const [name, { untilMs }] of this.#underWay) if (untilMs <= nowMs) this.#underWay.delete(name);
-        const byFailures = opensAtMs(account, { failed: this.#failed, underWay: NONE }, GUESS_LIMITS[kind], nowMs);
+        const byFailures = allowedAtMs(account, { failed: this.#failed, underWay: NONE }, GUESS_LIMITS[kind], nowMs);
         const state = { failed: this.#failed, underWay: new Set(this.#underWay.keys()) };
-        const opens = opensAtMs(account, state, GUESS_LIMITS[kind], nowMs);
+        const opens = allowedAtMs(account, state, GUESS_LIMITS[kind], nowMs);
         if (opens <= nowMs) {
           const { attempts = 0 } = this.#underWay.get(account) ?? {};
           this.#underWay.set(account, { attempts: attempts + 1, untilMs: nowMs + UNDER_WAY_MS });
         }
-        if (opens <= nowMs || byFailures > nowMs || isOver) return { admitted: opens <= nowMs, opensAtMs: opens };
+        if (opens <= nowMs || byFailures > nowMs || isOver) return { admitted: opens <= nowMs, allowedAtMs: opens };
         await new Promise<void>((wake) => this.#waiting.add(wake));
       }
     } finally {
@@ -90,7 +90,7 @@ export class GuessCounter extends DurableObject {
 
 interface Place {
   readonly admitted: boolean;
-  readonly opensAtMs: number;
+  readonly allowedAtMs: number;
 }
 
 const NONE: ReadonlySet<string> = new Set();

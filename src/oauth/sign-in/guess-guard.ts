@@ -22,13 +22,13 @@ export interface GuessGuard {
 }
 
 export type Admission =
-  | { readonly admitted: false; readonly by: GuessKind; readonly opensAtMs: number }
+  | { readonly admitted: false; readonly by: GuessKind; readonly allowedAtMs: number }
   /** `settle`: what came of the attempt; beside the answer. */
   | { readonly admitted: true; settle(failed: boolean): Promise<void> };
 
 /** Of who is counted elsewhere. */
 export const UNCOUNTED: Admission = { admitted: true, settle: async () => {} };
-export const unguarded: GuessGuard = { begin: async () => UNCOUNTED };
+export const noGuessGuard: GuessGuard = { begin: async () => UNCOUNTED };
 
 const PURPOSE = "guess";
 /**
@@ -69,7 +69,7 @@ export function createGuessGuard(counters: DurableObjectNamespace<GuessCounter>,
       };
       const answers = await Promise.all(
         asked.map(({ kind, counter }) =>
-          unlessLost<{ admitted: boolean; opensAtMs: number }>(counter.admit(kind, account, WAIT_MS), ADMITTED),
+          unlessLost<{ admitted: boolean; allowedAtMs: number }>(counter.admit(kind, account, WAIT_MS), ADMITTED),
         ),
       );
       const at = answers.findIndex(({ admitted }) => !admitted);
@@ -79,9 +79,9 @@ export function createGuessGuard(counters: DurableObjectNamespace<GuessCounter>,
         false,
         answers.map(({ admitted }) => admitted),
       );
-      return { admitted: false, by: asked[at]?.kind ?? "network", opensAtMs: refused.opensAtMs };
+      return { admitted: false, by: asked[at]?.kind ?? "network", allowedAtMs: refused.allowedAtMs };
     },
   };
 }
 
-const ADMITTED = { admitted: true, opensAtMs: 0 } as const;
+const ADMITTED = { admitted: true, allowedAtMs: 0 } as const;

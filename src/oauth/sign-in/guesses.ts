@@ -24,7 +24,7 @@ export type GuessKind = keyof typeof GUESS_LIMITS;
  * When the account may be tried; at once where that is now. `failed`: up to when each account's failure counts;
  * `underWay`: accounts that are being tried.
  */
-export function opensAtMs(
+export function allowedAtMs(
   account: string,
   { failed, underWay }: { readonly failed: ReadonlyMap<string, number>; readonly underWay: ReadonlySet<string> },
   limit: GuessLimit,

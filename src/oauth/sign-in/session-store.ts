@@ -19,7 +19,7 @@ export interface SessionStore {
   start(session: SessionRow, replacedHash: string | undefined): Promise<boolean>;
   end(idHash: string): Promise<void>;
   /** Removes at most `limit` sessions that are over; returns how many. */
-  forgetExpired(nowMs: number, limit: number): Promise<number>;
+  deleteExpired(nowMs: number, limit: number): Promise<number>;
 }
 
 const START = `
@@ -41,7 +41,7 @@ export function createSessionStore(db: D1Database): SessionStore {
     async end(idHash) {
       await db.prepare(END).bind(idHash).run();
     },
-    async forgetExpired(nowMs, limit) {
+    async deleteExpired(nowMs, limit) {
       return (await db.prepare(FORGET).bind(nowMs, limit).run()).meta.changes;
     },
   };

@@ -5,7 +5,7 @@ import type { SignInTimes } from "../model/auth-times.ts";
 import { isBoundToTenants, type Binding, type Bindings } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import type { SignedIn, UserRecord, UserStore } from "../users/user-store.ts";
-import { dropCookie, readCookie, setCookie, type BrowserDeps } from "./browser.ts";
+import { deleteCookie, readCookie, setCookie, type BrowserDeps } from "./browser.ts";
 import type { SessionStore } from "./session-store.ts";
 
 /** What sessions are begun, found and ended with. */
@@ -43,7 +43,7 @@ export interface Session extends SignInTimes {
 export async function findSession(deps: SessionDeps, call: AnyCall): Promise<Session | undefined> {
   const cookie = readCookie(call, "session", deps.names);
   if (cookie === undefined) return undefined;
-  return ifCounts(deps, await deps.users.signedIn(await sha256Hex(cookie), call.nowMs));
+  return ifValid(deps, await deps.users.findBySession(await sha256Hex(cookie), call.nowMs));
 }
 
 /**
@@ -55,12 +55,12 @@ export async function findAccountSession(deps: SessionDeps, call: AnyCall): Prom
 }
 
 /** The living session of this id, in whatever browser: as many round trips. */
-export const sessionOf = async (deps: SessionDeps, sid: string, nowMs: number): Promise<Session | undefined> =>
-  ifCounts(deps, await deps.users.ofSession(sid, nowMs));
+export const findSessionById = async (deps: SessionDeps, sid: string, nowMs: number): Promise<Session | undefined> =>
+  ifValid(deps, await deps.users.findBySessionId(sid, nowMs));
 
-async function ifCounts({ federation }: SessionDeps, found: SignedIn | undefined): Promise<Session | undefined> {
+async function ifValid({ federation }: SessionDeps, found: SignedIn | undefined): Promise<Session | undefined> {
   if (found === undefined || found.authenticatedAtMs <= found.user.signedOutAtMs) return undefined;
-  const binding = await federation.bindingOf(found.user.email, found);
+  const binding = await federation.findBinding(found.user.email, found);
   return binding && { ...found, binding };
 }
 
@@ -104,8 +104,8 @@ export async function startSession(
 }
 
 /** Ends the browser's session; the cookie that makes the browser forget it. Without a session nothing happens. */
-export async function dropSession(deps: SessionDeps, call: AnyCall): Promise<string> {
+export async function endBrowserSession(deps: SessionDeps, call: AnyCall): Promise<string> {
   const cookie = readCookie(call, "session", deps.names);
   if (cookie !== undefined) await deps.sessions.end(await sha256Hex(cookie));
-  return dropCookie(call, "session", deps.names);
+  return deleteCookie(call, "session", deps.names);
 }

@@ -31,7 +31,7 @@ export interface SubscriptionEvent {
   readonly metadata: { readonly schema: string };
 }
 
-export const ownerOfTopics = (names: Names): string => names.client("authorization");
+export const topicOwner = (names: Names): string => names.client("authorization");
 
 const DESCRIPTIONS: Readonly<Record<SubscriptionEventType, string>> = {
   subscriptionCreated: "A tenant subscribed to a package.",
@@ -41,7 +41,7 @@ const DESCRIPTIONS: Readonly<Record<SubscriptionEventType, string>> = {
 /** The topics, which are there before their first event. */
 export const subscriptionTopics = (names: Names) =>
   Object.entries(DESCRIPTIONS).map(([eventType, description]) => ({
-    owner: ownerOfTopics(names),
+    owner: topicOwner(names),
     eventType,
     description,
   }));

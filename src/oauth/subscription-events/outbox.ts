@@ -4,7 +4,7 @@ import { describeError, type Log } from "../../platform/log.ts";
 import type { Names } from "../../platform/names.ts";
 import { randomId, type Random } from "../../platform/random.ts";
 import { withTimeout } from "../../platform/with-timeout.ts";
-import { ownerOfTopics, subscriptionEvents, type SubscriptionEvent } from "./events.ts";
+import { topicOwner, subscriptionEvents, type SubscriptionEvent } from "./events.ts";
 import { createOutboxStore, type OutboxRow } from "./outbox-store.ts";
 
 /**
@@ -62,7 +62,7 @@ export const DRAIN = { leaseMs: 30_000, runMs: 20_000, publishWaitMs: 5_000, row
 export function createOutbox(deps: OutboxDeps): Outbox {
   const { names, clock, random, log, publisher } = deps;
   const store = createOutboxStore(deps.db, deps.builtIn);
-  const owner = ownerOfTopics(names);
+  const owner = topicOwner(names);
 
   async function publish(row: OutboxRow): Promise<boolean> {
     const { eventType, snapshot, id, tenant } = row;

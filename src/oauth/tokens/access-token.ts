@@ -41,7 +41,7 @@ export async function issueAccessToken(token: NewToken, from: Issuer, trust: Tru
     aud: from.audience,
     iat: issuedAtSec,
     exp: token.expiresAtSec,
-    ...identityOf(token),
+    ...identityClaims(token),
     plan: token.plan,
     scope: token.scopes.join(" "),
     gid: token.grantId,
@@ -52,7 +52,7 @@ export async function issueAccessToken(token: NewToken, from: Issuer, trust: Tru
 }
 
 /** The claims that say who calls, alike in every token that a service may see. */
-export const identityOf = (token: Principal | NewToken) => ({
+export const identityClaims = (token: Principal | NewToken) => ({
   sub: token.subject,
   client_id: token.clientId,
   client_name: token.clientName,

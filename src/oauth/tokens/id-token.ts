@@ -121,12 +121,12 @@ export async function readIdTokenHint(
     email,
     tenant,
     expired: exp <= toSec(nowMs),
-    basis: basisOf(read.value, tenant, exp),
+    basis: readBasis(read.value, tenant, exp),
     ...times,
   });
 }
 
-function basisOf(
+function readBasis(
   { gid, sid, scope, grant_tenant: grantTenant, asof, user_asof: userAsOf }: Claims,
   tenant: string,
   exp: number,

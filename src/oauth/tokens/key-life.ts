@@ -20,15 +20,15 @@ type Life = Pick<KeyTimes, "alg" | "createdAtMs" | "signsFromMs">;
  * The key that signs, of published ones; undefined when there is none of the algorithm. Where no key's time has come
  * (the first one was made a moment ago, by a clock that is ahead of ours), the one whose time comes first.
  */
-export function signerOf<K extends Life>(published: Iterable<K>, alg: string, nowMs: number): K | undefined {
+export function selectSigner<K extends Life>(published: Iterable<K>, alg: string, nowMs: number): K | undefined {
   const keys = [...published].filter((key) => key.alg === alg);
   const ready = keys.filter((key) => key.signsFromMs <= nowMs).sort((a, b) => b.createdAtMs - a.createdAtMs);
   return ready[0] ?? keys.sort((a, b) => a.signsFromMs - b.signsFromMs)[0];
 }
 
 /** The state of a key among those that are published. */
-export function stateOf(key: KeyTimes, published: readonly KeyTimes[], nowMs: number): KeyState {
+export function keyState(key: KeyTimes, published: readonly KeyTimes[], nowMs: number): KeyState {
   if ((key.publishedUntilMs ?? Number.POSITIVE_INFINITY) <= nowMs) return "gone";
-  if (signerOf(published, key.alg, nowMs)?.kid === key.kid) return "signs";
+  if (selectSigner(published, key.alg, nowMs)?.kid === key.kid) return "signs";
   return key.publishedUntilMs === undefined ? "published" : "verifies";
 }

@@ -2,7 +2,7 @@ import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { ACCESS_TOKEN_LIFETIME_SEC } from "./access-token.ts";
 import { ID_TOKEN_LIFETIME_SEC } from "./id-token.ts";
-import { stateOf, type KeyState } from "./key-life.ts";
+import { keyState, type KeyState } from "./key-life.ts";
 import type { KeyCondition, KeyPage, KeyStore, KeyTimes, NewKey } from "./key-store.ts";
 import { SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
 import { SIGNING_COPY_MS } from "./trust.ts";
@@ -104,7 +104,7 @@ export function createKeyRotation(
         const by = { actor: "", requestId: "", nowMs, why: "by schedule" };
         await add([alg], { signsFromMs, keptMs: KEPT_BY_SCHEDULE_MS }, condition, by);
       }
-      await store.forget(nowMs - GONE_MS);
+      await store.deleteEnded(nowMs - GONE_MS);
     },
 
     async byOperator(by) {
@@ -115,12 +115,12 @@ export function createKeyRotation(
       const times = { signsFromMs: nowMs, keptMs: TOKENS_LIVE_MS };
       const added = await add(SIGNING_ALGS, times, condition, { ...by, why: "by operator" });
       if (added.length === 0) return err({ retryAfterSec: (await fullForSec(nowMs)) ?? 1 });
-      return ok(added.map((key) => ({ ...key, state: stateOf(key, added, nowMs) })));
+      return ok(added.map((key) => ({ ...key, state: keyState(key, added, nowMs) })));
     },
 
     async page(page, nowMs) {
       const { rows, published } = await store.page(page, nowMs);
-      return rows.map((key) => ({ ...key, state: stateOf(key, published, nowMs) }));
+      return rows.map((key) => ({ ...key, state: keyState(key, published, nowMs) }));
     },
   };
 }

@@ -52,7 +52,7 @@ export interface KeyStore {
   /** Keys from the newest on, and all published ones, as of one moment. */
   page(page: KeyPage, nowMs: number): Promise<{ rows: readonly KeyTimes[]; published: readonly KeyTimes[] }>;
   /** Removes keys, private halves too, whose publication ended at this time or before. */
-  forget(endedMs: number): Promise<void>;
+  deleteEnded(endedMs: number): Promise<void>;
 }
 
 /** Shared with the copy that isolates hold (trust-store.ts). `now` is a parameter's name. */
@@ -105,7 +105,7 @@ export function createKeyStore(db: D1Database): KeyStore {
       ]);
       return { rows: (rows?.results ?? []).map(toTimes), published: (published?.results ?? []).map(toTimes) };
     },
-    async forget(endedMs) {
+    async deleteEnded(endedMs) {
       await db.prepare(FORGET).bind(endedMs).run();
     },
   };

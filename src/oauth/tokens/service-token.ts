@@ -3,7 +3,7 @@ import { toSec } from "../../platform/clock.ts";
 import { FreshCache } from "../../platform/fresh-cache.ts";
 import { randomId, type Random } from "../../platform/random.ts";
 import { scopeMatches } from "../../platform/scope-pattern.ts";
-import { identityOf } from "./access-token.ts";
+import { identityClaims } from "./access-token.ts";
 import { signJwt } from "./sign-jwt.ts";
 import { ACCESS_TOKEN_ALG } from "./signing-key.ts";
 import type { Trust } from "./trust.ts";
@@ -45,7 +45,7 @@ export function createServiceTokens(trust: Pick<Trust, "signingKey">, random: Ra
           aud: service.name,
           iat: issuedAtSec,
           exp: Math.min(issuedAtSec + SERVICE_TOKEN_LIFETIME_SEC, caller.expiresAtSec),
-          ...identityOf(caller),
+          ...identityClaims(caller),
           scope: caller.scopes.filter((scope) => service.scopes.some((own) => scopeMatches(own, scope))).join(" "),
         };
         return signJwt({ alg: ACCESS_TOKEN_ALG, typ: TYPE, kid: signer.kid }, claims, signer.key);

@@ -38,12 +38,12 @@ export async function makeKey(alg: SigningAlg, sealer: Sealer): Promise<NewKey> 
   const named = Object.fromEntries(members.map((member) => [member, exported[member]]));
   const kid = toBase64Url(await sha256(JSON.stringify(named))).slice(0, 16);
   const publicJwk = { ...named, kid, alg, use: "sig" } as unknown as PublicJwk;
-  const sealedPrivateJwk = await sealer.seal(JSON.stringify(await exportJwk(pair.privateKey)), contextOfKey(kid));
+  const sealedPrivateJwk = await sealer.seal(JSON.stringify(await exportJwk(pair.privateKey)), keySealContext(kid));
   return { kid, alg, publicJwk, sealedPrivateJwk };
 }
 
 export async function openPrivateKey(key: NewKey, sealer: Sealer): Promise<CryptoKey> {
-  const jwk = await sealer.open(key.sealedPrivateJwk, contextOfKey(key.kid));
+  const jwk = await sealer.open(key.sealedPrivateJwk, keySealContext(key.kid));
   if (jwk === undefined)
     throw new Error(`signing key ${key.kid} does not open: SEAL_KEYS lacks the key that sealed it`);
   if (!isKnown(key.alg)) throw new Error(`signing key ${key.kid} is for ${key.alg}, which this version does not know`);
@@ -61,4 +61,4 @@ const exportJwk = async (key: CryptoKey): Promise<JsonWebKey> =>
   (await crypto.subtle.exportKey("jwk", key)) as JsonWebKey;
 
 /** A sealed key copied to another row does not open. */
-export const contextOfKey = (kid: string): string => `signing_key:${kid}`;
+export const keySealContext = (kid: string): string => `signing_key:${kid}`;

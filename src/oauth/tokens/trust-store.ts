@@ -8,12 +8,12 @@ export interface SigningKeyRow extends NewKey {
 }
 
 /** What ends for good, by its own id. */
-export type EndedKind = "token" | "grant" | "session";
+export type RevokedKind = "token" | "grant" | "session";
 /** What was issued until a moment, or by records of before it; what is issued by later records is not concerned. */
 export type OwnerKind = "client" | "tenant" | "user" | "session";
 
-export interface Ended {
-  readonly kind: EndedKind;
+export interface NewRevocation {
+  readonly kind: RevokedKind;
   readonly key: string;
   /** From here on every token that it concerns has expired anyway. */
   readonly expiresSec: number;
@@ -23,7 +23,7 @@ export interface Ended {
 
 export interface Revocation {
   readonly seq: number;
-  readonly kind: EndedKind | OwnerKind;
+  readonly kind: RevokedKind | OwnerKind;
   readonly key: string;
   /** Tokens whose records were read at this time of the database or before are void. */
   readonly untilMs: number;
@@ -32,7 +32,7 @@ export interface Revocation {
   readonly client?: string | null;
 }
 
-export interface TrustNews {
+export interface TrustUpdate {
   readonly keys: readonly SigningKeyRow[];
   /** In the order in which they were made: of two for one key the later one counts. */
   readonly revocations: readonly Revocation[];
@@ -40,27 +40,27 @@ export interface TrustNews {
 
 export interface TrustStore {
   /** Every published key, and the living revocations that came after `afterSeq`: one statement, one round trip. */
-  news(afterSeq: number, nowMs: number): Promise<TrustNews>;
+  news(afterSeq: number, nowMs: number): Promise<TrustUpdate>;
   /** Ends them in one transaction with the statements beside. */
-  end(ended: readonly Ended[], beside: readonly D1PreparedStatement[]): Promise<readonly Revocation[]>;
+  revoke(ended: readonly NewRevocation[], beside: readonly D1PreparedStatement[]): Promise<readonly Revocation[]>;
   /**
    * Behind `end`: where a client has more revoked tokens than a copy should hold, voids all that it got until now (the
    * first statement changes a row then) and lets the tokens' own rows go.
    */
-  boundStatements(ended: readonly Ended[], expiresSec: number): readonly [D1PreparedStatement, D1PreparedStatement];
+  collapseStatements(ended: readonly NewRevocation[], expiresSec: number): readonly [D1PreparedStatement, D1PreparedStatement];
   /**
    * Voids all that was issued by records up to now, to be run in the transaction that changes the records. `if changed`:
    * only when the statement before it changed a row.
    */
-  voidStatement(kind: OwnerKind, key: string, expiresSec: number, when: "always" | "if changed"): D1PreparedStatement;
+  revokeStatement(kind: OwnerKind, key: string, expiresSec: number, when: "always" | "if changed"): D1PreparedStatement;
   /** Voids all that a client got of a user until now, whatever grant it came by; nothing where there is no such client. */
-  voidAccessStatement(email: string, clientId: string, expiresSec: number): D1PreparedStatement;
+  revokeAccessStatement(email: string, clientId: string, expiresSec: number): D1PreparedStatement;
   /** Voids all that members of an organization got until now, in the transaction that removes it. */
-  voidMembersStatement(organization: string, expiresSec: number): D1PreparedStatement;
+  revokeMembersStatement(organization: string, expiresSec: number): D1PreparedStatement;
   /** The same for all who have a role, if the statement before it changed a row. */
-  voidHoldersStatement(role: string, expiresSec: number): D1PreparedStatement;
+  revokeRoleHoldersStatement(role: string, expiresSec: number): D1PreparedStatement;
   /** Removes at most `limit` rows that concern no living token; returns how many. */
-  forgetExpired(nowSec: number, limit: number): Promise<number>;
+  deleteExpired(nowSec: number, limit: number): Promise<number>;
 }
 
 /** Names all grants of a user to a client together, among the ids of grants: those have no space. */
@@ -130,7 +130,7 @@ export function createTrustStore(db: D1Database): TrustStore {
         revocations: (tagged("revocation") as Revocation[]).sort((a, b) => a.seq - b.seq),
       };
     },
-    async end(ended, beside) {
+    async revoke(ended, beside) {
       if (ended.length + beside.length === 0) return [];
       const [made] = await db.batch<RevocationRow>([db.prepare(END).bind(JSON.stringify(ended)), ...beside]);
       return (made?.results ?? []).map(({ seq, kind, key, until_ms: untilMs, expires_sec: expiresSec, client }) => ({
@@ -142,17 +142,17 @@ export function createTrustStore(db: D1Database): TrustStore {
         client,
       }));
     },
-    boundStatements(ended, expiresSec) {
+    collapseStatements(ended, expiresSec) {
       const clients = JSON.stringify([...new Set(ended.flatMap(({ client }) => client ?? []))]);
       return [db.prepare(BOUND).bind(clients, expiresSec), db.prepare(FORGET_BOUND).bind(clients)];
     },
-    voidStatement: (kind, key, expiresSec, when) =>
+    revokeStatement: (kind, key, expiresSec, when) =>
       db.prepare(when === "always" ? VOID : `${VOID} WHERE changes() > 0`).bind(kind, key, expiresSec),
-    voidAccessStatement: (email, clientId, expiresSec) =>
+    revokeAccessStatement: (email, clientId, expiresSec) =>
       db.prepare(VOID_ACCESS).bind("grant", accessKey(email, clientId), expiresSec, clientId),
-    voidMembersStatement: (organization, expiresSec) => db.prepare(VOID_MEMBERS).bind(organization, expiresSec),
-    voidHoldersStatement: (role, expiresSec) => db.prepare(VOID_HOLDERS).bind(role, expiresSec),
-    async forgetExpired(nowSec, limit) {
+    revokeMembersStatement: (organization, expiresSec) => db.prepare(VOID_MEMBERS).bind(organization, expiresSec),
+    revokeRoleHoldersStatement: (role, expiresSec) => db.prepare(VOID_HOLDERS).bind(role, expiresSec),
+    async deleteExpired(nowSec, limit) {
       return (await db.prepare(FORGET).bind(nowSec, limit).run()).meta.changes;
     },
   };

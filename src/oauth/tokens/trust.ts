@@ -1,10 +1,10 @@
 import type { Principal } from "../../http/auth.ts";
 import type { Sealer } from "../../platform/seal.ts";
 import { withTimeout } from "../../platform/with-timeout.ts";
-import { signerOf } from "./key-life.ts";
+import { selectSigner } from "./key-life.ts";
 import type { PublicJwk } from "./key-store.ts";
 import { importVerifyKey, openPrivateKey, SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
-import { accessKey, type Ended, type Revocation, type SigningKeyRow, type TrustStore } from "./trust-store.ts";
+import { accessKey, type NewRevocation, type Revocation, type SigningKeyRow, type TrustStore } from "./trust-store.ts";
 
 /**
  * This isolate's copy of the signing keys and of the revocations (contract 2.1).
@@ -33,11 +33,11 @@ export interface Trust {
   /** The public keys, newest first, of every algorithm: what is missing is made. */
   publicKeys(nowMs: number): Promise<readonly PublicJwk[]>;
   /** Something was revoked by another statement: the next check asks D1. */
-  changedBeside(): void;
+  markStale(): void;
   /** Ends tokens, grants or sessions everywhere, and in this isolate at once; with what is written in the same transaction. */
-  end(ended: readonly Ended[], beside: readonly D1PreparedStatement[]): Promise<void>;
+  revoke(ended: readonly NewRevocation[], beside: readonly D1PreparedStatement[]): Promise<void>;
   /** To stand beside an `end` of many tokens (trust-store.ts). */
-  boundStatements: TrustStore["boundStatements"];
+  collapseStatements: TrustStore["collapseStatements"];
 }
 
 /** What a token says that revocations are about. */
@@ -107,7 +107,7 @@ export function createTrust(
   }
 
   function remember(row: Revocation): void {
-    const name = nameOf(row.kind, row.key);
+    const name = revocationKey(row.kind, row.key);
     if ((revoked.get(name)?.seq ?? -1) >= row.seq) return;
     revoked.set(name, row);
     // What a client's tokens' own rows say, its one row says too (trust-store.ts, boundStatements).
@@ -117,11 +117,11 @@ export function createTrust(
 
   /** Two isolates may both find none: the database keeps the first, and both read it back. */
   async function signerNow(alg: SigningAlg, nowMs: number): Promise<Key> {
-    const known = signerOf(keys.values(), alg, nowMs);
+    const known = selectSigner(keys.values(), alg, nowMs);
     if (known !== undefined) return known;
     await makeFirstKey(alg, nowMs);
     await refresh(nowMs);
-    const made = signerOf(keys.values(), alg, nowMs);
+    const made = selectSigner(keys.values(), alg, nowMs);
     if (made === undefined) throw new Error("no signing key after one was made");
     return made;
   }
@@ -161,7 +161,7 @@ export function createTrust(
         ["tenant", token.tenant, recordsAsOfMs],
         ["user", token.user, userAsOfMs],
       ] as const;
-      return about.some(([kind, key, asOfMs]) => (revoked.get(nameOf(kind, key))?.untilMs ?? -1) >= asOfMs);
+      return about.some(([kind, key, asOfMs]) => (revoked.get(revocationKey(kind, key))?.untilMs ?? -1) >= asOfMs);
     },
 
     async signingKey(nowMs, alg) {
@@ -179,18 +179,18 @@ export function createTrust(
       return [...keys.values()].sort((a, b) => b.createdAtMs - a.createdAtMs).map((key) => key.publicJwk);
     },
 
-    changedBeside() {
+    markStale() {
       changes += 1;
     },
 
-    boundStatements: store.boundStatements,
+    collapseStatements: store.collapseStatements,
 
-    async end(ended, beside) {
+    async revoke(ended, beside) {
       try {
-        (await store.end(ended, beside)).forEach(remember);
+        (await store.revoke(ended, beside)).forEach(remember);
       } catch (thrown) {
         // It may have been done.
-        trust.changedBeside();
+        trust.markStale();
         throw thrown;
       }
     },
@@ -200,4 +200,4 @@ export function createTrust(
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
 
-const nameOf = (kind: Revocation["kind"], key: string): string => `${kind}:${key}`;
+const revocationKey = (kind: Revocation["kind"], key: string): string => `${kind}:${key}`;

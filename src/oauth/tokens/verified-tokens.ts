@@ -26,7 +26,7 @@ export class VerifiedTokens {
 
   /** Undefined for a token that is not known or is over: reading it in full says what is wrong with it. */
   find(token: string, nowMs: number): VerifiedToken | undefined {
-    const known = this.#tokens.get(idOf(token));
+    const known = this.#tokens.get(tokenIdText(token));
     if (known === undefined || known.issued.expiresAtSec * 1000 <= nowMs) return undefined;
     const signatureAt = known.token.lastIndexOf(".");
     const isSame =
@@ -36,7 +36,7 @@ export class VerifiedTokens {
   }
 
   remember(verified: VerifiedToken): void {
-    this.#tokens.set(idOf(verified.token), verified);
+    this.#tokens.set(tokenIdText(verified.token), verified);
     if (this.#tokens.size <= MAX_VERIFIED_TOKENS) return;
     const [oldest] = this.#tokens.keys();
     this.#tokens.delete(oldest!);
@@ -50,7 +50,7 @@ const ID_CHARS = 56;
  * What the token says its id is, as it spells it: our tokens begin with it. Nobody has verified it yet, and a longer id is
  * cut, so whoever finds a token by it compares the rest. To decode it would cost a few per cent of a small request.
  */
-function idOf(token: string): string {
+function tokenIdText(token: string): string {
   const start = token.indexOf(".") + 1;
   return token.slice(start, start + ID_CHARS);
 }

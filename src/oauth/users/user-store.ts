@@ -58,9 +58,9 @@ export interface UserStore {
   /** Undefined for an unknown user and for a disabled one. One round trip. */
   find(email: string): Promise<UserRecord | undefined>;
   /** The user of a session, by the hash of its cookie. One round trip. */
-  signedIn(sessionHash: string, nowMs: number): Promise<SignedIn | undefined>;
+  findBySession(sessionHash: string, nowMs: number): Promise<SignedIn | undefined>;
   /** The same by the id that tokens carry. */
-  ofSession(sid: string, nowMs: number): Promise<SignedIn | undefined>;
+  findBySessionId(sid: string, nowMs: number): Promise<SignedIn | undefined>;
   /** Undefined for an unknown user. */
   credential(email: string): Promise<Credential | undefined>;
   /**
@@ -135,7 +135,7 @@ type Row = Record<string, string | number | null>;
 
 export function createUserStore(db: D1Database, subject: Subject, random: Random): UserStore {
   /** Undefined: removed in this moment. */
-  async function named(found: Unnamed | undefined): Promise<UserRecord | undefined> {
+  async function withSubject(found: UserRow | undefined): Promise<UserRecord | undefined> {
     if (found === undefined || subject === "email") return found && { ...found, subject: found.email };
     const { email, storedSubject } = found;
     const own =
@@ -143,13 +143,13 @@ export function createUserStore(db: D1Database, subject: Subject, random: Random
     return own === null ? undefined : { ...found, subject: own };
   }
 
-  async function ofSession(key: SessionKey, value: string, nowMs: number): Promise<SignedIn | undefined> {
+  async function findBySessionKey(key: SessionKey, value: string, nowMs: number): Promise<SignedIn | undefined> {
     const [times, sessions, ...records] = await db.batch<Row>([
       db.prepare(AS_OF),
       ...[session(key), ...RECORDS.map((sql) => sql(bySession(key)))].map((sql) => db.prepare(sql).bind(value, nowMs)),
     ]);
     const row = sessions?.results[0];
-    const found = await named(toUser(times?.results ?? [], records));
+    const found = await withSubject(toUser(times?.results ?? [], records));
     if (row === undefined || found === undefined) return undefined;
     return {
       user: found,
@@ -166,10 +166,10 @@ export function createUserStore(db: D1Database, subject: Subject, random: Random
         db.prepare(AS_OF),
         ...RECORDS.map((sql) => db.prepare(sql(BY_EMAIL)).bind(email)),
       ]);
-      return named(toUser(times?.results ?? [], records));
+      return withSubject(toUser(times?.results ?? [], records));
     },
-    signedIn: (sessionHash, nowMs) => ofSession("id_hash", sessionHash, nowMs),
-    ofSession: (sid, nowMs) => ofSession("sid", sid, nowMs),
+    findBySession: (sessionHash, nowMs) => findBySessionKey("id_hash", sessionHash, nowMs),
+    findBySessionId: (sid, nowMs) => findBySessionKey("sid", sid, nowMs),
     async credential(email) {
       const row = await db
         .prepare(CREDENTIAL)
@@ -191,12 +191,12 @@ export function createUserStore(db: D1Database, subject: Subject, random: Random
 }
 
 /** As the rows have it. */
-interface Unnamed extends Omit<UserRecord, "subject"> {
+interface UserRow extends Omit<UserRecord, "subject"> {
   /** Null: none was needed yet. */
   readonly storedSubject: string | null;
 }
 
-function toUser(times: readonly Row[], records: readonly D1Result<Row>[]): Unnamed | undefined {
+function toUser(times: readonly Row[], records: readonly D1Result<Row>[]): UserRow | undefined {
   const [users = [], tenantRows = [], organizationRows = []] = records.map(({ results }) => results);
   const [row] = users;
   if (row === undefined) return undefined;

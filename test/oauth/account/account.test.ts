@@ -67,7 +67,7 @@ const silent = (headers: Record<string, string> = {}): Browser =>
     send: (address, { headers: { "sec-fetch-site": _site, ...sent }, ...init }) =>
       call(address, { ...init, headers: sent }),
   });
-const flowOf = (to: FlowClient): Flow => ({ client: to, email: user.email, tenant: user.tenant, role: "" });
+const parseFlow = (to: FlowClient): Flow => ({ client: to, email: user.email, tenant: user.tenant, role: "" });
 
 /** A browser in which the user is signed in. */
 async function signedIn(who = user, browser = new Browser()): Promise<Browser> {
@@ -698,7 +698,7 @@ describe("POST /account/end-all", () => {
   it("ends every session, grant and token of the user, and nobody else's", async () => {
     const another = await makeUser({ tenant: user.tenant });
     const tokens = await give();
-    const code = await codeFor(flowOf(client));
+    const code = await codeFor(parseFlow(client));
     const theirs = await give(client, another);
     const [browser, other, stranger] = [await signedIn(), await signedIn(), await signedIn(another)];
     const page = await browser.get(ACCOUNT);
@@ -724,7 +724,7 @@ describe("POST /account/password", () => {
   it("changes it: everything else of the user ends, this browser stays signed in by a new session", async () => {
     await realPasswordCost();
     const tokens = await give();
-    const code = await codeFor(flowOf(client));
+    const code = await codeFor(parseFlow(client));
     const [browser, other] = [await signedIn(), await signedIn()];
     const before = browser.cookie("session");
     expect(await isTaken(tokens)).toBe(true);

@@ -213,10 +213,10 @@ describe("a client of a tenant that the person is no member of", () => {
 
   it("is allowed by nobody who has an ID token alone, and a hint of one that was allowed goes on", async () => {
     const { app, tokens } = await allowed();
-    const nowhere = new Browser();
+    const noPlace = new Browser();
     const hint = { id_token_hint: tokens.id_token };
-    expect(landed(await ask(nowhere, app, { ...hint, prompt: "none" })).query.get("code")).not.toBeNull();
-    const again = await ask(nowhere, app, { ...hint, prompt: "consent" });
+    expect(landed(await ask(noPlace, app, { ...hint, prompt: "none" })).query.get("code")).not.toBeNull();
+    const again = await ask(noPlace, app, { ...hint, prompt: "consent" });
     expect(again.forms[0]?.action).toBe(`${OAUTH}/sign-in`);
   });
 

@@ -339,8 +339,8 @@ describe("what an attacker did", () => {
     const named = { "plat-session-id": unique("shared") };
     const both = await Promise.all(
       [1, 2].map(async () => {
-        const clientOf = await makeApp({ grantTypes: ["client_credentials"] });
-        const headers = { authorization: basic(clientOf) };
+        const identifyGrantClient = await makeApp({ grantTypes: ["client_credentials"] });
+        const headers = { authorization: basic(identifyGrantClient) };
         const form = { grant_type: "client_credentials", ...named };
         return (await expectJson<Tokens>(await call("/oauth2/v1/token", { form, headers }), 200)).access_token;
       }),

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isRegistered } from "../../../src/oauth/model/redirect-uri.ts";
+import { isRegisteredRedirectUri } from "../../../src/oauth/model/redirect-uri.ts";
 import { withParameters } from "../../../src/oauth/model/redirect.ts";
 
 /** Where the browser may be sent: RFC 9700 4.1.3, RFC 8252 7.3. */
@@ -47,7 +47,7 @@ describe("an address that is not the registered one", () => {
     ["a script", "javascript:alert(1)//https://app.example/callback?a=1&b=2"],
     ["no scheme", "//app.example/callback?a=1&b=2"],
   ])("with %s is refused", (_, asked) => {
-    expect(isRegistered(asked, [KNOWN, "https://other.example/"])).toBe(false);
+    expect(isRegisteredRedirectUri(asked, [KNOWN, "https://other.example/"])).toBe(false);
   });
 
   it("is refused whatever was changed in it, and is taken unchanged", () => {
@@ -62,7 +62,7 @@ describe("an address that is not the registered one", () => {
     fc.assert(
       fc.property(change, ({ at, cut, put }) => {
         const asked = KNOWN.slice(0, at) + put + KNOWN.slice(at + cut);
-        expect(isRegistered(asked, [KNOWN])).toBe(asked === KNOWN);
+        expect(isRegisteredRedirectUri(asked, [KNOWN])).toBe(asked === KNOWN);
       }),
       { numRuns: 2000 },
     );
@@ -80,10 +80,10 @@ describe("plain http on a loopback host", () => {
     fc.assert(
       fc.property(loopback, loopback, port, port, path, path, (host, askedHost, known, asked, rest, askedRest) => {
         const registered = [at(host, known, rest)];
-        expect(isRegistered(at(askedHost, asked, askedRest), registered)).toBe(
+        expect(isRegisteredRedirectUri(at(askedHost, asked, askedRest), registered)).toBe(
           host === askedHost && rest === askedRest,
         );
-        expect(isRegistered(at(host, asked, rest, "https"), registered)).toBe(false);
+        expect(isRegisteredRedirectUri(at(host, asked, rest, "https"), registered)).toBe(false);
       }),
     );
   });
@@ -112,13 +112,13 @@ describe("plain http on a loopback host", () => {
     "http://127.0.0.1/callback/../x",
     "http://127.0.0.1:80/callback\n",
   ])("%j is not http://127.0.0.1/callback", (asked) => {
-    expect(isRegistered(asked, ["http://127.0.0.1/callback"])).toBe(false);
+    expect(isRegisteredRedirectUri(asked, ["http://127.0.0.1/callback"])).toBe(false);
   });
 
   it("frees no port of another host, nor of https", () => {
-    expect(isRegistered("http://app.example:81/x", ["http://app.example:80/x"])).toBe(false);
-    expect(isRegistered("https://localhost:81/x", ["https://localhost:80/x"])).toBe(false);
-    expect(isRegistered("com.example.app:81/x", ["com.example.app:80/x"])).toBe(false);
+    expect(isRegisteredRedirectUri("http://app.example:81/x", ["http://app.example:80/x"])).toBe(false);
+    expect(isRegisteredRedirectUri("https://localhost:81/x", ["https://localhost:80/x"])).toBe(false);
+    expect(isRegisteredRedirectUri("com.example.app:81/x", ["com.example.app:80/x"])).toBe(false);
   });
 });
 

@@ -87,7 +87,7 @@ const introspected = async (token: string): Promise<any> =>
   expectJson(await call("/oauth2/v1/introspect", { form: { token }, headers: { authorization: basic(app) } }), 200);
 const operator = async (method: string, path: string, json?: unknown): Promise<Response> =>
   call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR), ...(json === undefined ? {} : { json }) });
-const identityOf = async ({ id }: Provider, user = ada): Promise<any> => {
+const identityClaims = async ({ id }: Provider, user = ada): Promise<any> => {
   const answer = await operator("GET", `users/${user.email}/identities/${id}`);
   return answer.status === 404 ? undefined : expectJson(answer, 200);
 };
@@ -101,14 +101,14 @@ describe("the first sign-in by a provider", () => {
     expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
     expect(page.html).toContain(ada.email);
     expect(page.html).toContain(provider.id);
-    expect(await identityOf(provider)).toBeUndefined();
+    expect(await identityClaims(provider)).toBeUndefined();
     const again = await page.browser.submit(page, { password: "a guess" });
     expectPage({ ...again, browser: page.browser }, 400);
     expect(await reasonOf(again)).toBe("wrong password");
     const back = await page.browser.submit(again, { password: ada.password });
     expect(decodeJwt((await redeem(back)).id_token)).toMatchObject({ email: ada.email });
     expect(page.browser.cookie("device")).toBeDefined();
-    expect(await identityOf(provider)).toMatchObject({ subject: subjectOf(ada), linkedBy: "password" });
+    expect(await identityClaims(provider)).toMatchObject({ subject: subjectOf(ada), linkedBy: "password" });
     const audit = await expectJson<any[]>(await operator("GET", `audit?subject=users/${ada.email}/identities`), 200);
     expect(audit).toMatchObject([{ action: "link identity", actor: `user ${ada.email}`, reason: "by password" }]);
 
@@ -147,7 +147,7 @@ describe("the first sign-in by a provider", () => {
     const right = await browser.submit(page, { password: ada.password });
     expectPage({ ...right, browser }, 400);
     expect(right.html).toMatch(/too many unsuccessful/i);
-    expect(await identityOf(provider)).toBeUndefined();
+    expect(await identityClaims(provider)).toBeUndefined();
   });
 
   it("is its own browser's, for ten minutes, from our own page, and nobody can change what it is about", async () => {
@@ -168,7 +168,7 @@ describe("the first sign-in by a provider", () => {
       await page.browser.post(form!.action, { password: ada.password }),
     ];
     expect(answers.map(({ status, forms }) => [status, forms.length])).toEqual(answers.map(() => [400, 0]));
-    expect(await identityOf(provider)).toBeUndefined();
+    expect(await identityClaims(provider)).toBeUndefined();
     vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(Date.now() + TEN_MINUTES_MS);
     expect((await page.browser.post(form!.action, fields)).forms).toEqual([]);
@@ -231,7 +231,7 @@ describe("the first sign-in by a provider", () => {
   it("is enough by itself at a provider that links by the addresses of its domains", async () => {
     const provider = await makeProvider({ linking: "verified_email", domains: ["EXAMPLE.org"] });
     expect(codeOf(await signIn(provider))).toBeTruthy();
-    expect(await identityOf(provider)).toMatchObject({ linkedBy: "verified_email" });
+    expect(await identityClaims(provider)).toMatchObject({ linkedBy: "verified_email" });
     await expectError(await signIn(provider, { claims: { sub: "x" } }), "access_denied", "linked to another account");
     // Bound to a tenant alone, as no PUT leaves it, it links nobody's address.
     const ofTenant = await makeProvider({ tenants: [ada.tenant] });
@@ -276,7 +276,7 @@ describe("a link", () => {
       const before = await signIn(provider);
       const { refresh_token: token } = await redeem(before);
       await end();
-      expect(await identityOf(provider)).toBeUndefined();
+      expect(await identityClaims(provider)).toBeUndefined();
       expect((await visit(before.browser, app)).status).toBe(200);
       expect(await refresh(token, 400)).toMatchObject({ error: "invalid_grant" });
       expectPage(await signIn(provider));

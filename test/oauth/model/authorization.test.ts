@@ -2,9 +2,9 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createBuiltIn } from "../../../src/platform/built-in.ts";
 import { createNames } from "../../../src/platform/names.ts";
-import { standingOf } from "../../../src/oauth/grants/refresh-rotation.ts";
+import { tokenState } from "../../../src/oauth/grants/refresh-rotation.ts";
 import { narrow, type Authorization } from "../../../src/oauth/model/authorization.ts";
-import { verifies } from "../../../src/oauth/model/pkce.ts";
+import { matchesChallenge } from "../../../src/oauth/model/pkce.ts";
 import { grantScopes, parseScopes } from "../../../src/oauth/model/scopes.ts";
 
 /** The pure rules of what was authorized before. */
@@ -144,23 +144,23 @@ describe("the standing of a refresh token", () => {
     ["its successor was used", { usedAtMs: 5_000, ...used, successorUsed: true }, 5_000, "spent"],
     ["used, by the clock of an isolate that is ahead", { usedAtMs: 5_050, ...used }, 5_000, "superseded"],
   ])("%s: %4$s", (_, token, nowMs, kind) => {
-    expect(standingOf(token, nowMs).kind).toBe(kind);
+    expect(tokenState(token, nowMs).kind).toBe(kind);
   });
 });
 
 describe("PKCE", () => {
   it("S256 knows the verifier of RFC 7636 appendix B, and no other", async () => {
     const challenge = { value: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", method: "S256" } as const;
-    expect(await verifies("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", challenge)).toBe(true);
-    expect(await verifies("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXj", challenge)).toBe(false);
-    expect(await verifies(challenge.value, challenge)).toBe(false);
+    expect(await matchesChallenge("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", challenge)).toBe(true);
+    expect(await matchesChallenge("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXj", challenge)).toBe(false);
+    expect(await matchesChallenge(challenge.value, challenge)).toBe(false);
   });
 
   it("plain is the same text, of a length that cannot be guessed", async () => {
     const text = "x".repeat(43);
-    expect(await verifies(text, { value: text, method: "plain" })).toBe(true);
-    expect(await verifies(`${text}x`, { value: text, method: "plain" })).toBe(false);
+    expect(await matchesChallenge(text, { value: text, method: "plain" })).toBe(true);
+    expect(await matchesChallenge(`${text}x`, { value: text, method: "plain" })).toBe(false);
     for (const short of ["", "x", "x".repeat(42), "x".repeat(129), "é".repeat(43)])
-      expect(await verifies(short, { value: short, method: "plain" })).toBe(false);
+      expect(await matchesChallenge(short, { value: short, method: "plain" })).toBe(false);
   });
 });

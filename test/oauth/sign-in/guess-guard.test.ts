@@ -9,7 +9,7 @@ import { systemRandom } from "../../../src/platform/random.ts";
 import { createSealer, parseSealKeys } from "../../../src/platform/seal.ts";
 import type { AnyCall } from "../../../src/oauth/model/call.ts";
 import { deviceCookie } from "../../../src/oauth/sign-in/device.ts";
-import { GUESS_LIMITS, opensAtMs } from "../../../src/oauth/sign-in/guesses.ts";
+import { GUESS_LIMITS, allowedAtMs } from "../../../src/oauth/sign-in/guesses.ts";
 import { authorizeAddress, Browser, toInit } from "../../support/browser.ts";
 import { aroundObjects, counting } from "../../support/counting.ts";
 import { isolate, type Isolate } from "../../support/isolate.ts";
@@ -206,14 +206,14 @@ describe("the counter", () => {
         for (const { account: at, right, afterMs } of steps) {
           nowMs += afterMs;
           const account = String(at);
-          const opens = opensAtMs(account, { failed, underWay: new Set() }, limit, nowMs);
+          const opens = allowedAtMs(account, { failed, underWay: new Set() }, limit, nowMs);
           const recent = seen.filter(({ atMs }) => nowMs - atMs < limit.withinMs);
           const others = new Set(recent.map((one) => one.account));
           expect(opens <= nowMs).toBe(others.has(account) || others.size < limit.accounts);
           if (opens > nowMs) {
             // Neither later than needed nor earlier.
-            expect(opensAtMs(account, { failed, underWay: new Set() }, limit, opens)).toBe(opens);
-            expect(opensAtMs(account, { failed, underWay: new Set() }, limit, opens - 1)).toBe(opens);
+            expect(allowedAtMs(account, { failed, underWay: new Set() }, limit, opens)).toBe(opens);
+            expect(allowedAtMs(account, { failed, underWay: new Set() }, limit, opens - 1)).toBe(opens);
           } else if (!right) {
             failed.set(account, nowMs + limit.withinMs);
             seen.push({ account, atMs: nowMs });

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, type JSONWebKeySet } from "jose";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createDeps } from "../../../src/deps.ts";
-import { signerOf, stateOf } from "../../../src/oauth/tokens/key-life.ts";
+import { selectSigner, keyState } from "../../../src/oauth/tokens/key-life.ts";
 import { createKeyRotation, type KeyRotation } from "../../../src/oauth/tokens/key-rotation.ts";
 import { createKeyStore, type KeyTimes, type NewKey } from "../../../src/oauth/tokens/key-store.ts";
 import { SIGNING_ALGS, type SigningAlg } from "../../../src/oauth/tokens/signing-key.ts";
@@ -27,7 +27,7 @@ const rotation: KeyRotation = createKeyRotation(store, named, noAudit);
 const published = async (nowMs: number, alg = "ES256"): Promise<readonly KeyTimes[]> =>
   (await store.published(nowMs)).filter((key) => key.alg === alg);
 const signer = async (nowMs: number): Promise<string | undefined> =>
-  signerOf(await store.published(nowMs), "ES256", nowMs)?.kid;
+  selectSigner(await store.published(nowMs), "ES256", nowMs)?.kid;
 const rotate = (nowMs: number) => rotation.byOperator({ actor: "plat.operator", requestId: "r", nowMs });
 
 /** Only where no isolate with a copy of its own takes part. */
@@ -58,7 +58,7 @@ describe("by schedule", () => {
     expect(keys).toHaveLength(2);
     const next = keys.find((key) => key.kid !== first)!;
     expect(next).toMatchObject({ signsFromMs: START + 90 * DAY, publishedUntilMs: undefined });
-    expect(keys.map((key) => stateOf(key, keys, due)).toSorted()).toEqual(["published", "signs"]);
+    expect(keys.map((key) => keyState(key, keys, due)).toSorted()).toEqual(["published", "signs"]);
     expect(await signer(START + 90 * DAY - 1)).toBe(first);
     expect(await signer(START + 90 * DAY)).toBe(next.kid);
     expect(await published(START + 91 * DAY - 1)).toHaveLength(2);
@@ -115,7 +115,7 @@ describe("by an operator", () => {
     const keys = await published(now);
     const newest = keys.toSorted((a, b) => b.createdAtMs - a.createdAtMs);
     expect(await signer(now)).toBe(newest[0]!.kid);
-    expect(newest.map((key) => stateOf(key, keys, now))).toEqual(["signs", "verifies", "verifies"]);
+    expect(newest.map((key) => keyState(key, keys, now))).toEqual(["signs", "verifies", "verifies"]);
     expect(await published(now + 80 * MIN)).toHaveLength(1);
     await rotation.bySchedule(now + 80 * MIN);
     expect(await published(now + 80 * MIN)).toHaveLength(1);
@@ -149,8 +149,8 @@ describe("by an operator", () => {
 describe("the first key", () => {
   it("of a clock that is ahead signs here too", () => {
     const life = { alg: "ES256", createdAtMs: 50, signsFromMs: 50 };
-    expect(signerOf([life, { ...life, signsFromMs: 90 }], "ES256", 10)).toBe(life);
-    expect(signerOf([life], "RS256", 60)).toBeUndefined();
+    expect(selectSigner([life, { ...life, signsFromMs: 90 }], "ES256", 10)).toBe(life);
+    expect(selectSigner([life], "RS256", 60)).toBeUndefined();
   });
 });
 
@@ -180,12 +180,12 @@ describe("whatever is done when, by whomever", () => {
             const fresh = copy === undefined || nowMs - copy.atMs > 10 * MIN;
             const used = fresh ? { atMs: nowMs, keys: await store.published(nowMs) } : copy;
             copies.set(who, used);
-            tokens.push({ kid: signerOf(used.keys, "ES256", nowMs)!.kid, expiresMs: nowMs + HOUR });
+            tokens.push({ kid: selectSigner(used.keys, "ES256", nowMs)!.kid, expiresMs: nowMs + HOUR });
           }
           const keys = await published(nowMs);
           const kids = keys.map((key) => key.kid);
           for (const token of tokens) if (token.expiresMs > nowMs) expect(kids).toContain(token.kid);
-          expect(keys.filter((key) => stateOf(key, keys, nowMs) === "signs")).toHaveLength(1);
+          expect(keys.filter((key) => keyState(key, keys, nowMs) === "signs")).toHaveLength(1);
           expect(keys.length).toBeLessThanOrEqual(11);
           for (const key of keys.filter((one) => one.signsFromMs > nowMs))
             expect(key.signsFromMs - key.createdAtMs).toBe(DAY);

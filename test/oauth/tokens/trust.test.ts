@@ -9,7 +9,7 @@ import { makeKey } from "../../../src/oauth/tokens/signing-key.ts";
 import {
   createTrustStore,
   type Revocation,
-  type TrustNews,
+  type TrustUpdate,
   type TrustStore,
 } from "../../../src/oauth/tokens/trust-store.ts";
 import { createTrust, type IssuedToken } from "../../../src/oauth/tokens/trust.ts";
@@ -50,7 +50,7 @@ const row = (seq: number, untilMs: number, more: Partial<Revocation> = {}): Revo
 
 /** The real store, but a test says when each answer lands, and with what. */
 function scripted() {
-  const waiting: ((news: TrustNews) => void)[] = [];
+  const waiting: ((news: TrustUpdate) => void)[] = [];
   const store: TrustStore = {
     ...createTrustStore(env.DB),
     news: () => new Promise((resolve) => waiting.push(resolve)),
@@ -93,7 +93,7 @@ describe("a refresh that lands late", () => {
   it("does not settle a change that was made after it began", async () => {
     const { trust, land, asked } = scripted();
     const first = trust.ensure(0, "now");
-    trust.changedBeside();
+    trust.markStale();
     land(0, []);
     await first;
     const second = trust.ensure(1, "recent");
@@ -128,14 +128,14 @@ describe("each kind of revocation", () => {
 describe("the sweep", () => {
   it("forgets what concerns no living token, and nothing else", async () => {
     const store = createTrustStore(env.DB);
-    await store.end(
+    await store.revoke(
       [
         { kind: "token", key: "over", expiresSec: 100 },
         { kind: "token", key: "living", expiresSec: 101 },
       ],
       [],
     );
-    expect(await store.forgetExpired(100, 10)).toBe(1);
+    expect(await store.deleteExpired(100, 10)).toBe(1);
     const { revocations } = await store.news(0, 100_500);
     expect(revocations.map((revocation) => revocation.key)).toEqual(["living"]);
   });
@@ -204,13 +204,13 @@ describe("a clock that is set back", () => {
 describe("an end whose answer was lost", () => {
   it("may have been done, so the next check asks D1", async () => {
     const real = createTrustStore(env.DB);
-    const lost: TrustStore["end"] = async (ended, beside) => {
-      await real.end(ended, beside);
+    const lost: TrustStore["revoke"] = async (ended, beside) => {
+      await real.revoke(ended, beside);
       throw new Error("the answer was lost");
     };
-    const trust = trustOver({ ...real, end: lost });
+    const trust = trustOver({ ...real, revoke: lost });
     await trust.ensure(1_000, "recent");
-    await expect(trust.end([{ kind: "token", key: "jti", expiresSec: 9_999 }], [])).rejects.toThrow("lost");
+    await expect(trust.revoke([{ kind: "token", key: "jti", expiresSec: 9_999 }], [])).rejects.toThrow("lost");
     await trust.ensure(1_001, "recent");
     expect(trust.isRevoked(issued(1))).toBe(true);
   });
