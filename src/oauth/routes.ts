@@ -14,8 +14,7 @@ import { userInfoRoutes } from "./endpoints/user-info.ts";
 import type { Federation } from "./federation/federation.ts";
 import type { AnyCall } from "./model/call.ts";
 import { renderOAuthProblem } from "./model/failure.ts";
-import { DOCUMENT, DOCUMENT_OR_FRAME, navigatedTo } from "./pages/navigation.ts";
-import { renderProblemPage } from "./pages/page.ts";
+import { DOCUMENT, DOCUMENT_OR_FRAME, navigatedTo, renderProblemPage } from "./pages/page.ts";
 
 /** What all endpoints share, made once in service.ts. Each takes the part that it uses. */
 export interface RouteDeps extends TokenEndpointDeps, PageEndpointDeps {

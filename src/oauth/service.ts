@@ -38,15 +38,18 @@ import { createExplainStore } from "./explain/explain-store.ts";
 import { explain, type ExplainQuestion, type Explanation } from "./explain/explain.ts";
 import { createFederation } from "./federation/federation.ts";
 import type { ProviderSecrets } from "./federation/providers.ts";
-import { reseal } from "./federation/reseal.ts";
-import { createSealStore, type SealedKind } from "./federation/seal-store.ts";
+import { reseal, createSealStore, type SealedKind } from "./federation/seal-store.ts";
 import { createCodeStore } from "./grants/code-store.ts";
 import { createConsentStore } from "./grants/consent-store.ts";
-import { createGrantCleanup, type GrantCleanup } from "./grants/grant-cleanup-store.ts";
+import {
+  createGrantCleanup,
+  type GrantCleanup,
+  createRevokeAllStore,
+  type RevokeAllStore,
+} from "./grants/revoke-all-store.ts";
 import { createGrantListStore } from "./grants/grant-list-store.ts";
-import type { PasswordGrant } from "./grants/password-policy.ts";
+import type { PasswordGrant } from "./grants/granted.ts";
 import { createRefreshStore } from "./grants/refresh-store.ts";
-import { createRevokeAllStore, type RevokeAllStore } from "./grants/revoke-all-store.ts";
 import type { AnyCall, Issuer } from "./model/call.ts";
 import { oauthError } from "./model/failure.ts";
 import type { Pages } from "./pages/port.ts";
@@ -161,7 +164,8 @@ export function createOAuth(deps: OAuthDeps): OAuth {
   const federation = createFederation(deps);
   const grantCleanup = createGrantCleanup(deps.db);
   const revocations = createRevokeAllStore(deps.db, trustStore, grantCleanup, audit);
-  const guesses = deps.guessCounters === undefined ? noGuessGuard : createGuessGuard(deps.guessCounters, deps.sealer, log);
+  const guesses =
+    deps.guessCounters === undefined ? noGuessGuard : createGuessGuard(deps.guessCounters, deps.sealer, log);
   const accounts = createAccounts({ users, attempts: deps.loginAttempts, guesses, audit, log, random });
 
   const noteRefusal: RouteDeps["noteRefusal"] = (call, action, { error, reason: exactly, actor, clientId }) => {
@@ -219,7 +223,8 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     },
     revokeStatement: (kind, key, nowMs, when) => trustStore.revokeStatement(kind, key, allExpiredSec(nowMs), when),
     revokeRoleHoldersStatement: (role, nowMs) => trustStore.revokeRoleHoldersStatement(role, allExpiredSec(nowMs)),
-    revokeMembersStatement: (organization, nowMs) => trustStore.revokeMembersStatement(organization, allExpiredSec(nowMs)),
+    revokeMembersStatement: (organization, nowMs) =>
+      trustStore.revokeMembersStatement(organization, allExpiredSec(nowMs)),
     grantCleanup,
     ...revocations,
     providerSecrets: federation.providers.secrets,

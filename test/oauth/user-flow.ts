@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { systemRandom } from "../../src/platform/random.ts";
 import { type CodeRequest, createCodeStore } from "../../src/oauth/grants/code-store.ts";
-import { createCode } from "../../src/oauth/grants/codes.ts";
+import { createCode } from "../../src/oauth/grants/authorization-code.ts";
 import type { Authorization } from "../../src/oauth/model/authorization.ts";
 import { basic, call, expectJson, makeTenant, put, unique } from "../support/platform.ts";
 

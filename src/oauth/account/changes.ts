@@ -1,7 +1,7 @@
 import { err, ok, type Result } from "../../platform/result.ts";
 import { revokeAccess } from "../grants/revoke-grants.ts";
 import type { AnyCall } from "../model/call.ts";
-import { readParameters, type Parameters } from "../model/form.ts";
+import { readParameters, type Parameters } from "../model/parameters.ts";
 import { isCrossSite, verifyCsrfToken, withCookie, CROSS_SITE_FORM } from "../sign-in/browser.ts";
 import { endBrowserSession, findAccountSession, type Session } from "../sign-in/sessions.ts";
 import type { AccountDeps } from "./deps.ts";
@@ -30,7 +30,8 @@ export async function admit(deps: AccountDeps, call: FormCall, action: string): 
   if (!form.ok) return refusePage(form.error.description, form.error.reason);
   const session = await findAccountSession(deps, call);
   if (session === undefined) return err(redirectToAccount(deps, call, undefined));
-  if (await verifyCsrfToken(deps, formKey(deps, call), form.value.get("csrf"))) return ok({ session, form: form.value });
+  if (await verifyCsrfToken(deps, formKey(deps, call), form.value.get("csrf")))
+    return ok({ session, form: form.value });
   const actor = `user ${session.user.email}`;
   const reason = "the form was not made for this session";
   deps.noteRefusal(call, action, { error: "invalid_request", reason, actor });

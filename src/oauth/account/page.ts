@@ -1,7 +1,7 @@
 import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
 import type { Application } from "../grants/grant-list-store.ts";
 import type { AnyCall } from "../model/call.ts";
-import { readParameters } from "../model/form.ts";
+import { readParameters } from "../model/parameters.ts";
 import { pageContext } from "../pages/page.ts";
 import type { AccountApplication, AccountFault } from "../pages/port.ts";
 import { csrfToken, readCookie, withCookie } from "../sign-in/browser.ts";
@@ -88,4 +88,5 @@ function toView({ clientId, clientName, access, createdAtMs, lastUsedAtMs }: App
 }
 
 /** A place that the user belongs to no more has no name here. */
-const placeName = (id: string, places: readonly Membership[]): string => places.find((one) => one.id === id)?.name ?? id;
+const placeName = (id: string, places: readonly Membership[]): string =>
+  places.find((one) => one.id === id)?.name ?? id;

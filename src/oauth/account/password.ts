@@ -2,7 +2,7 @@ import { describeError } from "../../platform/log.ts";
 import { DEFAULT_PROVIDER } from "../../platform/names.ts";
 import { hashPassword, PASSWORD_CHARS, samePassword } from "../../platform/password-hash.ts";
 import { passwordFault } from "../../platform/password-rules.ts";
-import type { Parameters } from "../model/form.ts";
+import type { Parameters } from "../model/parameters.ts";
 import type { AccountFault } from "../pages/port.ts";
 import { withCookie } from "../sign-in/browser.ts";
 import { deviceCookie, knownDevice } from "../sign-in/device.ts";
@@ -47,7 +47,10 @@ export async function changePassword(deps: AccountDeps, call: FormCall): Promise
     return redirectToAccount(deps, call, "notChanged");
   }
   deps.log.info("password changed", { requestId: call.requestId, user: email });
-  const answer = withCookie(redirectToAccount(deps, call, "changed"), await startNewSession(deps, call, { email, signedOutAtMs }));
+  const answer = withCookie(
+    redirectToAccount(deps, call, "changed"),
+    await startNewSession(deps, call, { email, signedOutAtMs }),
+  );
   return withCookie(answer, await deviceCookie(deps, call, email, signedOutAtMs + 1));
 }
 

@@ -4,7 +4,7 @@ import { beginFederation } from "../federation/begin.ts";
 import { FOR_ACCOUNT } from "../federation/pending.ts";
 import { isBoundToTenants } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
-import { readParameters } from "../model/form.ts";
+import { readParameters } from "../model/parameters.ts";
 import { redirect, redirectStatus } from "../model/redirect.ts";
 import { pageContext } from "../pages/page.ts";
 import type { SignInFault } from "../pages/port.ts";

@@ -22,8 +22,7 @@ import { findSession } from "../sign-in/sessions.ts";
 import { checkRequest } from "./checks.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { finish } from "./finish.ts";
-import { readHint } from "./hint.ts";
-import { identify } from "./identify.ts";
+import { readHint, identify } from "./identify.ts";
 import { parseRequest } from "./parse.ts";
 import { promptSignIn } from "./prompt.ts";
 import { MAX_CARRIED_CHARS, toParametersWithoutHint, type AuthorizationRequest } from "./request.ts";
@@ -62,7 +61,8 @@ async function retryByGet(
   request: AuthorizationRequest,
   call: AnyCall,
 ): Promise<Response | undefined> {
-  const bringsCookies = fetchSite(call.request) !== "cross-site" || readCookie(call, "session", deps.names) !== undefined;
+  const bringsCookies =
+    fetchSite(call.request) !== "cross-site" || readCookie(call, "session", deps.names) !== undefined;
   if (call.request.method !== "POST" || bringsCookies || request.expectedUser === "unknown") return undefined;
   const address = withParameters(`${deps.pagesOf(call)}/authorize`, {
     query: await toParametersWithoutHint(deps, request),

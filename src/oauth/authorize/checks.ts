@@ -3,15 +3,13 @@ import { scopeMatches } from "../../platform/scope-pattern.ts";
 import { isProvider } from "../federation/begin.ts";
 import { isLocal } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
-import { expectedUserParameter, promptValues } from "../model/parameters.ts";
+import { expectedUserParameter, promptValues, readSessionId } from "../model/parameters.ts";
 import { CODE_VERIFIER, needsPkce, type CodeChallenge } from "../model/pkce.ts";
 import { mayActFor } from "../model/scopes.ts";
-import { readSessionId } from "../model/session-id.ts";
 import type { AuthorizeDeps } from "./deps.ts";
-import { openExpectedUser } from "./expected-user.ts";
+import { openExpectedUser, readChallenge, requestedProvider, type AuthorizationRequest } from "./request.ts";
 import { refused, scopeRefused, type AuthorizeFailure } from "./failure.ts";
 import { FLOWS, type ParsedRequest } from "./parse.ts";
-import { readChallenge, requestedProvider, type AuthorizationRequest } from "./request.ts";
 
 /**
  * What an authorization request must be, one rule each, in the order in which they are looked at. The first one that is

@@ -1,5 +1,5 @@
 import type { AnyCall } from "../model/call.ts";
-import { readParameters } from "../model/form.ts";
+import { readParameters } from "../model/parameters.ts";
 import { refusedPage } from "../pages/page.ts";
 import { isCrossSite, verifyCsrfToken, CROSS_SITE_FORM } from "../sign-in/browser.ts";
 import { findSession } from "../sign-in/sessions.ts";

@@ -1,14 +1,12 @@
-import { createCode } from "../grants/codes.ts";
+import { createCode } from "../grants/authorization-code.ts";
 import { DEFAULT_TENANT, grantForUser } from "../grants/user-grant.ts";
-import { signInTimes } from "../model/auth-times.ts";
-import { toAuthorization } from "../model/authorization.ts";
+import { signInTimes, toAuthorization } from "../model/authorization.ts";
 import type { AnyCall } from "../model/call.ts";
 import { type Granted, issueTokens } from "../tokens/issue.ts";
 import { promptConsent } from "./consent.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { refused, scopeRefused } from "./failure.ts";
-import { prefilledEmail } from "./identify.ts";
-import type { Identity } from "./identity.ts";
+import { prefilledEmail, type Identity } from "./identify.ts";
 import { FLOWS } from "./parse.ts";
 import { promptSignIn } from "./prompt.ts";
 import type { AuthorizationRequest } from "./request.ts";

@@ -1,9 +1,12 @@
 import { err, ok, type Result } from "../../platform/result.ts";
-import { authTimeMs } from "../model/auth-times.ts";
-import { isBound, isLocal } from "../model/binding.ts";
-import type { Session } from "../sign-in/sessions.ts";
-import type { Identity, Hint } from "./identity.ts";
-import { isExpectedUser, type AuthorizationRequest } from "./request.ts";
+import { authTimeMs, type SignInTimes, signInTimes, type HintBounds } from "../model/authorization.ts";
+import { isBound, isLocal, type Binding } from "../model/binding.ts";
+import { type Session, findSessionById } from "../sign-in/sessions.ts";
+import { isExpectedUser, type AuthorizationRequest, type ExpectedUser } from "./request.ts";
+import type { UserRecord } from "../users/user-store.ts";
+import type { AnyCall } from "../model/call.ts";
+import { readIdTokenHint, type HintBasis, type IdTokenHint } from "../tokens/id-token.ts";
+import type { AuthorizeDeps } from "./deps.ts";
 
 /** Nobody, or somebody who has to show it again. */
 export interface Unidentified {
@@ -52,4 +55,84 @@ export function identifyBySession(
   if (session === undefined) return undefined;
   const serves = isLocal(provider) ? !isBound(session.binding) : session.provider === provider;
   return serves ? { ...session, from: "session" } : undefined;
+}
+
+/** Who the user is, and how that is known. */
+export interface Identity extends SignInTimes {
+  readonly user: UserRecord;
+  /** The id of the browser's session; of a hint, of the session that it came of. */
+  readonly sid: string;
+  /** What the provider that vouched is bound to. */
+  readonly binding: Binding;
+  readonly from: "sign-in" | "hint" | "session";
+  /** A hint's grant, with which what comes of it goes on, and its bounds. */
+  readonly hint?: HintBounds & { readonly grantId: string };
+}
+
+/** What came of an `id_token_hint`. */
+export interface Hint {
+  readonly expectedUser: ExpectedUser;
+  /** Its user, where it holds. */
+  readonly identity: Identity | undefined;
+}
+
+/**
+ * What `id_token_hint` says: whom the client means, and whether that user needs no prompt (contract 2.4, 8).
+ *
+ *   holds          of this very client, not expired; the session that it came of lives in its browser, and its grant,
+ *                  session, client, tenant and user were not revoked since: it is its user's word
+ *   holds no more  ours all the same, or another client's: it signs nobody in, and nobody but its user gets an answer
+ *   unreadable     not ours, or of a key that is gone: whom it means is not known
+ *
+ * What comes of one that holds is within its bounds: the scopes of its grant, until it ends, and no refresh token. Whether it
+ * holds is not asked where the browser is signed in as the user that it means: then the session is better than the hint.
+ *
+ * Undefined: there is none.
+ */
+export async function readHint(
+  deps: AuthorizeDeps,
+  { parameters, client, provider }: AuthorizationRequest,
+  session: Session | undefined,
+  call: AnyCall,
+): Promise<Hint | undefined> {
+  const token = parameters.get("id_token_hint");
+  if (token === undefined) return undefined;
+  // Who sent it learns nothing.
+  const ignore = (reason: string, expectedUser: ExpectedUser): Hint => {
+    deps.noteRefusal(call, "id_token_hint", { error: "ignored", reason, actor: client.id });
+    return { expectedUser, identity: undefined };
+  };
+  const read = await readIdTokenHint(token, deps.issuerOf(call).issuer, deps.trust, call.nowMs);
+  if (!read.ok) return ignore(read.error, "unknown");
+  const hint = read.value;
+  const expectedUser = { email: hint.email };
+  if (hint.clientId !== client.id) return ignore(`issued to client ${hint.clientId}`, expectedUser);
+  if (hint.expired) return ignore("it has expired", expectedUser);
+  if (hint.basis === undefined) return ignore("it does not say which grant and session it is of", expectedUser);
+  if (identifyBySession({ provider }, session)?.user.email === hint.email) return { expectedUser, identity: undefined };
+  const identity = await holds(deps, hint, hint.basis, provider, call.nowMs);
+  return typeof identity === "string" ? ignore(identity, expectedUser) : { expectedUser, identity };
+}
+
+/** The user whose word it is, or why it is nobody's. */
+async function holds(
+  deps: AuthorizeDeps,
+  { clientId, email, tenant, ...times }: IdTokenHint,
+  { grantId, sessionId: sid, grantTenant, scopes, endsAtMs, ...asOf }: HintBasis,
+  asked: string,
+  nowMs: number,
+): Promise<Identity | string> {
+  const { trust } = deps;
+  const [session, isNew] = await Promise.all([findSessionById(deps, sid, nowMs), trust.ensure(nowMs, "now")]);
+  if (!isNew) return "revocations cannot be read";
+  if (session?.user.email !== email) return `session ${sid} of ${email} is over`;
+  // The access token beside an implicit flow's ID token is alone, and its id that of the grant.
+  const issued = { tokenId: grantId, grantId, sessionId: sid, clientId, user: email, ...asOf };
+  if ([tenant, grantTenant].some((one) => trust.isRevoked({ ...issued, tenant: one })))
+    return `grant ${grantId}, or what it stands on, was revoked`;
+  const hint = { grantId, tenant: grantTenant, scopes, endsAtMs };
+  const { user, provider, binding } = session;
+  if (identifyBySession({ provider: asked }, session) === undefined)
+    return `${provider}, which vouched, does not stand for ${asked}`;
+  return { user, ...signInTimes({ ...times, provider }), sid, binding, from: "hint", hint };
 }

@@ -2,7 +2,7 @@ import { err, ok, type Result } from "../../platform/result.ts";
 import type { ClientRecord } from "../clients/directory.ts";
 import type { AnyCall } from "../model/call.ts";
 import type { AuthorizationParameters } from "../model/parameters.ts";
-import { isRegisteredRedirectUri, onlyRedirectUri } from "../model/redirect-uri.ts";
+import { isRegisteredRedirectUri, onlyRedirectUri } from "../model/redirect.ts";
 import { parseScopes, type ScopeRefusal, type ScopeRequest, type TenantRights } from "../model/scopes.ts";
 import type { PageRefusal } from "../pages/page.ts";
 import type { AuthorizeDeps } from "./deps.ts";
@@ -37,7 +37,11 @@ const NOT_REGISTERED =
   "No client is registered with this client_id and this redirect_uri. The second may be left out where exactly one is registered.";
 
 /** Who asks and where the answer goes (RFC 6749 3.1.2.4: an address that is not registered is never used). */
-export async function parseRequest(deps: AuthorizeDeps, parameters: AuthorizationParameters, call: AnyCall): Promise<Result<ParsedRequest, PageRefusal>> {
+export async function parseRequest(
+  deps: AuthorizeDeps,
+  parameters: AuthorizationParameters,
+  call: AnyCall,
+): Promise<Result<ParsedRequest, PageRefusal>> {
   const fail = (detail: string, reason = detail, clientId = ""): Result<never, PageRefusal> =>
     err({ detail, reason, clientId });
   for (const name of ["client_id", "redirect_uri"])

@@ -4,8 +4,8 @@ import { expectedUserParameter, type AuthorizationParameters } from "../model/pa
 import type { CodeChallenge } from "../model/pkce.ts";
 import type { ScopeRequest } from "../model/scopes.ts";
 import type { AuthorizeDeps } from "./deps.ts";
-import { sealExpectedUser, type ExpectedUser } from "./expected-user.ts";
 import type { Flow } from "./parse.ts";
+import type { BrowserDeps } from "../sign-in/browser.ts";
 
 /** An authorization request that passed every check of `checks.ts`; what is left to find out is who the user is. */
 export interface AuthorizationRequest {
@@ -47,7 +47,9 @@ export const formTargets = ({ redirectUri, client }: AuthorizationRequest): read
 ];
 
 /** Undefined: no challenge, or a method without one. */
-export function readChallenge(parameters: AuthorizationParameters): { readonly value: string; readonly method: string } | undefined {
+export function readChallenge(
+  parameters: AuthorizationParameters,
+): { readonly value: string; readonly method: string } | undefined {
   const value = parameters.get("code_challenge");
   return value === undefined ? undefined : { value, method: parameters.get("code_challenge_method") ?? "plain" };
 }
@@ -56,18 +58,27 @@ export function readChallenge(parameters: AuthorizationParameters): { readonly v
 export const MAX_CARRIED_CHARS = 15 * 1024;
 
 /** Whether this user would do: the client means nobody in particular, or them. */
-export const isExpectedUser = ({ expectedUser }: Pick<AuthorizationRequest, "expectedUser">, email: string | undefined): boolean =>
-  expectedUser === undefined || (expectedUser !== "unknown" && expectedUser.email === email);
+export const isExpectedUser = (
+  { expectedUser }: Pick<AuthorizationRequest, "expectedUser">,
+  email: string | undefined,
+): boolean => expectedUser === undefined || (expectedUser !== "unknown" && expectedUser.email === email);
 
 /** The request as it can be sent again: what came, the session id that came with a header, and whom a hint meant. */
 export async function toParameters(
   deps: Pick<AuthorizeDeps, "names" | "sealer">,
-  { parameters: sent, callerSessionId, expectedUser }: Pick<AuthorizationRequest, "parameters" | "callerSessionId" | "expectedUser">,
+  {
+    parameters: sent,
+    callerSessionId,
+    expectedUser,
+  }: Pick<AuthorizationRequest, "parameters" | "callerSessionId" | "expectedUser">,
 ): Promise<Readonly<Record<string, string>>> {
   const { names } = deps;
   const { [expectedUserParameter(names)]: _sealed, ...parameters } = Object.fromEntries(sent.entries());
   const explicit = callerSessionId === undefined ? {} : { [names.header("session-id")]: callerSessionId };
-  const expected = typeof expectedUser === "object" ? { [expectedUserParameter(names)]: await sealExpectedUser(deps, expectedUser.email) } : {};
+  const expected =
+    typeof expectedUser === "object"
+      ? { [expectedUserParameter(names)]: await sealExpectedUser(deps, expectedUser.email) }
+      : {};
   return { ...parameters, ...explicit, ...expected };
 }
 
@@ -79,3 +90,23 @@ export async function toParametersWithoutHint(
   const { id_token_hint: _hint, ...parameters } = await toParameters(deps, request);
   return parameters;
 }
+
+/**
+ * Whom the client means by `id_token_hint`: nobody else gets an answer (OIDC Core 3.1.2.2). `unknown`: the hint cannot be
+ * read, so whoever happens to be signed in cannot be shown to be meant.
+ */
+export type ExpectedUser = { readonly email: string } | "unknown";
+
+/**
+ * Where the request goes through the browser again, whom it means goes along sealed. It only ever narrows, but an address in
+ * plain text would let any page ask for any, and see by where the browser ends whether that person is signed in here.
+ */
+export const sealExpectedUser = ({ sealer }: Pick<BrowserDeps, "sealer">, email: string): Promise<string> =>
+  sealer.seal(email, PURPOSE);
+
+export async function openExpectedUser({ sealer }: Pick<BrowserDeps, "sealer">, sealed: string): Promise<ExpectedUser> {
+  const email = await sealer.open(sealed, PURPOSE);
+  return email === undefined ? "unknown" : { email };
+}
+
+const PURPOSE = "expected user";

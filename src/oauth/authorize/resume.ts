@@ -2,7 +2,7 @@
  * Where a sign-in comes back to, at our form or at a provider. `request` is the authorization request that it was asked
  * for, form-encoded; it is checked again from scratch, since it may have lain around for minutes.
  */
-import { signInTimes } from "../model/auth-times.ts";
+import { signInTimes } from "../model/authorization.ts";
 import type { AnyCall } from "../model/call.ts";
 import type { FederationFailure } from "../model/provider-failure.ts";
 import { withCookie } from "../sign-in/browser.ts";
@@ -11,7 +11,7 @@ import { readRequest } from "./authorize.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { refused } from "./failure.ts";
 import { finish } from "./finish.ts";
-import type { Identity } from "./identity.ts";
+import type { Identity } from "./identify.ts";
 import { isExpectedUser, type AuthorizationRequest } from "./request.ts";
 import { refusedAnswer } from "./response.ts";
 

@@ -1,7 +1,7 @@
 import { normalizeEmail } from "../../platform/email.ts";
 import { isLocal } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
-import { readParameters } from "../model/form.ts";
+import { readParameters } from "../model/parameters.ts";
 import { refusedPage } from "../pages/page.ts";
 import { CROSS_SITE_FORM, isCrossSite, verifyCsrfToken, readCookie } from "../sign-in/browser.ts";
 import { rememberDevice, signInByPassword } from "../sign-in/device.ts";

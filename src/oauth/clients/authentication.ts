@@ -3,7 +3,7 @@ import { fromBase64, fromUtf8 } from "../../platform/encoding.ts";
 import { equalDigests, sha256Hex } from "../../platform/hash.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
-import type { Parameters } from "../model/form.ts";
+import type { Parameters } from "../model/parameters.ts";
 import type { ClientRecord, Entry } from "./directory.ts";
 
 /**

@@ -8,8 +8,7 @@ import type { ProviderMetadata } from "../federation/metadata.ts";
 import { FOR_ACCOUNT, type PendingSignIn } from "../federation/pending.ts";
 import { vouch, type Vouched } from "../federation/vouch.ts";
 import type { AnyCall } from "../model/call.ts";
-import { readParameters, type Parameters } from "../model/form.ts";
-import { promptValues } from "../model/parameters.ts";
+import { readParameters, type Parameters, promptValues } from "../model/parameters.ts";
 import {
   denied,
   faulty,

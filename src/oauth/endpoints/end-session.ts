@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "../../platform/result.ts";
 import type { AnyCall } from "../model/call.ts";
-import { readParameters } from "../model/form.ts";
+import { readParameters } from "../model/parameters.ts";
 import { redirect, withParameters } from "../model/redirect.ts";
 import { pageContext, refusedPage, type PageRefusal } from "../pages/page.ts";
 import { readCookie, fetchSite, withCookie } from "../sign-in/browser.ts";

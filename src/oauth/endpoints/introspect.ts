@@ -8,7 +8,7 @@ import { reauthorize } from "../grants/authorized.ts";
 import { tokenState } from "../grants/refresh-rotation.ts";
 import type { Issuer } from "../model/call.ts";
 import { failure } from "../model/failure.ts";
-import { readParameters } from "../model/form.ts";
+import { readParameters } from "../model/parameters.ts";
 import { EVERYTHING } from "../model/scopes.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
 
@@ -89,7 +89,11 @@ const toDescription = (token: Principal, { issuer, audience }: Issuer): Descript
  * One that was used is not active, though its successor may still be asked for with it; nor is one that a refresh would refuse
  * now. It is good for what a refresh would give. It has no end and no audience.
  */
-async function describeRefreshToken(deps: TokenEndpointDeps, token: string, call: IntrospectCall): Promise<Description | undefined> {
+async function describeRefreshToken(
+  deps: TokenEndpointDeps,
+  token: string,
+  call: IntrospectCall,
+): Promise<Description | undefined> {
   const found = await deps.refreshGrants.find(await sha256Hex(token));
   if (found === undefined || tokenState(found, call.nowMs).kind !== "living") return undefined;
   const { clientId, email } = found.grant;

@@ -7,7 +7,7 @@ import { readClientRequest } from "../federation/begin.ts";
 import { link, type Unlinked } from "../federation/linking.ts";
 import { FOR_ACCOUNT } from "../federation/pending.ts";
 import type { AnyCall } from "../model/call.ts";
-import { readParameters } from "../model/form.ts";
+import { readParameters } from "../model/parameters.ts";
 import { pageContext, refusedPage } from "../pages/page.ts";
 import type { ConfirmLinkView } from "../pages/port.ts";
 import { isCrossSite, recognizeBrowser, readCookie, withCookie, CROSS_SITE_FORM } from "../sign-in/browser.ts";
@@ -80,7 +80,9 @@ export async function confirmLink(
       ? refuseAccountSignIn(deps, call, linked.error)
       : refuseSignIn(deps, call, { request, failure: linked.error });
   const entered =
-    request === FOR_ACCOUNT ? await enterAccount(deps, call, newSignIn) : await resumeSignIn(deps, call, { newSignIn, request });
+    request === FOR_ACCOUNT
+      ? await enterAccount(deps, call, newSignIn)
+      : await resumeSignIn(deps, call, { newSignIn, request });
   return rememberDevice(deps, call, entered, signedIn);
 }
 

@@ -80,8 +80,10 @@ async function speaksForClient(
 }
 
 /** The client whose grants are meant; undefined: none that this token reaches. */
-const requestedClient = ({ query: { clientId } }: Pick<UserCall<unknown, Query>, "query">, owner: Owner): string | undefined =>
-  clientId === undefined || clientId === owner.clientId ? owner.clientId : undefined;
+const requestedClient = (
+  { query: { clientId } }: Pick<UserCall<unknown, Query>, "query">,
+  owner: Owner,
+): string | undefined => (clientId === undefined || clientId === owner.clientId ? owner.clientId : undefined);
 
 async function list(deps: TokenEndpointDeps, call: UserCall<unknown, Query>, owner: Owner): Promise<Answer> {
   const { paging } = call;
@@ -126,7 +128,8 @@ async function removeOne(
   { email, clientId }: Owner,
 ): Promise<Answer> {
   const { id } = call.params;
-  if (clientId === undefined || !(await deps.grantLists.belongsToUser(email, clientId, id))) return notFound("refresh token");
+  if (clientId === undefined || !(await deps.grantLists.belongsToUser(email, clientId, id)))
+    return notFound("refresh token");
   await revokeGrants(deps, [id], deletedByUser(email, `grants/${id}`, `1 ${byToken(call)}`), call);
   return empty(204);
 }

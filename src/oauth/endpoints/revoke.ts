@@ -6,7 +6,7 @@ import { authenticateClient, noCredentials, type Credentials, readCredentials } 
 import type { TokenOwner } from "../grants/refresh-store.ts";
 import { grantRevocation } from "../grants/revoke-grants.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
-import { readParameters } from "../model/form.ts";
+import { readParameters } from "../model/parameters.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
 import { REVOKED_TOKENS_PER_CLIENT, type NewRevocation } from "../tokens/trust-store.ts";
 import type { TokenEndpointDeps } from "./deps.ts";

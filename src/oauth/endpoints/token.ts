@@ -7,9 +7,8 @@ import { refusedScope, type GrantOutcome, type GrantStep, type TokenCall } from 
 import { passwordGrant } from "../grants/password.ts";
 import { refreshTokenGrant } from "../grants/refresh-token.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
-import { readParameters } from "../model/form.ts";
+import { readParameters, readSessionId } from "../model/parameters.ts";
 import { parseScopes } from "../model/scopes.ts";
-import { readSessionId } from "../model/session-id.ts";
 import { type Issue, issueTokens } from "../tokens/issue.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
 

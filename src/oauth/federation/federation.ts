@@ -51,7 +51,9 @@ export function createFederation(deps: {
     keys: createProviderKeys(),
     identities,
     findBinding: async (email, { provider = DEFAULT_PROVIDER, authenticatedAtMs }) =>
-      isLocal(provider) ? UNBOUND : validBinding(email, await identities.findBinding(email, provider, authenticatedAtMs)),
+      isLocal(provider)
+        ? UNBOUND
+        : validBinding(email, await identities.findBinding(email, provider, authenticatedAtMs)),
     deleteExpired: store.deleteExpired,
   };
 }

@@ -2,7 +2,7 @@ import { toSec } from "../../platform/clock.ts";
 import { normalizeEmail } from "../../platform/email.ts";
 import { toBase64, utf8 } from "../../platform/encoding.ts";
 import { ok, type Result } from "../../platform/result.ts";
-import type { SignInTimes } from "../model/auth-times.ts";
+import type { SignInTimes } from "../model/authorization.ts";
 import type { AnyCall } from "../model/call.ts";
 import { promptValues } from "../model/parameters.ts";
 import { denied, faulty, quoted, type FederationFailure } from "../model/provider-failure.ts";

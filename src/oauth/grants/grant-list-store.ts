@@ -109,7 +109,8 @@ export function createGrantListStore(db: D1Database, trust: Pick<TrustStore, "re
       const { results } = await db.prepare(IDS).bind(email, clientId, limit).all<{ id: string }>();
       return results.map(({ id }) => id);
     },
-    belongsToUser: async (email, clientId, grantId) => (await db.prepare(IS_OF).bind(email, clientId, grantId).first()) !== null,
+    belongsToUser: async (email, clientId, grantId) =>
+      (await db.prepare(IS_OF).bind(email, clientId, grantId).first()) !== null,
     revokeRestStatements: (email, clientId, expiresSec) => [
       ...END_REST.map((sql) => db.prepare(sql).bind(email, clientId)),
       trust.revokeAccessStatement(email, clientId, expiresSec),

@@ -1,19 +1,18 @@
 import type { RateLimit } from "../../http/rate-limit.ts";
 import type { Call } from "../../http/route.ts";
 import type { BuiltIn } from "../../platform/built-in.ts";
-import type { Result } from "../../platform/result.ts";
-import type { Credentials } from "../clients/authentication.ts";
+import { type Result, err } from "../../platform/result.ts";
+import { type Credentials, identifyClient, noCredentials, type Caller } from "../clients/authentication.ts";
 import type { Directory } from "../clients/directory.ts";
 import type { Bindings } from "../model/binding.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
-import type { Parameters } from "../model/form.ts";
+import type { Parameters } from "../model/parameters.ts";
 import type { ScopeRefusal, ScopeRequest } from "../model/scopes.ts";
 import type { Accounts } from "../sign-in/accounts.ts";
 import type { Issue, IssueDeps } from "../tokens/issue.ts";
 import type { UserStore } from "../users/user-store.ts";
 import type { CodeStore } from "./code-store.ts";
 import type { ConsentStore } from "./consent-store.ts";
-import type { PasswordGrant } from "./password-policy.ts";
 import type { RevokeGrantsDeps } from "./revoke-grants.ts";
 
 /** What grants decide by, and what they leave behind. */
@@ -61,3 +60,39 @@ export const refusedScope = ({ scope, reason }: ScopeRefusal, actor = ""): OAuth
 
 /** RFC 6749 5.2: error_description is printable ASCII without quote and backslash. */
 const printable = (text: string): string => text.replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "?").slice(0, 256);
+
+/** The client of a grant that a user gave it: known, authenticated where it has a secret, and registered for the grant. */
+export async function identifyGrantClient(
+  deps: GrantDeps,
+  { call, credentials }: TokenRequest,
+  grantType: string,
+): Promise<Result<Caller, OAuthFailure>> {
+  if (credentials === undefined) return err(noCredentials());
+  const entry = await deps.directory.find(credentials.clientId, undefined, call.nowMs);
+  const caller = await identifyClient(credentials, entry, deps.clientLimit);
+  if (!caller.ok) return caller;
+  const { client } = caller.value;
+  if (client.grantTypes.includes(grantType)) return caller;
+  return err(
+    failure(
+      "unauthorized_client",
+      "The client is not registered for this grant.",
+      `client ${client.id}: ${grantType}`,
+      client.id,
+    ),
+  );
+}
+
+/**
+ * Who may get tokens by the password grant (RFC 9700 2.4 advises against it): nobody, clients that list it, or also whoever
+ * passes no client, as the specification has it. The deployment says so.
+ */
+export type PasswordGrant = "nobody" | "clients" | "everybody";
+
+/** Why it is refused, for the operator; undefined: it is not. */
+export function passwordGrantFault(policy: PasswordGrant, passesClient: boolean): string | undefined {
+  if (policy === "nobody") return "the deployment has PASSWORD_GRANT=false";
+  return policy === "everybody" || passesClient
+    ? undefined
+    : "without a client, the password grant needs PASSWORD_GRANT_WITHOUT_CLIENT=true";
+}

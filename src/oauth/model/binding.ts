@@ -1,5 +1,5 @@
 import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
-import type { SignInTimes } from "./auth-times.ts";
+import type { SignInTimes } from "./authorization.ts";
 
 /**
  * What an operator bound an identity provider to. An empty list binds to nothing: the provider is trusted for the whole

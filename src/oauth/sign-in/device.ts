@@ -28,8 +28,12 @@ const MAX_ENTRY_CHARS = 64 + 1 + 10 + 1 + 43;
 const SEPARATOR = "~";
 
 /** A sign-in at a page of ours, as the browser that it is. */
-export const signInByPassword = async (deps: SignInDeps, address: string, password: string, call: AnyCall): Promise<SignIn> =>
-  deps.accounts.signIn(address, { password, device: await knownDevice(deps, call, address) }, call);
+export const signInByPassword = async (
+  deps: SignInDeps,
+  address: string,
+  password: string,
+  call: AnyCall,
+): Promise<SignIn> => deps.accounts.signIn(address, { password, device: await knownDevice(deps, call, address) }, call);
 
 /** The answer to a sign-in, by which the browser is known from now on unless it was. */
 export async function rememberDevice(

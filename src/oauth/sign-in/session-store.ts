@@ -1,4 +1,4 @@
-import type { SignInTimes } from "../model/auth-times.ts";
+import type { SignInTimes } from "../model/authorization.ts";
 
 /** Signed-in browsers. Who a session belongs to is read with the user's records: `UserStore.signedIn`. */
 export interface SessionRow extends SignInTimes {

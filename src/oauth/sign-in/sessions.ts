@@ -1,7 +1,7 @@
 import { sha256Hex } from "../../platform/hash.ts";
 import type { Log } from "../../platform/log.ts";
 import { randomId, randomSecret } from "../../platform/random.ts";
-import type { SignInTimes } from "../model/auth-times.ts";
+import type { SignInTimes } from "../model/authorization.ts";
 import { isBoundToTenants, type Binding, type Bindings } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import type { SignedIn, UserRecord, UserStore } from "../users/user-store.ts";

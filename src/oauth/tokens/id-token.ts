@@ -2,10 +2,9 @@ import { toSec } from "../../platform/clock.ts";
 import { toBase64Url } from "../../platform/encoding.ts";
 import { sha256 } from "../../platform/hash.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { authTimeMs, type SignInTimes } from "../model/auth-times.ts";
+import { authTimeMs, type SignInTimes } from "../model/authorization.ts";
 import type { Issuer } from "../model/call.ts";
-import { readOwnToken, type Kind } from "./own-token.ts";
-import { signJwt } from "./sign-jwt.ts";
+import { readOwnToken, type Kind, signJwt } from "./own-token.ts";
 import { ID_TOKEN_ALG } from "./signing-key.ts";
 import type { Trust } from "./trust.ts";
 

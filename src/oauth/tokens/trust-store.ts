@@ -47,7 +47,10 @@ export interface TrustStore {
    * Behind `end`: where a client has more revoked tokens than a copy should hold, voids all that it got until now (the
    * first statement changes a row then) and lets the tokens' own rows go.
    */
-  collapseStatements(ended: readonly NewRevocation[], expiresSec: number): readonly [D1PreparedStatement, D1PreparedStatement];
+  collapseStatements(
+    ended: readonly NewRevocation[],
+    expiresSec: number,
+  ): readonly [D1PreparedStatement, D1PreparedStatement];
   /**
    * Voids all that was issued by records up to now, to be run in the transaction that changes the records. `if changed`:
    * only when the statement before it changed a row.

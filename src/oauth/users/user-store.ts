@@ -1,7 +1,7 @@
 import type { ServiceRecord } from "../../platform/built-in.ts";
 import { DATABASE_NOW_MS } from "../../platform/database.ts";
 import { randomId, type Random } from "../../platform/random.ts";
-import type { SignInTimes } from "../model/auth-times.ts";
+import type { SignInTimes } from "../model/authorization.ts";
 
 /** Users and where they belong. Asked each time: a user's rights are never older than the token that they get. */
 export interface UserRecord {

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isRegisteredRedirectUri } from "../../../src/oauth/model/redirect-uri.ts";
-import { withParameters } from "../../../src/oauth/model/redirect.ts";
+import { isRegisteredRedirectUri, withParameters } from "../../../src/oauth/model/redirect.ts";
 
 /** Where the browser may be sent: RFC 9700 4.1.3, RFC 8252 7.3. */
 const KNOWN = "https://app.example/callback?a=1&b=2";
