@@ -167,7 +167,7 @@ export function createDeps(env: Env): Deps {
     },
     voidStatement: oauth.revokeStatement,
     providerSecrets: oauth.providerSecrets,
-    forget: oauth.grantCleanup,
+    forget: oauth.cleanupStep,
     endAll: oauth.revokeAll,
     signOutStatement: oauth.signOutStatement,
     voidMembersStatement: oauth.revokeMembersStatement,

@@ -38,17 +38,12 @@ import { createExplainStore } from "./explain/explain-store.ts";
 import { explain, type ExplainQuestion, type Explanation } from "./explain/explain.ts";
 import { createFederation } from "./federation/federation.ts";
 import type { ProviderSecrets } from "./federation/providers.ts";
-import { reseal, createSealStore, type SealedKind } from "./federation/seal-store.ts";
+import { createSealStore, type SealedKind } from "./federation/seal-store.ts";
 import { createCodeStore } from "./grants/code-store.ts";
 import { createConsentStore } from "./grants/consent-store.ts";
-import {
-  createGrantCleanup,
-  type GrantCleanup,
-  createRevokeAllStore,
-  type RevokeAllStore,
-} from "./grants/revoke-all-store.ts";
+import { createRevokeAllStore, type RevokeAllStore } from "./grants/revoke-all-store.ts";
 import { createGrantListStore } from "./grants/grant-list-store.ts";
-import type { PasswordGrant } from "./grants/granted.ts";
+import type { PasswordGrant } from "./grants/grant-step.ts";
 import { createRefreshStore } from "./grants/refresh-store.ts";
 import type { AnyCall, Issuer } from "./model/call.ts";
 import { oauthError } from "./model/failure.ts";
@@ -115,8 +110,6 @@ export interface OAuth extends RevokeAllStore {
   revokeMembersStatement(organization: string, nowMs: number): D1PreparedStatement;
   /** The same for all who have a role, if the statement before it changed a row. */
   revokeRoleHoldersStatement(role: string, nowMs: number): D1PreparedStatement;
-  /** Removes what a client, tenant, user or session could get tokens by, in the transactions that revoke it or sign it out. */
-  readonly grantCleanup: GrantCleanup;
   /** The client secret of an identity provider, as its row holds it. */
   readonly providerSecrets: ProviderSecrets;
   /** Forgets the failed sign-ins of an account and ends its block. */
@@ -141,7 +134,7 @@ const SWEEP = { rows: 5_000, steps: 20 } as const;
 export function createOAuth(deps: OAuthDeps): OAuth {
   const { names, builtIn, random, log, pathPrefix, publicUrl, authUrl, audit } = deps;
   const trustStore = createTrustStore(deps.db);
-  const sealStore = createSealStore(deps.db);
+  const sealStore = createSealStore(deps.db, deps.sealer, log);
   const rotation = createKeyRotation(createKeyStore(deps.db), (alg) => makeKey(alg, deps.sealer), audit);
   const trust = createTrust(trustStore, rotation.makeFirst, deps.sealer, (thrown) =>
     log.error("keys and revocations unread", { error: describeError(thrown) }),
@@ -162,8 +155,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
   const codes = createCodeStore(deps.db);
   const refreshGrants = createRefreshStore(deps.db);
   const federation = createFederation(deps);
-  const grantCleanup = createGrantCleanup(deps.db);
-  const revocations = createRevokeAllStore(deps.db, trustStore, grantCleanup, audit);
+  const revocations = createRevokeAllStore(deps.db, trustStore, audit);
   const guesses =
     deps.guessCounters === undefined ? noGuessGuard : createGuessGuard(deps.guessCounters, deps.sealer, log);
   const accounts = createAccounts({ users, attempts: deps.loginAttempts, guesses, audit, log, random });
@@ -225,7 +217,6 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     revokeRoleHoldersStatement: (role, nowMs) => trustStore.revokeRoleHoldersStatement(role, allExpiredSec(nowMs)),
     revokeMembersStatement: (organization, nowMs) =>
       trustStore.revokeMembersStatement(organization, allExpiredSec(nowMs)),
-    grantCleanup,
     ...revocations,
     providerSecrets: federation.providers.secrets,
     unlock: accounts.unlock,
@@ -247,7 +238,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
       },
     },
     rotateKeys: rotation.bySchedule,
-    reseal: () => reseal(sealStore, deps.sealer, log),
+    reseal: sealStore.reseal,
     countSealed: async (most) => ({
       identityProviders: await sealStore.count("identityProviders", most),
       signingKeys: await sealStore.count("signingKeys", most),

@@ -53,7 +53,7 @@ export async function removeAccess(deps: AccountDeps, call: FormCall): Promise<R
     deps,
     { email, clientId, by: `of client ${clientId} at the account page` },
     call,
-    deps.consents.takeBackStatement(email, clientId),
+    deps.consents.revokeStatement(email, clientId),
   );
   // What is left over of very many is shown, and can be taken away by another press.
   return redirectToAccount(deps, call, ended ? "removed" : undefined);

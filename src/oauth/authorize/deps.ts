@@ -1,7 +1,7 @@
 import type { AuditTrail } from "../../platform/audit.ts";
 import type { FederationDeps } from "../federation/begin.ts";
 import type { Federation } from "../federation/federation.ts";
-import type { GrantDeps } from "../grants/granted.ts";
+import type { GrantDeps } from "../grants/grant-step.ts";
 import type { Addresses } from "../model/call.ts";
 import type { RefusedPageDeps } from "../pages/page.ts";
 import type { SignInDeps } from "../sign-in/device.ts";

@@ -1,4 +1,4 @@
-import { refusedScope } from "../grants/granted.ts";
+import { refusedScope } from "../grants/grant-step.ts";
 import type { SilentFailure } from "../model/provider-failure.ts";
 import type { ScopeRefusal } from "../model/scopes.ts";
 

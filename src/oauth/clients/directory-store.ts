@@ -2,7 +2,7 @@ import type { ServiceRecord } from "../../platform/built-in.ts";
 import { DATABASE_NOW_MS } from "../../platform/database.ts";
 import { planOf, type Plan } from "../../platform/plans.ts";
 
-/** Reads what the operator registered. Everything that one token request needs is one round trip. */
+/** A registered client. A token request reads client, tenant and services in one round trip. */
 export interface ClientRow {
   readonly id: string;
   readonly name: string;
@@ -30,28 +30,22 @@ export interface TenantRow {
   readonly packages: readonly string[];
 }
 
-export interface DirectoryStore {
-  /** The client, and the tenant that it asks for (its own where `tenant` is undefined). */
-  clientAndTenant(
-    clientId: string,
-    tenant: string | undefined,
-    nowMs: number,
-  ): Promise<{
-    readonly client: ClientRow | undefined;
-    readonly tenant: TenantRow | undefined;
-    /** When this was read, by the database's clock. */
-    readonly asOfMs: number;
-  }>;
+export interface ClientAndTenant {
+  readonly client: ClientRow | undefined;
+  readonly tenant: TenantRow | undefined;
+  /** The database's time of this read. */
+  readonly asOfMs: number;
 }
 
-/** First in the batch, so that no change that it does not show is older. */
-const AS_OF = `SELECT ${DATABASE_NOW_MS} AS as_of`;
+/** First in the batch, so the rest shows every change up to this time. */
+const AS_OF = `SELECT ${DATABASE_NOW_MS} AS asOfMs`;
 
 const CLIENT = `
-  SELECT id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, require_pkce, grant_types,
-    scopes, disabled,
+  SELECT id, name, tenant, confidential, service, redirect_uris AS redirectUris,
+    post_logout_redirect_uris AS postLogoutRedirectUris, require_pkce AS requirePkce, grant_types AS grantTypes, scopes,
+    disabled,
     (SELECT json_group_array(digest) FROM client_secret
-      WHERE client = client.id AND (expires_at IS NULL OR expires_at > ?2)) AS secret_digests
+      WHERE client = client.id AND (expires_at IS NULL OR expires_at > ?2)) AS secretDigests
   FROM client WHERE id = ?1`;
 
 const TENANT = `
@@ -63,65 +57,67 @@ const TENANT = `
   FROM tenant WHERE id = coalesce(?2, (SELECT tenant FROM client WHERE id = ?1))`;
 
 const SERVICES = `
-  SELECT name, proxy_path, scopes, essential, tenant FROM service WHERE name IN (
+  SELECT name, proxy_path AS proxyPath, scopes, essential, tenant FROM service WHERE name IN (
     SELECT name FROM service WHERE essential = 1
     UNION SELECT name FROM service WHERE tenant = coalesce(?2, (SELECT tenant FROM client WHERE id = ?1))
     UNION SELECT package_service.service FROM subscription
       JOIN package_service ON package_service.package = subscription.package
       WHERE subscription.tenant = coalesce(?2, (SELECT tenant FROM client WHERE id = ?1)))`;
 
-export function createDirectoryStore(db: D1Database): DirectoryStore {
-  return {
-    async clientAndTenant(clientId, tenant, nowMs) {
-      const asked = tenant ?? null;
-      const [times, clients, tenants, services] = await db.batch<Row>([
-        db.prepare(AS_OF),
-        db.prepare(CLIENT).bind(clientId, nowMs),
-        db.prepare(TENANT).bind(clientId, asked),
-        db.prepare(SERVICES).bind(clientId, asked),
-      ]);
-      const client = clients?.results[0];
-      const found = tenants?.results[0];
-      return {
-        asOfMs: Number(times?.results[0]?.["as_of"] ?? 0),
-        client: client === undefined ? undefined : toClient(client),
-        tenant: found === undefined ? undefined : toTenant(found, services?.results ?? []),
-      };
-    },
-  };
-}
+export type DirectoryStore = ReturnType<typeof createDirectoryStore>;
 
-type Row = Record<string, string | number | null>;
-
-const toClient = (row: Row): ClientRow => ({
-  id: String(row["id"]),
-  name: String(row["name"]),
-  tenant: String(row["tenant"]),
-  confidential: row["confidential"] === 1,
-  service: row["service"] === null ? undefined : String(row["service"]),
-  redirectUris: toList(row["redirect_uris"]),
-  postLogoutRedirectUris: toList(row["post_logout_redirect_uris"]),
-  requirePkce: row["require_pkce"] === 1,
-  grantTypes: toList(row["grant_types"]),
-  scopes: toList(row["scopes"]),
-  disabled: row["disabled"] === 1,
-  secretDigests: toList(row["secret_digests"]),
+export const createDirectoryStore = (db: D1Database) => ({
+  /** The client and the tenant, or the client's own tenant if `tenant` is undefined. */
+  async clientAndTenant(clientId: string, tenant: string | undefined, nowMs: number): Promise<ClientAndTenant> {
+    const tenantId = tenant ?? null;
+    const [times, clients, tenants, services] = await db.batch([
+      db.prepare(AS_OF),
+      db.prepare(CLIENT).bind(clientId, nowMs),
+      db.prepare(TENANT).bind(clientId, tenantId),
+      db.prepare(SERVICES).bind(clientId, tenantId),
+    ]);
+    const [time] = (times?.results ?? []) as { asOfMs: number }[];
+    const [client] = (clients?.results ?? []) as Columns<ClientRow>[];
+    const [found] = (tenants?.results ?? []) as Columns<TenantRow>[];
+    return {
+      asOfMs: time?.asOfMs ?? 0,
+      client: client && {
+        ...client,
+        confidential: client.confidential === 1,
+        service: client.service ?? undefined,
+        redirectUris: toList(client.redirectUris),
+        postLogoutRedirectUris: toList(client.postLogoutRedirectUris),
+        requirePkce: client.requirePkce === 1,
+        grantTypes: toList(client.grantTypes),
+        scopes: toList(client.scopes),
+        disabled: client.disabled === 1,
+        secretDigests: toList(client.secretDigests),
+      },
+      tenant: found && {
+        ...found,
+        disabled: found.disabled === 1,
+        plan: planOf(found.plan),
+        packages: toList(found.packages),
+        subscribed: toList(found.subscribed),
+        services: ((services?.results ?? []) as Columns<ServiceRecord>[]).map((service) => ({
+          ...service,
+          scopes: toList(service.scopes),
+          essential: service.essential === 1,
+        })),
+      },
+    };
+  },
 });
 
-const toTenant = (row: Row, services: readonly Row[]): TenantRow => ({
-  id: String(row["id"]),
-  disabled: row["disabled"] === 1,
-  plan: planOf(row["plan"]),
-  packages: toList(row["packages"]),
-  subscribed: toList(row["subscribed"]),
-  services: services.map((service) => ({
-    name: String(service["name"]),
-    proxyPath: String(service["proxy_path"]),
-    scopes: toList(service["scopes"]),
-    essential: service["essential"] === 1,
-    tenant: String(service["tenant"]),
-  })),
-});
+/** A row as D1 returns it: lists are JSON, booleans are numbers. */
+type Columns<T> = {
+  [K in keyof T]: T[K] extends boolean
+    ? number
+    : T[K] extends string
+      ? string
+      : T[K] extends string | undefined
+        ? string | null
+        : string;
+};
 
-const toList = (json: string | number | null | undefined): readonly string[] =>
-  JSON.parse(String(json ?? "[]")) as string[];
+const toList = (json: string): readonly string[] => JSON.parse(json) as string[];

@@ -49,7 +49,7 @@ export function createDirectory(
   operatorDigests: () => Promise<readonly string[]>,
 ): Directory {
   const cache = new FreshCache<string, Entry>(CACHE);
-  const shared = createSharing(CACHE.maxEntries);
+  const intern = createInterning(CACHE.maxEntries);
 
   const find = async (clientId: string | undefined, tenant: string | undefined, nowMs: number): Promise<Entry> => {
     if (clientId === builtIn.operatorClientId) return operatorEntry(tenant, builtIn, await operatorDigests(), nowMs);
@@ -61,7 +61,7 @@ export function createDirectory(
       if (clientId === undefined) return { client: undefined, tenant: found, asOfMs };
       // What a stranger asks for is kept as a miss alone: made-up ids must not fill the memory with tenants.
       if (client === undefined || client.disabled) return { client: undefined, tenant: undefined, asOfMs };
-      return { client: shared(toRecord(client)), tenant: found, asOfMs };
+      return { client: intern(toRecord(client)), tenant: found, asOfMs };
     });
   };
 
@@ -100,10 +100,10 @@ export function createDirectory(
 }
 
 /**
- * One record of a client for all tenants that it is asked about with, as long as it is the same: anybody can make up
- * tenants for a client that they know, and a record with long lists each time would fill the memory.
+ * Shares one record per client between its cache entries while the record is unchanged. Anybody can name tenants that do
+ * not exist for a known client; a copy of its lists for each would fill the memory.
  */
-function createSharing(maxClients: number): (fresh: ClientRecord) => ClientRecord {
+function createInterning(maxClients: number): (fresh: ClientRecord) => ClientRecord {
   const known = new Map<string, ClientRecord>();
   return (fresh) => {
     const before = known.get(fresh.id);

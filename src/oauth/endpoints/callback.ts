@@ -2,7 +2,7 @@ import { err, ok, type Result } from "../../platform/result.ts";
 import { refuseAccountSignIn, enterAccount } from "../account/sign-in.ts";
 import { resumeSignIn, refuseSignIn } from "../authorize/resume.ts";
 import { readClientRequest } from "../federation/begin.ts";
-import type { ProviderRow } from "../federation/federation-store.ts";
+import type { ProviderRecord } from "../federation/federation-store.ts";
 import { linkAtFirstUse } from "../federation/linking.ts";
 import type { ProviderMetadata } from "../federation/metadata.ts";
 import { FOR_ACCOUNT, type PendingSignIn } from "../federation/pending.ts";
@@ -89,7 +89,7 @@ async function readAnswer(
   providerId: string,
   pending: PendingSignIn,
   call: AnyCall,
-): Promise<Result<{ readonly vouched: Vouched; readonly provider: ProviderRow }, FederationFailure>> {
+): Promise<Result<{ readonly vouched: Vouched; readonly provider: ProviderRecord }, FederationFailure>> {
   // A provider that was asked about one user must not answer for another provider.
   if (providerId !== pending.provider) return denied(`the answer came to the address of ${quoted(providerId)}`);
   const provider = await deps.federation.providers.find(providerId, call.nowMs);

@@ -4,7 +4,7 @@ import { toSec } from "../../platform/clock.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import { authenticateClient, noCredentials, readCredentials } from "../clients/authentication.ts";
 import type { ClientRecord } from "../clients/directory.ts";
-import { reauthorize } from "../grants/authorized.ts";
+import { reauthorize } from "../grants/reauthorize.ts";
 import { tokenState } from "../grants/refresh-rotation.ts";
 import type { Issuer } from "../model/call.ts";
 import { failure } from "../model/failure.ts";

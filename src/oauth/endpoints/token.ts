@@ -3,7 +3,7 @@ import { err, ok, type Result } from "../../platform/result.ts";
 import { readCredentials } from "../clients/authentication.ts";
 import { authorizationCodeGrant } from "../grants/authorization-code.ts";
 import { clientCredentials } from "../grants/client-credentials.ts";
-import { refusedScope, type GrantOutcome, type GrantStep, type TokenCall } from "../grants/granted.ts";
+import { refusedScope, type GrantOutcome, type GrantStep, type TokenCall } from "../grants/grant-step.ts";
 import { passwordGrant } from "../grants/password.ts";
 import { refreshTokenGrant } from "../grants/refresh-token.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";

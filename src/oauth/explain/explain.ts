@@ -5,7 +5,7 @@ import type { DirectoryStore } from "../clients/directory-store.ts";
 import { createDirectory, type ClientRecord, type Directory, type Entry } from "../clients/directory.ts";
 import { grantForClient, placeOfClient } from "../grants/client-credentials.ts";
 import { needsConsent } from "../grants/consent.ts";
-import { passwordGrantFault, type PasswordGrant } from "../grants/granted.ts";
+import { passwordGrantFault, type PasswordGrant } from "../grants/grant-step.ts";
 import { defaultTenantFor } from "../grants/password.ts";
 import { DEFAULT_TENANT, findPlace, grantForUser, type UserGrantRequest } from "../grants/user-grant.ts";
 import { UNBOUND } from "../model/binding.ts";

@@ -1,25 +1,26 @@
 import type { Binding } from "../model/binding.ts";
 import { readBinding } from "./identity-store.ts";
 
-/** Identity providers, which the operator service writes, and the sign-ins that are under way at them. */
-export interface ProviderRow extends Binding {
+/** A registered identity provider. The operator service writes these rows. */
+export interface ProviderRecord extends Binding {
   readonly id: string;
   readonly issuer: string;
-  /** The platform as the provider knows it. */
+  /** The platform's client id at the provider. */
   readonly clientId: string;
   readonly sealedClientSecret: string;
   readonly scopes: readonly string[];
-  /** Who says that an account there is a user's here, at its first sign-in. */
+  /** How an account there is linked to a user here at its first sign-in. */
   readonly linking: Linking;
 }
 
 /**
- * `confirm`: the user, by the password here. `operator`: an operator, before. `verified_email`: the provider, by the address
- * that it verified; for those of its domains alone.
+ * - `confirm`: the user enters the password that they have here.
+ * - `operator`: an operator links the account in advance.
+ * - `verified_email`: the address that the provider verified is enough, within the provider's domains.
  */
 export type Linking = "confirm" | "operator" | "verified_email";
 
-/** A sign-in under way; the hashes are SHA-256 in hex. */
+/** A sign-in in progress at a provider. Hashes are SHA-256 in hex. */
 export interface FederationRow {
   readonly stateHash: string;
   readonly browserHash: string;
@@ -28,59 +29,38 @@ export interface FederationRow {
   readonly expiresAtMs: number;
 }
 
-export interface FederationStore {
-  provider(id: string): Promise<ProviderRow | undefined>;
-  /** False: the provider was removed meanwhile. */
-  begin(row: FederationRow): Promise<boolean>;
-  /** Takes the row away and gives it: a state is good once, whoever comes with it. */
-  take(stateHash: string): Promise<FederationRow | undefined>;
-  /** Removes at most `limit` that are over; returns how many. */
-  deleteExpired(nowMs: number, limit: number): Promise<number>;
-}
-
-const PROVIDER = `SELECT id, issuer, client_id, sealed_client_secret, scopes, tenants, domains, linking FROM identity_provider WHERE id = ?1`;
+const PROVIDER = `
+  SELECT id, issuer, client_id AS clientId, sealed_client_secret AS sealedClientSecret, scopes, tenants, domains, linking
+  FROM identity_provider WHERE id = ?1`;
 const BEGIN = `
   INSERT INTO federation (state_hash, browser_hash, provider, sealed, expires_at)
   SELECT ?1, ?2, id, ?4, ?5 FROM identity_provider WHERE id = ?3`;
 const TAKE = `
-  DELETE FROM federation WHERE state_hash = ?1 RETURNING state_hash, browser_hash, provider, sealed, expires_at`;
-const FORGET = `
+  DELETE FROM federation WHERE state_hash = ?1
+  RETURNING state_hash AS stateHash, browser_hash AS browserHash, provider, sealed, expires_at AS expiresAtMs`;
+const DELETE_EXPIRED = `
   DELETE FROM federation WHERE state_hash IN (SELECT state_hash FROM federation WHERE expires_at <= ?1 LIMIT ?2)`;
 
-type Row = Record<string, string | number>;
+type ProviderRow = Omit<ProviderRecord, "scopes" | keyof Binding> & Record<"scopes" | keyof Binding, string>;
 
-export function createFederationStore(db: D1Database): FederationStore {
-  return {
-    async provider(id) {
-      const row = await db.prepare(PROVIDER).bind(id).first<Row>();
-      if (row === null) return undefined;
-      return {
-        id: String(row["id"]),
-        issuer: String(row["issuer"]),
-        clientId: String(row["client_id"]),
-        sealedClientSecret: String(row["sealed_client_secret"]),
-        scopes: JSON.parse(String(row["scopes"])) as string[],
-        linking: String(row["linking"]) as Linking,
-        ...readBinding({ tenants: String(row["tenants"]), domains: String(row["domains"]) }),
-      };
-    },
-    async begin({ stateHash, browserHash, provider, sealed, expiresAtMs }) {
-      const result = await db.prepare(BEGIN).bind(stateHash, browserHash, provider, sealed, expiresAtMs).run();
-      return result.meta.changes === 1;
-    },
-    async take(stateHash) {
-      const row = await db.prepare(TAKE).bind(stateHash).first<Row>();
-      if (row === null) return undefined;
-      return {
-        stateHash: String(row["state_hash"]),
-        browserHash: String(row["browser_hash"]),
-        provider: String(row["provider"]),
-        sealed: String(row["sealed"]),
-        expiresAtMs: Number(row["expires_at"]),
-      };
-    },
-    async deleteExpired(nowMs, limit) {
-      return (await db.prepare(FORGET).bind(nowMs, limit).run()).meta.changes;
-    },
-  };
-}
+export type FederationStore = ReturnType<typeof createFederationStore>;
+
+export const createFederationStore = (db: D1Database) => ({
+  async provider(id: string): Promise<ProviderRecord | undefined> {
+    const row = await db.prepare(PROVIDER).bind(id).first<ProviderRow>();
+    return row === null ? undefined : { ...row, scopes: JSON.parse(row.scopes) as string[], ...readBinding(row) };
+  },
+  /** Returns false if the provider has just been removed. */
+  async begin({ stateHash, browserHash, provider, sealed, expiresAtMs }: FederationRow): Promise<boolean> {
+    const result = await db.prepare(BEGIN).bind(stateHash, browserHash, provider, sealed, expiresAtMs).run();
+    return result.meta.changes === 1;
+  },
+  /** Deletes the row and returns it: a state can be used once, by any browser. */
+  async take(stateHash: string): Promise<FederationRow | undefined> {
+    return (await db.prepare(TAKE).bind(stateHash).first<FederationRow>()) ?? undefined;
+  },
+  /** Deletes at most `limit` expired sign-ins and returns how many. */
+  async deleteExpired(nowMs: number, limit: number): Promise<number> {
+    return (await db.prepare(DELETE_EXPIRED).bind(nowMs, limit).run()).meta.changes;
+  },
+});

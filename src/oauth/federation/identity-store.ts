@@ -1,50 +1,35 @@
 import type { Binding } from "../model/binding.ts";
 
-/** Accounts at identity providers that sign in as users here (migration 0015). */
+/** An account at an identity provider. */
 export interface Account {
   readonly provider: string;
-  /** Whose `subject` it is: another issuer under the provider's id has accounts of its own. */
+  /** Another issuer under the same provider id has other accounts. */
   readonly issuer: string;
-  /** `sub`. */
+  /** The claim `sub`. */
   readonly subject: string;
 }
 
 export type LinkedBy = "password" | "verified_email";
 
-export interface IdentityStore {
-  /** The address of the user that the account signs in as. */
-  findUser(account: Account): Promise<string | undefined>;
-  /** A user who may sign in, and who could be linked to an account of the provider. */
-  candidate(email: string, provider: string): Promise<Candidate | undefined>;
-  /**
-   * Links the account, unless it or the user is linked already, the user was disabled or signed out, or the provider
-   * changed since it vouched. `beside`: statements of the same transaction, which see by `changes()` whether it was done.
-   */
-  link(
-    link: Account & {
-      readonly email: string;
-      readonly by: LinkedBy;
-      readonly vouchedAtMs: number;
-      readonly nowMs: number;
-    },
-    beside: readonly D1PreparedStatement[],
-  ): Promise<void>;
-  /** What the provider is bound to that vouched for the user then; undefined: its word of then counts no more. */
-  findBinding(email: string, provider: string, vouchedAtMs: number): Promise<Binding | undefined>;
+export interface NewLink extends Account {
+  readonly email: string;
+  readonly by: LinkedBy;
+  readonly vouchedAtMs: number;
+  readonly nowMs: number;
 }
 
 export interface Candidate {
   readonly hasPassword: boolean;
-  /** To some account of the provider. */
+  /** The user is linked to an account at this provider already. */
   readonly isLinked: boolean;
 }
 
-const USER_OF = `
+const FIND_USER = `
   SELECT linked.email FROM user_identity AS linked JOIN identity_provider AS provider ON provider.id = linked.provider
   WHERE linked.provider = ?1 AND linked.subject = ?2 AND provider.issuer = ?3`;
 const CANDIDATE = `
-  SELECT password_hash IS NOT NULL AS has_password,
-    EXISTS (SELECT 1 FROM user_identity WHERE email = user.email AND provider = ?2) AS is_linked
+  SELECT password_hash IS NOT NULL AS hasPassword,
+    EXISTS (SELECT 1 FROM user_identity WHERE email = user.email AND provider = ?2) AS isLinked
   FROM user WHERE email = ?1 AND disabled = 0`;
 const LINK = `
   INSERT INTO user_identity (email, provider, subject, linked_by, linked_at)
@@ -57,31 +42,39 @@ const BINDING = `
   FROM user_identity AS linked JOIN identity_provider AS provider ON provider.id = linked.provider
   WHERE linked.email = ?1 AND linked.provider = ?2 AND linked.linked_at <= ?3 AND provider.trusted_since <= ?3`;
 
-export function createIdentityStore(db: D1Database): IdentityStore {
-  return {
-    async findUser({ provider, issuer, subject }) {
-      return (await db.prepare(USER_OF).bind(provider, subject, issuer).first<string>("email")) ?? undefined;
-    },
-    async candidate(email, provider) {
-      const row = await db
-        .prepare(CANDIDATE)
-        .bind(email, provider)
-        .first<Record<"has_password" | "is_linked", number>>();
-      return row === null ? undefined : { hasPassword: row.has_password === 1, isLinked: row.is_linked === 1 };
-    },
-    async link({ provider, issuer, subject, email, by, vouchedAtMs, nowMs }, beside) {
-      const link = db.prepare(LINK).bind(email, provider, issuer, subject, by, vouchedAtMs, nowMs);
-      await db.batch([link, ...beside]);
-    },
-    async findBinding(email, provider, vouchedAtMs) {
-      const row = await db.prepare(BINDING).bind(email, provider, vouchedAtMs).first<Record<keyof Binding, string>>();
-      return row === null ? undefined : readBinding(row);
-    },
-  };
-}
+export type IdentityStore = ReturnType<typeof createIdentityStore>;
 
-/** As a row of `identity_provider` holds it. */
-export const readBinding = (row: Record<keyof Binding, string>): Binding => ({
-  tenants: JSON.parse(row.tenants) as string[],
-  domains: JSON.parse(row.domains) as string[],
+/** Links between accounts at identity providers and users here. */
+export const createIdentityStore = (db: D1Database) => ({
+  /** The address of the user whom the account is linked to. */
+  async findUser({ provider, issuer, subject }: Account): Promise<string | undefined> {
+    return (await db.prepare(FIND_USER).bind(provider, subject, issuer).first<string>("email")) ?? undefined;
+  },
+  /** The user of this address if they may sign in. */
+  async candidate(email: string, provider: string): Promise<Candidate | undefined> {
+    const row = await db.prepare(CANDIDATE).bind(email, provider).first<Record<keyof Candidate, number>>();
+    return row === null ? undefined : { hasPassword: row.hasPassword === 1, isLinked: row.isLinked === 1 };
+  },
+  /**
+   * Links the account. Does nothing if the account or the user is linked already, the user was disabled or signed out, or
+   * the provider changed since it vouched. `beside`: statements of the same transaction; `changes()` tells them the result.
+   */
+  async link(
+    { provider, issuer, subject, email, by, vouchedAtMs, nowMs }: NewLink,
+    beside: readonly D1PreparedStatement[],
+  ): Promise<void> {
+    const link = db.prepare(LINK).bind(email, provider, issuer, subject, by, vouchedAtMs, nowMs);
+    await db.batch([link, ...beside]);
+  },
+  /** The provider's binding, or undefined if a sign-in that it vouched for at that time is not valid any more. */
+  async findBinding(email: string, provider: string, vouchedAtMs: number): Promise<Binding | undefined> {
+    const row = await db.prepare(BINDING).bind(email, provider, vouchedAtMs).first<Record<keyof Binding, string>>();
+    return row === null ? undefined : readBinding(row);
+  },
+});
+
+/** Parses the columns of `identity_provider`. */
+export const readBinding = ({ tenants, domains }: Record<keyof Binding, string>): Binding => ({
+  tenants: JSON.parse(tenants) as string[],
+  domains: JSON.parse(domains) as string[],
 });

@@ -3,7 +3,7 @@ import { ok, type Result } from "../../platform/result.ts";
 import { mayVouchFor } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import { denied, type FederationFailure } from "../model/provider-failure.ts";
-import type { ProviderRow } from "./federation-store.ts";
+import type { ProviderRecord } from "./federation-store.ts";
 import type { Federation } from "./federation.ts";
 import type { Account, LinkedBy } from "./identity-store.ts";
 
@@ -31,7 +31,7 @@ export interface Unlinked extends Account {
 export async function linkAtFirstUse(
   deps: LinkingDeps,
   unlinked: Unlinked,
-  provider: ProviderRow,
+  provider: ProviderRecord,
   call: AnyCall,
 ): Promise<Result<"linked" | "to confirm", FederationFailure>> {
   const { email } = unlinked;

@@ -3,19 +3,10 @@ import type { Sealer } from "../../platform/seal.ts";
 import { keySealContext } from "../tokens/signing-key.ts";
 import { providerSealContext } from "./providers.ts";
 
-/** What this room has sealed for good, and under which key. What lives minutes (sign-ins under way) ends by itself. */
-export interface SealStore {
-  /** Some that are under another key than this one, in any order: one that does not open keeps no other from it. */
-  findSealedOtherwise(kind: SealedKind, keyId: string, limit: number): Promise<readonly SealedText[]>;
-  /** Puts the same text under another key, unless it was changed meanwhile. */
-  reseal(kind: SealedKind, text: SealedText, sealed: string): Promise<void>;
-  /** How many there are under each key, up to `most` of each. */
-  count(kind: SealedKind, most: number): Promise<ReadonlyMap<string, number>>;
-}
-
+/** Secrets that are stored sealed. Sealed sign-ins in progress are not among them: they expire within minutes. */
 export type SealedKind = keyof typeof TABLES;
 
-export interface SealedText {
+interface SealedText {
   readonly id: string;
   readonly sealed: string;
 }
@@ -25,32 +16,62 @@ const TABLES = {
   signingKeys: { table: "signing_key", id: "kid", column: "sealed_private_jwk" },
 } as const;
 
+const SEAL_CONTEXTS: Readonly<Record<SealedKind, (id: string) => string>> = {
+  identityProviders: providerSealContext,
+  signingKeys: keySealContext,
+};
+
 const statements = ({ table, id, column }: (typeof TABLES)[SealedKind]) => {
   const key = `substr(${column}, 1, instr(${column}, '.') - 1)`;
   return {
-    otherwise: `SELECT ${id} AS id, ${column} AS sealed FROM ${table} WHERE ${id} IN (
+    // In random order, so a text that does not open never blocks the others.
+    underOtherKey: `SELECT ${id} AS id, ${column} AS sealed FROM ${table} WHERE ${id} IN (
       SELECT ${id} FROM ${table} WHERE ${key} < ?1 OR ${key} > ?1 ORDER BY random() LIMIT ?2)`,
-    reseal: `UPDATE ${table} SET ${column} = ?3 WHERE ${id} = ?1 AND ${column} = ?2`,
+    replace: `UPDATE ${table} SET ${column} = ?3 WHERE ${id} = ?1 AND ${column} = ?2`,
     nextKey: `SELECT min(${key}) AS key FROM ${table} WHERE ${key} > ?1`,
     count: `SELECT count(*) AS n FROM (SELECT 1 FROM ${table} WHERE ${key} = ?1 LIMIT ?2)`,
   };
 };
-export const SEAL_SQL = {
+const SQL = {
   identityProviders: statements(TABLES.identityProviders),
   signingKeys: statements(TABLES.signingKeys),
 } as const;
 
-export const createSealStore = (db: D1Database): SealStore => ({
-  async findSealedOtherwise(kind, keyId, limit) {
-    return (await db.prepare(SEAL_SQL[kind].otherwise).bind(keyId, limit).all<SealedText>()).results;
+/** Rows of each kind that one run of the cron seals again. */
+const ROWS_PER_RUN = 100;
+/** More keys than anybody rotates through at once. */
+const MAX_KEYS = 20;
+
+export const createSealStore = (db: D1Database, sealer: Sealer, log: Log) => ({
+  /**
+   * Seals again, under the current key, texts that are sealed under another one. Once none is found, the other key can be
+   * removed. A text that does not open stays as it is; the others are still sealed again.
+   */
+  async reseal(): Promise<void> {
+    for (const [kind, context] of Object.entries(SEAL_CONTEXTS) as [SealedKind, (id: string) => string][]) {
+      const { underOtherKey, replace } = SQL[kind];
+      const found = await db.prepare(underOtherKey).bind(sealer.keyId, ROWS_PER_RUN).all<SealedText>();
+      let failed = 0;
+      for (const { id, sealed } of found.results) {
+        try {
+          const plain = await sealer.open(sealed, context(id));
+          if (plain === undefined) throw new Error("SEAL_KEYS lacks the key that sealed it");
+          const resealed = await sealer.seal(plain, context(id));
+          await db.prepare(replace).bind(id, sealed, resealed).run();
+        } catch (thrown) {
+          failed += 1;
+          log.error("not sealed anew", { kind, id, error: describeError(thrown) });
+        }
+      }
+      const { length } = found.results;
+      if (length > 0) log.info("sealed anew", { kind, count: length - failed, failed });
+    }
   },
-  async reseal(kind, { id, sealed: before }, sealed) {
-    await db.prepare(SEAL_SQL[kind].reseal).bind(id, before, sealed).run();
-  },
-  async count(kind, most) {
+  /** How many texts are sealed under each key, counted up to `most` per key. */
+  async count(kind: SealedKind, most: number): Promise<ReadonlyMap<string, number>> {
     const counts = new Map<string, number>();
-    const { nextKey, count } = SEAL_SQL[kind];
-    for (let key: string | null = ""; counts.size < MOST_KEYS;) {
+    const { nextKey, count } = SQL[kind];
+    for (let key: string | null = ""; counts.size < MAX_KEYS;) {
       key = await db.prepare(nextKey).bind(key).first<string>("key");
       if (key === null) break;
       counts.set(key, (await db.prepare(count).bind(key, most).first<number>("n")) ?? 0);
@@ -58,36 +79,3 @@ export const createSealStore = (db: D1Database): SealStore => ({
     return counts;
   },
 });
-
-/** More keys than anybody rotates through at once. */
-const MOST_KEYS = 20;
-
-/** Of each kind in one run of the cron. */
-const A_RUN = 100;
-
-const CONTEXTS: Readonly<Record<SealedKind, (id: string) => string>> = {
-  identityProviders: providerSealContext,
-  signingKeys: keySealContext,
-};
-
-/**
- * Seals what is under another key than the one that seals now anew. When it finds none any more, the other key may go. One
- * that does not open is left, and does not keep the others from it.
- */
-export async function reseal(store: SealStore, sealer: Sealer, log: Log): Promise<void> {
-  for (const [kind, sealContext] of Object.entries(CONTEXTS) as [SealedKind, (id: string) => string][]) {
-    const found = await store.findSealedOtherwise(kind, sealer.keyId, A_RUN);
-    let failed = 0;
-    for (const text of found) {
-      try {
-        const plain = await sealer.open(text.sealed, sealContext(text.id));
-        if (plain === undefined) throw new Error("SEAL_KEYS lacks the key that sealed it");
-        await store.reseal(kind, text, await sealer.seal(plain, sealContext(text.id)));
-      } catch (thrown) {
-        failed += 1;
-        log.error("not sealed anew", { kind, id: text.id, error: describeError(thrown) });
-      }
-    }
-    if (found.length > 0) log.info("sealed anew", { kind, count: found.length - failed, failed });
-  }
-}

@@ -7,7 +7,7 @@ import type { AnyCall } from "../model/call.ts";
 import { promptValues } from "../model/parameters.ts";
 import { denied, faulty, quoted, type FederationFailure } from "../model/provider-failure.ts";
 import { readClientRequest, callbackAddress, type FederationDeps } from "./begin.ts";
-import type { ProviderRow } from "./federation-store.ts";
+import type { ProviderRecord } from "./federation-store.ts";
 import { fetchJson, type JsonObject } from "./fetch-json.ts";
 import { verifyIdToken, type ExpectedIdToken, type IdTokenClaims } from "./id-token.ts";
 import type { Account } from "./identity-store.ts";
@@ -36,7 +36,7 @@ export async function vouch(
   deps: FederationDeps,
   code: string,
   pending: PendingSignIn,
-  { provider, metadata }: { readonly provider: ProviderRow; readonly metadata: ProviderMetadata },
+  { provider, metadata }: { readonly provider: ProviderRecord; readonly metadata: ProviderMetadata },
   call: AnyCall,
 ): Promise<Result<Vouched, FederationFailure>> {
   const secret = await deps.federation.providers.openSecret(provider);

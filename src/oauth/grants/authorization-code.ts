@@ -8,8 +8,8 @@ import { signInTimes } from "../model/authorization.ts";
 import { failure } from "../model/failure.ts";
 import { needsPkce, matchesChallenge } from "../model/pkce.ts";
 import { onlyRedirectUri } from "../model/redirect.ts";
-import { reauthorize, invalidGrant } from "./authorized.ts";
-import { identifyGrantClient, type GrantStep, type TokenRequest } from "./granted.ts";
+import { reauthorize, invalidGrant } from "./reauthorize.ts";
+import { identifyGrantClient, type GrantStep, type TokenRequest } from "./grant-step.ts";
 import type { CodeStore, Redemption, StoredCode, CodeRequest } from "./code-store.ts";
 import { revokeGrants } from "./revoke-grants.ts";
 

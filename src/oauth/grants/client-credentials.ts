@@ -7,7 +7,7 @@ import type { ClientRecord, Entry } from "../clients/directory.ts";
 import { failure } from "../model/failure.ts";
 import { grantScopes, mayActFor, type ScopeRefusal, type ScopeRequest, type TenantRights } from "../model/scopes.ts";
 import type { Granted } from "../tokens/issue.ts";
-import { refusedScope, type GrantStep } from "./granted.ts";
+import { refusedScope, type GrantStep } from "./grant-step.ts";
 
 /**
  * A client acts for itself (RFC 6749 4.4). Without a tenant, and with `no_tenant`, its parent tenant is meant.

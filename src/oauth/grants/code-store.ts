@@ -2,7 +2,18 @@ import type { Authorization } from "../model/authorization.ts";
 import type { CodeChallenge } from "../model/pkce.ts";
 import { ALL_EXPIRED_AFTER_SEC } from "../tokens/access-token.ts";
 
-/** Authorization codes in D1. */
+export interface CodeRequest {
+  readonly clientId: string;
+  readonly email: string;
+  /** As the authorization request had it; undefined where it named none. */
+  readonly redirectUri: string | undefined;
+  readonly challenge: CodeChallenge | undefined;
+  readonly nonce: string | undefined;
+  /** The grant that the code goes on with; absent: a new one. */
+  readonly grantId?: string | undefined;
+  readonly authorization: Authorization;
+}
+
 export interface CodeRecord extends CodeRequest {
   /** SHA-256 in hex. */
   readonly codeHash: string;
@@ -13,21 +24,6 @@ export interface CodeRecord extends CodeRequest {
 
 export interface StoredCode extends CodeRecord {
   readonly redeemed: boolean;
-}
-
-export interface CodeStore {
-  /** False: the client, the user or the session is gone. */
-  add(code: CodeRecord): Promise<boolean>;
-  find(codeHash: string): Promise<StoredCode | undefined>;
-  /**
-   * Redeems the code unless it was redeemed, and makes its refresh grant where one is wanted. True for one caller alone:
-   * an attempt whose answer was lost may be repeated under the same name.
-   */
-  redeem(codeHash: string, redemption: Redemption, nowMs: number): Promise<boolean>;
-  /** Removes the code, as a part of the caller's transaction. */
-  removeStatement(codeHash: string): D1PreparedStatement;
-  /** Removes at most `limit` codes whose tokens have expired; returns how many. */
-  deleteExpired(nowMs: number, limit: number): Promise<number>;
 }
 
 export interface Redemption {
@@ -44,8 +40,9 @@ const ADD = `
   WHERE client.id = ?3 AND user.email = ?4
     AND NOT EXISTS (SELECT 1 FROM revocation WHERE kind = 'session' AND key = ?9 ->> 'sessionId')`;
 const FIND = `
-  SELECT code_hash, grant_id, client, email, redirect_uri, code_challenge, code_challenge_method, nonce, authorization,
-    expires_at, redemption
+  SELECT code_hash AS codeHash, grant_id AS grantId, client AS clientId, email, redirect_uri AS redirectUri,
+    code_challenge AS challengeValue, code_challenge_method AS challengeMethod, nonce, authorization,
+    expires_at AS expiresAtMs, redemption
   FROM authorization_code WHERE code_hash = ?1`;
 const ADD_REFRESH_GRANT = `
   INSERT INTO refresh_grant (id, client, email, authorization, created_at, last_used_at)
@@ -57,83 +54,69 @@ const ADD_REFRESH_TOKEN = `
 const REDEEM = `
   UPDATE authorization_code SET redemption = ?2 WHERE code_hash = ?1 AND (redemption IS NULL OR redemption = ?2)`;
 const REMOVE = `DELETE FROM authorization_code WHERE code_hash = ?1`;
-const FORGET = `
+const DELETE_EXPIRED = `
   DELETE FROM authorization_code WHERE code_hash IN (
     SELECT code_hash FROM authorization_code WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)`;
-/** From a code's own end: while a token that came of it may live, a replay is known. */
+/** Counted from the end of the code: a replay is recognized while a token issued for the code may be valid. */
 const REPLAY_KNOWN_MS = ALL_EXPIRED_AFTER_SEC * 1000;
 
-type Row = Record<string, string | number | null>;
-
-export function createCodeStore(db: D1Database): CodeStore {
-  return {
-    async add(code) {
-      const { challenge } = code;
-      const nulled = [code.redirectUri, challenge?.value, challenge?.method, code.nonce].map((value) => value ?? null);
-      const authorization = JSON.stringify(code.authorization);
-      const { meta } = await db
-        .prepare(ADD)
-        .bind(code.codeHash, code.grantId, code.clientId, code.email, ...nulled, authorization, code.expiresAtMs)
-        .run();
-      return meta.changes > 0;
-    },
-    async find(codeHash) {
-      const row = await db.prepare(FIND).bind(codeHash).first<Row>();
-      return row === null ? undefined : toStoredCode(row);
-    },
-    async redeem(codeHash, { id, refresh }, nowMs) {
-      const made =
-        refresh === undefined
-          ? []
-          : [
-              db.prepare(ADD_REFRESH_GRANT).bind(codeHash, JSON.stringify(refresh.authorization), nowMs),
-              db.prepare(ADD_REFRESH_TOKEN).bind(codeHash, refresh.tokenHash, nowMs),
-            ];
-      const results = await db.batch([...made, db.prepare(REDEEM).bind(codeHash, id)]);
-      return (results.at(-1)?.meta.changes ?? 0) > 0;
-    },
-    removeStatement: (codeHash) => db.prepare(REMOVE).bind(codeHash),
-    async deleteExpired(nowMs, limit) {
-      return (
-        await db
-          .prepare(FORGET)
-          .bind(nowMs - REPLAY_KNOWN_MS, limit)
-          .run()
-      ).meta.changes;
-    },
-  };
+interface CodeRow extends Pick<CodeRecord, "codeHash" | "grantId" | "clientId" | "email" | "expiresAtMs"> {
+  readonly redirectUri: string | null;
+  readonly challengeValue: string | null;
+  readonly challengeMethod: CodeChallenge["method"];
+  readonly nonce: string | null;
+  readonly authorization: string;
+  readonly redemption: string | null;
 }
 
-const toStoredCode = (row: Row): StoredCode => ({
-  codeHash: String(row["code_hash"]),
-  grantId: String(row["grant_id"]),
-  clientId: String(row["client"]),
-  email: String(row["email"]),
-  redirectUri: optional(row["redirect_uri"]),
-  challenge:
-    row["code_challenge"] === null
-      ? undefined
-      : {
-          value: String(row["code_challenge"]),
-          method: row["code_challenge_method"] as CodeChallenge["method"],
-        },
-  nonce: optional(row["nonce"]),
-  authorization: JSON.parse(String(row["authorization"])) as Authorization,
-  expiresAtMs: Number(row["expires_at"]),
-  redeemed: row["redemption"] !== null,
+export type CodeStore = ReturnType<typeof createCodeStore>;
+
+/** Authorization codes in D1. */
+export const createCodeStore = (db: D1Database) => ({
+  /** Returns false if the client, the user or the session is gone. */
+  async add(code: CodeRecord): Promise<boolean> {
+    const { challenge } = code;
+    const nulled = [code.redirectUri, challenge?.value, challenge?.method, code.nonce].map((value) => value ?? null);
+    const authorization = JSON.stringify(code.authorization);
+    const { meta } = await db
+      .prepare(ADD)
+      .bind(code.codeHash, code.grantId, code.clientId, code.email, ...nulled, authorization, code.expiresAtMs)
+      .run();
+    return meta.changes > 0;
+  },
+  async find(codeHash: string): Promise<StoredCode | undefined> {
+    const row = await db.prepare(FIND).bind(codeHash).first<CodeRow>();
+    if (row === null) return undefined;
+    const { challengeValue, challengeMethod, redemption, ...code } = row;
+    return {
+      ...code,
+      redirectUri: code.redirectUri ?? undefined,
+      challenge: challengeValue === null ? undefined : { value: challengeValue, method: challengeMethod },
+      nonce: code.nonce ?? undefined,
+      authorization: JSON.parse(code.authorization) as Authorization,
+      redeemed: redemption !== null,
+    };
+  },
+  /**
+   * Redeems the code unless it was redeemed, and adds its refresh grant if one is wanted. Returns true to one caller only.
+   * An attempt whose response was lost can be repeated under the same id.
+   */
+  async redeem(codeHash: string, { id, refresh }: Redemption, nowMs: number): Promise<boolean> {
+    const grant =
+      refresh === undefined
+        ? []
+        : [
+            db.prepare(ADD_REFRESH_GRANT).bind(codeHash, JSON.stringify(refresh.authorization), nowMs),
+            db.prepare(ADD_REFRESH_TOKEN).bind(codeHash, refresh.tokenHash, nowMs),
+          ];
+    const results = await db.batch([...grant, db.prepare(REDEEM).bind(codeHash, id)]);
+    return (results.at(-1)?.meta.changes ?? 0) > 0;
+  },
+  /** Removes the code, as part of the caller's transaction. */
+  removeStatement: (codeHash: string): D1PreparedStatement => db.prepare(REMOVE).bind(codeHash),
+  /** Deletes at most `limit` codes whose tokens have expired and returns how many. */
+  async deleteExpired(nowMs: number, limit: number): Promise<number> {
+    const deletion = db.prepare(DELETE_EXPIRED).bind(nowMs - REPLAY_KNOWN_MS, limit);
+    return (await deletion.run()).meta.changes;
+  },
 });
-
-const optional = (value: string | number | null | undefined): string | undefined =>
-  value === null || value === undefined ? undefined : String(value);
-
-export interface CodeRequest {
-  readonly clientId: string;
-  readonly email: string;
-  /** As the authorization request had it; undefined where it named none. */
-  readonly redirectUri: string | undefined;
-  readonly challenge: CodeChallenge | undefined;
-  readonly nonce: string | undefined;
-  /** The grant that the code goes on with; absent: a new one. */
-  readonly grantId?: string | undefined;
-  readonly authorization: Authorization;
-}

@@ -17,27 +17,11 @@ export interface StoredConsent {
   readonly scopes: readonly string[] | undefined;
 }
 
-export interface ConsentStore {
-  /** Undefined: the client is gone, or another tenant's now. One round trip. */
-  find(consent: Omit<Consent, "scopes">): Promise<StoredConsent | undefined>;
-  /**
-   * Besides what stands allowed there in that moment. `beside` sees by `changes()` whether it was: nothing is where the user or
-   * the client is gone, or the sign-in counts no more.
-   */
-  allow(
-    consent: Consent,
-    by: { readonly authenticatedAtMs: number; readonly nowMs: number },
-    beside: readonly D1PreparedStatement[],
-  ): Promise<void>;
-  /** Takes back all that the user allowed the client, as a part of the caller's transaction. */
-  takeBackStatement(email: string, clientId: string): D1PreparedStatement;
-}
-
-/** What a person allows a client at one place; a request names at most so many. */
-const MOST_SCOPES = 200;
+/** Scopes that a person can allow one client in one organization. A request names no more. */
+const MAX_SCOPES = 200;
 
 const FIND = `
-  SELECT tenant.name, consent.scopes FROM client JOIN tenant ON tenant.id = client.tenant
+  SELECT tenant.name AS tenantName, consent.scopes FROM client JOIN tenant ON tenant.id = client.tenant
     LEFT JOIN consent ON consent.email = ?1 AND consent.client = client.id AND consent.org = ?3
       AND consent.tenant = client.tenant
   WHERE client.id = ?2 AND client.tenant = ?4`;
@@ -48,26 +32,34 @@ const ALLOW = `
   ON CONFLICT (email, client, org) DO UPDATE SET
     tenant = excluded.tenant, given_at = excluded.given_at,
     scopes = iif(consent.tenant = excluded.tenant, (
-      SELECT iif(count(*) > ${MOST_SCOPES}, excluded.scopes, json_group_array(value)) FROM (
+      SELECT iif(count(*) > ${MAX_SCOPES}, excluded.scopes, json_group_array(value)) FROM (
         SELECT value FROM json_each(consent.scopes) UNION SELECT value FROM json_each(excluded.scopes))
     ), excluded.scopes)`;
-const TAKE_BACK = `DELETE FROM consent WHERE email = ?1 AND client = ?2`;
+const REVOKE = `DELETE FROM consent WHERE email = ?1 AND client = ?2`;
 
-export function createConsentStore(db: D1Database): ConsentStore {
-  return {
-    async find({ email, clientId, org, tenant }) {
-      const row = await db
-        .prepare(FIND)
-        .bind(email, clientId, org, tenant)
-        .first<{ name: string; scopes: string | null }>();
-      if (row === null) return undefined;
-      return { tenantName: row.name, scopes: row.scopes === null ? undefined : (JSON.parse(row.scopes) as string[]) };
-    },
-    async allow({ email, clientId, org, tenant, scopes }, { authenticatedAtMs, nowMs }, beside) {
-      const values = [email, clientId, org, tenant, JSON.stringify(scopes), nowMs, authenticatedAtMs];
-      const allow = db.prepare(ALLOW).bind(...values);
-      await db.batch([allow, ...beside]);
-    },
-    takeBackStatement: (email, clientId) => db.prepare(TAKE_BACK).bind(email, clientId),
-  };
-}
+export type ConsentStore = ReturnType<typeof createConsentStore>;
+
+export const createConsentStore = (db: D1Database) => ({
+  /** Undefined if the client is gone or belongs to another tenant now. One round trip. */
+  async find({ email, clientId, org, tenant }: Omit<Consent, "scopes">): Promise<StoredConsent | undefined> {
+    const statement = db.prepare(FIND).bind(email, clientId, org, tenant);
+    const row = await statement.first<{ tenantName: string; scopes: string | null }>();
+    return row === null
+      ? undefined
+      : { ...row, scopes: row.scopes === null ? undefined : (JSON.parse(row.scopes) as string[]) };
+  },
+  /**
+   * Adds to the scopes that are allowed already. Does nothing if the user or the client is gone or the sign-in is not valid
+   * any more. `beside`: statements of the same transaction; `changes()` tells them the result.
+   */
+  async allow(
+    { email, clientId, org, tenant, scopes }: Consent,
+    { authenticatedAtMs, nowMs }: { readonly authenticatedAtMs: number; readonly nowMs: number },
+    beside: readonly D1PreparedStatement[],
+  ): Promise<void> {
+    const values = [email, clientId, org, tenant, JSON.stringify(scopes), nowMs, authenticatedAtMs];
+    await db.batch([db.prepare(ALLOW).bind(...values), ...beside]);
+  },
+  /** Removes everything that the user allowed the client, as part of the caller's transaction. */
+  revokeStatement: (email: string, clientId: string): D1PreparedStatement => db.prepare(REVOKE).bind(email, clientId),
+});

@@ -30,41 +30,21 @@ export interface GrantCursor {
   readonly id: string;
 }
 
-export interface GrantListStore {
-  /** Those of one client; one more than the page's size, where there are so many. */
-  page(
-    email: string,
-    clientId: string,
-    after: GrantCursor | undefined,
-    paging: Pick<Paging, "pageSize" | "skip">,
-  ): Promise<readonly ListedGrant[]>;
-  /** The clients that hold grants of the user or are allowed something, at most `limit`, the one that was used last first. */
-  applications(email: string, limit: number): Promise<readonly Application[]>;
-  /** At most `limit` ids. */
-  grantIds(email: string, clientId: string, limit: number): Promise<readonly string[]>;
-  belongsToUser(email: string, clientId: string, grantId: string): Promise<boolean>;
-  /**
-   * Ends what the client has of the user besides grants that were listed before: codes, grants that came meanwhile, and by a
-   * row of `revocation` all that was issued until now.
-   */
-  revokeRestStatements(email: string, clientId: string, expiresSec: number): readonly D1PreparedStatement[];
-}
-
 /**
  * A grant whose sign-in counts no more gives nothing, and is not shown. Grants are found by their user, who has few, never by
  * their client: `+` keeps the query planner from that index.
  */
 const PAGE = `
-  SELECT refresh_grant.id, refresh_grant.client, client.name AS client_name, refresh_grant.authorization,
-    refresh_grant.created_at, refresh_grant.last_used_at
+  SELECT refresh_grant.id, refresh_grant.client AS clientId, client.name AS clientName, refresh_grant.authorization,
+    refresh_grant.created_at AS createdAtMs, refresh_grant.last_used_at AS lastUsedAtMs
   FROM refresh_grant JOIN client ON client.id = refresh_grant.client JOIN user ON user.email = refresh_grant.email
   WHERE refresh_grant.email = ?1 AND +refresh_grant.client = ?2
     AND (refresh_grant.created_at, refresh_grant.id) < (?3, ?4)
     AND refresh_grant.authorization ->> 'authenticatedAtMs' > user.signed_out_at
   ORDER BY refresh_grant.created_at DESC, refresh_grant.id DESC LIMIT ?5 OFFSET ?6`;
 const APPLICATIONS = `
-  SELECT refresh_grant.client, client.name AS client_name, min(refresh_grant.created_at) AS created_at,
-    max(refresh_grant.last_used_at) AS last_used_at,
+  SELECT refresh_grant.client AS clientId, client.name AS clientName, min(refresh_grant.created_at) AS createdAtMs,
+    max(refresh_grant.last_used_at) AS lastUsedAtMs,
     json_group_array(DISTINCT json_remove(refresh_grant.authorization,
       '$.sessionId', '$.authenticatedAtMs', '$.provenAtMs', '$.tenantExplicit') || '') AS access
   FROM refresh_grant JOIN client ON client.id = refresh_grant.client JOIN user ON user.email = refresh_grant.email
@@ -72,77 +52,76 @@ const APPLICATIONS = `
   GROUP BY refresh_grant.client ORDER BY max(refresh_grant.last_used_at) DESC, refresh_grant.client LIMIT ?2`;
 /** In the shape of a grant: the place, and what may be had there. */
 const CONSENTS = `
-  SELECT consent.client, client.name AS client_name, min(consent.given_at) AS created_at,
-    min(consent.given_at) AS last_used_at,
+  SELECT consent.client AS clientId, client.name AS clientName, min(consent.given_at) AS createdAtMs,
+    min(consent.given_at) AS lastUsedAtMs,
     json_group_array(json_object('tenant', '', 'org', consent.org, 'openid', json('false'),
       'scopes', json(consent.scopes)) || '') AS access
   FROM consent JOIN client ON client.id = consent.client AND client.tenant = consent.tenant
   WHERE consent.email = ?1 GROUP BY consent.client ORDER BY consent.client LIMIT ?2`;
 const IDS = `SELECT id FROM refresh_grant WHERE email = ?1 AND +client = ?2 LIMIT ?3`;
-const IS_OF = `SELECT 1 FROM refresh_grant WHERE id = ?3 AND email = ?1 AND client = ?2`;
-const END_REST = [
+const BELONGS_TO_USER = `SELECT 1 FROM refresh_grant WHERE id = ?3 AND email = ?1 AND client = ?2`;
+const REMOVE_REST = [
   `DELETE FROM authorization_code WHERE email = ?1 AND +client = ?2`,
   `DELETE FROM refresh_grant WHERE email = ?1 AND +client = ?2`,
 ] as const;
 /** Before every other in this order. */
 const FIRST: GrantCursor = { createdAtMs: Number.MAX_SAFE_INTEGER, id: "" };
 
-type Row = Record<string, string | number | null>;
+export type GrantListStore = ReturnType<typeof createGrantListStore>;
 
-export function createGrantListStore(db: D1Database, trust: Pick<TrustStore, "revokeAccessStatement">): GrantListStore {
-  return {
-    async page(email, clientId, after = FIRST, { pageSize, skip }) {
-      const { results } = await db
-        .prepare(PAGE)
-        .bind(email, clientId, after.createdAtMs, after.id, pageSize + 1, skip)
-        .all<Row>();
-      return results.map(toListedGrant);
-    },
-    async applications(email, limit) {
-      const found = await db.batch<Row>([APPLICATIONS, CONSENTS].map((sql) => db.prepare(sql).bind(email, limit)));
-      const byClient = new Map<string, Application>();
-      for (const one of found.flatMap(({ results }) => results.map(toApplication)))
-        byClient.set(one.clientId, mergeApplications(byClient.get(one.clientId), one));
-      return [...byClient.values()].sort((a, b) => b.lastUsedAtMs - a.lastUsedAtMs).slice(0, limit);
-    },
-    async grantIds(email, clientId, limit) {
-      const { results } = await db.prepare(IDS).bind(email, clientId, limit).all<{ id: string }>();
-      return results.map(({ id }) => id);
-    },
-    belongsToUser: async (email, clientId, grantId) =>
-      (await db.prepare(IS_OF).bind(email, clientId, grantId).first()) !== null,
-    revokeRestStatements: (email, clientId, expiresSec) => [
-      ...END_REST.map((sql) => db.prepare(sql).bind(email, clientId)),
-      trust.revokeAccessStatement(email, clientId, expiresSec),
-    ],
-  };
-}
-
-const toListedGrant = (row: Row): ListedGrant => ({
-  id: String(row["id"]),
-  clientId: String(row["client"]),
-  clientName: String(row["client_name"]),
-  authorization: JSON.parse(String(row["authorization"])) as Authorization,
-  createdAtMs: Number(row["created_at"]),
-  lastUsedAtMs: Number(row["last_used_at"]),
+export const createGrantListStore = (db: D1Database, trust: Pick<TrustStore, "revokeAccessStatement">) => ({
+  /** A page of the grants of one client, and one row more if there are any. */
+  async page(
+    email: string,
+    clientId: string,
+    after: GrantCursor | undefined,
+    { pageSize, skip }: Pick<Paging, "pageSize" | "skip">,
+  ): Promise<readonly ListedGrant[]> {
+    const { createdAtMs, id } = after ?? FIRST;
+    const statement = db.prepare(PAGE).bind(email, clientId, createdAtMs, id, pageSize + 1, skip);
+    const { results } = await statement.all<Row<ListedGrant, "authorization">>();
+    return results.map((row) => ({ ...row, authorization: JSON.parse(row.authorization) as Authorization }));
+  },
+  /** The clients that hold grants of the user or are allowed anything, the last used first, at most `limit`. */
+  async applications(email: string, limit: number): Promise<readonly Application[]> {
+    const statements = [APPLICATIONS, CONSENTS].map((sql) => db.prepare(sql).bind(email, limit));
+    const found = await db.batch<Row<Application, "access">>(statements);
+    const byClient = new Map<string, Application>();
+    for (const application of found.flatMap(({ results }) => results.map(toApplication)))
+      byClient.set(application.clientId, mergeApplications(byClient.get(application.clientId), application));
+    return [...byClient.values()].sort((a, b) => b.lastUsedAtMs - a.lastUsedAtMs).slice(0, limit);
+  },
+  /** At most `limit` grant ids. */
+  async grantIds(email: string, clientId: string, limit: number): Promise<readonly string[]> {
+    const { results } = await db.prepare(IDS).bind(email, clientId, limit).all<{ id: string }>();
+    return results.map(({ id }) => id);
+  },
+  belongsToUser: async (email: string, clientId: string, grantId: string): Promise<boolean> =>
+    (await db.prepare(BELONGS_TO_USER).bind(email, clientId, grantId).first()) !== null,
+  /**
+   * Removes what the client has of the user besides grants that were listed before: codes and newer grants. Revokes all
+   * tokens that were issued until now.
+   */
+  revokeRestStatements: (email: string, clientId: string, expiresSec: number): readonly D1PreparedStatement[] => [
+    ...REMOVE_REST.map((sql) => db.prepare(sql).bind(email, clientId)),
+    trust.revokeAccessStatement(email, clientId, expiresSec),
+  ],
 });
 
-const mergeApplications = (known: Application | undefined, one: Application): Application =>
+/** A row as D1 returns it, with one column of JSON. */
+type Row<T, Json extends keyof T> = Omit<T, Json> & Record<Json, string>;
+
+const toApplication = (row: Row<Application, "access">): Application => ({
+  ...row,
+  // Each element is a JSON text of its own, so DISTINCT can compare them.
+  access: (JSON.parse(row.access) as string[]).map((text) => JSON.parse(text) as Application["access"][number]),
+});
+
+const mergeApplications = (known: Application | undefined, other: Application): Application =>
   known === undefined
-    ? one
+    ? other
     : {
         ...known,
-        access: [...known.access, ...one.access],
-        createdAtMs: Math.min(known.createdAtMs, one.createdAtMs),
+        access: [...known.access, ...other.access],
+        createdAtMs: Math.min(known.createdAtMs, other.createdAtMs),
       };
-
-const toApplication = (row: Row): Application => ({
-  clientId: String(row["client"]),
-  clientName: String(row["client_name"]),
-  // Each one is a text by itself, by which SQLite tells them apart.
-  access: (JSON.parse(String(row["access"])) as string[]).map(
-    (text) => JSON.parse(text) as Application["access"][number],
-  ),
-  createdAtMs: Number(row["created_at"]),
-  lastUsedAtMs: Number(row["last_used_at"]),
-});

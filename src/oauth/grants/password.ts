@@ -9,7 +9,7 @@ import { failure, type OAuthFailure } from "../model/failure.ts";
 import type { ClientRights } from "../model/scopes.ts";
 import type { SignIn } from "../sign-in/accounts.ts";
 import type { UserRecord } from "../users/user-store.ts";
-import { refusedScope, type GrantDeps, type GrantStep, type TokenRequest, passwordGrantFault } from "./granted.ts";
+import { refusedScope, type GrantDeps, type GrantStep, type TokenRequest, passwordGrantFault } from "./grant-step.ts";
 import type { RefreshGrant } from "./refresh-store.ts";
 import { grantForUser, type DefaultTenant, type UserGrantRefusal } from "./user-grant.ts";
 

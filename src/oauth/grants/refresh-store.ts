@@ -33,29 +33,14 @@ export interface TokenOwner {
   readonly confidential: boolean;
 }
 
-export interface RefreshStore {
-  add(grant: RefreshGrant, tokenHash: string, nowMs: number): Promise<void>;
-  find(tokenHash: string): Promise<StoredRefreshToken | undefined>;
-  /**
-   * Marks the grant as used. With a successor, that takes the token's place unless another one did already. The token as
-   * it stands after that, by which every one of several parallel callers learns the successor that counts; undefined
-   * when the grant has ended. May be repeated.
-   */
-  use(tokenHash: string, successor: Successor | undefined, nowMs: number): Promise<StoredRefreshToken | undefined>;
-  owners(tokenHashes: readonly string[]): Promise<readonly TokenOwner[]>;
-  /** Removes grants with all their tokens, as a part of the caller's transaction. */
-  removeStatement(grantIds: readonly string[]): D1PreparedStatement;
-  /** Removes at most `limit` tokens that were used long ago; returns how many. Presented later, they are unknown. */
-  deleteUsed(nowMs: number, limit: number): Promise<number>;
-}
-
 const ADD_GRANT = `
   INSERT INTO refresh_grant (id, client, email, authorization, created_at, last_used_at)
   VALUES (?1, ?2, ?3, ?4, ?5, ?5)`;
 const ADD_TOKEN = `INSERT INTO refresh_token (token_hash, grant_id, created_at) VALUES (?1, ?2, ?3)`;
 const FIND = `
-  SELECT refresh_grant.id, refresh_grant.client, refresh_grant.email, refresh_grant.authorization, token.created_at,
-    token.used_at, token.sealed_successor, successor.used_at IS NOT NULL AS successor_used
+  SELECT refresh_grant.id, refresh_grant.client AS clientId, refresh_grant.email, refresh_grant.authorization,
+    token.created_at AS createdAtMs, token.used_at AS usedAtMs, token.sealed_successor AS sealedSuccessor,
+    successor.used_at IS NOT NULL AS successorUsed
   FROM refresh_token AS token JOIN refresh_grant ON refresh_grant.id = token.grant_id
     LEFT JOIN refresh_token AS successor ON successor.token_hash = token.successor_hash
   WHERE token.token_hash = ?1`;
@@ -70,73 +55,82 @@ const TOUCH = `
   UPDATE refresh_grant SET last_used_at = max(last_used_at, ?2)
   WHERE id = (SELECT grant_id FROM refresh_token WHERE token_hash = ?1)`;
 const OWNERS = `
-  SELECT refresh_grant.id, refresh_grant.client, client.confidential
+  SELECT refresh_grant.id AS grantId, refresh_grant.client AS clientId, client.confidential
   FROM refresh_token AS token JOIN refresh_grant ON refresh_grant.id = token.grant_id
     JOIN client ON client.id = refresh_grant.client
   WHERE token.token_hash IN (SELECT value FROM json_each(?1))`;
 const REMOVE = `DELETE FROM refresh_grant WHERE id IN (SELECT value FROM json_each(?1))`;
-const FORGET = `
+const DELETE_USED = `
   DELETE FROM refresh_token WHERE token_hash IN (
     SELECT token_hash FROM refresh_token WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2)`;
+/** A used token that is presented later is unknown. */
 const REUSE_KNOWN_MS = 30 * 86_400_000;
 
-type Row = Record<string, string | number | null>;
-
-export function createRefreshStore(db: D1Database): RefreshStore {
-  return {
-    async add(grant, tokenHash, nowMs) {
-      const authorization = JSON.stringify(grant.authorization);
-      await db.batch([
-        db.prepare(ADD_GRANT).bind(grant.id, grant.clientId, grant.email, authorization, nowMs),
-        db.prepare(ADD_TOKEN).bind(tokenHash, grant.id, nowMs),
-      ]);
-    },
-    async find(tokenHash) {
-      const row = await db.prepare(FIND).bind(tokenHash).first<Row>();
-      return row === null ? undefined : toStoredToken(row);
-    },
-    async use(tokenHash, successor, nowMs) {
-      const rotation =
-        successor === undefined
-          ? []
-          : [
-              db.prepare(SUPERSEDE).bind(tokenHash, successor.tokenHash, successor.sealed, nowMs),
-              db.prepare(ADD_SUCCESSOR).bind(tokenHash, successor.tokenHash),
-            ];
-      const touch = db.prepare(TOUCH).bind(tokenHash, nowMs);
-      const results = await db.batch<Row>([...rotation, touch, db.prepare(FIND).bind(tokenHash)]);
-      const row = results.at(-1)?.results[0];
-      return row === undefined ? undefined : toStoredToken(row);
-    },
-    async owners(tokenHashes) {
-      const { results } = await db.prepare(OWNERS).bind(JSON.stringify(tokenHashes)).all<Row>();
-      return results.map((row) => ({
-        grantId: String(row["id"]),
-        clientId: String(row["client"]),
-        confidential: row["confidential"] === 1,
-      }));
-    },
-    async deleteUsed(nowMs, limit) {
-      return (
-        await db
-          .prepare(FORGET)
-          .bind(nowMs - REUSE_KNOWN_MS, limit)
-          .run()
-      ).meta.changes;
-    },
-    removeStatement: (grantIds) => db.prepare(REMOVE).bind(JSON.stringify(grantIds)),
-  };
+interface TokenRow extends Pick<RefreshGrant, "id" | "clientId" | "email">, Pick<StoredRefreshToken, "createdAtMs"> {
+  readonly authorization: string;
+  readonly usedAtMs: number | null;
+  readonly sealedSuccessor: string | null;
+  readonly successorUsed: number;
 }
 
-const toStoredToken = (row: Row): StoredRefreshToken => ({
-  grant: {
-    id: String(row["id"]),
-    clientId: String(row["client"]),
-    email: String(row["email"]),
-    authorization: JSON.parse(String(row["authorization"])) as Authorization,
+export type RefreshStore = ReturnType<typeof createRefreshStore>;
+
+export const createRefreshStore = (db: D1Database) => ({
+  async add(grant: RefreshGrant, tokenHash: string, nowMs: number): Promise<void> {
+    const authorization = JSON.stringify(grant.authorization);
+    await db.batch([
+      db.prepare(ADD_GRANT).bind(grant.id, grant.clientId, grant.email, authorization, nowMs),
+      db.prepare(ADD_TOKEN).bind(tokenHash, grant.id, nowMs),
+    ]);
   },
-  createdAtMs: Number(row["created_at"]),
-  usedAtMs: typeof row["used_at"] === "number" ? row["used_at"] : undefined,
-  sealedSuccessor: typeof row["sealed_successor"] === "string" ? row["sealed_successor"] : undefined,
-  successorUsed: row["successor_used"] === 1,
+  async find(tokenHash: string): Promise<StoredRefreshToken | undefined> {
+    return toStoredToken(await db.prepare(FIND).bind(tokenHash).first<TokenRow>());
+  },
+  /**
+   * Marks the grant as used. A successor replaces the token unless another successor did already. Returns the token after
+   * that, so parallel callers all learn the successor in force; undefined if the grant was revoked. Can be repeated.
+   */
+  async use(
+    tokenHash: string,
+    successor: Successor | undefined,
+    nowMs: number,
+  ): Promise<StoredRefreshToken | undefined> {
+    const rotation =
+      successor === undefined
+        ? []
+        : [
+            db.prepare(SUPERSEDE).bind(tokenHash, successor.tokenHash, successor.sealed, nowMs),
+            db.prepare(ADD_SUCCESSOR).bind(tokenHash, successor.tokenHash),
+          ];
+    const touch = db.prepare(TOUCH).bind(tokenHash, nowMs);
+    const results = await db.batch<TokenRow>([...rotation, touch, db.prepare(FIND).bind(tokenHash)]);
+    return toStoredToken(results.at(-1)?.results[0] ?? null);
+  },
+  async owners(tokenHashes: readonly string[]): Promise<readonly TokenOwner[]> {
+    const { results } = await db
+      .prepare(OWNERS)
+      .bind(JSON.stringify(tokenHashes))
+      .all<Omit<TokenOwner, "confidential"> & { readonly confidential: number }>();
+    return results.map((row) => ({ ...row, confidential: row.confidential === 1 }));
+  },
+  /** Removes grants with all their tokens, as part of the caller's transaction. */
+  removeStatement: (grantIds: readonly string[]): D1PreparedStatement =>
+    db.prepare(REMOVE).bind(JSON.stringify(grantIds)),
+  /** Deletes at most `limit` tokens that were used long ago and returns how many. */
+  async deleteUsed(nowMs: number, limit: number): Promise<number> {
+    const deletion = db.prepare(DELETE_USED).bind(nowMs - REUSE_KNOWN_MS, limit);
+    return (await deletion.run()).meta.changes;
+  },
 });
+
+function toStoredToken(row: TokenRow | null): StoredRefreshToken | undefined {
+  if (row === null) return undefined;
+  const { createdAtMs, usedAtMs, sealedSuccessor, successorUsed, authorization, ...grant } = row;
+  return {
+    grant: { ...grant, authorization: JSON.parse(authorization) as Authorization },
+    createdAtMs,
+    usedAtMs: usedAtMs ?? undefined,
+    sealedSuccessor: sealedSuccessor ?? undefined,
+    successorUsed: successorUsed === 1,
+  };
+}

@@ -1,22 +1,6 @@
 import type { BuiltIn } from "../../platform/built-in.ts";
 import type { SubscriptionEventType, SubscriptionSnapshot } from "./events.ts";
 
-/** D1: events that a transaction decided and that are yet to be published, and the lease of who publishes them. */
-export interface OutboxStore {
-  /** Behind the insertion of a subscription: one row when the subscription of this id is there, else none. */
-  created(outboxId: string, subscriptionId: string, nowMs: number): D1PreparedStatement;
-  /** In front of the removal of a subscription: one row when there is one to remove, else none. */
-  cancelled(outboxId: string, tenant: string, packageId: string, nowMs: number): D1PreparedStatement;
-  /** Takes the lease unless another holds it. */
-  acquire(holder: string, nowMs: number, untilMs: number): Promise<boolean>;
-  /** Rows behind `afterSeq` in the order of their transactions. */
-  pending(afterSeq: number, limit: number): Promise<readonly OutboxRow[]>;
-  /** Extends the lease, and removes a row that was published (`seq`). False: the lease is another's now. */
-  keep(holder: string, untilMs: number, seq: number | undefined): Promise<boolean>;
-  /** Gives the lease back; true when rows behind `afterSeq` are there in that moment. */
-  release(holder: string, afterSeq: number): Promise<boolean>;
-}
-
 export interface OutboxRow {
   readonly seq: number;
   readonly id: string;
@@ -63,52 +47,47 @@ const ACQUIRE = `
   INSERT INTO lease (name, holder, until_at) VALUES ('outbox', ?1, ?3)
   ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until_at = excluded.until_at
   WHERE until_at <= ?2 OR until_at > ?3 + ?3 - ?2`;
-const KEEP = `UPDATE lease SET until_at = ?2 WHERE name = 'outbox' AND holder = ?1`;
+const EXTEND = `UPDATE lease SET until_at = ?2 WHERE name = 'outbox' AND holder = ?1`;
 const RELEASE = `DELETE FROM lease WHERE name = 'outbox' AND holder = ?1`;
 
-const PENDING = `SELECT seq, id, event_type, tenant, snapshot FROM outbox WHERE seq > ?1 ORDER BY seq LIMIT ?2`;
+const PENDING = `SELECT seq, id, event_type AS eventType, tenant, snapshot FROM outbox WHERE seq > ?1 ORDER BY seq LIMIT ?2`;
 const MORE = `SELECT seq FROM outbox WHERE seq > ?1 LIMIT 1`;
 const REMOVE = `DELETE FROM outbox WHERE seq = ?1`;
 
-interface Row {
-  seq: number;
-  id: string;
-  event_type: SubscriptionEventType;
-  tenant: string;
-  snapshot: string;
-}
-
-export function createOutboxStore(db: D1Database, builtIn: BuiltIn): OutboxStore {
+/** Events that a transaction decided on and that still have to be published, and the lease of the publisher. */
+export function createOutboxStore(db: D1Database, builtIn: BuiltIn) {
   const { id: packageId, version, services } = builtIn.package;
   const builtInServices = JSON.stringify(
     builtIn.services.map(({ name, scopes }) => ({ name, scopes, inPackage: services.includes(name) })),
   );
   return {
-    created: (outboxId, subscriptionId, nowMs) =>
+    /** To run after the insertion of a subscription: adds a row if the subscription exists. */
+    created: (outboxId: string, subscriptionId: string, nowMs: number): D1PreparedStatement =>
       db.prepare(CREATED).bind(outboxId, nowMs, packageId, version, builtIn.tenant, builtInServices, subscriptionId),
-    cancelled: (outboxId, tenant, ofPackage, nowMs) =>
+    /** To run before the removal of a subscription: adds a row if the subscription exists. */
+    cancelled: (outboxId: string, tenant: string, ofPackage: string, nowMs: number): D1PreparedStatement =>
       db.prepare(CANCELLED).bind(outboxId, nowMs, version, builtIn.tenant, tenant, ofPackage),
-    async acquire(holder, nowMs, untilMs) {
+    /** Takes the lease unless another holder has it. */
+    async acquire(holder: string, nowMs: number, untilMs: number): Promise<boolean> {
       return (await db.prepare(ACQUIRE).bind(holder, nowMs, untilMs).run()).meta.changes === 1;
     },
-    async pending(afterSeq, limit) {
-      const { results } = await db.prepare(PENDING).bind(afterSeq, limit).all<Row>();
-      return results.map(({ seq, id, event_type: eventType, tenant, snapshot }) => ({
-        seq,
-        id,
-        eventType,
-        tenant,
-        snapshot: JSON.parse(snapshot) as SubscriptionSnapshot,
-      }));
+    /** Rows after `afterSeq`, in the order of their transactions. */
+    async pending(afterSeq: number, limit: number): Promise<readonly OutboxRow[]> {
+      const { results } = await db.prepare(PENDING).bind(afterSeq, limit).all<StoredRow>();
+      return results.map((row) => ({ ...row, snapshot: JSON.parse(row.snapshot) as SubscriptionSnapshot }));
     },
-    async keep(holder, untilMs, seq) {
-      const keep = db.prepare(KEEP).bind(holder, untilMs);
-      const results = await db.batch([keep, ...(seq === undefined ? [] : [db.prepare(REMOVE).bind(seq)])]);
+    /** Extends the lease and deletes the row that was published (`seq`). Returns false if the lease was lost. */
+    async extend(holder: string, untilMs: number, seq: number | undefined): Promise<boolean> {
+      const extend = db.prepare(EXTEND).bind(holder, untilMs);
+      const results = await db.batch([extend, ...(seq === undefined ? [] : [db.prepare(REMOVE).bind(seq)])]);
       return results[0]?.meta.changes === 1;
     },
-    async release(holder, afterSeq) {
+    /** Gives the lease back. Returns true if there are rows after `afterSeq` at that moment. */
+    async release(holder: string, afterSeq: number): Promise<boolean> {
       const results = await db.batch([db.prepare(RELEASE).bind(holder), db.prepare(MORE).bind(afterSeq)]);
       return (results[1]?.results.length ?? 0) > 0;
     },
   };
 }
+
+type StoredRow = Omit<OutboxRow, "snapshot"> & { readonly snapshot: string };

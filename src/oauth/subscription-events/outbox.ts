@@ -87,7 +87,7 @@ export function createOutbox(deps: OutboxDeps): Outbox {
         run.rows += 1;
         const published = await publish(row);
         if (!published) run.stuck.add(row.tenant);
-        if (!(await store.keep(run.holder, clock.nowMs() + DRAIN.leaseMs, published ? row.seq : undefined))) return;
+        if (!(await store.extend(run.holder, clock.nowMs() + DRAIN.leaseMs, published ? row.seq : undefined))) return;
       }
       if (rows.length < DRAIN.rowsAPage) return;
     }

@@ -5,7 +5,7 @@ import { planOf } from "../../platform/plans.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import type { HintBounds } from "../model/authorization.ts";
 import type { Issuer } from "../model/call.ts";
-import { readOwnToken, type Kind, signJwt } from "./own-token.ts";
+import { readOwnToken, type Kind, signJwt } from "./jwt.ts";
 import { ACCESS_TOKEN_ALG } from "./signing-key.ts";
 import type { IssuedToken, Trust } from "./trust.ts";
 import { VerifiedTokens } from "./verified-tokens.ts";

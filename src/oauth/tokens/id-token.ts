@@ -4,7 +4,7 @@ import { sha256 } from "../../platform/hash.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { authTimeMs, type SignInTimes } from "../model/authorization.ts";
 import type { Issuer } from "../model/call.ts";
-import { readOwnToken, type Kind, signJwt } from "./own-token.ts";
+import { readOwnToken, type Kind, signJwt } from "./jwt.ts";
 import { ID_TOKEN_ALG } from "./signing-key.ts";
 import type { Trust } from "./trust.ts";
 

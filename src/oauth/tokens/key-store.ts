@@ -45,84 +45,73 @@ export type KeyCondition =
   /** So many published keys of any one algorithm. */
   | { readonly unless: "published"; readonly count: number };
 
-export interface KeyStore {
-  /** Adds all of the keys or none, and says until when the earlier ones are published, in one transaction. */
-  add(plan: KeyPlan, condition: KeyCondition, nowMs: number): Promise<readonly KeyTimes[]>;
-  published(nowMs: number): Promise<readonly KeyTimes[]>;
-  /** Keys from the newest on, and all published ones, as of one moment. */
-  page(page: KeyPage, nowMs: number): Promise<{ rows: readonly KeyTimes[]; published: readonly KeyTimes[] }>;
-  /** Removes keys, private halves too, whose publication ended at this time or before. */
-  deleteEnded(endedMs: number): Promise<void>;
-}
-
 /** Shared with the copy that isolates hold (trust-store.ts). `now` is a parameter's name. */
 export const isPublished = (now: string): string => `(published_until IS NULL OR published_until > ${now})`;
 
-const COLUMNS = "kid, alg, created_at, signs_from, published_until";
+const COLUMNS = "kid, alg, created_at AS createdAtMs, signs_from AS signsFromMs, published_until AS publishedUntilMs";
 
 const ADD = `
   INSERT INTO signing_key (kid, alg, public_jwk, sealed_private_jwk, created_at, signs_from)
-  SELECT made.value ->> 'kid', made.value ->> 'alg', made.value -> 'publicJwk', made.value ->> 'sealedPrivateJwk',
-    max(?2, coalesce((SELECT max(created_at) + 1 FROM signing_key WHERE alg = made.value ->> 'alg'), 0)), ?3
-  FROM json_each(?1) AS made WHERE NOT EXISTS `;
+  SELECT added.value ->> 'kid', added.value ->> 'alg', added.value -> 'publicJwk', added.value ->> 'sealedPrivateJwk',
+    max(?2, coalesce((SELECT max(created_at) + 1 FROM signing_key WHERE alg = added.value ->> 'alg'), 0)), ?3
+  FROM json_each(?1) AS added WHERE NOT EXISTS `;
 const UNLESS: Readonly<Record<KeyCondition["unless"], string>> = {
-  "signs after": `(SELECT 1 FROM signing_key WHERE alg = made.value ->> 'alg' AND signs_from > ?4 AND ${isPublished("?2")})`,
+  "signs after": `(SELECT 1 FROM signing_key WHERE alg = added.value ->> 'alg' AND signs_from > ?4 AND ${isPublished("?2")})`,
   published: `(SELECT 1 FROM signing_key WHERE ${isPublished("?2")} GROUP BY alg HAVING count(*) >= ?4)`,
 };
 
 const RETIRE = `
   UPDATE signing_key SET published_until = min(coalesce(published_until, ?2), ?2) WHERE EXISTS (
-    SELECT 1 FROM json_each(?1) AS made JOIN signing_key AS later ON later.kid = made.value ->> 'kid'
+    SELECT 1 FROM json_each(?1) AS added JOIN signing_key AS later ON later.kid = added.value ->> 'kid'
     WHERE later.alg = signing_key.alg AND later.kid <> signing_key.kid)`;
 
 const PUBLISHED = `SELECT ${COLUMNS} FROM signing_key WHERE ${isPublished("?1")}`;
 const PAGE = `
   SELECT ${COLUMNS} FROM signing_key WHERE (created_at, kid) < (?1, ?2)
   ORDER BY created_at DESC, kid DESC LIMIT ?3 OFFSET ?4`;
-const FORGET = `DELETE FROM signing_key WHERE published_until <= ?1`;
+const DELETE_ENDED = `DELETE FROM signing_key WHERE published_until <= ?1`;
 
-export function createKeyStore(db: D1Database): KeyStore {
-  return {
-    async add({ keys, signsFromMs, earlierUntilMs, audit }, condition, nowMs) {
-      const bound = condition.unless === "published" ? condition.count : condition.timeMs;
-      const made = JSON.stringify(keys);
-      const sql = `${ADD}${UNLESS[condition.unless]} RETURNING ${COLUMNS}`;
-      const [added] = await db.batch<Row>([
-        db.prepare(sql).bind(made, nowMs, signsFromMs, bound),
-        audit,
-        db.prepare(RETIRE).bind(made, earlierUntilMs),
-      ]);
-      return (added?.results ?? []).map(toTimes);
-    },
-    async published(nowMs) {
-      return (await db.prepare(PUBLISHED).bind(nowMs).all<Row>()).results.map(toTimes);
-    },
-    async page({ before, limit, skip }, nowMs) {
-      const { createdAtMs, kid } = before ?? { createdAtMs: Number.MAX_SAFE_INTEGER, kid: "" };
-      const [rows, published] = await db.batch<Row>([
-        db.prepare(PAGE).bind(createdAtMs, kid, limit, skip),
-        db.prepare(PUBLISHED).bind(nowMs),
-      ]);
-      return { rows: (rows?.results ?? []).map(toTimes), published: (published?.results ?? []).map(toTimes) };
-    },
-    async deleteEnded(endedMs) {
-      await db.prepare(FORGET).bind(endedMs).run();
-    },
-  };
-}
+export type KeyStore = ReturnType<typeof createKeyStore>;
 
-interface Row {
-  kid: string;
-  alg: string;
-  created_at: number;
-  signs_from: number;
-  published_until: number | null;
-}
-
-const toTimes = (row: Row): KeyTimes => ({
-  kid: row.kid,
-  alg: row.alg,
-  createdAtMs: row.created_at,
-  signsFromMs: row.signs_from,
-  publishedUntilMs: row.published_until ?? undefined,
+export const createKeyStore = (db: D1Database) => ({
+  /** Adds all keys or none, and sets the end of the earlier keys' publication, in one transaction. */
+  async add(
+    { keys, signsFromMs, earlierUntilMs, audit }: KeyPlan,
+    condition: KeyCondition,
+    nowMs: number,
+  ): Promise<readonly KeyTimes[]> {
+    const bound = condition.unless === "published" ? condition.count : condition.timeMs;
+    const json = JSON.stringify(keys);
+    const sql = `${ADD}${UNLESS[condition.unless]} RETURNING ${COLUMNS}`;
+    const [added] = await db.batch<Row>([
+      db.prepare(sql).bind(json, nowMs, signsFromMs, bound),
+      audit,
+      db.prepare(RETIRE).bind(json, earlierUntilMs),
+    ]);
+    return toTimes(added);
+  },
+  async published(nowMs: number): Promise<readonly KeyTimes[]> {
+    return toTimes(await db.prepare(PUBLISHED).bind(nowMs).all<Row>());
+  },
+  /** Keys, the newest first, and all published ones, as of the same moment. */
+  async page(
+    { before, limit, skip }: KeyPage,
+    nowMs: number,
+  ): Promise<Record<"rows" | "published", readonly KeyTimes[]>> {
+    const { createdAtMs, kid } = before ?? { createdAtMs: Number.MAX_SAFE_INTEGER, kid: "" };
+    const [rows, published] = await db.batch<Row>([
+      db.prepare(PAGE).bind(createdAtMs, kid, limit, skip),
+      db.prepare(PUBLISHED).bind(nowMs),
+    ]);
+    return { rows: toTimes(rows), published: toTimes(published) };
+  },
+  /** Deletes keys, private halves too, whose publication ended at this time or before. */
+  async deleteEnded(endedMs: number): Promise<void> {
+    await db.prepare(DELETE_ENDED).bind(endedMs).run();
+  },
 });
+
+type Row = Omit<KeyTimes, "publishedUntilMs"> & { readonly publishedUntilMs: number | null };
+
+const toTimes = (result: D1Result<Row> | undefined): readonly KeyTimes[] =>
+  (result?.results ?? []).map((row) => ({ ...row, publishedUntilMs: row.publishedUntilMs ?? undefined }));

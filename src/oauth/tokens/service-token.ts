@@ -4,7 +4,7 @@ import { FreshCache } from "../../platform/fresh-cache.ts";
 import { randomId, type Random } from "../../platform/random.ts";
 import { scopeMatches } from "../../platform/scope-pattern.ts";
 import { identityClaims } from "./access-token.ts";
-import { signJwt } from "./own-token.ts";
+import { signJwt } from "./jwt.ts";
 import { ACCESS_TOKEN_ALG } from "./signing-key.ts";
 import type { Trust } from "./trust.ts";
 

@@ -38,34 +38,6 @@ export interface TrustUpdate {
   readonly revocations: readonly Revocation[];
 }
 
-export interface TrustStore {
-  /** Every published key, and the living revocations that came after `afterSeq`: one statement, one round trip. */
-  news(afterSeq: number, nowMs: number): Promise<TrustUpdate>;
-  /** Ends them in one transaction with the statements beside. */
-  revoke(ended: readonly NewRevocation[], beside: readonly D1PreparedStatement[]): Promise<readonly Revocation[]>;
-  /**
-   * Behind `end`: where a client has more revoked tokens than a copy should hold, voids all that it got until now (the
-   * first statement changes a row then) and lets the tokens' own rows go.
-   */
-  collapseStatements(
-    ended: readonly NewRevocation[],
-    expiresSec: number,
-  ): readonly [D1PreparedStatement, D1PreparedStatement];
-  /**
-   * Voids all that was issued by records up to now, to be run in the transaction that changes the records. `if changed`:
-   * only when the statement before it changed a row.
-   */
-  revokeStatement(kind: OwnerKind, key: string, expiresSec: number, when: "always" | "if changed"): D1PreparedStatement;
-  /** Voids all that a client got of a user until now, whatever grant it came by; nothing where there is no such client. */
-  revokeAccessStatement(email: string, clientId: string, expiresSec: number): D1PreparedStatement;
-  /** Voids all that members of an organization got until now, in the transaction that removes it. */
-  revokeMembersStatement(organization: string, expiresSec: number): D1PreparedStatement;
-  /** The same for all who have a role, if the statement before it changed a row. */
-  revokeRoleHoldersStatement(role: string, expiresSec: number): D1PreparedStatement;
-  /** Removes at most `limit` rows that concern no living token; returns how many. */
-  deleteExpired(nowSec: number, limit: number): Promise<number>;
-}
-
 /** Names all grants of a user to a client together, among the ids of grants: those have no space. */
 export const accessKey = (email: string, clientId: string): string => `${clientId} of ${email}`;
 
@@ -74,7 +46,7 @@ export const accessKey = (email: string, clientId: string): string => `${clientI
  */
 export const REVOKED_TOKENS_PER_CLIENT = 20_000;
 
-const NEWS = `
+const UPDATE = `
   SELECT 'key' AS tag, json_object('kid', kid, 'alg', alg, 'publicJwk', json(public_jwk),
       'sealedPrivateJwk', sealed_private_jwk, 'createdAtMs', created_at, 'signsFromMs', signs_from) AS value
     FROM signing_key WHERE ${isPublished("?2")}
@@ -84,79 +56,91 @@ const NEWS = `
     FROM revocation WHERE seq > ?1 AND expires_sec * 1000 > ?2`;
 
 /** A row that is replaced gets a new number, so that every copy hears of it. */
-const END = `
+const REVOKE = `
   INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec, client)
   SELECT value ->> 'kind', value ->> 'key', ${Number.MAX_SAFE_INTEGER}, value ->> 'expiresSec', value ->> 'client'
   FROM json_each(?1)
-  RETURNING seq, kind, key, until_ms, expires_sec, client`;
+  RETURNING seq, kind, key, until_ms AS untilMs, expires_sec AS expiresSec, client`;
 /** Clients among those that are named whose tokens' rows are too many. */
 const OVERFULL = `
   SELECT value FROM json_each(?1)
   WHERE EXISTS (SELECT 1 FROM revocation WHERE client = value LIMIT 1 OFFSET ${REVOKED_TOKENS_PER_CLIENT})`;
-const BOUND = `
+const COLLAPSE = `
   INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
   SELECT 'client', value, ${DATABASE_NOW_MS}, ?2 FROM (${OVERFULL})`;
-const FORGET_BOUND = `DELETE FROM revocation WHERE client IN (${OVERFULL})`;
-const VOID = `
+const DELETE_COLLAPSED = `DELETE FROM revocation WHERE client IN (${OVERFULL})`;
+const REVOKE_OWNER = `
   INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
   SELECT ?1, ?2, ${DATABASE_NOW_MS}, ?3`;
-const VOID_ACCESS = `${VOID} WHERE EXISTS (SELECT 1 FROM client WHERE id = ?4)`;
-const VOID_MEMBERS = `
+const REVOKE_ACCESS = `${REVOKE_OWNER} WHERE EXISTS (SELECT 1 FROM client WHERE id = ?4)`;
+const REVOKE_MEMBERS = `
   INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
   SELECT 'user', email, ${DATABASE_NOW_MS}, ?2 FROM organization_member WHERE organization = ?1`;
-const VOID_HOLDERS = `
+const REVOKE_ROLE_HOLDERS = `
   INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
   SELECT 'user', email, ${DATABASE_NOW_MS}, ?2 FROM (
     SELECT email FROM tenant_member_role WHERE role = ?1 UNION SELECT email FROM organization_member_role WHERE role = ?1)
   WHERE changes() > 0`;
 
-const FORGET = `
+const DELETE_EXPIRED = `
   DELETE FROM revocation WHERE seq IN (SELECT seq FROM revocation WHERE expires_sec <= ?1 ORDER BY expires_sec LIMIT ?2)`;
 
-interface RevocationRow {
-  readonly client: string | null;
-  readonly seq: number;
-  readonly kind: Revocation["kind"];
-  readonly key: string;
-  readonly until_ms: number;
-  readonly expires_sec: number;
-}
+export type TrustStore = ReturnType<typeof createTrustStore>;
 
-export function createTrustStore(db: D1Database): TrustStore {
-  return {
-    async news(afterSeq, nowMs) {
-      const { results } = await db.prepare(NEWS).bind(afterSeq, nowMs).all<{ tag: string; value: string }>();
-      const tagged = (tag: string): unknown[] =>
-        results.filter((row) => row.tag === tag).map((row) => JSON.parse(row.value) as unknown);
-      return {
-        keys: tagged("key") as SigningKeyRow[],
-        revocations: (tagged("revocation") as Revocation[]).sort((a, b) => a.seq - b.seq),
-      };
-    },
-    async revoke(ended, beside) {
-      if (ended.length + beside.length === 0) return [];
-      const [made] = await db.batch<RevocationRow>([db.prepare(END).bind(JSON.stringify(ended)), ...beside]);
-      return (made?.results ?? []).map(({ seq, kind, key, until_ms: untilMs, expires_sec: expiresSec, client }) => ({
-        seq,
-        kind,
-        key,
-        untilMs,
-        expiresSec,
-        client,
-      }));
-    },
-    collapseStatements(ended, expiresSec) {
-      const clients = JSON.stringify([...new Set(ended.flatMap(({ client }) => client ?? []))]);
-      return [db.prepare(BOUND).bind(clients, expiresSec), db.prepare(FORGET_BOUND).bind(clients)];
-    },
-    revokeStatement: (kind, key, expiresSec, when) =>
-      db.prepare(when === "always" ? VOID : `${VOID} WHERE changes() > 0`).bind(kind, key, expiresSec),
-    revokeAccessStatement: (email, clientId, expiresSec) =>
-      db.prepare(VOID_ACCESS).bind("grant", accessKey(email, clientId), expiresSec, clientId),
-    revokeMembersStatement: (organization, expiresSec) => db.prepare(VOID_MEMBERS).bind(organization, expiresSec),
-    revokeRoleHoldersStatement: (role, expiresSec) => db.prepare(VOID_HOLDERS).bind(role, expiresSec),
-    async deleteExpired(nowSec, limit) {
-      return (await db.prepare(FORGET).bind(nowSec, limit).run()).meta.changes;
-    },
-  };
-}
+/** Signing keys and revocations: they decide whether a token is the platform's own and still valid. */
+export const createTrustStore = (db: D1Database) => ({
+  /** All published keys, and the revocations after `afterSeq` that may concern a valid token. One round trip. */
+  async readUpdate(afterSeq: number, nowMs: number): Promise<TrustUpdate> {
+    const { results } = await db.prepare(UPDATE).bind(afterSeq, nowMs).all<{ tag: string; value: string }>();
+    const tagged = (tag: string): unknown[] =>
+      results.filter((row) => row.tag === tag).map((row) => JSON.parse(row.value) as unknown);
+    return {
+      keys: tagged("key") as SigningKeyRow[],
+      revocations: (tagged("revocation") as Revocation[]).sort((a, b) => a.seq - b.seq),
+    };
+  },
+  /** Adds revocations, in one transaction with the statements `beside`. */
+  async revoke(
+    revocations: readonly NewRevocation[],
+    beside: readonly D1PreparedStatement[],
+  ): Promise<readonly Revocation[]> {
+    if (revocations.length + beside.length === 0) return [];
+    const [added] = await db.batch<Revocation>([db.prepare(REVOKE).bind(JSON.stringify(revocations)), ...beside]);
+    return added?.results ?? [];
+  },
+  /**
+   * To run after `revoke`. If a client has more revoked tokens than a copy should hold, the first statement revokes all
+   * its tokens (and changes a row), and the second deletes the rows of the single tokens.
+   */
+  collapseStatements(
+    revocations: readonly NewRevocation[],
+    expiresSec: number,
+  ): readonly [D1PreparedStatement, D1PreparedStatement] {
+    const clients = JSON.stringify([...new Set(revocations.flatMap(({ client }) => client ?? []))]);
+    return [db.prepare(COLLAPSE).bind(clients, expiresSec), db.prepare(DELETE_COLLAPSED).bind(clients)];
+  },
+  /**
+   * Revokes every token issued from the owner's records up to now, in the transaction that changes the records.
+   * `if changed`: only if the statement before it changed a row.
+   */
+  revokeStatement: (
+    kind: OwnerKind,
+    key: string,
+    expiresSec: number,
+    when: "always" | "if changed",
+  ): D1PreparedStatement =>
+    db.prepare(when === "always" ? REVOKE_OWNER : `${REVOKE_OWNER} WHERE changes() > 0`).bind(kind, key, expiresSec),
+  /** Revokes every token that the client has of the user, whatever its grant. Does nothing if there is no such client. */
+  revokeAccessStatement: (email: string, clientId: string, expiresSec: number): D1PreparedStatement =>
+    db.prepare(REVOKE_ACCESS).bind("grant", accessKey(email, clientId), expiresSec, clientId),
+  /** Revokes the tokens of all members of an organization, in the transaction that removes it. */
+  revokeMembersStatement: (organization: string, expiresSec: number): D1PreparedStatement =>
+    db.prepare(REVOKE_MEMBERS).bind(organization, expiresSec),
+  /** Revokes the tokens of all users who have a role, if the statement before it changed a row. */
+  revokeRoleHoldersStatement: (role: string, expiresSec: number): D1PreparedStatement =>
+    db.prepare(REVOKE_ROLE_HOLDERS).bind(role, expiresSec),
+  /** Deletes at most `limit` rows that concern no valid token and returns how many. */
+  async deleteExpired(nowSec: number, limit: number): Promise<number> {
+    return (await db.prepare(DELETE_EXPIRED).bind(nowSec, limit).run()).meta.changes;
+  },
+});

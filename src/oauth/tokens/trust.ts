@@ -89,19 +89,19 @@ export function createTrust(
   async function refresh(nowMs: number): Promise<void> {
     const number = ++refreshesBegun;
     const changesSeen = changes;
-    const news = await withTimeout(D1_WAIT_MS, store.news(lastSeq, nowMs));
-    for (const row of news.keys) {
+    const update = await withTimeout(D1_WAIT_MS, store.readUpdate(lastSeq, nowMs));
+    for (const row of update.keys) {
       const verify = keys.has(row.kid) ? undefined : await importVerifyKey(row);
       // Another refresh may have brought it meanwhile, and its private half may be open already.
       if (!keys.has(row.kid)) keys.set(row.kid, { ...row, verify });
     }
-    news.revocations.forEach(remember);
-    lastSeq = Math.max(lastSeq, news.revocations.at(-1)?.seq ?? 0);
+    update.revocations.forEach(remember);
+    lastSeq = Math.max(lastSeq, update.revocations.at(-1)?.seq ?? 0);
     settledChanges = Math.max(settledChanges, changesSeen);
     if (number < lastLanded) return;
     lastLanded = number;
     loadedAtMs = nowMs;
-    const published = new Set(news.keys.map((row) => row.kid));
+    const published = new Set(update.keys.map((row) => row.kid));
     for (const kid of keys.keys()) if (!published.has(kid)) keys.delete(kid);
     for (const [name, row] of revoked) if (row.expiresSec * 1000 <= nowMs) revoked.delete(name);
   }

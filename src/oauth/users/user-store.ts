@@ -54,44 +54,24 @@ export interface SignedIn extends SignInTimes {
 /** What `sub` is: the address, or a text that says nothing and is never given to another user. */
 export type Subject = "email" | "opaque";
 
-export interface UserStore {
-  /** Undefined for an unknown user and for a disabled one. One round trip. */
-  find(email: string): Promise<UserRecord | undefined>;
-  /** The user of a session, by the hash of its cookie. One round trip. */
-  findBySession(sessionHash: string, nowMs: number): Promise<SignedIn | undefined>;
-  /** The same by the id that tokens carry. */
-  findBySessionId(sid: string, nowMs: number): Promise<SignedIn | undefined>;
-  /** Undefined for an unknown user. */
-  credential(email: string): Promise<Credential | undefined>;
-  /**
-   * Stores another password's hash unless the one that was proven is the user's no more, or the sign-in of who asks counts
-   * no more, and signs the user out: everything of this moment or before counts no more. That moment; undefined where
-   * nothing was changed. `beside`: statements of the same transaction, the first of which sees by `changes()` whether it was.
-   */
-  changePassword(
-    change: {
-      readonly email: string;
-      readonly authenticatedAtMs: number;
-      readonly from: string;
-      readonly to: string;
-      readonly nowMs: number;
-    },
-    beside: readonly D1PreparedStatement[],
-  ): Promise<number | undefined>;
-  /** Stores a hash made with today's cost, unless the password changed meanwhile. */
-  upgradeHash(email: string, from: string, to: string): Promise<void>;
+export interface PasswordChange {
+  readonly email: string;
+  readonly authenticatedAtMs: number;
+  readonly from: string;
+  readonly to: string;
+  readonly nowMs: number;
 }
 
-const AS_OF = `SELECT ${DATABASE_NOW_MS} AS as_of`;
+const AS_OF = `SELECT ${DATABASE_NOW_MS} AS asOfMs`;
 const session = (key: SessionKey) => `
-  SELECT sid, provider, authenticated_at, proven_at FROM session WHERE ${key} = ?1 AND expires_at > ?2`;
-/** Who is meant, as the statements below compare with it. */
+  SELECT sid, provider, authenticated_at AS authenticatedAtMs, proven_at AS provenAtMs FROM session WHERE ${key} = ?1 AND expires_at > ?2`;
+/** Expressions for the user's address in the statements below. */
 const BY_EMAIL = `?1`;
 const bySession = (key: SessionKey) => `(SELECT email FROM session WHERE ${key} = ?1 AND expires_at > ?2)`;
 type SessionKey = "id_hash" | "sid";
-const user = (who: string) => `
-  SELECT email, name, subject, signed_out_at FROM user WHERE email = ${who} AND disabled = 0`;
-const tenants = (who: string) => `
+const user = (email: string) => `
+  SELECT email, name, subject AS storedSubject, signed_out_at AS signedOutAtMs FROM user WHERE email = ${email} AND disabled = 0`;
+const tenants = (email: string) => `
   SELECT tenant.id, tenant.name,
     (SELECT json_group_array(scope.value) FROM tenant_member_role AS held
       JOIN role ON role.name = held.role JOIN json_each(role.scopes) AS scope
@@ -100,8 +80,8 @@ const tenants = (who: string) => `
       JOIN package_service ON package_service.package = subscription.package
       WHERE subscription.tenant = tenant.id) AS subscribed
   FROM tenant_member JOIN tenant ON tenant.id = tenant_member.tenant
-  WHERE tenant_member.email = ${who} AND tenant.disabled = 0 ORDER BY tenant.id`;
-const organizations = (who: string) => `
+  WHERE tenant_member.email = ${email} AND tenant.disabled = 0 ORDER BY tenant.id`;
+const organizations = (email: string) => `
   SELECT organization.id, organization.name,
     (SELECT json_group_array(scope.value) FROM organization_member_role AS held
       JOIN role ON role.name = held.role JOIN json_each(role.scopes) AS scope
@@ -113,9 +93,9 @@ const organizations = (who: string) => `
         UNION SELECT service.name FROM tenant JOIN service ON service.tenant = tenant.id
           WHERE tenant.organization = member.organization)) AS services
   FROM organization_member AS member JOIN organization ON organization.id = member.organization
-  WHERE member.email = ${who} ORDER BY organization.id`;
+  WHERE member.email = ${email} ORDER BY organization.id`;
 const RECORDS = [user, tenants, organizations] as const;
-const CREDENTIAL = `SELECT password_hash, disabled, signed_out_at FROM user WHERE email = ?1`;
+const CREDENTIAL = `SELECT password_hash AS passwordHash, disabled, signed_out_at AS signedOutAtMs FROM user WHERE email = ?1`;
 /**
  * Sign-ins of this moment or before count no more, by whichever of two clocks is later: the call began before its
  * password was hashed. The database's own millisecond is left to the sign-in that follows at once.
@@ -127,15 +107,16 @@ const CHANGE_PASSWORD = `
   WHERE email = ?1 AND password_hash = ?2 AND disabled = 0 AND signed_out_at < ?5 RETURNING signed_out_at`;
 const UPGRADE_HASH = `UPDATE user SET password_hash = ?3 WHERE email = ?1 AND password_hash = ?2`;
 
-/** Of several who come at once the first one's stays. */
+/** If several requests come at once, the first subject stays. */
 const GIVE_SUBJECT = `
   UPDATE user SET subject = coalesce(subject, ?2) WHERE email = ?1 RETURNING subject`;
 
-type Row = Record<string, string | number | null>;
+export type UserStore = ReturnType<typeof createUserStore>;
 
-export function createUserStore(db: D1Database, subject: Subject, random: Random): UserStore {
-  /** Undefined: removed in this moment. */
-  async function withSubject(found: UserRow | undefined): Promise<UserRecord | undefined> {
+/** Users and their memberships. Reads the database each time: a user's rights are never older than the token. */
+export function createUserStore(db: D1Database, subject: Subject, random: Random) {
+  /** Undefined if the user has just been removed. */
+  async function withSubject(found: UserWithoutSubject | undefined): Promise<UserRecord | undefined> {
     if (found === undefined || subject === "email") return found && { ...found, subject: found.email };
     const { email, storedSubject } = found;
     const own =
@@ -144,81 +125,90 @@ export function createUserStore(db: D1Database, subject: Subject, random: Random
   }
 
   async function findBySessionKey(key: SessionKey, value: string, nowMs: number): Promise<SignedIn | undefined> {
-    const [times, sessions, ...records] = await db.batch<Row>([
+    const [times, sessions, ...records] = await db.batch([
       db.prepare(AS_OF),
       ...[session(key), ...RECORDS.map((sql) => sql(bySession(key)))].map((sql) => db.prepare(sql).bind(value, nowMs)),
     ]);
-    const row = sessions?.results[0];
-    const found = await withSubject(toUser(times?.results ?? [], records));
+    const [row] = (sessions?.results ?? []) as SessionRow[];
+    const found = await withSubject(toUser(times, records));
     if (row === undefined || found === undefined) return undefined;
-    return {
-      user: found,
-      sid: String(row["sid"]),
-      provider: String(row["provider"]),
-      authenticatedAtMs: Number(row["authenticated_at"]),
-      ...(row["proven_at"] === null ? {} : { provenAtMs: Number(row["proven_at"]) }),
-    };
+    const { provenAtMs, ...signedIn } = row;
+    return { ...signedIn, user: found, ...(provenAtMs === null ? {} : { provenAtMs }) };
   }
 
   return {
-    async find(email) {
-      const [times, ...records] = await db.batch<Row>([
+    /** Undefined for an unknown or disabled user. One round trip. */
+    async find(email: string): Promise<UserRecord | undefined> {
+      const [times, ...records] = await db.batch([
         db.prepare(AS_OF),
         ...RECORDS.map((sql) => db.prepare(sql(BY_EMAIL)).bind(email)),
       ]);
-      return withSubject(toUser(times?.results ?? [], records));
+      return withSubject(toUser(times, records));
     },
-    findBySession: (sessionHash, nowMs) => findBySessionKey("id_hash", sessionHash, nowMs),
-    findBySessionId: (sid, nowMs) => findBySessionKey("sid", sid, nowMs),
-    async credential(email) {
-      const row = await db
-        .prepare(CREDENTIAL)
-        .bind(email)
-        .first<{ password_hash: string | null; disabled: number; signed_out_at: number }>();
+    /** The user of a session, by the hash of its cookie. One round trip. */
+    findBySession: (sessionHash: string, nowMs: number) => findBySessionKey("id_hash", sessionHash, nowMs),
+    /** The user of a session, by the session id in tokens. One round trip. */
+    findBySessionId: (sid: string, nowMs: number) => findBySessionKey("sid", sid, nowMs),
+    /** Undefined for an unknown user. */
+    async credential(email: string): Promise<Credential | undefined> {
+      const row = await db.prepare(CREDENTIAL).bind(email).first<CredentialRow>();
       if (row === null) return undefined;
-      const { password_hash: hash, disabled, signed_out_at: signedOutAtMs } = row;
-      return { passwordHash: hash ?? undefined, disabled: disabled === 1, signedOutAtMs };
+      return { ...row, passwordHash: row.passwordHash ?? undefined, disabled: row.disabled === 1 };
     },
-    async changePassword({ email, authenticatedAtMs, from, to, nowMs }, beside) {
+    /**
+     * Replaces the password hash and signs the user out everywhere. Does nothing if the password changed since it was
+     * checked or the sign-in of the caller is not valid any more. Returns the time up to which sign-ins are invalid, or
+     * undefined if nothing changed. `beside`: statements of the same transaction; `changes()` tells the first the result.
+     */
+    async changePassword(
+      { email, authenticatedAtMs, from, to, nowMs }: PasswordChange,
+      beside: readonly D1PreparedStatement[],
+    ): Promise<number | undefined> {
       const change = db.prepare(CHANGE_PASSWORD).bind(email, from, to, nowMs, authenticatedAtMs);
       const [changed] = await db.batch<{ signed_out_at: number }>([change, ...beside]);
       return changed?.results[0]?.signed_out_at;
     },
-    async upgradeHash(email, from, to) {
+    /** Stores a hash made at today's cost unless the password has just changed. */
+    async upgradeHash(email: string, from: string, to: string): Promise<void> {
       await db.prepare(UPGRADE_HASH).bind(email, from, to).run();
     },
   };
 }
 
-/** As the rows have it. */
-interface UserRow extends Omit<UserRecord, "subject"> {
-  /** Null: none was needed yet. */
+type SessionRow = Omit<SignedIn, "user" | "provenAtMs"> & { readonly provenAtMs: number | null };
+type CredentialRow = Pick<Credential, "signedOutAtMs"> & {
+  readonly passwordHash: string | null;
+  readonly disabled: number;
+};
+type UserRow = Pick<UserRecord, "email" | "name" | "signedOutAtMs"> & {
+  /** Null until a token needs one. */
   readonly storedSubject: string | null;
-}
+};
+type UserWithoutSubject = UserRow & Omit<UserRecord, "subject">;
+/** Lists are JSON. */
+type MembershipRow = Pick<Membership, "id" | "name"> & Record<"scopes" | "subscribed" | "services", string>;
 
-function toUser(times: readonly Row[], records: readonly D1Result<Row>[]): UserRow | undefined {
-  const [users = [], tenantRows = [], organizationRows = []] = records.map(({ results }) => results);
-  const [row] = users;
+function toUser(times: D1Result | undefined, records: readonly D1Result[]): UserWithoutSubject | undefined {
+  const [users, tenantRows, organizationRows] = records.map(({ results }) => results);
+  const [row] = users as UserRow[];
   if (row === undefined) return undefined;
+  const [time] = (times?.results ?? []) as { asOfMs: number }[];
   return {
-    email: String(row["email"]),
-    name: String(row["name"]),
-    storedSubject: typeof row["subject"] === "string" ? row["subject"] : null,
-    signedOutAtMs: Number(row["signed_out_at"]),
-    tenants: tenantRows.map((tenant) => ({
+    ...row,
+    tenants: (tenantRows as MembershipRow[]).map((tenant) => ({
       ...toMembership(tenant),
-      subscribed: JSON.parse(String(tenant["subscribed"])) as string[],
+      subscribed: JSON.parse(tenant.subscribed) as string[],
     })),
-    organizations: organizationRows.map((organization) => ({
+    organizations: (organizationRows as MembershipRow[]).map((organization) => ({
       ...toMembership(organization),
-      services: JSON.parse(String(organization["services"])) as ServiceRecord[],
+      services: JSON.parse(organization.services) as ServiceRecord[],
     })),
-    asOfMs: Number(times[0]?.["as_of"] ?? 0),
+    asOfMs: time?.asOfMs ?? 0,
   };
 }
 
-const toMembership = (row: Row): Membership => ({
-  id: String(row["id"]),
-  name: String(row["name"]),
-  scopes: JSON.parse(String(row["scopes"])) as string[],
+const toMembership = ({ id, name, scopes }: MembershipRow): Membership => ({
+  id,
+  name,
+  scopes: JSON.parse(scopes) as string[],
 });

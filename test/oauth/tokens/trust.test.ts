@@ -50,10 +50,10 @@ const row = (seq: number, untilMs: number, more: Partial<Revocation> = {}): Revo
 
 /** The real store, but a test says when each answer lands, and with what. */
 function scripted() {
-  const waiting: ((news: TrustUpdate) => void)[] = [];
+  const waiting: ((readUpdate: TrustUpdate) => void)[] = [];
   const store: TrustStore = {
     ...createTrustStore(env.DB),
-    news: () => new Promise((resolve) => waiting.push(resolve)),
+    readUpdate: () => new Promise((resolve) => waiting.push(resolve)),
   };
   const trust = trustOver(store);
   return {
@@ -136,7 +136,7 @@ describe("the sweep", () => {
       [],
     );
     expect(await store.deleteExpired(100, 10)).toBe(1);
-    const { revocations } = await store.news(0, 100_500);
+    const { revocations } = await store.readUpdate(0, 100_500);
     expect(revocations.map((revocation) => revocation.key)).toEqual(["living"]);
   });
 });
@@ -174,7 +174,7 @@ describe("the first signing key", () => {
   it("is not looked for within a second of the last look, however many names of keys are made up", async () => {
     let asked = 0;
     const real = createTrustStore(env.DB);
-    const trust = trustOver({ ...real, news: (...args) => (asked++, real.news(...args)) });
+    const trust = trustOver({ ...real, readUpdate: (...args) => (asked++, real.readUpdate(...args)) });
     await trust.ensure(1_000, "now");
     const early = Array.from({ length: 20 }, (_, n) => trust.verifyKey(`made-up-${n}`, "ES256", 1_100));
     await new Promise((resolve) => setTimeout(resolve, 500));
@@ -192,7 +192,7 @@ describe("a clock that is set back", () => {
   it("makes the copy old, not fresh for as long as it was set back", async () => {
     let asked = 0;
     const real = createTrustStore(env.DB);
-    const trust = trustOver({ ...real, news: (...args) => (asked++, real.news(...args)) });
+    const trust = trustOver({ ...real, readUpdate: (...args) => (asked++, real.readUpdate(...args)) });
     await trust.ensure(1_000_000, "recent");
     await trust.ensure(1_004_000, "recent");
     expect(asked).toBe(1);

@@ -1,5 +1,5 @@
 import { jwtVerify, SignJWT, type JWTPayload } from "jose";
-import { signJwt } from "../../../../src/oauth/tokens/own-token.ts";
+import { signJwt } from "../../../../src/oauth/tokens/jwt.ts";
 
 /**
  * What the platform is measured against: a Worker that signs a token for whoever asks, by the library that everybody

@@ -5,7 +5,7 @@ import { failure, type OAuthFailure } from "../model/failure.ts";
 import type { ScopeRefusal, ScopeRequest } from "../model/scopes.ts";
 import type { Granted } from "../tokens/issue.ts";
 import { consentTo, isAllowed, needsConsent } from "./consent.ts";
-import { refusedScope, type GrantDeps } from "./granted.ts";
+import { refusedScope, type GrantDeps } from "./grant-step.ts";
 import { grantForUser, type UserGrantRefusal } from "./user-grant.ts";
 
 /** What a user authorized a client to do, some time ago. */
