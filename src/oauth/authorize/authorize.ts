@@ -1,16 +1,15 @@
 /**
- * `GET` and `POST /authorize` (specification; contract 2.4): the browser comes with a client's request, and goes back to
- * the client with a code, tokens or an error.
+ * `GET` and `POST /authorize`: the browser brings a client's request and returns to the client with a code, tokens or
+ * an error.
  *
- *   request ──parse──▶ who asks, where to answer ──checks──▶ checked ──identify──▶ user known ──finish──▶ granted ──▶ issued
- *      │                        │                               │                    │                      │
- *      ▼                        ▼                               ▼                    ▼                      ▼
- *   400 page          back with an error           sign-in page, or a     chooser, where several   consent page, where a
- *                     (response)                   provider (prompt)      tenants could be meant   stranger asks (consent,
- *                                                                         (tenant-chooser)         consent-form)
+ *   request ──parse──▶ client and redirect URI ──checks──▶ valid ──identify──▶ user known ──finish──▶ response
+ *      │                        │                            │                    │                      │
+ *      ▼                        ▼                            ▼                    ▼                      ▼
+ *   400 page          redirect with an error       sign-in page, or a     chooser or consent page
+ *                     (response)                   provider (prompt)      (tenant-chooser, consent)
  *
- * Each word is a file. No request waits here: the forms of these pages and a provider's answer bring it along, and
- * it is checked from scratch each time. Whoever signed in comes back in by `resume.ts`.
+ * Each word is a file. The server keeps no pending request: the forms of these pages and a provider's response carry
+ * it, and each step checks it again. After a sign-in the request continues in `resume.ts`.
  */
 import { err, type Result } from "../../platform/result.ts";
 import type { AnyCall } from "../model/call.ts";
@@ -40,7 +39,7 @@ export async function authorize(deps: AuthorizeDeps, call: AnyCall, parameters: 
   return (await retryByGet(deps, request, call)) ?? promptSignIn(deps, request, identity.error, call);
 }
 
-/** The checked request, or the answer that says what is wrong with it. */
+/** Returns the checked request, or the response that reports its error. */
 export async function readRequest(
   deps: AuthorizeDeps,
   call: AnyCall,
@@ -55,7 +54,9 @@ export async function readRequest(
   return checked.ok ? checked : err(refusedAnswer(deps, draft.value, checked.error, call));
 }
 
-/** Another site's form brings no cookies (SameSite=Lax), a GET that follows does: perhaps the user is signed in. */
+/**
+ * Another site's form sends no cookies (SameSite=Lax), but a redirect to GET does, so a signed-in user is recognized.
+ */
 async function retryByGet(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,

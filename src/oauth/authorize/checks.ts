@@ -12,8 +12,8 @@ import { refused, scopeRefused, type AuthorizeFailure } from "./failure.ts";
 import { FLOWS, type ParsedRequest } from "./parse.ts";
 
 /**
- * What an authorization request must be, one rule each, in the order in which they are looked at. The first one that is
- * broken is the answer; all of them are looked at before anybody is asked to sign in.
+ * The rules of an authorization request, in the order in which they are checked. The first broken rule is the answer.
+ * All of them are checked before the user is asked to sign in.
  */
 type Check = (
   draft: ParsedRequest,
@@ -23,23 +23,23 @@ type Check = (
 
 const CHECKS: readonly Check[] = [
   eachParameterOnce,
-  stateIsSound,
-  nothingByReference,
+  stateIsUtf8,
+  noRequestObject,
   responseTypeIsKnown,
   clientHasTheGrant,
-  responseModeIsTheFlows,
-  challengeIsSound,
-  nonceIsThere,
-  promptMakesSense,
+  responseModeFitsFlow,
+  challengeIsValid,
+  nonceIsValid,
+  promptIsValid,
   maxAgeIsANumber,
   providerIsKnown,
-  sessionIdIsSound,
-  scopesAreSound,
+  sessionIdIsValid,
+  scopesAreValid,
   clientListsScopes,
   clientActsForTenant,
 ];
 
-/** OIDC Core 3.1.2.1 has no limit; ours keeps it out of the way in codes and tokens. */
+/** OIDC Core 3.1.2.1 sets no limit. Ours keeps codes and tokens small. */
 const MAX_NONCE_CHARS = 512;
 /** RFC 7636 4.2: SHA-256 in base64url. */
 const S256_CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
@@ -57,20 +57,20 @@ export async function checkRequest(
   return toRequest(deps, draft, call);
 }
 
-/** Of two values one would win by accident (RFC 6749 3.1). */
+/** With two values, which one counts would be an accident (RFC 6749 3.1). */
 function eachParameterOnce({ parameters }: ParsedRequest) {
   const [name] = parameters.repeated;
   return name === undefined ? undefined : refused("invalid_request", `${name} is given more than once.`);
 }
 
-function stateIsSound({ parameters }: ParsedRequest) {
+function stateIsUtf8({ parameters }: ParsedRequest) {
   const state = parameters.get("state") ?? "";
-  // What was no UTF-8 was replaced when it was read, and could not be given back.
+  // Invalid UTF-8 was replaced on reading, so the response could not return the same state.
   return state.includes("\ufffd") ? refused("invalid_request", "state must be UTF-8.") : undefined;
 }
 
-/** OIDC Core 3.1.2.6. Nothing is fetched, so nobody makes us fetch. */
-function nothingByReference({ parameters }: ParsedRequest) {
+/** OIDC Core 3.1.2.6. The server fetches nothing, so a request cannot make it call other hosts. */
+function noRequestObject({ parameters }: ParsedRequest) {
   for (const name of ["request", "request_uri", "registration"] as const)
     if (parameters.get(name) !== undefined) return refused(`${name}_not_supported`, `${name} is not supported.`);
   return undefined;
@@ -90,15 +90,15 @@ function clientHasTheGrant({ client, flow }: ParsedRequest) {
     : refused("unauthorized_client", `The client is not registered for the grant ${grantType}.`);
 }
 
-/** A token in a query would be kept in logs and histories, a code in a fragment is of no use to a server. */
-function responseModeIsTheFlows({ parameters, flow }: ParsedRequest) {
+/** A token in a query would end up in logs and histories. A code in a fragment does not reach a server. */
+function responseModeFitsFlow({ parameters, flow }: ParsedRequest) {
   const mode = parameters.get("response_mode");
   return mode === undefined || flow === undefined || mode === FLOWS[flow].mode
     ? undefined
     : refused("invalid_request", `response_mode must be ${FLOWS[flow].mode} for this response_type.`);
 }
 
-function challengeIsSound({ parameters, flow, client }: ParsedRequest) {
+function challengeIsValid({ parameters, flow, client }: ParsedRequest) {
   if (flow !== "code") return undefined;
   const challenge = readChallenge(parameters);
   if (challenge === undefined) {
@@ -114,7 +114,7 @@ function challengeIsSound({ parameters, flow, client }: ParsedRequest) {
     : refused("invalid_request", `code_challenge must match ${form.source}`);
 }
 
-function nonceIsThere({ parameters, flow }: ParsedRequest) {
+function nonceIsValid({ parameters, flow }: ParsedRequest) {
   const nonce = parameters.get("nonce");
   if (nonce === undefined)
     return flow === "id_token token" ? refused("invalid_request", "nonce is missing.") : undefined;
@@ -123,7 +123,7 @@ function nonceIsThere({ parameters, flow }: ParsedRequest) {
     : undefined;
 }
 
-function promptMakesSense({ parameters }: ParsedRequest) {
+function promptIsValid({ parameters }: ParsedRequest) {
   const prompts = promptValues(parameters);
   if (prompts.some((word) => !PROMPTS.includes(word)))
     return refused("invalid_request", `prompt takes the words ${PROMPTS.join(", ")}.`);
@@ -144,16 +144,16 @@ async function providerIsKnown({ parameters }: ParsedRequest, deps: AuthorizeDep
     : refused("invalid_request", `${deps.names.parameter("id_provider")} names no identity provider.`);
 }
 
-function sessionIdIsSound({ parameters }: ParsedRequest, { names }: AuthorizeDeps, { request }: AnyCall) {
+function sessionIdIsValid({ parameters }: ParsedRequest, { names }: AuthorizeDeps, { request }: AnyCall) {
   const sessionId = readSessionId(request, parameters, names);
   return sessionId.ok ? undefined : refused("invalid_request", sessionId.error.description);
 }
 
-function scopesAreSound({ scopes }: ParsedRequest) {
+function scopesAreValid({ scopes }: ParsedRequest) {
   return scopes.ok ? undefined : scopeRefused(scopes.error);
 }
 
-/** No user could give the client what it does not list: it is told before anybody signs in. */
+/** No user can grant a scope that the client does not list, so refuse it before the sign-in. */
 function clientListsScopes({ scopes, client }: ParsedRequest) {
   const named = scopes.ok ? scopes.value.named : [];
   const scope = named.find((name) => !client.scopes.some((listed) => scopeMatches(listed, name)));
@@ -169,7 +169,7 @@ function clientActsForTenant({ scopes, client, tenant }: ParsedRequest, { names 
   return allowed.ok ? undefined : scopeRefused({ scope: names.scope(`tenant=${asked}`), reason: allowed.error });
 }
 
-/** The values that the checks looked at. */
+/** Builds the request from the values that the checks accepted. */
 async function toRequest(
   deps: AuthorizeDeps,
   { parameters, client, asOfMs, redirectUri, flow, scopes }: ParsedRequest,
@@ -187,7 +187,7 @@ async function toRequest(
     clientAsOfMs: asOfMs,
     redirectUri,
     flow,
-    // Who asks for an ID token by `response_type` asks for it, whether the scopes say so again or not.
+    // The `response_type` asks for an ID token already, with or without the scope `openid`.
     scopes: flow === "id_token token" ? { ...scopes.value, openid: true } : scopes.value,
     challenge: flow === "code" ? (readChallenge(parameters) as CodeChallenge | undefined) : undefined,
     nonce: parameters.get("nonce"),

@@ -15,14 +15,14 @@ import { refusedAnswer } from "./response.ts";
 const ACTION = "consent";
 
 /**
- * `POST /consent`: the form of the consent page, with the authorization request that it was shown for.
+ * `POST /consent`: the form of the consent page. It carries the authorization request that the page was shown for.
  *
- *   from another site ──▶ 400 page, nothing is looked at
- *   the request does not hold any more ──▶ as `/authorize` would answer
- *   nobody is signed in any more, or another than the client means ──▶ the sign-in page
- *   the form is another sign-in's, or was changed ──▶ 400, the page again
+ *   sent from another site ──▶ 400 page
+ *   the request is not valid any more ──▶ as `/authorize` would answer
+ *   nobody is signed in any more, or an unexpected user ──▶ the sign-in page
+ *   the form is of another sign-in, or was changed ──▶ 400, the page again
  *   denied ──▶ 303 to the client with `access_denied`
- *   allowed ──▶ kept, and 303 on with the request; the page again where more is asked for now than was shown
+ *   allowed ──▶ consent stored, 303 on with the request; the page again if the request needs more than it showed
  */
 export async function decideConsent(
   deps: AuthorizeDeps,
@@ -54,12 +54,12 @@ export async function decideConsent(
     const failure = refused("access_denied", "The user did not allow it.", `${user.email} did not allow it`);
     return refusedAnswer(deps, request, failure, call);
   }
-  await keep(deps, shown, authenticatedAtMs, call);
+  await storeConsent(deps, shown, authenticatedAtMs, call);
   return finish(deps, request, identity.value, call);
 }
 
-/** Keeps what was shown, besides what was allowed before. */
-async function keep(
+/** Adds the scopes that the page showed to those that the user allowed before. */
+async function storeConsent(
   { consents, audit, log }: AuthorizeDeps,
   shown: string,
   authenticatedAtMs: number,

@@ -12,9 +12,9 @@ import { formTargets, toParametersWithoutHint, type AuthorizationRequest } from 
 import { refusedAnswer } from "./response.ts";
 
 /**
- * The page on which a person allows a client of somebody else's tenant what it asks for, or not (grants/consent.ts). Undefined:
- * nothing has to be asked. Who is known by a hint alone signs in first: whoever has an ID token may not answer for its user.
- * `stale`: the form before was made for another sign-in, or for something else than is asked for now.
+ * The page on which a user allows or denies the scopes that a client of another tenant requests (grants/consent.ts).
+ * Undefined if no consent is needed. A user known by an ID token hint alone signs in first, since a stolen token must
+ * not give consent. `stale`: the form was made for another sign-in or for other scopes than are requested now.
  */
 export async function promptConsent(
   deps: AuthorizeDeps,
@@ -28,16 +28,16 @@ export async function promptConsent(
   const { user } = identity;
   if (!needsConsent(client, user, granted)) return undefined;
   const asked = consentTo(deps, client, granted);
-  const standing = await deps.consents.find(asked);
-  if (!asksConsent && isAllowed(asked, standing)) return undefined;
+  const stored = await deps.consents.find(asked);
+  if (!asksConsent && isAllowed(asked, stored)) return undefined;
   const reason = `${user.email} is no member of tenant ${client.tenant}, and did not allow client ${client.id} this`;
-  if (standing === undefined)
+  if (stored === undefined)
     return refusedAnswer(deps, request, refused("access_denied", "The client has just been removed.", reason), call);
   if (prompt === "none")
     return refusedAnswer(deps, request, refused("consent_required", "The user has to allow it.", reason), call);
   if (identity.from === "hint")
     return promptSignIn(deps, request, { email: prefilledEmail(request, user.email), reason }, call);
-  // They signed in as the client wants, and are asked now: the form must not lead to either again.
+  // The user has just signed in as the client wants, so the form must not ask for a sign-in or for consent again.
   const { prompt: _prompt, max_age: _maxAge, ...carried } = await toParametersWithoutHint(deps, request);
   return deps.pages.consent({
     ...pageContext(call, parameters.get("ui_locales")),
@@ -49,7 +49,7 @@ export async function promptConsent(
       csrf: await csrfToken(deps, consentFormKey(identity.sid, JSON.stringify(asked))),
     },
     client: { id: client.id, name: client.name },
-    tenant: { id: client.tenant, name: standing.tenantName },
+    tenant: { id: client.tenant, name: stored.tenantName },
     user: user.email,
     place: asked.org === "" ? "" : (user.organizations.find(({ id }) => id === asked.org)?.name ?? asked.org),
     scopes: asked.scopes.filter((scope) => scope !== "openid"),
@@ -59,8 +59,8 @@ export async function promptConsent(
   });
 }
 
-/** What the form is bound to: the sign-in, and what was shown. */
+/** Binds the form to the sign-in and to the consent that it shows. */
 export const consentFormKey = (sid: string, asked: string): string => `consent ${sid} ${asked}`;
 
-/** What the page had asked for, of a form that is its own. */
+/** Call this only for a form whose token is valid. */
 export const parseConsent = (asked: string): Consent => JSON.parse(asked) as Consent;

@@ -7,7 +7,7 @@ import type { RefusedPageDeps } from "../pages/page.ts";
 import type { SignInDeps } from "../sign-in/device.ts";
 import type { SessionDeps } from "../sign-in/sessions.ts";
 
-/** What an authorization request takes: who asks, who the user is, what is granted, and the pages between. */
+/** Dependencies of an authorization request. */
 export interface AuthorizeDeps extends SessionDeps, SignInDeps, FederationDeps, GrantDeps, RefusedPageDeps, Addresses {
   readonly federation: Federation;
   readonly audit: AuditTrail;

@@ -3,14 +3,14 @@ import type { SilentFailure } from "../model/provider-failure.ts";
 import type { ScopeRefusal } from "../model/scopes.ts";
 
 /**
- * Why an authorization request comes to nothing: sent back to the client by the browser (RFC 6749 4.1.2.1 and 4.2.2.1,
- * OIDC Core 3.1.2.6), once it is known that the client is who will read it. Before that people see a page.
+ * An authorization request that failed. The browser takes it to the client (RFC 6749 4.1.2.1 and 4.2.2.1, OIDC Core
+ * 3.1.2.6) once the client and its redirect URI are known. Before that the user sees an error page.
  */
 export interface AuthorizeFailure {
   readonly error: AuthorizeError;
-  /** For the developer of the client: printable ASCII without quotes and backslashes. */
+  /** For the client's developer: printable ASCII without quotes and backslashes. */
   readonly description: string;
-  /** Exactly what happened; never leaves the Worker. */
+  /** The exact cause, for the log. Never sent out. */
   readonly reason: string;
 }
 

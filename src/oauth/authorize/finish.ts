@@ -13,7 +13,7 @@ import type { AuthorizationRequest } from "./request.ts";
 import { grantedAnswer, refusedAnswer } from "./response.ts";
 import { chooseTenant } from "./tenant-chooser.ts";
 
-/** The user is known: where the tokens are for, which scopes they have, and the way back to the client with them, once allowed. */
+/** The user is known. Grants scopes for a tenant, asks for consent if needed, and redirects to the client. */
 export async function finish(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,
@@ -58,7 +58,7 @@ export async function finish(
   }
 }
 
-/** Whether the client wants the user to choose an account, and that one was not chosen now. */
+/** The client asked for an account choice, and the user has not made one in this request. */
 const mayChooseAnother = ({ prompt, expectedUser }: AuthorizationRequest, { from }: Identity): boolean =>
   prompt === "select_account" && expectedUser === undefined && from === "session";
 
@@ -74,7 +74,7 @@ async function issue(
   if (flow === "code") {
     const bounds = hint && { endsAtMs: hint.endsAtMs, tenant: hint.tenant, scopes: hint.scopes };
     const authorization = toAuthorization(granted, { sessionId, hint: bounds, ...times }, deps.names);
-    // As it was sent, not as it was found: at `/token` it has to be sent again, or left out again (RFC 6749 4.1.3).
+    // Stored as sent: `/token` must receive the same text, or none if none was sent here (RFC 6749 4.1.3).
     const redirectUri = request.parameters.get("redirect_uri");
     const code = await createCode(
       deps,

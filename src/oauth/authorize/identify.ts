@@ -8,22 +8,40 @@ import type { AnyCall } from "../model/call.ts";
 import { readIdTokenHint, type HintBasis, type IdTokenHint } from "../tokens/id-token.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 
-/** Nobody, or somebody who has to show it again. */
+/** The user and the source of that knowledge. */
+export interface Identity extends SignInTimes {
+  readonly user: UserRecord;
+  /** The browser's session id, or for a hint, the id of the session that its token came from. */
+  readonly sid: string;
+  /** The binding of the identity provider that vouched. */
+  readonly binding: Binding;
+  readonly from: "sign-in" | "hint" | "session";
+  /** The grant of a hint, which its tokens continue, and their bounds. */
+  readonly hint?: HintBounds & { readonly grantId: string };
+}
+
+/** The result of reading an `id_token_hint`. */
+export interface Hint {
+  readonly expectedUser: ExpectedUser;
+  /** The hint's user, if the hint is valid. */
+  readonly identity: Identity | undefined;
+}
+
+/** The user is unknown, or has to sign in again. */
 export interface Unidentified {
-  /** Filled in already. */
+  /** Prefilled in the form. */
   readonly email: string;
   readonly reason: string;
 }
 
 /**
- * Who the user is, without asking (contract 2.4):
+ * Identifies the user without a page:
  *
- *   just signed in                       that user, whatever `prompt` and `max_age` say
- *   a session of the browser             its user; for a provider of their own, if that very provider vouched; for the
- *                                        platform's own directory not if a provider did that is bound to less
- *   another user than a hint names       the hint's user, where it holds (hint.ts), within its bounds; else to be asked
- *   `prompt=login`, sign-in too old      to be asked, though known
- *   none of these                        to be asked
+ *   a session in the browser              its user. If the client named a provider: only if that one vouched.
+ *                                         Else: not if the provider that vouched is bound (model/binding.ts).
+ *   the hint names another user           the hint's user if the hint is valid, within its bounds; else a sign-in
+ *   `prompt=login`, sign-in too old       a sign-in, though the user is known
+ *   none of these                         a sign-in
  */
 export function identify(
   request: AuthorizationRequest,
@@ -38,13 +56,13 @@ export function identify(
   if (!isExpectedUser(request, known.user.email))
     return err({ email, reason: "the client means somebody else than is signed in" });
   if (request.prompt === "login") return err({ email, reason: "the client wants a new sign-in" });
-  // A sign-in of this very moment is too old for `max_age=0`, which means a new one (OIDC Core 3.1.2.1).
+  // `max_age=0` demands a new sign-in (OIDC Core 3.1.2.1), so one from this very millisecond is too old.
   if (request.maxAgeMs !== undefined && nowMs - authTimeMs(known) >= request.maxAgeMs)
     return err({ email, reason: "the sign-in is older than the client accepts" });
   return ok(known);
 }
 
-/** What the form has filled in: whom the client means, says, or who is signed in. */
+/** Prefills the form with the user whom the client expects, the client's `login_hint`, or the user who is signed in. */
 export const prefilledEmail = ({ expectedUser, parameters }: AuthorizationRequest, known = ""): string =>
   (typeof expectedUser === "object" ? expectedUser.email : parameters.get("login_hint")) ?? known;
 
@@ -57,37 +75,18 @@ export function identifyBySession(
   return serves ? { ...session, from: "session" } : undefined;
 }
 
-/** Who the user is, and how that is known. */
-export interface Identity extends SignInTimes {
-  readonly user: UserRecord;
-  /** The id of the browser's session; of a hint, of the session that it came of. */
-  readonly sid: string;
-  /** What the provider that vouched is bound to. */
-  readonly binding: Binding;
-  readonly from: "sign-in" | "hint" | "session";
-  /** A hint's grant, with which what comes of it goes on, and its bounds. */
-  readonly hint?: HintBounds & { readonly grantId: string };
-}
-
-/** What came of an `id_token_hint`. */
-export interface Hint {
-  readonly expectedUser: ExpectedUser;
-  /** Its user, where it holds. */
-  readonly identity: Identity | undefined;
-}
-
 /**
- * What `id_token_hint` says: whom the client means, and whether that user needs no prompt (contract 2.4, 8).
+ * Reads `id_token_hint`: the user whom the client expects, and whether that user needs no sign-in. Undefined if there
+ * is no hint.
  *
- *   holds          of this very client, not expired; the session that it came of lives in its browser, and its grant,
- *                  session, client, tenant and user were not revoked since: it is its user's word
- *   holds no more  ours all the same, or another client's: it signs nobody in, and nobody but its user gets an answer
- *   unreadable     not ours, or of a key that is gone: whom it means is not known
+ *   valid        issued to this client, not expired; its session is alive and nothing that it depends on was revoked:
+ *                its user is signed in
+ *   not valid    the platform's own token, but expired, revoked or issued to another client: signs nobody in, and
+ *                only its user gets an answer
+ *   unreadable   not the platform's own, or signed by a removed key: its user is unknown
  *
- * What comes of one that holds is within its bounds: the scopes of its grant, until it ends, and no refresh token. Whether it
- * holds is not asked where the browser is signed in as the user that it means: then the session is better than the hint.
- *
- * Undefined: there is none.
+ * Tokens issued for a valid hint stay within the scopes and the lifetime of its grant, and have no refresh token. If
+ * the browser is signed in as the hint's user, the session counts and the hint is not checked.
  */
 export async function readHint(
   deps: AuthorizeDeps,
@@ -97,7 +96,7 @@ export async function readHint(
 ): Promise<Hint | undefined> {
   const token = parameters.get("id_token_hint");
   if (token === undefined) return undefined;
-  // Who sent it learns nothing.
+  // The sender gets no response about a hint that is ignored.
   const ignore = (reason: string, expectedUser: ExpectedUser): Hint => {
     deps.noteRefusal(call, "id_token_hint", { error: "ignored", reason, actor: client.id });
     return { expectedUser, identity: undefined };
@@ -110,12 +109,12 @@ export async function readHint(
   if (hint.expired) return ignore("it has expired", expectedUser);
   if (hint.basis === undefined) return ignore("it does not say which grant and session it is of", expectedUser);
   if (identifyBySession({ provider }, session)?.user.email === hint.email) return { expectedUser, identity: undefined };
-  const identity = await holds(deps, hint, hint.basis, provider, call.nowMs);
+  const identity = await identifyByHint(deps, hint, hint.basis, provider, call.nowMs);
   return typeof identity === "string" ? ignore(identity, expectedUser) : { expectedUser, identity };
 }
 
-/** The user whose word it is, or why it is nobody's. */
-async function holds(
+/** Returns the hint's user, or the reason why the hint is not valid. */
+async function identifyByHint(
   deps: AuthorizeDeps,
   { clientId, email, tenant, ...times }: IdTokenHint,
   { grantId, sessionId: sid, grantTenant, scopes, endsAtMs, ...asOf }: HintBasis,
@@ -126,7 +125,7 @@ async function holds(
   const [session, isNew] = await Promise.all([findSessionById(deps, sid, nowMs), trust.ensure(nowMs, "now")]);
   if (!isNew) return "revocations cannot be read";
   if (session?.user.email !== email) return `session ${sid} of ${email} is over`;
-  // The access token beside an implicit flow's ID token is alone, and its id that of the grant.
+  // In the implicit flow the access token has no grant of its own, so its token id is the grant id.
   const issued = { tokenId: grantId, grantId, sessionId: sid, clientId, user: email, ...asOf };
   if ([tenant, grantTenant].some((one) => trust.isRevoked({ ...issued, tenant: one })))
     return `grant ${grantId}, or what it stands on, was revoked`;

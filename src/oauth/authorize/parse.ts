@@ -7,7 +7,7 @@ import { parseScopes, type ScopeRefusal, type ScopeRequest, type TenantRights } 
 import type { PageRefusal } from "../pages/page.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 
-/** What a client may ask for, the grant that it must be registered for, and where the answer goes. */
+/** The response types, the grant that a client needs for each, and where the response goes. */
 export const FLOWS = {
   code: { grantType: "authorization_code", mode: "query" },
   token: { grantType: "implicit", mode: "fragment" },
@@ -16,27 +16,27 @@ export const FLOWS = {
 
 export type Flow = keyof typeof FLOWS;
 
-/** A request of which it is known who asks and where the answer goes, and nothing else: `checks.ts` looks at the rest. */
+/** A request whose client and redirect URI are known. `checks.ts` checks the rest. */
 export interface ParsedRequest {
   readonly parameters: AuthorizationParameters;
   readonly client: ClientRecord;
   readonly redirectUri: string;
   readonly flow: Flow | undefined;
   readonly scopes: Result<ScopeRequest, ScopeRefusal>;
-  /** The tenant that is named, else the client's; undefined: there is no such tenant. */
+  /** The tenant that the request names, else the client's. Undefined if there is no such tenant. */
   readonly tenant: TenantRights | undefined;
-  /** When client and tenant were read, by the database's clock. */
+  /** The database's time when client and tenant were read. */
   readonly asOfMs: number;
 }
 
-/** Our choice: it stands in an address up to twice. */
+/** Our choice. A URL can contain the state twice. */
 const MAX_STATE_CHARS = 4096;
 
-/** One text for all of it: nobody learns which clients there are, and a developer sees both at once. */
+/** One text for every case, so a caller cannot probe for clients, and a developer sees both parameters. */
 const NOT_REGISTERED =
   "No client is registered with this client_id and this redirect_uri. The second may be left out where exactly one is registered.";
 
-/** Who asks and where the answer goes (RFC 6749 3.1.2.4: an address that is not registered is never used). */
+/** Finds the client and the redirect URI. An unregistered URI is never used (RFC 6749 3.1.2.4). */
 export async function parseRequest(
   deps: AuthorizeDeps,
   parameters: AuthorizationParameters,
@@ -57,7 +57,7 @@ export async function parseRequest(
     return fail(NOT_REGISTERED, "redirect_uri is missing, and not exactly one is registered", client.id);
   if (!isRegisteredRedirectUri(redirectUri, client.redirectUris))
     return fail(NOT_REGISTERED, `redirect_uri ${redirectUri.slice(0, 200)} is not registered`, client.id);
-  // An answer without it would be one that the client cannot match to a request (RFC 6749 4.1.2.1).
+  // A response without the state would be useless to the client (RFC 6749 4.1.2.1).
   if ((parameters.get("state")?.length ?? 0) > MAX_STATE_CHARS)
     return fail(
       `state is longer than ${MAX_STATE_CHARS} characters, so no answer could give it back.`,

@@ -13,7 +13,9 @@ import type { Unidentified } from "./identify.ts";
 import { formTargets, MAX_CARRIED_CHARS, toParametersWithoutHint, type AuthorizationRequest } from "./request.ts";
 import { refusedAnswer } from "./response.ts";
 
-/** The user has to sign in: at our page, at their own provider, or not at all where the client wants nothing shown. */
+/**
+ * Asks the user to sign in, here or at the provider that the client named. With `prompt=none` the client gets an error.
+ */
 export async function promptSignIn(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,
@@ -21,13 +23,13 @@ export async function promptSignIn(
   call: AnyCall,
 ): Promise<Response> {
   const local = isLocal(request.provider);
-  // Of a hint that nobody can read, nobody can say whether the provider's answer is about its user.
+  // With an unreadable hint, the provider's user could not be compared with the expected one.
   if (request.prompt === "none" && (local || request.expectedUser === "unknown"))
     return refusedAnswer(deps, request, refused("login_required", "The user has to sign in.", reason), call);
   return local ? signInPage(deps, request, { email, fault: undefined }, call) : sendToProvider(deps, request, call);
 }
 
-/** The form, empty or with what was wrong with the last one. */
+/** The sign-in form, empty or with the error of the last attempt. */
 export async function signInPage(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,
@@ -40,7 +42,7 @@ export async function signInPage(
     ...pageContext(call, parameters.get("ui_locales")),
     status: shown.fault === undefined ? 200 : 400,
     action: `${deps.pagesOf(call)}/sign-in`,
-    hidden: { request: await carried(deps, request), csrf: await csrfToken(deps, browser.key) },
+    hidden: { request: await encodeRequest(deps, request), csrf: await csrfToken(deps, browser.key) },
     email: shown.email.slice(0, EMAIL_MAX_CHARS),
     clientName: client.name,
     tenant: scopes.tenant ?? "",
@@ -52,8 +54,8 @@ export async function signInPage(
 }
 
 async function sendToProvider(deps: AuthorizeDeps, request: AuthorizationRequest, call: AnyCall): Promise<Response> {
-  const waiting = await carried(deps, request);
-  // It waits in the database, and anybody can send one.
+  const waiting = await encodeRequest(deps, request);
+  // The pending request is stored in the database, and anybody can send one.
   if (waiting.length > MAX_CARRIED_CHARS)
     return refusedAnswer(deps, request, refused("invalid_request", "The request is too long for this provider."), call);
   const browser = recognizeBrowser(deps, call);
@@ -67,6 +69,6 @@ async function sendToProvider(deps: AuthorizeDeps, request: AuthorizationRequest
   return withCookie(redirect(redirectStatus(call), address.value.href), browser.cookie);
 }
 
-/** The request as it goes along to where the user signs in. */
-const carried = async (deps: AuthorizeDeps, request: AuthorizationRequest): Promise<string> =>
+/** Encodes the request for the form or the pending sign-in. */
+const encodeRequest = async (deps: AuthorizeDeps, request: AuthorizationRequest): Promise<string> =>
   new URLSearchParams(await toParametersWithoutHint(deps, request)).toString();

@@ -7,11 +7,17 @@ import type { AuthorizeDeps } from "./deps.ts";
 import type { Flow } from "./parse.ts";
 import type { BrowserDeps } from "../sign-in/browser.ts";
 
-/** An authorization request that passed every check of `checks.ts`; what is left to find out is who the user is. */
+/**
+ * The user whom the client expects by `id_token_hint`. Nobody else gets an answer (OIDC Core 3.1.2.2). `unknown`: the
+ * hint cannot be read, so no user can be shown to be the expected one.
+ */
+export type ExpectedUser = { readonly email: string } | "unknown";
+
+/** An authorization request that passed all of `checks.ts`. The next step is to identify the user. */
 export interface AuthorizationRequest {
   readonly parameters: AuthorizationParameters;
   readonly client: ClientRecord;
-  /** When the client was read, by the database's clock. */
+  /** The database's time when the client was read. */
   readonly clientAsOfMs: number;
   readonly redirectUri: string;
   readonly flow: Flow;
@@ -20,17 +26,17 @@ export interface AuthorizationRequest {
   readonly nonce: string | undefined;
   readonly expectedUser: ExpectedUser | undefined;
   /**
-   * OIDC Core 3.1.2.1: show nothing; ask for the password though the user is signed in; let another account be chosen,
-   * where the one that is signed in gets nothing here.
+   * OIDC Core 3.1.2.1. `none`: show no page. `login`: ask for the password even if the user is signed in.
+   * `select_account`: offer another account if the one that is signed in gets nothing here.
    */
   readonly prompt: "none" | "login" | "select_account" | undefined;
-  /** `prompt=consent`: ask again for what has to be allowed (consent.ts). */
+  /** `prompt=consent`: ask for consent again even if it was given before. */
   readonly asksConsent: boolean;
-  /** An older sign-in does not do. */
+  /** Older sign-ins are not accepted. */
   readonly maxAgeMs: number | undefined;
   /** `default_idp`, `legacy_idp`, or the id of a registered identity provider. */
   readonly provider: string;
-  /** What the caller calls its session: for the log alone; undefined where none was sent. */
+  /** The caller's own session id, for the log. Undefined if none was sent. */
   readonly callerSessionId: string | undefined;
 }
 
@@ -38,15 +44,15 @@ export const requestedProvider = (parameters: AuthorizationParameters, names: Na
   parameters.get(names.parameter("id_provider")) ?? DEFAULT_PROVIDER;
 
 /**
- * What may come after one of our forms: where the client is, and what its callback may lead on to, an app by its own
- * scheme for example.
+ * Addresses that a browser can reach from our forms: the redirect URI, and those that the client's callback may
+ * redirect to, such as an app with its own scheme.
  */
 export const formTargets = ({ redirectUri, client }: AuthorizationRequest): readonly string[] => [
   redirectUri,
   ...client.redirectUris,
 ];
 
-/** Undefined: no challenge, or a method without one. */
+/** Undefined without a `code_challenge`. */
 export function readChallenge(
   parameters: AuthorizationParameters,
 ): { readonly value: string; readonly method: string } | undefined {
@@ -54,16 +60,16 @@ export function readChallenge(
   return value === undefined ? undefined : { value, method: parameters.get("code_challenge_method") ?? "plain" };
 }
 
-/** The longest address that `http/mount.ts` takes, less what stands around the parameters of a request that is carried on. */
+/** The longest URL that `http/mount.ts` accepts, less the part around the parameters of a carried request. */
 export const MAX_CARRIED_CHARS = 15 * 1024;
 
-/** Whether this user would do: the client means nobody in particular, or them. */
+/** True if the client expects nobody in particular or this user. */
 export const isExpectedUser = (
   { expectedUser }: Pick<AuthorizationRequest, "expectedUser">,
   email: string | undefined,
 ): boolean => expectedUser === undefined || (expectedUser !== "unknown" && expectedUser.email === email);
 
-/** The request as it can be sent again: what came, the session id that came with a header, and whom a hint meant. */
+/** Makes the request ready to be sent again: its parameters, the session id from the header and the expected user. */
 export async function toParameters(
   deps: Pick<AuthorizeDeps, "names" | "sealer">,
   {
@@ -82,7 +88,9 @@ export async function toParameters(
   return { ...parameters, ...explicit, ...expected };
 }
 
-/** For a user who is to be asked: whom the hint meant goes along, the token itself is nothing to pass around. */
+/**
+ * For a page or a provider: replaces the ID token hint by the sealed expected user, so the token is not passed around.
+ */
 export async function toParametersWithoutHint(
   deps: Pick<AuthorizeDeps, "names" | "sealer">,
   request: AuthorizationRequest,
@@ -92,14 +100,8 @@ export async function toParametersWithoutHint(
 }
 
 /**
- * Whom the client means by `id_token_hint`: nobody else gets an answer (OIDC Core 3.1.2.2). `unknown`: the hint cannot be
- * read, so whoever happens to be signed in cannot be shown to be meant.
- */
-export type ExpectedUser = { readonly email: string } | "unknown";
-
-/**
- * Where the request goes through the browser again, whom it means goes along sealed. It only ever narrows, but an address in
- * plain text would let any page ask for any, and see by where the browser ends whether that person is signed in here.
+ * Seals the expected user for a trip through the browser. A plain address would let any page probe whether that person
+ * is signed in here, by looking at where the browser ends up.
  */
 export const sealExpectedUser = ({ sealer }: Pick<BrowserDeps, "sealer">, email: string): Promise<string> =>
   sealer.seal(email, PURPOSE);

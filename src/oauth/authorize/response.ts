@@ -5,36 +5,36 @@ import type { AuthorizeDeps } from "./deps.ts";
 import type { AuthorizeFailure } from "./failure.ts";
 import { FLOWS, type ParsedRequest, type Flow } from "./parse.ts";
 
-/** The request as far as an answer to the client needs it. */
+/** The part of a request that a response to the client needs. */
 export type Recipient = Pick<ParsedRequest, "parameters" | "client" | "redirectUri" | "flow">;
 
-/** What the client asked for, where its flow wants it (contract 2.4), with `state` as it came and `iss` (RFC 9207). */
+/** Redirects with the code or the tokens, plus `state` as it was sent and `iss` (RFC 9207). */
 export function grantedAnswer(
   deps: AuthorizeDeps,
   to: Recipient & { readonly flow: Flow },
   values: Readonly<Record<string, string>>,
   call: AnyCall,
 ): Response {
-  const parameters = { ...values, ...addressed(deps, to, call) };
+  const parameters = { ...values, ...commonParameters(deps, to, call) };
   const place = FLOWS[to.flow].mode;
   return redirect(redirectStatus(call), withParameters(to.redirectUri, { [place]: parameters }));
 }
 
-/** The failure in the fragment, as specified; the code flow has it in the query too, where RFC 6749 puts it. */
+/** Redirects with the error in the fragment. The code flow has it in the query too, where RFC 6749 puts it. */
 export function refusedAnswer(deps: AuthorizeDeps, to: Recipient, failure: AuthorizeFailure, call: AnyCall): Response {
   const { error, description, reason } = failure;
   const actor = to.client.id;
-  // A client that wants no page shown asks often, and asks again with one: that is no refusal worth keeping.
+  // With `prompt=none` clients probe often and then ask again with a page, so these failures are no audit entries.
   if ((SILENT_FAILURES as readonly string[]).includes(error))
     deps.log.info("authorize needs a page", { requestId: call.requestId, error, reason, actor });
   else deps.noteRefusal(call, "authorize", { error, reason, actor });
-  const parameters = { error, error_description: description, ...addressed(deps, to, call) };
+  const parameters = { error, error_description: description, ...commonParameters(deps, to, call) };
   const query = to.flow === "code" ? { query: parameters } : {};
   return redirect(redirectStatus(call), withParameters(to.redirectUri, { ...query, fragment: parameters }));
 }
 
-/** A state that came twice is nobody's. */
-function addressed(deps: AuthorizeDeps, { parameters }: Recipient, call: AnyCall): Record<string, string> {
+/** A state that was sent twice is left out. */
+function commonParameters(deps: AuthorizeDeps, { parameters }: Recipient, call: AnyCall): Record<string, string> {
   const state = parameters.repeated.includes("state") ? undefined : parameters.get("state");
   return { ...(state === undefined ? {} : { state }), iss: deps.issuerOf(call).issuer };
 }

@@ -1,6 +1,6 @@
 /**
- * Where a sign-in comes back to, at our form or at a provider. `request` is the authorization request that it was asked
- * for, form-encoded; it is checked again from scratch, since it may have lain around for minutes.
+ * Continues an authorization request after a sign-in, at our form or at a provider. `request` is that request,
+ * form-encoded. It is checked again from scratch, because it may be minutes old.
  */
 import { signInTimes } from "../model/authorization.ts";
 import type { AnyCall } from "../model/call.ts";
@@ -15,7 +15,7 @@ import type { Identity } from "./identify.ts";
 import { isExpectedUser, type AuthorizationRequest } from "./request.ts";
 import { refusedAnswer } from "./response.ts";
 
-/** A provider vouched for the user: a session begins, and the request goes on. */
+/** A provider vouched for the user: starts a session and continues the request. */
 export async function resumeSignIn(
   deps: AuthorizeDeps,
   call: AnyCall,
@@ -27,12 +27,12 @@ export async function resumeSignIn(
   if (!isExpectedUser(request, newSignIn.email)) return refuseUnexpectedUser(deps, request, newSignIn.email, call);
   const reason = `user ${newSignIn.email} is unknown or disabled`;
   return (
-    (await enter(deps, request, newSignIn, call)) ??
+    (await startSessionAndFinish(deps, request, newSignIn, call)) ??
     refusedAnswer(deps, request, refused("access_denied", "The user may not sign in here.", reason), call)
   );
 }
 
-/** A provider vouched for somebody, and the client means somebody else. */
+/** A provider vouched for another user than the client expects. */
 export function refuseUnexpectedUser(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,
@@ -43,7 +43,7 @@ export function refuseUnexpectedUser(
   return refusedAnswer(deps, request, refused("login_required", description, `user ${email} signed in`), call);
 }
 
-/** A provider vouched for nobody: the client is told. */
+/** A provider vouched for nobody: reports the failure to the client. */
 export async function refuseSignIn(
   deps: AuthorizeDeps,
   call: AnyCall,
@@ -55,8 +55,8 @@ export async function refuseSignIn(
   return refusedAnswer(deps, checked.value, refused(error, "The sign-in did not succeed.", reason), call);
 }
 
-/** Begins a session for who has just signed in. Undefined: there is no such user, or none who may sign in. */
-export async function enter(
+/** Starts a session for a new sign-in. Undefined if the user does not exist or may not sign in. */
+export async function startSessionAndFinish(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,
   newSignIn: NewSignIn,

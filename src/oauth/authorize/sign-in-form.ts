@@ -8,17 +8,17 @@ import { rememberDevice, signInByPassword } from "../sign-in/device.ts";
 import { readRequest } from "./authorize.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { signInPage } from "./prompt.ts";
-import { enter } from "./resume.ts";
+import { startSessionAndFinish } from "./resume.ts";
 
 /**
- * `POST /sign-in`: the form of the sign-in page, with the authorization request that it was shown for.
+ * `POST /sign-in`: the form of the sign-in page. It carries the authorization request that the page was shown for.
  *
- *   from another site ──▶ 400 page, nothing is looked at
- *   the request does not hold any more ──▶ as `/authorize` would answer
- *   the form is another browser's or none ──▶ 400, the page again
- *   not the user whom the client means ──▶ 400, the page again; no password is looked at
- *   wrong, blocked ──▶ 400, the page again, saying no more than the specification
- *   right ──▶ a new session, 303 on with the request
+ *   sent from another site ──▶ 400 page
+ *   the request is not valid any more ──▶ as `/authorize` would answer
+ *   the form was made for another browser ──▶ 400, the page again
+ *   another user than the client expects ──▶ 400, the page again; the password is not checked
+ *   wrong password or blocked account ──▶ 400, the page again, with no other detail
+ *   right password ──▶ a new session, 303 on with the request
  */
 export async function signIn(
   deps: AuthorizeDeps,
@@ -34,7 +34,7 @@ export async function signIn(
   const checked = await readRequest(deps, call, new URLSearchParams(text));
   if (!checked.ok) return checked.error;
   const request = checked.value;
-  // A password of ours is no answer to a client that wants another provider to vouch.
+  // A client that wants another provider to vouch does not accept a password of ours.
   if (!isLocal(request.provider)) return refusePage("The request is for another identity provider.");
 
   const email = form.value.get("email") ?? "";
@@ -51,7 +51,12 @@ export async function signIn(
   }
   const signedIn = await signInByPassword(deps, email, form.value.get("password") ?? "", call);
   if (signedIn.kind !== "ok") return signInPage(deps, request, { email, fault: signedIn.kind }, call);
-  const entered = await enter(deps, request, { email: signedIn.email, provider: request.provider }, call);
+  const entered = await startSessionAndFinish(
+    deps,
+    request,
+    { email: signedIn.email, provider: request.provider },
+    call,
+  );
   return entered === undefined
     ? signInPage(deps, request, { email, fault: "wrong" }, call)
     : rememberDevice(deps, call, entered, signedIn);

@@ -6,13 +6,13 @@ import { refused } from "./failure.ts";
 import { toParameters, formTargets, type AuthorizationRequest } from "./request.ts";
 import { refusedAnswer } from "./response.ts";
 
-/** What HTML and forms do not carry unchanged (HTML 4.10.21.4). */
+/** HTML and forms do not carry these characters unchanged (HTML 4.10.21.4). */
 const CHANGED_BY_FORMS = /[\0\r\n]/;
 
 /**
- * The page on which the user says for which tenant the tokens are to be (implicit flow, several tenants, none named).
- * What is chosen is the same request again with a scope that names the tenant; a client could send that itself, so
- * nothing hangs on who sends it.
+ * The page on which the user chooses the tenant of the tokens (implicit flow, several tenants fit, none is named). The
+ * form sends the same request with a scope that names the tenant. A client could send that itself, so the form needs no
+ * token.
  */
 export async function chooseTenant(
   deps: AuthorizeDeps,
@@ -23,7 +23,7 @@ export async function chooseTenant(
 ): Promise<Response> {
   const { parameters, client } = request;
   const { names } = deps;
-  // The user did sign in as the client wants; the choice must not ask for it again.
+  // The user has signed in as the client wants, so the choice must not ask for a sign-in again.
   const { scope, prompt: _prompt, max_age: _maxAge, ...hidden } = await toParameters(deps, request);
   if (Object.values(hidden).some((value) => CHANGED_BY_FORMS.test(value))) {
     const failure = refused("invalid_request", "A parameter has line breaks or NUL, which no form would give back.");
