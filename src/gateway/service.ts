@@ -11,9 +11,9 @@
  *     ◀── a WebSocket, for as long as the token is valid (forward/web-socket.ts)
  *     ◀── response/: headers, and the body as it is or rewritten (rewrite/)
  *
- * Only registered services are called: redirects are passed on, not followed. A request is sent once, except a range of a
- * body that has to be rewritten, which is requested again as a whole. Nothing is stored: the copy of the registry and the
- * breakers are in the isolate's memory, and bodies pass piece by piece.
+ * Only registered services are called: redirects are passed on, not followed. A request is sent once, except a range of
+ * a body that has to be rewritten, which is requested again as a whole. Nothing is stored: the copy of the registry and
+ * the breakers are in the isolate's memory, and bodies pass piece by piece.
  */
 import type { ClientAccess } from "../http/auth.ts";
 import { invalid, type Problem } from "../http/errors.ts";

@@ -7,7 +7,9 @@ import type { GatewayRequest } from "./admission.ts";
 
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
-/** A browser's question before a cross-origin request. It carries no token and gets the same answer for every service. */
+/**
+ * A browser's question before a cross-origin request. It carries no token and gets the same answer for every service.
+ */
 export const isPreflight = ({ method, headers }: Request): boolean =>
   method === "OPTIONS" && headers.has("origin") && headers.has("access-control-request-method");
 
@@ -30,7 +32,7 @@ export function answerPreflight({ headers }: Request): Response {
   return new Response(null, { status: 204, headers: allowed });
 }
 
-/** Refuses requests that no service gets, whoever calls. */
+/** Refuses requests that no service gets from any caller. */
 export async function checkRequest(
   { names }: { readonly names: Names },
   { call, service, method, headers }: GatewayRequest,

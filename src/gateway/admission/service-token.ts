@@ -16,9 +16,9 @@ export interface ServiceTokenDeps {
 }
 
 /**
- * The `Authorization` that a service gets instead of the caller's; undefined if it gets the caller's own. An access token
- * is good at the whole platform, and whoever holds it acts as the caller everywhere. So only a service of the caller's own
- * tenant gets it, and a service that the operator lets have it.
+ * The `Authorization` that a service gets instead of the caller's; undefined if it gets the caller's own. An access
+ * token is good at the whole platform, and its holder acts as the caller everywhere. So only a service of the
+ * caller's own tenant gets it, and a service that the operator lets have it.
  */
 export async function authorizationFor(
   { access, serviceToken }: ServiceTokenDeps,
@@ -31,7 +31,7 @@ export async function authorizationFor(
   return `Bearer ${await serviceToken(caller, service, url.origin, nowMs)}`;
 }
 
-/** Whether token and client both belong to the tenant: a service's client also gets tokens for its customers. */
+/** True if token and client both belong to the tenant: a service's client also gets tokens for its customers. */
 async function isOfTenant(
   access: ServiceTokenDeps["access"],
   { tenant: own, tenantExplicit, user, clientId }: Principal,

@@ -1,23 +1,23 @@
 import { areIndependent, type Caller } from "./caller.ts";
 
 /**
- * Circuit breaker: leaves a service alone that does not answer. Each isolate has one breaker for each service, and one for
- * each caller of each service, in its memory. A request has to pass both.
+ * Circuit breaker: leaves a service alone that does not answer. Each isolate has one breaker for each service, and one
+ * for each caller of each service, in its memory. A request has to pass both.
  *
  *   closed ──enough failures in a row──▶ open ──the wait is over, a request comes──▶ probing
  *     ▲ a success resets the failures     ▲                                           │ │
  *     │                                   └──── enough probes failed: double the wait ┘ │
  *     └──────────────────────────── a probe was answered ───────────────────────────────┘
  *
- * - A missing connection counts for the service. A failure that the caller may have caused counts for that caller alone:
- *   no headers in time, or a lost connection. So a caller of slow operations blocks a service for nobody else.
- * - Some services let a caller choose the status, even one that means "no connection". So a service's breaker opens only
- *   on failures of two independent callers (caller.ts). A caller's own breaker needs no second caller.
- * - An answer is a success whatever its status, since the service is there. A request that the caller broke off counts
+ * - A missing connection counts for the service. A failure that the caller may have caused counts for that caller
+ *   alone: no headers in time, or a lost connection. So a caller of slow operations blocks a service for nobody else.
+ * - Some services let a caller choose the status, even one that means "no connection". So a service's breaker opens
+ *   only on failures of two independent callers (caller.ts). A caller's own breaker needs no second caller.
+ * - An answer of any status is a success, since the service is there. A request that the caller broke off counts
  *   neither way, nor does a connection that is lost while the caller's body is sent.
  * - An open breaker refuses every request. While probing, several callers may try: one probe a caller at a time, and a
- *   limited share for one tenant and for callers without a token. A probe keeps its place for `probeMs`, so that a hanging
- *   one delays the others no longer. A failed probe keeps its place too: the next one is another caller's.
+ *   limited share for one tenant and for callers without a token. A probe keeps its place for `probeMs`, so that a
+ *   hanging one delays the others no longer. A failed probe keeps its place too: the next one is another caller's.
  * - Each state has a number. A result counts only in the state that admitted the request: a request from before the
  *   breaker opened neither closes it nor extends the wait.
  */
@@ -25,7 +25,7 @@ export const BREAKER = {
   failures: 3,
   firstWaitMs: 5_000,
   maxWaitMs: 60_000,
-  /** How long a probe keeps its place. Nobody else waits for the place in a caller's own breaker. */
+  /** A probe keeps its place so long. Nobody else waits for the place in a caller's own breaker. */
   probeMs: { everybody: 5_000, "the caller": 60_000 },
   /** Number of places for probes. */
   probes: { all: 16, ofTenant: 4, ofAnonymous: 8 },

@@ -17,7 +17,7 @@ export interface BreakerCall {
   readonly caller: Caller;
 }
 
-/** How a call ended: `unreached` means no connection, `failed` any failure after that. */
+/** Outcome of a call: `unreached` means no connection, `failed` any failure after that. */
 export type CallOutcome = Outcome | "unreached";
 
 export interface Tickets {

@@ -24,7 +24,7 @@ export function callerOf(principal: Principal | undefined, headers: ReceivedHead
 }
 
 /**
- * Whether two callers cannot be the same attacker, as far as is known: they share neither tenant nor network, nor the
+ * True if two callers cannot be the same attacker, as far as is known: they share neither tenant nor network, nor the
  * user, nor a client that acts for both tenants.
  */
 export const areIndependent = (one: Caller, other: Caller): boolean =>

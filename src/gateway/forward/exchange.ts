@@ -117,7 +117,7 @@ async function passOn(
       log.warn("answer broke off", { service: name, requestId: call.requestId, reason: String(thrown) }),
   };
   const passedOn = await toResponse(responseDeps, received, { method, headers: request.headers, hasBody });
-  // The service may or may not have done what it was asked: the caller has to find out.
+  // The service may have carried out the request: the caller has to find out.
   return passedOn ?? unavailable(`The service ${name} broke off its answer.`, RETRY_AFTER_SEC, "half an answer");
 }
 

@@ -35,16 +35,16 @@ export type ForwardResult = {
 );
 
 /**
- * Statuses of Cloudflare for an origin that it cannot reach: refused, too late, no route, TLS, DNS; 520 for a response that
- * it cannot read. `fetch` gives a response then, and its errors do not tell a refused connection from a lost one. A
- * service may answer with these statuses too.
+ * Statuses of Cloudflare for an origin that it cannot reach: refused, too late, no route, TLS, DNS; 520 for a response
+ * that it cannot read. `fetch` gives a response then, and its errors do not tell a refused connection from a lost one.
+ * A service may answer with these statuses too.
  */
 const UNREACHED: ReadonlySet<number> = new Set([521, 522, 523, 525, 526, 530]);
 const UNREADABLE = 520;
 
 /**
- * Sends a request once and waits for the headers of the response; a redirect is a response like any other. The time runs
- * while the service is waited for, not while the caller's body is: a slow caller is not the service's fault.
+ * Sends a request once and waits for the headers of the response; a redirect is a response like any other. The time
+ * runs while the service is waited for, not while the caller's body is: a slow caller is not the service's fault.
  */
 export async function forward(request: ForwardRequest): Promise<ForwardResult> {
   const { timeoutMs } = request;

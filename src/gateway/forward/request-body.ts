@@ -11,8 +11,8 @@ export interface RelayedBody {
   isSent(): boolean;
   /**
    * Resolves when the body is read, after a second at most. Await it before the end of a response goes out: else the
-   * runtime closes the connection, and a caller who is still sending sees a broken pipe and no response. The part that the
-   * service does not take is read and discarded.
+   * runtime closes the connection, and a caller who is still sending sees a broken pipe and no response. The part that
+   * the service does not take is read and discarded.
    */
   settled(): Promise<void>;
   /** Stops sending to the service. */
@@ -37,8 +37,8 @@ const SETTLE_MS = 1_000;
 /**
  * Passes a caller's body on. `lengthBytes` is the declared length; a body without one is counted as it arrives.
  *
- * An incomplete body must not look complete to the service. With chunks it would: the runtime ends the chunks of a broken
- * stream properly. So the call is broken off before the stream is.
+ * An incomplete body must not look complete to the service. With chunks it would: the runtime ends the chunks of a
+ * broken stream properly. So the call is broken off before the stream is.
  */
 export function relayBody(
   body: ReadableStream<Uint8Array>,

@@ -1,9 +1,9 @@
 import { err, ok, type Result } from "../../platform/result.ts";
 
 /**
- * The private address of a public one: the source with the rest of the path and the query as they were sent. No input of a
- * caller leads to another host, or above the source's path; the error is the reason of the refusal. `source` has no slash
- * at the end; path and query come from a parsed URL.
+ * The private address of a public one: the source with the rest of the path and the query as they were sent. No input
+ * of a caller leads to another host, or above the source's path; the error is the reason of the refusal. `source` has
+ * no slash at the end; path and query come from a parsed URL.
  */
 export function targetOf(source: string, rest: string, search: string): Result<string, string> {
   if (escapesBase(rest)) return err("The path leads above the service with encoded slashes or dots.");
@@ -12,12 +12,12 @@ export function targetOf(source: string, rest: string, search: string): Result<s
   return ok(`${source}${rest}${search}`);
 }
 
-/** How often servers behind the gateway may decode a path. */
+/** Servers behind the gateway may decode a path so often. */
 const DECODINGS = 4;
 
 /**
- * Whether a path leads above its base for a server that reads `%2f`, `%5c` or `\` as a slash or `%2e` as a dot, or ignores
- * the text behind `;`. The URL parser has removed plain dot segments already.
+ * True if a path leads above its base for a server that reads `%2f`, `%5c` or `\` as a slash or `%2e` as a dot, or
+ * ignores the text behind `;`. The URL parser has removed plain dot segments already.
  */
 function escapesBase(path: string): boolean {
   if (!/[%;\\]/.test(path)) return false;

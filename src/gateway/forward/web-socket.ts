@@ -30,13 +30,13 @@ const isCode = (code: number): boolean =>
   (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) || (code >= 3000 && code <= 4999);
 
 /**
- * Relays a WebSocket until the token expires or is revoked that opened it. The runtime could relay it without us, but then
- * nobody could close it.
+ * Relays a WebSocket until the token expires or is revoked that opened it. The runtime could relay it without us, but
+ * then nobody could close it.
  *
  *   caller ◀──▶ returned end │ `own` ◀── relay ──▶ `service`
  *
- * Messages that a side does not read wait in the runtime, which does not tell how many. So each side may send a burst, and
- * then a number of bytes a second: that limits the memory, and a fast reader notices nothing.
+ * Messages that a side does not read wait in the runtime, which does not tell how many. So each side may send a burst,
+ * and then a number of bytes a second: that limits the memory, and a fast reader notices nothing.
  */
 export function relayWebSocket(service: WebSocket, deps: RelayDeps): WebSocket {
   const { 0: callerEnd, 1: own } = new WebSocketPair();
@@ -51,7 +51,7 @@ export function relayWebSocket(service: WebSocket, deps: RelayDeps): WebSocket {
       // Closed already.
     }
   };
-  /** Whether it was over before. */
+  /** True if it was over before. */
   const finish = (): boolean => {
     const was = isOver;
     isOver = true;

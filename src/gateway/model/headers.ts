@@ -1,8 +1,9 @@
 import type { Names } from "../../platform/names.ts";
 
 /**
- * Headers as plain values, names in lower case; of several `Set-Cookie` only the last. Read once and passed on as a plain
- * object: each look into the runtime's `Headers` leaves V8, and each `Headers` object costs ten times a plain one.
+ * Headers as plain values, names in lower case; of several `Set-Cookie` only the last. Read once and passed on as a
+ * plain object: each look into the runtime's `Headers` leaves V8, and each `Headers` object costs ten times a plain
+ * one.
  */
 export type ReceivedHeaders = ReadonlyMap<string, string>;
 
@@ -54,12 +55,12 @@ export function hopByHop(headers: ReceivedHeaders): (name: string) => boolean {
 /** The name with `-` in place of `_`, `.` and the like: some servers read `X_Forwarded_For` as `X-Forwarded-For`. */
 export const canonicalName = (name: string): string => name.replaceAll(/[^a-z0-9]/gi, "-");
 
-/** Whether the header's name starts with the platform's prefix. */
+/** True if the header's name starts with the platform's prefix. */
 export const isPlatformHeader = (name: string, names: Names): boolean =>
   canonicalName(name).startsWith(names.header(""));
 
 /**
- * Whether a cookie belongs to the platform's sign-in pages: no service sees it or sets it. `=name=value` is a cookie
+ * True if a cookie belongs to the platform's sign-in pages: no service sees it or sets it. `=name=value` is a cookie
  * without a name, which a browser sends back as `name=value`.
  */
 export const isPlatformCookie = (cookie: string, names: Names): boolean =>
@@ -77,7 +78,7 @@ export const withoutPlatformCookies = (cookies: string, names: Names): string =>
     .join("")
     .replace(/^[;,\s]+/, "");
 
-/** Whether an `Accept-Encoding` allows a coding. Without the header no coding is allowed. */
+/** True if an `Accept-Encoding` allows a coding. Without the header no coding is allowed. */
 export function acceptsCoding(accepted: string | undefined, coding: string): boolean {
   if (accepted === undefined) return false;
   const weights = new Map<string, boolean>();
@@ -91,7 +92,7 @@ export function acceptsCoding(accepted: string | undefined, coding: string): boo
 /** The gateway's name in `Via` (RFC 9110 section 7.6.3). */
 export const viaName = (names: Names): string => `${names.platform}-gateway`;
 
-/** How often a request has passed this gateway already. */
+/** Number of times that a request has passed this gateway already. */
 export const countHops = (headers: ReceivedHeaders, names: Names): number =>
   (headers.get("via") ?? "").split(",").filter((hop) => hop.trim().split(/\s+/)[1] === viaName(names)).length;
 

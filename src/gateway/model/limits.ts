@@ -8,9 +8,9 @@ export const LIMITS = {
   requestBodyBytes: 100 * 1024 * 1024,
   /** The longest pause of a caller between two pieces of its body. */
   callerIdleMs: 60_000,
-  /** How often a request may pass this gateway before it counts as a loop. */
+  /** A request that passed this gateway so often counts as a loop. */
   hops: 5,
-  /** How often the token of a WebSocket is checked. */
+  /** Interval between two checks of a WebSocket.s token. */
   webSocketCheckMs: 15_000,
   /** Bytes that each side of a WebSocket may send at once, and each second after that. */
   webSocketBurstBytes: 8 * 1024 * 1024,

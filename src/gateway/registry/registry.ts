@@ -45,7 +45,7 @@ export function createRegistry(store: RegistryStore, allowLoopback: boolean): Re
   };
 }
 
-/** Makes once what is the same for every request. */
+/** Computes the values that are the same for every request. */
 function toRegisteredService(row: ServiceRow, allowLoopback: boolean): RegisteredService {
   const sourceUrl = row.sourceUrl.replace(/\/+$/, "");
   const address = parseOutboundUrl(sourceUrl, allowLoopback);

@@ -1,8 +1,8 @@
 import type { ReceivedHeaders } from "../model/headers.ts";
 
 /**
- * Isolates a service's pages from those of other services. All of them have one origin, and a browser treats an origin as
- * one application. Unless the operator calls a service trusted:
+ * Isolates a service's pages from those of other services. All of them have one origin, and a browser treats an origin
+ * as one application. Unless the operator calls a service trusted:
  *
  * - Its documents run in a sandbox without `allow-same-origin`: their scripts read no cookie and no response of another
  *   service. Browsers ignore the header for data that a script fetches, for images and the like.
@@ -33,7 +33,7 @@ const RUNS_SCRIPTS = /html|xml|svg|xsl|multipart|rfc822|unknown/;
 const TYPE = /^\s*[\w!#$&^.+-]+\/[\w!#$&^.+-]+/;
 
 /**
- * Whether a browser may show the content as a document with scripts, or guess its type. Of several types some browsers
+ * True if a browser may show the content as a document with scripts, or guess its type. Of several types some browsers
  * take the first and some the last.
  */
 function isDocument(contentType: string): boolean {

@@ -49,7 +49,9 @@ export function relayResponseBody(
   return readable;
 }
 
-/** A body of known length up to this size is read as a whole: the streams around a small one cost more than the rest. */
+/**
+ * A body of known length up to this size is read as a whole: the streams around a small one cost more than the rest.
+ */
 export const WHOLE_BYTES = 16 * 1024;
 
 /**
@@ -101,8 +103,8 @@ const PIECE_BYTES = { first: 16 * 1024, most: 128 * 1024 } as const;
  * Passes a body on piece by piece, as fast as the sink takes it, with one piece in memory at a time. A side that breaks
  * off breaks off the other. `scan` rewrites every piece.
  *
- * The sink has to be the runtime's own, which has taken a piece when its write has ended: the next read reuses the buffer.
- * A TransformStream in JavaScript took five times as long, smaller pieces twice as long.
+ * The sink has to be the runtime's own, which has taken a piece when its write has ended: the next read reuses the
+ * buffer. A TransformStream in JavaScript took five times as long, smaller pieces twice as long.
  */
 function pipeBody(
   source: ReadableStream<Uint8Array>,

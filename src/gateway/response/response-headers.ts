@@ -46,7 +46,7 @@ export const BYTE_HEADERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether a `Content-Range` or `Accept-Ranges` counts bytes. Services count the rows of a list too (`items 0-9/66`, RFC
+ * True if a `Content-Range` or `Accept-Ranges` counts bytes. Services count the rows of a list too (`items 0-9/66`, RFC
  * 9110 section 14.1): such a header stays even if the body is rewritten.
  */
 export const isByteRange = (range: string): boolean => /^\s*bytes\b/i.test(range);

@@ -40,9 +40,9 @@ export function readResponse(response: Response, deadline: Watchdog, headers: Re
 const DECODED: readonly string[] = ["gzip", "br"];
 
 /**
- * Whether a response cannot be passed on. Either its status does not exist, or its body has to be rewritten and cannot be:
- * it has a coding that nobody asked for and the runtime does not decode, or is a part that nobody asked for. A rewritten
- * part is not the bytes that its `Content-Range` names. A 206 that names no bytes is not a part.
+ * True if a response cannot be passed on. Either its status does not exist, or its body has to be rewritten and cannot
+ * be: it has a coding that nobody asked for and the runtime does not decode, or is a part that nobody asked for. A
+ * rewritten part is not the bytes that its `Content-Range` names. A 206 that names no bytes is not a part.
  */
 export function isUnusable({ response: { status, webSocket }, headers, coding, rewrites }: ServiceResponse): boolean {
   if ((status < 200 && webSocket === null) || status > 599) return true;
@@ -50,7 +50,7 @@ export function isUnusable({ response: { status, webSocket }, headers, coding, r
   return rewrites && (isPart || (coding !== undefined && !DECODED.includes(coding)));
 }
 
-/** Whether a range request got bytes of a body that may have to be rewritten: rewriting needs the whole body. */
+/** True if a range request got bytes of a body that may have to be rewritten: rewriting needs the whole body. */
 export function isRangeOfRewritten({ status, headers }: Response): boolean {
   if (status !== 206 || !isByteRange(headers.get("content-range") ?? "bytes")) return false;
   const type = headers.get("content-type") ?? "";
@@ -96,7 +96,8 @@ export async function toResponse(
   const declaredBytes = contentLength(received);
   // Decoding an empty body that is labelled as coded would fail: pass it on as empty.
   const hasNoBody = request.method === "HEAD" || WITHOUT_BODY.has(status) || declaredBytes === 0;
-  // A service may refuse a body and close the connection: the runtime then loses the response's body, but not its headers.
+  // A service may refuse a body and close the connection: the runtime then loses the response's body, but not its
+  // headers.
   const mayBeEmpty = request.hasBody && status >= 300;
   const scan = rewrites ? rewriter.scan() : undefined;
   if (!hasNoBody && coding === undefined && declaredBytes !== undefined && declaredBytes <= WHOLE_BYTES) {
@@ -122,7 +123,7 @@ export async function toResponse(
 
 const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 
-/** Whether the caller knows the tag of a 304 only as a weak one: then it gets it back as such. */
+/** True if the caller knows the tag of a 304 only as a weak one: then it gets it back as such. */
 function isKnownWeak(received: ReceivedHeaders, requestHeaders: ReceivedHeaders): boolean {
   const tag = received.get("etag");
   const known = (requestHeaders.get("if-none-match") ?? "").split(",").map((item) => item.trim());

@@ -1,7 +1,7 @@
 /**
  * Finds a private address in a text: its spellings, and the characters allowed before and after it, so that a longer
- * address that contains it is not taken for it. Works on bytes: an address is ASCII in every charset that is scanned, and
- * no character has to be joined from two chunks.
+ * address that contains it is not taken for it. Works on bytes: an address is ASCII in every charset that is scanned,
+ * and no character has to be joined from two chunks.
  *
  * - Scheme, host and port compare without case, the path with it.
  * - Every slash may be written `\/`, as in JSON.
@@ -115,7 +115,7 @@ export class Address {
     return endsAt(data, at, isLast);
   }
 
-  /** Whether the data end within scheme and host of a possible address that begins at `start`. */
+  /** True if the data end within scheme and host of a possible address that begins at `start`. */
   endsWithinOrigin(data: Uint8Array, start: number): boolean {
     let at = start;
     for (const expected of this.#origin) {
@@ -173,8 +173,8 @@ function endsAtEntity(data: Uint8Array, at: number, isLast: boolean): number {
 }
 
 /**
- * Horspool's search: for the byte at the place of the name's last one, how far the search may move on, which is to the same
- * byte in the name. Most bytes are never read. 0 for the last byte itself.
+ * Horspool's search: for the byte at the place of the name's last one, how far the search may move on, which is to the
+ * same byte in the name. Most bytes are never read. 0 for the last byte itself.
  */
 interface SkipTable {
   readonly skips: Uint16Array;

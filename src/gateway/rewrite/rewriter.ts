@@ -12,13 +12,15 @@ import { type Replacement, Scan } from "./scan.ts";
 export interface Rewriter {
   /** Rewrites a header's value: an address, or a list of addresses in angle brackets. */
   header(value: string): string;
-  /** Rewrites one body chunk by chunk. Holds back a few hundred bytes at most, and only if they may become an address. */
+  /**
+   * Rewrites one body chunk by chunk. Holds back a few hundred bytes at most, and only if they may become an address.
+   */
   scan(): Scan;
 }
 
 /**
- * `source` is the registered sourceUrl, `target` its public address, both without a slash at the end. The text behind the
- * source stays: rest of the path, query and fragment.
+ * `source` is the registered sourceUrl, `target` its public address, both without a slash at the end. The text behind
+ * the source stays: rest of the path, query and fragment.
  */
 export function createRewriter(source: string, target: string): Rewriter {
   const inBody = new Address(source, mayBeginInText);
@@ -41,7 +43,7 @@ const SCANNED: ReadonlySet<string> = new Set(["application/json", "text/plain", 
 /** Charsets in which an ASCII character is not its own byte: no address would be found. */
 const WIDE_CHARSET = /^(utf-?(7|16|32)|ucs-?[24]|iso-10646|unicode$)/;
 
-/** Whether bodies of the content type are rewritten: JSON, plain text and HTML in a charset with ASCII bytes. */
+/** True if bodies of the content type are rewritten: JSON, plain text and HTML in a charset with ASCII bytes. */
 export function isRewritten(contentType: string | undefined): boolean {
   const [essence = "", ...parameters] = (contentType ?? "").toLowerCase().split(";");
   if (!SCANNED.has(essence.trim())) return false;

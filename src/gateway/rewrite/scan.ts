@@ -18,11 +18,11 @@ export class Scan {
   readonly #address: Address;
   readonly #replacement: Replacement;
   #carried: Uint8Array = NOTHING;
-  /** How many of these are passed on already, and only kept to look back at. */
+  /** Number of these that are passed on already, and only kept to look back at. */
   #passed = 0;
   /**
-   * Holds a copy of the chunk and behind it the result, since bytes are copied fastest within one array. Reused, since a
-   * new large array costs more than the search in it.
+   * Holds a copy of the chunk and behind it the result, since bytes are copied fastest within one array. Reused, since
+   * a new large array costs more than the search in it.
    */
   #work: Uint8Array = NOTHING;
 
@@ -33,8 +33,8 @@ export class Scan {
   }
 
   /**
-   * Returns the bytes to pass on; the chunk is in the buffer from `room` to `end`. They are in that buffer or in one that
-   * is reused, so they are valid until the next call. With `isLast` nothing is carried over.
+   * Returns the bytes to pass on; the chunk is in the buffer from `room` to `end`. They are in that buffer or in one
+   * that is reused, so they are valid until the next call. With `isLast` nothing is carried over.
    */
   next(buffer: Uint8Array, end: number, isLast: boolean): Uint8Array {
     const begin = this.room - this.#carried.length;
