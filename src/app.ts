@@ -19,7 +19,7 @@ export function servicesOf(deps: Deps): readonly Service[] {
   const { names, pathPrefix } = deps.http;
   const documentOf = createInterfaceDocument(names, pathPrefix);
   return [
-    { base: "", routes: createPlatformRoutes(pathPrefix), crossOrigin: false, origin: "any" },
+    { base: "", routes: createPlatformRoutes(pathPrefix), crossOrigin: false, host: "any" },
     { base: "", routes: createReferenceRoutes(pathPrefix, documentOf), crossOrigin: false },
     { base: "", routes: createDocumentRoutes(documentOf), crossOrigin: true },
     ...deps.oauth.services,
@@ -36,7 +36,7 @@ export function servicesOf(deps: Deps): readonly Service[] {
       base: "/media/v2",
       routes: deps.media.contentRoutes,
       crossOrigin: true,
-      origin: "content",
+      host: "content",
       anonymousUse: "content",
     },
   ];

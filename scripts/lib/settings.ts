@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { unstable_readConfig } from "wrangler";
 import { ConfigError, readConfig, type Config } from "../../src/config.ts";
-import { hostsApart } from "../../src/http/origins.ts";
+import { separateHosts } from "../../src/http/origins.ts";
 import { ensureDevVars } from "./dev-vars.ts";
 import { localS3Port, withLocalS3 } from "./local-s3.ts";
 import { ROOT } from "./root.ts";
@@ -47,7 +47,7 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
   const port = readPort(env["PORT"]);
   const vars = withLocalS3(given, { host: HOST, port, bucket: deployment.r2_buckets[0]?.bucket_name ?? "" });
   const config = parseConfig(vars);
-  for (const [kind, { host }] of hostsApart(config))
+  for (const [kind, { host }] of separateHosts(config))
     if (host === `${HOST}:${port}`)
       throw new UserError(
         `${kind.toUpperCase()}_URL is where the platform is. Name another host, or leave it empty: ${STAYS[kind]} stay there.`,

@@ -5,7 +5,7 @@ import type { Random } from "../platform/random.ts";
 import type { Principal, TokenVerifier } from "./auth.ts";
 import type { Problem } from "./errors.ts";
 import type { Limits, AnonymousUse } from "./limits.ts";
-import type { Apart, Origins } from "./origins.ts";
+import type { SeparateHost, Origins } from "./origins.ts";
 import type { Route } from "./route.ts";
 
 /** What a room hands to `mount.ts`: its routes, and what all of them have in common. */
@@ -26,7 +26,7 @@ export interface Service {
   readonly atRoot?: boolean;
   readonly routes: readonly Route[];
   /** The host that it has where one is set apart for it, or `any`: every host. Absent: the service's alone. */
-  readonly origin?: Apart | "any";
+  readonly host?: SeparateHost | "any";
   /** How this service writes its failures; the platform's error object where absent. */
   readonly renderProblem?: ProblemRenderer;
   /** Pages answer no other origin (contract 1.4). */
@@ -39,10 +39,10 @@ export interface Service {
   readonly decorate?: (headers: Headers, url: URL, status: number) => void;
 }
 
-export type ProblemRenderer = (given: Problem, docsUrl: string, requestId: string, asked: Asked) => Response;
+export type ProblemRenderer = (given: Problem, docsUrl: string, requestId: string, asked: RenderContext) => Response;
 
 /** What was asked, for a renderer that answers people. */
-export interface Asked {
+export interface RenderContext {
   readonly request: Request;
   readonly publicBase: string;
 }
@@ -66,5 +66,5 @@ export interface FallbackCall {
   /** Work that may go on after the answer; its failure is logged. */
   waitUntil(work: Promise<unknown>): void;
   /** Who calls, for the log and the answer's headers. */
-  identified(caller: Principal): void;
+  onIdentified(caller: Principal): void;
 }

@@ -118,7 +118,7 @@ export function createOAuthServices(deps: RouteDeps, pathPrefix: string): readon
       routes: createPageRoutes(deps),
       renderProblem: renderProblemPage(deps.pages),
       crossOrigin: false,
-      origin: "auth",
+      host: "auth",
       guard: navigatedTo(DOCUMENT_OR_FRAME),
     },
     {
@@ -126,7 +126,7 @@ export function createOAuthServices(deps: RouteDeps, pathPrefix: string): readon
       routes: createAccountRoutes(deps),
       renderProblem: renderProblemPage(deps.pages, accountAddress),
       crossOrigin: false,
-      origin: "auth",
+      host: "auth",
       guard: navigatedTo(DOCUMENT),
     },
     {

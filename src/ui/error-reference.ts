@@ -39,5 +39,5 @@ const entry = (id: string, name: string, advice: string, status?: number): Marku
     <dd>${withCode(advice)}</dd>
   </div>`;
 
-/** As `http/mount.ts` makes them; anything else in the address is somebody's joke. */
+/** As `http/pipeline.ts` makes them; anything else in the address is somebody's joke. */
 const isRequestId = (text: string | null): text is string => /^[0-9a-f]{32}$/.test(text ?? "");

@@ -94,7 +94,7 @@ export function mediaApp(
   const app = new Hono();
   const services: readonly Service[] = [
     { base: "/media/v2", routes: media.routes, crossOrigin: true },
-    { base: "/media/v2", routes: media.contentRoutes, crossOrigin: true, origin: "content" },
+    { base: "/media/v2", routes: media.contentRoutes, crossOrigin: true, host: "content" },
   ];
   mountServices(app, services, {
     names,

@@ -35,7 +35,7 @@ export async function admitCaller(
     return excess === undefined ? ok(undefined) : err(excess);
   }
   const caller = await authenticate(authorization, verifier, names, nowMs);
-  if (caller.ok) call.identified(caller.value);
+  if (caller.ok) call.onIdentified(caller.value);
   const excess = await (caller.ok ? limits.caller(caller.value) : limits.anonymous(call.request));
   if (excess !== undefined) return err(excess);
   if (!caller.ok) return caller;

@@ -60,7 +60,7 @@ export function readChallenge(
   return value === undefined ? undefined : { value, method: parameters.get("code_challenge_method") ?? "plain" };
 }
 
-/** The longest URL that `http/mount.ts` accepts, less the part around the parameters of a carried request. */
+/** The longest URL that `http/pipeline.ts` accepts, less the part around the parameters of a carried request. */
 export const MAX_CARRIED_CHARS = 15 * 1024;
 
 /** True if the client expects nobody in particular or this user. */

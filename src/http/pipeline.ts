@@ -1,0 +1,220 @@
+import { StoreUnavailable } from "../platform/database.ts";
+import { describeError } from "../platform/log.ts";
+import { randomId } from "../platform/random.ts";
+import { redactSecrets } from "../platform/text.ts";
+import { admit } from "./admit.ts";
+import type { Principal } from "./auth.ts";
+import { drain } from "./body.ts";
+import { allowAnyOrigin, preflight } from "./cors.ts";
+import { invalid, isProblem, problem, problemBody, PROBLEM_TYPES, type Problem } from "./errors.ts";
+import { publicUrlOf, type SeparateHost } from "./origins.ts";
+import { parse } from "./parse.ts";
+import type { Answer, Call, Route } from "./route.ts";
+import type { Fallback, HttpDeps, ProblemRenderer, Service } from "./service.ts";
+
+const MAX_URL_CHARS = 16 * 1024;
+
+interface PipelineDeps extends HttpDeps {
+  /** Value for `allowAnyOrigin`. */
+  readonly exposed: string;
+}
+
+/** A request as it comes from the router. */
+export interface Incoming {
+  readonly request: Request;
+  /** The separate host that it came by, if any. */
+  readonly host: SeparateHost | undefined;
+  pathParams(): Record<string, string>;
+  waitUntil(work: Promise<unknown>): void;
+}
+
+/** The handlers at the address of a request. */
+export interface Endpoint {
+  readonly service: Service | undefined;
+  /** The routes of the path, which differ in their method; none if no route matches. */
+  readonly routes: readonly Route[];
+  /** Asked if there are no routes. */
+  readonly fallback: Fallback | undefined;
+}
+
+/** A request before its input is read. */
+type RequestContext = Pick<
+  Call<unknown, unknown, unknown, unknown>,
+  "request" | "url" | "publicBase" | "requestId" | "nowMs" | "waitUntil"
+>;
+
+/** The answer of a route or of the fallback, and what its headers depend on. */
+interface Outcome {
+  readonly answer: Answer;
+  readonly principal?: Principal | undefined;
+  /** The fallback sets the cross-origin headers of its responses itself. */
+  readonly setsCrossOrigin?: boolean;
+}
+
+/**
+ * Answers a request, the same way for every service: guard → authenticate → parse → handle. A `Problem` becomes the
+ * service's error response, and a thrown error a 500 or 503 whose cause is in the log under the request id.
+ */
+export async function answer(deps: PipelineDeps, endpoint: Endpoint, incoming: Incoming): Promise<Response> {
+  const { request, host } = incoming;
+  const { service } = endpoint;
+  const requestId = randomId(deps.random);
+  const nowMs = deps.clock.nowMs();
+  const requested = URL.parse(request.url);
+  if (requested === null) return refuseHost(deps, request, requestId);
+  const url = publicUrlOf(requested, deps, host);
+  const publicBase = `${url.origin}${deps.pathPrefix}`;
+  const waitUntil = (work: Promise<unknown>): void =>
+    incoming.waitUntil(
+      work.catch((thrown: unknown) =>
+        deps.log.error("work after the answer failed", { requestId, error: describeError(thrown) }),
+      ),
+    );
+  const context: RequestContext = { request, url, publicBase, requestId, nowMs, waitUntil };
+  const outcome = await dispatch(deps, endpoint, incoming, context);
+  const response = isProblem(outcome.answer)
+    ? renderRefusal(deps, service, context, outcome.answer, outcome.principal)
+    : outcome.answer;
+  // The response to a token is its holder's alone, and may be outdated soon.
+  if (outcome.principal !== undefined && !response.headers.has("cache-control"))
+    response.headers.set("cache-control", "no-cache, private");
+  const crossOrigin = outcome.setsCrossOrigin !== true && (service?.crossOrigin ?? true);
+  return finish(deps, service, context, response, crossOrigin);
+}
+
+async function dispatch(
+  deps: PipelineDeps,
+  { service, routes, fallback }: Endpoint,
+  incoming: Incoming,
+  context: RequestContext,
+): Promise<Outcome> {
+  const { request, url, nowMs } = context;
+  const { method } = request;
+  if (url.href.length > MAX_URL_CHARS)
+    return { answer: problem("uri_too_long", `The address is longer than ${MAX_URL_CHARS} characters.`) };
+  if (routes.length === 0) return askFallback(deps, fallback, context);
+  if (method === "OPTIONS") {
+    const methods = allowedMethods(routes);
+    const withoutCors = () => new Response(null, { status: 204, headers: { allow: methods.join(", ") } });
+    return { answer: service?.crossOrigin === false ? withoutCors() : preflight(methods, deps.names) };
+  }
+  const route = routes.find((candidate) => (method === "HEAD" ? takesHead(candidate) : candidate.method === method));
+  if (route === undefined) {
+    const methods = allowedMethods(routes).join(", ");
+    return {
+      answer: problem("unsupported_method", `This address takes ${methods}.`, { headers: { allow: methods } }),
+    };
+  }
+  let principal: Principal | undefined;
+  const handled = await problemIfThrown(deps, context, async () => {
+    const refused = await service?.guard?.(request);
+    if (refused !== undefined) return refused;
+    const caller = await admit(route, request, service, deps, nowMs);
+    if (!caller.ok) return caller.error;
+    principal = caller.value;
+    const call = await parse({ ...context, principal }, incoming.pathParams, route);
+    return call.ok ? route.handle(call.value) : call.error;
+  });
+  return { answer: handled, principal };
+}
+
+/** A GET that changes nothing answers HEAD too, without the body (RFC 9110 section 9.3.2). */
+const takesHead = ({ method, changes }: Route): boolean => method === "GET" && !changes;
+
+function allowedMethods(routes: readonly Route[]): string[] {
+  const methods = routes.map((route) => route.method as string);
+  if (routes.some(takesHead)) methods.push("HEAD");
+  return [...new Set([...methods, "OPTIONS"])];
+}
+
+async function askFallback(
+  deps: PipelineDeps,
+  fallback: Fallback | undefined,
+  context: RequestContext,
+): Promise<Outcome> {
+  const { pathname } = context.url;
+  const nothing = problem("element_resource_non_existing", "There is nothing at this address.");
+  // `/base` and the paths below it, not `/basement`.
+  if (fallback === undefined || !`${pathname}/`.startsWith(`${deps.pathPrefix}/`)) return { answer: nothing };
+  let principal: Principal | undefined;
+  const onIdentified = (caller: Principal): void => void (principal = caller);
+  const path = pathname.slice(deps.pathPrefix.length);
+  const answered = await problemIfThrown(
+    deps,
+    context,
+    async () => (await fallback({ ...context, path, onIdentified })) ?? nothing,
+  );
+  return { answer: answered, principal, setsCrossOrigin: answered instanceof Response };
+}
+
+async function problemIfThrown(
+  { log }: PipelineDeps,
+  { requestId, url }: RequestContext,
+  run: () => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await run();
+  } catch (thrown) {
+    log.error("request failed", { requestId, path: redactSecrets(url.pathname), error: describeError(thrown) });
+    return thrown instanceof StoreUnavailable
+      ? problem("service_temporarily_unavailable", "The request could not be completed now.", {
+          headers: { "retry-after": "5" },
+        })
+      : problem("internal_service_error", "The request could not be completed.");
+  }
+}
+
+function renderRefusal(
+  { log }: PipelineDeps,
+  service: Service | undefined,
+  { request, url, publicBase, requestId }: RequestContext,
+  refused: Problem,
+  principal: Principal | undefined,
+): Response {
+  log.info("request refused", {
+    requestId,
+    method: request.method,
+    path: redactSecrets(url.pathname),
+    type: refused.type,
+    reason: refused.reason,
+    client: principal?.clientId,
+  });
+  const render = service?.renderProblem ?? renderPlatformProblem;
+  const response = render(refused, `${publicBase}/docs/errors`, requestId, { request, publicBase });
+  for (const [name, value] of Object.entries(refused.headers)) response.headers.set(name, value);
+  return response;
+}
+
+/** The runtime makes the URL from any `Host`; one that is not a host is the caller's mistake (RFC 9112 section 3.2). */
+function refuseHost(deps: PipelineDeps, request: Request, requestId: string): Promise<Response> {
+  const refused = invalid("invalid_header", "Host", "Host names no host.");
+  deps.log.info("request refused", { requestId, type: refused.type, reason: refused.message });
+  const base = deps.publicUrl || "http://invalid";
+  const docsUrl = `${base}${deps.pathPrefix}/docs/errors`;
+  const response = renderPlatformProblem(refused, docsUrl, requestId, { request, publicBase: base });
+  return finish(deps, undefined, { request, url: new URL(base), requestId }, response, true);
+}
+
+const renderPlatformProblem: ProblemRenderer = (refused, docsUrl) =>
+  new Response(JSON.stringify(problemBody(refused, docsUrl)), {
+    status: PROBLEM_TYPES[refused.type].status,
+    headers: { "content-type": "application/json", "cache-control": "no-store" },
+  });
+
+/** Sets the headers of every response, which is new for each request and so may be changed. */
+async function finish(
+  deps: PipelineDeps,
+  service: Service | undefined,
+  { request, url, requestId }: Pick<RequestContext, "request" | "url" | "requestId">,
+  response: Response,
+  crossOrigin: boolean,
+): Promise<Response> {
+  // A request may be refused before its body is read.
+  if (!request.bodyUsed && request.body !== null) await drain(request.body);
+  const { headers } = response;
+  headers.set(deps.names.header("request-id"), requestId);
+  headers.set("x-content-type-options", "nosniff");
+  if (crossOrigin) allowAnyOrigin(headers, deps.exposed);
+  service?.decorate?.(headers, url, response.status);
+  return request.method === "HEAD" ? new Response(null, { status: response.status, headers }) : response;
+}
