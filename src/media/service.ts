@@ -1,28 +1,25 @@
 /**
- * Media service (specification: media.md; contract section 4).
+ * Media service: files, their variants, search and deletion.
  *
  * States of a file, in its row:
  *
  *   create → pending ── commit ──→ committed ── delete ──→ removed → (no row)
- *               └────── delete, or a day without commit ──────↑ (bytes deleted → listed again)
+ *              └────── delete, or a day without commit ──────↑ (bytes deleted → proven gone)
  *
- * - A pending file has an owner without a tenant: its client. Where that ends or changes its tenant the row of this owner
- *   goes with it, by trigger, and the file is nobody's until its day is over.
- * - Bytes come by `PUT` to the signed link and go to R2 under the condition that nothing is there (uploads/upload.ts).
- *   The row does not change then: what was uploaded is what R2 says at the commit. Where the deployment has credentials
- *   of S3, bytes come by a presigned link instead, to a place of their own, from which a commit copies them
- *   (uploads/r2.ts).
- * - Commit, delete and sweep each change the row in one write that is conditional on its state, so exactly one of them
- *   wins. The commit pins ETag and size; no link writes over them.
- * - The operator's comparison of R2 with D1 removes a committed file whose bytes are gone (consistency/run.ts).
- * - `removed` ends every read at once; so does an owner that is retired, for all its files, which become `removed` page
- *   by page. Bytes are deleted after that (erasure/erase.ts), by the operation, by messages of the queue or by the sweep:
- *   `purged_at` says that they were. The row goes last: a day after the file was made and an hour after it was removed,
- *   when nobody can bring bytes any more, and a listing has shown that none are there.
- * - Each deletion has a row of its own, made in the same write, that counts its files through these steps
- *   (erasure/reports.ts).
+ * - A pending file belongs to its client, not yet to a tenant. If the client is deleted or moved, a trigger removes the
+ *   owner row, and the sweep deletes the file within a day.
+ * - Bytes arrive by `PUT` to the signed link. They go to R2 on condition that the key is free; the row does not change
+ *   (uploads/worker.ts). With S3 credentials the link is presigned: bytes go to a key of their own, and the commit
+ *   copies them (uploads/r2.ts).
+ * - Commit, delete and sweep each change the row in one write on condition of its state, so exactly one of them wins.
+ *   The commit pins ETag and size; no link can overwrite the bytes then.
+ * - A consistency run by the operator removes committed files whose bytes are missing (consistency/run.ts).
+ * - A removed file is unreadable at once. So are all files of a retired owner, which become removed page by page. The
+ *   request, the queue or the sweep then deletes the bytes and sets `purged_at` (erasure/erase.ts). The row is deleted
+ *   a day after creation and an hour after removal, when nobody can write bytes any more and a listing has shown none.
+ * - Each deletion has a report, written with it, that counts its files through these steps (erasure/reports.ts).
  *
- * States of a variant, one row for each rendition, named by a nonce; many files at once (bulk) go the same ways:
+ * States of a variant, one row for each rendition, named by a nonce; bulk operations use the same:
  *
  *   create with clip/crop → declared ── commit of the file ──→ pending ──→ ready
  *   POST variants → pending                                       └─────→ failed (with a reason)
@@ -31,16 +28,16 @@
  *   any of them ── the bytes of its removed file are deleted ──→ (no row)
  *   ready without bytes ── repair by the operator ──→ pending, under a new nonce (consistency/run.ts)
  *
- * - The row comes before the message; a message that is lost is sent again by the sweep, one that comes twice finds
- *   nothing to do. Only the consumer writes `ready` and `failed`, from `pending` alone, and `ready` only while the file
- *   is committed; else it deletes what it wrote (variants/make.ts).
+ * - The row is written before its message is sent. The sweep sends lost messages again; a repeated message finds
+ *   nothing to do. Only the consumer writes `ready` and `failed`, both from `pending`, and `ready` only while the file
+ *   is committed; otherwise it deletes the bytes that it wrote (variants/make.ts).
  *
- * The metadata index is no state of its own: `file.attributes` says which rows of `attribute` a file has, and the batch
- * that writes the one makes the others so (metadata/index-sql.ts). Listings and deletions by query go by it
+ * The metadata index has no state of its own: `file.attributes` says which rows of `attribute` a file has, and the
+ * batch that writes one writes the other (metadata/index-sql.ts). Listings and deletions by query read it
  * (search/filter-store.ts, search/listing-store.ts).
  *
- * `due_at` of both says when the sweep has to look at a row: at a committed file only where it came by a presigned link,
- * once that has ended, since it could bring bytes to `incoming/` until then.
+ * `due_at` is the time at which the sweep looks at a row. A committed file has one only after an upload by a presigned
+ * link: until the link ends, it can still bring bytes to `incoming/`.
  */
 import type { ClientAccess } from "../http/auth.ts";
 import type { Route } from "../http/route.ts";
@@ -104,26 +101,26 @@ export interface MediaDeps {
   readonly maxUploadBytes: number;
   /** Rows of D1 that one query over metadata may read. */
   readonly queryRowBudget: number;
-  /** Where public content is copied to, if the runtime has it, and an origin that the Worker is at: part of the keys. */
+  /** The cache for public content, and the origin in its keys; undefined: the runtime has no cache. */
   readonly edgeCache: { readonly cache: Cache; readonly origin: string } | undefined;
-  /** The S3 API of the bucket, and how it is reached; undefined: uploads go through the Worker. */
+  /** Access to the bucket's S3 API; undefined: uploads go through the Worker. */
   readonly s3: (S3Access & { readonly fetch: Fetch }) | undefined;
 }
 
 export interface Media {
   readonly routes: readonly Route[];
-  /** May have an origin of their own. */
+  /** Content may have an origin of its own. */
   readonly contentRoutes: readonly Route[];
-  /** Takes the batches of the media queue and of its dead-letter queue. */
+  /** Consumes batches of the media queue and of its dead-letter queue. */
   consume(batch: MessageBatch): Promise<void>;
-  /** Removes what was never committed and what was deleted, and sends lost jobs again. */
+  /** Deletes expired and removed files, and sends lost jobs again. */
   sweep(nowMs: number): Promise<void>;
-  /** What a tenant stores, private and public, of all its clients. */
+  /** Files and bytes that a tenant stores, private and public, of all its clients. */
   usage(tenant: string): Promise<Usage>;
-  /** Committed files that a client, by its name, has (of one tenant, if given), as rows `{kind, id}`. */
+  /** Rows `{kind, id}` for the committed files of a client, by its name, in one tenant if given. */
   filesOfClient: UsageStore["filesOfClient"];
   filesOfTenant: UsageStore["filesOfTenant"];
-  /** The operator's comparison of R2 with D1. */
+  /** Compares R2 with D1 for the operator. */
   readonly consistency: Consistency;
 }
 
@@ -194,7 +191,7 @@ export function createMedia(deps: MediaDeps): Media {
   };
 }
 
-/** The way of uploads that the deployment has credentials for. */
+/** Uploads by presigned links if the deployment has S3 credentials, else through the Worker. */
 function createUploads(
   { s3, clock, maxUploadBytes: maxBytes }: MediaDeps,
   { pinned, blobs, links }: { readonly pinned: PinnedUploadStore; readonly blobs: BlobStore; readonly links: Links },

@@ -12,9 +12,9 @@ interface SweepDeps extends EraseDeps, PurgeVariantsDeps {
 }
 
 /**
- * Finishes what time or a crash left: files that nobody committed within a day, bytes of what was removed, deletions and
- * variants whose message was lost. Works in pages, each as a whole, and a bounded number of them; what is left over, and
- * a page that failed, is the next run's.
+ * Finishes work that expired or was interrupted: files without a commit after a day, bytes of removed files, deletions
+ * and variants whose message was lost. It works in a limited number of pages. The next run does the rest, and repeats a
+ * page that failed.
  */
 export async function sweepMedia(deps: SweepDeps, consistency: Consistency, nowMs: number): Promise<void> {
   await inPages(deps, "files", () => sweepFiles(deps, nowMs));
@@ -24,7 +24,7 @@ export async function sweepMedia(deps: SweepDeps, consistency: Consistency, nowM
   await inPages(deps, "consistency", () => consistency.sweep(nowMs));
 }
 
-/** `sweepPage` answers how many rows it found due. */
+/** `sweepPage` returns how many rows were due. */
 async function inPages(deps: SweepDeps, what: string, sweepPage: () => Promise<number>): Promise<void> {
   try {
     for (let page = 0; page < LIMITS.sweepPages; page++) if ((await sweepPage()) < LIMITS.sweepRows) return;
@@ -46,7 +46,7 @@ async function sweepErasures(deps: SweepDeps, nowMs: number): Promise<number> {
   return Math.max(forgotten, due.length);
 }
 
-/** What presigned links brought after the commits. */
+/** Deletes uploads by presigned links that arrived after the commit. */
 async function sweepLinks(deps: SweepDeps, nowMs: number): Promise<number> {
   const fileIds = await deps.pinned.endedLinks(nowMs, LIMITS.sweepRows);
   if (fileIds.length === 0) return 0;
@@ -59,7 +59,7 @@ async function sweepVariants(deps: SweepDeps, nowMs: number): Promise<number> {
   const due = await deps.variants.due(nowMs, LIMITS.sweepRows);
   const pending = due.filter(({ state }) => state === "pending").map(({ fileId, nonce }) => ({ fileId, nonce }));
   if (pending.length > 0) {
-    // Put off before they are sent: a send that fails is tried again then, one that was needless does no harm.
+    // Postponed before they are sent: a failed send is repeated then, and a needless one does no harm.
     await deps.variants.postpone(pending, nowMs + LIMITS.variantResendMs);
     await deps.queue.send(pending);
   }

@@ -11,8 +11,8 @@ import { watchStream } from "./watched-stream.ts";
  * - `blob/{file}`: the master, written once, on condition that the key is free.
  * - `blob/{file}.{etag}`: the master of a file uploaded by a presigned link, copied from `incoming/{file}`.
  * - `incoming/{file}`: written by a presigned link, any number of times (uploads/r2.ts).
- * - `incoming/{file}/{random}`: an upload of unknown length before it becomes the master. What a crash leaves is deleted
- *   with the file, or by the bucket's lifecycle rule.
+ * - `incoming/{file}/{random}`: an upload of unknown length before it becomes the master. What a crash leaves is
+ *   deleted with the file, or by the bucket's lifecycle rule.
  * - `variant/{file}/{nonce}`: one rendition of a variant. Only jobs with this nonce write it, all the same bytes.
  */
 export type BlobStore = ReturnType<typeof createBlobStore>;
@@ -203,7 +203,7 @@ async function putUnknownLength(
     if (!moved.ok && moved.error === "interrupted") throw new Error("a collected upload could not be read");
     return moved;
   } finally {
-    // A failure does not matter here: what is left is deleted with the file.
+    // A failure does not matter here: the object is deleted with the file.
     await bucket.delete(key).catch(() => undefined);
   }
 }

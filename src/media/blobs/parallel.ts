@@ -1,4 +1,6 @@
-/** Runs `work` for every item, at most `limit` at a time. When one fails this does; what runs then goes on. */
+/**
+ * Runs `work` for every item, at most `limit` at a time. If one fails this does, while others already running go on.
+ */
 export async function inParallel<T>(
   items: readonly T[],
   limit: number,

@@ -1,10 +1,10 @@
 import { err, ok, type Result } from "../../platform/result.ts";
 
-/** Reads a stream in parts of one size, as multipart uploads need them; only the last one is shorter. */
+/** Reads a stream in parts of one size, for multipart uploads. Only the last part is shorter. */
 export class PartReader {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #partBytes: number;
-  /** What the last chunk held beyond its part. */
+  /** The bytes of the last chunk beyond its part. */
   #rest: Uint8Array = new Uint8Array(0);
   #ended = false;
 
@@ -13,12 +13,12 @@ export class PartReader {
     this.#partBytes = partBytes;
   }
 
-  /** True when nothing follows what was read. */
+  /** True if nothing follows the part read last. */
   get ended(): boolean {
     return this.#ended && this.#rest.byteLength === 0;
   }
 
-  /** The next part, empty at the end; `interrupted` when the stream broke off. */
+  /** The next part, empty at the end; `interrupted` if the stream broke off. */
   async next(): Promise<Result<Uint8Array, "interrupted">> {
     const chunks: Uint8Array[] = [];
     let size = 0;
@@ -37,7 +37,7 @@ export class PartReader {
     return this.#reader.cancel().catch(() => undefined);
   }
 
-  /** Bytes that are at hand or come next; empty at the end, undefined when the stream broke off. */
+  /** The next bytes; empty at the end, undefined if the stream broke off. */
   async #take(): Promise<Uint8Array | undefined> {
     if (this.#rest.byteLength > 0) {
       const rest = this.#rest;

@@ -1,7 +1,7 @@
 import { AwsV4Signer } from "aws4fetch";
 import { LIMITS } from "../model/limits.ts";
 
-/** How the S3 API of the media bucket is reached. */
+/** Access to the S3 API of the media bucket. */
 export interface S3Access {
   /** Without a slash at the end; the bucket is the first segment after it. */
   readonly endpoint: string;
@@ -10,20 +10,20 @@ export interface S3Access {
   readonly secretAccessKey: string;
 }
 
-/** What the binding of the bucket cannot do. Signatures by AWS Signature Version 4. */
+/** Operations that the bucket's binding does not have, signed with AWS Signature Version 4. */
 export interface S3 {
-  /** An address that takes one object by `PUT`, with this content type alone, for an hour from `nowMs` on. */
+  /** A URL that takes one object by `PUT`, of this content type only, for an hour from `nowMs` on. */
   presignPut(key: string, contentType: string, nowMs: number): Promise<string>;
   /**
-   * Copies inside the bucket while the source has this ETag (with its quotes) and the target is not there yet; else
-   * `refused`. No answer, or another one, throws: the copy may have been made.
+   * Copies an object while the source has this ETag (with its quotes) and the target key is free; else `refused`.
+   * Throws on any other answer or none: the copy may have been made.
    */
   copy(from: string, etag: string, to: string, nowMs: number): Promise<"copied" | "refused">;
 }
 
 export type Fetch = (request: Request) => Promise<Response>;
 
-/** The codes that say that a condition of a copy was not met. */
+/** Error codes for a condition of the copy that was not met. */
 const REFUSALS: ReadonlySet<string> = new Set(["PreconditionFailed", "NoSuchKey"]);
 
 export function createS3(access: S3Access, fetchFromS3: Fetch): S3 {
@@ -40,7 +40,7 @@ export function createS3(access: S3Access, fetchFromS3: Fetch): S3 {
       region: "auto",
       datetime: new Date(given.nowMs).toISOString().replaceAll(/[:-]|\.\d{3}/g, ""),
       signQuery: given.signQuery,
-      // The content type too, which is not signed otherwise.
+      // Otherwise the content type is not signed.
       allHeaders: true,
     });
   return {
@@ -59,7 +59,7 @@ export function createS3(access: S3Access, fetchFromS3: Fetch): S3 {
       const signed = await signer({ url: address(to), headers: conditions, nowMs, signQuery: false }).sign();
       const signal = AbortSignal.timeout(LIMITS.copyTimeoutMs);
       const answer = await fetchFromS3(new Request(signed.url, { method: "PUT", headers: signed.headers, signal }));
-      // A copy that fails under way says so in a body that began with 200.
+      // A copy that fails midway says so in the body of a 200.
       const body = await answer.text();
       if (answer.ok && body.includes("<CopyObjectResult")) return "copied";
       const code = /<Code>(\w+)<\/Code>/.exec(body)?.[1] ?? "";

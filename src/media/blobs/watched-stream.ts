@@ -1,8 +1,8 @@
-/** A stream that is passed on, and the knowledge whether it broke off: its reader may not tell. */
+/** Passes a stream on and tells whether its source broke off, which its reader may hide. */
 export interface WatchedStream {
   readonly stream: ReadableStream<Uint8Array>;
   brokeOff(): boolean;
-  /** Lets go of the source, of which nothing more is read. */
+  /** Stops reading the source. */
   cancel(): Promise<void>;
 }
 

@@ -12,17 +12,17 @@ export interface CompareDeps {
 }
 
 export interface ComparedPage {
-  /** Objects seen, and places in which a row says that bytes are. */
+  /** Objects seen in R2, and objects that the rows expect there. */
   readonly objects: number;
   readonly places: number;
   readonly findings: readonly Finding[];
-  /** The last key that was compared; undefined: the keyspace is at its end. */
+  /** The last key that was compared; undefined: the end of the keyspace. */
   readonly end: string | undefined;
 }
 
 /**
- * Compares one page of the keys of R2 behind `after` with one page of rows in the same order. The page that ends first
- * ends both, and so does the last of the suspects that one step may look at again.
+ * Compares a page of R2's keys behind `after` with a page of rows in the same order. Both end where the shorter one
+ * does, or at the last suspect that one step may check.
  */
 export async function comparePage(
   deps: CompareDeps,
@@ -53,7 +53,7 @@ export async function comparePage(
   };
 }
 
-/** Of `incoming/` the rows have no order of their own: nothing there has to be. */
+/** Rows do not expect objects in `incoming/`, so they have no order there. */
 async function expectedOf(
   store: ExpectedStore,
   keyspace: Keyspace,
@@ -68,16 +68,15 @@ async function expectedOf(
 }
 
 export interface Confirmed {
-  /** By key, of those that are wrong. */
+  /** By key. */
   readonly findings: ReadonlyMap<string, Finding>;
-  /** Keys that R2 has. */
+  /** Keys that exist in R2. */
   readonly present: ReadonlySet<string>;
 }
 
 /**
- * What is wrong with these places, for certain: two looks at D1 say the same of it, and one at R2 between them. A row goes
- * from state to state in one direction only, so what both looks say was so at the time of the other look too, whatever
- * else runs.
+ * Confirms suspects: reads the rows, then R2, then the rows again, and reports only findings that both reads of the
+ * rows agree on. States of a row change in one direction only, so whatever both reads say was also true in between.
  */
 export async function confirm(
   { blobs, expected, limits }: CompareDeps,

@@ -1,4 +1,4 @@
-/** The keyspaces of the bucket, in the order in which a run walks over them. */
+/** The keyspaces of the bucket, in the order of a run. */
 export const KEYSPACES = [
   { stage: "files", prefix: "blob/", missing: "missing_bytes" },
   { stage: "variants", prefix: "variant/", missing: "missing_variant" },
@@ -9,21 +9,21 @@ export type Keyspace = (typeof KEYSPACES)[number];
 
 const FILE_ID_CHARS = 24;
 
-/** The row that a key would belong to: a file's, in `variant/` that of one rendition (`{file}/{nonce}`). */
+/** The row that a key belongs to: a file, or in `variant/` a rendition (`{file}/{nonce}`). */
 export function rowKeyOf({ stage, prefix }: Keyspace, key: string): string {
   const rest = key.slice(prefix.length);
   return stage === "variants" ? rest : rest.slice(0, FILE_ID_CHARS);
 }
 
-/** The file that a key belongs to if it is one of ours. */
+/** The file that a key belongs to, if the key is one of ours. */
 export const fileIdOf = ({ prefix }: Keyspace, key: string): string =>
   key.slice(prefix.length, prefix.length + FILE_ID_CHARS);
 
 /**
- * What is wrong with one place in R2, undefined: nothing. `expected` is what the key's row says.
+ * The finding about one key, if any. `expected` is the content of the key's row.
  *
- * Normal are: bytes of a file that is pending or removed, there or not; a variant under way; whatever came after
- * `oldUntilMs`, since work that is under way may still write or delete it.
+ * Some states are normal: a pending or removed file with or without bytes, a variant in the making, and any object
+ * written after `oldUntilMs`, since work in progress may still write or delete it.
  */
 export function classify(
   keyspace: Keyspace,
@@ -41,7 +41,7 @@ export function classify(
   return object.uploaded.getTime() <= oldUntilMs ? "orphan_object" : undefined;
 }
 
-/** The order of R2 and of SQLite, by bytes of UTF-8: JavaScript has surrogates below the last characters of 16 bits. */
+/** The order of R2 and SQLite, by bytes of UTF-8. JavaScript orders surrogates below the last characters of 16 bits. */
 export function compareKeys(a: string, b: string): number {
   for (let at = 0; at < Math.min(a.length, b.length); at++) {
     const difference = rank(a.charCodeAt(at)) - rank(b.charCodeAt(at));
@@ -52,19 +52,19 @@ export function compareKeys(a: string, b: string): number {
 
 const rank = (unit: number): number => (unit >= 0xe000 ? unit - 0x800 : unit >= 0xd800 ? unit + 0x2000 : unit);
 
-/** Where a run is: in which keyspace of the bucket (`KEYSPACES`). */
+/** Names of the keyspaces; also a run's progress. */
 export type Stage = "files" | "variants" | "incoming";
 
-/** What a row says of one place in R2. */
+/** The object that a row expects in R2. */
 export interface ExpectedObject {
-  /** A file's id, for a variant `{file}/{nonce}`. */
+  /** A file's id; for a variant `{file}/{nonce}`. */
   readonly rowKey: string;
-  /** Where its bytes lie, if anywhere. */
+  /** Its key, if it has one. */
   readonly key: string | null;
-  /** `bytes`: they have to be there, as the row says; `any`: there or not, by work under way; `none`: nothing reads them. */
+  /** `bytes`: the object must exist. `any`: it may exist, because work is in progress. `none`: nothing reads it. */
   readonly need: "bytes" | "any" | "none";
   readonly sizeBytes: number | null;
-  /** Of the object in R2; empty where the row does not know it, as for variants. */
+  /** The object's ETag; null if the row does not know it, as for variants. */
   readonly etag: string | null;
   readonly fileId: string;
   readonly nonce: string | null;

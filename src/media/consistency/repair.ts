@@ -15,13 +15,13 @@ export interface RepairDeps extends CompareDeps {
 type Done = RepairWork["done"][number];
 
 /**
- * Repairs some findings of a run, each only if it still is as it was found:
- * - `orphan_object`: deleted, before D1 says so; a step that breaks off in between deletes nothing twice.
- * - `missing_variant`: its row names a new rendition, and a message asks for it.
- * - `missing_bytes`: the file is removed; nobody can bring its bytes back.
+ * Repairs findings of a run, each only if it is still true:
+ * - `orphan_object`: the object is deleted, before D1 says so. A step that breaks off in between does no harm.
+ * - `missing_variant`: its row gets a new rendition, and a message asks for it.
+ * - `missing_bytes`: the file is removed, since nobody can restore its bytes.
  * - `size_differs`, `etag_differs`: left alone, since nothing says which side is right.
  *
- * The answer are the messages to send; undefined: another one did this step.
+ * Returns the messages to send; undefined: another one did this step.
  */
 export async function repairPage(
   deps: RepairDeps,
@@ -69,7 +69,7 @@ async function confirmAll(deps: CompareDeps, findings: readonly Finding[], nowMs
   return { findings: all, present };
 }
 
-/** What the row of a finding is to say, undefined: nothing. */
+/** The outcome of a finding; undefined: it cannot be repaired. */
 function decide(
   random: Random,
   { seq, kind, fileId, nonce }: KeptFinding,
@@ -78,7 +78,7 @@ function decide(
 ): Done | undefined {
   switch (kind) {
     case "orphan_object":
-      // One that is gone may have been deleted by this repair, in an attempt that broke off.
+      // A missing object may have been deleted by an earlier attempt of this repair.
       return { seq, outcome: isStill || isGone ? "repaired" : "obsolete" };
     case "missing_bytes":
       return isStill && fileId !== null

@@ -2,8 +2,8 @@ import { OWNER_LIVES } from "../files/file-store.ts";
 import type { FindingKind, Stage } from "./keyspaces.ts";
 
 /**
- * Runs of the consistency report, and their findings. A step writes everything in one batch, on condition that the run is
- * still where the step began: if two do the same step, one of them writes.
+ * Runs of the consistency report, and their findings. A step writes everything in one batch, on condition that the run
+ * is still where the step began: if two do the same step, one of them writes.
  */
 export type RunStore = ReturnType<typeof createRunStore>;
 
@@ -95,7 +95,7 @@ const NONE_UNDER_WAY = `NOT EXISTS (SELECT 1 FROM consistency_run WHERE ${UNDER_
 /** The run ?1 is still at step ?2. */
 const isAt = (state: Run["state"]): string =>
   `EXISTS (SELECT 1 FROM consistency_run WHERE id = ?1 AND step = ?2 AND state = '${state}')`;
-/** How many findings of this step were repaired. */
+/** The number of findings of this step that were repaired. */
 const repairedNow = (kind: RepairableKind): string => `(SELECT count(*) FROM consistency_finding AS done
   WHERE done.run_id = ?1 AND done.seq > consistency_run.repaired_through AND done.seq <= ?3
   AND done.kind = '${kind}' AND done.outcome = 'repaired')`;

@@ -1,16 +1,16 @@
 /**
- * The consistency report of the operator (contract section 5): whether R2 holds what D1 says, and nothing else.
+ * The operator's consistency report: whether R2 holds exactly the objects that D1 expects.
  *
- * States of a run, in its row; one run at a time is under way:
+ * States of a run, in its row; only one run is under way at a time:
  *
  *   POST consistency → running ──→ done ── POST repair ──→ repairing ──→ repaired
  *
- * - Keys of `blob/` are ordered as files are, keys of `variant/` as variants are. So a page of a listing and a page of
- *   rows are compared as they come, in steps of a bounded size; `incoming/` has no rows of its own (compare.ts).
- * - Work goes on meanwhile: each suspect is looked at again before it is written down, and once more before it is
- *   repaired (repair.ts).
- * - A step ends with one conditional write, and the one that wrote sends the message for the next. A message that comes
- *   twice repeats a step at most; of a run whose messages were lost, the sweep sends another one.
+ * - Keys of `blob/` have the order of files, keys of `variant/` that of variants. So a page of a listing is compared
+ *   with a page of rows, in steps of limited size (compare.ts).
+ * - Other work goes on: each suspect is checked again before it is recorded, and once more before it is repaired
+ *   (repair.ts).
+ * - A step ends with one conditional write, and the writer sends the message for the next step. A repeated message
+ *   repeats at most one step; the sweep replaces lost ones.
  */
 import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
 import { describeError } from "../../platform/log.ts";
@@ -22,27 +22,26 @@ import { KEYSPACES } from "./keyspaces.ts";
 import { repairPage, type RepairDeps } from "./repair.ts";
 import type { KeptFinding, Run, RunKey } from "./run-store.ts";
 
-/** What a run of the consistency report works with. */
 export interface ConsistencyDeps extends RepairDeps {
   readonly queue: JobQueue;
   readonly audit: AuditTrail;
 }
 
 export interface Consistency {
-  /** A new run, or the one that runs already. */
+  /** Starts a run, or returns the one that is under way. */
   start(by: Operator): Promise<Result<Run, "repairing">>;
-  /** Repairs what a run found; what is repaired, or being repaired, stays as it is. */
+  /** Repairs the findings of a run. Repeating it changes nothing. */
   repair(id: string, by: Operator): Promise<Result<Run, "unknown" | "running" | "other_run">>;
   find(id: string): Promise<Run | undefined>;
   page(before: RunKey | undefined, limit: number, skip: number): Promise<readonly Run[]>;
   findings(id: string, afterSeq: number, limit: number, skip: number): Promise<readonly KeptFinding[]>;
-  /** The next step of a run. What it throws is worth another attempt. */
+  /** Does the next step of a run. Throws if another attempt may succeed. */
   step(id: string, nowMs: number): Promise<undefined>;
-  /** Goes on with runs that nothing was heard of, and forgets one that is old; how many it went on with. */
+  /** Resumes stalled runs and deletes an old one; how many it resumed. */
   sweep(nowMs: number): Promise<number>;
 }
 
-/** Who asks, for the audit log. */
+/** The operator, for the audit log. */
 export interface Operator {
   readonly actor: string;
   readonly requestId: string;
@@ -53,7 +52,7 @@ export function createConsistency(deps: ConsistencyDeps): Consistency {
   const { runs, queue, log, limits } = deps;
   const dueAfter = (nowMs: number): number => nowMs + limits.stalledMs;
 
-  /** A message that is lost is sent again by the sweep. */
+  /** If the message is lost, the sweep sends another one. */
   async function wake(id: string): Promise<void> {
     try {
       await queue.send([nextStep(id)]);
@@ -101,7 +100,7 @@ export function createConsistency(deps: ConsistencyDeps): Consistency {
   };
 }
 
-/** The messages to send: none when the run is at its end, or when another one did this step. */
+/** The messages to send: none if the run is done, or if another one did this step. */
 async function compareStep(deps: ConsistencyDeps, run: Run, nowMs: number): Promise<readonly MediaJob[]> {
   const at = KEYSPACES.findIndex(({ stage }) => stage === run.stage);
   const keyspace = KEYSPACES[at]!;
@@ -125,7 +124,7 @@ async function compareStep(deps: ConsistencyDeps, run: Run, nowMs: number): Prom
   return written && next !== undefined ? [nextStep(run.id)] : [];
 }
 
-/** As above. The last step finds nothing left to repair, so that its numbers are those of all others. */
+/** The messages to send, as above. The last step finds nothing left to repair, so its counts are final. */
 async function repairStep(deps: ConsistencyDeps, run: Run, nowMs: number): Promise<readonly MediaJob[]> {
   const findings = await deps.runs.findings(run.id, run.repairedThrough, deps.limits.repairs, 0);
   if (findings.length > 0) {

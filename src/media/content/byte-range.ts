@@ -4,9 +4,9 @@ import { LIMITS } from "../model/limits.ts";
 /**
  * Byte ranges of a request (RFC 9110 section 14). Pure.
  *
- * The parts of `sizeBytes` that a `Range` header asks for, in its order, those that lie beyond the end left out.
- * `unsatisfiable`: all of them do. `whole`: there is no range, it is of another unit or malformed, or it asks for more
- * parts than is useful or for bytes twice; section 14.2 allows to ignore all of these.
+ * Returns the parts that a `Range` header asks for, in its order, without those beyond the end. `unsatisfiable`: all
+ * are beyond it. `whole`: there is no range, or one that section 14.2 allows to ignore: another unit, malformed, too
+ * many parts, or overlapping ones.
  */
 export function parseRanges(
   header: string | null,

@@ -8,9 +8,9 @@ import type { VariantName } from "../model/sizes.ts";
  * the Worker still evaluates conditions and ranges itself.
  *
  * A copy is fresh for 300 s from the moment at which the Worker began to read D1. So no data centre serves content for
- * longer than that after its deletion, and the data centre of the deletion stops at once: before the deletion is answered,
- * a marker of the file or its owner is written here, and copies begun before the marker are stale, even those that are
- * still being stored. If anything fails here, the answer comes from D1 and R2.
+ * longer than that after its deletion, and the data centre of the deletion stops at once: before the deletion is
+ * answered, a marker of the file or its owner is written here, and copies begun before the marker are stale, even those
+ * that are still being stored. If anything fails here, the answer comes from D1 and R2.
  */
 export interface EdgeCache {
   find(address: ContentAddress, nowMs: number): Promise<CachedContent | undefined>;
@@ -74,7 +74,7 @@ const STALE_UNTIL = "stale-until";
 
 export interface EdgeCacheDeps {
   readonly cache: Cache;
-  /** One origin for all keys, whatever host a request came by. */
+  /** One origin for all keys, though requests come by several hosts. */
   readonly origin: string;
   readonly clock: Clock;
   readonly log: Log;

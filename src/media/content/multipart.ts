@@ -5,18 +5,21 @@ import { contentRange } from "./byte-range.ts";
 /** Several ranges in one answer, `multipart/byteranges` (RFC 9110 section 14.6). */
 export interface MultipartRanges {
   readonly body: ReadableStream<Uint8Array>;
-  /** Those that differ from an answer with one part. */
+  /** Headers that differ from an answer with one part. */
   readonly headers: Record<string, string>;
 }
 
 export interface RangeSource {
   readonly contentType: string;
   readonly sizeBytes: number;
-  /** Undefined where the bytes are gone. */
+  /** Undefined if the bytes are missing. */
   read(part: ByteRange): Promise<{ readonly body: ReadableStream<Uint8Array> } | undefined>;
 }
 
-/** Undefined where the bytes are gone. One part is read at a time. `boundary`: random, so that no content holds it. */
+/**
+ * Undefined if the bytes are missing. Parts are read one at a time. `boundary` is random, so that no content contains
+ * it.
+ */
 export async function multipartRanges(
   source: RangeSource,
   [first, ...more]: readonly [ByteRange, ...ByteRange[]],
@@ -49,7 +52,7 @@ export async function multipartRanges(
     await write(end);
     await writable.close();
   };
-  // A reader that goes away ends it; one that stays sees an answer that breaks off.
+  // If the reader left, this ends the stream; otherwise the reader sees an answer that breaks off.
   send().catch((thrown: unknown) => writable.abort(thrown).catch(() => undefined));
   const headers = {
     "content-type": `multipart/byteranges; boundary=${boundary}`,

@@ -7,7 +7,7 @@ import { dispositionOf } from "../model/content-type.ts";
 import { toProblem } from "../model/failure.ts";
 import { contentRange, parseRanges } from "./byte-range.ts";
 
-/** What there is to know about content before its bytes are read. */
+/** Properties of content that are known before its bytes are read. */
 export interface Content {
   /** Strong, with its quotes. */
   readonly etag: string;
@@ -17,7 +17,7 @@ export interface Content {
   readonly fileName?: string | undefined;
 }
 
-/** What a request gets: an answer without content, or some of its bytes. */
+/** The answer to a request: without content, or with some of its bytes. */
 export type ContentPlan = { readonly send: "nothing"; readonly answer: Answer } | BytesPlan;
 
 export type BytesPlan =
@@ -29,7 +29,7 @@ export type BytesPlan =
       readonly headers: Record<string, string>;
     };
 
-/** RFC 9110: conditions first, then the range. `shared`: how long it may be kept by whom. */
+/** Evaluates conditions first, then the range (RFC 9110). `shared` has the caching headers. */
 export function planContent(
   request: Request,
   content: Content,
@@ -50,11 +50,11 @@ export function planContent(
     "content-type": contentType,
     "content-disposition": formatDisposition(dispositionOf(contentType), fileName),
     "accept-ranges": "bytes",
-    // The bytes are strangers': a browser that shows them runs nothing of them.
+    // Content comes from strangers: a browser that shows it must run nothing of it.
     "content-security-policy": "sandbox",
   };
   const wholeHeaders = { ...headers, "content-length": String(sizeBytes) };
-  // A range is defined for GET alone (section 14.2).
+  // Ranges are defined for GET only (section 14.2).
   if (request.method === "HEAD") return { send: "nothing", answer: empty(200, wholeHeaders) };
   const applies = rangeApplies(request.headers, content, nowMs);
   const ranges = applies ? parseRanges(request.headers.get("range"), sizeBytes) : "whole";

@@ -29,7 +29,7 @@ interface ContentDeps {
 const query = z.object({ expires: z.optional(z.string()), signature: z.optional(z.string()) });
 type ContentCall = Call<{ fileId: string }, z.infer<typeof query>, undefined, undefined>;
 
-/** `GET` of the content addresses: the bytes of public files, and of private ones by a signed link that has not ended. */
+/** `GET` of content addresses: public files, and private ones by a signed link. */
 export const contentRoutes = (deps: ContentDeps): readonly Route[] => [
   defineRoute({
     method: "GET",
@@ -74,9 +74,9 @@ const isSigned = ({ query: { expires, signature } }: ContentCall): boolean =>
 const PUBLIC = { "cache-control": `public, max-age=${LIMITS.publicMaxAgeSec}` };
 const PRIVATE = { "cache-control": "private, no-store" };
 
-/** Undefined where a copy does not serve: several ranges are read from R2, each by itself. */
+/** Undefined if the copy cannot serve the request: several ranges are read from R2. */
 async function answerFromEdge({ about, body }: CachedContent, call: ContentCall): Promise<Answer | undefined> {
-  // RFC 9111 section 5.1: a browser keeps it for what is left of the 300 s.
+  // RFC 9111 section 5.1: browsers may keep it for the rest of the 300 s.
   const shared = { ...PUBLIC, age: String(Math.floor((call.nowMs - about.readAtMs) / 1000)) };
   const plan = planContent(call.request, about, shared, call.nowMs);
   switch (plan.send) {
@@ -127,7 +127,7 @@ async function readContent(deps: ContentDeps, found: Representation, plan: Bytes
   if (!answered.ok) return toProblem({ kind: "content_unavailable", reason: describeError(answered.error) });
   const read = answered.value;
   if (read === undefined) {
-    // Removed between the row and the bytes; if not, the consistency report finds it.
+    // Removed after the row was read; otherwise the consistency report finds it.
     deps.log.error("a committed file has no bytes", { key: found.key });
     return toProblem({ kind: "no_content" });
   }

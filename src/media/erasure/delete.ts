@@ -24,8 +24,8 @@ interface DeleteFileDeps extends AccessDeps, EraseDeps {
 }
 
 /**
- * `DELETE P/{fileId}`: unreadable from the answer on, because every read asks the row. The bytes follow; `Location` is
- * the report of it.
+ * `DELETE P/{fileId}`: nobody can read the file any more once this is answered. Its bytes are deleted afterwards;
+ * `Location` is the report.
  */
 export const deleteFile = (deps: DeleteFileDeps, visibility: Visibility): Route =>
   defineRoute({
@@ -52,7 +52,7 @@ interface DeleteFilesDeps extends DeleteFileDeps {
   readonly filters: FilterStore;
 }
 
-/** Any other parameter is refused: a mistyped `q` or `dryRun`, left out of account, would delete all files. */
+/** Refuses unknown parameters: ignoring a mistyped `q` or `dryRun` would delete all files. */
 const query = z.object({
   tenant: matching(PATTERNS.tenant),
   q: deletionTerms,
@@ -60,8 +60,8 @@ const query = z.object({
 });
 
 /**
- * `DELETE P`: all files of a tenant, or those that `q` matches; in one write either way, so nobody reads any of them from
- * the answer on. `Location` is the report of it. `dryRun=true` counts them instead.
+ * `DELETE P`: deletes all files of a tenant, or those that `q` matches, in one write. Nobody can read them any more
+ * once this is answered; `Location` is the report. `dryRun=true` only counts them.
  */
 export const deleteFiles = (deps: DeleteFilesDeps, visibility: Visibility): Route =>
   defineRoute({
@@ -90,7 +90,7 @@ export const deleteFiles = (deps: DeleteFilesDeps, visibility: Visibility): Rout
 const NO_PART =
   "is no parameter of a deletion, which takes tenant, q and dryRun: it is of all files, or of those that q matches.";
 
-/** What is to be deleted; undefined: nothing matches. */
+/** The files to delete; undefined: none match. */
 type Chosen = SelectedFiles | "all" | undefined;
 
 async function select(

@@ -15,8 +15,8 @@ export interface EraseDeps extends PurgeDeps {
 }
 
 /**
- * One step of a deletion: a page of its files. May run twice, at once too, or break off at any place: what a step leaves
- * undone is due, and the sweep sends the deletion again.
+ * Does one step of a deletion, a page of its files. May be repeated, run twice at once or break off anywhere:
+ * unfinished work stays due, and the sweep sends the deletion again.
  */
 export async function eraseStep(deps: EraseDeps, id: string, nowMs: number): Promise<undefined> {
   const files = await deps.erasures.takePage(id, nowMs, LIMITS.erasePage);
@@ -26,16 +26,16 @@ export async function eraseStep(deps: EraseDeps, id: string, nowMs: number): Pro
   return undefined;
 }
 
-/** Work after the answer of a deletion: few files at once, many by the queue. */
+/** Starts the work after the answer: few files at once, many by the queue. */
 export const startErasing = (deps: EraseDeps, erasure: Erasure, nowMs: number): Promise<void> =>
   erasure.files <= LIMITS.erasePage
     ? eraseStep(deps, erasure.id, nowMs)
     : deps.queue.send([{ work: "erase", id: erasure.id }]);
 
 /**
- * What has to be done with removed files that are due: their bytes are deleted, and a second look at the bucket, when
- * nobody can write any more, forgets the row. May run twice, at once too, or break off at any place: what is left
- * undone stays due. The cost in D1 does not depend on how many files these are.
+ * Works on removed files that are due: deletes their bytes; later, when nobody can write any more, proves by a listing
+ * that none are left, and deletes the row. May be repeated, run twice at once or break off anywhere: unfinished files
+ * stay due. The number of statements does not depend on the number of files.
  */
 export async function finishRemoved(deps: PurgeDeps, files: readonly RemovedFile[], nowMs: number): Promise<void> {
   const fresh = files.filter(({ purgedAt }) => purgedAt === null);
@@ -44,7 +44,7 @@ export async function finishRemoved(deps: PurgeDeps, files: readonly RemovedFile
   if (purged.length > 0) await lookForBytes(deps, idsOf(purged), nowMs);
 }
 
-/** The bytes that the rows know of, and what uploads left. */
+/** Deletes the bytes that the rows know of, and unfinished uploads. */
 async function purgeFiles(deps: PurgeDeps, files: readonly RemovedFile[], nowMs: number): Promise<void> {
   const fileIds = idsOf(files);
   const [renditions, incoming] = await Promise.all([
@@ -57,8 +57,8 @@ async function purgeFiles(deps: PurgeDeps, files: readonly RemovedFile[], nowMs:
 }
 
 /**
- * The proof: a listing of every place where a file has bytes, at a time when its upload link has ended and no job runs
- * that began before it was removed. What it finds is written down, deleted and listed again.
+ * Proves the deletion: lists all keys of each file, at a time when its upload link has ended and every job that began
+ * before the removal is over. Objects that it finds are recorded, deleted and listed again.
  */
 async function lookForBytes(deps: PurgeDeps, fileIds: readonly string[], nowMs: number): Promise<void> {
   const late = await filesWithBytes(deps, fileIds);

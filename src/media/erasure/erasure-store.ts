@@ -5,8 +5,8 @@ import type { Selected } from "../search/filter-store.ts";
 import { REMOVED_FILE, type RemovedFile } from "./removed-store.ts";
 
 /**
- * Deletions and their reports. A removal and its report are written in one batch. It does nothing if the report is there
- * already, so a removal whose answer was lost can be repeated under the same id.
+ * Deletions and their reports. A removal and its report are written in one batch. It does nothing if the report is
+ * there already, so a removal whose answer was lost can be repeated under the same id.
  */
 export type ErasureStore = ReturnType<typeof createErasureStore>;
 
@@ -34,7 +34,7 @@ export interface Erasure {
   readonly files: number;
   readonly deletedFiles: number;
   readonly verifiedFiles: number;
-  /** Of the masters of committed files. */
+  /** Bytes of the masters of committed files. */
   readonly bytes: number;
   readonly deletedBytes: number;
   readonly lateObjects: number;

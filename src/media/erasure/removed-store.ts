@@ -5,8 +5,8 @@ import { LIMITS } from "../model/limits.ts";
 
 /**
  * Rows of removed files, from the removal to the listing that proves them gone. Works on sets of files: the number of
- * statements does not depend on the number of files. Each change tests the state that it counts, so a repeated one counts
- * once.
+ * statements does not depend on the number of files. Each change tests the state that it counts, so a repeated one
+ * counts once.
  */
 export type RemovedFileStore = ReturnType<typeof createRemovedFileStore>;
 

@@ -12,7 +12,7 @@ interface ReportDeps extends TenantAccess {
   readonly erasures: ErasureStore;
 }
 
-/** Reports of deletions: for the client that asked for one, and the tenants that it reaches. */
+/** Reports of deletions, for the client that requested them and the tenants that it may act for. */
 export const erasureRoutes = (deps: ReportDeps): readonly Route[] => [
   defineRoute({
     method: "GET",
@@ -47,7 +47,7 @@ export const erasureRoutes = (deps: ReportDeps): readonly Route[] => [
   }),
 ];
 
-/** Ids are of hex digits, so this comes after all of them. */
+/** Ids consist of hex digits, so this follows all of them. */
 const AFTER_ALL_IDS = "g";
 
 const idBefore = ({ cursor }: Paging): string | undefined => {
@@ -55,7 +55,7 @@ const idBefore = ({ cursor }: Paging): string | undefined => {
   return typeof before === "string" ? before : undefined;
 };
 
-/** Times in ms. `bytes` are those of the masters. */
+/** Times in ms; `bytes` are those of the masters. */
 const toJson = (erasure: Erasure): object => ({
   id: erasure.id,
   kind: erasure.kind,

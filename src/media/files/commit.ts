@@ -25,7 +25,7 @@ interface CommitDeps extends AccessDeps {
   readonly links: Links;
 }
 
-/** `POST P/{fileId}/commit`: pins what was uploaded and gives the file its tenant. */
+/** `POST P/{fileId}/commit`: pins the upload and gives the file its tenant. */
 export const commitFile = (deps: CommitDeps, visibility: Visibility): Route =>
   defineRoute({
     method: "POST",
@@ -50,7 +50,7 @@ export const commitFile = (deps: CommitDeps, visibility: Visibility): Route =>
     },
   });
 
-/** Contract 4.4: the tenant named, else the token's. A token for one tenant names that one only; others are not there. */
+/** The tenant named, else the token's. A token for one tenant can name only that one. */
 async function tenantOf(
   deps: CommitDeps,
   principal: Principal,
@@ -69,8 +69,8 @@ interface CommitRequest {
 }
 
 /**
- * The nonces of the variants to make. A commit whose answer was lost may be repeated: it changes nothing more. `seenPins`
- * gets the pins of all uploads that came up.
+ * Returns the nonces of the variants to make. A commit whose answer was lost may be repeated: it changes nothing more.
+ * `seenPins` collects the pins of all uploads that it saw.
  */
 async function commit(
   deps: CommitDeps,
@@ -82,7 +82,7 @@ async function commit(
   const digest = await sha256Hex(JSON.stringify([tenant, metadata]));
   let failure: MediaFailure | undefined;
   for (let round = 0; ; round++) {
-    // Asked after each failure too: another commit, a deletion or the sweep may have come first, or this very commit.
+    // Read again after each failure: another commit, a deletion or the sweep may have been first, or this very commit.
     const file = await deps.files.findOwned(fileId, caller);
     if (file?.state !== "pending") return repeated(deps, fileId, file, digest);
     if (failure !== undefined && (failure.kind !== "upload_changed" || round > LIMITS.commitRounds))
@@ -97,7 +97,7 @@ async function commit(
     const variantsDueAt = nowMs + LIMITS.variantResendMs;
     const attributes = attributesOf(metadata, file.contentType);
     const write = { ...pinned.value, tenant, committedAt: nowMs, digest, metadata, attributes, variantsDueAt };
-    // Changes nothing the second time; the row tells who was first.
+    // Repeating it changes nothing; the row tells which commit was first.
     const started = await retryOnce(() => deps.files.commit(fileId, caller, write));
     if (started.ok) return started;
     failure = started.error === "over_quota" ? { kind: "quota_exceeded", tenant } : { kind: "upload_changed" };
@@ -117,9 +117,8 @@ async function pin(
 }
 
 /**
- * What the row says that is not pending: committed alike, committed differently, or nobody's. Whether the messages of a
- * commit alike were sent is not known, so what is still to be made is asked for again: a job that comes twice does
- * nothing.
+ * The answer for a file that is not pending: committed with the same body, with another one, or gone. The messages of
+ * an equal commit may be lost, so pending variants are asked for again: a repeated job does nothing.
  */
 async function repeated(
   deps: CommitDeps,

@@ -25,7 +25,7 @@ const contentType = z.string().check(
   z.refine((type) => !isMultipartForm(type), "is not supported as multipart/form-data: send the file itself"),
 );
 
-/** `POST P`: a pending file. Its row is there before its link is, so no byte is ever without an owner. */
+/** `POST P`: creates a pending file. Its row exists before its link, so every byte has an owner. */
 export const createFile = (deps: CreateDeps, visibility: Visibility): Route =>
   defineRoute({
     method: "POST",

@@ -7,8 +7,8 @@ import { LIMITS } from "../model/limits.ts";
 import type { VariantName } from "../model/sizes.ts";
 
 /**
- * Addresses of the media service, and the signed ones among them. A signature (HMAC-SHA-256) covers what the link is
- * for, the file, the variant or content type, and the time at which the link ends.
+ * Addresses of the media service, some of them signed. A signature (HMAC-SHA-256) covers the purpose of the link, the
+ * file, the variant or content type, and the expiry.
  */
 export const MEDIA_PATH = "/media/v2";
 
@@ -22,7 +22,7 @@ export interface Links {
   erasure(publicBase: string, erasureId: string): string;
   upload(publicBase: string, fileId: string, contentType: string, nowMs: number): Promise<string>;
   verifyUpload(fileId: string, given: UploadSignature, nowMs: number): Promise<Result<void, LinkFault>>;
-  /** Of a public file: works as long as the file is there. */
+  /** A public file's address, valid as long as the file exists. */
   content(publicBase: string, fileId: string, variant: VariantName | undefined): string;
   temporaryContent(
     publicBase: string,
@@ -83,7 +83,7 @@ const variantSegment = (variant: VariantName): string => `${variant.type}-${vari
 
 type Purpose = "upload-link" | "content-link";
 
-/** JSON keeps the parts apart whatever they contain. */
+/** JSON separates the parts whatever characters they have. */
 const signedText = (parts: readonly string[], expires: string): Uint8Array<ArrayBuffer> =>
   utf8(JSON.stringify([...parts, expires]));
 

@@ -14,7 +14,7 @@ interface MetadataDeps extends AccessDeps {
 
 const params = z.object({ fileId: z.string() });
 
-/** The text goes back as it came: numbers, order and repeats of members are the client's. */
+/** The text that was sent: the client's numbers, order and repeated members stay as they are. */
 const asSent = (metadata: string): Response =>
   new Response(metadata, { headers: { "content-type": "application/json", "cache-control": "no-cache, private" } });
 

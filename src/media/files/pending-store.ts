@@ -65,7 +65,7 @@ export function createPendingStore(db: D1Database) {
       return err(full?.results.length === 1 ? "over_quota" : "too_many_pending");
     },
 
-    /** Takes all of these bytes from the tenant's quota, or none. Writes nothing if the tenant has no quota of bytes. */
+    /** Takes all of these bytes from the tenant's quota, or none. Writes nothing if the tenant has no such quota. */
     async reserve(fileId: string, bytes: number): Promise<"reserved" | "not_limited" | ReservationFault> {
       const [reserved, alive] = await db.batch<{ state?: string; isLimited?: number }>([
         prepared(SQL.reserve, fileId, bytes),

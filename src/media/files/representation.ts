@@ -4,7 +4,7 @@ import type { MediaFailure } from "../model/failure.ts";
 import type { VariantName } from "../model/sizes.ts";
 import type { CommittedFile } from "./file-store.ts";
 
-/** Which bytes stand for a file: the master's or a variant's. They never change, so their ETag never does. */
+/** The bytes that a fetch returns: the master's or a variant's. They never change, nor does their ETag. */
 export interface Representation {
   readonly key: string;
   /** With its quotes. */
@@ -19,7 +19,7 @@ export interface Representation {
 
 export const quoted = (etag: string): string => `"${etag}"`;
 
-/** `fallback`: the master where the variant is not there (specification, fetch of a file). */
+/** `fallback`: returns the master if the variant is not ready. */
 export function representationOf(
   file: CommittedFile,
   wanted: VariantName | undefined,

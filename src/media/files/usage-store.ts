@@ -1,6 +1,6 @@
 /**
- * What tenants store: committed files, counted in the rows of their owners, and pending ones, counted in `reservation`.
- * Triggers keep both.
+ * Files and bytes of tenants. Committed files are counted in the rows of their owners, pending ones in `reservation`;
+ * triggers keep both.
  */
 export type UsageStore = ReturnType<typeof createUsageStore>;
 
@@ -60,7 +60,7 @@ export const createUsageStore = (db: D1Database) => ({
     const { files = 0, bytes = 0, pendingFiles = 0, pendingBytes = 0 } = row ?? {};
     return { files, bytes, pending: { files: pendingFiles, bytes: pendingBytes } };
   },
-  /** Rows `{kind, id}`, one for each owner with files of the client, of one tenant if given; the id names it for people. */
+  /** Rows `{kind, id}`, one for each owner with files of the client, in one tenant if given; `id` is for people. */
   filesOfClient: (client: string, limit: number, tenant?: string): D1PreparedStatement =>
     db.prepare(SQL.filesOfClient).bind(client, limit, tenant ?? null),
   /** The same for a tenant. */

@@ -2,7 +2,7 @@ import type { Visibility, VariantRow } from "../model/file.ts";
 import type { Links } from "./links.ts";
 import { quoted } from "./representation.ts";
 
-/** Contract 4.1, Variant. What is not known before it is made is null. */
+/** Variants as the interface shows them. Values that are not known yet are null. */
 export function variantsToJson(
   deps: { readonly links: Links },
   publicBase: string,

@@ -1,15 +1,15 @@
 /**
- * What an image says of itself in its first bytes, read before anything is decoded: format by content, dimensions,
- * orientation. A file that claims to be enormous costs nothing. Pure; never throws, whatever the bytes.
+ * Reads format, dimensions and orientation from an image's first bytes, without decoding it. So a file that claims to
+ * be enormous costs nothing. Pure; never throws.
  */
 import type { ImageFormat, ImageHeader, OrientationField } from "../model/image-transformer.ts";
 import { readOrientation } from "./exif.ts";
 
 export type HeaderOutcome =
   | { readonly kind: "header"; readonly header: ImageHeader }
-  /** The bytes end before the answer: read more, if there is more. */
+  /** The bytes end too early: read more, if there is more. */
   | { readonly kind: "incomplete" }
-  /** Of a format that this service does not know. */
+  /** An unknown format. */
   | { readonly kind: "unknown" }
   | { readonly kind: "broken" };
 
@@ -25,7 +25,7 @@ const PNG_SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 const INCOMPLETE: HeaderOutcome = { kind: "incomplete" };
 const BROKEN: HeaderOutcome = { kind: "broken" };
 
-/** Big-endian reads that answer NaN behind the end, so that every comparison with them is false. */
+/** Big-endian reads. Beyond the end they return NaN, which makes every comparison false. */
 class Reader {
   readonly bytes: Uint8Array;
   readonly view: DataView;
@@ -72,8 +72,8 @@ function imageOf(
 }
 
 /**
- * ITU T.81 annex B: markers with a length, up to the frame header. What lies between them is skipped, as browsers do:
- * some cameras and programs leave something there.
+ * ITU T.81 annex B: markers with a length, up to the frame header. Bytes between them are skipped, as browsers do,
+ * because some cameras and programs write them.
  */
 function readJpeg(reader: Reader): HeaderOutcome {
   let orientation: OrientationField | undefined;
@@ -107,11 +107,11 @@ const isMarker = (first: number, second: number): boolean => first === 0xff && s
 /** TEM and the restart markers have no length. */
 const isBareMarker = (marker: number): boolean => marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
 
-/** SOF0 to SOF15 without the tables that lie between them (DHT, JPG, DAC). */
+/** SOF0 to SOF15 without the tables in that range (DHT, JPG, DAC). */
 const isFrameHeader = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 
-/** PNG: IHDR comes first; eXIf, if any, may come at any place before IEND, and is looked for up to the pixels. */
+/** PNG: IHDR comes first. eXIf may stand anywhere before IEND; only the part before the pixels is searched. */
 function readPng(reader: Reader): HeaderOutcome {
   if (!reader.has(24)) return INCOMPLETE;
   if (reader.u32(8) !== 13 || reader.text(12, 4) !== "IHDR") return BROKEN;

@@ -4,15 +4,15 @@ import { readGifStructure } from "./gif/structure.ts";
 import { readImageHeader } from "./header.ts";
 
 /**
- * What an Images binding can do, found by letting it do it: versions differ, and the local one can do less. Every answer
- * is undefined when the binding does not answer.
+ * Finds out what the Images binding can do by letting it do it: versions differ, and the local one can do less. Every
+ * answer is undefined if the binding does not answer.
  */
 export interface ImagesProbe {
-  /** Whether it puts images of a format upright by itself: turning twice would be as wrong as never. */
+  /** It applies the orientation of images in this format by itself. Turning twice would be as wrong as never. */
   turnsByItself(format: TurnedFormat): Promise<boolean | undefined>;
-  /** Whether it writes gifs, with all their frames. */
+  /** It writes gifs with all their frames. */
   keepsAnimations(): Promise<boolean | undefined>;
-  /** Whether it transforms a good image now. */
+  /** It transforms a good image now. */
   isUp(): Promise<boolean>;
 }
 
@@ -20,7 +20,7 @@ export interface ImagesProbe {
 export type TurnedFormat = "jpeg" | "png";
 
 export function createImagesProbe(images: ImagesBinding): ImagesProbe {
-  /** What was found, kept as values, since a promise belongs to the request that made it. */
+  /** Results are stored as values, because a promise belongs to the request that made it. */
   const turns = new Map<TurnedFormat, boolean>();
   let keeps: boolean | undefined;
 
@@ -35,7 +35,7 @@ export function createImagesProbe(images: ImagesBinding): ImagesProbe {
   const isUp = async (): Promise<boolean> => (await probeTurning("jpeg")) !== undefined;
   const probeAnimation = async (): Promise<boolean | undefined> => {
     const made = await tryOut(() => images.input(streamOf(TWO_FRAMES)).output({ format: "image/gif", anim: true }));
-    // It fails with texts of many kinds. Whether gifs are too much for it or everything is, a good image tells.
+    // Error texts vary. A good image tells whether only gifs fail, or everything.
     if (made === undefined && !(await isUp())) return undefined;
     keeps = made !== undefined && readGifStructure(made, 3)?.frames.length === 2;
     return keeps;
@@ -67,7 +67,7 @@ const TWO_FRAMES =
   "R0lGODlhBAACAJAAAP8AAAAA/yH/C05FVFNDQVBFMi4wAwEAAAAh+QQACgAAACwAAAAABAACAAACA4RvBQAh+QQACgAAACwAAAAABAACAID/" +
   "AAAAAP8CA4xvBQA7";
 
-/** Good images, 16 x 8 pixels that lie on their side (EXIF orientation 6). */
+/** Good images of 16 x 8 pixels that lie on their side (EXIF orientation 6). */
 const LYING: Readonly<Record<TurnedFormat, string>> = {
   jpeg:
     "/9j/4QAiRXhpZgAATU0AKgAAAAgAAQESAAMAAAABAAYAAAAAAAD/2wBDAAYEBQYFBAYGBQYHBwYIChAKCgkJChQODwwQFxQYGBcU" +

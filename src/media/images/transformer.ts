@@ -4,7 +4,7 @@ import { UPRIGHT } from "./exif.ts";
 import { createGifTransformer } from "./gif/transformer.ts";
 import { createImagesProbe, type ImagesProbe } from "./probe.ts";
 
-/** The Images binding, and for gifs, where it does not write them with all their frames, a transformer of our own. */
+/** Uses the Images binding, and for gifs our own transformer if the binding does not keep animations. */
 export function createTransformer(images: ImagesBinding): ImageTransformer {
   const probe = createImagesProbe(images);
   const binding = createImagesBinding(images, probe);
@@ -29,7 +29,7 @@ export function createImagesBinding(images: ImagesBinding, probe: ImagesProbe): 
       try {
         return ok({ stream: await run(images, request, isTurned), encoder: "images-1" });
       } catch {
-        // The binding fails with texts of many kinds. Whether the image or the binding is at fault, a good image tells.
+        // Error texts vary. A good image tells whether the image or the binding is at fault.
         return err((await probe.isUp()) ? { kind: "broken_image" } : { kind: "unavailable" });
       }
     },
@@ -53,7 +53,7 @@ async function run(
     if (upright.rotate !== 0) transformer = transformer.transform({ rotate: upright.rotate });
     if (upright.mirror) transformer = transformer.transform({ flip: "h" });
   }
-  // The target has the right proportions already: squeeze and cover only differ in what they do with half a pixel.
+  // The target has the right proportions; squeeze and cover differ only in how they treat half a pixel.
   const fit = type === "clip" ? "squeeze" : "cover";
   const result = await transformer.transform({ ...target, fit, gravity: "center" }).output(OUTPUT[header.format]);
   return result.image();

@@ -4,28 +4,28 @@ import { comparableTypes } from "../model/content-type.ts";
 import { LIMITS } from "../model/limits.ts";
 
 /**
- * What the metadata of a file says, as pairs of key and value that can be looked up and sorted by. Pure.
+ * Turns a file's metadata into pairs of key and value for search and sorting. Pure.
  *
- * - Keys are paths with a dot before each part: `.color`, `.size.width`. A key that has a dot in it gives the same path.
- * - An array gives its elements as values of its own key, those of arrays and objects in it too.
+ * - Keys are paths with a dot before each part: `.color`, `.size.width`. A key that contains a dot gives the same path.
+ * - The elements of an array, nested ones too, are values of the array's key.
  * - Numbers are numbers, booleans the texts `true` and `false`; null is no value.
- * - A number that JavaScript writes in another way, or has only nearly, is the text of what was sent besides: so `1.50` is
- *   found as `1.50` and as `1.5`, and long identifiers are not taken for each other. It sorts as a number all the same.
- * - Keys of our own: `#type`, the content type with and without its parameters; `#keys`, which keys the file sorts by;
- *   `#more`, for a file with more pairs than the index takes.
+ * - A number that JavaScript writes differently, or cannot hold exactly, is also a text as it was sent. So `1.50` is
+ *   found as `1.50` and `1.5`, and long identifiers stay distinct. It sorts as a number.
+ * - Keys of our own: `#type`, the content type with and without its parameters; `#keys`, the set of keys that the file
+ *   sorts by; `#more`, for a file with more pairs than the index takes.
  *
- * The first `LIMITS.pairsPerFile` pairs are read.
+ * Only the first `LIMITS.pairsPerFile` pairs count.
  */
 export interface FileAttributes {
   /** The rows of the table `attribute`. */
   readonly rows: readonly IndexRow[];
-  /** Where the leading row of a key stands among `rows`, by the digest of the key. */
+  /** Index in `rows` of the row that a file sorts by, for each digest of a key. */
   readonly at: Readonly<Record<string, number>>;
-  /** Pairs that the index has no place for, as `pairDigest` gives them, with spaces between them. */
+  /** Digests (`pairDigest`) of the pairs beyond the index, separated by spaces. */
   readonly more: string;
 }
 
-/** The last part is 1 in the row by which the file sorts under this key. */
+/** The last part is 1 in the row that the file sorts by under this key. */
 export type IndexRow = readonly [key: string, value: IndexValue, leads: 0 | 1];
 export type IndexValue = string | number;
 
@@ -33,11 +33,11 @@ export const TYPE_KEY = "#type";
 export const KEYS_KEY = "#keys";
 export const MORE_KEY = "#more";
 
-/** Whether metadata, the text of a JSON object, has more pairs than are read. */
+/** `metadata` is the text of a JSON object. */
 export const hasTooManyPairs = (metadata: string): boolean =>
   pairsOf(metadata, LIMITS.pairsPerFile + 1).length > LIMITS.pairsPerFile;
 
-/** Of the metadata's text, which is a JSON object, and the content type. */
+/** `metadata` is the text of a JSON object. */
 export function attributesOf(metadata: string, contentType: string): FileAttributes {
   const rows: IndexRow[] = [];
   const leading = new Map<string, number>();
@@ -64,7 +64,7 @@ export function attributesOf(metadata: string, contentType: string): FileAttribu
 interface Pair {
   readonly key: string;
   readonly value: IndexValue;
-  /** Not by the mere spelling of a number. */
+  /** False for the mere spelling of a number. */
   readonly maySort: boolean;
 }
 
@@ -90,7 +90,7 @@ class WrittenNumber {
   }
 }
 
-/** For `JSON.parse`, which tells the text of each value that is no object. */
+/** A reviver for `JSON.parse`, which passes the source text of each primitive value. */
 const keepWriting = (_key: string, value: unknown, context?: { source: string }): unknown =>
   typeof value === "number" ? new WrittenNumber(value, context!.source) : value;
 
@@ -104,30 +104,30 @@ function* valuesIn(key: string, value: unknown): Generator<Pair> {
 }
 
 function* valuesOfNumber(key: string, { value, text }: WrittenNumber): Generator<Pair> {
-  // A number that is too large for one is infinite here, and has no place in an order or in JSON.
+  // A number that is too large becomes infinite, which has no place in an order or in JSON.
   if (Number.isFinite(value)) yield { key, value, maySort: true };
   if (!isNumberOf(value, text)) yield { key, value: text, maySort: false };
 }
 
-/** Whether a number stands for a text and for no other one: an integer of more than 53 bits stands for many. */
+/** The text stands for this number and no other text does. Integers of more than 53 bits have several texts. */
 const isNumberOf = (value: number, text: string): boolean =>
   Number.isFinite(value) && JSON.stringify(value) === text && (!Number.isInteger(value) || Number.isSafeInteger(value));
 
-/** One thing that a file has to have: a key with one of these values. */
+/** A condition on files: a key has one of these values. */
 export interface Condition {
   readonly key: string;
   readonly values: readonly IndexValue[];
-  /** The same pairs as they stand among those that the index has no place for. */
+  /** Digests of the same pairs, for files with more than the index takes. */
   readonly digests: readonly string[];
 }
 
-/** `key` as a path without its first dot. A text also matches the number that it stands for, and the boolean. */
+/** `key` is a path without its first dot. A text also matches the number or boolean that it spells. */
 export function metadataCondition(key: string, text: string): Condition {
   const number = Number(text);
   return conditionOf(indexText(`.${key}`), [indexText(text), ...(isNumberOf(number, text) ? [number] : [])]);
 }
 
-/** A file of one of these content types; one without parameters takes those with parameters too. */
+/** The file has one of these content types. A type without parameters also matches types with parameters. */
 export const typeCondition = (types: readonly string[]): Condition =>
   conditionOf(TYPE_KEY, [...new Set(types.map((type) => comparableTypes(type)[0]))]);
 
@@ -137,19 +137,19 @@ const conditionOf = (key: string, values: readonly IndexValue[]): Condition => (
   digests: values.map((value) => pairDigest(key, value)),
 });
 
-/** The key under which an attribute of the metadata is sorted. */
+/** The index key of a metadata attribute to sort by. */
 export const sortKey = (name: string): string => indexText(`.${name}`);
 
-/** Where `at` says which row leads under a key, as a path of JSON. */
+/** JSON path in the record of the row that a file sorts by under this key. */
 export const leadingRowPath = (key: string): string => `$.at."${digestOf(key)}"`;
 
 /**
- * A text of more than 256 bytes is cut between characters and goes on with its digest: so it is longer than any that
- * was not cut, equal only to itself, and sorted by its beginning.
+ * Cuts a text of more than 256 bytes between characters and appends its digest. So it is longer than any uncut text,
+ * equal only to itself, and sorted by its beginning.
  */
 function indexText(text: string): string {
   const whole = text.toWellFormed();
-  // Three bytes at most for each unit: nearly no text needs to be looked at.
+  // A unit has three bytes at most, so this decides nearly all texts.
   if (whole.length * 3 <= LIMITS.indexedBytes) return whole;
   const bytes = utf8(whole);
   if (bytes.byteLength <= LIMITS.indexedBytes) return whole;
@@ -162,5 +162,5 @@ function indexText(text: string): string {
 
 const pairDigest = (key: string, value: IndexValue): string => digestOf(JSON.stringify([key, value]));
 
-/** 128 bits of SHA-256 in base64url. Not asynchronous: one file may have thousands of pairs. */
+/** 128 bits of SHA-256 in base64url. Synchronous, because one file may have thousands of pairs. */
 const digestOf = (text: string): string => createHash("sha256").update(text).digest("base64url").slice(0, 22);

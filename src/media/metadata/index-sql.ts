@@ -5,8 +5,8 @@ const LIVE_FILES = `${FILES} AND file.state = 'committed'
   CROSS JOIN owner ON owner.id = file.owner_id AND owner.erasure_id IS NULL`;
 
 /**
- * Keep the metadata index equal to `file.attributes`, which says which rows a file has there. They run in the batch that
- * changes the record; running one twice changes nothing more. ?1 is a JSON array of file ids.
+ * Keep the metadata index equal to `file.attributes`, which says which rows a file has there. They run in the batch
+ * that changes the record; running one twice changes nothing more. ?1 is a JSON array of file ids.
  */
 export const ATTRIBUTE_SQL = {
   /** Before the record changes. */

@@ -3,19 +3,19 @@ import { err, ok, type Result } from "../../platform/result.ts";
 import type { MediaFailure } from "./failure.ts";
 import type { FileCaller, Visibility } from "./file.ts";
 
-/** What tells which tenants a token reaches. */
+/** Decides which tenants a token may act for. */
 export interface TenantAccess {
   readonly access: ClientAccess;
 }
 
-/** What tells whose a file is, too. */
+/** Also tells the tenant of a file. */
 export interface AccessDeps extends TenantAccess {
   readonly files: {
     tenantOf(fileId: string, client: string, visibility: Visibility): Promise<string | undefined>;
   };
 }
 
-/** Who is at work on files of a tenant. The table of rights lets in tokens of a client alone, and for a tenant. */
+/** The caller of an operation on a tenant's files. The table of rights admits only clients' tokens for a tenant. */
 export const callerOf = (principal: Principal, visibility: Visibility, tenant: string): FileCaller => ({
   client: principal.clientName,
   visibility,
@@ -24,8 +24,8 @@ export const callerOf = (principal: Principal, visibility: Visibility, tenant: s
 });
 
 /**
- * Whether a token reaches files of a tenant (contract 4.4): its own, and, unless it names one, those for which its
- * client could be granted a token now. A subscription that was cancelled ends it.
+ * A token may act for its own tenant and, unless it names one, for those for which its client could
+ * get a token now. Cancelling a subscription ends that.
  */
 export async function reachesTenant(
   deps: TenantAccess,
@@ -38,8 +38,8 @@ export async function reachesTenant(
 }
 
 /**
- * The caller of an operation on one file: its client's files of one tenant. Which tenant is a question only for a
- * service's client whose token names none; then the file's own row answers it.
+ * The caller of an operation on one file. If a service's client has a token that names no tenant, the file's row tells
+ * the tenant.
  */
 export async function fileCaller(
   deps: AccessDeps,
@@ -56,8 +56,8 @@ export async function fileCaller(
 }
 
 /**
- * Work on one file by its caller. A commit under way gives a file its tenant, so what was not found is looked for once
- * more where the row names another tenant by then.
+ * Runs `work` for the caller of a file. A commit gives a file its tenant, so a file that was not found is looked for
+ * again if its row names another tenant by then.
  */
 export async function asFileCaller<T>(
   deps: AccessDeps,

@@ -19,7 +19,7 @@ export function formatDisposition(kind: "inline" | "attachment", fileName: strin
   return `${kind}; filename="${plain}"${extended}`;
 }
 
-/** Parameters by lower-case name; of two with one name the first counts. */
+/** Parameters by lower-case name. The first of two with the same name counts. */
 function parametersOf(header: string): Map<string, string> {
   const found = new Map<string, string>();
   for (const [, name = "", quoted, token = ""] of header.matchAll(
@@ -31,7 +31,7 @@ function parametersOf(header: string): Map<string, string> {
   return found;
 }
 
-/** RFC 8187: `UTF-8'<language>'<percent-encoded>`. Other character sets are not read: nobody sends them. */
+/** RFC 8187: `UTF-8'<language>'<percent-encoded>`. Other character sets are ignored: nobody sends them. */
 function decodeExtended(value: string): string | undefined {
   const encoded = /^utf-8'[^']*'(.*)$/i.exec(value)?.[1];
   if (encoded === undefined) return undefined;
@@ -45,7 +45,7 @@ function decodeExtended(value: string): string | undefined {
 const encodeExtended = (text: string): string =>
   encodeURIComponent(text).replaceAll(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** A name without a path, without characters that nobody sees, of bounded length; empty when nothing is left. */
+/** A name without path and invisible characters, of limited length; empty if nothing is left. */
 function sanitise(name: string): string {
   const last = name.toWellFormed().split(/[/\\]/).at(-1) ?? "";
   const visible = last.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "").trim();
@@ -53,10 +53,10 @@ function sanitise(name: string): string {
   return /^\.*$/.test(kept) ? "" : kept;
 }
 
-/** What a name ends with that says how to open it; what is longer is a part of a sentence. */
+/** An extension says how to open a file. A longer ending is part of a sentence. */
 const EXTENSION = /(?<=.)\.[^.\s]{1,16}$/u;
 
-/** What is too long is cut before its extension, between characters. */
+/** Cuts a name that is too long before its extension, between characters. */
 function shorten(name: string, maxBytes: number): string {
   if (utf8(name).length <= maxBytes) return name;
   const extension = EXTENSION.exec(name)?.[0] ?? "";

@@ -3,7 +3,7 @@ import { invalid, notFound, problem, type Problem } from "../../http/errors.ts";
 import { LIMITS } from "./limits.ts";
 import type { DigestHeader } from "./upload-digest.ts";
 
-/** Every way in which an operation of this service can fail, and what the caller is told. */
+/** All failures of the media service, and the problem that each becomes. */
 export type MediaFailure =
   | { readonly kind: "no_file" }
   | { readonly kind: "no_variant" }
@@ -23,9 +23,9 @@ export type MediaFailure =
   | { readonly kind: "malformed_digest" | "other_digest"; readonly header: DigestHeader }
   | { readonly kind: "storage_unavailable"; readonly reason: string }
   | { readonly kind: "quota_exceeded"; readonly tenant: string }
-  /** Nothing can be begun: what is stored and what waits for its commit fill the tenant's quota. */
+  /** Committed and pending files fill the tenant's quota of files. */
   | { readonly kind: "no_place"; readonly tenant: string }
-  /** The bytes of an upload are more than the quota leaves. */
+  /** The upload has more bytes than the quota has left. */
   | { readonly kind: "no_room" }
   | { readonly kind: "too_many_pending"; readonly count: number }
   | { readonly kind: "commit_unavailable"; readonly reason: string }
@@ -62,7 +62,7 @@ export function toProblem(failure: MediaFailure): Problem {
     case "variant_failed":
       return problem("element_resource_non_existing", `This variant could not be made: ${failure.reason}`);
     case "foreign_tenant":
-      // Contract 4.4: like a file of somebody else, so that nobody learns which tenants there are.
+      // As for an unknown tenant, so that nobody learns which tenants exist.
       return notFound("tenant");
     case "link_forged":
       return problem("insufficient_permissions", "The link is not valid: use it exactly as it was given.");
@@ -173,7 +173,7 @@ const DIGEST_EXAMPLES: Readonly<Record<DigestHeader, string>> = {
   "Repr-Digest": "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:",
 };
 
-/** What was asked for, and what to do about it. */
+/** Reasons, each with a way around it. */
 const TOO_BROAD = {
   terms: "Too many files match for one answer of the database: add a term that fewer files have.",
   order: "Too many files are to be looked at in this order: leave out sort, or add a term that fewer files have.",

@@ -10,7 +10,7 @@ export interface FileCaller {
   readonly client: string;
   readonly visibility: Visibility;
   readonly tenant: string;
-  /** Whether a person's token is at work: it reaches what its tenant's tokens began, not what waits for other tenants. */
+  /** A person's token may change files that its tenant's tokens created, not pending files of other tenants. */
   readonly isPerson: boolean;
 }
 
@@ -29,10 +29,10 @@ export interface VariantRow {
   readonly reason: string | null;
 }
 
-/** The one database of this version; the place in the id is for the day when there are several. */
+/** The only database so far; the byte allows several later. */
 const SHARD = 0;
 
-/** Contract 4.1: 4 bytes of time in seconds, 1 byte that names the database shard, 7 random bytes, in hex. */
+/** A file id: 4 bytes of time in seconds, 1 byte for the database, 7 random bytes, in hex. */
 export function newFileId(nowMs: number, random: Random): string {
   const bytes = new Uint8Array(12);
   new DataView(bytes.buffer).setUint32(0, toSec(nowMs));

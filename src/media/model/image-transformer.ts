@@ -1,12 +1,12 @@
 import type { Result } from "../../platform/result.ts";
 import type { Dimensions, VariantType } from "./sizes.ts";
 
-/** Port: makes a smaller copy of an image. */
+/** Makes a smaller copy of an image. */
 export interface ImageTransformer {
   /**
-   * `target` is the size of the upright result, computed from the master's header (`sizes.ts`), so no side grows.
-   * The result has the master's format, its orientation applied and no orientation of its own. An animated gif stays
-   * animated; of an animated png only its still image is there.
+   * `target` is the size of the upright result, computed from the master's header (`sizes.ts`), so no side grows. The
+   * result has the master's format, its orientation applied and none of its own. An animated gif stays animated; an
+   * animated png yields its still image.
    */
   transform(request: TransformRequest): Promise<Result<TransformedImage, TransformFault>>;
 }
@@ -21,13 +21,13 @@ export interface TransformRequest {
 
 export type ImageFormat = "jpeg" | "png" | "gif";
 
-/** What an image says of itself. */
+/** Properties of an image, from its first bytes. */
 export interface ImageHeader {
   readonly format: ImageFormat;
   /** As stored, before the orientation is applied. */
   readonly width: number;
   readonly height: number;
-  /** EXIF orientation 1 to 8 with the place of its value; 1 where the image says nothing. */
+  /** EXIF orientation, 1 to 8; 1 if the image has none. */
   readonly orientation: number;
   readonly orientationField: OrientationField | undefined;
 }
@@ -36,20 +36,20 @@ export interface ImageHeader {
 export interface OrientationField {
   /** 1 to 8 */
   readonly value: number;
-  /** Where the value stands in the bytes that were searched. */
+  /** Offset of the value in the bytes that were read. */
   readonly offset: number;
   readonly littleEndian: boolean;
 }
 
 export interface TransformedImage {
   readonly stream: ReadableStream<Uint8Array>;
-  /** Name and version of what made it, part of a variant's ETag: another one may give other bytes. */
+  /** Name and version of the encoder. It is part of a variant's ETag, because another encoder may write other bytes. */
   readonly encoder: string;
 }
 
-/** `broken_image`, `refused`: the image's fault, trying again changes nothing. `unavailable`: the transformer's. */
+/** `broken_image`, `refused`: the image is at fault, and a retry does not help. `unavailable`: the transformer is. */
 export type TransformFault =
   | { readonly kind: "broken_image" }
-  /** The reason is for the owner of the image. */
+  /** For the owner of the image. */
   | { readonly kind: "refused"; readonly reason: string }
   | { readonly kind: "unavailable" };

@@ -1,18 +1,18 @@
 import { LIMITS } from "./limits.ts";
 
 /**
- * Messages of the media queue. They carry ids and never a record: the consumer reads what the row says now, so that one
- * that comes late or twice does nothing.
+ * Messages of the media queue. They carry ids, not records: the consumer reads the current row, so late and repeated
+ * messages do nothing.
  */
 export type MediaJob = VariantJob | LongJob;
 
-/** Asks for one rendition of a variant. `nonce` also names the place of the bytes, so no other rendition's are touched. */
+/** Makes one rendition of a variant. `nonce` also names its key in R2, so no other rendition is touched. */
 export interface VariantJob {
   readonly fileId: string;
   readonly nonce: string;
 }
 
-/** Asks for the next step of work that takes several: its row knows how far it is. */
+/** Does the next step of long work. Its row has the progress. */
 export interface LongJob {
   readonly work: LongWork;
   readonly id: string;
@@ -21,12 +21,12 @@ export interface LongJob {
 export const LONG_WORK = ["erase", "compare"] as const;
 export type LongWork = (typeof LONG_WORK)[number];
 
-/** Where jobs are sent. One that is lost here is found by the sweep: its row still says that it waits. */
+/** Sends jobs. The sweep sends lost ones again, because their rows are still due. */
 export interface JobQueue {
   send(jobs: readonly MediaJob[]): Promise<void>;
 }
 
-/** The job of a message's body, or undefined when it is none. */
+/** The job in a message's body, if it is one. */
 export function parseJob(body: unknown): MediaJob | undefined {
   if (typeof body !== "object" || body === null) return undefined;
   const { fileId, nonce, work, id } = body as Partial<Record<keyof VariantJob | keyof LongJob, unknown>>;

@@ -1,114 +1,116 @@
-/** Every limit of the media service, each with its source. */
+/** Limits of the media service. Those marked "promised" are part of the interface; the others may change. */
 export const LIMITS = {
-  /** Contract 4.2: "for one hour". */
+  /** Promised. */
   uploadLinkTtlMs: 60 * 60_000,
-  /** Contract 4.3: "valid 15 minutes". */
+  /** Promised. */
   contentLinkTtlMs: 15 * 60_000,
-  /** Our own: the link's hour, and another one for uploads that began in it. What comes later the bucket forgets. */
+  /**
+   * The hour of the link, and another one for uploads that began in it. The bucket's lifecycle rule deletes later ones.
+   */
   lateUploadMs: 2 * 60 * 60_000,
-  /** Specification, Limits: uncommitted file lifetime. */
+  /** Promised. */
   uncommittedTtlMs: 24 * 60 * 60_000,
-  /** Our own: files that a client, for one tenant, may have waiting for their commit; as many again of public ones. */
+  /** Pending files of one client in one tenant; as many again of public ones. */
   pendingFilesPerClient: 10_000,
-  /** Contract 4.3. */
+  /** Promised. */
   publicMaxAgeSec: 300,
-  /** Our own: what is copied into the edge cache at most, and by one isolate at a time, which has 128 MB. */
+  /** The largest content that is copied into the edge cache, and the most that an isolate (128 MB) copies at a time. */
   edgeCopyMaxBytes: 8 * 1024 * 1024,
   edgeCopyBytesAtOnce: 32 * 1024 * 1024,
-  /** A copy that is not done by then counts for nothing any more. */
+  /** A copy that takes longer no longer counts against `edgeCopyBytesAtOnce`. */
   edgeCopyMs: 60_000,
-  /** How long a marker is kept that voids copies: longer than any copy begun before it counts. */
+  /** Lifetime of an invalidation marker: longer than a copy that began before it is fresh. */
   edgeMarkerSec: 330,
-  /** Our own, after RFC 9110 section 14.2: many ranges are a mistake or an attack. */
+  /** RFC 9110 section 14.2: many ranges are a mistake or an attack. */
   rangesPerRequest: 10,
-  /** Our own: metadata is read and compared whole, and a D1 row holds 2 MB. */
+  /** Metadata is read and compared as a whole, and a row of D1 holds 2 MB. */
   metadataMaxBytes: 64 * 1024,
-  /** Contract 4.6. */
+  /** Promised. */
   variantMaxSide: 5000,
-  /** Contract 4.6. */
+  /** Promised. */
   masterMaxPixels: 100_000_000,
   /** Cloudflare Images, limits of transformations: "image dimension". */
   masterMaxSide: 12_000,
   /**
-   * Our own, for gifs over all their frames: some ten seconds of work. Where the Images binding writes gifs neither this
-   * nor what follows counts.
+   * Pixels of a gif in all its frames: about ten seconds of work. The limits of gifs do not apply where the Images
+   * binding writes gifs.
    */
   gifMaxPixels: 30_000_000,
-  /** What a frame counts at least, for the work that does not depend on its pixels. */
+  /** A frame counts as at least this many pixels, for the work that does not depend on its size. */
   gifFrameMinPixels: 16_384,
-  /** Our own: the isolate does other things after each tenth of a second or so. */
+  /** The isolate serves other requests after each tenth of a second or so. */
   gifPixelsPerPause: 1_000_000,
-  /** Our own: a gif of whose work nothing is seen for so long was given up with its request. */
+  /** A gif without progress for so long was cancelled with its request. */
   gifLeaseMs: 60_000,
   /**
-   * Our own transformer holds one gif in an isolate of 128 MB: its bytes, its pixels (`gifMaxMemoryBytes`), the result,
-   * and the frame of it that is being written, up to 20 MiB.
+   * Memory for the one gif that an isolate (128 MB) transforms: its bytes, its pixels, the result, and the frame that
+   * is being written, up to 20 MiB.
    */
   gifMaxBytes: 12 * 1024 * 1024,
   gifMaxMemoryBytes: 64 * 1024 * 1024,
   gifMaxResultBytes: 16 * 1024 * 1024,
-  /** Our own, after the specification's 100 transformations of a bulk query. */
+  /** As many as `transformationsPerBulk`. */
   variantsPerRequest: 100,
-  /** Specification, Limits: transformations per bulk query. */
+  /** Promised. */
   transformationsPerBulk: 100,
-  /** Our own: bounds the list of variants and the work of removing a file. */
+  /** Limits the list of variants and the work of deleting a file. */
   variantsPerFile: 100,
-  /** Contract 4.5: attributes of a file, and bytes of a value (and of a key), that are indexed. */
+  /** Promised: attributes of a file that are indexed, and bytes of each key and value. */
   indexedPairs: 64,
   indexedBytes: 256,
-  /** Our own: pairs of key and value of one file. What is not indexed of them is searched by each query, as 23 bytes. */
+  /** Pairs of key and value of one file. Those beyond the index are 23 bytes each in the text that queries search. */
   pairsPerFile: 2500,
   /**
-   * Our own: metadata up to `shortMetadataBytes` is read with the page, longer one in parts of `metadataPartBytes`, of
-   * which an isolate of 128 MB holds one at a time, several times over.
+   * Metadata up to `shortMetadataBytes` is read with the page; longer metadata in parts of `metadataPartBytes`, one at
+   * a time, because an isolate of 128 MB holds each several times over.
    */
   metadataPartBytes: 4 * 1024 * 1024,
   shortMetadataBytes: 4096,
-  /** Contract 4.5. */
+  /** Promised. */
   queryTerms: 20,
-  /** Our own: what one request may filter and sort by. */
+  /** Filters and sort keys of one request. */
   contentTypesPerRequest: 20,
   sortKeysPerRequest: 4,
-  /** Our own: what common file systems allow. */
+  /** The limit of common file systems. */
   fileNameMaxBytes: 255,
   contentTypeMaxChars: 255,
   /**
-   * R2: the parts of a multipart upload are of one size, at least 5 MiB. One that comes without a length keeps about
-   * two of them in memory: the chunks of a part, and the part that they are joined to.
+   * Parts of a multipart upload have one size, at least 5 MiB. An upload without a length keeps about two parts in
+   * memory: the chunks, and the part that they are joined to.
    */
   partBytes: 5 * 1024 * 1024,
-  /** How much of a master is read to find its dimensions: the first is enough for nearly all. */
+  /** Bytes of a master that are read to find its dimensions. The first length is enough for nearly all images. */
   headerReadBytes: [64 * 1024, 4 * 1024 * 1024],
-  /** Queues: a batch of messages to send. */
+  /** Queues: messages of one batch. */
   messagesPerSend: 100,
   /** R2: keys of one delete. */
   keysPerDelete: 1000,
-  /** Our own: how often a commit looks again when the file is uploaded anew, or committed by others, meanwhile. */
+  /** Attempts of a commit whose file is uploaded again, or committed by others, at the same time. */
   commitRounds: 5,
-  /** Our own: a copy inside R2 of some GiB takes its time. */
+  /** A copy of some GiB inside R2 takes long. */
   copyTimeoutMs: 5 * 60_000,
-  /** A message that is this late is taken for lost and sent again. Longer than all its retries together. */
+  /** A message counts as lost after this time and is sent again. Longer than all its retries together. */
   variantResendMs: 15 * 60_000,
-  /** The same of long work: no step of it takes so long. */
+  /** The same for long work. No step takes so long. */
   workResendMs: 15 * 60_000,
   /**
-   * Our own: after this time no request or job that began before a file was removed can still write its bytes. Upload
-   * links are for `uncommittedTtlMs`, which is longer than they live, and than an upload takes.
+   * After this time, no request or job that began before a file's removal can still write its bytes. Upload links have
+   * `uncommittedTtlMs`, which is longer than a link and an upload last.
    */
   lastWriteMs: 60 * 60_000,
-  /** When files that were written to during their last look are looked at again. */
+  /** Delay of another proof for files that still had bytes in the last one. */
   lookAgainMs: 60 * 60_000,
-  /** Our own: how long the report of a deletion is kept. */
+  /** Reports of deletions are kept for this time. */
   erasureKeptMs: 400 * 24 * 60 * 60_000,
-  /** Our own: files of one step of a deletion. Each costs up to three listings, and an invocation may run four steps. */
+  /** Files of one step of a deletion. Each costs up to three listings, and an invocation may run four steps. */
   erasePage: 100,
-  /** Our own: rows of an index, or old reports, that are forgotten in one statement. */
+  /** Rows of an index, or old reports, that one statement deletes. */
   rowsPerDelete: 1000,
   /**
-   * Our own, of the consistency report. Keys and rows of one step; places that it may look at again, each with a head in
-   * R2; findings of one step of a repair; findings that a run keeps. What is younger than `youngMs` may be under way: no
-   * copy, job or upload takes so long from its bytes to its row. A run that was not heard of for `stalledMs` is sent
-   * again, longer than all retries of a message. Reports are kept as long as the audit log.
+   * The consistency report: keys and rows of one step; suspects of one step, each with a head in R2; findings of one
+   * step of a repair; findings that a run stores. An object younger than `youngMs` may belong to work in progress: no
+   * copy, job or upload takes so long from bytes to row. After `stalledMs`, which is longer than all retries of a
+   * message, a step is sent again. Reports are kept as long as the audit log.
    */
   consistency: {
     pageKeys: 1000,
@@ -121,12 +123,12 @@ export const LIMITS = {
   },
   /** When a caller may ask again for a variant that is being made. */
   variantRetryAfterSec: 2,
-  /** Images made at a time in one isolate: each may hold two parts in memory. */
+  /** Images that an isolate makes at a time. Each may hold two parts in memory. */
   parallelJobs: 4,
   /**
-   * Our own: rows of one page of the sweep, and pages of files and of variants in one run. D1 takes 1000 statements from
-   * one invocation, which other sweeps share: a page costs at most six, so a run less than sixty. R2 is asked once for
-   * each file, and once for every thousand keys.
+   * Rows of one page of the sweep, and pages of each kind in one run. D1 allows 1000 statements in one invocation,
+   * which other sweeps share; a page costs at most six. R2 is asked once for each file, and once for every thousand
+   * keys.
    */
   sweepRows: 100,
   sweepPages: 5,

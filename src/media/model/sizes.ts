@@ -1,7 +1,7 @@
 import { err, ok, type Result } from "../../platform/result.ts";
 import { LIMITS } from "./limits.ts";
 
-/** Sizes of variants: how they are written, and how large the image comes out. Pure. */
+/** Sizes of variants: how they are written, and how large the image becomes. Pure. */
 export const VARIANT_TYPES = ["clip", "crop"] as const;
 export type VariantType = (typeof VARIANT_TYPES)[number];
 
@@ -16,7 +16,7 @@ export interface VariantName {
   readonly size: string;
 }
 
-/** `300x200,64x64`: at least one, repeats folded, in the order given. The error says what is wrong with the text. */
+/** `300x200,64x64`: at least one, without repeats, in the order given. The error describes the mistake. */
 export function parseSizes(text: string): Result<readonly string[], string> {
   const sizes = text.split(",").map((item) => item.trim());
   if (sizes.length > LIMITS.variantsPerRequest) return err(`names more than ${LIMITS.variantsPerRequest} sizes`);
@@ -30,15 +30,15 @@ function isSize(text: string): boolean {
   return width <= LIMITS.variantMaxSide && height <= LIMITS.variantMaxSide;
 }
 
-/** The dimensions of a size that `parseSizes` gave. */
+/** The dimensions of a size that `parseSizes` accepted. */
 export function dimensionsOf(size: string): Dimensions {
   const [width = 0, height = 0] = size.split("x").map(Number);
   return { width, height };
 }
 
 /**
- * How large a variant comes out (contract 4.6). It is never enlarged: a clip of a smaller master is the master's size,
- * and a crop is cut only where the master is larger than the box.
+ * The dimensions of a variant. It is never enlarged: a clip of a smaller master has the master's size, and a crop is
+ * cut only where the master is larger than the box.
  */
 export function variantDimensions(type: VariantType, box: Dimensions, master: Dimensions): Dimensions {
   const ratios = [box.width / master.width, box.height / master.height];

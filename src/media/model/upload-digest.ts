@@ -1,7 +1,7 @@
 import { fromBase64 } from "../../platform/encoding.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 
-/** What the headers of an upload say of its bytes, as R2 takes it: it holds what it stores against one hash. */
+/** The digest that an upload's headers name. R2 checks the bytes against one digest. */
 export interface UploadDigest {
   readonly header: DigestHeader;
   readonly algorithm: "md5" | "sha256" | "sha512";
@@ -10,7 +10,7 @@ export interface UploadDigest {
 
 export type DigestHeader = "Content-MD5" | "Content-Digest" | "Repr-Digest";
 
-/** The strongest of them counts; undefined where there is none. The error names the header that is not well-formed. */
+/** The strongest of several; undefined if there is none. The error is the name of a malformed header. */
 export function readUploadDigest(headers: Headers): Result<UploadDigest | undefined, DigestHeader> {
   const digests: UploadDigest[] = [];
   for (const header of ["Content-Digest", "Repr-Digest", "Content-MD5"] as const) {
@@ -35,8 +35,8 @@ const SHA = {
 } as const;
 
 /**
- * RFC 9530: `sha-256=:<base64>:, …`. Both headers say the same of a whole file without a Content-Encoding. Algorithms
- * that we do not know, and those that are no longer to be used, are passed over.
+ * RFC 9530: `sha-256=:<base64>:, …`. Both headers mean the same for a whole file without a Content-Encoding. Unknown
+ * and deprecated algorithms are ignored.
  */
 function readDictionary(header: DigestHeader, text: string): readonly UploadDigest[] | undefined {
   const digests: UploadDigest[] = [];

@@ -3,18 +3,18 @@ import type { MediaFailure } from "./failure.ts";
 import type { FileCaller } from "./file.ts";
 
 /**
- * How the bytes of a pending file come (contract 4.2), two ways behind one port: `worker` (uploads/worker.ts), a signed
- * link of this service, and `r2` (uploads/r2.ts), a presigned link of the bucket.
+ * Brings the bytes of a pending file: by a signed link of this service (uploads/worker.ts) or by a presigned link
+ * of the bucket (uploads/r2.ts).
  */
 export interface Uploads {
-  /** An absolute address that takes the file by `PUT`, for an hour. */
+  /** An absolute URL that takes the file by `PUT`, for an hour. */
   makeLink(publicBase: string, fileId: string, contentType: string, nowMs: number): Promise<string>;
   /**
-   * Makes fast what was uploaded: from here on the link's holder does not reach it. May be repeated, and by several
-   * commits at once. Storage that does not answer throws.
+   * Fixes the uploaded bytes: from now on the link cannot change them. May be repeated, also by several commits at
+   * once. Throws if the storage does not answer.
    */
   pin(file: PendingFile, caller: FileCaller): Promise<Result<PinnedUpload, MediaFailure>>;
-  /** Deletes what is left of a file's uploads, those pinned among them, once its row says for good what is kept. */
+  /** Deletes a file's other uploads and copies, once its row finally says which one is kept. */
   clear(fileId: string, pinnedEtags: readonly string[]): Promise<void>;
 }
 
@@ -25,7 +25,7 @@ export interface PendingFile {
 }
 
 export interface PinnedUpload {
-  /** Where the bytes lie, never to change. */
+  /** The key of the bytes, which never change. */
   readonly key: string;
   readonly sizeBytes: number;
   /** As R2 gives it, without quotes. */

@@ -28,7 +28,7 @@ export function namedVariants(query: VariantParameters): Result<readonly Variant
   return names.length > LIMITS.variantsPerRequest ? err({ kind: "too_many_variants" }) : ok(names);
 }
 
-/** For the fetch of a file: none or one. */
+/** For the fetch of a file, which takes at most one. */
 export function namedVariant(query: VariantParameters): Result<VariantName | undefined, MediaFailure> {
   const names = namedVariants(query);
   if (!names.ok) return names;

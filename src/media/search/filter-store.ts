@@ -6,8 +6,9 @@ import { rarestCollectable, rowsPerCollected, type Counts } from "./plan.ts";
  * Finds the files of an owner that meet all conditions of a query, by the index table `attribute`.
  *
  * The condition with the fewest files leads: its files are the candidates, and each of them is tested for the other
- * conditions. So the cost grows with the rarest condition, not with the number of files. A file with more pairs than the
- * index takes has a row under `#more` there; it is a candidate of every query, and tested by the digests in its record.
+ * conditions. So the cost grows with the rarest condition, not with the number of files. A file with more pairs than
+ * the index takes has a row under `#more` there; it is a candidate of every query, and tested by the digests in its
+ * record.
  *
  * Statements read the conditions from one JSON parameter, so their text is as short for twenty terms as for one: D1
  * limits a statement to 100 KB.
@@ -67,7 +68,7 @@ const countSql = (maxRows: number): string => `SELECT owner.id AS ownerId, owner
   (SELECT count(*) FROM (SELECT 1 FROM key_set WHERE owner_id = owner.id LIMIT ${MAX_KEY_SETS + 1})) AS keySets
   FROM owner WHERE client = ?1 AND tenant = ?2 AND visibility = ?3 AND erasure_id IS NULL`;
 
-/** Whether a file meets the conditions. `file`, its record, is read only if files have more than the index takes. */
+/** SQL: the file meets the conditions. `file`, its record, is read only if files have more than the index takes. */
 export function meetsConditions(fileId: string, hasMore: boolean): string {
   const indexed = `SELECT 1 FROM json_each(condition.value, '$.values') AS wanted CROSS JOIN attribute AS has
     WHERE has.owner_id = ?1 ->> 'owner' AND has.key = condition.value ->> 'key' AND has.value = wanted.value

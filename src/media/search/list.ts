@@ -19,7 +19,6 @@ import type { ListedFile, ListingStore } from "./listing-store.ts";
 import { conditionsOf, filterParameters, sortParameter, type FilterParameters } from "./query.ts";
 import type { SortKey } from "./sort.ts";
 
-/** What a page of files takes. */
 export interface ListingDeps extends TenantAccess {
   readonly listing: ListingStore;
 }
@@ -62,7 +61,7 @@ export interface FilesWanted extends FilterParameters {
   readonly paging: Paging;
 }
 
-/** One page of the caller's files of a tenant; the cursor is one that `isCursor` took. */
+/** One page of the caller's files of a tenant. The cursor must have passed `isCursor`. */
 export async function pageOfFiles(
   deps: ListingDeps,
   principal: Principal,
@@ -90,11 +89,14 @@ export async function pageOfFiles(
   return ok(await checkPreviousPage(page, paging, readBefore));
 }
 
-/** Whether a cursor can be of this order: a value or null for each key, and an id. */
+/** A cursor fits this order if it has a value or null for each key, and an id. */
 export const isCursor = (sort: readonly SortKey[], cursor: Paging["cursor"]): boolean =>
   cursor === undefined || (cursor.length === sort.length + 1 && typeof cursor.at(-1) === "string");
 
-/** Contract 4.1, File, as JSON. The metadata's text goes in as it came: numbers and repeats are the client's. */
+/**
+ * A file as the interface shows it. Metadata is the text that was sent, since numbers and repeated members are the
+ * client's.
+ */
 function fileToJson(
   deps: Pick<ListFilesDeps, "links">,
   publicBase: string,
@@ -123,9 +125,9 @@ function fileToJson(
 type ToText = (file: ListedFile, metadata: string) => string;
 
 /**
- * The files of a page as a JSON array, in parts: the long metadata of a part is read when the client has taken those
- * before it, so that no more of it is in memory. An ordinary page is one part, and a text. A file that was removed
- * meanwhile is left out. If a later part cannot be read, the answer breaks off, which no JSON parser takes for an end.
+ * The files of a page as a JSON array. An ordinary page is one text. Long metadata is streamed in parts, each read when
+ * the client has taken the part before, to limit memory. A file that is removed meanwhile is left out. If a later part
+ * cannot be read, the answer breaks off, so that it is not valid JSON.
  */
 export async function pageBody(
   deps: Pick<ListFilesDeps, "log" | "listing">,
@@ -138,7 +140,7 @@ export async function pageBody(
   return streamOf(chunksOf(deps, first, later, toText));
 }
 
-/** Nothing is made before it is asked for. */
+/** Produces nothing before it is asked for. */
 const streamOf = (chunks: AsyncGenerator<Uint8Array, undefined>): ReadableStream<Uint8Array> =>
   new ReadableStream<Uint8Array>(
     {
@@ -173,7 +175,7 @@ async function* chunksOf(
   return undefined;
 }
 
-/** Parts with as much long metadata as may be in memory; a single file always has a place. */
+/** Each part has at most as much long metadata as may be in memory, or one file. */
 function partsOf(files: readonly ListedFile[]): readonly (readonly ListedFile[])[] {
   const parts: ListedFile[][] = [];
   let bytes = Infinity;

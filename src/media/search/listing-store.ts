@@ -7,8 +7,8 @@ import { CUT, walkSql } from "./walk-sql.ts";
 
 /**
  * Pages of the files of one owner. A page takes two statements: one counts the files of each condition, the other reads
- * the page by the plan chosen from the counts. A walk that the budget cut short is followed by a second count: the rarest
- * condition may have few enough files to be collected.
+ * the page by the plan chosen from the counts. A walk that the budget cut short is followed by a second count: the
+ * rarest condition may have few enough files to be collected.
  *
  * Long metadata is not part of the page: a thousand files may have 64 MB of it.
  */

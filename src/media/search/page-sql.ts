@@ -14,7 +14,9 @@ interface BoundPage extends BoundFilter {
   readonly maxRows: number;
 }
 
-/** The parameter `?1` of a page's statement. Numbers come from JSON, as those of the index do, so large ones are equal. */
+/**
+ * The parameter `?1` of a page's statement. Numbers come from JSON, as those of the index do, so large ones are equal.
+ */
 export function pageParameter(plan: Plan, counts: Counts, query: ListQuery): string {
   const { conditions, sort, paging } = query;
   const maxRows = plan.kind === "walk" ? plan.maxRows : 0;
@@ -48,7 +50,7 @@ export const orderFrom = ({ sort }: ListQuery, from: number): string =>
     "file_id",
   ].join(", ");
 
-/** Whether a row with `file_id` and `k0`, `k1` … comes after the cursor; it is equal in the keys before `from`. */
+/** SQL: a row with `file_id`, `k0`, `k1` … comes after the cursor. Its keys before `from` equal the cursor's. */
 export function afterCursor(query: ListQuery, from: number): string {
   const { sort, paging } = query;
   if (paging.cursor === undefined) return "true";

@@ -64,7 +64,7 @@ export function rarestCollectable(
 }
 
 /**
- * How many files a page number may skip before the budget is used up. Zero if nobody knows how many rows lie before a
+ * The number of files that a page number may skip within the budget. Zero if nobody knows how many rows lie before a
  * file: only where every row is a file of the answer, rows and files are the same.
  */
 export function mostSkipped(counts: Counts, query: ListQuery, plan: Plan, budget: PageBudget): number {
@@ -79,7 +79,7 @@ export function mostSkipped(counts: Counts, query: ListQuery, plan: Plan, budget
 /** Rows read to step from a value to the one below it, in the walk and where it is cut. */
 const ROWS_PER_DESCENDING_STEP = 5;
 
-/** Rows read for each mark of a cut (walk-sql.ts), of which there is one for each file that is skipped. */
+/** Rows read for each mark of a cut (walk-sql.ts). Each skipped file has one. */
 const ROWS_PER_MARK = 2;
 
 /** Later segments have the same limit as the one that the page begins in: most of them are short. */
@@ -93,13 +93,15 @@ function maxRowsOfWalk({ hasMore }: Counts, { conditions, sort, paging }: ListQu
 
 const isDescending = ({ descending }: SortKey): boolean => descending;
 
-/** Rows read for each file that is collected: its row in the count and in the index, the tests, and its record twice. */
+/**
+ * Rows read for each file that is collected: its row in the count and in the index, the tests, and its record twice.
+ */
 export const rowsPerCollected = (conditions: readonly Condition[], hasMore: boolean): number =>
   rowsPerTest(conditions, hasMore) + 2 * conditions.length + 3;
 
 /**
- * Rows read to test one file: its own and a spare one, one for each condition and two for each value. If files have more
- * than the index takes: the record, and two more for each value.
+ * Rows read to test one file: its own and a spare one, one for each condition and two for each value. If files have
+ * more than the index takes: the record, and two more for each value.
  */
 function rowsPerTest(conditions: readonly Condition[], hasMore: boolean): number {
   const values = conditions.reduce((sum, condition) => sum + condition.values.length, 0);

@@ -6,7 +6,7 @@ import { LIMITS } from "../model/limits.ts";
 import { readWord } from "./quoted-text.ts";
 import { parseSort } from "./sort.ts";
 
-/** The query parameters that choose files and their order, the same in all operations. */
+/** Query parameters that choose files and their order, the same in all operations. */
 const parsed = <T>(parse: (text: string) => Result<T, string>) =>
   z.pipe(
     z.string(),
@@ -23,7 +23,7 @@ export const filterParameters = {
   "content-type": z.optional(parsed(parseContentTypes)),
 };
 
-/** `q` of a deletion: one of nothing would match all, and who wants that leaves it out. */
+/** `q` of a deletion. An empty one would match all files; to delete all, leave it out. */
 export const deletionTerms = z.optional(parsed(parseTerms));
 
 export const sortParameter = { sort: z.optional(parsed(parseSort)) };
@@ -43,7 +43,7 @@ function parseTerms(text: string): Result<readonly Term[], string> {
   return terms.ok && terms.value.length === 0 ? err("must have a term; to mean all files, leave it out") : terms;
 }
 
-/** `image/png, text/plain`: commas within quotation marks belong to a parameter of a type. */
+/** `image/png, text/plain`. Commas in quotation marks belong to a parameter of a type. */
 export function parseContentTypes(text: string): Result<readonly string[], string> {
   const types = (text.match(/(?:"[^"]*"|[^,"])+/g) ?? []).map((type) => withPlus(type.trim()));
   if (types.length > LIMITS.contentTypesPerRequest)
@@ -52,22 +52,22 @@ export function parseContentTypes(text: string): Result<readonly string[], strin
   return isWhole ? ok(types) : err("must be content types such as image/png, with commas between them");
 }
 
-/** `image/svg+xml` as one types it into an address: there `+` says space, of which a media type has none. */
+/** In an address `+` means space. Media types have no spaces, so `image/svg xml` was typed as `image/svg+xml`. */
 const withPlus = (type: string): string =>
   type.replace(/^[^;]*/, (essence) => essence.replaceAll(/(?<=[^/\s]) (?=[^/\s])/g, "+"));
 
-/** One `key:value` of `q`; the key is a path into the metadata, with dots. */
+/** One `key:value` of `q`. The key is a path into the metadata, with dots. */
 export interface Term {
   readonly key: string;
   readonly value: string;
 }
 
-/** What needs no quotation marks: everything but white space, marks and the colon. */
+/** Characters that need no quotation marks. */
 const BARE = /[^\s":]/;
 
 /**
- * `q` (specification, Query rules; contract 4.5): pairs of key and value with white space between them, repeats folded;
- * none in a blank text. Keys and values may stand in quotation marks. The error says what is wrong and where. Pure.
+ * Parses `q`: pairs of key and value separated by white space, without repeats. Keys and values may be quoted. The
+ * error describes the mistake and its place. Pure.
  */
 export function parseQuery(source: string): Result<readonly Term[], string> {
   const terms = new Map<string, Term>();

@@ -1,16 +1,16 @@
 import { err, ok, type Result } from "../../platform/result.ts";
 
 /**
- * The words of `q` and `sort`: bare, or between quotation marks with `\"` for a mark and `\\` for a backslash (before
- * anything else a backslash stands for itself). Pure.
+ * A word of `q` or `sort`: bare, or in quotation marks, where `\"` is a mark and `\\` a backslash. A backslash before
+ * anything else stands for itself. Pure.
  */
 export interface Word {
   readonly text: string;
-  /** Where what follows it begins. */
+  /** The place after the word. */
   readonly end: number;
 }
 
-/** Reads the word at `start`. `bare` matches the characters that need no marks. The error says what is wrong. */
+/** Reads the word at `start`. `bare` matches characters that need no marks. The error describes the mistake. */
 export function readWord(source: string, start: number, bare: RegExp): Result<Word, string> {
   if (source[start] !== '"') {
     let end = start;

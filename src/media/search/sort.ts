@@ -3,7 +3,7 @@ import { sortKey, TYPE_KEY } from "../metadata/attributes.ts";
 import { LIMITS } from "../model/limits.ts";
 import { readWord } from "./quoted-text.ts";
 
-/** One attribute to sort by: its key in the index. */
+/** An attribute to sort by, as its key in the index. */
 export interface SortKey {
   readonly key: string;
   readonly descending: boolean;
@@ -12,8 +12,8 @@ export interface SortKey {
 const BARE = /[^",:]/;
 
 /**
- * `sort` (specification, Sorting): `name:desc,Content-Type`. The name is a path into the metadata, in quotation marks
- * where it has a comma, a colon or a mark. Of repeats the first one counts. The error says what is wrong. Pure.
+ * Parses `sort`: `name:desc,Content-Type`. The name is a path into the metadata, quoted if it has a comma, colon or
+ * mark. The first of repeated names counts. The error describes the mistake. Pure.
  */
 export function parseSort(source: string): Result<readonly SortKey[], string> {
   const keys = new Map<string, SortKey>();

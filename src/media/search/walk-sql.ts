@@ -55,8 +55,8 @@ function sortedSegment(walk: Walk, at: number, hasCursor: boolean): string {
 }
 
 /**
- * The sort key `at`, or NULL if no file has it and lacks all before it. Most owners' files have the same keys, and a walk
- * would pass all of them to find that out.
+ * The sort key `at`, or NULL if no file has it and lacks all before it. Most owners' files have the same keys, and a
+ * walk would pass all of them to find that out.
  */
 const sortKeyOf = ({ keySets }: Walk, at: number): string =>
   at === 0 || keySets > MAX_KEY_SETS
@@ -89,8 +89,8 @@ function orderedRows(key: string, descending: boolean, after?: { readonly value:
 }
 
 /**
- * Files by the sort key `at` and those after it. They have this key and lack all before it. The other keys sort the files
- * of one value, so these are read together: those of the cursor's value, and of as many values as fill the page.
+ * Files by the sort key `at` and those after it. They have this key and lack all before it. The other keys sort the
+ * files of one value, so these are read together: those of the cursor's value, and of as many values as fill the page.
  */
 function groupedSegment(walk: Walk, at: number, hasCursor: boolean): string {
   const { query } = walk;

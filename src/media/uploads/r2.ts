@@ -14,21 +14,20 @@ export interface R2UploadsDeps {
   readonly pinned: PinnedUploadStore;
   readonly clock: Clock;
   readonly maxBytes: number;
-  /** For files that were uploaded before the deployment had credentials of S3. */
+  /** For files uploaded before the deployment had S3 credentials. */
   readonly before: Uploads;
 }
 
 /**
- * Uploads by a presigned link to `incoming/{file}`, where its holder may write until it ends: before a commit, while one
- * runs, and after it. So a commit copies, and what is at the place of the copy never changes:
+ * Uploads by a presigned link to `incoming/{file}`. Its holder may write there until the link ends, even during and
+ * after a commit. So the commit copies the upload to a key that never changes:
  *
  *   HEAD incoming → pin its ETag in the row → copy it to blob/{file}.{etag} while it still has that ETag → commit
  *
- * - The row knows of the copy before it is made. One that nobody commits goes with the file.
- * - A place only ever holds bytes of the ETag that it is named after, whoever copies, and how late.
- * - The commit's write asks for the pin that it was made for, so of several commits that saw different uploads one wins;
- *   the others look again.
- * - Whether a copy was made is what R2 says about its place, not what the answer said, which may be lost.
+ * - The row names the copy before it is made. A copy that nobody commits is deleted with the file.
+ * - A key only ever holds bytes of the ETag in its name, whichever commit copies them, and however late.
+ * - The commit's write tests the pin. If several commits saw different uploads, one wins and the others try again.
+ * - R2 decides whether a copy was made, since the answer to the copy may be lost.
  */
 export function createR2Uploads({ s3, blobs, pinned, clock, maxBytes, before }: R2UploadsDeps): Uploads {
   const pinnedAt = async (key: string, pinnedEtag: string): Promise<PinnedUpload | undefined> => {

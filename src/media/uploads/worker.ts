@@ -19,7 +19,7 @@ import { toProblem, type MediaFailure } from "../model/failure.ts";
 import { readUploadDigest, type UploadDigest } from "../model/upload-digest.ts";
 import type { Uploads } from "../model/uploads.ts";
 
-/** Uploads through the Worker (upload.ts): the first one takes the master's place, so there is nothing to make fast. */
+/** Uploads through the Worker. The first one takes the master's key, so nothing needs to be pinned. */
 export function createWorkerUploads(links: Links, blobs: BlobStore): Uploads {
   return {
     makeLink: (publicBase, fileId, contentType, nowMs) => links.upload(publicBase, fileId, contentType, nowMs),
@@ -41,8 +41,8 @@ interface UploadDeps {
 }
 
 /**
- * `PUT` to the upload link: the bytes of a pending file, once. Exactly one upload wins, because R2 takes the master's
- * key only while nothing is there. One that fails leaves nothing, and the link works on until it expires.
+ * `PUT` to the upload link: the bytes of a pending file, once. Exactly one upload wins, because R2 writes the master
+ * only if its key is free. A failed upload leaves nothing, and the link works until it expires.
  */
 export const uploadFile = (deps: UploadDeps): Route =>
   defineRoute({
@@ -66,14 +66,14 @@ export const uploadFile = (deps: UploadDeps): Route =>
       const accepted = acceptHeaders(request.headers, type, deps.maxUploadBytes);
       if (!accepted.ok) return toProblem(accepted.error);
       const storing = store(deps, params.fileId, request, type, accepted.value);
-      // A caller who goes away in the middle ends the request, but not the clearing up.
+      // If the caller disconnects, the request ends, but cleaning up must not.
       waitUntil(storing);
       const stored = await storing;
       return stored.ok ? empty(200, { etag: quoted(stored.value) }) : toProblem(stored.error);
     },
   });
 
-/** What the headers say of the body: both undefined where they say nothing. */
+/** The body as its headers announce it. */
 interface Announced {
   readonly lengthBytes: number | undefined;
   readonly digest: UploadDigest | undefined;
@@ -83,7 +83,7 @@ function acceptHeaders(headers: Headers, contentType: string, maxBytes: number):
   if (!sameContentType(headers.get("content-type") ?? "", contentType))
     return err({ kind: "wrong_content_type", expected: contentType });
   if (!isIdentity(headers.get("content-encoding"))) return err({ kind: "content_encoding" });
-  // RFC 9110, section 14.5: a part of a file would be stored as all of it.
+  // RFC 9110 section 14.5: a part of a file would be stored as the whole.
   if (headers.has("content-range")) return err({ kind: "partial_upload" });
   const digest = readUploadDigest(headers);
   if (!digest.ok) return err({ kind: "malformed_digest", header: digest.error });
@@ -93,7 +93,7 @@ function acceptHeaders(headers: Headers, contentType: string, maxBytes: number):
   return ok({ lengthBytes, digest: digest.value });
 }
 
-/** The ETag of the stored master. What fails takes nobody's place. */
+/** Returns the master's ETag. A failed upload gives its reservation back. */
 async function store(
   deps: UploadDeps,
   fileId: string,
@@ -119,14 +119,14 @@ async function store(
 async function putMaster(deps: UploadDeps, upload: MasterUpload): Promise<Result<string, UploadFault>> {
   const { fileId, lengthBytes, quota } = upload;
   const key = masterKey(fileId);
-  // Asked before the body is read; the conditional write decides.
+  // A quick check before the body is read. The conditional write decides.
   const [full, present] = await Promise.all([quota.take(lengthBytes ?? 0), deps.blobs.head(key)]);
   if (full === "gone") return err(full);
   if (present !== null) return err("exists");
   if (full !== undefined) return err(full);
   const stored = await deps.blobs.putMaster(upload);
   if (!stored.ok) return stored;
-  // The file may have been removed while its bytes were under way, and its removal found nothing to delete.
+  // If the file was removed during the upload, its removal found no bytes to delete.
   if (await deps.pending.isAlive(fileId)) return ok(stored.value.etag);
   await deps.blobs.delete([key]);
   return err("gone");
@@ -150,7 +150,7 @@ function toFailure(fault: UploadFault, maxBytes: number, digest: UploadDigest | 
   }
 }
 
-/** What one upload takes of its tenant's quota, as its bytes come: a slow one keeps nobody waiting for what it may bring. */
+/** Reserves quota for one upload as its bytes arrive, so a slow upload does not hold quota that it may never use. */
 export class UploadQuota {
   readonly #pending: PendingStore;
   readonly #fileId: string;
@@ -162,7 +162,7 @@ export class UploadQuota {
     this.#fileId = fileId;
   }
 
-  /** Why there is no room for so many more bytes; undefined where there is. */
+  /** Undefined, or the fault if the quota has no room for these bytes. */
   async take(bytes: number): Promise<ReservationFault | undefined> {
     if (!this.#isLimited) return undefined;
     const taken = await this.#pending.reserve(this.#fileId, bytes);
@@ -172,7 +172,9 @@ export class UploadQuota {
     return undefined;
   }
 
-  /** Not repeated where it fails: what another upload took would go with it. The file's end gives back what is left. */
+  /**
+   * Not retried: a second release could give back the bytes of another upload. The end of the file releases the rest.
+   */
   async giveBack(): Promise<void> {
     if (this.#takenBytes > 0) await this.#pending.release(this.#fileId, this.#takenBytes);
   }

@@ -2,7 +2,7 @@ import type { FileCaller } from "../model/file.ts";
 import type { VariantJob } from "../model/job.ts";
 import type { VariantName } from "../model/sizes.ts";
 
-/** Variants of several files in one write. Files that the caller has no longer are left out. */
+/** Variants of several files in one write. Files that the caller no longer has are left out. */
 export type BulkVariantStore = ReturnType<typeof createBulkVariantStore>;
 
 export interface WantedVariant extends VariantName, VariantJob {}
@@ -56,7 +56,7 @@ export function createBulkVariantStore(db: D1Database) {
       return { started: started?.results ?? [], replaced: replaced?.results ?? [] };
     },
 
-    /** How many variants `add` would start. */
+    /** The number of variants that `add` would start. */
     async countMissing(
       caller: FileCaller,
       fileIds: readonly string[],
@@ -78,7 +78,7 @@ export function createBulkVariantStore(db: D1Database) {
       return (await prepared(BULK_SQL.remove, caller, ...values).all<VariantJob>()).results;
     },
 
-    /** How many variants `remove` would remove. */
+    /** The number of variants that `remove` would remove. */
     count: (caller: FileCaller, fileIds: readonly string[], names: readonly VariantName[]): Promise<number> =>
       countOf(prepared(BULK_SQL.count, caller, JSON.stringify(fileIds), JSON.stringify(names))),
   };

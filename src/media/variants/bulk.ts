@@ -35,14 +35,14 @@ const creationQuery = z.object({
   tenant: matching(PATTERNS.tenant),
   ...variantParameters,
   ...filterParameters,
-  /** The page and what would be done, without doing it. */
+  /** Counts the page's variants without adding or deleting them. */
   dryRun: z.optional(booleanText),
 });
 const deletionQuery = z.extend(creationQuery, { q: deletionTerms });
 
 type BulkCall = Call<Record<string, never>, z.infer<typeof creationQuery>, undefined, Principal>;
 
-/** What is done with the variants `names` of one page of images. */
+/** The variants `names` of one page of images. */
 interface Work {
   readonly caller: FileCaller;
   readonly fileIds: readonly string[];
@@ -75,7 +75,7 @@ export const createBulkVariants = (deps: BulkDeps, visibility: Visibility): Rout
       }),
   });
 
-/** `DELETE B`: deletes these variants of one page of images; `Link` leads to the next page. */
+/** `DELETE B`: deletes variants of one page of images; `Link` leads to the next page. */
 export const deleteBulkVariants = (deps: BulkDeps, visibility: Visibility): Route =>
   defineRoute({
     method: "DELETE",
@@ -102,7 +102,7 @@ export const deleteBulkVariants = (deps: BulkDeps, visibility: Visibility): Rout
   });
 
 interface Doing {
-  /** Both give the number of variants; `count` changes nothing. */
+  /** Both return the number of variants; `count` changes nothing. */
   readonly count: (work: Work) => Promise<number>;
   readonly run: (work: Work) => Promise<number>;
   /** A file that would have more variants is left out, and counted in the answer as `skipped`. */
@@ -134,11 +134,11 @@ async function eachPage(
   return json(isDry ? 200 : status, counts, { link });
 }
 
-/** How many variants the file would have with these. */
+/** The number of variants that the file would have. */
 const variantsWith = (names: readonly VariantName[], { variants }: ListedFile): number =>
   new Set([...variants, ...names].map(({ type, size }) => `${type} ${size}`)).size;
 
-/** Specification, Bulk: "pageSize times the number of clip and crop sizes". */
+/** A bulk operation has at most `pageSize` times the number of sizes. */
 function namesWithin({ query, paging }: BulkCall): Result<readonly VariantName[], MediaFailure> {
   const names = namedVariants(query);
   if (!names.ok) return names;
@@ -147,7 +147,7 @@ function namesWithin({ query, paging }: BulkCall): Result<readonly VariantName[]
   return requested > LIMITS.transformationsPerBulk ? err({ kind: "too_many_transformations", requested }) : names;
 }
 
-/** Files that variants are made of; of the content types asked for, others are left out. */
+/** Files that can have variants, within the content types asked for. */
 function pageOfImages(
   deps: BulkDeps,
   visibility: Visibility,

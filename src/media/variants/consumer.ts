@@ -10,13 +10,16 @@ interface ConsumerDeps extends MakeVariantDeps {
   readonly clock: Clock;
 }
 
-/** Waits before the attempts after the first. */
+/** Delays before the attempts after the first. */
 const RETRY_DELAYS_SEC = [5, 10, 20, 40];
 
-/** One step of long work; the answer is the fault of an attempt that is worth repeating. */
+/** A step of long work. Returns the fault if another attempt may succeed. */
 export type Step = (id: string, nowMs: number) => Promise<string | undefined>;
 
-/** Queue and dead-letter queue. Each message is settled on its own, so one that fails does not repeat the others. */
+/**
+ * Consumes the queue and its dead-letter queue. Each message is acknowledged by itself, so one failure does not repeat
+ * the others.
+ */
 export async function consumeJobs(
   deps: ConsumerDeps,
   steps: Readonly<Record<LongWork, Step>>,
@@ -25,7 +28,7 @@ export async function consumeJobs(
   const isDead = batch.queue.endsWith("-dead");
   const run = (job: MediaJob): Promise<string | undefined> => {
     if (!("work" in job)) return isDead ? giveUp(deps, job) : makeVariant(deps, job);
-    // Long work is never given up: its row stays due, and the sweep takes it up again.
+    // Long work is never given up: its row stays due, and the sweep resumes it.
     return isDead ? Promise.resolve(undefined) : steps[job.work](job.id, deps.clock.nowMs());
   };
   await inParallel(batch.messages, LIMITS.parallelJobs, async (message) => {
@@ -46,7 +49,7 @@ export async function consumeJobs(
   });
 }
 
-/** After the last attempt. Whatever the row says now, bytes that it does not call ready go. */
+/** After the last attempt: marks the variant failed, and deletes its bytes unless it is ready after all. */
 async function giveUp(deps: ConsumerDeps, { fileId, nonce }: VariantJob): Promise<undefined> {
   await deps.variants.markFailed(fileId, nonce, "The variant could not be made, in several attempts.");
   const row = await deps.variants.findJob(fileId, nonce);

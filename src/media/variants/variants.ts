@@ -41,7 +41,7 @@ export const listVariants = (deps: VariantsDeps, visibility: Visibility): Route 
     },
   });
 
-/** `POST P/{fileId}/variants`: asks for variants; those that are made or under way stay, failed ones are made anew. */
+/** `POST P/{fileId}/variants`: asks for variants. Failed ones are replaced, others stay as they are. */
 export const createVariants = (deps: VariantsDeps, visibility: Visibility): Route =>
   defineRoute({
     method: "POST",
@@ -76,7 +76,7 @@ export const createVariants = (deps: VariantsDeps, visibility: Visibility): Rout
     },
   });
 
-/** `DELETE P/{fileId}/variants`: those named, or all. One that is not there is deleted already. */
+/** `DELETE P/{fileId}/variants`: deletes those named, or all. A variant that does not exist counts as deleted. */
 export const deleteVariants = (deps: VariantsDeps, visibility: Visibility): Route =>
   defineRoute({
     method: "DELETE",

@@ -1,37 +1,37 @@
-/** Colours are told apart by the first five bits of red, green and blue. */
+/** Colours with the same first five bits of red, green and blue share a bin. */
 const BINS = 1 << 15;
 const MAX_BOXES = 256;
 const CHANNELS = 3;
 
 /**
- * Divides colours where they differ most, at their mean, until there are enough boxes (after Wan, 1990). The work depends
- * on the pixels and on the bins that they fall into, not on how many bins there are. Fields are not `#private`, and loops
- * go by number: these are hot.
+ * Quantizes colours: divides the box whose colours differ most, at their mean, until there are enough boxes (after Wan,
+ * 1990). The work depends on the pixels and the bins that they use, not on the number of bins. Fields are not
+ * `#private` and loops count, because this code is hot.
  */
 export class ColourCutter {
-  /** By bin, and all zero between two pictures: count of pixels, sums of red, green and blue, place. */
+  /** By bin: count of pixels, sums of red, green and blue, place. All zero between two pictures. */
   private readonly binCounts = new Float64Array(BINS);
   private readonly binSums = [new Float64Array(BINS), new Float64Array(BINS), new Float64Array(BINS)] as const;
-  /** The bins that have pixels, in their order. Their index here is called their place. */
+  /** The bins with pixels, in their order. Their index here is called their place. */
   private readonly bins = new Uint16Array(BINS);
   private places = 0;
   /** By place. */
   private counts = new Float64Array(0);
   private means: readonly Float64Array[] = [];
-  /** The places, those of one box side by side, each box in the order of the bins; and room to divide one. */
+  /** The places, grouped by box, each box in the order of the bins; and space to divide one. */
   private order = new Uint16Array(0);
   private spare = new Uint16Array(0);
-  /** By box: its part of `order`, its mean colour, the channel in which it differs most, and by how much. */
+  /** By box: its part of `order`, its mean colour, the channel that differs most, and by how much. */
   private readonly starts = new Uint16Array(MAX_BOXES);
   private readonly ends = new Uint16Array(MAX_BOXES);
   private readonly boxMeans = new Float64Array(MAX_BOXES * CHANNELS);
   private readonly channels = new Uint8Array(MAX_BOXES);
-  /** The sum of the squared differences from the mean. */
+  /** The sum of squared differences from the mean. */
   private readonly errors = new Float64Array(MAX_BOXES);
   /** By bin, of the last picture. */
   private readonly boxOfBin = new Uint8Array(BINS);
 
-  /** Fills `indices` where something is; `pixels`: ABGR, 0 where nothing is. */
+  /** Fills `indices` for pixels that are not transparent. `pixels` are ABGR, 0 if transparent. */
   index(pixels: Uint32Array, maxColours: number, indices: Uint8Array): number[][] {
     this.count(pixels);
     this.collect();
@@ -59,7 +59,7 @@ export class ColourCutter {
     }
   }
 
-  /** Takes what was counted from the bins to the places, and leaves the bins empty. */
+  /** Moves the counts from the bins to the places, and empties the bins. */
   private collect(): void {
     const bins = this.bins.subarray(0, this.places).sort();
     this.counts = new Float64Array(this.places);
@@ -76,7 +76,7 @@ export class ColourCutter {
     }
   }
 
-  /** How many boxes there are. */
+  /** The number of boxes. */
   private cut(maxBoxes: number): number {
     this.order = new Uint16Array(this.places);
     this.spare = new Uint16Array(this.places);
@@ -94,7 +94,7 @@ export class ColourCutter {
     return maxBoxes;
   }
 
-  /** Moves what lies over the mean behind the rest, and says where it begins. */
+  /** Moves the bins above the mean behind the others, and returns where they begin. */
   private divide(box: number): number {
     const { order, spare } = this;
     const [start, end, channel] = [this.starts[box]!, this.ends[box]!, this.channels[box]!];

@@ -1,4 +1,4 @@
-/** The part of `gifenc` that is used; the package has no types of its own. */
+/** The part of `gifenc` that is used. The package has no types of its own. */
 declare module "gifenc" {
   export interface GifEncoder {
     /** The first frame writes the header too. */
@@ -8,11 +8,11 @@ declare module "gifenc" {
       height: number,
       options: {
         readonly palette: number[][];
-        /** -1: shown once; 0: repeated for ever; else how often again. */
+        /** -1: shown once; 0: repeated for ever; else the number of repeats. */
         readonly repeat: number;
-        /** Milliseconds, kept to hundredths of a second. */
+        /** Milliseconds, rounded to hundredths of a second. */
         readonly delay: number;
-        /** GIF89a, 23.c.iv: 1 leaves the frame there, 2 clears its place. */
+        /** GIF89a, 23.c.iv: 1 leaves the frame, 2 clears its area. */
         readonly dispose: number;
         readonly transparent: boolean;
         readonly transparentIndex: number;
@@ -21,7 +21,7 @@ declare module "gifenc" {
       },
     ): void;
     finish(): void;
-    /** A copy of what was written since the stream was reset. */
+    /** A copy of the bytes since the last reset. */
     bytes(): Uint8Array<ArrayBuffer>;
     readonly stream: { reset(): void };
   }

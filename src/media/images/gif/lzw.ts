@@ -1,14 +1,14 @@
-/** LZW as gifs have it (GIF89a, appendix F). Pure; work and memory are bounded by `indices`, whatever the bytes. */
+/** LZW of gifs (GIF89a, appendix F). Pure; `indices` limits work and memory for any bytes. */
 const MAX_CODES = 4096;
 const MAX_CODE_BITS = 12;
 
 /**
- * Fills `indices` from the sub-blocks at `dataAt` and says how many there were: fewer when the data ends early, as some
- * encoders have it end. Undefined: the data is broken, or the file ends within it.
+ * Fills `indices` from the sub-blocks at `dataAt` and returns their number: fewer if the data ends early, as some
+ * encoders write it. Undefined: the data is broken, or the file ends within it.
  */
 export function decodeLzw(bytes: Uint8Array, dataAt: number, indices: Uint8Array): number | undefined {
   const rootBits = bytes[dataAt] ?? 0;
-  // More than 8 make no sense, and are written all the same.
+  // More than 8 bits make no sense, but some encoders write them.
   if (rootBits < 1 || rootBits >= MAX_CODE_BITS) return undefined;
   const [clear, end] = [1 << rootBits, (1 << rootBits) + 1];
   const prefixes = new Uint16Array(MAX_CODES);
@@ -27,14 +27,14 @@ export function decodeLzw(bytes: Uint8Array, dataAt: number, indices: Uint8Array
       [next, codeBits, previous] = [end + 1, rootBits + 1, -1];
       continue;
     }
-    // The one code that may be used before it is known is the one that is made by its use.
+    // Only the code that this step defines may be used before it is known.
     const isNew = code === next && previous >= 0;
     if (previous < 0 ? code > end : code >= next && !isNew) return undefined;
     const known = isNew ? previous : code;
     const length = lengths[known]!;
     let rest = known;
     for (let at = filled + length - 1; at >= filled; at--) {
-      // Behind the end of `indices` nothing is written.
+      // Writes nothing beyond the end of `indices`.
       indices[at] = lasts[rest]!;
       rest = prefixes[rest]!;
     }
@@ -53,15 +53,18 @@ export function decodeLzw(bytes: Uint8Array, dataAt: number, indices: Uint8Array
   return indices.length;
 }
 
-/** Codes of some bits, lowest first, from a chain of sub-blocks. (Fields that are not `#private`: these are hot.) */
+/**
+ * Codes of variable width, lowest bit first, from a chain of sub-blocks. Fields are not `#private`, because this code
+ * is hot.
+ */
 class CodeReader {
   private readonly bytes: Uint8Array;
   private at: number;
-  /** Of the sub-block that is read. */
+  /** Position in the present sub-block. */
   private left = 0;
   private bits = 0;
   private bitCount = 0;
-  /** The file ended before the chain did. */
+  /** The file ended before the chain. */
   isCut = false;
 
   constructor(bytes: Uint8Array, at: number) {

@@ -1,12 +1,12 @@
 import { LIMITS } from "../../model/limits.ts";
 
-/** How long one waits before it looks again. */
+/** Interval at which waiting work looks again. */
 const POLL_MS = 50;
 
 /**
- * Lets one gif at a time be worked on in an isolate, since each may take half of its memory. Those that wait look again
- * and again, for nothing that belongs to another request may be awaited: when that one is cancelled it never settles. For
- * the same reason a lease of which no sign was seen for `LIMITS.gifLeaseMs` is taken for lost.
+ * Lets an isolate work on one gif at a time, since each may take half of its memory. Waiting work polls, because a
+ * promise of another request never settles if that request is cancelled. For the same reason a lease without progress
+ * for `LIMITS.gifLeaseMs` counts as lost.
  */
 export class GifMutex {
   readonly #wait: (ms: number) => Promise<void>;
@@ -16,11 +16,11 @@ export class GifMutex {
     this.#wait = wait;
   }
 
-  /** Whoever acquires the lease releases it, whatever happens. */
+  /** The caller must release the lease in any case. */
   async acquire(): Promise<GifLease> {
     let [watched, signs, silentMs] = [this.#current, -1, 0];
     while (this.#current !== undefined) {
-      // Looked at before the minute counts: of several that waited, another one may have begun just now.
+      // Checked before the timeout: another waiting request may have acquired it just now.
       if (this.#current !== watched || watched.signs !== signs) {
         watched = this.#current;
         [signs, silentMs] = [watched.signs, 0];
@@ -29,7 +29,7 @@ export class GifMutex {
       silentMs += POLL_MS;
     }
     const lease = new GifLease(this.#wait, () => {
-      // One that was taken for lost may be released after all.
+      // A lease that counted as lost may be released later.
       if (this.#current === lease) this.#current = undefined;
     });
     this.#current = lease;
@@ -41,7 +41,7 @@ export class GifLease {
   readonly #wait: (ms: number) => Promise<void>;
   readonly release: () => void;
   #spentPixels = 0;
-  /** Changes while the work goes on. */
+  /** Changes as the work progresses. */
   signs = 0;
 
   constructor(wait: (ms: number) => Promise<void>, release: () => void) {
@@ -49,7 +49,7 @@ export class GifLease {
     this.release = release;
   }
 
-  /** After work on so many pixels. Every now and then it lets the isolate answer the requests that came meanwhile. */
+  /** Reports work on so many pixels, and now and then lets the isolate answer other requests. */
   async spend(pixels: number): Promise<void> {
     this.signs += 1;
     this.#spentPixels += pixels;

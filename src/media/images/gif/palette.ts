@@ -1,22 +1,22 @@
 import { ColourCutter } from "./colours.ts";
 
-/** A picture of any colours as one of at most 256, as gifs have them. */
+/** Reduces a picture to at most 256 colours, as gifs need it. */
 export interface IndexedPicture {
   /** RGB triples. */
   readonly palette: number[][];
   readonly indices: Uint8Array;
-  /** The colour that stands for "nothing is here"; undefined where something is everywhere. */
+  /** The colour for transparent pixels; undefined if there are none. */
   readonly transparentIndex: number | undefined;
 }
 
 const MAX_COLOURS = 256;
 
-/** Without chance: the same picture gives the same one. The tables are kept, so a small picture costs little. */
+/** Deterministic: the same picture gives the same palette. Tables are reused, so a small picture is cheap. */
 export class Indexer {
   readonly #exact = new ColourTable();
   readonly #cutter = new ColourCutter();
 
-  /** `pixels`: ABGR; 0 where nothing is. */
+  /** `pixels` are ABGR, 0 if transparent. */
   toIndexed(pixels: Uint32Array): IndexedPicture {
     const hasGaps = pixels.includes(0);
     const maxColours = hasGaps ? MAX_COLOURS - 1 : MAX_COLOURS;
@@ -32,13 +32,13 @@ export class Indexer {
 
 const SLOTS = 1024;
 
-/** The colours as they are, when they are few enough: a hash table that is never more than a quarter full. */
+/** The exact colours if they are few enough: a hash table that is at most a quarter full. */
 class ColourTable {
-  /** 0: free; alpha, which all colours share, keeps black from being 0. */
+  /** 0 is free. Black is not 0, because all colours have an alpha. */
   private readonly colours = new Uint32Array(SLOTS);
   private readonly indexOf = new Uint8Array(SLOTS);
 
-  /** Fills `indices` where something is. Undefined: there are more colours. */
+  /** Fills `indices` for pixels that are not transparent. Undefined: there are more colours. */
   index(pixels: Uint32Array, maxColours: number, indices: Uint8Array): number[][] | undefined {
     this.colours.fill(0);
     const palette: number[][] = [];
@@ -61,7 +61,7 @@ class ColourTable {
     return palette;
   }
 
-  /** Where the colour is, or would be. */
+  /** The colour's slot, taken or free. */
   private slotOf(colour: number): number {
     let slot = Math.imul(colour, 0x9e3779b1) >>> 22;
     while (this.colours[slot] !== 0 && this.colours[slot] !== colour) slot = (slot + 1) % SLOTS;

@@ -1,14 +1,14 @@
 import type { Dimensions, VariantType } from "../../model/sizes.ts";
 
 /**
- * Makes pictures smaller by the average of the area that each new pixel covers. Pictures are rows of ABGR numbers whose
- * alpha is all or nothing: a new pixel is there when half of its area is, with the average colour of that part.
+ * Makes pictures smaller: a new pixel has the average colour of the area that it covers. Pixels are ABGR with an alpha
+ * of all or nothing; a new pixel is visible if half of its area is, and then has the average colour of that part.
  */
 export interface Resampler {
   resample(pixels: Uint32Array): Uint32Array;
 }
 
-/** `target` is what `variantDimensions` gave for a master of these dimensions. */
+/** `target` is the result of `variantDimensions` for a master of these dimensions. */
 export function createResampler(type: VariantType, master: Dimensions, target: Dimensions): Resampler {
   const scale = type === "clip" ? 0 : Math.max(target.width / master.width, target.height / master.height);
   const columns = spansOf(master.width, target.width, scale);
@@ -17,8 +17,8 @@ export function createResampler(type: VariantType, master: Dimensions, target: D
 }
 
 /**
- * Which old pixels the new ones cover along one axis, and how much of each. Of new pixel n they begin at `firsts[n]`; their
- * weights are those from `offsets[n]` to `offsets[n + 1]`. One array for all: this is read for every pixel.
+ * Weights of the old pixels that each new one covers along one axis. Those of new pixel n begin at the old pixel
+ * `firsts[n]` and are `offsets[n]` to `offsets[n + 1]` of one array, which is fast to read.
  */
 interface Spans {
   readonly count: number;
@@ -28,8 +28,8 @@ interface Spans {
 }
 
 /**
- * A crop scales the whole and cuts it around the centre, at a whole pixel of the scaled picture, so that one that is not
- * scaled stays sharp. Of an odd pixel too many more is cut in front, as libvips does. Scale 0: nothing is cut.
+ * A crop scales the picture and cuts it around the centre, at a whole pixel, so that an unscaled one stays sharp. An
+ * odd pixel is cut in front, as libvips does. Scale 0: nothing is cut.
  */
 function spansOf(length: number, count: number, scale: number): Spans {
   const whole = scale === 0 ? count : Math.max(count, Math.round(length * scale));

@@ -2,8 +2,8 @@ import { decodeLzw } from "./lzw.ts";
 import type { GifFrame, GifStructure } from "./structure.ts";
 
 /**
- * The screen on which the frames of a gif are drawn one over the other, as browsers do: it begins transparent, and so
- * does what is cleared, whatever the background colour is said to be.
+ * Draws the frames of a gif over each other, as browsers do. The screen begins transparent, and cleared areas become
+ * transparent, whatever the gif's background colour.
  */
 export class GifScreen {
   readonly #width: number;
@@ -36,14 +36,14 @@ export class GifScreen {
 
   #drawRow(indices: Uint8Array, x: number, y: number, colours: Uint32Array): void {
     const row = this.pixels.subarray(y * this.#width + x);
-    // By number: this is the hottest loop.
+    // A counting loop, because it is the hottest one.
     for (let at = 0; at < indices.length; at++) {
       const colour = colours[indices[at]!]!;
       if (colour !== 0) row[at] = colour;
     }
   }
 
-  /** The part of the screen that the frame covers. */
+  /** The visible part of the frame. */
   copy(frame: GifFrame): Uint32Array[] {
     return this.#partsOf(frame).map((part) => part.slice());
   }
@@ -67,7 +67,7 @@ export class GifScreen {
   }
 }
 
-/** By index; 0 where nothing is drawn: the transparent one, and those that the palette does not have. */
+/** Colours by index; 0 for the transparent one and for those that the palette lacks. */
 function coloursOf({ palette, transparentIndex }: GifFrame): Uint32Array {
   const colours = new Uint32Array(256);
   for (let index = 0; index * 3 + 2 < palette.length; index++) {

@@ -1,20 +1,20 @@
 /**
- * The blocks of a gif (GIF89a, sections 17 to 27), read without decoding a pixel: what its frames would cost is known
- * before. Pure; never throws, whatever the bytes.
+ * Reads the blocks of a gif (GIF89a, sections 17 to 27) without decoding a pixel, so the cost of its frames is known in
+ * advance. Pure; never throws.
  */
 export interface GifStructure {
   readonly width: number;
   readonly height: number;
-  /** How often the animation is repeated, 0 for ever; undefined: it is shown once. */
+  /** The number of repeats, 0 for ever; undefined: the animation is shown once. */
   readonly repeats: number | undefined;
-  /** In their order. The data of the last one may be cut off by the end of the file. */
+  /** In order. The end of the file may cut off the data of the last one. */
   readonly frames: readonly GifFrame[];
-  /** The file ends within an extension, or between what announces a frame and its data. */
+  /** The file ends within an extension, or between a frame's header and its data. */
   readonly isCut: boolean;
 }
 
 export interface GifFrame {
-  /** Place on the screen; parts of it may lie outside. */
+  /** Position on the screen; parts may lie outside. */
   readonly x: number;
   readonly y: number;
   readonly width: number;
@@ -22,17 +22,17 @@ export interface GifFrame {
   readonly interlaced: boolean;
   /** Hundredths of a second. */
   readonly delay: number;
-  /** What becomes of the screen after it was shown. */
+  /** The change of the screen after the frame was shown. */
   readonly disposal: "keep" | "clear" | "restore";
   /** -1: none. */
   readonly transparentIndex: number;
   /** RGB, three bytes for each colour. */
   readonly palette: Uint8Array;
-  /** Where its LZW data begins, with the byte of the code size. */
+  /** Offset of the LZW data, which begins with the code size. */
   readonly dataAt: number;
 }
 
-/** What a graphic control extension says of the frame after it. */
+/** The graphic control extension before a frame. */
 type Control = Pick<GifFrame, "delay" | "disposal" | "transparentIndex">;
 
 const BLOCK = { extension: 0x21, image: 0x2c } as const;
@@ -41,8 +41,8 @@ const NO_CONTROL: Control = { delay: 0, disposal: "keep", transparentIndex: -1 }
 const NO_COLOURS = new Uint8Array(0);
 
 /**
- * Undefined where there is no frame; no more than `maxFrames` are read. Reading stops, as in browsers, at the first thing
- * that is no block. A trailer may be missing.
+ * Undefined if there is no frame. Reads at most `maxFrames`, and stops, as browsers do, at the first unknown block. The
+ * trailer may be missing.
  */
 export function readGifStructure(bytes: Uint8Array, maxFrames: number): GifStructure | undefined {
   if (bytes.length < 13) return undefined;
@@ -95,13 +95,13 @@ function readControl(bytes: Uint8Array, at: number): Control {
   const disposal = (flags >> 2) & 7;
   return {
     delay: u16(bytes, at + 1),
-    // Some encoders write 4 for 3: they took the number for a bit. Browsers read it so.
+    // Some encoders write 4 instead of 3, and browsers accept it.
     disposal: disposal === 2 ? "clear" : disposal === 3 || disposal === 4 ? "restore" : "keep",
     transparentIndex: (flags & 1) === 0 ? -1 : byteAt(bytes, at + 3),
   };
 }
 
-/** The extension that Netscape made, and its twin, in which the animation says how often it is repeated. */
+/** Netscape's extension for repeats, and its twin. */
 function readRepeats(bytes: Uint8Array, at: number): number | undefined {
   const name = String.fromCharCode(...bytes.subarray(at + 1, at + 12));
   if (name !== "NETSCAPE2.0" && name !== "ANIMEXTS1.0") return undefined;
@@ -114,13 +114,13 @@ function paletteAt(bytes: Uint8Array, at: number, flags: number): Uint8Array {
   return hasPalette(flags) ? bytes.subarray(at, at + 3 * (2 << (flags & 7))) : NO_COLOURS;
 }
 
-/** Sub-blocks begin with their length, and end with one of none. */
+/** Each sub-block begins with its length; a length of zero ends the chain. */
 function behindSubBlocks(bytes: Uint8Array, start: number): number {
   let at = start;
   while (byteAt(bytes, at) !== 0) at += 1 + byteAt(bytes, at);
   return at + 1;
 }
 
-/** Zero behind the end. */
+/** Zero beyond the end. */
 const byteAt = (bytes: Uint8Array, at: number): number => bytes[at] ?? 0;
 const u16 = (bytes: Uint8Array, at: number): number => byteAt(bytes, at) | (byteAt(bytes, at + 1) << 8);

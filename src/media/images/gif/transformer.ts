@@ -9,9 +9,9 @@ import { readGifStructure, type GifFrame, type GifStructure } from "./structure.
 import { GifWriter } from "./writer.ts";
 
 /**
- * Transforms gifs, animations kept, where the Images binding does not. What a gif would cost is known from its blocks,
- * before a pixel is decoded. One has the lease from before its bytes are read until those of the result are, so no two of
- * them are in memory at a time.
+ * Transforms gifs with their animation, for an Images binding that does not. The blocks tell the cost before a pixel is
+ * decoded. A request holds the lease from before it reads the gif until its result is read, so only one gif is in
+ * memory.
  */
 export function createGifTransformer(
   wait: (ms: number) => Promise<void>,
@@ -72,7 +72,7 @@ function streamOf(chunks: Chunks, lease: GifLease): ReadableStream<Uint8Array> {
   );
 }
 
-/** One more than any that is not refused. */
+/** One more than a gif within the limits can have. */
 const MAX_FRAMES = Math.floor(LIMITS.gifMaxPixels / LIMITS.gifFrameMinPixels) + 1;
 
 type Refusal = Extract<TransformFault, { kind: "refused" }>;
@@ -93,8 +93,8 @@ function refuseWork({ width, height, frames }: GifStructure): Refusal | undefine
 const BYTES_PER_PIXEL = 4;
 
 /**
- * The screen, what is kept of it to be restored, the indices of a frame, and three pictures of the result's size. Besides
- * there are the bytes of the gif, and those of the result.
+ * The screen, a copy to restore it, the indices of a frame, and three pictures of the result's size. The bytes of the
+ * gif and of the result come on top.
  */
 function refuseMemory(screen: Dimensions, frames: readonly GifFrame[], target: Dimensions): Refusal | undefined {
   const screenBytes = screen.width * screen.height * BYTES_PER_PIXEL;
@@ -107,7 +107,7 @@ function refuseMemory(screen: Dimensions, frames: readonly GifFrame[], target: D
     : undefined;
 }
 
-/** Undefined when fewer bytes came, or more. */
+/** Undefined if the stream has fewer bytes, or more. */
 async function readAll(
   stream: ReadableStream<Uint8Array>,
   sizeBytes: number,
@@ -128,7 +128,7 @@ async function readAll(
   return at === sizeBytes ? bytes : undefined;
 }
 
-/** A frame that is broken makes the image a broken one: an animation that lacks its end is not the one that was sent. */
+/** A broken frame makes the image a broken one: an animation without its end is not the one that was sent. */
 async function transformGif(
   bytes: Uint8Array,
   structure: GifStructure,

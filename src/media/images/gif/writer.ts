@@ -3,22 +3,22 @@ import type { Dimensions } from "../../model/sizes.ts";
 import { Indexer } from "./palette.ts";
 
 /**
- * Writes an animation, or a picture that stands still. What does not change from one frame to the next is written as
- * transparent, which packs well, unless something disappears: then the screen is cleared in between.
+ * Writes an animation or a still picture. Pixels equal to those of the frame before are written as transparent, which
+ * packs well. If pixels disappear, the screen is cleared in between.
  */
 export class GifWriter {
   readonly #size: Dimensions;
-  /** For `gifenc`: -1 once, 0 for ever, else how often again. */
+  /** For `gifenc`: -1 once, 0 for ever, else the number of repeats. */
   readonly #repeat: number;
   readonly #encoder = GIFEncoder();
   readonly #indexer = new Indexer();
-  /** Written when it is known what comes after it. */
+  /** A frame is written when the next one is known. */
   #waiting: Frame | undefined;
-  /** What is on the screen when the waiting frame is drawn. */
+  /** The screen before the waiting frame is drawn. */
   #before: Uint32Array | undefined;
-  /** What was written, frame by frame: one buffer for all would be copied as it grows. */
+  /** Written bytes, a chunk for each frame: one growing buffer would be copied again and again. */
   readonly #chunks: Uint8Array[] = [];
-  /** Of the frames that were written so far. */
+  /** Size of the written frames. */
   sizeBytes = 0;
 
   constructor(size: Dimensions, repeats: number | undefined) {
@@ -26,7 +26,7 @@ export class GifWriter {
     this.#repeat = repeats ?? -1;
   }
 
-  /** `pixels`: ABGR, the whole picture; 0 where nothing is. `delay`: hundredths of a second. */
+  /** `pixels` are the whole picture in ABGR, 0 if transparent. `delay` is in hundredths of a second. */
   add(pixels: Uint32Array, delay: number): void {
     this.#flush(pixels);
     this.#waiting = { pixels, delay };
@@ -74,13 +74,13 @@ interface Frame {
 
 const DISPOSE = { keep: 1, clear: 2 } as const;
 
-/** Whether something is where nothing will be. */
+/** A visible pixel becomes transparent. */
 function disappears(pixels: Uint32Array, next: Uint32Array): boolean {
   for (let at = 0; at < pixels.length; at++) if (pixels[at] !== 0 && next[at] === 0) return true;
   return false;
 }
 
-/** What is new in `pixels`, put into `before`, which is not needed any more: pictures are large. */
+/** The changed pixels, written into `before`, which is free now: pictures are large. */
 function changes(before: Uint32Array | undefined, pixels: Uint32Array): Uint32Array {
   if (before === undefined) return pixels;
   for (let at = 0; at < pixels.length; at++) before[at] = pixels[at] === before[at] ? 0 : pixels[at]!;
