@@ -2,6 +2,7 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT } from "../../scripts/lib/root.ts";
+import { draw, PLOTS, type Plot } from "../../tools/bench/plots.ts";
 
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 const pages = globSync(["*.md", "docs/**/*.md", "examples/**/*.md", "scripts/**/*.md", "tools/**/*.md"], {
@@ -59,4 +60,8 @@ test("the configuration page names every deployment variable", () => {
   );
   expect(names.length).toBeGreaterThan(10);
   expect(rows.filter((name) => names.includes(name))).toEqual(expect.arrayContaining(names));
+});
+
+test.for(Object.keys(PLOTS) as Plot[])("the plot of %s shows the data beside it", (plot) => {
+  expect(read(`docs/benchmarks/${plot}.svg`)).toBe(draw(plot));
 });
