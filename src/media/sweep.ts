@@ -29,7 +29,7 @@ async function inPages(deps: SweepDeps, what: string, sweepPage: () => Promise<n
   try {
     for (let page = 0; page < LIMITS.sweepPages; page++) if ((await sweepPage()) < LIMITS.sweepRows) return;
   } catch (thrown) {
-    deps.log.error("sweep of a page failed", { what, error: describeError(thrown) });
+    deps.log.error("could not sweep a page", { what, error: describeError(thrown) });
   }
 }
 

@@ -198,7 +198,7 @@ async function putUnknownLength(
   if (!collected.ok) return collected;
   try {
     const object = await bucket.get(key);
-    if (object === null) throw new Error("a collected upload is gone");
+    if (object === null) throw new Error("a collected upload is missing");
     const moved = await putKnownLength(bucket, upload, object.body, object.size);
     if (!moved.ok && moved.error === "interrupted") throw new Error("a collected upload could not be read");
     return moved;

@@ -76,7 +76,7 @@ export interface Confirmed {
 
 /**
  * Confirms suspects: reads the rows, then R2, then the rows again, and reports only findings that both reads of the
- * rows agree on. States of a row change in one direction only, so whatever both reads say was also true in between.
+ * rows agree on. States of a row change in one direction only, so a fact that both reads show was true in between, too.
  */
 export async function confirm(
   { blobs, expected, limits }: CompareDeps,

@@ -9,7 +9,7 @@ const LIVES = `(file.state = 'committed' AND owner.id IS NOT NULL AND owner.eras
 const VARIANT_KEY = `'variant/' || variant.file_id || '/' || variant.nonce`;
 const ROW = `file.id AS fileId, owner.client, owner.tenant`;
 
-/** All objects of a removed file are deleted with it, whatever the rows of its variants say. */
+/** All objects of a removed file are deleted with it, with or without rows of variants. */
 const VARIANT_NEED = `CASE WHEN NOT ${LIVES} THEN 'any' WHEN variant.state = 'ready' THEN 'bytes'
   WHEN variant.state IS NULL OR variant.state = 'failed' THEN 'none' ELSE 'any' END`;
 /** Nobody reads these once the file is committed. A `due_at` says that its upload link may still write there. */

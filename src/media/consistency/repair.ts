@@ -47,7 +47,7 @@ export async function repairPage(
   if (!written) return undefined;
   for (const { kind, key, client, tenant } of present)
     if (kind === "missing_bytes")
-      deps.log.error("a file whose bytes are missing is removed", {
+      deps.log.error("removed a file without bytes", {
         run: run.id,
         key,
         client: client ?? "",

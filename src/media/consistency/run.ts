@@ -57,7 +57,7 @@ export function createConsistency(deps: ConsistencyDeps): Consistency {
     try {
       await queue.send([nextStep(id)]);
     } catch (thrown) {
-      log.warn("a run of the consistency report waits for the sweep", { run: id, error: describeError(thrown) });
+      log.warn("could not queue the next step of a consistency run", { run: id, error: describeError(thrown) });
     }
   }
 
@@ -120,7 +120,7 @@ async function compareStep(deps: ConsistencyDeps, run: Run, nowMs: number): Prom
   };
   const room = deps.limits.keptFindings - run.keptFindings;
   const written = await deps.runs.advance(run, progress, page.findings.slice(0, Math.max(0, room)));
-  if (written && next === undefined) deps.log.info("consistency report done", { run: run.id, ...checked, ...found });
+  if (written && next === undefined) deps.log.info("consistency run done", { run: run.id, ...checked, ...found });
   return written && next !== undefined ? [nextStep(run.id)] : [];
 }
 

@@ -87,8 +87,7 @@ export const deleteFiles = (deps: DeleteFilesDeps, visibility: Visibility): Rout
     },
   });
 
-const NO_PART =
-  "is no parameter of a deletion, which takes tenant, q and dryRun: it is of all files, or of those that q matches.";
+const NO_PART = "is not a parameter of a deletion. It takes tenant, q and dryRun.";
 
 /** The files to delete; undefined: none match. */
 type Chosen = SelectedFiles | "all" | undefined;

@@ -22,7 +22,10 @@ const DEFAULT_CONTENT_TYPE = "binary/octet-stream";
 const contentType = z.string().check(
   z.maxLength(LIMITS.contentTypeMaxChars),
   z.refine(isContentType, "must be a media type such as image/png"),
-  z.refine((type) => !isMultipartForm(type), "is not supported as multipart/form-data: send the file itself"),
+  z.refine(
+    (type) => !isMultipartForm(type),
+    "must not be multipart/form-data, which is not supported: send the file itself",
+  ),
 );
 
 /** `POST P`: creates a pending file. Its row exists before its link, so every byte has an owner. */

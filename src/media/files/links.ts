@@ -83,7 +83,7 @@ const variantSegment = (variant: VariantName): string => `${variant.type}-${vari
 
 type Purpose = "upload-link" | "content-link";
 
-/** JSON separates the parts whatever characters they have. */
+/** JSON separates the parts, which may have any characters. */
 const signedText = (parts: readonly string[], expires: string): Uint8Array<ArrayBuffer> =>
   utf8(JSON.stringify([...parts, expires]));
 

@@ -65,24 +65,24 @@ export function toProblem(failure: MediaFailure): Problem {
       // As for an unknown tenant, so that nobody learns which tenants exist.
       return notFound("tenant");
     case "link_forged":
-      return problem("insufficient_permissions", "The link is not valid: use it exactly as it was given.");
+      return problem("insufficient_permissions", "The link is not valid. Use it exactly as you received it.");
     case "link_expired":
-      return problem("insufficient_permissions", "The link has expired: get a new one.");
+      return problem("insufficient_permissions", "The link has expired. Get a new one.");
     case "wrong_content_type":
       return problem("unsupported_request_content_type", `Send the file as ${failure.expected}.`);
     case "content_encoding":
       return problem("unsupported_request_content_type", "Send the file without a Content-Encoding.");
     case "too_large":
-      return problem("bad_payload_size", `A file has at most ${failure.maxBytes} bytes.`);
+      return problem("bad_payload_size", `A file can have at most ${failure.maxBytes} bytes.`);
     case "interrupted": {
-      const message = "The body is not as long as Content-Length says, or it broke off. Nothing was kept.";
+      const message = "The body is incomplete or does not match Content-Length. Nothing was stored.";
       return invalid("invalid_header", "Content-Length", message);
     }
     case "partial_upload":
       return invalid(
         "invalid_header",
         "Content-Range",
-        "A file is uploaded whole: send all of it, without Content-Range.",
+        "Partial uploads are not supported. Send the whole file without Content-Range.",
       );
     case "malformed_digest":
       return invalid(
@@ -91,75 +91,78 @@ export function toProblem(failure: MediaFailure): Problem {
         `${failure.header} must be like ${DIGEST_EXAMPLES[failure.header]}.`,
       );
     case "other_digest": {
-      const message = `The body is not what ${failure.header} says. Nothing was kept: upload again with the same link.`;
+      const message = `The body does not match ${failure.header}. Nothing was stored. Upload again with the same link.`;
       return invalid("invalid_header", failure.header, message);
     }
     case "storage_unavailable":
       return problem(
         "service_temporarily_unavailable",
-        "The storage did not answer. Upload again with the same link; already_uploaded then means that it had worked.",
+        "The storage did not answer. Upload again with the same link. If the answer is already_uploaded, the first upload worked.",
         { headers: { "retry-after": "5" }, reason: failure.reason },
       );
     case "quota_exceeded": {
-      const message = `The tenant ${failure.tenant} has used up its quota. The file can be committed once there is room.`;
+      const message = `The tenant ${failure.tenant} has used up its quota. Commit the file again when there is space.`;
       return problem("bad_payload_size", message, { details: [{ type: "quota_exceeded", field: "", message }] });
     }
     case "no_place": {
-      const message = `What the tenant ${failure.tenant} stores, and its files that wait for their commit, fill its quota.`;
+      const message = `The files of the tenant ${failure.tenant}, uncommitted ones included, fill its quota.`;
       return problem("bad_payload_size", message, { details: [{ type: "quota_exceeded", field: "", message }] });
     }
     case "no_room": {
-      const message = "The tenant's quota has no room for these bytes. The link takes them once there is.";
+      const message = "The tenant's quota has no space for these bytes. Upload again with the same link when there is.";
       return problem("bad_payload_size", message, { details: [{ type: "quota_exceeded", field: "", message }] });
     }
     case "too_many_pending": {
-      const message = `Your client has ${failure.count} files that wait for their commit: commit or delete some of them.`;
+      const message = `Your client has ${failure.count} uncommitted files. Commit or delete some of them.`;
       return problem("insufficient_resources", message, { headers: { "retry-after": "60" } });
     }
     case "commit_unavailable":
-      return problem("service_temporarily_unavailable", "The storage did not answer. Nothing is lost: commit again.", {
+      return problem("service_temporarily_unavailable", "The storage did not answer. Nothing is lost. Commit again.", {
         headers: { "retry-after": "5" },
         reason: failure.reason,
       });
     case "content_unavailable":
-      return problem("service_temporarily_unavailable", "The storage did not answer: ask again.", {
+      return problem("service_temporarily_unavailable", "The storage did not answer. Try again.", {
         headers: { "retry-after": "5" },
         reason: failure.reason,
       });
     case "upload_changed":
-      return conflict("upload_changed", "The file was uploaded again and again meanwhile: commit when that has ended.");
+      return conflict(
+        "upload_changed",
+        "The file was uploaded again during the commit. Commit when the uploads have ended.",
+      );
     case "already_uploaded":
-      return conflict("already_uploaded", "The file was uploaded before; files do not change.");
+      return conflict("already_uploaded", "The file was uploaded already. Files cannot be changed.");
     case "file_not_uploaded":
-      return conflict("file_not_uploaded", "Nothing was uploaded yet: send the file to its uploadLink first.");
+      return conflict("file_not_uploaded", "The file was not uploaded yet. Upload it to its uploadLink first.");
     case "already_committed":
       return conflict(
         "already_committed",
-        "The file was committed before, with another body or tenant: to repeat a commit, send the very same text.",
+        "The file was committed already, with another body or tenant. To repeat a commit, send exactly the same body.",
       );
     case "unsupported_content_type":
       return businessError(
         "unsupported_content_type",
-        `Variants are made of image/jpeg, image/gif and image/png, not of ${failure.contentType}.`,
+        `Variants are made from image/jpeg, image/gif and image/png, not from ${failure.contentType}.`,
       );
     case "no_variant_named":
       return invalid("missing_query_parameter", "clip", "Name at least one size with clip or crop.");
     case "several_variants_named":
-      return invalid("invalid_query_parameter", "clip", "Name one variant only, with clip or crop.");
+      return invalid("invalid_query_parameter", "clip", "Name only one variant, with clip or crop.");
     case "too_many_transformations":
       return businessError(
         "too_many_transformations",
-        `pageSize times the number of sizes is ${failure.requested}, at most ${LIMITS.transformationsPerBulk} are done at a time: ask for a smaller pageSize.`,
+        `pageSize times the number of sizes is ${failure.requested}. The limit is ${LIMITS.transformationsPerBulk}: use a smaller pageSize.`,
       );
     case "too_many_variants":
-      return businessError("too_many_variants", `A file has at most ${LIMITS.variantsPerFile} variants.`);
+      return businessError("too_many_variants", `A file can have at most ${LIMITS.variantsPerFile} variants.`);
     case "too_many_attributes":
       return businessError(
         "too_many_attributes",
-        `The metadata of a file has at most ${LIMITS.pairsPerFile} different attributes; each element of an array is one.`,
+        `The metadata of a file can have at most ${LIMITS.pairsPerFile} different attributes. Each element of an array counts.`,
       );
     case "precondition_failed":
-      return problem("precondition_failed", "The content is not the one that the request's condition names.");
+      return problem("precondition_failed", "The content does not meet the request's condition.");
     case "range_not_satisfiable":
       return problem("range_not_satisfiable", `The content has ${failure.sizeBytes} bytes.`, {
         headers: { "content-range": `bytes */${failure.sizeBytes}` },
@@ -175,10 +178,12 @@ const DIGEST_EXAMPLES: Readonly<Record<DigestHeader, string>> = {
 
 /** Reasons, each with a way around it. */
 const TOO_BROAD = {
-  terms: "Too many files match for one answer of the database: add a term that fewer files have.",
-  order: "Too many files are to be looked at in this order: leave out sort, or add a term that fewer files have.",
-  pageNumber: "The page is too far in to be reached by its number: start at the first page and follow the next links.",
-  deletion: "Too many files match to be deleted in one write: nothing was. Add a term, and delete them part by part.",
+  terms: "The query matches too many files. Add a term that fewer files have.",
+  order: "Sorting would read too many files. Leave out sort, or add a term that fewer files have.",
+  pageNumber:
+    "The page is too far from the start to be reached by number. Start at the first page and follow the next links.",
+  deletion:
+    "The query matches too many files for one deletion. Nothing was deleted. Add a term and delete them in parts.",
 } as const;
 
 const conflict = (type: DetailType, message: string): Problem =>

@@ -40,7 +40,7 @@ export const conditionsOf = ({ q = [], "content-type": types }: FilterParameters
 
 function parseTerms(text: string): Result<readonly Term[], string> {
   const terms = parseQuery(text);
-  return terms.ok && terms.value.length === 0 ? err("must have a term; to mean all files, leave it out") : terms;
+  return terms.ok && terms.value.length === 0 ? err("must have a term. To delete all files, leave it out") : terms;
 }
 
 /** `image/png, text/plain`. Commas in quotation marks belong to a parameter of a type. */
@@ -49,7 +49,7 @@ export function parseContentTypes(text: string): Result<readonly string[], strin
   if (types.length > LIMITS.contentTypesPerRequest)
     return err(`names more than ${LIMITS.contentTypesPerRequest} types`);
   const isWhole = types.length > 0 && types.every(isContentType);
-  return isWhole ? ok(types) : err("must be content types such as image/png, with commas between them");
+  return isWhole ? ok(types) : err("must be content types such as image/png, separated by commas");
 }
 
 /** In an address `+` means space. Media types have no spaces, so `image/svg xml` was typed as `image/svg+xml`. */

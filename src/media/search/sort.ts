@@ -36,7 +36,7 @@ function readItem(source: string, from: number): Result<{ readonly key: SortKey;
   const text = isBare ? name.value.text.trim() : name.value.text;
   if (text === "") return err(`needs the name of an attribute at character ${start + 1}`);
   const direction = /^\s*(?::\s*(asc|desc)\s*)?(?=,|$)/.exec(source.slice(name.value.end));
-  if (direction === null) return err(`needs name:asc or name:desc, and commas between them, at character ${start + 1}`);
+  if (direction === null) return err(`needs name:asc or name:desc, separated by commas, at character ${start + 1}`);
   const key = isBare && text === "Content-Type" ? TYPE_KEY : sortKey(text);
   return ok({ key: { key, descending: direction[1] === "desc" }, end: name.value.end + direction[0].length });
 }

@@ -34,7 +34,7 @@ export async function consumeJobs(
   await inParallel(batch.messages, LIMITS.parallelJobs, async (message) => {
     const job = parseJob(message.body);
     if (job === undefined) {
-      deps.log.error("a message is no media job", { messageId: message.id });
+      deps.log.error("unknown message in the media queue", { messageId: message.id });
       return message.ack();
     }
     let fault: string | undefined;
@@ -44,17 +44,17 @@ export async function consumeJobs(
       fault = describeError(thrown);
     }
     if (fault === undefined) return message.ack();
-    deps.log.warn("media job will be tried again", { ...job, attempt: message.attempts, fault });
+    deps.log.warn("media job failed and will be retried", { ...job, attempt: message.attempts, fault });
     message.retry({ delaySeconds: RETRY_DELAYS_SEC[message.attempts - 1] ?? RETRY_DELAYS_SEC.at(-1)! });
   });
 }
 
 /** After the last attempt: marks the variant failed, and deletes its bytes unless it is ready after all. */
 async function giveUp(deps: ConsumerDeps, { fileId, nonce }: VariantJob): Promise<undefined> {
-  await deps.variants.markFailed(fileId, nonce, "The variant could not be made, in several attempts.");
+  await deps.variants.markFailed(fileId, nonce, "The variant could not be made in several attempts.");
   const row = await deps.variants.findJob(fileId, nonce);
   if (row?.state === "ready") return undefined;
   await deps.blobs.delete([variantKey(fileId, nonce)]);
-  deps.log.error("variant job given up", { fileId, nonce });
+  deps.log.error("gave up a variant", { fileId, nonce });
   return undefined;
 }

@@ -91,7 +91,7 @@ async function readMasterHeader(
       case "header":
         return ok(outcome.header);
       case "unknown":
-        return permanent("The file is neither a jpeg nor a png nor a gif image, whatever its content type says.");
+        return permanent("The file is not a jpeg, png or gif image, though its content type says so.");
       case "broken":
         return permanent(BROKEN);
       case "incomplete":
@@ -146,7 +146,7 @@ async function storeResult(
   const { width, height } = outcome.header;
   if (Math.max(Math.abs(width - expected.width), Math.abs(height - expected.height)) > ROUNDING_PIXELS) {
     await parts.cancel();
-    return permanent(`The image came out at ${width} x ${height} pixels: it is too much for the image transformer.`);
+    return permanent(`The image transformer returned ${width} x ${height} pixels: the image is too large for it.`);
   }
   clearOrientation(first.value, outcome.header);
   const contentType = `image/${format}`;

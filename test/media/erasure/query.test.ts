@@ -125,7 +125,7 @@ describe("delete by query", () => {
     const poor = mediaApp({ queryRowBudget: 100 });
     const answer = await deleteBy("color:red", as, "private", poor);
     const { message } = await expectProblem(answer, 400, "business_error", [{ type: "query_too_broad" }]);
-    expect(message).toMatch(/nothing was.* delete them part by part/);
+    expect(message).toMatch(/Nothing was.* delete them in parts/);
     expect(await left(ids)).toBe(50);
     expect((await deleteBy("color:red", as)).status).toBe(204);
     expect(await left(ids)).toBe(0);

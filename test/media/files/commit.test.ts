@@ -70,7 +70,7 @@ describe("commit", () => {
     const headers = { "content-type": "application/json" };
     const spaced = await app.call(file.commitLink, { as, method: "POST", body: '{ "a": 1 }', headers });
     const { message } = await expectProblem(spaced, 409, "conflict_resource", [{ type: "already_committed" }]);
-    expect(message).toContain("the very same text");
+    expect(message).toContain("exactly the same body");
     expect(await expectJson(await app.call(`${file.path}/metadata`, { as }), 200)).toEqual({ a: 1 });
   });
 

@@ -308,9 +308,9 @@ describe("400 and 404", () => {
       ["q", 'a:r"ed"', "q needs a space before character 4."],
       ["q", "a:b:c", "q needs quotation marks around the value at character 3, since it has a colon."],
       ["q", Array.from({ length: 21 }, (_, at) => `k${at}:1`).join(" "), "q has more than 20 terms."],
-      ["content-type", "", "content-type must be content types such as image/png, with commas between them."],
-      ["content-type", "png", "content-type must be content types such as image/png, with commas between them."],
-      ["sort", "a:up", "sort needs name:asc or name:desc, and commas between them, at character 1."],
+      ["content-type", "", "content-type must be content types such as image/png, separated by commas."],
+      ["content-type", "png", "content-type must be content types such as image/png, separated by commas."],
+      ["sort", "a:up", "sort needs name:asc or name:desc, separated by commas, at character 1."],
       ["sort", "a,,b", "sort needs the name of an attribute at character 3."],
       ["sort", "a,b,c,d,e", "sort names more than 4 attributes."],
     ];
@@ -360,9 +360,9 @@ describe("400 and 404", () => {
       plainFiles(80).map((file, at) => ({ ...file, metadata: { half: at < 40 ? 0 : 1, third: at < 40 ? 1 : 0, at } })),
     );
     for (const [query, advice] of [
-      ["&q=half:1 third:1", /add a term/],
-      ["&q=half:1 third:1&sort=at", /leave out sort, or add a term/],
-      ["&sort=half,at&pageSize=5", /leave out sort/],
+      ["&q=half:1 third:1", /Add a term/],
+      ["&q=half:1 third:1&sort=at", /Leave out sort, or add a term/],
+      ["&sort=half,at&pageSize=5", /Leave out sort/],
       ["&pageNumber=5", /follow the next links/],
       ["&sort=at&pageNumber=5", /follow the next links/],
     ] as const) {

@@ -361,7 +361,7 @@ describe("faults", () => {
       const answer = await commit();
       const { message } = await expectProblem(answer, 503, "service_temporarily_unavailable");
       expect(answer.headers.get("retry-after")).toBe("5");
-      expect(message).toContain("commit again");
+      expect(message).toContain("Commit again");
       expect(await keysOf(file.id)).toEqual([`incoming/${file.id}`]);
     }
     s3.onCopy = (perform) => perform();

@@ -192,7 +192,7 @@ describe("digests", () => {
         const { message } = await expectProblem(await put(other), 400, "validation_violation", [
           { type: "invalid_header", field: header },
         ]);
-        expect(message).toContain("Nothing was kept");
+        expect(message).toContain("Nothing was stored");
         expect(await keysOf(id)).toEqual([]);
         expect((await put(bytes)).status).toBe(200);
         expect(equal(await storedBytes(id), bytes)).toBe(true);

@@ -272,12 +272,12 @@ describe("the ETag of a variant", () => {
 
 describe("failed, at once and with a reason", () => {
   it.each([
-    ["no image at all", utf8("hello, this is a text"), /neither a jpeg nor a png nor a gif/],
+    ["no image at all", utf8("hello, this is a text"), /not a jpeg, png or gif/],
     ["nothing", new Uint8Array(0), /not a readable image/],
     ["a png that ends early", TRUNCATED, /not a readable image/],
     ["a png of nothing but a signature", PNG_SIGNATURE, /not a readable image/],
     ["a gif that ends early", GIF.slice(0, 30), /not a readable image/],
-    ["a gif of a large screen", gifBomb(10_000, 10_000), /10000 x 10000 pixels, which take too much memory/],
+    ["a gif of a large screen", gifBomb(10_000, 10_000), /10000 x 10000 pixels, which need too much memory/],
     ["a gif of a larger one", gifBomb(10_001, 10_000), /10001 x 10000 pixels, more than 100 megapixels/],
     ["a bomb", bomb(20_000, 20_000), /20000 x 20000 pixels, more than 100 megapixels/],
     ["one that is too long", bomb(20_000, 4000), /20000 x 4000 pixels, more than 12000 on one side/],

@@ -3,7 +3,7 @@ import type { GifFrame, GifStructure } from "./structure.ts";
 
 /**
  * Draws the frames of a gif over each other, as browsers do. The screen begins transparent, and cleared areas become
- * transparent, whatever the gif's background colour.
+ * transparent. The background colour of the gif is ignored.
  */
 export class GifScreen {
   readonly #width: number;

@@ -87,7 +87,7 @@ function refuseWork({ width, height, frames }: GifStructure): Refusal | undefine
   const costs = frames.map((frame) => Math.max(width * height, frame.width * frame.height, LIMITS.gifFrameMinPixels));
   if (costs.reduce((sum, cost) => sum + cost, 0) <= LIMITS.gifMaxPixels) return undefined;
   const count = frames.length === MAX_FRAMES ? "too many" : frames.length;
-  return refused(`The gif has frames (${count}) of more than ${LIMITS.gifMaxPixels / 1e6} megapixels together.`);
+  return refused(`The gif's frames (${count}) have more than ${LIMITS.gifMaxPixels / 1e6} megapixels together.`);
 }
 
 const BYTES_PER_PIXEL = 4;
@@ -103,7 +103,7 @@ function refuseMemory(screen: Dimensions, frames: readonly GifFrame[], target: D
   const pictures = frames.length > 1 ? 3 : 1;
   const madeBytes = target.width * target.height * (BYTES_PER_PIXEL * pictures + 1);
   return screenBytes + copyBytes + indexBytes + madeBytes > LIMITS.gifMaxMemoryBytes
-    ? refused(`The gif has ${screen.width} x ${screen.height} pixels, which take too much memory to be transformed.`)
+    ? refused(`The gif has ${screen.width} x ${screen.height} pixels, which need too much memory.`)
     : undefined;
 }
 
