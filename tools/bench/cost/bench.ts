@@ -4,7 +4,7 @@ import { fixedStudy } from "./fixed.ts";
 import { mediaRows } from "./media.ts";
 import { oauthRows } from "./oauth.ts";
 import { gatewayRows } from "./platform-rows.ts";
-import { PLINTH_R2 } from "./platform.ts";
+import { COUNTED_R2 } from "./study.ts";
 import { PRICES_READ } from "./prices.ts";
 import { storedStudy } from "./stored.ts";
 import { costStudy } from "./study.ts";
@@ -31,7 +31,7 @@ export const costBench: Bench = {
     costStudy("oauth", "OAuth", oauthRows),
     costStudy("gateway", "Gateway and operator service", gatewayRows),
     costStudy("upload", "Uploads", uploadRows),
-    costStudy("upload-r2", "Uploads straight to R2", uploadRows, PLINTH_R2),
+    costStudy("upload-r2", "Uploads straight to R2", uploadRows, COUNTED_R2),
     costStudy("media", "Media", mediaRows),
     costStudy("publish", "Publishing", publishRows),
     costStudy("consume", "Reading", consumeRows),

@@ -3,10 +3,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BATCH, batchOf, PAYLOAD } from "../events/payload.ts";
-import { BrokenAnswer } from "../lib/broken-answer.ts";
-import { call } from "./caller.ts";
+import { BrokenAnswer } from "../lib/connection.ts";
+import { call } from "../lib/exchange.ts";
 import type { Meter } from "./meter.ts";
-import { bearer, type Client, type Platform } from "./platform.ts";
+import { type Client, type Platform } from "../lib/platform.ts";
 import type { Row } from "./tables.ts";
 
 /** An event that takes so long will not come. */
@@ -15,7 +15,7 @@ const POLL_MS = 5;
 
 /** Payloads of 512 bytes on topics of one shard. */
 export async function publishRows(platform: Platform, meter: Meter, repetitions: number): Promise<Row[]> {
-  const owner = await platform.makeClient("owner", ["pubsub_publish"]);
+  const owner = await platform.client("owner", ["pubsub_publish"]);
   const topicOf = await topics(platform, owner);
   const orders = await topicOf("published");
   const rows: Row[] = [];
@@ -27,15 +27,15 @@ export async function publishRows(platform: Platform, meter: Meter, repetitions:
 }
 
 export async function consumeRows(platform: Platform, meter: Meter, repetitions: number): Promise<Row[]> {
-  const owner = await platform.makeClient("owner", ["pubsub_publish"]);
-  const reader = await platform.makeClient("reader", ["pubsub.topic=*"]);
+  const owner = await platform.client("owner", ["pubsub_publish"]);
+  const reader = await platform.client("reader", ["pubsub.topic=*"]);
   const topicOf = await topics(platform, owner);
   const rows: Row[] = [];
   for (const events of [1, BATCH]) {
     const topic = await topicOf(`consumed-${events}`);
     const fill = await publishing(topic, owner, BATCH);
     for (let there = 0; there <= repetitions * events; there += BATCH) await fill();
-    const headers = bearer(await reader.token());
+    const headers = await reader.authorize();
     const step = async (): Promise<void> => {
       const read = await call("POST", `${topic}/read`, { headers, json: { numEvents: events } });
       await call("POST", `${topic}/commit`, { headers, json: { token: read.json().token } });
@@ -47,13 +47,13 @@ export async function consumeRows(platform: Platform, meter: Meter, repetitions:
 
 /** One subscription, whose endpoint answers at once. A publish is done when all of it arrived. */
 export async function pushRows(platform: Platform, meter: Meter, repetitions: number): Promise<Row[]> {
-  const owner = await platform.makeClient("owner", ["pubsub_publish"]);
+  const owner = await platform.client("owner", ["pubsub_publish"]);
   const topic = await (await topics(platform, owner))("pushed");
   const endpoint = await receive();
   const rows: Row[] = [];
   try {
     const pushConfig = { endpoint: endpoint.url, basicAuth: { username: "bench", password: "a password" } };
-    const headers = bearer(await owner.token());
+    const headers = await owner.authorize();
     await call("POST", `${topic}/subscriptions`, { status: 201, headers, json: { name: "endpoint", pushConfig } });
     for (const events of [1, BATCH]) {
       const publish = await publishing(topic, owner, events);
@@ -73,7 +73,7 @@ export async function pushRows(platform: Platform, meter: Meter, repetitions: nu
 
 /** Makes topics; gives their addresses. */
 export async function topics({ base }: Platform, owner: Client): Promise<(eventType: string) => Promise<string>> {
-  const headers = bearer(await owner.token());
+  const headers = await owner.authorize();
   return async (eventType) => {
     await call("POST", `${base}/pubsub/v1/topics`, { status: 201, headers, json: { eventType } });
     return `${base}/pubsub/v1/topics/${owner.id}/${eventType}`;
@@ -81,7 +81,7 @@ export async function topics({ base }: Platform, owner: Client): Promise<(eventT
 }
 
 export async function publishing(topic: string, owner: Client, events: number): Promise<() => Promise<unknown>> {
-  const headers = bearer(await owner.token());
+  const headers = await owner.authorize();
   const json = events === 1 ? { payload: PAYLOAD } : batchOf(events, { payload: PAYLOAD });
   return () => call("POST", `${topic}/publish`, { status: 201, headers, json });
 }

@@ -2,7 +2,8 @@ import { STORAGE, PLAN, PRICES } from "./prices.ts";
 import type { Study, Table } from "../lib/study.ts";
 import { billOfAMonth, largestShare, totalOf } from "./bill.ts";
 import { Meter, QUEUE_QUIET_MS } from "./meter.ts";
-import { openPlatform, PLINTH } from "./platform.ts";
+import { openPlatform } from "../lib/platform.ts";
+import { COUNTED } from "./study.ts";
 import { countsTable, money } from "./tables.ts";
 
 /** Every five minutes, in 30 days. */
@@ -14,7 +15,7 @@ export const fixedStudy: Study = {
   id: "fixed",
   label: "A platform at rest",
   async run(context) {
-    const server = await context.serverOf(PLINTH);
+    const server = await context.serverOf(COUNTED);
     await openPlatform(server);
     const meter = new Meter(server, context);
     const cron = async (): Promise<void> => {

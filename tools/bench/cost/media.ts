@@ -4,9 +4,10 @@ import { ROOT } from "../../../scripts/lib/root.ts";
 import type { Server } from "../lib/server.ts";
 import type { StudyContext } from "../lib/study.ts";
 import { copyId } from "../media/archive.ts";
-import { call } from "./caller.ts";
+import { call } from "../lib/exchange.ts";
 import { QUEUE_QUIET_MS, type Meter } from "./meter.ts";
-import { bearer, PLINTH, TENANT, type Client, type Platform } from "./platform.ts";
+import { COUNTED } from "./study.ts";
+import { TENANT, type Client, type Platform } from "../lib/platform.ts";
 import type { Row } from "./tables.ts";
 import { makeUploader, Uploader } from "./upload.ts";
 
@@ -24,7 +25,7 @@ export async function mediaRows(
   repetitions: number,
   { serverOf }: StudyContext,
 ): Promise<Row[]> {
-  const server = await serverOf(PLINTH);
+  const server = await serverOf(COUNTED);
   const client = await makeUploader(platform);
   const archivist = await makeArchivist(platform, server);
   const media = `${platform.base}/media/v2`;
@@ -49,7 +50,7 @@ export async function mediaRows(
   rows.push(await measure("64 KiB of a public file, not at the edge yet", (index) => call("GET", copyAt(index))));
   rows.push(await measure("64 KiB of a public file, copied at the edge", () => call("GET", publicContent)));
 
-  const reading = { headers: bearer(await archivist.token()) };
+  const reading = { headers: await archivist.authorize() };
   const page = (query: string) => () =>
     call("GET", `${media}/files?tenant=${TENANT}&pageSize=${PAGE_SIZE}${query}`, reading);
   rows.push(await measure(`list ${PAGE_SIZE} of 1,000 files`, page("")));
@@ -64,14 +65,14 @@ export async function mediaRows(
 
 /** Whose files are listed. */
 export async function makeArchivist(platform: Platform, server: Server): Promise<Client> {
-  const archivist = await platform.makeClient("archivist", ["media_view"]);
+  const archivist = await platform.client("archivist", ["media_view"]);
   await server.ask({ fill: { client: archivist.id, tenant: TENANT, files: ARCHIVE_FILES } });
   return archivist;
 }
 
 /** Sizes of one master, each made once, in a message of its own and four in a batch. */
 async function variantRows(media: string, uploader: Uploader, meter: Meter): Promise<Row[]> {
-  const photo = { type: "image/jpeg", body: readFileSync(join(ROOT, "scripts", "data", "photo.jpg")) };
+  const photo = { type: "image/jpeg", bytes: readFileSync(join(ROOT, "scripts", "data", "photo.jpg")) };
   const id = await uploader.upload("files", photo);
   let width = 100;
   const ask = async (variants: number): Promise<void> => {

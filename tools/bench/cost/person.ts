@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { cookiesOf, formOf } from "../../../examples/tour/sign-in.ts";
-import { call, type Answer } from "./caller.ts";
-import { TENANT, type Platform } from "./platform.ts";
+import { call, type Called } from "../lib/exchange.ts";
+import { TENANT, type Platform } from "../lib/platform.ts";
 
 const REDIRECT_URI = "http://127.0.0.1/callback";
 const PERSON = { email: "person@cost.example", password: "correct horse battery" };
@@ -68,7 +68,7 @@ function newRequest(oauth: string) {
   });
   return {
     authorize: `${oauth}/authorize?${parameters.toString()}`,
-    async redeem({ headers }: Answer): Promise<Tokens> {
+    async redeem({ headers }: Called): Promise<Tokens> {
       const code = new URL(headers.get("location") ?? "").searchParams.get("code") ?? "";
       const redeemed = { redirect_uri: REDIRECT_URI, client_id: WEB, code, code_verifier: verifier };
       return (await call("POST", `${oauth}/token`, { form: { grant_type: "authorization_code", ...redeemed } })).json();

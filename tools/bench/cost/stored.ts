@@ -1,11 +1,12 @@
 import { PAYLOAD_BYTES } from "../events/payload.ts";
 import type { Study } from "../lib/study.ts";
-import { call } from "./caller.ts";
+import { call } from "../lib/exchange.ts";
 import { publishing, topics } from "./events.ts";
 import { ARCHIVE_FILES, makeArchivist } from "./media.ts";
 import { Meter } from "./meter.ts";
 import { makePerson } from "./person.ts";
-import { bearer, openPlatform, PLINTH, TENANT } from "./platform.ts";
+import { openPlatform, TENANT } from "../lib/platform.ts";
+import { COUNTED } from "./study.ts";
 
 const EVENTS = 2_000;
 const FILES = 20_000;
@@ -20,7 +21,7 @@ export const storedStudy: Study = {
   id: "stored",
   label: "What is stored",
   async run(context) {
-    const server = await context.serverOf(PLINTH);
+    const server = await context.serverOf(COUNTED);
     const platform = await openPlatform(server);
     const meter = new Meter(server, context);
     /** What a step adds to a size. */
@@ -33,9 +34,9 @@ export const storedStudy: Study = {
     const inDatabase = (step: () => Promise<unknown>) => growth(() => server.ask({ databaseSize: true }), step);
     const rows: string[][] = [];
 
-    const owner = await platform.makeClient("keeper", ["pubsub_publish", "pubsub.topic=*"]);
+    const owner = await platform.client("keeper", ["pubsub_publish", "pubsub.topic=*"]);
     const topicOf = await topics(platform, owner);
-    const headers = bearer(await owner.token());
+    const headers = await owner.authorize();
     const events = Math.min(EVENTS, context.maxEvents);
     for (const batch of [1, 100]) {
       context.progress(`events, ${batch} at once`);

@@ -1,8 +1,21 @@
-import type { ServerModule } from "../lib/server-module.ts";
+import { openPlatform, type Platform } from "../lib/platform.ts";
+import { PLINTH, type ServerModule } from "../lib/server-module.ts";
 import type { Study, StudyContext } from "../lib/study.ts";
 import { Meter } from "./meter.ts";
-import { openPlatform, PLINTH, type Platform } from "./platform.ts";
 import { countsTable, dollarsTable, type Row } from "./tables.ts";
+
+/** The platform inside the counting Worker (cost/worker.ts), with the log level of a deployment. */
+export const COUNTED: ServerModule = {
+  ...PLINTH,
+  env: { ...PLINTH.env, LOG_LEVEL: "info", BENCH_MAIN: "tools/bench/cost/worker.ts" },
+};
+
+/** The same with uploads that go straight to R2. */
+export const COUNTED_R2: ServerModule = {
+  ...COUNTED,
+  id: "plinth-r2",
+  env: { ...COUNTED.env, R2_ACCESS_KEY_ID: "cost-bench", R2_SECRET_ACCESS_KEY: "a-secret-of-this-bench" },
+};
 
 /** How often an operation is done, for each round of the run. */
 const REPETITIONS_A_ROUND = 10;
@@ -15,7 +28,7 @@ export type CountRows = (
 ) => Promise<Row[]>;
 
 /** Operations that are counted on one platform, as counts and as money. */
-export const costStudy = (id: string, label: string, countRows: CountRows, module: ServerModule = PLINTH): Study => ({
+export const costStudy = (id: string, label: string, countRows: CountRows, module: ServerModule = COUNTED): Study => ({
   id,
   label,
   async run(context) {

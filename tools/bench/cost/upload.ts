@@ -1,14 +1,14 @@
-import { call } from "./caller.ts";
+import { call } from "../lib/exchange.ts";
 import type { Meter } from "./meter.ts";
-import { bearer, TENANT, type Client, type Platform } from "./platform.ts";
+import { TENANT, type Client, type Platform } from "../lib/platform.ts";
 import type { Row } from "./tables.ts";
 
 export interface Content {
   readonly type: string;
-  readonly body: Buffer;
+  readonly bytes: Buffer;
 }
 
-export const CONTENT: Content = { type: "application/pdf", body: Buffer.alloc(64 * 1024, "a line of a file\n") };
+export const CONTENT: Content = { type: "application/pdf", bytes: Buffer.alloc(64 * 1024, "a line of a file\n") };
 const METADATA = { order: "o-4711", color: "red", price: 129.9 };
 
 type Collection = "files" | "public/files";
@@ -24,7 +24,7 @@ export class Uploader {
   }
 
   static async open({ base }: Platform, client: Client): Promise<Uploader> {
-    return new Uploader(`${base}/media/v2`, bearer(await client.token()));
+    return new Uploader(`${base}/media/v2`, await client.authorize());
   }
 
   /** A committed file; its id. */
@@ -41,8 +41,8 @@ export class Uploader {
   }
 
   /** The link is the permission. */
-  put({ uploadLink }: Created, bytes: Content = CONTENT): Promise<unknown> {
-    return call("PUT", uploadLink, { bytes });
+  put({ uploadLink }: Created, file: Content = CONTENT): Promise<unknown> {
+    return call("PUT", uploadLink, { file });
   }
 
   commit({ commitLink }: Created): Promise<unknown> {
@@ -73,4 +73,4 @@ export async function uploadRows(platform: Platform, meter: Meter, repetitions: 
 }
 
 export const makeUploader = (platform: Platform): Promise<Client> =>
-  platform.makeClient("uploader", ["media_view", "media_manage"]);
+  platform.client("uploader", ["media_view", "media_manage"]);

@@ -1,12 +1,12 @@
 import type { Subject } from "../lib/bench.ts";
-import type { ServerModule } from "../lib/server-module.ts";
+import { bareWorker, type ServerModule } from "../lib/server-module.ts";
 import { exchange, repeated } from "../lib/exchange.ts";
 import { repeat, type Work } from "../lib/load.ts";
 import { consuming } from "./consume.ts";
 import { batchOf, BATCH, forAllOperations, MANY, once, PAYLOAD, storedBatches } from "./payload.ts";
 
-export const BARE: ServerModule = { id: "bare", module: "tools/bench/events/bare/server.ts", stateOn: "disk" };
-export const BARE_IN_MEMORY: ServerModule = { ...BARE, id: "bare-memory", stateOn: "memory" };
+export const BARE: ServerModule = { ...bareWorker("events"), stateOn: "disk" };
+export const BARE_IN_MEMORY: ServerModule = { ...bareWorker("events"), id: "bare-memory" };
 
 /** `prefix`: of the paths; `/one` for a single object. */
 export const setUpBare =

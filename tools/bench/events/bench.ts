@@ -3,7 +3,8 @@ import { BARE, BARE_IN_MEMORY, setUpBare } from "./bare.ts";
 import { growthStudy } from "./growth.ts";
 import { natsServer, setUpNats } from "./nats.ts";
 import { BATCH, CLIENTS, operationId, SIZES } from "./payload.ts";
-import { PLINTH, PLINTH_IN_MEMORY, setUpPlinth } from "./plinth.ts";
+import { PLINTH_ON_DISK } from "../lib/server-module.ts";
+import { PLINTH_IN_MEMORY, setUpPlinth } from "./plinth.ts";
 import { pushStudy } from "./push.ts";
 import { redisServer, setUpRedis } from "./redis.ts";
 import { wholeStudy } from "./whole.ts";
@@ -36,7 +37,7 @@ export const eventsBench: Bench = {
   ],
   operations,
   subjects: [
-    { id: "plinth", label: "Plinth", server: PLINTH, setUp: setUpPlinth },
+    { id: "plinth", label: "Plinth", server: PLINTH_ON_DISK, setUp: setUpPlinth },
     { id: "bare", label: "bare Worker", server: BARE, setUp: setUpBare("") },
     { id: "bare-one", label: "bare Worker, one object", server: BARE, setUp: setUpBare("/one") },
     { id: "plinth-memory", label: "Plinth, state in memory", server: PLINTH_IN_MEMORY, setUp: setUpPlinth },

@@ -1,5 +1,4 @@
-import { BrokenAnswer } from "../lib/broken-answer.ts";
-import { Connection, type Answer } from "../lib/connection.ts";
+import { BrokenAnswer, Connection, type Answer } from "../lib/connection.ts";
 import { broken, expectStatus, requestBytes } from "../lib/exchange.ts";
 import type { Client, Work } from "../lib/load.ts";
 

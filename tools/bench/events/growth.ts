@@ -5,7 +5,8 @@ import type { Study, StudyContext, StudyMark, Table } from "../lib/study.ts";
 import { HttpConsumer, type Place, type Reader } from "./consume.ts";
 import { GrowingLog } from "./growing-log.ts";
 import { BATCH } from "./payload.ts";
-import { openPlinth, PLINTH } from "./plinth.ts";
+import { PLINTH_ON_DISK } from "../lib/server-module.ts";
+import { openPlinth } from "./plinth.ts";
 
 const FIRST_SIZE = 10;
 /** From here on a full batch lies behind every place. */
@@ -46,7 +47,7 @@ export const growthStudy: Study = {
   id: "growth",
   label: "The cost of a read while the log grows",
   async run(context) {
-    const server = await context.serverOf(PLINTH);
+    const server = await context.serverOf(PLINTH_ON_DISK);
     const plinth = await openPlinth(server);
     const log = await GrowingLog.open(plinth, server, "growing");
     const [reader] = await plinth.readers(log.topic);

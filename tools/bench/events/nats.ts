@@ -3,7 +3,7 @@ import { AckPolicy, jetstream, jetstreamManager, StorageType } from "@nats-io/je
 import { connect } from "@nats-io/transport-node";
 import type { Subject } from "../lib/bench.ts";
 import type { ServerModule } from "../lib/server-module.ts";
-import { BrokenAnswer } from "../lib/broken-answer.ts";
+import { BrokenAnswer } from "../lib/connection.ts";
 import type { Work } from "../lib/load.ts";
 import { findProgram, missing } from "../lib/program.ts";
 import type { Server } from "../lib/server.ts";

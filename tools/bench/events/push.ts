@@ -2,12 +2,13 @@ import { createServer } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { BrokenAnswer } from "../lib/broken-answer.ts";
+import { BrokenAnswer } from "../lib/connection.ts";
 import { repeat } from "../lib/load.ts";
 import { figure } from "../lib/statistics.ts";
 import type { Study } from "../lib/study.ts";
 import { BATCH } from "./payload.ts";
-import { openPlinth, PLINTH } from "./plinth.ts";
+import { PLINTH_ON_DISK } from "../lib/server-module.ts";
+import { openPlinth } from "./plinth.ts";
 
 const EVENTS = 5_000;
 const HOST = "127.0.0.1";
@@ -19,7 +20,7 @@ export const pushStudy: Study = {
   id: "push",
   label: "Push to one endpoint",
   async run({ serverOf, maxEvents, rounds, stopping, progress }) {
-    const plinth = await openPlinth(await serverOf(PLINTH));
+    const plinth = await openPlinth(await serverOf(PLINTH_ON_DISK));
     const batches = Math.ceil(Math.min(EVENTS, maxEvents) / BATCH);
     const events = batches * BATCH;
     const perSec: number[] = [];

@@ -1,7 +1,7 @@
 import { createClient } from "redis";
 import type { Subject } from "../lib/bench.ts";
 import type { ServerModule } from "../lib/server-module.ts";
-import { BrokenAnswer } from "../lib/broken-answer.ts";
+import { BrokenAnswer } from "../lib/connection.ts";
 import type { Work } from "../lib/load.ts";
 import { missing } from "../lib/program.ts";
 import type { Server } from "../lib/server.ts";

@@ -1,10 +1,11 @@
-import { BrokenAnswer } from "../lib/broken-answer.ts";
+import { BrokenAnswer } from "../lib/connection.ts";
 import { repeat, type Work } from "../lib/load.ts";
 import { figure } from "../lib/statistics.ts";
 import type { Study } from "../lib/study.ts";
 import { HttpConsumer, type Reader } from "./consume.ts";
 import { BATCH } from "./payload.ts";
-import { openPlinth, PLINTH } from "./plinth.ts";
+import { PLINTH_ON_DISK } from "../lib/server-module.ts";
+import { openPlinth } from "./plinth.ts";
 
 const EVENTS = 100_000;
 const MAX_SECONDS = 10;
@@ -14,7 +15,7 @@ export const wholeStudy: Study = {
   id: "whole",
   label: "Publish 100,000 events, then read and commit all of them",
   async run({ serverOf, maxEvents, rounds, stopping, progress }) {
-    const plinth = await openPlinth(await serverOf(PLINTH));
+    const plinth = await openPlinth(await serverOf(PLINTH_ON_DISK));
     const batches = Math.ceil(Math.min(EVENTS, maxEvents) / BATCH);
     const published: number[] = [];
     const read: number[] = [];

@@ -4,7 +4,8 @@ import type { Work } from "../lib/load.ts";
 import { gigabyteStudy } from "./gigabyte.ts";
 import { reading, type LongBody } from "./long-body.ts";
 import { SMALL } from "./rows.ts";
-import { BARE, openBare, openPlinth, PLINTH, type Target } from "./target.ts";
+import { PLINTH } from "../lib/server-module.ts";
+import { BARE, openBare, openPlinth, type Target } from "./target.ts";
 
 /** Of a long body: some 32 MB. */
 const BLOCKS = 32;

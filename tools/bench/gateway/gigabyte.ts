@@ -2,7 +2,8 @@ import type { Study, StudyContext } from "../lib/study.ts";
 import { open } from "./long-body.ts";
 import { residentMegabytes } from "./memory.ts";
 import { blockOf } from "./rows.ts";
-import { openPlinth, PLINTH } from "./target.ts";
+import { PLINTH } from "../lib/server-module.ts";
+import { openPlinth } from "./target.ts";
 
 const [MEGABYTE, GIGABYTE] = [1_000_000, 1_000_000_000];
 const POINTS = 10;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { Agent, get, type IncomingMessage } from "node:http";
-import { BrokenAnswer } from "../lib/broken-answer.ts";
+import { BrokenAnswer } from "../lib/connection.ts";
 import type { Work } from "../lib/load.ts";
 import { blockOf, type Density } from "./rows.ts";
 import type { Target } from "./target.ts";

@@ -1,15 +1,8 @@
-import type { ServerModule } from "../lib/server-module.ts";
-import { ask, basic } from "../lib/exchange.ts";
-import { signInAsOperator } from "../lib/operator.ts";
+import { openPlatform, TENANT } from "../lib/platform.ts";
+import { bareWorker } from "../lib/server-module.ts";
 import type { Server } from "../lib/server.ts";
 
-/** As `npm start` serves it, whatever the environment says. */
-export const PLINTH: ServerModule = {
-  id: "plinth",
-  module: "tools/bench/gateway/plinth-server.ts",
-  env: { LOG_LEVEL: "warn", ALLOW_LOOPBACK: "true" },
-};
-export const BARE: ServerModule = { id: "bare", module: "tools/bench/gateway/bare/server.ts" };
+export const BARE = bareWorker("gateway");
 
 /** Where the service is reached. */
 export interface Target {
@@ -30,33 +23,15 @@ export interface Target {
 
 /** Of the same service, for callers without a token. */
 const OPEN_PATH = "/open/v1";
-const CLIENT = "bench.caller";
-const opened = new WeakMap<Server, Promise<Target>>();
 
-/** The platform with its service and a client, which are made at the first call. */
-export function openPlinth(server: Server): Promise<Target> {
-  const target = opened.get(server) ?? open(server);
-  opened.set(server, target);
-  return target;
-}
-
-async function open(server: Server): Promise<Target> {
-  const { base, put } = await signInAsOperator(server);
-  const prefix: string = server.facts.pathPrefix;
-  await put("organizations/bench", { name: "Bench" });
-  await put("tenants/bench", { organization: "bench", name: "Bench" });
-  const source: string = await server.ask({});
-  const registered = { sourceUrl: source, proxyPath: "/service/v1", scopes: [], essential: false };
-  await put("services/service", { ...registered, tenant: "bench", access: "token" });
-  await put("services/open", { ...registered, proxyPath: OPEN_PATH, tenant: "bench", access: "public" });
-  const { clientSecret } = await put(`clients/${CLIENT}`, {
-    tenant: "bench",
-    confidential: true,
-    redirectUris: [],
-    postLogoutRedirectUris: [],
-    grantTypes: ["client_credentials"],
-    scopes: [],
-  });
+/** Plinth with its service and a client. */
+export async function openPlinth(server: Server): Promise<Target> {
+  const { base, prefix, put, client } = await openPlatform(server);
+  const source: string = await server.ask({ service: true });
+  const registered = { sourceUrl: source, scopes: [], essential: false, tenant: TENANT };
+  await put("services/service", { ...registered, proxyPath: "/service/v1", access: "token" });
+  await put("services/open", { ...registered, proxyPath: OPEN_PATH, access: "public" });
+  const { authorize } = await client("caller", []);
   return {
     server,
     path: `${prefix}/service/v1`,
@@ -65,22 +40,13 @@ async function open(server: Server): Promise<Target> {
     openPath: `${prefix}${OPEN_PATH}`,
     openBase: `${base}${OPEN_PATH}`,
     anyone: {},
-    async authorize() {
-      const { access_token: token } = await ask(server.origin, {
-        method: "POST",
-        path: `${prefix}/oauth2/v1/token`,
-        headers: { authorization: basic(CLIENT, clientSecret) },
-        form: { grant_type: "client_credentials" },
-        holds: (body) => typeof body.access_token === "string",
-      });
-      return { authorization: `Bearer ${token}` };
-    },
+    authorize,
   };
 }
 
 /** It fetches from whom a header names; below `path` as a gateway, else it changes nothing. */
 export async function openBare(server: Server, path: "" | "/gateway/v1"): Promise<Target> {
-  const source: string = await server.ask({});
+  const source: string = await server.ask({ service: true });
   const base = path === "" ? source : `${server.origin}${path}`;
   const anyone = { "bench-service": source };
   // As long as one of the platform's; nobody reads it.

@@ -1,5 +1,9 @@
 import { connect, type Socket } from "node:net";
-import { BrokenAnswer } from "./broken-answer.ts";
+
+/** An answer that is not what it must be; it ends the bench. */
+export class BrokenAnswer extends Error {
+  override name = "BrokenAnswer";
+}
 
 /** The whole answer to a request. */
 export interface Answer {

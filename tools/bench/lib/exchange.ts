@@ -1,5 +1,4 @@
-import { BrokenAnswer } from "./broken-answer.ts";
-import { Connection, type Answer } from "./connection.ts";
+import { BrokenAnswer, Connection, type Answer } from "./connection.ts";
 import type { Work } from "./load.ts";
 
 /** One request as bytes, sent again and again, and what its answer must be. */
@@ -91,18 +90,33 @@ export const broken = (wrong: string, answer: Answer): BrokenAnswer =>
 export const basic = (id: string, secret: string): string =>
   `Basic ${btoa(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`)}`;
 
-/** The exchange, once, for what a set-up needs of its answer. */
-export async function ask(origin: string, init: Omit<ExchangeInit, "host" | "status">): Promise<any> {
-  const { method, path, headers, holds } = init;
-  const [type, body] = bodyOf(init);
-  const content: Record<string, string> = type === undefined ? {} : { "content-type": type };
-  const response = await fetch(new URL(path, origin), {
+export interface Call extends Body {
+  /** 200 unless told. */
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The answer to `call`, read whole. */
+export interface Called {
+  readonly headers: Headers;
+  readonly text: string;
+  json(): any;
+}
+
+/** One request for a set-up, by Node's own client. `address` is absolute; redirects are not followed. */
+export async function call(method: string, address: string, request: Call = {}): Promise<Called> {
+  const { status = 200, headers } = request;
+  const [type, body] = bodyOf(request);
+  const response = await fetch(address, {
     method,
-    headers: { ...content, ...headers },
-    body: method === "GET" ? undefined : body,
+    redirect: "manual",
+    headers: { accept: "application/json", ...(type !== undefined && { "content-type": type }), ...headers },
+    body: type === undefined ? undefined : body,
   });
   const text = await response.text();
-  const value: unknown = response.ok && text !== "" ? JSON.parse(text) : undefined;
-  if (!response.ok || !holds(value)) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
-  return value;
+  if (response.status !== status)
+    throw new BrokenAnswer(
+      `${method} ${new URL(address).pathname}: status ${response.status}\n${text.slice(0, 2_000)}`,
+    );
+  return { headers: response.headers, text, json: () => (text === "" ? undefined : JSON.parse(text)) };
 }

@@ -1,6 +1,6 @@
 import type { Bench, Operation, Subject } from "./bench.ts";
 import type { ServerModule } from "./server-module.ts";
-import { BrokenAnswer } from "./broken-answer.ts";
+import { BrokenAnswer } from "./connection.ts";
 import { load, type Work } from "./load.ts";
 import { bindTo, processorMs, type Cores } from "./processor.ts";
 import { startServer, type Server } from "./server.ts";

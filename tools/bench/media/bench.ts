@@ -1,7 +1,8 @@
 import type { Bench } from "../lib/bench.ts";
 import { growthStudy } from "./growth.ts";
 import { forOperations, operations } from "./operations.ts";
-import { BARE, openBare, openPlinth, PLINTH } from "./target.ts";
+import { PLINTH_ON_DISK } from "../lib/server-module.ts";
+import { BARE, openBare, openPlinth } from "./target.ts";
 import { variantsStudy } from "./variants.ts";
 import { worksOf } from "./works.ts";
 
@@ -17,7 +18,7 @@ export const mediaBench: Bench = {
     {
       id: "plinth",
       label: "Plinth",
-      server: PLINTH,
+      server: PLINTH_ON_DISK,
       setUp: async (server) => forOperations(await worksOf(await openPlinth(server))),
     },
     {

@@ -4,7 +4,9 @@ import { percentile } from "../lib/statistics.ts";
 import type { Study, StudyContext, StudyMark, Table } from "../lib/study.ts";
 import { archived, PRICES } from "./archive.ts";
 import { answerTo, exchangeOf } from "./asked.ts";
-import { CLIENTS, openPlinth, PLINTH, TENANT, type Target } from "./target.ts";
+import { TENANT } from "../lib/platform.ts";
+import { PLINTH_ON_DISK } from "../lib/server-module.ts";
+import { CLIENTS, openPlinth, type Target } from "./target.ts";
 import { collectionOf } from "./upload.ts";
 import { PAGE_SIZE } from "./works.ts";
 
@@ -76,7 +78,7 @@ export const growthStudy: Study = {
   id: "growth",
   label: `The cost of a page of ${PAGE_SIZE} while the files grow in number`,
   async run(context) {
-    const plinth = await openPlinth(await context.serverOf(PLINTH));
+    const plinth = await openPlinth(await context.serverOf(PLINTH_ON_DISK));
     const sizes = sizesUpTo(context.maxEvents);
     const measured: Measured[] = [];
     for (const size of sizes) {

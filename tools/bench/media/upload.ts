@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto";
 import { Connection, type Answer } from "../lib/connection.ts";
 import { broken, expectStatus, requestBytes } from "../lib/exchange.ts";
 import type { Client, Work } from "../lib/load.ts";
-import { TENANT, type Target } from "./target.ts";
+import { TENANT } from "../lib/platform.ts";
+import type { Target } from "./target.ts";
 
 /** What is uploaded. */
 export interface Upload {

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ServerModule } from "../lib/server-module.ts";
-import { BrokenAnswer } from "../lib/broken-answer.ts";
+import { PLINTH_ON_DISK, type ServerModule } from "../lib/server-module.ts";
+import { BrokenAnswer } from "../lib/connection.ts";
 import { figure, type Figure } from "../lib/statistics.ts";
 import type { Study, StudyContext } from "../lib/study.ts";
 import { CLIP, drawJpeg, PICTURES, type Picture } from "./pictures.ts";
-import { openPlinth, PLINTH, type Target } from "./target.ts";
+import { openPlinth, type Target } from "./target.ts";
 import { collectionOf, uploadOne } from "./upload.ts";
 
 const SHARP: ServerModule = { id: "sharp", module: "tools/bench/media/sharp-server.ts" };
@@ -29,7 +29,7 @@ export const variantsStudy: Study = {
   id: "variants",
   label: `Clips of ${SIZE}`,
   async run(context) {
-    const plinth = await openPlinth(await context.serverOf(PLINTH));
+    const plinth = await openPlinth(await context.serverOf(PLINTH_ON_DISK));
     const alone = await context.serverOf(SHARP);
     const count = Math.ceil(context.seconds * MASTERS_A_SECOND);
     const dir = mkdtempSync(join(tmpdir(), "plinth-bench-pictures-"));

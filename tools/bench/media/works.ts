@@ -1,11 +1,11 @@
-import { BrokenAnswer } from "../lib/broken-answer.ts";
-import { Connection, type Answer } from "../lib/connection.ts";
+import { BrokenAnswer, Connection, type Answer } from "../lib/connection.ts";
 import { broken, expectStatus } from "../lib/exchange.ts";
 import type { Work } from "../lib/load.ts";
 import { copyId } from "./archive.ts";
 import { answerTo, exchangeOf, repeatedly, type Asked } from "./asked.ts";
 import type { Kind } from "./operations.ts";
-import { CLIENTS, TENANT, type Target } from "./target.ts";
+import { TENANT } from "../lib/platform.ts";
+import { CLIENTS, type Target } from "./target.ts";
 import { collectionOf, CONTENT, PRIVATE_FILE, PUBLIC_FILE, uploading, uploadOne } from "./upload.ts";
 
 /** Of the archive that is listed, a quarter is red. */

@@ -1,13 +1,11 @@
 import type { Bench } from "../lib/bench.ts";
-import type { ServerModule } from "../lib/server-module.ts";
-import { ask, basic, exchange, repeated, type ExchangeInit } from "../lib/exchange.ts";
+import { bareWorker, PLINTH, type ServerModule } from "../lib/server-module.ts";
+import { basic, call, exchange, repeated, type ExchangeInit } from "../lib/exchange.ts";
 import type { Work } from "../lib/load.ts";
-import { signInAsOperator } from "../lib/operator.ts";
+import { openPlatform, TENANT } from "../lib/platform.ts";
 import type { Server } from "../lib/server.ts";
 
-/** As `npm start` serves it, whatever the environment says. */
-const PLINTH: ServerModule = { id: "plinth", module: "tools/bench/lib/platform-server.ts", env: { LOG_LEVEL: "warn" } };
-const BARE: ServerModule = { id: "bare", module: "tools/bench/oauth/bare/server.ts" };
+const BARE = bareWorker("oauth");
 const OIDC_PROVIDER: ServerModule = { id: "oidc-provider", module: "tools/bench/oauth/oidc-provider-server.ts" };
 
 /**
@@ -53,26 +51,14 @@ type Request = Omit<ExchangeInit, "host">;
 type Works = Readonly<Record<string, () => Promise<Work>>>;
 
 async function setUpPlinth(server: Server): Promise<Works> {
-  const { platform, put } = await signInAsOperator(server);
-  const prefix = `${server.facts.pathPrefix as string}/oauth2/v1`;
+  const { platform, prefix: pathPrefix, put, client } = await openPlatform(server);
+  const prefix = `${pathPrefix}/oauth2/v1`;
   const scopes = ["pubsub_publish", "pubsub.topic=*", "media_view", "media_manage", "media_admin"];
-  const listed = scopes.map((scope) => `${platform}.${scope}`);
-  await put("organizations/bench", { name: "Bench" });
-  await put("tenants/bench", { organization: "bench", name: "Bench" });
-  await put("tenants/bench/subscriptions/platform", {});
-  await put("roles/bench", { scopes: listed });
+  await put("roles/bench", { scopes: scopes.map((scope) => `${platform}.${scope}`) });
   const user = { username: "ada@bench.example", password: "a long password for a bench" };
   await put(`users/${user.username}`, { name: "Ada", password: user.password });
-  await put(`tenants/bench/members/${user.username}`, { roles: ["bench"] });
-  const { clientSecret } = await put("clients/bench.client", {
-    tenant: "bench",
-    confidential: true,
-    redirectUris: [],
-    postLogoutRedirectUris: [],
-    grantTypes: ["client_credentials", "password"],
-    scopes: listed,
-  });
-  const authorization = basic("bench.client", clientSecret);
+  await put(`tenants/${TENANT}/members/${user.username}`, { roles: ["bench"] });
+  const { authorization } = await client("client", scopes, ["client_credentials", "password"]);
   const tokens = tokenRequest(`${prefix}/token`, authorization);
   const forUser = { grant_type: "password", [`${platform}_id_provider`]: "legacy_idp", ...user };
   return {
@@ -168,7 +154,7 @@ const fixed = (server: Server, request: Request) => async (): Promise<Work> =>
 
 /** A request about a token that is fetched just before. */
 const onToken = (server: Server, tokens: Request, request: (token: string) => Request) => async (): Promise<Work> => {
-  const { access_token: token } = await ask(server.origin, tokens);
+  const { access_token: token } = (await call(tokens.method, `${server.origin}${tokens.path}`, tokens)).json();
   return fixed(server, request(token))();
 };
 

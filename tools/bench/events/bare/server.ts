@@ -1,3 +1,0 @@
-import { offerWorker } from "../../lib/offer-worker.ts";
-
-await offerWorker("tools/bench/events/bare/wrangler.toml");

@@ -1,3 +1,0 @@
-import { offerPlatform } from "./offer-platform.ts";
-
-await offerPlatform();
