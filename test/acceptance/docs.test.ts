@@ -51,6 +51,12 @@ test("every page below docs/ is reached from docs/README.md", () => {
   expect(pages.filter((page) => page.startsWith("docs/") && !reached.has(page))).toEqual([]);
 });
 
+test("every file that CONTRIBUTING.md points to exists", () => {
+  const named = Array.from(read("CONTRIBUTING.md").matchAll(/`([a-z-]+\/[a-z./-]+\.ts)`/g), ([, path = ""]) => path);
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter((path) => !existsSync(join(ROOT, path)) && !existsSync(join(ROOT, "src", path)))).toEqual([]);
+});
+
 test("the configuration page names every deployment variable", () => {
   const [, vars = ""] = /^\[vars\]\n(.*?)^\n/ms.exec(read("wrangler.toml")) ?? [];
   const names = Array.from(vars.matchAll(/^([A-Z0-9_]+) =/gm), ([, name]) => name);
