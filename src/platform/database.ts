@@ -1,6 +1,6 @@
 /**
- * D1 as the stores see it: a call that fails throws `StoreUnavailable`, which the outside sees as 503 and may repeat,
- * since every write here is conditional or may run twice. What D1 said is the cause, for the log.
+ * A database that failed to answer: the caller gets 503 and may repeat the request, since every write is conditional or
+ * may run twice. The error of D1 is the cause, for the log.
  */
 export class StoreUnavailable extends Error {
   override name = "StoreUnavailable";
@@ -9,39 +9,48 @@ export class StoreUnavailable extends Error {
 /** The database's own time in ms since 1970, as a part of a statement. */
 export const DATABASE_NOW_MS = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`;
 
+/**
+ * D1 whose failed calls throw `StoreUnavailable`. The message cannot tell them: the binding prefixes its own errors with
+ * `D1_ERROR`, but throws the runtime's error as it is if the connection to D1 is lost.
+ */
 export function guardDatabase(db: D1Database): D1Database {
-  /** The statement behind a guarded one: `batch` takes real ones only. */
-  const real = new WeakMap<D1PreparedStatement, D1PreparedStatement>();
-
-  const guardStatement = (statement: D1PreparedStatement): D1PreparedStatement => {
-    const guarded = new Proxy(statement, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name, target);
-        if (typeof value !== "function") return value;
-        if (name === "bind") return (...values: unknown[]) => guardStatement(target.bind(...values));
-        return (...args: unknown[]) => orUnavailable(() => value.apply(target, args) as Promise<unknown>);
-      },
-    });
-    real.set(guarded, statement);
-    return guarded;
+  const guarded = {
+    prepare: (sql: string) => new GuardedStatement(db.prepare(sql)),
+    /** D1 takes only its own statements. */
+    batch: (statements: readonly (GuardedStatement | D1PreparedStatement)[]) =>
+      orUnavailable(() => db.batch(statements.map((one) => (one instanceof GuardedStatement ? one.statement : one)))),
   };
+  return guarded as unknown as D1Database;
+}
 
-  return new Proxy(db, {
-    get(target, name) {
-      if (name === "prepare") return (sql: string) => guardStatement(target.prepare(sql));
-      if (name === "batch")
-        return (statements: D1PreparedStatement[]) =>
-          orUnavailable(() => target.batch(statements.map((statement) => real.get(statement) ?? statement)));
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === "function" ? (value.bind(target) as unknown) : value;
-    },
-  });
+class GuardedStatement implements Pick<D1PreparedStatement, "run" | "all" | "first"> {
+  readonly statement: D1PreparedStatement;
+
+  constructor(statement: D1PreparedStatement) {
+    this.statement = statement;
+  }
+
+  bind(...values: unknown[]): GuardedStatement {
+    return new GuardedStatement(this.statement.bind(...values));
+  }
+
+  run<T>(): Promise<D1Result<T>> {
+    return orUnavailable(() => this.statement.run<T>());
+  }
+
+  all<T>(): Promise<D1Result<T>> {
+    return orUnavailable(() => this.statement.all<T>());
+  }
+
+  first<T>(column?: string): Promise<T | null> {
+    return orUnavailable(() => (column === undefined ? this.statement.first<T>() : this.statement.first<T>(column)));
+  }
 }
 
 async function orUnavailable<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (thrown) {
-    throw new StoreUnavailable("D1 did not do what it was asked", { cause: thrown });
+    throw new StoreUnavailable("D1 did not execute the statement", { cause: thrown });
   }
 }
