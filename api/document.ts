@@ -1,6 +1,7 @@
 import { toJSONSchema } from "zod/mini";
 import { rightOf } from "../src/http/rights.ts";
 import { TOKEN_KINDS } from "../src/http/token-kind.ts";
+import { platformNamePattern } from "../src/ui/interface-document.ts";
 import type { MountedRoute, Tables } from "./tables.ts";
 import { components } from "./components.ts";
 import type { AnswerEntry, BodyEntry, Entry, Parameter, ServiceEntries } from "./model/entry.ts";
@@ -51,7 +52,16 @@ export function buildDocument(tables: Tables, services: readonly ServiceEntries[
     paths: besideTheirTwins(paths),
     components: components(tables, services, paths),
   };
+  faults.push(...platformWords(document, tables.names.platform));
   return { document, faults };
+}
+
+/** Finds the platform's name as a word of a text: a deployment with another name would show it as it is. */
+function platformWords(document: object, platform: string): string[] {
+  const words = JSON.stringify(document)
+    .replaceAll(platformNamePattern(platform), "")
+    .matchAll(new RegExp(`.{0,40}\\b${platform}\\b.{0,20}`, "g"));
+  return Array.from(words, ([place]) => `${platform} is neither a name's prefix nor in backticks: ${place}`);
 }
 
 const DEPRECATED = "/events/v1";

@@ -2,8 +2,8 @@ import type { Names } from "../platform/names.ts";
 import { sha256Hex } from "../platform/hash.ts";
 
 /**
- * api/openapi.json as this deployment serves it: with its own addresses, its path prefix and its platform's name. The
- * file is made by `npm run openapi`; it is read at the first request that wants it, so that no other isolate pays for it.
+ * api/openapi.json as this deployment serves it: with its own addresses, path prefix and platform name. `npm run openapi`
+ * makes the file. It is loaded by the first request for it, so that other isolates do not pay for it.
  */
 export interface InterfaceDocument {
   readonly info: { readonly title: string; readonly summary: string; readonly description: string };
@@ -18,7 +18,7 @@ export interface InterfaceDocument {
   };
 }
 
-/** A method in lower case → its operation; or `servers`, where the path does not stand below the prefix. */
+/** A method in lower case → its operation; `servers` if the path is not below the prefix. */
 export type PathItem = Readonly<Record<string, Operation>> & { readonly servers?: unknown };
 
 export interface Operation {
@@ -27,7 +27,7 @@ export interface Operation {
   readonly summary: string;
   readonly description?: string;
   readonly deprecated?: boolean;
-  /** Of a deprecated one: the operation that took its place. */
+  /** The operation that replaces a deprecated one. */
   readonly "x-successor"?: string;
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters?: readonly (ParameterObject | Reference)[];
@@ -75,9 +75,16 @@ export interface Served {
   readonly etag: string;
 }
 
-/** Gives the document as the outside knows the deployment: `publicBase` is `{origin}{PATH_PREFIX}`. */
+/**
+ * Finds the platform's name in the document: whole, or in front of a scope, client, header or parameter. Every other
+ * `plat` is a word, and `npm run openapi` refuses it, since a reader would take it for the name.
+ */
+export const platformNamePattern = (platform: string): RegExp =>
+  new RegExp(`(?<=["\` ])${platform}(?=[._-][a-z]|["\`])`, "g");
+
+/** Returns the document with the deployment's public addresses; `publicBase` is `{origin}{PATH_PREFIX}`. */
 export function createInterfaceDocument(names: Names, pathPrefix: string): (publicBase: string) => Promise<Served> {
-  // One address at a time: a forged Host fills no memory.
+  // Only the last address is kept: a forged Host fills no memory.
   let kept: { readonly base: string; readonly served: Promise<Served> } | undefined;
   return (publicBase) => {
     if (kept?.base !== publicBase) kept = { base: publicBase, served: serve(publicBase, names, pathPrefix) };
@@ -91,12 +98,12 @@ async function serve(publicBase: string, names: Names, pathPrefix: string): Prom
   const paths = Object.entries(written.paths).map(([path, item]) =>
     item.servers === undefined
       ? [path, item]
-      : // The well-known address has the prefix behind it.
+      : // The prefix stands behind the well-known address.
         [path.replace(/(?=\/oauth2\/)/, pathPrefix), { ...item, servers: [{ url: origin }] }],
   );
   const own = { ...written, servers: [{ url: publicBase }], paths: Object.fromEntries(paths) as object };
   const text = JSON.stringify(own)
-    .replaceAll(new RegExp(`\\b${written["x-platform"]}(?=_|\\b)`, "g"), names.platform)
+    .replaceAll(platformNamePattern(written["x-platform"]), names.platform)
     .replaceAll(/"(token|authorization|refresh)Url":"\//g, `"$1Url":"${publicBase}/`)
     .replaceAll("](/", `](${publicBase}/`);
   const digest = await sha256Hex(text);

@@ -34,6 +34,10 @@ describe("the document", () => {
     expect(buildDocument(tables, wordless).faults).toContain(
       "GET /topics/{topicOwnerClient}/{eventType}: the path parameter eventType has no words",
     );
+    const tags = [{ name: "Plots", description: "A plat of land." }];
+    expect(buildDocument(tables, [...SERVICES, { ...first!, tags, entries: {} }]).faults).toEqual([
+      expect.stringContaining("plat is neither a name's prefix nor in backticks"),
+    ]);
   });
 });
 
