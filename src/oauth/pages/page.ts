@@ -3,32 +3,32 @@ import type { ProblemRenderer } from "../../http/service.ts";
 import type { AnyCall, Refusals } from "../model/call.ts";
 import type { ErrorView, PageContext, Pages } from "./port.ts";
 
-/** What a page that refuses takes. */
+/** Dependencies of an error page. */
 export interface RefusedPageDeps extends Pick<Refusals, "noteRefusal"> {
   readonly pages: Pages;
 }
 
-/** Where a page is shown: what every view has. */
+/** The part that all views share. */
 export const pageContext = (
   { request, publicBase, requestId }: Pick<AnyCall, "request" | "publicBase" | "requestId">,
   uiLocales: string | undefined,
 ): PageContext => ({ uiLocales, acceptLanguage: request.headers.get("accept-language"), publicBase, requestId });
 
-/** Why nobody but the person at the browser can be told. */
+/** A failure that only the person at the browser can be told about. */
 export interface PageRefusal {
-  /** `request` where absent. */
+  /** `request` if absent. */
   readonly kind?: ErrorView["kind"];
   readonly detail: string;
   /** For the log and the audit log. */
   readonly reason: string;
-  /** Empty where the client is not known. */
+  /** Empty if the client is unknown. */
   readonly clientId: string;
-  /** The request's own wish, where it came by a form; that of the address where absent. */
+  /** The language from a form. If absent, the one in the URL counts. */
   readonly uiLocales?: string | null;
   readonly account?: ErrorView["account"];
 }
 
-/** 400 to the person at the browser: there is no client that it would be safe to tell. */
+/** 400 to the person at the browser, if redirecting to a client would not be safe. */
 export function refusedPage(
   deps: RefusedPageDeps,
   call: AnyCall,
@@ -40,7 +40,7 @@ export function refusedPage(
   return deps.pages.error({ ...pageContext(call, wish), status: 400, kind, detail, account });
 }
 
-/** What `http/` refuses before a page is made, and what failed inside, as a page. `accountOf`: for the account's own forms. */
+/** Renders failures from `http/` as a page. `accountOf`: returns the address of the account page, for its own forms. */
 export const renderProblemPage =
   (pages: Pages, accountOf?: (asked: Pick<AnyCall, "publicBase" | "url">) => string): ProblemRenderer =>
   (given, _docsUrl, requestId, { request, publicBase }) => {
@@ -58,17 +58,16 @@ function failureOf(status: number): ErrorView["kind"] | undefined {
   return status >= 500 ? "internal" : undefined;
 }
 
-/** Who opens the address of a form again, by going back or from the history, asks for it with GET. */
+/** A 405 means that somebody opened the address of a form again, by going back or from the history. */
 const refusalOf = (status: number): ErrorView["kind"] => (status === 405 ? "over" : "request");
 
 /**
- * Pages are for people who go there, never for a script that reads them (Fetch Metadata). Without `AUTH_URL` the pages of
- * services share this origin, and a script of theirs could read a form, its token and what is typed there. A browser says
- * for whom a request is in `Sec-Fetch-Dest`, which no script can set. What is no browser does not send it.
+ * Pages are for navigation only, never for a script that reads them (Fetch Metadata). Without `AUTH_URL`, pages share
+ * the origin with services, whose scripts could read a form, its token and its input. Browsers send `Sec-Fetch-Dest`,
+ * which scripts cannot set. Other clients do not send it.
  *
- *   account, its forms      a document of its own
- *   `/authorize` and what   a frame too: a hidden one renews tokens (`prompt=none`); whatever page comes of it refuses to
- *   a sign-in goes through  be framed
+ *   account and its forms        a document of its own
+ *   `/authorize` and sign-in     a frame too: a hidden one renews tokens (`prompt=none`). Pages refuse to be framed.
  */
 export const DOCUMENT = ["document"] as const;
 export const DOCUMENT_OR_FRAME = ["document", "iframe", "frame"] as const;

@@ -15,45 +15,25 @@ import type { AttemptOutcome, LoginAttempts } from "./login-attempts.do.ts";
 /** `untilMs`: when the account, the network or the password may be tried again. */
 export type Refused = { readonly kind: "wrong" } | { readonly kind: "blocked"; readonly untilMs: number };
 
-/** `email` is the one spelling that accounts are known by. `device`: the browser is known for this user already. */
+/** `email`: the normalized address. `device`: the user signed in by this browser before. */
 export type SignIn = { readonly kind: "ok"; readonly email: string; readonly device: boolean } | Refused;
 
-/** `hash`: the stored one that the password was held against. */
+/** `hash`: the stored hash that the password was checked against. */
 export type Confirmation = { readonly kind: "ok"; readonly hash: string; readonly device: boolean } | Refused;
 
-/** A browser that a user signed in by before (device.ts). */
+/** A browser in which a user signed in before (device.ts). */
 export interface Device {
   readonly id: string;
-  /** When its user signed in by it. */
+  /** The time of that sign-in. */
   readonly sinceMs: number;
 }
 
-/** Who tries: a browser that the user signed in by before, where it is one. */
+/** A sign-in attempt. `device`: the browser, if the user signed in by it before. */
 export interface Attempt {
   readonly password: string;
   readonly device?: Device | undefined;
-  /** A client that proved itself passes on what it was told: the network is the client's, not that of who guesses. */
+  /** An authenticated client passes the password on, so the network is the client's and not the guesser's. */
   readonly byClient?: boolean;
-}
-
-/**
- * Users who show who they are by address and password: at the sign-in page, at the token endpoint and before they change
- * the password, with one count of failures for all (contract 2.6),
- * but for browsers that the user signed in by before: each of them is counted by itself (device.ts). Whoever is counted
- * with all others is held up by network and by password too (guess-guard.ts).
- *
- * Unknown, disabled and password-less users answer as a wrong password does and cost the same: one read, one turn of the
- * account's object, one scrypt. So does text that is no address, but for the read: it can be nobody's.
- *
- * A password that changes between the read and the check still signs in by the old one. Whoever makes something of the
- * sign-in therefore compares its time, the call's `nowMs`, with the user's `signedOutAtMs`, which the change sets.
- */
-export interface Accounts {
-  signIn(address: string, attempt: Attempt, call: AnyCall): Promise<SignIn>;
-  /** Whether the password of a signed-in user is this one. `action`: what it is asked for, for the audit log. */
-  confirm(email: string, attempt: Attempt, action: string, call: AnyCall): Promise<Confirmation>;
-  /** Forgets failures and ends every block of the account, for the operator. */
-  unlock(email: string): Promise<void>;
 }
 
 export interface AccountsDeps {
@@ -65,11 +45,24 @@ export interface AccountsDeps {
   readonly random: Random;
 }
 
-/** What is no address has an account as well, in name: of its first characters. */
+/** Text that is not an address is counted too, under its first characters. */
 const MAX_NAME_CHARS = 512;
 
-export function createAccounts({ users, attempts, guesses, audit, log, random }: AccountsDeps): Accounts {
-  /** An attempt may have been counted when its answer is lost, so none is made twice. */
+export type Accounts = ReturnType<typeof createAccounts>;
+
+/**
+ * Checks the passwords of users: on the sign-in page, at the token endpoint and before a password change. All of them
+ * count failures together. A browser in which the user signed in before is counted by itself (device.ts). All others are
+ * limited by network and by password too (guess-guard.ts).
+ *
+ * An unknown, disabled or password-less user gets the same response as a wrong password, at the same cost: one read, one
+ * call of the account's object, one scrypt. Text that is not an address costs the same except for the read.
+ *
+ * If a password changes between the read and the check, the old one still signs in. Callers therefore compare the call's
+ * `nowMs` with the user's `signedOutAtMs`, which a password change sets.
+ */
+export function createAccounts({ users, attempts, guesses, audit, log, random }: AccountsDeps) {
+  /** Never retries: the attempt may have been counted although its response was lost. */
   const onAccount = async <T>(name: string, ask: (account: DurableObjectStub<LoginAttempts>) => Promise<T>) => {
     const account = attempts.getByName(await sha256Hex(name));
     try {
@@ -82,14 +75,8 @@ export function createAccounts({ users, attempts, guesses, audit, log, random }:
   const upgrade = async (email: string, from: string, password: string): Promise<void> =>
     users.upgradeHash(email, from, hashPassword(password, random));
 
-  /** `actor`: who is known already; `email` is undefined for text that is no address. */
-  async function attempt(
-    {
-      email,
-      name,
-      actor,
-      action,
-    }: { readonly email: string | undefined; readonly name: string } & Pick<AuditRecord, "actor" | "action">,
+  async function check(
+    { email, name, actor, action }: Subject,
     { password, device: shown, byClient = false }: Attempt,
     call: AnyCall,
   ): Promise<Confirmation> {
@@ -110,33 +97,41 @@ export function createAccounts({ users, attempts, guesses, audit, log, random }:
     const { requestId, nowMs: atMs } = call;
     const reason = refusalReason(outcome, { email, credential, isKnown });
     log.info(`${action} refused`, { requestId, user: email, reason });
-    // Text that is no address is not kept: it may be a password in the wrong field.
+    // Text that is not an address is not logged: it may be a password typed into the wrong field.
     const subject = email === undefined ? "" : `users/${email}`;
     const known = credential !== undefined;
     const row: AuditRecord = { atMs, requestId, actor, action, subject, known, outcome: "refused", reason };
-    // Fifteen verifications stand behind a block, so its row needs no other bound and is never merely counted.
+    // A block needs fifteen failures, so its audit row needs no other limit and is always written.
     const begins = outcome.kind === "wrong" && outcome.blockedFromNow;
     call.waitUntil(begins ? audit.statement("always", row).run() : audit.note(row));
     return "untilMs" in outcome ? { kind: "blocked", untilMs: outcome.untilMs } : { kind: "wrong" };
   }
 
   return {
-    async signIn(address, given, call) {
+    async signIn(address: string, attempt: Attempt, call: AnyCall): Promise<SignIn> {
       const email = normalizeEmail(address);
-      const who = { email, name: email ?? accountNameFor(address), actor: "", action: "sign in" };
-      const confirmed = await attempt(who, given, call);
+      const subject = { email, name: email ?? accountNameFor(address), actor: "", action: "sign in" };
+      const confirmed = await check(subject, attempt, call);
       if (confirmed.kind !== "ok") return confirmed;
       if (email === undefined) return { kind: "wrong" };
       log.info("signed in", { requestId: call.requestId, user: email });
-      if (isOutdated(confirmed.hash)) call.waitUntil(upgrade(email, confirmed.hash, given.password));
+      if (isOutdated(confirmed.hash)) call.waitUntil(upgrade(email, confirmed.hash, attempt.password));
       return { kind: "ok", email, device: confirmed.device };
     },
 
-    confirm: (email, given, action, call) =>
-      attempt({ email, name: email, actor: `user ${email}`, action }, given, call),
+    /** Checks the password of a signed-in user. `action`: the reason, for the audit log. */
+    confirm: (email: string, attempt: Attempt, action: string, call: AnyCall): Promise<Confirmation> =>
+      check({ email, name: email, actor: `user ${email}`, action }, attempt, call),
 
-    unlock: (email) => onAccount(email, async (account) => account.unlock()),
+    /** Clears the failures of an account and ends its block, for the operator. */
+    unlock: (email: string): Promise<void> => onAccount(email, async (account) => account.unlock()),
   };
+}
+
+/** `actor`: the user, if known already. `email` is undefined for text that is not an address. */
+interface Subject extends Pick<AuditRecord, "actor" | "action"> {
+  readonly email: string | undefined;
+  readonly name: string;
 }
 
 const accountNameFor = (text: string): string =>
@@ -149,7 +144,7 @@ const HELD: Readonly<Record<GuessKind, string>> = {
   password: "too many accounts failed with this password",
 };
 
-/** For the operator's eyes alone. */
+/** For the operator only. */
 function refusalReason(
   outcome: GuardedOutcome,
   known: {

@@ -1,32 +1,32 @@
 /**
- * Sign-in attempts (specification, "User account"; contract 2.6), as pure rules. What strangers try at an account is
- * counted together; what each browser tries that signed in as its user before is counted by itself, by the same rules.
+ * The rules for failed sign-ins of one account. Attempts by strangers are counted together. Each browser in which the
+ * user signed in before is counted by itself, by the same rules.
  *
  *   clear ──wrong password──▶ counting(1) ──wrong, within 15 min of the last──▶ counting(n + 1), 15 min from now on
  *   counting(14) ──wrong──▶ blocked: 15 min the first time, then 30 min, 2 h, 8 h
- *   counting, 30 wrong ones since a block, however far apart ──▶ blocked, as if for the second time; 15 after the first
- *   blocked ──over──▶ counting(0): 15 more        any attempt while blocked: refused unseen, nothing changes
- *   anything ──right password, a day without a wrong one, or an operator──▶ clear
+ *   counting, 30 failures since a block, at any distance ──▶ blocked, as for the second time; 15 after the first block
+ *   blocked ──time is over──▶ counting(0): 15 more        an attempt while blocked: refused unseen, nothing changes
+ *   anything ──right password, a day without failures, or an operator──▶ clear
  *
- * Every change is one attempt whose password was looked at, so at most 15 passwords are tried before a block, and 90
- * within the first day, 45 on each that follows (NIST SP 800-63B 3.2.2 asks for at most 100).
+ * Each change is one attempt whose password was checked. So at most 15 passwords are tried before a block, 90 within
+ * the first day and 45 on each later day (NIST SP 800-63B 3.2.2 asks for at most 100).
  */
 export interface Attempts {
-  /** Wrong passwords in a row, each within the interval of the one before. */
+  /** Consecutive failures, each within the interval of the one before. */
   readonly failures: number;
-  /** Up to here the failures count as a row, or the block lasts. */
+  /** End of the interval, or of the block. */
   readonly untilMs: number;
-  /** Wrong ones since the last block, however far apart. */
+  /** Failures since the last block, at any distance. */
   readonly sinceBlock: number;
-  /** Blocks in a row. */
+  /** Consecutive blocks. */
   readonly blocks: number;
-  /** Up to here anything counts. */
+  /** From this time on the account is clear. */
   readonly forgetAtMs: number;
 }
 
 const MINUTE_MS = 60_000;
 
-/** Specification, Limits; what follows the first block is ours (decision 406). */
+/** 15 failures block for 15 minutes. Later blocks are longer, so slow guessing stays below the limit of NIST. */
 export const ATTEMPTS = {
   limit: 15,
   intervalMs: 15 * MINUTE_MS,
@@ -36,11 +36,11 @@ export const ATTEMPTS = {
 
 const CLEAR: Attempts = { failures: 0, untilMs: 0, sinceBlock: 0, blocks: 0, forgetAtMs: 0 };
 
-/** `undefined` is an account that nothing is known of: clear. */
+/** `undefined`: an account without failures. */
 export const isBlocked = (attempts: Attempts | undefined, nowMs: number): boolean =>
   attempts !== undefined && attempts.failures >= ATTEMPTS.limit && nowMs < attempts.untilMs;
 
-/** After a wrong password; the account was not blocked. */
+/** After a wrong password. The account was not blocked. */
 export function afterFailure(attempts: Attempts | undefined, nowMs: number): Attempts {
   const known = attempts !== undefined && nowMs < attempts.forgetAtMs ? attempts : CLEAR;
   const failures = (nowMs < known.untilMs ? known.failures : 0) + 1;

@@ -4,7 +4,7 @@ import { randomSecret, type Random } from "../../platform/random.ts";
 import type { Sealer } from "../../platform/seal.ts";
 import type { AnyCall } from "../model/call.ts";
 
-/** What cookies and the tokens of forms are made with. */
+/** Dependencies of cookies and form tokens. */
 export interface BrowserDeps {
   readonly names: Names;
   readonly random: Random;
@@ -12,26 +12,26 @@ export interface BrowserDeps {
 }
 
 /**
- * What a browser keeps for us: two cookies of 256 random bits each (contract 2.4), a word, and who signed in by it.
+ * The cookies of a browser. The first two hold 256 random bits each.
  *
- *   browser   knows the browser again before anybody signed in. A form carries a token made of it (HMAC), so no other
- *             site and no other browser can send the form, and nobody is signed in as somebody else behind their back.
- *   session   stands for the sign-in; made anew by each one (session fixation), stored as its hash.
- *   device    which users signed in by this browser before (device.ts)
- *   notice    what the form before did, for the page that follows it (account/notice.ts).
+ *   browser   recognizes the browser before anybody signs in. Forms carry an HMAC of it, so no other site or browser can
+ *             send them, and nobody is signed in as somebody else unnoticed.
+ *   session   stands for the sign-in. Renewed by each one (session fixation), stored as a hash.
+ *   device    the users who signed in by this browser before (device.ts).
+ *   notice    the result of the previous form, for the page that follows (account/notice.ts).
  *
- * `__Host-` lets neither another host of the domain nor plain http set them. On plain-http loopback the names have no
- * such prefix, since browsers would refuse it there.
+ * The prefix `__Host-` stops other hosts of the domain and plain http from setting them. Browsers refuse that prefix on
+ * plain-http loopback, so the names have none there.
  */
 export type CookieKind = "browser" | "session" | "device" | "notice";
 
-/** What a cookie of ours can hold; undefined for anything else. */
+/** Undefined unless the value has the form of our cookies. */
 export function readCookie(call: AnyCall, kind: "browser" | "session", names: Names): string | undefined {
   const value = readRawCookie(call, kind, names);
   return fromBase64Url(value ?? "")?.length === 32 ? value : undefined;
 }
 
-/** Whatever stands there. */
+/** The value as sent. */
 export function readRawCookie(call: AnyCall, kind: CookieKind, names: Names): string | undefined {
   const name = cookieName(call, kind, names);
   for (const pair of (call.request.headers.get("cookie") ?? "").split(";")) {
@@ -41,11 +41,11 @@ export function readRawCookie(call: AnyCall, kind: CookieKind, names: Names): st
   return undefined;
 }
 
-/** Gone with the browser; how long a session lasts is the server's to know. */
+/** A session cookie. The server decides how long a session lasts. */
 export const setCookie = (call: AnyCall, kind: CookieKind, value: string, names: Names): string =>
   `${cookieName(call, kind, names)}=${value}; Path=/; HttpOnly; SameSite=Lax${isSecure(call) ? "; Secure" : ""}`;
 
-/** Kept for so long. */
+/** A cookie that outlives the browser session. */
 export const setLastingCookie = (
   call: AnyCall,
   kind: "device",
@@ -57,20 +57,20 @@ export const setLastingCookie = (
 export const deleteCookie = (call: AnyCall, kind: CookieKind, names: Names): string =>
   `${setCookie(call, kind, "", names)}; Max-Age=0`;
 
-/** The answer with a cookie beside those that it sets already. */
+/** Adds a cookie to those that the response sets already. */
 export function withCookie(response: Response, cookie: string | undefined): Response {
   if (cookie !== undefined) response.headers.append("set-cookie", cookie);
   return response;
 }
 
 export interface Browser {
-  /** What its cookie says, or will. */
+  /** The value of its cookie, old or new. */
   readonly key: string;
-  /** Undefined where it has the cookie already. */
+  /** Undefined if the browser has the cookie already. */
   readonly cookie: string | undefined;
 }
 
-/** The browser as its cookie tells it, or one that gets a cookie with the answer. */
+/** Reads the browser's cookie, or makes one for the response to set. */
 export function recognizeBrowser({ names, random }: Pick<BrowserDeps, "names" | "random">, call: AnyCall): Browser {
   const known = readCookie(call, "browser", names);
   if (known !== undefined) return { key: known, cookie: undefined };
@@ -80,32 +80,45 @@ export function recognizeBrowser({ names, random }: Pick<BrowserDeps, "names" | 
 
 const CSRF = "csrf";
 
-/** `key`: a secret of the browser that is shown the form. */
+/** `key`: a secret of the browser or session that gets the form. */
 export async function csrfToken({ sealer }: Pick<BrowserDeps, "sealer">, key: string): Promise<string> {
-  const [macKey] = await sealer.macKeys(CSRF);
-  if (macKey === undefined) throw new Error("a sealer has a key");
-  return toBase64Url(new Uint8Array(await crypto.subtle.sign("HMAC", macKey, utf8(key))));
+  return toBase64Url(await createMac(sealer, CSRF, key));
 }
 
-/** Whether the form was made for this very browser, or session. */
+/** Checks that the form was made for this browser or session. */
 export async function verifyCsrfToken(
   { sealer }: Pick<BrowserDeps, "sealer">,
   key: string | undefined,
   token: string | undefined,
 ): Promise<boolean> {
   const mac = token === undefined ? undefined : fromBase64Url(token);
-  if (key === undefined || mac === undefined) return false;
-  for (const macKey of await sealer.macKeys(CSRF))
-    if (await crypto.subtle.verify("HMAC", macKey, mac, utf8(key))) return true;
+  return key !== undefined && mac !== undefined && verifyMac(sealer, CSRF, key, mac);
+}
+
+/** `purpose` separates the keys: a MAC for one purpose is not valid for another. */
+export async function createMac(sealer: Sealer, purpose: string, text: string): Promise<Uint8Array> {
+  const [key] = await sealer.macKeys(purpose);
+  if (key === undefined) throw new Error("a sealer has a key");
+  return new Uint8Array(await crypto.subtle.sign("HMAC", key, utf8(text)));
+}
+
+export async function verifyMac(
+  sealer: Sealer,
+  purpose: string,
+  text: string,
+  mac: Uint8Array<ArrayBuffer>,
+): Promise<boolean> {
+  for (const key of await sealer.macKeys(purpose))
+    if (await crypto.subtle.verify("HMAC", key, mac, utf8(text))) return true;
   return false;
 }
 
-/** Whose page sent the request (Fetch Metadata); undefined where the browser does not say. */
+/** The site that sent the request (Fetch Metadata). Undefined if the browser does not say. */
 export const fetchSite = (request: Request): string | undefined => request.headers.get("sec-fetch-site") ?? undefined;
 
 /**
- * Whether a form came from a page of somebody else. Browsers that do not say by Fetch Metadata still send `Origin` with a
- * form; our pages let them send none but `null` (`Referrer-Policy`). The host decides: a proxy may have taken TLS away.
+ * Detects a form from another site. Browsers without Fetch Metadata send `Origin` with a form; our own pages send
+ * `null` (`Referrer-Policy`). Only hosts are compared, because a proxy may have removed TLS.
  */
 export function isCrossSite({ request, url }: Pick<AnyCall, "request" | "url">): boolean {
   const site = fetchSite(request);

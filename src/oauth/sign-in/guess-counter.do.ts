@@ -1,28 +1,28 @@
 import { DurableObject } from "cloudflare:workers";
 import { systemClock } from "../../platform/clock.ts";
 import { hasTable } from "../../platform/has-table.ts";
-import { GUESS_LIMITS, allowedAtMs, UNDER_WAY_MS, type GuessKind } from "./guesses.ts";
+import { GUESS_LIMITS, allowedAtMs, IN_PROGRESS_MS, type GuessKind } from "./guesses.ts";
 
 /**
- * The accounts at which sign-ins failed from one network, or with one password; by digests that this deployment alone
- * can make. An attempt takes its place before the password is looked at, so many at once get no further than one after
- * the other, and gives it back where the password was right.
+ * The accounts whose sign-ins failed from one network or with one password, as keyed digests. An attempt takes a slot
+ * before the password is checked and returns it if the password was right, so parallel attempts get no further than
+ * sequential ones.
  *
- * A place that is taken is in memory: nothing is written for a sign-in that succeeds. There is a row while a failure
- * counts; the alarm then removes everything.
+ * Slots are held in memory: a successful sign-in writes nothing. A row exists while a failure counts. The alarm then
+ * deletes everything.
  */
 export class GuessCounter extends DurableObject {
   readonly #sql = this.ctx.storage.sql;
-  /** By account: up to when it counts. */
+  /** By account: the time until which its failure counts. */
   readonly #failed = this.#load();
-  /** By account: attempts at it that were not settled, and up to when they may be. */
-  readonly #underWay = new Map<string, { readonly attempts: number; readonly untilMs: number }>();
-  /** Wake who waits for a place. */
+  /** By account: attempts that are not settled, and the time until which they may be. */
+  readonly #inProgress = new Map<string, { readonly attempts: number; readonly untilMs: number }>();
+  /** Wake the attempts that wait for a slot. */
   readonly #waiting = new Set<() => void>();
 
   /**
-   * When the account may be tried, and then it is counted as being tried; now or earlier: at once. Where places are taken by
-   * attempts that may turn out right, it waits for them, so long at most.
+   * Returns when the account may be tried; if now, the attempt takes a slot. If all slots are held by attempts that may
+   * still succeed, waits for one, at most `waitMs`.
    */
   async admit(kind: GuessKind, account: string, waitMs: number): Promise<Place> {
     let isOver = false;
@@ -33,13 +33,13 @@ export class GuessCounter extends DurableObject {
     try {
       for (;;) {
         const nowMs = systemClock.nowMs();
-        for (const [name, { untilMs }] of this.#underWay) if (untilMs <= nowMs) this.#underWay.delete(name);
-        const byFailures = allowedAtMs(account, { failed: this.#failed, underWay: NONE }, GUESS_LIMITS[kind], nowMs);
-        const state = { failed: this.#failed, underWay: new Set(this.#underWay.keys()) };
+        for (const [name, { untilMs }] of this.#inProgress) if (untilMs <= nowMs) this.#inProgress.delete(name);
+        const byFailures = allowedAtMs(account, { failed: this.#failed, inProgress: NONE }, GUESS_LIMITS[kind], nowMs);
+        const state = { failed: this.#failed, inProgress: new Set(this.#inProgress.keys()) };
         const opens = allowedAtMs(account, state, GUESS_LIMITS[kind], nowMs);
         if (opens <= nowMs) {
-          const { attempts = 0 } = this.#underWay.get(account) ?? {};
-          this.#underWay.set(account, { attempts: attempts + 1, untilMs: nowMs + UNDER_WAY_MS });
+          const { attempts = 0 } = this.#inProgress.get(account) ?? {};
+          this.#inProgress.set(account, { attempts: attempts + 1, untilMs: nowMs + IN_PROGRESS_MS });
         }
         if (opens <= nowMs || byFailures > nowMs || isOver) return { admitted: opens <= nowMs, allowedAtMs: opens };
         await new Promise<void>((wake) => this.#waiting.add(wake));
@@ -49,12 +49,12 @@ export class GuessCounter extends DurableObject {
     }
   }
 
-  /** What came of it. A right password takes back no failure of before. */
+  /** Ends an attempt. A right password does not undo earlier failures. */
   settle(kind: GuessKind, account: string, failed: boolean): void {
-    const { attempts = 0, untilMs: heardOfMs = 0 } = this.#underWay.get(account) ?? {};
-    // Another attempt at it keeps the place.
-    if (attempts > 1) this.#underWay.set(account, { attempts: attempts - 1, untilMs: heardOfMs });
-    else this.#underWay.delete(account);
+    const { attempts = 0, untilMs: expectedMs = 0 } = this.#inProgress.get(account) ?? {};
+    // Another attempt at this account keeps the slot.
+    if (attempts > 1) this.#inProgress.set(account, { attempts: attempts - 1, untilMs: expectedMs });
+    else this.#inProgress.delete(account);
     this.#wake();
     if (!failed) return;
     const nowMs = systemClock.nowMs();
@@ -67,7 +67,7 @@ export class GuessCounter extends DurableObject {
     this.ctx.waitUntil(this.ctx.storage.setAlarm(untilMs));
   }
 
-  /** Set again by each failure, so nothing counts any more when it comes; early, it looks again. */
+  /** Each failure moves the alarm, so nothing counts when it fires. If it fires early, it is set again. */
   override async alarm(): Promise<void> {
     const lastMs = Math.max(0, ...this.#failed.values());
     if (systemClock.nowMs() < lastMs) return this.ctx.storage.setAlarm(lastMs);
@@ -75,7 +75,7 @@ export class GuessCounter extends DurableObject {
     await this.ctx.storage.deleteAll();
   }
 
-  /** Each looks again, in the order in which they came; at the earliest when what is being done is done. */
+  /** Waiting attempts check again, in the order in which they came. */
   #wake(): void {
     for (const wake of this.#waiting) wake();
     this.#waiting.clear();
@@ -83,8 +83,10 @@ export class GuessCounter extends DurableObject {
 
   #load(): Map<string, number> {
     if (!hasTable(this.#sql, "failed")) return new Map();
-    const rows = this.#sql.exec<{ account: string; until_at: number }>(`SELECT account, until_at FROM failed`);
-    return new Map(rows.toArray().map(({ account, until_at: untilMs }) => [account, untilMs]));
+    const rows = this.#sql.exec<{ account: string; untilMs: number }>(
+      `SELECT account, until_at AS untilMs FROM failed`,
+    );
+    return new Map(rows.toArray().map(({ account, untilMs }) => [account, untilMs]));
   }
 }
 

@@ -1,19 +1,22 @@
-import { toHex, utf8 } from "../../platform/encoding.ts";
+import { toHex } from "../../platform/encoding.ts";
 import { networkOf } from "../../platform/ip-range.ts";
 import { describeError, type Log } from "../../platform/log.ts";
 import { normalizedPassword } from "../../platform/password-hash.ts";
 import type { Sealer } from "../../platform/seal.ts";
+import { createMac } from "./browser.ts";
 import type { GuessCounter } from "./guess-counter.do.ts";
 import type { GuessKind } from "./guesses.ts";
 
 /**
- * Holds up who tries few passwords at many accounts, which no account's own count notices: by network, and by password
- * (`guesses.ts` says how many). Successes do not count, so an office behind one address goes on.
+ * Slows down guessing of few passwords at many accounts, which no single account notices: by network and by password
+ * (limits in `guesses.ts`). Successful sign-ins do not count, so an office behind one address can go on.
  *
- * What is kept is made with a key of this deployment, for a day at most: nobody can guess at passwords by it.
+ * Counters store keyed digests for a day at most, so they do not help to guess passwords.
  */
 export interface GuessGuard {
-  /** `account`: whom the attempt is at, known or not. `request`: of who guesses; undefined: it is not known whence they do. */
+  /**
+   * `account`: the account that is tried, known or not. `request`: the guesser's; undefined if the network is unknown.
+   */
   begin(guess: {
     readonly request: Request | undefined;
     readonly account: string;
@@ -23,28 +26,23 @@ export interface GuessGuard {
 
 export type Admission =
   | { readonly admitted: false; readonly by: GuessKind; readonly allowedAtMs: number }
-  /** `settle`: what came of the attempt; beside the answer. */
+  /** `settle`: reports the result of the attempt, after the response. */
   | { readonly admitted: true; settle(failed: boolean): Promise<void> };
 
-/** Of who is counted elsewhere. */
+/** For attempts that are counted elsewhere. */
 export const UNCOUNTED: Admission = { admitted: true, settle: async () => {} };
 export const noGuessGuard: GuessGuard = { begin: async () => UNCOUNTED };
 
 const PURPOSE = "guess";
 /**
- * Who comes while all places are taken by attempts that may turn out right waits for so long, and is refused after it: an
- * office that signs in at nine is let in, one after the other.
+ * An attempt waits this long for a slot before it is refused. So an office that signs in at nine gets in one by one.
  */
 const WAIT_MS = 5_000;
 
 export function createGuessGuard(counters: DurableObjectNamespace<GuessCounter>, sealer: Sealer, log: Log): GuessGuard {
-  async function digest(text: string): Promise<string> {
-    const [key] = await sealer.macKeys(PURPOSE);
-    if (key === undefined) throw new Error("a sealer has a key");
-    return toHex(new Uint8Array(await crypto.subtle.sign("HMAC", key, utf8(text))));
-  }
-  /** A counter that fails stops nobody: the account's own limit goes on. */
-  async function unlessLost<T>(ask: Promise<T>, otherwise: T): Promise<T> {
+  const digest = async (text: string): Promise<string> => toHex(await createMac(sealer, PURPOSE, text));
+  /** A counter that fails stops nobody: the limit of the account still applies. */
+  async function orOnError<T>(ask: Promise<T>, otherwise: T): Promise<T> {
     try {
       return await ask;
     } catch (thrown) {
@@ -64,12 +62,12 @@ export function createGuessGuard(counters: DurableObjectNamespace<GuessCounter>,
       const settle = async (failed: boolean, admitted = asked.map(() => true)): Promise<void> => {
         const settled = asked
           .filter((_, at) => admitted[at] === true)
-          .map(({ kind, counter }) => unlessLost(counter.settle(kind, account, failed), undefined));
+          .map(({ kind, counter }) => orOnError(counter.settle(kind, account, failed), undefined));
         await Promise.all(settled);
       };
       const answers = await Promise.all(
         asked.map(({ kind, counter }) =>
-          unlessLost<{ admitted: boolean; allowedAtMs: number }>(counter.admit(kind, account, WAIT_MS), ADMITTED),
+          orOnError<{ admitted: boolean; allowedAtMs: number }>(counter.admit(kind, account, WAIT_MS), ADMITTED),
         ),
       );
       const at = answers.findIndex(({ admitted }) => !admitted);

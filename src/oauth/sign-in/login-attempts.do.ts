@@ -4,26 +4,26 @@ import { hasTable } from "../../platform/has-table.ts";
 import { noPasswordHash, verifyPassword } from "../../platform/password-hash.ts";
 import { afterFailure, ATTEMPTS, isBlocked, type Attempts } from "./attempts.ts";
 
-/** What came of one attempt. `blockedFromNow`: this was the one too many. */
+/** The result of one attempt. `blockedFromNow`: this failure blocked the account. */
 export type AttemptOutcome =
   | { readonly kind: "ok" }
   | { readonly kind: "wrong"; readonly blockedFromNow: boolean }
   | { readonly kind: "blocked"; readonly untilMs: number };
 
-/** Who tries: anybody, or one browser that is known by its id. */
+/** Attempts from unknown browsers, as opposed to a device id. */
 const STRANGERS = "";
-/** Browsers that are counted by themselves at a time; more of them are counted as strangers. */
+/** Browsers that are counted by themselves. Any more count as strangers. */
 const MAX_DEVICES = 50;
 
 /**
- * The sign-in attempts of one account, or of an address that is nobody's: both look alike from outside.
+ * The sign-in attempts of one account, or of an address without one: both behave alike.
  *
- * An attempt runs without an `await` from its first look to its last write, the slow hash included. So parallel guesses
- * come one after the other, none of them tries a password beyond the limit, and parallel right ones all sign in. The
- * runtime holds the answer back until the count is on disk.
+ * An attempt runs without `await` from its first read to its last write, the slow hash included. So parallel guesses
+ * run one after the other, none exceeds the limit, and parallel right passwords all sign in. The runtime holds the
+ * response until the count is on disk.
  *
- * There is a row exactly while failures count or a block lasts. The alarm then removes everything, so addresses that
- * somebody made up leave nothing behind.
+ * A row exists only while failures count or a block lasts. The alarm then deletes everything, so made-up addresses
+ * leave nothing behind.
  */
 export class LoginAttempts extends DurableObject {
   readonly #sql = this.ctx.storage.sql;
@@ -31,32 +31,32 @@ export class LoginAttempts extends DurableObject {
   readonly #attempts = this.#load();
 
   /**
-   * `passwordHash` is undefined where no password can be right; that costs as much and is counted alike. `device`: the
+   * `passwordHash` is undefined if no password can be right; that costs the same and counts the same. `device`: the
    * known browser that tries.
    */
   attempt(passwordHash: string | undefined, password: string, device: string = STRANGERS): AttemptOutcome {
     const nowMs = systemClock.nowMs();
-    const who = this.#attempts.has(device) || this.#attempts.size <= MAX_DEVICES ? device : STRANGERS;
-    const known = this.#attempts.get(who);
+    const counted = this.#attempts.has(device) || this.#attempts.size <= MAX_DEVICES ? device : STRANGERS;
+    const known = this.#attempts.get(counted);
     if (known !== undefined && isBlocked(known, nowMs)) return { kind: "blocked", untilMs: known.untilMs };
     const matches = verifyPassword(password, passwordHash ?? noPasswordHash());
     if (passwordHash !== undefined && matches) {
-      if (this.#attempts.delete(who)) this.#sql.exec(`DELETE FROM failed WHERE device = ?`, who);
+      if (this.#attempts.delete(counted)) this.#sql.exec(`DELETE FROM failed WHERE device = ?`, counted);
       return { kind: "ok" };
     }
     const next = afterFailure(known, nowMs);
-    this.#save(who, next);
+    this.#save(counted, next);
     return { kind: "wrong", blockedFromNow: isBlocked(next, nowMs) };
   }
 
-  /** Forgets the failures and ends every block. */
+  /** Clears the failures and ends every block. */
   unlock(): void {
     if (this.#attempts.size === 0) return;
     this.#sql.exec(`DELETE FROM failed`);
     this.#attempts.clear();
   }
 
-  /** Removes everything when nothing counts any more. One that comes early, after another failure, is set again. */
+  /** Deletes everything once nothing counts. If a later failure moved the end, it is set again. */
   override async alarm(): Promise<void> {
     const lastMs = Math.max(0, ...[...this.#attempts.values()].map(({ forgetAtMs }) => forgetAtMs));
     if (systemClock.nowMs() < lastMs) return this.ctx.storage.setAlarm(lastMs);
@@ -67,8 +67,8 @@ export class LoginAttempts extends DurableObject {
   #load(): Map<string, Attempts> {
     if (hasTable(this.#sql, "attempts")) this.#upgrade();
     if (!hasTable(this.#sql, "failed")) return new Map();
-    const rows = this.#sql.exec<Row>(`SELECT device, failures, until_at, since_block, blocks, forget_at FROM failed`);
-    return new Map(rows.toArray().map((row) => [row.device, toAttempts(row)]));
+    const rows = this.#sql.exec<Row>(LOAD);
+    return new Map(rows.toArray().map(({ device, ...attempts }) => [device, attempts]));
   }
 
   #save(device: string, next: Attempts): void {
@@ -78,7 +78,7 @@ export class LoginAttempts extends DurableObject {
     this.ctx.waitUntil(this.ctx.storage.setAlarm(next.forgetAtMs));
   }
 
-  /** Version 1 had one row, of everybody. */
+  /** Version 1 had one row, shared by all browsers. */
   #upgrade(): void {
     this.ctx.storage.transactionSync(() => {
       this.#sql.exec(SCHEMA);
@@ -94,15 +94,7 @@ export class LoginAttempts extends DurableObject {
   }
 }
 
-type Row = Record<"failures" | "until_at" | "since_block" | "blocks" | "forget_at", number> & { device: string };
-
-const toAttempts = (row: Row): Attempts => ({
-  failures: row.failures,
-  untilMs: row.until_at,
-  sinceBlock: row.since_block,
-  blocks: row.blocks,
-  forgetAtMs: row.forget_at,
-});
+type Row = Record<keyof Attempts, number> & { device: string };
 
 const SCHEMA_VERSION = 2;
 const SCHEMA = `
@@ -115,6 +107,8 @@ const SCHEMA = `
     blocks INTEGER NOT NULL,
     forget_at INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID`;
+const LOAD = `
+  SELECT device, failures, until_at AS untilMs, since_block AS sinceBlock, blocks, forget_at AS forgetAtMs FROM failed`;
 const SAVE = `
   INSERT OR REPLACE INTO failed (device, schema_version, failures, until_at, since_block, blocks, forget_at)
   VALUES (?, ${SCHEMA_VERSION}, ?, ?, ?, ?, ?)`;

@@ -8,7 +8,7 @@ import type { SignedIn, UserRecord, UserStore } from "../users/user-store.ts";
 import { deleteCookie, readCookie, setCookie, type BrowserDeps } from "./browser.ts";
 import type { SessionStore } from "./session-store.ts";
 
-/** What sessions are begun, found and ended with. */
+/** Dependencies of sessions. */
 export interface SessionDeps extends BrowserDeps {
   readonly log: Log;
   readonly users: UserStore;
@@ -17,13 +17,13 @@ export interface SessionDeps extends BrowserDeps {
 }
 
 /**
- * Sessions of browsers (contract 2.4).
+ * Sessions of browsers.
  *
  *   none ──sign-in──▶ signed in ──12 h · /end_session · /account · another sign-in in this browser──▶ over
- *                         └── the user was disabled, has another password or ended everything: counts no more
+ *                         └── user disabled, password changed or signed out everywhere: not valid any more
  *
- * A sign-in always makes a new session with a new cookie and ends the one that the browser had. Tokens that a browser
- * got live on by their own rules.
+ * Each sign-in makes a new session with a new cookie and ends the old one. Tokens that the browser got stay valid by
+ * their own rules.
  */
 const SESSION_LIFETIME_MS = 12 * 3_600_000;
 
@@ -32,13 +32,13 @@ export interface Session extends SignInTimes {
   readonly sid: string;
   /** `default_idp`, `legacy_idp`, or the id of the identity provider that vouched for the user. */
   readonly provider: string;
-  /** What that provider is bound to. */
+  /** The binding of that provider. */
   readonly binding: Binding;
 }
 
 /**
- * The session of the browser's cookie with its user's records: one round trip, none without a cookie, one more where a
- * provider vouched: the session is as good as the provider, and as the link to the account there.
+ * The session of the browser's cookie, with its user's records. One round trip; none without a cookie; one more if a
+ * provider vouched, to check that the provider and the link to the account are still valid.
  */
 export async function findSession(deps: SessionDeps, call: AnyCall): Promise<Session | undefined> {
   const cookie = readCookie(call, "session", deps.names);
@@ -47,14 +47,15 @@ export async function findSession(deps: SessionDeps, call: AnyCall): Promise<Ses
 }
 
 /**
- * The session by which its user sees and changes the account, all of it. A provider that is bound to tenants vouches for less.
+ * The session for the account page, where its user sees and changes everything. A provider bound to tenants is not
+ * enough.
  */
 export async function findAccountSession(deps: SessionDeps, call: AnyCall): Promise<Session | undefined> {
   const session = await findSession(deps, call);
   return session === undefined || isBoundToTenants(session.binding) ? undefined : session;
 }
 
-/** The living session of this id, in whatever browser: as many round trips. */
+/** The session of this id, in any browser. As many round trips. */
 export const findSessionById = async (deps: SessionDeps, sid: string, nowMs: number): Promise<Session | undefined> =>
   ifValid(deps, await deps.users.findBySessionId(sid, nowMs));
 
@@ -75,7 +76,8 @@ export interface NewSession {
 }
 
 /**
- * `authenticatedAtMs`: the call's time where absent. Undefined: the user was disabled, signed out or removed while signing in.
+ * `authenticatedAtMs`: the time of the call if absent. Undefined if the user has just been disabled, signed out or
+ * removed.
  */
 export async function startSession(
   deps: SessionDeps,
@@ -103,7 +105,7 @@ export async function startSession(
   return { sid, cookie: setCookie(call, "session", secret, names) };
 }
 
-/** Ends the browser's session; the cookie that makes the browser forget it. Without a session nothing happens. */
+/** Ends the browser's session, if any, and returns the cookie that removes it from the browser. */
 export async function endBrowserSession(deps: SessionDeps, call: AnyCall): Promise<string> {
   const cookie = readCookie(call, "session", deps.names);
   if (cookie !== undefined) await deps.sessions.end(await sha256Hex(cookie));

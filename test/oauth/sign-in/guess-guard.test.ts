@@ -206,14 +206,14 @@ describe("the counter", () => {
         for (const { account: at, right, afterMs } of steps) {
           nowMs += afterMs;
           const account = String(at);
-          const opens = allowedAtMs(account, { failed, underWay: new Set() }, limit, nowMs);
+          const opens = allowedAtMs(account, { failed, inProgress: new Set() }, limit, nowMs);
           const recent = seen.filter(({ atMs }) => nowMs - atMs < limit.withinMs);
           const others = new Set(recent.map((one) => one.account));
           expect(opens <= nowMs).toBe(others.has(account) || others.size < limit.accounts);
           if (opens > nowMs) {
             // Neither later than needed nor earlier.
-            expect(allowedAtMs(account, { failed, underWay: new Set() }, limit, opens)).toBe(opens);
-            expect(allowedAtMs(account, { failed, underWay: new Set() }, limit, opens - 1)).toBe(opens);
+            expect(allowedAtMs(account, { failed, inProgress: new Set() }, limit, opens)).toBe(opens);
+            expect(allowedAtMs(account, { failed, inProgress: new Set() }, limit, opens - 1)).toBe(opens);
           } else if (!right) {
             failed.set(account, nowMs + limit.withinMs);
             seen.push({ account, atMs: nowMs });
