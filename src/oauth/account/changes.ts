@@ -16,11 +16,11 @@ export interface Admitted {
 }
 
 /**
- * Who sent a form of the page, or the answer to one that does nothing.
+ * Checks a form of the account page. Returns its session, or a response that changes nothing.
  *
- *   from another site, or a field twice ──▶ 400 page, nothing is looked at
- *   nobody is signed in any more ──▶ 303 to the page, where one signs in
- *   the form is another sign-in's or none ──▶ 400, the page again
+ *   sent from another site, or a field twice ──▶ 400 page
+ *   nobody is signed in any more ──▶ 303 to the page, to sign in
+ *   the form is of another sign-in ──▶ 400, the page again
  */
 export async function admit(deps: AccountDeps, call: FormCall, action: string): Promise<Result<Admitted, Response>> {
   const refusePage = (detail: string, reason = detail): Result<never, Response> =>
@@ -39,8 +39,7 @@ export async function admit(deps: AccountDeps, call: FormCall, action: string): 
 }
 
 /**
- * `POST /account/remove-access`: ends all that one client got, as `DELETE /refreshtokens` does, and takes back what it was
- * allowed. What is gone stays gone.
+ * `POST /account/remove-access`: revokes all grants of one client, as `DELETE /refreshtokens` does, and its consent.
  */
 export async function removeAccess(deps: AccountDeps, call: FormCall): Promise<Response> {
   const admitted = await admit(deps, call, "remove access");
@@ -55,11 +54,11 @@ export async function removeAccess(deps: AccountDeps, call: FormCall): Promise<R
     call,
     deps.consents.revokeStatement(email, clientId),
   );
-  // What is left over of very many is shown, and can be taken away by another press.
+  // If very many grants are left over, the page shows them, and the user can repeat.
   return redirectToAccount(deps, call, ended ? "removed" : undefined);
 }
 
-/** `POST /account/sign-out`: ends this browser's session. Tokens live on by their own rules. */
+/** `POST /account/sign-out`: ends this browser's session. Tokens stay valid by their own rules. */
 export async function signOut(deps: AccountDeps, call: FormCall): Promise<Response> {
   const admitted = await admit(deps, call, "sign out");
   if (!admitted.ok) return admitted.error;
@@ -68,7 +67,10 @@ export async function signOut(deps: AccountDeps, call: FormCall): Promise<Respon
   return withCookie(redirectToAccount(deps, call, "signedOut"), cookie);
 }
 
-/** `POST /account/end-all`: ends every session, grant and token of the user, as an operator's `POST users/{email}/revoke`. */
+/**
+ * `POST /account/end-all`: revokes every session, grant and token of the user, as an operator's `POST
+ * users/{email}/revoke` does.
+ */
 export async function revokeAll(deps: AccountDeps, call: FormCall): Promise<Response> {
   const admitted = await admit(deps, call, "end all");
   if (!admitted.ok) return admitted.error;
@@ -76,10 +78,10 @@ export async function revokeAll(deps: AccountDeps, call: FormCall): Promise<Resp
   const { nowMs, requestId } = call;
   const by = { atMs: nowMs, requestId, actor: `user ${email}`, subject: `users/${email}` };
   try {
-    // What is left over of very many grants counts no more either.
+    // Grants that are left over are invalid too.
     await deps.revocations.revokeAll("user", email, nowMs, { ...by, action: "revoke", outcome: "done", reason: "" });
   } finally {
-    // Whatever became of the answer: it may have been written.
+    // The statement may have run even if its response was lost.
     deps.trust.markStale();
   }
   deps.log.info("everything of a user ended", { requestId, user: email });

@@ -8,10 +8,10 @@ import type { SignInDeps } from "../sign-in/device.ts";
 import type { SessionDeps } from "../sign-in/sessions.ts";
 import type { TrustStore } from "../tokens/trust-store.ts";
 
-/** What the page of an account shows and changes. */
+/** Dependencies of the account page. */
 export interface AccountDeps extends SessionDeps, SignInDeps, FederationDeps, RevokeAccessDeps, RefusedPageDeps {
   readonly federation: Federation;
   readonly consents: ConsentStore;
-  /** Ends what a user, say, got until now. */
+  /** Revokes everything that a user got until now. */
   readonly revocations: Pick<RevokeAllStore, "revokeAll" | "deleteSignedOut"> & Pick<TrustStore, "revokeStatement">;
 }

@@ -7,7 +7,7 @@ import type { AccountDeps } from "./deps.ts";
 
 export const ACCOUNT_BASE = "/account";
 
-/** An address of the page or of one of its forms, in the language that the address at hand asks for. */
+/** An address of the page or of its forms, in the language of the current URL. */
 export function accountAddress(call: Pick<AnyCall, "publicBase" | "url">, path = ""): string {
   const wish = requestedLocales(call);
   return withParameters(
@@ -19,7 +19,7 @@ export function accountAddress(call: Pick<AnyCall, "publicBase" | "url">, path =
 export const requestedLocales = ({ url }: Pick<AnyCall, "url">): string | undefined =>
   url.searchParams.get("ui_locales") ?? undefined;
 
-/** 400 to somebody who can only go back to the page. */
+/** 400 to a person who can only go back to the page. */
 export const accountErrorPage = (
   deps: AccountDeps,
   call: AnyCall,
@@ -29,8 +29,8 @@ export const accountErrorPage = (
   refusedPage(deps, call, action, { kind: "account", detail, reason, clientId: "", account: accountAddress(call) });
 
 /**
- * Back to the page after a form, so that reloading it repeats nothing. What was done is told once: a cookie holds the word,
- * since an address with it could be anybody's link.
+ * Redirects to the page after a form, so that reloading repeats nothing. A cookie carries the notice, because anybody
+ * could make a link with it.
  */
 export function redirectToAccount(
   { names }: Pick<AccountDeps, "names">,
@@ -41,7 +41,7 @@ export function redirectToAccount(
   return withCookie(redirect(303, accountAddress(call)), cookie);
 }
 
-/** What the form before did, and the cookie that makes the browser forget it. */
+/** The result of the previous form, and the cookie that deletes it from the browser. */
 export function readNotice(
   { names }: Pick<AccountDeps, "names">,
   call: AnyCall,

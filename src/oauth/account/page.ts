@@ -11,11 +11,11 @@ import type { AccountDeps } from "./deps.ts";
 import { accountAddress, readNotice, accountErrorPage, requestedLocales } from "./notice.ts";
 import { accountSignInPage, signInAtProvider } from "./sign-in.ts";
 
-/** More than people give access to, and what a page can show. */
+/** More applications than people use and a page can show. */
 const MOST_APPLICATIONS = 100;
 const LOCAL: readonly string[] = [DEFAULT_PROVIDER, LEGACY_PROVIDER];
 
-/** `GET /account`: the page, or the way to sign in for it. */
+/** `GET /account`: the page, or the sign-in for it. */
 export async function account(deps: AccountDeps, call: AnyCall): Promise<Response> {
   const session = await findAccountSession(deps, call);
   if (session !== undefined) return accountPage(deps, call, session, undefined);
@@ -30,7 +30,7 @@ export async function account(deps: AccountDeps, call: AnyCall): Promise<Respons
     : signInAtProvider(deps, call, provider);
 }
 
-/** What is there now, with what was wrong with the last form, if anything was. */
+/** Shows the current account, with the error of the last form, if any. */
 export async function accountPage(
   deps: AccountDeps,
   call: AnyCall,
@@ -64,12 +64,15 @@ export async function accountPage(
   return withCookie(page, cookie);
 }
 
-/** What the forms are bound to: this very sign-in. A form of the sign-in page is bound to the browser, by another text. */
+/**
+ * Binds the forms to this sign-in. The prefix keeps it apart from the sign-in form's token, which is bound to the
+ * browser.
+ */
 export const formKey = ({ names }: Pick<AccountDeps, "names">, call: AnyCall): string =>
   `session ${readCookie(call, "session", names) ?? ""}`;
 
 function toView({ clientId, clientName, access, createdAtMs, lastUsedAtMs }: Application, user: UserRecord) {
-  // By id: two places may bear one name.
+  // By id, because two places may have the same name.
   const places = new Map<string, { readonly place: string; readonly scopes: Set<string> }>();
   for (const { tenant, org, openid, scopes } of access) {
     const key = tenant === "" ? `org ${org}` : `tenant ${tenant}`;
@@ -87,6 +90,6 @@ function toView({ clientId, clientName, access, createdAtMs, lastUsedAtMs }: App
   } satisfies AccountApplication;
 }
 
-/** A place that the user belongs to no more has no name here. */
+/** A place that the user left is shown by its id. */
 const placeName = (id: string, places: readonly Membership[]): string =>
   places.find((one) => one.id === id)?.name ?? id;

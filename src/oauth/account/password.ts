@@ -15,18 +15,18 @@ import { accountPage } from "./page.ts";
 
 const ACTION = "change password";
 /**
- * Who is signed in is no stranger, whichever way they came. Sessions have one count: with one each, whoever has the account at
- * an identity provider, and so as many sessions as they like, would have as many guesses.
+ * A signed-in user is counted separately from strangers. All sessions share one count: an intruder with the user's
+ * account at a provider could otherwise start as many sessions as they like, and guess in each.
  */
 const SIGNED_IN = "signed in";
 
 /**
- * `POST /account/password`.
+ * `POST /account/password`
  *
- *   the new one does not do ──▶ 400, the page again; the old one is not looked at
- *   the old one is wrong, the account is blocked ──▶ 400, the page again; counted with all other attempts
- *   another password, disabled or signed out everywhere in between ──▶ 303, nothing changed
- *   changed ──▶ every session, grant and token of the user ends; this browser gets a new session; 303
+ *   the new password is not acceptable ──▶ 400, the page again; the old one is not checked
+ *   the old password is wrong, or the account is blocked ──▶ 400, the page again; counted with all other attempts
+ *   password changed, user disabled or signed out meanwhile ──▶ 303, nothing changed
+ *   changed ──▶ every session, grant and token of the user is revoked; this browser gets a new session; 303
  */
 export async function changePassword(deps: AccountDeps, call: FormCall): Promise<Response> {
   const admitted = await admit(deps, call, ACTION);
@@ -42,7 +42,7 @@ export async function changePassword(deps: AccountDeps, call: FormCall): Promise
   if (confirmed.kind !== "ok") return accountPage(deps, call, session, confirmed.kind);
   const signedOutAtMs = await storePassword(deps, call, { email, authenticatedAtMs, from: confirmed.hash, next });
   if (signedOutAtMs === undefined) {
-    const reason = "the password was changed, or the user signed out or disabled, meanwhile";
+    const reason = "the password has just changed, or the user has just been signed out or disabled";
     deps.noteRefusal(call, ACTION, { error: "invalid_request", reason, actor: `user ${email}` });
     return redirectToAccount(deps, call, "notChanged");
   }
@@ -54,7 +54,7 @@ export async function changePassword(deps: AccountDeps, call: FormCall): Promise
   return withCookie(answer, await deviceCookie(deps, call, email, signedOutAtMs + 1));
 }
 
-/** About how it was typed in; what it may be, the rules of the operator service say. */
+/** Checks the input. The rules for the password itself are those of the operator service. */
 function inputFault(old: string, next: string, form: Parameters): AccountFault | undefined {
   if (next.length < PASSWORD_CHARS.min || next.length > PASSWORD_CHARS.max) return "length";
   if (next !== form.get("repeated_password")) return "repeated";
@@ -62,8 +62,8 @@ function inputFault(old: string, next: string, form: Parameters): AccountFault |
 }
 
 /**
- * Removes what ended, and begins the new session; its cookie. Undefined: disabled in this very moment, or this failed. The
- * browser is signed out then, like every other, and still hears that the password is another one now.
+ * Removes the old sessions and starts a new one; returns its cookie. Undefined if the user has just been disabled or
+ * this failed: the browser is then signed out like all others, and still learns that the password changed.
  */
 async function startNewSession(
   deps: AccountDeps,
@@ -81,7 +81,7 @@ async function startNewSession(
   }
 }
 
-/** One transaction: the new password, the sign-out of everybody by the old one, their tokens void, and the audit row. */
+/** Changes the password, signs everybody out, revokes all tokens and writes the audit row, in one transaction. */
 async function storePassword(
   deps: AccountDeps,
   { nowMs, requestId }: FormCall,
@@ -102,7 +102,7 @@ async function storePassword(
       deps.audit.statement("if changed", { ...about, outcome: "done", reason: "" }),
     ]);
   } finally {
-    // Whatever became of the answer: it may have been written.
+    // The statement may have run even if its response was lost.
     deps.trust.markStale();
   }
 }

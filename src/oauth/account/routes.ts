@@ -1,13 +1,13 @@
 /**
- * `/account`: the page of a person who signs in (contract 1.1). Who is signed in, which applications have lasting access,
- * and what can be ended or changed of it.
+ * `/account`: the page of a signed-in person. It shows the user and the applications with lasting access, and can
+ * revoke and change them.
  *
  *   nobody ──form, or another provider──▶ signed in ──sign out · end everything · 12 h──▶ nobody
- *                                            └── take access away · change the password: signed in still
+ *                                            └── remove access · change the password: still signed in
  *
- * A signed-in browser alone sees and changes anything, and only what is its user's. The forms carry a token that is bound
- * to the session, so that no other site sends them; each is answered by a redirect to the page, or by the page with what
- * was wrong (changes.ts, password.ts). Sessions are those of `/authorize` (sign-in/sessions.ts).
+ * A browser must be signed in, and reaches only its own user. The forms carry a token bound to the session, so no other
+ * site can send them. Each is answered by a redirect to the page, or by the page with the error (changes.ts,
+ * password.ts). Sessions are those of `/authorize` (sign-in/sessions.ts).
  */
 import { defineRoute, formBody, type Route } from "../../http/route.ts";
 import { revokeAll, removeAccess, signOut, type FormCall } from "./changes.ts";
@@ -16,7 +16,7 @@ import { account } from "./page.ts";
 import { changePassword } from "./password.ts";
 import { accountSignIn } from "./sign-in.ts";
 
-/** Three passwords in the longest spelling of a form. */
+/** Three passwords in the longest form encoding. */
 const FORM_BYTES = 16 * 1024;
 
 export function createAccountRoutes(deps: AccountDeps): readonly Route[] {

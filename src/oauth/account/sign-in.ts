@@ -24,7 +24,7 @@ import { accountAddress, readNotice, accountErrorPage, requestedLocales } from "
 
 const ACTION = "sign in to the account";
 
-/** The form for somebody who is not signed in. It leads back to the page and nowhere else. */
+/** The sign-in form of the account page. It leads back to that page only. */
 export async function accountSignInPage(
   deps: AccountDeps,
   call: AnyCall,
@@ -48,7 +48,7 @@ export async function accountSignInPage(
   return withCookie(withCookie(page, browser.cookie), cookie);
 }
 
-/** `POST /account/sign-in`: as the form of the sign-in page (authorize/sign-in-form.ts), with no client behind it. */
+/** `POST /account/sign-in`: like the sign-in form for a client (authorize/sign-in-form.ts), without a client. */
 export async function accountSignIn(
   deps: AccountDeps,
   call: AnyCall & { readonly body: URLSearchParams },
@@ -67,13 +67,13 @@ export async function accountSignIn(
   }
   const signedIn = await signInByPassword(deps, email, form.value.get("password") ?? "", call);
   if (signedIn.kind !== "ok") return accountSignInPage(deps, call, { email, fault: signedIn.kind });
-  const entered = await enter(deps, call, { email: signedIn.email, provider: DEFAULT_PROVIDER });
+  const entered = await startAndRedirect(deps, call, { email: signedIn.email, provider: DEFAULT_PROVIDER });
   return entered === undefined
     ? accountSignInPage(deps, call, { email, fault: "wrong" })
     : rememberDevice(deps, call, entered, signedIn);
 }
 
-/** Sends the browser to sign in at another identity provider. */
+/** Redirects the browser to another identity provider. */
 export async function signInAtProvider(deps: AccountDeps, call: AnyCall, provider: string): Promise<Response> {
   const browser = recognizeBrowser(deps, call);
   const address = await beginFederation(deps, provider, { request: FOR_ACCOUNT, browserKey: browser.key }, call);
@@ -88,10 +88,10 @@ export async function enterAccount(deps: AccountDeps, call: AnyCall, newSignIn: 
   const provider = await deps.federation.providers.find(newSignIn.provider, call.nowMs);
   if (provider !== undefined && isBoundToTenants(provider))
     return fail(`the identity provider ${newSignIn.provider} is bound to tenants`);
-  return (await enter(deps, call, newSignIn)) ?? fail(`user ${newSignIn.email} is unknown or disabled`);
+  return (await startAndRedirect(deps, call, newSignIn)) ?? fail(`user ${newSignIn.email} is unknown or disabled`);
 }
 
-/** A provider vouched for nobody, or could not be asked. */
+/** A provider vouched for nobody, or did not respond. */
 export function refuseAccountSignIn(
   deps: AccountDeps,
   call: AnyCall,
@@ -101,8 +101,8 @@ export function refuseAccountSignIn(
   return accountSignInPage(deps, call, { email: "", fault: "provider" });
 }
 
-/** Undefined: there is no such user, or none who may sign in. */
-async function enter(deps: AccountDeps, call: AnyCall, newSignIn: NewSignIn): Promise<Response | undefined> {
+/** Undefined if the user does not exist or may not sign in. */
+async function startAndRedirect(deps: AccountDeps, call: AnyCall, newSignIn: NewSignIn): Promise<Response | undefined> {
   const session = await startSession(deps, call, newSignIn);
   return session && withCookie(redirect(redirectStatus(call), accountAddress(call)), session.cookie);
 }

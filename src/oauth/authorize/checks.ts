@@ -126,9 +126,9 @@ function nonceIsValid({ parameters, flow }: ParsedRequest) {
 function promptIsValid({ parameters }: ParsedRequest) {
   const prompts = promptValues(parameters);
   if (prompts.some((word) => !PROMPTS.includes(word)))
-    return refused("invalid_request", `prompt takes the words ${PROMPTS.join(", ")}.`);
+    return refused("invalid_request", `prompt must consist of: ${PROMPTS.join(", ")}.`);
   return prompts.includes("none") && prompts.length > 1
-    ? refused("invalid_request", "prompt says none and something else.")
+    ? refused("invalid_request", "prompt=none cannot be combined with other values.")
     : undefined;
 }
 
@@ -141,7 +141,7 @@ async function providerIsKnown({ parameters }: ParsedRequest, deps: AuthorizeDep
   const provider = requestedProvider(parameters, deps.names);
   return isLocal(provider) || (await isProvider(deps, provider, nowMs))
     ? undefined
-    : refused("invalid_request", `${deps.names.parameter("id_provider")} names no identity provider.`);
+    : refused("invalid_request", `${deps.names.parameter("id_provider")} is not a registered identity provider.`);
 }
 
 function sessionIdIsValid({ parameters }: ParsedRequest, { names }: AuthorizeDeps, { request }: AnyCall) {
@@ -177,7 +177,7 @@ async function toRequest(
 ): Promise<Result<AuthorizationRequest, AuthorizeFailure>> {
   const { names } = deps;
   const sessionId = readSessionId(call.request, parameters, names);
-  if (flow === undefined || !scopes.ok || !sessionId.ok) throw new Error("a check let through what it refuses");
+  if (flow === undefined || !scopes.ok || !sessionId.ok) throw new Error("the checks accepted an invalid request");
   const prompts = promptValues(parameters);
   const expected = parameters.get(expectedUserParameter(names));
   const maxAge = parameters.get("max_age");

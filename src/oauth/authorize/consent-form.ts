@@ -51,7 +51,7 @@ export async function decideConsent(
     return finish(deps, request, identity.value, call, { staleConsent: true });
   }
   if (decision === "deny") {
-    const failure = refused("access_denied", "The user did not allow it.", `${user.email} did not allow it`);
+    const failure = refused("access_denied", "The user denied the request.", `${user.email} denied the request`);
     return refusedAnswer(deps, request, failure, call);
   }
   await storeConsent(deps, shown, authenticatedAtMs, call);

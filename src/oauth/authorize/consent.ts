@@ -30,11 +30,11 @@ export async function promptConsent(
   const asked = consentTo(deps, client, granted);
   const stored = await deps.consents.find(asked);
   if (!asksConsent && isAllowed(asked, stored)) return undefined;
-  const reason = `${user.email} is no member of tenant ${client.tenant}, and did not allow client ${client.id} this`;
+  const reason = `${user.email} is no member of tenant ${client.tenant}, and has not given client ${client.id} consent`;
   if (stored === undefined)
     return refusedAnswer(deps, request, refused("access_denied", "The client has just been removed.", reason), call);
   if (prompt === "none")
-    return refusedAnswer(deps, request, refused("consent_required", "The user has to allow it.", reason), call);
+    return refusedAnswer(deps, request, refused("consent_required", "The user has to give consent.", reason), call);
   if (identity.from === "hint")
     return promptSignIn(deps, request, { email: prefilledEmail(request, user.email), reason }, call);
   // The user has just signed in as the client wants, so the form must not ask for a sign-in or for consent again.

@@ -48,7 +48,7 @@ export async function finish(
     case "scope":
       return refusedAnswer(deps, request, scopeRefused(refusal.refusal), call);
     case "no-tenant": {
-      const failure = refused("access_denied", "The user belongs to no tenant that is meant here.", refusal.reason);
+      const failure = refused("access_denied", "The user is not a member of a suitable tenant.", refusal.reason);
       return refusedAnswer(deps, request, failure, call);
     }
     case "choose":

@@ -54,7 +54,7 @@ export function identify(
   const email = prefilledEmail(request, known?.user.email);
   if (known === undefined) return err({ email, reason: "nobody is signed in" });
   if (!isExpectedUser(request, known.user.email))
-    return err({ email, reason: "the client means somebody else than is signed in" });
+    return err({ email, reason: "the client expects another user than the one signed in" });
   if (request.prompt === "login") return err({ email, reason: "the client wants a new sign-in" });
   // `max_age=0` demands a new sign-in (OIDC Core 3.1.2.1), so one from this very millisecond is too old.
   if (request.maxAgeMs !== undefined && nowMs - authTimeMs(known) >= request.maxAgeMs)
@@ -107,7 +107,7 @@ export async function readHint(
   const expectedUser = { email: hint.email };
   if (hint.clientId !== client.id) return ignore(`issued to client ${hint.clientId}`, expectedUser);
   if (hint.expired) return ignore("it has expired", expectedUser);
-  if (hint.basis === undefined) return ignore("it does not say which grant and session it is of", expectedUser);
+  if (hint.basis === undefined) return ignore("it names no grant and session", expectedUser);
   if (identifyBySession({ provider }, session)?.user.email === hint.email) return { expectedUser, identity: undefined };
   const identity = await identifyByHint(deps, hint, hint.basis, provider, call.nowMs);
   return typeof identity === "string" ? ignore(identity, expectedUser) : { expectedUser, identity };
@@ -128,10 +128,10 @@ async function identifyByHint(
   // In the implicit flow the access token has no grant of its own, so its token id is the grant id.
   const issued = { tokenId: grantId, grantId, sessionId: sid, clientId, user: email, ...asOf };
   if ([tenant, grantTenant].some((one) => trust.isRevoked({ ...issued, tenant: one })))
-    return `grant ${grantId}, or what it stands on, was revoked`;
+    return `grant ${grantId} or something that it depends on was revoked`;
   const hint = { grantId, tenant: grantTenant, scopes, endsAtMs };
   const { user, provider, binding } = session;
   if (identifyBySession({ provider: asked }, session) === undefined)
-    return `${provider}, which vouched, does not stand for ${asked}`;
+    return `${provider} vouched for the session, and the request needs ${asked}`;
   return { user, ...signInTimes({ ...times, provider }), sid, binding, from: "hint", hint };
 }

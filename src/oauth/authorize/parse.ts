@@ -34,7 +34,7 @@ const MAX_STATE_CHARS = 4096;
 
 /** One text for every case, so a caller cannot probe for clients, and a developer sees both parameters. */
 const NOT_REGISTERED =
-  "No client is registered with this client_id and this redirect_uri. The second may be left out where exactly one is registered.";
+  "No client is registered with this client_id and this redirect_uri. redirect_uri can be omitted only if exactly one is registered.";
 
 /** Finds the client and the redirect URI. An unregistered URI is never used (RFC 6749 3.1.2.4). */
 export async function parseRequest(
@@ -59,11 +59,7 @@ export async function parseRequest(
     return fail(NOT_REGISTERED, `redirect_uri ${redirectUri.slice(0, 200)} is not registered`, client.id);
   // A response without the state would be useless to the client (RFC 6749 4.1.2.1).
   if ((parameters.get("state")?.length ?? 0) > MAX_STATE_CHARS)
-    return fail(
-      `state is longer than ${MAX_STATE_CHARS} characters, so no answer could give it back.`,
-      undefined,
-      client.id,
-    );
+    return fail(`state is longer than ${MAX_STATE_CHARS} characters.`, undefined, client.id);
   const flow = parseFlow(parameters.get("response_type"));
   return ok({ parameters, client, redirectUri, flow, scopes, tenant, asOfMs });
 }

@@ -39,7 +39,7 @@ export function refuseUnexpectedUser(
   email: string,
   call: AnyCall,
 ): Response {
-  const description = "Another user than the client means signed in.";
+  const description = "The client expects another user than the one who signed in.";
   return refusedAnswer(deps, request, refused("login_required", description, `user ${email} signed in`), call);
 }
 
@@ -52,7 +52,7 @@ export async function refuseSignIn(
   const checked = await readRequest(deps, call, new URLSearchParams(request));
   if (!checked.ok) return checked.error;
   const { error, reason } = failure;
-  return refusedAnswer(deps, checked.value, refused(error, "The sign-in did not succeed.", reason), call);
+  return refusedAnswer(deps, checked.value, refused(error, "The sign-in failed.", reason), call);
 }
 
 /** Starts a session for a new sign-in. Undefined if the user does not exist or may not sign in. */

@@ -45,7 +45,7 @@ export async function signIn(
   }
   const { expectedUser } = request;
   if (typeof expectedUser === "object" && expectedUser.email !== normalizeEmail(email)) {
-    const reason = `the client means ${expectedUser.email}`;
+    const reason = `the client expects ${expectedUser.email}`;
     deps.noteRefusal(call, "sign in", { error: "login_required", reason, actor: request.client.id });
     return signInPage(deps, request, { email: expectedUser.email, fault: "another" }, call);
   }

@@ -26,7 +26,10 @@ export async function chooseTenant(
   // The user has signed in as the client wants, so the choice must not ask for a sign-in again.
   const { scope, prompt: _prompt, max_age: _maxAge, ...hidden } = await toParameters(deps, request);
   if (Object.values(hidden).some((value) => CHANGED_BY_FORMS.test(value))) {
-    const failure = refused("invalid_request", "A parameter has line breaks or NUL, which no form would give back.");
+    const failure = refused(
+      "invalid_request",
+      "A parameter contains line breaks or NUL characters, which a form cannot carry.",
+    );
     return refusedAnswer(deps, request, failure, call);
   }
   return deps.pages.chooseTenant({

@@ -26,13 +26,13 @@ export interface Entry {
 }
 
 /**
- * Clients and tenants with the built-in ones among them, each pair kept 30 s in the isolate (contract 2.1): a
- * change by an operator stops a client at once here and within 30 s everywhere.
+ * Clients and tenants with the built-in ones among them, each pair kept 30 s in the isolate (contract 2.1): a change by
+ * an operator stops a client at once here and within 30 s everywhere.
  */
 export interface Directory {
   /**
-   * The client, and the tenant asked for (the client's own where undefined). At most one round trip. Without a client the
-   * tenant alone; then it has to be one that is known to exist.
+   * The client, and the tenant asked for (the client's own where undefined). At most one round trip. Without a client
+   * the tenant alone; then it has to be one that is known to exist.
    */
   find(clientId: string | undefined, tenant: string | undefined, nowMs: number): Promise<Entry>;
   readonly access: ClientAccess;
@@ -100,8 +100,8 @@ export function createDirectory(
 }
 
 /**
- * Shares one record per client between its cache entries while the record is unchanged. Anybody can name tenants that do
- * not exist for a known client; a copy of its lists for each would fill the memory.
+ * Shares one record per client between its cache entries while the record is unchanged. Anybody can name tenants that
+ * do not exist for a known client; a copy of its lists for each would fill the memory.
  */
 function createInterning(maxClients: number): (fresh: ClientRecord) => ClientRecord {
   const known = new Map<string, ClientRecord>();

@@ -93,10 +93,10 @@ async function readAnswer(
   // A provider that was asked about one user must not answer for another provider.
   if (providerId !== pending.provider) return denied(`the answer came to the address of ${quoted(providerId)}`);
   const provider = await deps.federation.providers.find(providerId, call.nowMs);
-  if (provider === undefined) return faulty("it was removed meanwhile");
+  if (provider === undefined) return faulty("it has just been removed");
   if (provider.issuer !== pending.issuer || provider.clientId !== pending.clientId)
-    return denied("it was changed meanwhile");
-  const metadata = await deps.federation.metadata.of(provider.issuer, call.nowMs);
+    return denied("it has just been changed");
+  const metadata = await deps.federation.metadata.find(provider.issuer, call.nowMs);
   if (!metadata.ok) return metadata;
   const silent = isSilent(deps, pending);
   const code = readCode(answer, { issuer: provider.issuer, silent }, metadata.value);
@@ -111,7 +111,8 @@ function readCode(
   { namesIssuer }: ProviderMetadata,
 ): Result<string, FederationFailure> {
   const named = answer.get("iss");
-  if (named === undefined && namesIssuer) return denied("the answer does not name its issuer, as the provider's do");
+  if (named === undefined && namesIssuer)
+    return denied("the answer does not name its issuer, though the provider announced that");
   if (named !== undefined && named !== issuer) return denied(`the answer is of the issuer ${quoted(named)}`);
   const error = answer.get("error");
   if (error !== undefined) return refusal(error, answer.get("error_description") ?? "", silent);

@@ -9,10 +9,11 @@ import { readIdTokenHint } from "../tokens/id-token.ts";
 import type { PageEndpointDeps } from "./deps.ts";
 
 /**
- * `GET` and `POST /end_session` (specification; contract 2.5; OIDC RP-Initiated Logout): the browser is signed out here.
- * Tokens live on by their own rules; an ID token signs nobody in any more as a hint (authorize/hint.ts).
+ * `GET` and `POST /end_session` (specification; contract 2.5; OIDC RP-Initiated Logout): the browser is signed out
+ * here. Tokens live on by their own rules; an ID token signs nobody in any more as a hint (authorize/hint.ts).
  *
- * Wrong input ends nothing: 400 page. Else the browser goes to `post_logout_redirect_uri`, or sees that it is signed out.
+ * Wrong input ends nothing: 400 page. Else the browser goes to `post_logout_redirect_uri`, or sees that it is signed
+ * out.
  */
 export async function endSession(
   deps: PageEndpointDeps,
@@ -79,7 +80,10 @@ async function readLogout(
 const hasSession = ({ names }: PageEndpointDeps, call: AnyCall): boolean =>
   readCookie(call, "session", names) !== undefined;
 
-/** Another site's form brings no cookies (SameSite=Lax); a GET that follows does. An ID token never stands in an address. */
+/**
+ * Another site's form brings no cookies (SameSite=Lax); a GET that follows does. An ID token never stands in an
+ * address.
+ */
 function logoutAddress(deps: PageEndpointDeps, { clientId, target, state, uiLocales }: Logout, call: AnyCall): string {
   const asked = { client_id: clientId, post_logout_redirect_uri: target, state, ui_locales: uiLocales };
   const query = Object.fromEntries(

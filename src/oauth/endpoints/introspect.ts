@@ -13,8 +13,8 @@ import { EVERYTHING } from "../model/scopes.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
 
 /**
- * `POST /introspect` (RFC 7662, contract 2.5): what a token is good for now. A client asks about its own tokens, the client
- * of a registered service and the operator about any. Everything else is not active, and not told apart.
+ * `POST /introspect` (RFC 7662, contract 2.5): what a token is good for now. A client asks about its own tokens, the
+ * client of a registered service and the operator about any. Everything else is not active, and not told apart.
  */
 export async function introspect(
   deps: TokenEndpointDeps,
@@ -86,8 +86,8 @@ const toDescription = (token: Principal, { issuer, audience }: Issuer): Descript
 });
 
 /**
- * One that was used is not active, though its successor may still be asked for with it; nor is one that a refresh would refuse
- * now. It is good for what a refresh would give. It has no end and no audience.
+ * One that was used is not active, though its successor may still be asked for with it; nor is one that a refresh would
+ * refuse now. It is good for what a refresh would give. It has no end and no audience.
  */
 async function describeRefreshToken(
   deps: TokenEndpointDeps,

@@ -23,7 +23,8 @@ import type { PageEndpointDeps } from "./deps.ts";
  *   the account or the provider changed meanwhile ──▶ back to the client with the error
  *   right ──▶ linked, a new session, on with the request as `/authorize` would answer it now
  *
- * What the provider vouched for goes along in the form, sealed for this very browser: nobody else can send it or change it.
+ * What the provider vouched for goes along in the form, sealed for this very browser: nobody else can send it or change
+ * it.
  */
 export interface PendingLink extends Unlinked {
   readonly provenAtMs: number | undefined;

@@ -9,9 +9,9 @@ import { scopeText } from "../model/authorization.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
 
 /**
- * `/refreshtokens` (specification; contract 2.5, 8): what a user gave the client that asks, looked through and ended by the
- * user's token. What is listed is the grant: its token may be replaced at each use, its id stays. With a grant its access
- * tokens end. What other clients have is nobody's here: a person sees and ends all of it at `/account`.
+ * `/refreshtokens` (specification; contract 2.5, 8): what a user gave the client that asks, looked through and ended by
+ * the user's token. What is listed is the grant: its token may be replaced at each use, its id stays. With a grant its
+ * access tokens end. What other clients have is nobody's here: a person sees and ends all of it at `/account`.
  *
  *   token of a client that proved itself, or that has no secret   that client's grants
  *   … of one that has a secret and did not send it, or of none    nothing is there

@@ -20,7 +20,8 @@ import type { TokenEndpointDeps } from "./deps.ts";
  *   nobody                       all that were issued without a secret: who holds one may end it
  *
  * - What lives and is not revoked is told: 401 where a secret was needed and none came, else 400. The rest is revoked.
- * - A token that is unknown, expired or revoked already counts as revoked. So repeating a request changes nothing, and a
+ * - A token that is unknown, expired or revoked already counts as revoked. So repeating a request changes nothing, and
+ *   a
  *   lost answer is asked for again.
  * - A refresh token, a used one too, ends its grant with all access tokens of it.
  */
@@ -123,8 +124,8 @@ const fromRefreshToken = ({ grantId, clientId, confidential }: TokenOwner, nowMs
 });
 
 /**
- * One transaction: what ends, the refresh grants among it, and a row of the audit log each. A client whose revoked tokens
- * are too many to be known one by one loses all that it got until now, and gets others at once.
+ * One transaction: what ends, the refresh grants among it, and a row of the audit log each. A client whose revoked
+ * tokens are too many to be known one by one loses all that it got until now, and gets others at once.
  */
 async function revokeTokens(
   { trust, refreshGrants, audit, log }: TokenEndpointDeps,

@@ -47,7 +47,9 @@ const strict = (verifier: StrictVerifier): TokenVerifier => ({
   },
 });
 
-/** The platform's error object, with RFC 6750's word for it in the header (3.1) and in the body, where some look for it. */
+/**
+ * The platform's error object, with RFC 6750's word for it in the header (3.1) and in the body, where some look for it.
+ */
 function twoTokens(realm: string, docsUrl: string): Response {
   const message = "Send the access token in the Authorization header alone.";
   const refused = problem("validation_violation", message, {

@@ -27,7 +27,9 @@ export function createExplainStore(db: D1Database, builtIn: BuiltIn) {
     const disabled = await db.prepare(sql).bind(key).first<number>("disabled");
     return disabled === null ? "unknown" : disabled === 1 ? "disabled" : "live";
   };
-  /** The first rows whose list covers the scope. SQL cannot match scope patterns, so this reads the lists page by page. */
+  /**
+   * The first rows whose list covers the scope. SQL cannot match scope patterns, so this reads the lists page by page.
+   */
   async function findCovering<R extends Listed>(sql: string, scope: string): Promise<readonly R[]> {
     const found: R[] = [];
     let after = "";

@@ -14,22 +14,22 @@ import type { UserRecord, UserStore } from "../users/user-store.ts";
 import type { ExplainStore } from "./explain-store.ts";
 
 /**
- * Why a scope is granted or not (contract 2.2), for the operator. Nothing is decided here: the functions are those that
- * `/token` and `/authorize` decide by, over records that are read anew.
+ * Explains to an operator why a scope is granted or not. The decisions are those of `/token` and `/authorize`: the same
+ * functions run over records that are read anew.
  *
  *   request ─▶ client ─▶ user ─▶ grant ─▶ place (tenant, organization, none) ─▶ each named scope: client, tenant, role
  *
- * Client, user and grant end it where they fail, since what follows depends on them. The scopes are looked at one by one:
- * a request for several gets all of them or none, and an operator wants to know everything that is in the way.
+ * A failure of client, user or grant ends the explanation, because the rest depends on it. Scopes are checked one by
+ * one: a request gets all of its scopes or none, and an operator wants to see every obstacle.
  */
 export interface ExplainQuestion {
-  /** Undefined: a user signs in without a client, by password. */
+  /** Undefined: a user signs in by password without a client. */
   readonly clientId: string | undefined;
   readonly email: string | undefined;
   readonly tenant: string | undefined;
-  /** Scopes, separated by spaces; undefined: everything that is grantable. */
+  /** Scopes, separated by spaces. Undefined: all that can be granted. */
   readonly scope: string | undefined;
-  /** Undefined: the first one that the client is registered for and that fits. */
+  /** Undefined: the first suitable grant that the client is registered for. */
   readonly grant: ExplainGrant | undefined;
 }
 
@@ -37,7 +37,7 @@ export type ExplainGrant = "client_credentials" | "authorization_code" | "implic
 
 export interface Check {
   readonly check: "request" | "client" | "user" | "grant" | "client_tenant" | "place" | ScopeLimit["check"];
-  /** The scope that is looked at, where it is one alone. */
+  /** The scope that the check is about, if only one. */
   readonly scope?: string;
   readonly passed: boolean;
   readonly detail: string;
@@ -45,12 +45,12 @@ export interface Check {
 
 export interface Explanation {
   readonly granted: boolean;
-  /** Of a refusal: the first cause, as the audit log has it, and what to change. */
+  /** For a refusal: the first cause, as in the audit log, and the change that would help. */
   readonly reason: string;
   readonly checks: readonly Check[];
-  /** Each scope that was named, as if it were asked for alone. */
+  /** Each named scope, as if it were requested alone. */
   readonly scopes: readonly { readonly scope: string; readonly granted: boolean; readonly reason: string }[];
-  /** What a token has, as the answer of `/token` names it; empty where none is issued. */
+  /** The token's scopes, as in the response of `/token`. Empty if no token is issued. */
   readonly effective: readonly string[];
 }
 
@@ -75,7 +75,7 @@ export async function explain(deps: ExplainDeps, question: ExplainQuestion, nowM
   if (!parsed.ok) return refuse("request", parsed.error.reason);
   const request = parsed.value;
   const hints = createHints(deps.store);
-  // Its own for each question: nothing that an isolate has kept decides here. Nobody authenticates, so any digest does.
+  // A directory of its own for each question, so nothing cached decides. Nobody authenticates, so any digest will do.
   const directory = createDirectory(deps.directoryStore, builtIn, async () => ["of the operator's secret"]);
 
   let entry: Entry | undefined;
@@ -123,7 +123,7 @@ export async function explain(deps: ExplainDeps, question: ExplainQuestion, nowM
     checks.push(...looked);
   }
   if (outcome.effective === undefined) {
-    // Each scope alone would be granted, and all of them are too long for a token.
+    // Each scope alone would be granted, but all of them are too long for a token.
     if (checks.every(({ passed }) => passed)) checks.push({ check: "request", passed: false, detail: outcome.reason });
     const reason = checks.find(({ passed }) => !passed)?.detail ?? "";
     return { granted: false, reason, checks, scopes, effective: [] };
@@ -132,7 +132,9 @@ export async function explain(deps: ExplainDeps, question: ExplainQuestion, nowM
   return { granted: true, reason: `granted: ${effective.join(" ")}`, checks, scopes, effective };
 }
 
-/** With a user too, a client may act for the tenant that is named, or not: `/authorize` asks that before anybody signs in. */
+/**
+ * The client must be allowed to act for the named tenant for a user too. `/authorize` checks that before the sign-in.
+ */
 function clientTenant({ client, entry, request }: ExplainedFlow): Pick<Check, "passed" | "detail"> | undefined {
   const { tenant } = request;
   if (client === undefined || entry === undefined || tenant === undefined) return undefined;
@@ -142,12 +144,12 @@ function clientTenant({ client, entry, request }: ExplainedFlow): Pick<Check, "p
     : { passed: false, detail: allowed.error };
 }
 
-/** What the rules say. */
+/** The result of the rules. */
 interface RuleResult {
   readonly reason: string;
-  /** `hinted`: it is worth to say what would have to change. */
+  /** `hinted`: a hint about a possible change is useful. */
   readonly place: { readonly passed: boolean; readonly detail: string; readonly hinted: boolean };
-  /** Without a place, what the client lists is all that can be looked at. */
+  /** Without a place, only the client's list can be checked. */
   readonly limits: readonly ScopeLimit[];
   readonly effective: readonly string[] | undefined;
 }
@@ -217,7 +219,7 @@ function noPlace(detail: string, client: ClientRecord | undefined, builtIn: Buil
   };
 }
 
-/** Every limit of one scope, whether or not another one is in the way already. */
+/** Checks every limit of one scope, even if another one fails already. */
 async function checkScope(
   scope: string,
   limits: readonly ScopeLimit[],
@@ -239,7 +241,7 @@ const PASSED = {
   user_authorized_scope: "the user authorized",
 } as const satisfies Record<ScopeLimit["check"], string>;
 
-/** Nobody is asked about without a client: then a user signs in by password. */
+/** A question without client and user cannot occur. A user without a client signs in by password. */
 const selectGrant = ({ email, grant }: ExplainQuestion, client: ClientRecord | undefined): ExplainGrant => {
   if (grant !== undefined) return grant;
   if (email === undefined) return "client_credentials";
@@ -281,34 +283,28 @@ function refused(checks: readonly Check[], named: readonly string[]): Explanatio
   };
 }
 
-/** What a hint is about. */
-export interface ExplainedRequest {
+/** The part of a question that hints need. */
+interface ExplainedRequest {
   readonly request: ScopeRequest;
   readonly client: ClientRecord | undefined;
   readonly entry: Entry | undefined;
   readonly user: UserRecord | undefined;
 }
 
-/** What an operator could change, as the end of the sentence that says what is in the way. */
-export interface Hints {
-  /** The client may not act for the tenant that is asked for. */
-  client(flow: Pick<ExplainedRequest, "client" | "entry" | "request">): Promise<string>;
-  /** The user may not have a token for the place that is asked for. */
-  user(user: UserRecord, request: ScopeRequest): Promise<string>;
-  scope(check: ScopeLimit["check"], scope: string, flow: Pick<ExplainedRequest, "user" | "request">): Promise<string>;
-}
-
-export function createHints(store: ExplainStore): Hints {
+/** Tells an operator what to change, as the end of a sentence that names the obstacle. */
+function createHints(store: ExplainStore) {
   const packages = async (service: string): Promise<string> => {
     const found = await store.packagesWith(service);
     return found.length === 0 ? "no package includes it" : `packages that include it: ${found.join(", ")}`;
   };
   return {
-    async client({ client, entry, request }) {
+    /** The client may not act for the requested tenant. */
+    async client({ client, entry, request }: Pick<ExplainedRequest, "client" | "entry" | "request">): Promise<string> {
       const lacksPackage = request.organization === undefined && entry?.tenant?.disabled === false;
       return lacksPackage && client?.service !== undefined ? `; ${await packages(client.service)}` : "";
     },
-    async user({ tenants, organizations }, { tenant, organization }) {
+    /** The user may not have a token for the requested tenant or organization. */
+    async user({ tenants, organizations }: UserRecord, { tenant, organization }: ScopeRequest): Promise<string> {
       if (organization !== undefined) return membership(organizations);
       if (tenant === undefined) return membership(tenants);
       if (tenants.some(({ id }) => id === tenant)) return "";
@@ -316,10 +312,14 @@ export function createHints(store: ExplainStore): Hints {
       if (state === "live") return membership(tenants);
       return state === "disabled" ? `; tenant ${tenant} is disabled` : `; there is no tenant ${tenant}`;
     },
-    async scope(check, scope, { user, request }) {
+    async scope(
+      check: ScopeLimit["check"],
+      scope: string,
+      { user, request }: Pick<ExplainedRequest, "user" | "request">,
+    ): Promise<string> {
       switch (check) {
         case "tenant_uses_service": {
-          // Packages are a tenant's: a client of its own accord always means one.
+          // Packages belong to tenants. A client of the tenant's own always means a tenant.
           if (user !== undefined && request.noTenant) return "; services are used in a tenant or an organization";
           const services = await store.servicesWith(scope);
           if (services.length === 0) return "; no service has it";

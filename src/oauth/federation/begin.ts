@@ -8,16 +8,16 @@ import { readAuthorizationParameters, type AuthorizationParameters, promptValues
 import { faulty, quoted, type FederationFailure } from "../model/provider-failure.ts";
 import type { Federation } from "./federation.ts";
 
-/** What a sign-in at a provider takes. */
+/** Dependencies of a sign-in at a provider. */
 export interface FederationDeps extends Pick<Addresses, "pagesOf"> {
   readonly federation: Federation;
   readonly names: Names;
   readonly random: Random;
 }
 
-/** Parameters of the client's request that say something to whoever asks the user to sign in. */
+/** Parameters of the client's request that the provider should see. */
 const PASSED_ON = ["login_hint", "ui_locales", "max_age"] as const;
-/** `consent` is about the client, whom the provider does not know. */
+/** `consent` concerns the client, which the provider does not know. */
 const PROMPTS_PASSED_ON: readonly string[] = ["none", "login", "select_account"];
 
 export const isProvider = async (
@@ -26,14 +26,13 @@ export const isProvider = async (
   nowMs: number,
 ): Promise<boolean> => (await deps.federation.providers.find(id, nowMs)) !== undefined;
 
-/** One for each provider, so that none can pass its answer off as another's (RFC 9700 4.4.2.2). */
+/** Each provider has its own address, so none can pass its response off as another's (RFC 9700 4.4.2.2). */
 export const callbackAddress = (deps: FederationDeps, providerId: string, call: AnyCall): string =>
   `${deps.pagesOf(call)}/callback/${providerId}`;
 
 /**
- * Where the browser is sent to sign in. `request` is the authorization request, form-encoded, to go on with afterwards;
- * `browserKey` the value of the browser's cookie, which has to be set with the answer at the latest; `expected` the address
- * of the user who is meant, if anyone.
+ * Returns the provider's address for the sign-in. `request`: the form-encoded authorization request to continue with.
+ * `browserKey`: the browser's cookie, which the response must set at the latest. `expected`: the expected user, if any.
  */
 export async function beginFederation(
   deps: FederationDeps,
@@ -48,14 +47,14 @@ export async function beginFederation(
   const { federation, random } = deps;
   const provider = await federation.providers.find(providerId, call.nowMs);
   if (provider === undefined) return faulty(`there is no identity provider ${quoted(providerId)}`);
-  const metadata = await federation.metadata.of(provider.issuer, call.nowMs);
+  const metadata = await federation.metadata.find(provider.issuer, call.nowMs);
   if (!metadata.ok) return metadata;
 
   const [state, nonce, verifier] = [randomSecret(random), randomSecret(random), randomSecret(random)];
   const { issuer, clientId } = provider;
   const pending = { provider: providerId, issuer, clientId, nonce, verifier, request, begunAtMs: call.nowMs };
   if (!(await federation.pending.add(state, browserKey, pending)))
-    return faulty(`the identity provider ${providerId} was removed meanwhile`);
+    return faulty(`the identity provider ${providerId} has just been removed`);
 
   const asked = readClientRequest(deps, request);
   const url = new URL(metadata.value.authorizationEndpoint);
@@ -79,6 +78,6 @@ export async function beginFederation(
   return ok(url);
 }
 
-/** What the client's request says, which a pending sign-in carries as text. */
+/** Reads the client's request, which a pending sign-in carries as text. */
 export const readClientRequest = ({ names }: Pick<FederationDeps, "names">, request: string): AuthorizationParameters =>
   readAuthorizationParameters(new URLSearchParams(request), names);

@@ -9,7 +9,7 @@ export interface ProviderRecord extends Binding {
   readonly clientId: string;
   readonly sealedClientSecret: string;
   readonly scopes: readonly string[];
-  /** How an account there is linked to a user here at its first sign-in. */
+  /** The way to link an account there to a user here at its first sign-in. */
   readonly linking: Linking;
 }
 

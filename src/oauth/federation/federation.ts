@@ -1,21 +1,21 @@
 /**
- * Signing in at a provider of somebody else (contract 2.4): OpenID Connect, code flow with PKCE. The platform is a client
- * there, and its own clients never see the provider's tokens.
+ * Sign-in at another identity provider: OpenID Connect, code flow with PKCE. The platform is a client there. Its own
+ * clients never see the provider's tokens.
  *
  *   /authorize ──begin──▶ pending ──the browser comes back──▶ taken ──vouch──▶ an account ──linked──▶ signed in ──▶ on
  *                            │                                  │                  └── not linked yet: linking.ts
- *                            │                                  └── an error, an answer that is not to be believed:
+ *                            │                                  └── an error, or a response that fails a check:
  *                            │                                      back to the client with the error
- *                            └── 10 min · provider removed: over; who comes back then sees a page
+ *                            └── 10 min · provider removed: over; a browser that comes back then sees a page
  *
- * A state is taken once, by the browser that was sent off with it; everybody else sees a page and learns nothing. Where to
- * look: begin.ts and endpoints/callback.ts (the two ways through a browser), vouch.ts (code → ID token → account), linking.ts and
- * endpoints/link-identity.ts (the account's first time), model/binding.ts (what the provider is trusted for).
+ * A state is used once, by the browser that it was made for. Others see a page without details. begin.ts and
+ * endpoints/callback.ts are the two ways through the browser, vouch.ts turns a code into an account, linking.ts and
+ * endpoints/link-identity.ts handle an account's first sign-in, and model/binding.ts limits the trust in a provider.
  *
- * What a provider says is believed only if: the issuer is the registered one in discovery, in the answer (RFC 9207) and
- * in the ID token; each provider has a redirect address of its own (RFC 9700 4.4.2.2); the token is signed by the
- * provider's own key, was made for this sign-in (nonce, PKCE) and for nobody else. An account is known by issuer and `sub`
- * (OIDC Core 5.7); its e-mail counts once, to find whom to link it to, and is verified then.
+ * Checks on a provider: discovery, response (RFC 9207) and ID token name the registered issuer. Each provider has its
+ * own redirect address (RFC 9700 4.4.2.2). The ID token is signed by the provider's own key and was made for this
+ * sign-in (nonce, PKCE) and this client alone. Issuer and `sub` identify an account (OIDC Core 5.7). Its verified
+ * e-mail address counts once, to find the user to link it to.
  */
 import { DEFAULT_PROVIDER } from "../../platform/names.ts";
 import type { Sealer } from "../../platform/seal.ts";
@@ -33,7 +33,7 @@ export interface Federation extends Bindings {
   readonly metadata: MetadataSource;
   readonly keys: ProviderKeys;
   readonly identities: IdentityStore;
-  /** Removes at most `limit` sign-ins that nobody came back from; returns how many. */
+  /** Deletes at most `limit` sign-ins that expired and returns how many. */
   deleteExpired(nowMs: number, limit: number): Promise<number>;
 }
 
@@ -58,6 +58,6 @@ export function createFederation(deps: {
   };
 }
 
-/** What it is bound to, unless that leaves the user out. */
+/** Undefined if the binding excludes the user. */
 const validBinding = (email: string, binding: Binding | undefined): Binding | undefined =>
   binding !== undefined && mayVouchFor(binding, email) ? binding : undefined;

@@ -3,7 +3,7 @@ import { fromUtf8, joinBytes } from "../../platform/encoding.ts";
 import { ok, type Result } from "../../platform/result.ts";
 import { faulty, unreachable, type FederationFailure } from "../model/provider-failure.ts";
 
-/** Our choice: a provider that takes longer, or says more, is treated as one that does not answer. */
+/** Our choice. A provider that exceeds these counts as one that does not respond. */
 export const FETCH_LIMITS: FetchLimits = { timeoutMs: 5_000, maxBytes: 256 * 1024 };
 
 export interface FetchLimits {
@@ -12,7 +12,7 @@ export interface FetchLimits {
   readonly maxBytes: number;
 }
 
-/** A JSON object that somebody else wrote: every member is to be checked. */
+/** An unchecked JSON object from another server. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export interface JsonAnswer {
@@ -21,20 +21,20 @@ export interface JsonAnswer {
   readonly body: JsonObject;
 }
 
-/** Asks a provider. Redirects are not followed: they would carry a code or a secret to an address that nobody checked. */
+/** Calls a provider. Does not follow redirects, which could take a code or a secret to an unchecked address. */
 export async function fetchJson(
   address: string,
   init: { readonly method?: "POST"; readonly headers?: Record<string, string>; readonly body?: URLSearchParams } = {},
   limits: FetchLimits = FETCH_LIMITS,
 ): Promise<Result<JsonAnswer, FederationFailure>> {
   const { host } = new URL(address);
-  // Ends the body too, however slowly it drips.
+  // Ends a slow body too.
   const signal = AbortSignal.timeout(limits.timeoutMs);
   try {
     const headers = { accept: "application/json", ...init.headers };
     const response = await fetch(address, { ...init, headers, redirect: "manual", signal });
     const answer = await read(response, host, limits.maxBytes);
-    // What was not read would hold the connection.
+    // An unread body would hold the connection.
     if (!answer.ok && !response.bodyUsed) await response.body?.cancel();
     return answer;
   } catch (thrown) {
@@ -60,7 +60,7 @@ async function read(
   return body === undefined ? faulty(`${host} answers ${status} without a JSON object`) : ok({ status, body });
 }
 
-/** Undefined when there is more. */
+/** Undefined if the body is longer. */
 async function readAtMost(response: Response, maxBytes: number): Promise<Uint8Array | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;

@@ -3,7 +3,7 @@ import { err, ok, type Result } from "../../platform/result.ts";
 import { denied, type FederationFailure } from "../model/provider-failure.ts";
 import type { KeySet, ProviderKeys } from "./keys.ts";
 
-/** Signatures that the provider alone can make. None with a shared secret, and not `none` (RFC 8725 3.1). */
+/** Algorithms that only the provider can sign with: no shared secret, not `none` (RFC 8725 3.1). */
 const ALGORITHMS = [
   "RS256",
   "RS384",
@@ -17,18 +17,18 @@ const ALGORITHMS = [
   "Ed25519",
   "EdDSA",
 ];
-/** Clocks differ by so much at most. */
+/** The largest accepted difference between clocks. */
 const CLOCK_TOLERANCE_SEC = 60;
-/** A token for this sign-in was made while it was under way. */
+/** A token for this sign-in was made during it. */
 const MAX_AGE_SEC = 600;
 
 export interface ExpectedIdToken {
   readonly issuer: string;
   readonly clientId: string;
   readonly nonce: string;
-  /** The user must have been asked at this time or later, in seconds; undefined: an older session will do. */
+  /** The user must have signed in at this time or later, in seconds. Undefined: an older session is accepted. */
   readonly authenticatedSinceSec: number | undefined;
-  /** Without `auth_time` the token is refused (the request had `max_age`, OIDC Core 3.1.3.7). */
+  /** Refuses a token without `auth_time`, because the request had `max_age` (OIDC Core 3.1.3.7). */
   readonly needsAuthTime: boolean;
 }
 
@@ -40,15 +40,15 @@ export interface IdTokenClaims extends JWTPayload {
 export async function verifyIdToken(
   token: string,
   expected: ExpectedIdToken,
-  keys: { readonly of: ProviderKeys["of"]; readonly jwksUri: string },
+  keys: { readonly find: ProviderKeys["find"]; readonly jwksUri: string },
   nowMs: number,
 ): Promise<Result<IdTokenClaims, FederationFailure>> {
-  const known = await keys.of(keys.jwksUri, nowMs, "known");
+  const known = await keys.find(keys.jwksUri, nowMs, "known");
   if (!known.ok) return known;
   const first = await verify(token, expected, known.value.find, nowMs);
   if (first.ok || !isKeyError(first.error) || !known.value.kept) return checkResult(first, expected);
-  // The provider may have changed its keys since: it is asked once more, and not again for this sign-in.
-  const renewed = await keys.of(keys.jwksUri, nowMs, "now");
+  // The provider may have changed its keys. It is asked once more for this sign-in.
+  const renewed = await keys.find(keys.jwksUri, nowMs, "now");
   if (!renewed.ok) return renewed;
   return checkResult(await verify(token, expected, renewed.value.find, nowMs), expected);
 }
@@ -95,10 +95,10 @@ function claimFault({ payload, protectedHeader }: JWTVerifyResult, expected: Exp
   // Another kind of token of the same provider (RFC 8725 3.11).
   if (protectedHeader.typ !== undefined && !/^(application\/)?jwt$/i.test(protectedHeader.typ))
     return "is of another type";
-  if (typeof aud !== "string" && aud?.length !== 1) return "is for somebody else too";
-  if (azp !== undefined && azp !== expected.clientId) return "was issued to somebody else";
+  if (typeof aud !== "string" && aud?.length !== 1) return "has more than one audience";
+  if (azp !== undefined && azp !== expected.clientId) return "was issued to another client";
   if (nonce !== expected.nonce) return "has another nonce";
-  if (sub === undefined || sub === "") return "names nobody";
+  if (sub === undefined || sub === "") return "has no sub";
   if (authTime === undefined && !expected.needsAuthTime) return undefined;
   if (typeof authTime !== "number") return "does not say when the user signed in";
   if (authTime + CLOCK_TOLERANCE_SEC < (expected.authenticatedSinceSec ?? authTime)) return "is of an older sign-in";

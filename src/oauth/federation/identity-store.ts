@@ -56,8 +56,9 @@ export const createIdentityStore = (db: D1Database) => ({
     return row === null ? undefined : { hasPassword: row.hasPassword === 1, isLinked: row.isLinked === 1 };
   },
   /**
-   * Links the account. Does nothing if the account or the user is linked already, the user was disabled or signed out, or
-   * the provider changed since it vouched. `beside`: statements of the same transaction; `changes()` tells them the result.
+   * Links the account. Does nothing if the account or the user is linked already, the user was disabled or signed out,
+   * or the provider changed since it vouched. `beside`: statements of the same transaction; `changes()` tells them the
+   * result.
    */
   async link(
     { provider, issuer, subject, email, by, vouchedAtMs, nowMs }: NewLink,

@@ -4,35 +4,33 @@ import { ok, type Result } from "../../platform/result.ts";
 import { faulty, type FederationFailure } from "../model/provider-failure.ts";
 import { fetchJson } from "./fetch-json.ts";
 
-/** The public keys of providers, kept as long as their metadata. */
-export interface ProviderKeys {
-  /** `known`: kept ones will do. `now`: the provider is asked, since what it signed fits none that is kept. */
-  of(jwksUri: string, nowMs: number, which: "known" | "now"): Promise<Result<KeySet, FederationFailure>>;
-}
-
 export interface KeySet {
   readonly find: JWTVerifyGetKey;
-  /** They were kept; the provider may have others by now. */
+  /** The keys come from the cache; the provider may have newer ones. */
   readonly kept: boolean;
 }
 
-/** Our choice, as for metadata; a set is up to 256 KiB of text. */
+/** Our choice, as for metadata. A key set is up to 256 KiB of text. */
 const CACHE = { ttlMs: 600_000, maxEntries: 32 } as const;
 
-export function createProviderKeys(): ProviderKeys {
+export type ProviderKeys = ReturnType<typeof createProviderKeys>;
+
+/** The public keys of providers, cached as long as their metadata. */
+export function createProviderKeys() {
   const cache = new FreshCache<string, Result<JSONWebKeySet, FederationFailure>>({
     ...CACHE,
     keeps: (kept) => kept.ok,
   });
   return {
-    async of(jwksUri, nowMs, which) {
+    /** `known`: cached keys will do. `now`: asks the provider, because no cached key fits its signature. */
+    async find(jwksUri: string, nowMs: number, which: "known" | "now"): Promise<Result<KeySet, FederationFailure>> {
       if (which === "now") cache.invalidate(jwksUri);
       let kept = true;
       const keys = await cache.get(jwksUri, nowMs, () => {
         kept = false;
         return load(jwksUri);
       });
-      // Made anew each time: it remembers keys as promises while it imports them, and those belong to one request.
+      // Made anew each time: it holds keys as promises while it imports them, and a promise belongs to one request.
       return keys.ok ? ok({ find: createLocalJWKSet(keys.value), kept }) : keys;
     },
   };

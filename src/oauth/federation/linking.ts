@@ -13,21 +13,21 @@ export interface LinkingDeps {
 }
 
 /**
- * Whose account at a provider it is that signs in here for the first time (OIDC Core 5.7: by `iss` and `sub`, and by nothing
- * that changes hands). Its e-mail says who it could be; that it is, somebody has to say:
+ * An account at a provider that signs in here for the first time. Issuer and `sub` identify it (OIDC Core 5.7). Its
+ * verified e-mail address names a user, but somebody has to confirm that the account is theirs:
  *
- *   another domain than the provider is bound to, no such user, a user who has another account there ──▶ denied
- *   the user has a password, `linking` is `confirm` ──▶ the user says it, by the password, once (endpoints/link-identity.ts)
- *   `linking` is `verified_email`, of a provider that is bound to domains ──▶ linked
+ *   address outside the provider's domains, no such user, or user linked to another account there ──▶ denied
+ *   `linking` is `confirm`, user has a password ──▶ the user confirms once by password (endpoints/link-identity.ts)
+ *   `linking` is `verified_email`, provider bound to domains ──▶ linked
  *   else ──▶ denied: an operator links them
  */
 export interface Unlinked extends Account {
-  /** Normalised, and verified by the provider. */
+  /** Normalized, and verified by the provider. */
   readonly email: string;
   readonly vouchedAtMs: number;
 }
 
-/** Whether the user has to confirm it; the others are linked. */
+/** Links the account, or tells that the user has to confirm it. */
 export async function linkAtFirstUse(
   deps: LinkingDeps,
   unlinked: Unlinked,
@@ -47,7 +47,7 @@ export async function linkAtFirstUse(
   return denied(`an operator has to link ${email} to the account there`);
 }
 
-/** Links them, unless anything of it changed meanwhile. Two who come at once with the same are both right. */
+/** Links the account unless anything changed meanwhile. If two requests link the same at once, both succeed. */
 export async function link(
   deps: LinkingDeps,
   unlinked: Unlinked,
@@ -68,5 +68,5 @@ export async function link(
   await identities.link({ ...unlinked, by, nowMs: call.nowMs }, [deps.audit.statement("if changed", record)]);
   return (await identities.findUser(unlinked)) === email
     ? ok(true)
-    : denied(`${email}, or the account there, changed meanwhile`);
+    : denied(`${email} or the account there has just changed`);
 }

@@ -4,34 +4,32 @@ import { err, ok, type Result } from "../../platform/result.ts";
 import { faulty, quoted, type FederationFailure } from "../model/provider-failure.ts";
 import { fetchJson, type JsonObject } from "./fetch-json.ts";
 
-/** What a provider says of itself (OpenID Connect Discovery 1.0), as far as it is needed here. */
+/** The part of a provider's metadata (OpenID Connect Discovery 1.0) that is used here. */
 export interface ProviderMetadata {
   readonly authorizationEndpoint: string;
   readonly tokenEndpoint: string;
   readonly jwksUri: string;
   readonly userinfoEndpoint: string | undefined;
-  /** How the platform proves itself at the token endpoint. */
+  /** The platform's authentication at the token endpoint. */
   readonly clientAuthentication: "client_secret_basic" | "client_secret_post";
-  /** Its answers to the browser name their issuer (RFC 9207). */
+  /** Its responses to the browser name the issuer (RFC 9207). */
   readonly namesIssuer: boolean;
 }
 
-export interface MetadataSource {
-  of(issuer: string, nowMs: number): Promise<Result<ProviderMetadata, FederationFailure>>;
-}
-
-/** Our choice: what a provider says of itself seldom changes. What failed is asked for again. */
+/** Our choice: metadata rarely changes. Failures are not cached. */
 const CACHE = { ttlMs: 600_000, maxEntries: 100 } as const;
 
-export function createMetadataSource(allowLoopback: boolean): MetadataSource {
+export type MetadataSource = ReturnType<typeof createMetadataSource>;
+
+export function createMetadataSource(allowLoopback: boolean) {
   const cache = new FreshCache<string, Result<ProviderMetadata, FederationFailure>>({
     ...CACHE,
     keeps: (kept) => kept.ok,
   });
   return {
-    of: (issuer, nowMs) =>
+    find: (issuer: string, nowMs: number): Promise<Result<ProviderMetadata, FederationFailure>> =>
       cache.get(issuer, nowMs, async () => {
-        // Checked when it was registered, and again here: the deployment may allow less by now.
+        // Checked at registration and here again: the deployment may have become stricter.
         const address = parseOutboundUrl(issuer, allowLoopback);
         if (!address.ok) return faulty(`the issuer ${issuer} ${address.error}`);
         const answer = await fetchJson(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
@@ -43,7 +41,7 @@ export function createMetadataSource(allowLoopback: boolean): MetadataSource {
   };
 }
 
-/** Checks a discovery document. The issuer must be the registered one to the letter: this is what a mix-up stumbles over. */
+/** Checks a discovery document. The issuer must equal the registered one exactly, which prevents mix-up attacks. */
 export function readMetadata(
   document: JsonObject,
   issuer: string,

@@ -3,36 +3,32 @@ import { err, ok, type Result } from "../../platform/result.ts";
 import type { Sealer } from "../../platform/seal.ts";
 import type { FederationStore } from "./federation-store.ts";
 
-/** A sign-in that is under way at a provider: what its answer must fit, and what it is for. */
+/** A sign-in in progress at a provider: its expected response and its purpose. */
 export interface PendingSignIn {
   readonly provider: string;
-  /** The provider's issuer and our client id there when the browser was sent off. */
+  /** The provider's issuer and our client id there when the sign-in began. */
   readonly issuer: string;
   readonly clientId: string;
   readonly nonce: string;
-  /** Of PKCE (RFC 7636). */
+  /** PKCE (RFC 7636). */
   readonly verifier: string;
-  /** The authorization request that the user signs in for, form-encoded, or `FOR_ACCOUNT`. */
+  /** The authorization request to continue with, form-encoded, or `FOR_ACCOUNT`. */
   readonly request: string;
   readonly begunAtMs: number;
 }
 
-export interface PendingSignIns {
-  /** False: there is no such provider any more. */
-  add(state: string, browserKey: string, pending: PendingSignIn): Promise<boolean>;
-  /** The sign-in of this state, once; the error says why there is none for this browser. */
-  take(state: string, browserKey: string | undefined, nowMs: number): Promise<Result<PendingSignIn, string>>;
-}
-
-/** In place of a request, which is never empty: the user signs in for the platform's own page. */
+/** Used instead of a request, which is never empty: the user signs in for the account page. */
 export const FOR_ACCOUNT = "";
 
-/** Issue 3: as long as people may take at a provider. */
+/** Leaves people time at the provider. */
 const LIFETIME_MS = 600_000;
 
-export function createPendingSignIns(store: FederationStore, sealer: Sealer): PendingSignIns {
+export type PendingSignIns = ReturnType<typeof createPendingSignIns>;
+
+export function createPendingSignIns(store: FederationStore, sealer: Sealer) {
   return {
-    async add(state, browserKey, pending) {
+    /** Returns false if the provider has just been removed. */
+    async add(state: string, browserKey: string, pending: PendingSignIn): Promise<boolean> {
       const stateHash = await sha256Hex(state);
       return store.begin({
         stateHash,
@@ -42,18 +38,19 @@ export function createPendingSignIns(store: FederationStore, sealer: Sealer): Pe
         expiresAtMs: pending.begunAtMs + LIFETIME_MS,
       });
     },
-    async take(state, browserKey, nowMs) {
+    /** Removes and returns the sign-in of this state. The error says why this browser has none. */
+    async take(state: string, browserKey: string | undefined, nowMs: number): Promise<Result<PendingSignIn, string>> {
       const row = await store.take(await sha256Hex(state));
       if (row === undefined) return err("the state is unknown or was used before");
       if (row.expiresAtMs <= nowMs) return err("the state has expired");
       if (browserKey === undefined || !equalDigests(row.browserHash, await sha256Hex(browserKey)))
         return err("the state is another browser's");
       const opened = await sealer.open(row.sealed, sealContext(row.stateHash));
-      if (opened === undefined) return err("the state does not open: SEAL_KEYS lacks the key that sealed it");
+      if (opened === undefined) return err("the state cannot be opened: SEAL_KEYS lacks its key");
       return ok(JSON.parse(opened) as PendingSignIn);
     },
   };
 }
 
-/** What is sealed for one state opens under no other. */
+/** Text that is sealed for one state opens for no other. */
 const sealContext = (stateHash: string): string => `federation:${stateHash}`;

@@ -44,8 +44,8 @@ const MAX_KEYS = 20;
 
 export const createSealStore = (db: D1Database, sealer: Sealer, log: Log) => ({
   /**
-   * Seals again, under the current key, texts that are sealed under another one. Once none is found, the other key can be
-   * removed. A text that does not open stays as it is; the others are still sealed again.
+   * Seals again, under the current key, texts that are sealed under another one. Once none is found, the other key can
+   * be removed. A text that does not open stays as it is; the others are still sealed again.
    */
   async reseal(): Promise<void> {
     for (const [kind, context] of Object.entries(SEAL_CONTEXTS) as [SealedKind, (id: string) => string][]) {
@@ -67,7 +67,7 @@ export const createSealStore = (db: D1Database, sealer: Sealer, log: Log) => ({
       if (length > 0) log.info("sealed anew", { kind, count: length - failed, failed });
     }
   },
-  /** How many texts are sealed under each key, counted up to `most` per key. */
+  /** The number of texts sealed under each key, counted up to `most` per key. */
   async count(kind: SealedKind, most: number): Promise<ReadonlyMap<string, number>> {
     const counts = new Map<string, number>();
     const { nextKey, count } = SQL[kind];

@@ -14,24 +14,24 @@ import type { Account } from "./identity-store.ts";
 import type { ProviderMetadata } from "./metadata.ts";
 import type { PendingSignIn } from "./pending.ts";
 
-/** What a provider answers a code with. */
+/** A provider's response to a code. */
 interface Tokens {
   readonly idToken: string;
-  /** Undefined where it is no bearer token: it is of no use then. */
+  /** Undefined if it is not a usable bearer token. */
   readonly accessToken: string | undefined;
 }
 
-/** Whom a provider vouches for: by their account there, which is linked to a user here already or not yet. */
+/** The account that a provider vouches for, linked to a user here or not. */
 export interface Vouched extends Account, Pick<SignInTimes, "provenAtMs"> {
   readonly isLinked: boolean;
-  /** The user's here; of one who is not linked yet the address that the provider verified, normalised. */
+  /** The linked user's address; if not linked, the address that the provider verified, normalized. */
   readonly email: string;
 }
 
-/** OIDC Core 2: at most 255 characters of ASCII. Others could be stored as another one's. */
+/** OIDC Core 2: at most 255 ASCII characters. Other text could be stored as another account's. */
 const SUBJECT = /^[\x20-\x7e]{1,255}$/;
 
-/** The account that the provider vouches for by this code. */
+/** Exchanges the code and returns the account that the provider vouches for. */
 export async function vouch(
   deps: FederationDeps,
   code: string,
@@ -44,7 +44,7 @@ export async function vouch(
   const redirectUri = callbackAddress(deps, provider.id, call);
   const tokens = await exchange(code, { ...pending, redirectUri, secret }, metadata);
   if (!tokens.ok) return tokens;
-  const keys = { of: deps.federation.keys.of, jwksUri: metadata.jwksUri };
+  const keys = { find: deps.federation.keys.find, jwksUri: metadata.jwksUri };
   const claims = await verifyIdToken(tokens.value.idToken, expectedIdToken(deps, pending), keys, call.nowMs);
   if (!claims.ok) return claims;
   const { sub: subject } = claims.value;
@@ -61,7 +61,7 @@ export async function vouch(
 const provenAt = (authTime: unknown, nowMs: number): number | undefined =>
   typeof authTime === "number" ? Math.floor(Math.min(Math.max(authTime * 1000, 0), nowMs)) : undefined;
 
-/** The client's wish for a fresh sign-in holds at the provider too; whether it was heard shows in `auth_time`. */
+/** A client's wish for a fresh sign-in applies to the provider too. `auth_time` shows whether it was followed. */
 function expectedIdToken(
   deps: FederationDeps,
   { issuer, clientId, nonce, request, begunAtMs }: PendingSignIn,
@@ -73,10 +73,10 @@ function expectedIdToken(
   return { issuer, clientId, nonce, authenticatedSinceSec, needsAuthTime: maxAge !== undefined };
 }
 
-/** RFC 6750 2.1, and what else a header can hold. */
+/** RFC 6750 2.1, with any visible ASCII. */
 const BEARER_TOKEN = /^[\x21-\x7e]+$/;
 
-/** Code → tokens (RFC 6749 4.1.3). */
+/** Exchanges the code for tokens (RFC 6749 4.1.3). */
 async function exchange(
   code: string,
   from: PendingSignIn & { readonly redirectUri: string; readonly secret: string },
@@ -112,7 +112,10 @@ async function exchange(
 /** Id and secret are form-urlencoded before they are joined (RFC 6749 2.3.1). */
 const formEncode = (text: string): string => new URLSearchParams({ "": text }).toString().slice(1);
 
-/** The e-mail is the ID token's, or userinfo's where the ID token is silent; address and verification from one place. */
+/**
+ * Reads the e-mail address from the ID token, or from userinfo if the ID token has none. Address and verification come
+ * from the same source.
+ */
 async function findEmail(
   claims: IdTokenClaims,
   accessToken: string | undefined,
@@ -120,12 +123,12 @@ async function findEmail(
 ): Promise<Result<string, FederationFailure>> {
   if (claims["email"] !== undefined && claims["email_verified"] !== undefined) return readEmail(claims);
   if (userinfoEndpoint === undefined || accessToken === undefined)
-    return denied("the ID token has no e-mail with its verification, and there is no userinfo to ask");
+    return denied("the ID token has no verified e-mail address, and there is no userinfo endpoint");
   const answer = await fetchJson(userinfoEndpoint, { headers: { authorization: `Bearer ${accessToken}` } });
   if (!answer.ok) return answer;
   const { status, body } = answer.value;
   if (status >= 300) return faulty(`userinfo answers ${status}`);
-  // Or else one user's access token beside another's ID token would make the one the other (OIDC Core 5.3.2).
+  // Otherwise one user's access token could put their address on another user's ID token (OIDC Core 5.3.2).
   if (body["sub"] !== claims.sub) return denied("userinfo is about another user than the ID token");
   return readEmail(body);
 }
@@ -134,7 +137,7 @@ function readEmail({ email, email_verified: verified }: JsonObject): Result<stri
   if (typeof email !== "string") return denied("the provider names no e-mail address");
   if (verified !== true) return denied(`the provider has not verified ${quoted(email)}`);
   const normalized = normalizeEmail(email);
-  // What only Unicode makes equal to a user's address is another mailbox: that one was verified, not this.
+  // Unicode normalization can make another mailbox equal to a user's address. That one was verified, not this one.
   if (normalized === undefined || normalized !== email.trim().replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()))
     return denied(`the provider's ${quoted(email)} is no e-mail address in its normal form`);
   return ok(normalized);

@@ -14,9 +14,9 @@ import type { CodeStore, Redemption, StoredCode, CodeRequest } from "./code-stor
 import { revokeGrants } from "./revoke-grants.ts";
 
 /**
- * A client redeems a code (RFC 6749 4.1.3, contract 2.3). Every check comes before the one conditional write, so a request
- * that fails leaves the code as it was. A code that comes back after it was redeemed ends its grant, whatever verifier
- * comes with it: one of the two who sent it stole it.
+ * A client redeems a code (RFC 6749 4.1.3, contract 2.3). Every check comes before the one conditional write, so a
+ * request that fails leaves the code as it was. A code that comes back after it was redeemed ends its grant, whatever
+ * verifier comes with it: one of the two who sent it stole it.
  */
 export const authorizationCodeGrant: GrantStep = async (deps, request) => {
   const { call, parameters, scopes } = request;
@@ -107,7 +107,10 @@ async function redeemWithRetry(
  */
 const CODE_LIFETIME_MS = 60_000;
 
-/** A new code, to be handed to the client through the browser. Undefined: the client or the user has just been removed, or the session revoked. */
+/**
+ * A new code, to be handed to the client through the browser. Undefined: the client or the user has just been removed,
+ * or the session revoked.
+ */
 export async function createCode(
   deps: { readonly codes: CodeStore; readonly random: Random },
   request: CodeRequest,

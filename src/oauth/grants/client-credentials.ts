@@ -10,8 +10,8 @@ import type { Granted } from "../tokens/issue.ts";
 import { refusedScope, type GrantStep } from "./grant-step.ts";
 
 /**
- * A client acts for itself (RFC 6749 4.4). Without a tenant, and with `no_tenant`, its parent tenant is meant.
- * Client and tenant are one look-up, so the secret is checked with the tenant's records already at hand.
+ * A client acts for itself (RFC 6749 4.4). Without a tenant, and with `no_tenant`, its parent tenant is meant. Client
+ * and tenant are one look-up, so the secret is checked with the tenant's records already at hand.
  */
 export const clientCredentials: GrantStep = async (deps, { call, credentials, scopes: request }) => {
   if (credentials === undefined) return err(noCredentials());

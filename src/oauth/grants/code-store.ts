@@ -98,8 +98,8 @@ export const createCodeStore = (db: D1Database) => ({
     };
   },
   /**
-   * Redeems the code unless it was redeemed, and adds its refresh grant if one is wanted. Returns true to one caller only.
-   * An attempt whose response was lost can be repeated under the same id.
+   * Redeems the code unless it was redeemed, and adds its refresh grant if one is wanted. Returns true to one caller
+   * only. An attempt whose response was lost can be repeated under the same id.
    */
   async redeem(codeHash: string, { id, refresh }: Redemption, nowMs: number): Promise<boolean> {
     const grant =

@@ -49,8 +49,8 @@ export const createConsentStore = (db: D1Database) => ({
       : { ...row, scopes: row.scopes === null ? undefined : (JSON.parse(row.scopes) as string[]) };
   },
   /**
-   * Adds to the scopes that are allowed already. Does nothing if the user or the client is gone or the sign-in is not valid
-   * any more. `beside`: statements of the same transaction; `changes()` tells them the result.
+   * Adds to the scopes that are allowed already. Does nothing if the user or the client is gone or the sign-in is not
+   * valid any more. `beside`: statements of the same transaction; `changes()` tells them the result.
    */
   async allow(
     { email, clientId, org, tenant, scopes }: Consent,

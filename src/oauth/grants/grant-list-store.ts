@@ -31,8 +31,8 @@ export interface GrantCursor {
 }
 
 /**
- * A grant whose sign-in counts no more gives nothing, and is not shown. Grants are found by their user, who has few, never by
- * their client: `+` keeps the query planner from that index.
+ * A grant whose sign-in counts no more gives nothing, and is not shown. Grants are found by their user, who has few,
+ * never by their client: `+` keeps the query planner from that index.
  */
 const PAGE = `
   SELECT refresh_grant.id, refresh_grant.client AS clientId, client.name AS clientName, refresh_grant.authorization,

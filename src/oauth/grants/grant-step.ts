@@ -61,7 +61,9 @@ export const refusedScope = ({ scope, reason }: ScopeRefusal, actor = ""): OAuth
 /** RFC 6749 5.2: error_description is printable ASCII without quote and backslash. */
 const printable = (text: string): string => text.replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "?").slice(0, 256);
 
-/** The client of a grant that a user gave it: known, authenticated where it has a secret, and registered for the grant. */
+/**
+ * The client of a grant that a user gave it: known, authenticated where it has a secret, and registered for the grant.
+ */
 export async function identifyGrantClient(
   deps: GrantDeps,
   { call, credentials }: TokenRequest,
@@ -84,8 +86,8 @@ export async function identifyGrantClient(
 }
 
 /**
- * Who may get tokens by the password grant (RFC 9700 2.4 advises against it): nobody, clients that list it, or also whoever
- * passes no client, as the specification has it. The deployment says so.
+ * Who may get tokens by the password grant (RFC 9700 2.4 advises against it): nobody, clients that list it, or also
+ * whoever passes no client, as the specification has it. The deployment says so.
  */
 export type PasswordGrant = "nobody" | "clients" | "everybody";
 

@@ -20,8 +20,8 @@ import { grantForUser, type DefaultTenant, type UserGrantRefusal } from "./user-
  *   client_id                 limited by the client's scopes too; nobody proved to be it: no refresh token
  *   client_id and its secret  the same, and a refresh token where the client is registered for them
  *
- * A client of a tenant that the user is no member of gets nothing outside the user's tenants: there is no page to allow it on.
- * Where no tenant is named: the client's own if the user is a member, else the only one that it could be.
+ * A client of a tenant that the user is no member of gets nothing outside the user's tenants: there is no page to allow
+ * it on. Where no tenant is named: the client's own if the user is a member, else the only one that it could be.
  */
 export const passwordGrant: GrantStep = async (deps, request) => {
   const { call, parameters, credentials } = request;

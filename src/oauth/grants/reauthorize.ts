@@ -21,8 +21,8 @@ export interface Reauthorized {
 }
 
 /**
- * What was authorized, as far as it is asked for now and still holds: the user, memberships, roles and subscriptions are
- * checked as if the user signed in this moment (contract 2.2).
+ * What was authorized, as far as it is asked for now and still holds: the user, memberships, roles and subscriptions
+ * are checked as if the user signed in this moment (contract 2.2).
  *
  *   no scope asked for ──▶ everything that was authorized and is still there
  *   scopes asked for   ──▶ exactly these, or a refusal that names one
@@ -96,6 +96,8 @@ const isNamed = ({ scope }: ScopeRefusal, asked: ScopeRequest): boolean =>
   asked.organization !== undefined ||
   asked.noTenant;
 
-/** Everything about a code or a refresh token that is not good: one text for the caller, the reason for the operator. */
+/**
+ * Everything about a code or a refresh token that is not good: one text for the caller, the reason for the operator.
+ */
 export const invalidGrant = (reason: string, clientId: string): OAuthFailure =>
   failure("invalid_grant", "The grant is not valid, has expired, was used already or was revoked.", reason, clientId);

@@ -87,8 +87,9 @@ export const createRefreshStore = (db: D1Database) => ({
     return toStoredToken(await db.prepare(FIND).bind(tokenHash).first<TokenRow>());
   },
   /**
-   * Marks the grant as used. A successor replaces the token unless another successor did already. Returns the token after
-   * that, so parallel callers all learn the successor in force; undefined if the grant was revoked. Can be repeated.
+   * Marks the grant as used. A successor replaces the token unless another successor did already. Returns the token
+   * after that, so parallel callers all learn the successor in force; undefined if the grant was revoked. Can be
+   * repeated.
    */
   async use(
     tokenHash: string,

@@ -64,7 +64,8 @@ export type RevokeAllStore = ReturnType<typeof createRevokeAllStore>;
  *   browser sessions         removed, for a user or a session; the grants of a session are revoked too
  *
  * Nothing else can use the database during a transaction, so each removes a limited number of rows. Thousands of grants
- * take several: the first writes the audit row, and each revokes again the tokens that grants still there got meanwhile.
+ * take several: the first writes the audit row, and each revokes again the tokens that grants still there got
+ * meanwhile.
  */
 export function createRevokeAllStore(db: D1Database, trust: Pick<TrustStore, "revokeStatement">, audit: AuditTrail) {
   const signOutStatement = (email: string, nowMs: number): D1PreparedStatement =>

@@ -54,9 +54,10 @@ export async function revokeGrants(
 }
 
 /**
- * Ends all that a client got of a user: its grants, and with the last of them also codes, access tokens and ID token hints
- * that are of no such grant. `by`: how the user asked for it. `consent`: takes back what the user allowed the client, with
- * the last of them too. The audit log says so where something was there. False: there are more grants than one request ends.
+ * Ends all that a client got of a user: its grants, and with the last of them also codes, access tokens and ID token
+ * hints that are of no such grant. `by`: how the user asked for it. `consent`: takes back what the user allowed the
+ * client, with the last of them too. The audit log says so where something was there. False: there are more grants than
+ * one request ends.
  */
 export async function revokeAccess(
   deps: RevokeAccessDeps,

@@ -55,7 +55,9 @@ export const toAuthorization = (
   ...(hint === undefined ? {} : { hint }),
 });
 
-/** Of the scopes that an answer shows those that are neither `openid` nor the one that says where the tokens are for. */
+/**
+ * Of the scopes that an answer shows those that are neither `openid` nor the one that says where the tokens are for.
+ */
 export const serviceScopes = (
   { scopes, ...place }: Pick<Authorization, "tenant" | "org" | "scopes">,
   names: Names,
@@ -93,7 +95,9 @@ function unauthorizedPlace(authorized: Authorization, asked: ScopeRequest, paren
 export interface SignInTimes {
   /** Here: the session's twelve hours are counted from it, and sign-outs are compared with it. */
   readonly authenticatedAtMs: number;
-  /** When the identity provider that vouched had asked the user; undefined: it did not say, or the user was asked here. */
+  /**
+   * When the identity provider that vouched had asked the user; undefined: it did not say, or the user was asked here.
+   */
   readonly provenAtMs?: number | undefined;
   /** The identity provider that vouched; undefined: the platform's own directory asked. */
   readonly provider?: string | undefined;

@@ -6,7 +6,9 @@ import type { SignInTimes } from "./authorization.ts";
  * platform.
  */
 export interface Binding {
-  /** The tenants that a sign-in by it reaches: no other one, no organization, nothing outside of tenants, no `/account`. */
+  /**
+   * The tenants that a sign-in by it reaches: no other one, no organization, nothing outside of tenants, no `/account`.
+   */
   readonly tenants: readonly string[];
   /** The domains of the addresses that it vouches for; those below them are others. */
   readonly domains: readonly string[];
@@ -32,6 +34,9 @@ export const isLocal = (provider: string): boolean => provider === DEFAULT_PROVI
 
 /** Where it is known what stands behind a sign-in. */
 export interface Bindings {
-  /** What the provider that vouched is bound to; undefined: its word counts no more. The own directory is bound to nothing. */
+  /**
+   * What the provider that vouched is bound to; undefined: its word counts no more. The own directory is bound to
+   * nothing.
+   */
   findBinding(email: string, signIn: Pick<SignInTimes, "provider" | "authenticatedAtMs">): Promise<Binding | undefined>;
 }

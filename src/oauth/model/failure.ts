@@ -4,8 +4,8 @@ import { json } from "../../http/route.ts";
 import type { ProblemRenderer } from "../../http/service.ts";
 
 /**
- * Failures of the protocol endpoints (RFC 6749 5.2, contract 2.7): `{error, error_description, error_uri}`.
- * The text is generic; `error_uri` ends with the request id, by which the operator finds `reason` in the log.
+ * Failures of the protocol endpoints (RFC 6749 5.2, contract 2.7): `{error, error_description, error_uri}`. The text is
+ * generic; `error_uri` ends with the request id, by which the operator finds `reason` in the log.
  */
 export interface OAuthFailure {
   readonly error: OAuthErrorCode;
@@ -59,7 +59,9 @@ export function oauthError(
   return errorAnswer(status, given.error, given.description, docsUrl, requestId, own);
 }
 
-/** What `http/` refuses before an endpoint runs (method, size, format) and what failed inside, in the protocol's words. */
+/**
+ * What `http/` refuses before an endpoint runs (method, size, format) and what failed inside, in the protocol's words.
+ */
 export const renderOAuthProblem: ProblemRenderer = (given: Problem, docsUrl, requestId) => {
   const { status } = PROBLEM_TYPES[given.type];
   const error =

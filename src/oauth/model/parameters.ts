@@ -11,7 +11,10 @@ export interface AuthorizationParameters extends Parameters {
   entries(): readonly (readonly [name: string, value: string])[];
 }
 
-/** In place of the hint, where a request goes through the browser again: whom it meant, sealed (`authorize/expected-user.ts`). */
+/**
+ * In place of the hint, where a request goes through the browser again: whom it meant, sealed
+ * (`authorize/expected-user.ts`).
+ */
 export const expectedUserParameter = (names: Names): string => names.parameter("expected_user");
 
 /** Every parameter that means something here. Others are ignored, however often they come. */
@@ -62,8 +65,8 @@ export const promptValues = (given: AuthorizationParameters): readonly string[] 
   (given.get("prompt") ?? "").split(" ").filter((word) => word !== "");
 
 /**
- * Parameters that have one value wherever they mean something. One that is given twice is refused, since one of the values
- * would win by accident (RFC 6749 3.1); others may come as often as they like (RFC 8707 repeats `resource`).
+ * Parameters that have one value wherever they mean something. One that is given twice is refused, since one of the
+ * values would win by accident (RFC 6749 3.1); others may come as often as they like (RFC 8707 repeats `resource`).
  */
 const SINGLE: ReadonlySet<string> = new Set([
   "grant_type",
@@ -111,9 +114,9 @@ export function readParameters(form: URLSearchParams, names: Names): Result<Para
 }
 
 /**
- * What the caller calls its session, by header or parameter, the header first (specification, `/token` and `/authorize`).
- * It is passed on and logged, so that calls can be traced. Tokens carry the platform's own id of the session, since
- * nothing may be revoked, or kept from it, by a name that the caller chose.
+ * What the caller calls its session, by header or parameter, the header first (specification, `/token` and
+ * `/authorize`). It is passed on and logged, so that calls can be traced. Tokens carry the platform's own id of the
+ * session, since nothing may be revoked, or kept from it, by a name that the caller chose.
  */
 export function readSessionId(
   request: Request,

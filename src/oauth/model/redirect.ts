@@ -44,7 +44,9 @@ const encode = (values: Values): string =>
 export const isRegisteredRedirectUri = (asked: string, registered: readonly string[]): boolean =>
   registered.some((known) => known === asked || isSameButPort(asked, known));
 
-/** The address of a request that names none: the one that is registered, where there is one alone (RFC 6749 3.1.2.3). */
+/**
+ * The address of a request that names none: the one that is registered, where there is one alone (RFC 6749 3.1.2.3).
+ */
 export const onlyRedirectUri = (registered: readonly string[]): string | undefined =>
   registered.length === 1 ? registered[0] : undefined;
 

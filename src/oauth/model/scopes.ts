@@ -6,8 +6,8 @@
  *   what the client lists × what the tenant may use × what the user's roles hold ── grantScopes ──▶ granted, or a refusal
  *   what was authorized before + a new request ── narrow ──▶ what may be asked for now, never more than before
  *
- * A pattern is a scope, or a scope that ends in `*` and stands for every ending. Patterns stand in the lists of
- * clients and of services, and one may be asked for and granted as it is (`plat.pubsub.topic=shop.*`).
+ * A pattern is a scope, or a scope that ends in `*` and stands for every ending. Patterns stand in the lists of clients
+ * and of services, and one may be asked for and granted as it is (`plat.pubsub.topic=shop.*`).
  */
 import type { BuiltIn, ServiceRecord } from "../../platform/built-in.ts";
 import { PATTERNS, type Names } from "../../platform/names.ts";

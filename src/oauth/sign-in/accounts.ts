@@ -52,14 +52,14 @@ export type Accounts = ReturnType<typeof createAccounts>;
 
 /**
  * Checks the passwords of users: on the sign-in page, at the token endpoint and before a password change. All of them
- * count failures together. A browser in which the user signed in before is counted by itself (device.ts). All others are
- * limited by network and by password too (guess-guard.ts).
+ * count failures together. A browser in which the user signed in before is counted by itself (device.ts). All others
+ * are limited by network and by password too (guess-guard.ts).
  *
- * An unknown, disabled or password-less user gets the same response as a wrong password, at the same cost: one read, one
- * call of the account's object, one scrypt. Text that is not an address costs the same except for the read.
+ * An unknown, disabled or password-less user gets the same response as a wrong password, at the same cost: one read,
+ * one call of the account's object, one scrypt. Text that is not an address costs the same except for the read.
  *
- * If a password changes between the read and the check, the old one still signs in. Callers therefore compare the call's
- * `nowMs` with the user's `signedOutAtMs`, which a password change sets.
+ * If a password changes between the read and the check, the old one still signs in. Callers therefore compare the
+ * call's `nowMs` with the user's `signedOutAtMs`, which a password change sets.
  */
 export function createAccounts({ users, attempts, guesses, audit, log, random }: AccountsDeps) {
   /** Never retries: the attempt may have been counted although its response was lost. */

@@ -1,8 +1,8 @@
 import type { Names } from "../../platform/names.ts";
 
 /**
- * What is told of subscriptions (specification, "Events"; contract 2.8): two topics, and the schemas of their events, the
- * newest first. Each schema is an event of its own, so consumers of old ones go on.
+ * What is told of subscriptions (specification, "Events"; contract 2.8): two topics, and the schemas of their events,
+ * the newest first. Each schema is an event of its own, so consumers of old ones go on.
  */
 export type SubscriptionEventType = "subscriptionCreated" | "subscriptionCancelled";
 

@@ -13,7 +13,8 @@ import { createOutboxStore, type OutboxRow } from "./outbox-store.ts";
  *   subscribe or cancel ── one transaction: subscription, outbox row ──→ drain, at once and by schedule
  *   drain: lease → each row in order: publish its events, all or none, under the row's id as key → remove the row → release
  *
- * - A crash after any step loses nothing: the row is there until its events are stored. The next drain publishes the row
+ * - A crash after any step loses nothing: the row is there until its events are stored. The next drain publishes the
+ *   row
  *   again, and the topic knows the key for 24 h. Only when nothing could be drained for 24 h after events were stored and
  *   their row was not removed do consumers get them a second time; the payload's subscription id tells.
  * - The lease keeps drains from working side by side. One that lost its lease without noticing does no harm: it
@@ -54,8 +55,8 @@ export interface OutboxDeps {
 }
 
 /**
- * All our choice. A run fits the 30 s that work beside an answer may take and the calls that an invocation may make; the
- * lease is longer than any step and is extended with each.
+ * All our choice. A run fits the 30 s that work beside an answer may take and the calls that an invocation may make;
+ * the lease is longer than any step and is extended with each.
  */
 export const DRAIN = { leaseMs: 30_000, runMs: 20_000, publishWaitMs: 5_000, rowsARun: 200, rowsAPage: 50 } as const;
 

@@ -10,12 +10,13 @@ import type { Trust } from "./trust.ts";
 
 /**
  * ID tokens (specification, ID token; contract 2.4): RS256, 3600 s, one audience. A client may hand one back as
- * `id_token_hint` to get a token without a prompt, so it is read with the same care as it is made. `auth_ms` is
- * when the user signed in here, to the millisecond: whether a password was changed since then is not a matter of the same
+ * `id_token_hint` to get a token without a prompt, so it is read with the same care as it is made. `auth_ms` is when
+ * the user signed in here, to the millisecond: whether a password was changed since then is not a matter of the same
  * second, nor of when another provider had asked the user, which `auth_time` says.
  *
- * What the hint stands on goes along: its grant (`gid`, `scope`, and `grant_tenant` where the token is for another tenant),
- * its session (`sid`), and when the records were read that decided (`asof`, `user_asof`), by which revocations reach it.
+ * What the hint stands on goes along: its grant (`gid`, `scope`, and `grant_tenant` where the token is for another
+ * tenant), its session (`sid`), and when the records were read that decided (`asof`, `user_asof`), by which revocations
+ * reach it.
  */
 export const ID_TOKEN_LIFETIME_SEC = 3600;
 const TYPE = "JWT";

@@ -65,7 +65,10 @@ export interface Issued {
   readonly expiresInSec: number;
 }
 
-/** Signs what was granted and says so in the log. An answer that is lost costs nothing: the token that nobody saw expires. */
+/**
+ * Signs what was granted and says so in the log. An answer that is lost costs nothing: the token that nobody saw
+ * expires.
+ */
 export async function issueTokens(
   deps: IssueDeps,
   { granted, sessionId, callerSessionId, grantId, idToken, hint }: Issue,

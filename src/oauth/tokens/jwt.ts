@@ -63,9 +63,9 @@ function isCanonical(token: string): boolean {
 }
 
 /**
- * A signed token as its compact text (RFC 7515 3.1, RFC 7519 7.1). Our own few lines: they know the two algorithms
- * that we sign with, and take two thirds of the time of a library that takes all there are. What comes back is read
- * by the library (jwt.ts). `key` was made for the header's algorithm.
+ * A signed token as its compact text (RFC 7515 3.1, RFC 7519 7.1). Our own few lines: they know the two algorithms that
+ * we sign with, and take two thirds of the time of a library that takes all there are. What comes back is read by the
+ * library (jwt.ts). `key` was made for the header's algorithm.
  */
 export async function signJwt(
   header: { readonly alg: SigningAlg; readonly typ: string; readonly kid: string },

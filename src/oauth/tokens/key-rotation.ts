@@ -39,8 +39,8 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 const SIGNS_MS = 90 * DAY_MS;
 const AHEAD_MS = DAY_MS;
 /**
- * How long a key is published after the next one signs. The last token is signed by a copy as old as may be, and
- * lives its hour; the margin is for clocks that differ and requests that take long.
+ * How long a key is published after the next one signs. The last token is signed by a copy as old as may be, and lives
+ * its hour; the margin is for clocks that differ and requests that take long.
  */
 const TOKENS_LIVE_MS =
   SIGNING_COPY_MS + Math.max(ACCESS_TOKEN_LIFETIME_SEC, ID_TOKEN_LIFETIME_SEC) * 1000 + 10 * MINUTE_MS;

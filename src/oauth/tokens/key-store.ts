@@ -1,4 +1,7 @@
-/** Signing keys in D1. A row is never changed but for the end of its publication and its seal, so that copies of it stay right. */
+/**
+ * Signing keys in D1. A row is never changed but for the end of its publication and its seal, so that copies of it stay
+ * right.
+ */
 export interface PublicJwk extends JsonWebKey {
   readonly kid: string;
 }

@@ -9,9 +9,9 @@ import { ACCESS_TOKEN_ALG } from "./signing-key.ts";
 import type { Trust } from "./trust.ts";
 
 /**
- * What the gateway gives a service in the place of a caller's token (contract 8, row 2.1): it says who calls, as an access
- * token does, and is good at that service alone. `aud` is the service's name, `scope` what the caller may do there.
- * `typ` is one that nothing of the platform takes: sent back to us it opens nothing.
+ * What the gateway gives a service in the place of a caller's token (contract 8, row 2.1): it says who calls, as an
+ * access token does, and is good at that service alone. `aud` is the service's name, `scope` what the caller may do
+ * there. `typ` is one that nothing of the platform takes: sent back to us it opens nothing.
  *
  * A signature costs as much as everything else of a small request. So one token serves the requests that come with the
  * same access token within half of its time; the other half is for the last of them to arrive.

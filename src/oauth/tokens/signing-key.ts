@@ -4,8 +4,8 @@ import type { Sealer } from "../../platform/seal.ts";
 import type { NewKey, PublicJwk } from "./key-store.ts";
 
 /**
- * A signing key itself: made, sealed, opened. Each key is for one algorithm and says so, so that no token chooses how it
- * is checked (RFC 8725 3.1). The private half leaves this file as a key that cannot be exported, or sealed.
+ * A signing key itself: made, sealed, opened. Each key is for one algorithm and says so, so that no token chooses how
+ * it is checked (RFC 8725 3.1). The private half leaves this file as a key that cannot be exported, or sealed.
  */
 export const ACCESS_TOKEN_ALG = "ES256";
 export const ID_TOKEN_ALG = "RS256";

@@ -1,7 +1,10 @@
 import { DATABASE_NOW_MS } from "../../platform/database.ts";
 import { isPublished, type NewKey } from "./key-store.ts";
 
-/** What decides whether a token is ours and still good: published keys, read here and written by key-store.ts, and revocations. */
+/**
+ * What decides whether a token is ours and still good: published keys, read here and written by key-store.ts, and
+ * revocations.
+ */
 export interface SigningKeyRow extends NewKey {
   readonly createdAtMs: number;
   readonly signsFromMs: number;
@@ -120,8 +123,8 @@ export const createTrustStore = (db: D1Database) => ({
     return [db.prepare(COLLAPSE).bind(clients, expiresSec), db.prepare(DELETE_COLLAPSED).bind(clients)];
   },
   /**
-   * Revokes every token issued from the owner's records up to now, in the transaction that changes the records.
-   * `if changed`: only if the statement before it changed a row.
+   * Revokes every token issued from the owner's records up to now, in the transaction that changes the records. `if
+   * changed`: only if the statement before it changed a row.
    */
   revokeStatement: (
     kind: OwnerKind,
@@ -130,7 +133,9 @@ export const createTrustStore = (db: D1Database) => ({
     when: "always" | "if changed",
   ): D1PreparedStatement =>
     db.prepare(when === "always" ? REVOKE_OWNER : `${REVOKE_OWNER} WHERE changes() > 0`).bind(kind, key, expiresSec),
-  /** Revokes every token that the client has of the user, whatever its grant. Does nothing if there is no such client. */
+  /**
+   * Revokes every token that the client has of the user, whatever its grant. Does nothing if there is no such client.
+   */
   revokeAccessStatement: (email: string, clientId: string, expiresSec: number): D1PreparedStatement =>
     db.prepare(REVOKE_ACCESS).bind("grant", accessKey(email, clientId), expiresSec, clientId),
   /** Revokes the tokens of all members of an organization, in the transaction that removes it. */

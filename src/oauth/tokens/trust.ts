@@ -12,15 +12,15 @@ import { accessKey, type NewRevocation, type Revocation, type SigningKeyRow, typ
  *   empty ──refresh──▶ fresh ──5 s──▶ old ──refresh──▶ fresh
  *                                      └── D1 does not answer: used until 60 s old, then unavailable
  *
- * A refresh asks D1 for every key and for the revocations that came since, in one statement. Nothing is shared
- * between requests but values, so parallel refreshes do the same work and none waits for another's promise; an answer
- * that lands late undoes nothing that a later one brought, since rows carry a number and refreshes are counted.
+ * A refresh asks D1 for every key and for the revocations that came since, in one statement. Nothing is shared between
+ * requests but values, so parallel refreshes do the same work and none waits for another's promise; an answer that
+ * lands late undoes nothing that a later one brought, since rows carry a number and refreshes are counted.
  */
 export interface Trust {
   /**
    * Brings the copy up to date unless it is fresh: "recent" is at most 5 s old, "newest" and "now" ask D1 in any case.
-   * When D1 does not answer, "recent" and "newest" take a copy at most 60 s old, and "now" takes none.
-   * False: there is no copy that may be trusted.
+   * When D1 does not answer, "recent" and "newest" take a copy at most 60 s old, and "now" takes none. False: there is
+   * no copy that may be trusted.
    */
   ensure(nowMs: number, freshness: "recent" | "newest" | "now"): Promise<boolean>;
   /** The key that verifies; one that is not known is looked for in D1, once a second. */
@@ -34,7 +34,10 @@ export interface Trust {
   publicKeys(nowMs: number): Promise<readonly PublicJwk[]>;
   /** Something was revoked by another statement: the next check asks D1. */
   markStale(): void;
-  /** Ends tokens, grants or sessions everywhere, and in this isolate at once; with what is written in the same transaction. */
+  /**
+   * Ends tokens, grants or sessions everywhere, and in this isolate at once; with what is written in the same
+   * transaction.
+   */
   revoke(ended: readonly NewRevocation[], beside: readonly D1PreparedStatement[]): Promise<void>;
   /** To stand beside an `end` of many tokens (trust-store.ts). */
   collapseStatements: TrustStore["collapseStatements"];

@@ -17,9 +17,9 @@ export const MAX_VERIFIED_TOKENS = 1_000;
  * Tokens that this isolate verified lately: a client sends the same one with each request for an hour, and checking a
  * signature costs as much as everything else of a small request.
  *
- * They are known by `jti`, and only the very text that was verified is found (contract 2.1: libraries accept variants of
- * one token). Signatures are compared in constant time, or one could be guessed piece by piece. What ends a token before
- * its time is not known here: who finds one asks whether its key is still ours, and whether it is revoked.
+ * They are known by `jti`, and only the very text that was verified is found (contract 2.1: libraries accept variants
+ * of one token). Signatures are compared in constant time, or one could be guessed piece by piece. What ends a token
+ * before its time is not known here: who finds one asks whether its key is still ours, and whether it is revoked.
  */
 export class VerifiedTokens {
   readonly #tokens = new Map<string, VerifiedToken>();
@@ -47,8 +47,8 @@ export class VerifiedTokens {
 const ID_CHARS = 56;
 
 /**
- * What the token says its id is, as it spells it: our tokens begin with it. Nobody has verified it yet, and a longer id is
- * cut, so whoever finds a token by it compares the rest. To decode it would cost a few per cent of a small request.
+ * What the token says its id is, as it spells it: our tokens begin with it. Nobody has verified it yet, and a longer id
+ * is cut, so whoever finds a token by it compares the rest. To decode it would cost a few per cent of a small request.
  */
 function tokenIdText(token: string): string {
   const start = token.indexOf(".") + 1;

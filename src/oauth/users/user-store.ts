@@ -158,7 +158,8 @@ export function createUserStore(db: D1Database, subject: Subject, random: Random
     /**
      * Replaces the password hash and signs the user out everywhere. Does nothing if the password changed since it was
      * checked or the sign-in of the caller is not valid any more. Returns the time up to which sign-ins are invalid, or
-     * undefined if nothing changed. `beside`: statements of the same transaction; `changes()` tells the first the result.
+     * undefined if nothing changed. `beside`: statements of the same transaction; `changes()` tells the first the
+     * result.
      */
     async changePassword(
       { email, authenticatedAtMs, from, to, nowMs }: PasswordChange,

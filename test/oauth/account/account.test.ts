@@ -853,7 +853,7 @@ describe("POST /account/password", () => {
         action: "change password",
         subject: "",
         outcome: "refused",
-        reason: "the password was changed, or the user signed out or disabled, meanwhile",
+        reason: "the password has just changed, or the user has just been signed out or disabled",
       },
     ]);
   });

@@ -183,7 +183,7 @@ describe("the first sign-in by a provider", () => {
     const codes = answers.filter((answer) => landed(answer).query.has("code"));
     expect(codes).toHaveLength(1);
     const refused = answers.find((answer) => !codes.includes(answer))!;
-    await expectError(refused, "access_denied", "changed meanwhile");
+    await expectError(refused, "access_denied", "just changed");
     // The same one twice, by a press too many: both are right.
     const own = await makeProvider();
     const page = await signIn(own);
@@ -196,11 +196,7 @@ describe("the first sign-in by a provider", () => {
     const page = await signIn(provider);
     const { issuer } = await makeProvider();
     await put(`identity-providers/${provider.id}`, { issuer, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET });
-    await expectError(
-      await page.browser.submit(page, { password: ada.password }),
-      "access_denied",
-      "changed meanwhile",
-    );
+    await expectError(await page.browser.submit(page, { password: ada.password }), "access_denied", "just changed");
   });
 
   it("shows no page where the client wants none, or means somebody else", async () => {

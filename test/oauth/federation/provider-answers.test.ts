@@ -87,8 +87,8 @@ describe("an ID token is refused", () => {
     ["with a slash behind its issuer", { iss: "SLASH" }, '"iss"'],
     ["for another client", { aud: "other" }, '"aud"'],
     ["for nobody", { aud: undefined }, '"aud"'],
-    ["for another client too", { aud: [CLIENT_ID, "other"] }, "for somebody else too"],
-    ["issued to another client", { azp: "other" }, "issued to somebody else"],
+    ["for another client too", { aud: [CLIENT_ID, "other"] }, "more than one audience"],
+    ["issued to another client", { azp: "other" }, "issued to another client"],
     ["that has expired", { exp: nowSec() - 120 }, '"exp"'],
     ["that never expires", { exp: undefined }, '"exp"'],
     ["from long ago", { iat: nowSec() - 1000, exp: nowSec() + 1000 }, '"iat"'],
@@ -97,7 +97,7 @@ describe("an ID token is refused", () => {
     ["of another sign-in", { nonce: "other" }, "another nonce"],
     ["of no sign-in", { nonce: undefined }, '"nonce"'],
     ["of a nonce that is no text", { nonce: { toString: 1 } }, "another nonce"],
-    ["about nobody", { sub: "" }, "names nobody"],
+    ["about nobody", { sub: "" }, "has no sub"],
     ["without a subject", { sub: undefined }, '"sub"'],
   ])("%s", async (_, change, reason) => {
     const { iss } = change as { iss?: string };
@@ -248,8 +248,8 @@ describe("the e-mail address, at an account's first sign-in", () => {
     ["is not verified", { email_verified: false }, "has not verified"],
     ["is verified in words", { email_verified: "true" }, "has not verified"],
     ["is verified by number", { email_verified: 1 }, "has not verified"],
-    ["is verified by nothing", { email_verified: undefined }, "no userinfo to ask"],
-    ["is missing", { email: undefined }, "no userinfo to ask"],
+    ["is verified by nothing", { email_verified: undefined }, "no userinfo endpoint"],
+    ["is missing", { email: undefined }, "no userinfo endpoint"],
     ["is no text", { email: ["ada@example.org"] }, "names no e-mail"],
     ["is no address", { email: "ada" }, "no e-mail address"],
     ["is empty", { email: "" }, "no e-mail address"],
@@ -307,7 +307,7 @@ describe("the e-mail address, at an account's first sign-in", () => {
     const sent = await sendOffUnlinked(app, own);
     const idToken = await sign({ ...claimsFor(app, own, sent), ...silent }, own.signer);
     await answerJson(at(own, "token"), { id_token: idToken, access_token: accessToken, token_type: type });
-    await expectError(await comeBack(own, sent), "access_denied", "no userinfo to ask");
+    await expectError(await comeBack(own, sent), "access_denied", "no userinfo endpoint");
     expect(await requestsTo(at(own, "userinfo"))).toEqual([]);
   });
 });

@@ -352,7 +352,7 @@ describe("a page, and nothing for the client", () => {
     const SEAL_KEYS = `t2:${btoa("\x05".repeat(32))}`;
     const browser = new Browser(isolate({ SEAL_KEYS }));
     for (const [name, value] of sent.browser.cookies) browser.cookies.set(name, value);
-    await expectPage(await comeBack(provider, { ...sent, browser }), "does not open");
+    await expectPage(await comeBack(provider, { ...sent, browser }), "cannot be opened");
   });
 });
 
@@ -442,7 +442,7 @@ describe("back to the client with an error", () => {
     await put(`identity-providers/${own.id}`, registration);
     const browser = new Browser();
     for (const [name, value] of sent.browser.cookies) browser.cookies.set(name, value);
-    await expectError(await comeBack(own, { ...sent, browser }), "access_denied", "changed meanwhile");
+    await expectError(await comeBack(own, { ...sent, browser }), "access_denied", "just been changed");
     expect(await tokenRequests(other)).toEqual([]);
   });
 
