@@ -138,8 +138,8 @@ describe("sweep", () => {
     const lookedAt = START_MS + DAY_MS;
     await rewriting.media.sweep(lookedAt);
     const dueAt = "SELECT due_at FROM file WHERE id = ?";
-    expect(await env.DB.prepare(dueAt).bind(file.id).first("due_at")).toBe(lookedAt + LIMITS.lookAgainMs);
-    await app.media.sweep(lookedAt + LIMITS.lookAgainMs);
+    expect(await env.DB.prepare(dueAt).bind(file.id).first("due_at")).toBe(lookedAt + LIMITS.verifyAgainMs);
+    await app.media.sweep(lookedAt + LIMITS.verifyAgainMs);
     expect(await countOf("file", [file.id])).toBe(0);
     expect(await keysOf(file.id)).toEqual([]);
   });

@@ -11,22 +11,14 @@ export interface S3Access {
 }
 
 /** Operations that the bucket's binding does not have, signed with AWS Signature Version 4. */
-export interface S3 {
-  /** A URL that takes one object by `PUT`, of this content type only, for an hour from `nowMs` on. */
-  presignPut(key: string, contentType: string, nowMs: number): Promise<string>;
-  /**
-   * Copies an object while the source has this ETag (with its quotes) and the target key is free; else `refused`.
-   * Throws on any other answer or none: the copy may have been made.
-   */
-  copy(from: string, etag: string, to: string, nowMs: number): Promise<"copied" | "refused">;
-}
+export type S3 = ReturnType<typeof createS3>;
 
 export type Fetch = (request: Request) => Promise<Response>;
 
 /** Error codes for a condition of the copy that was not met. */
 const REFUSALS: ReadonlySet<string> = new Set(["PreconditionFailed", "NoSuchKey"]);
 
-export function createS3(access: S3Access, fetchFromS3: Fetch): S3 {
+export function createS3(access: S3Access, fetchFromS3: Fetch) {
   const { accessKeyId, secretAccessKey } = access;
   const address = (key: string): string => `${access.endpoint}/${access.bucket}/${key}`;
   const signer = (given: { url: string; headers: Record<string, string>; nowMs: number; signQuery: boolean }) =>
@@ -44,12 +36,18 @@ export function createS3(access: S3Access, fetchFromS3: Fetch): S3 {
       allHeaders: true,
     });
   return {
-    async presignPut(key, contentType, nowMs) {
+    /** A URL that takes one object by `PUT`, of this content type only, for an hour from `nowMs` on. */
+    async presignPut(key: string, contentType: string, nowMs: number): Promise<string> {
       const url = `${address(key)}?X-Amz-Expires=${LIMITS.uploadLinkTtlMs / 1000}`;
       const signed = await signer({ url, headers: { "content-type": contentType }, nowMs, signQuery: true }).sign();
       return signed.url.href;
     },
-    async copy(from, etag, to, nowMs) {
+
+    /**
+     * Copies an object while the source has this ETag (with its quotes) and the target key is free; else `refused`.
+     * Throws on any other answer or none: the copy may have been made.
+     */
+    async copy(from: string, etag: string, to: string, nowMs: number): Promise<"copied" | "refused"> {
       const conditions = {
         "x-amz-copy-source": `/${access.bucket}/${from}`,
         "x-amz-copy-source-if-match": etag,

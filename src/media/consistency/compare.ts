@@ -61,9 +61,9 @@ async function expectedOf(
   keys: readonly string[],
   limit: number,
 ): Promise<{ readonly expected: readonly ExpectedObject[]; readonly end: string | undefined }> {
-  if (keyspace.stage === "incoming")
-    return { expected: await store.named(keyspace.stage, rowKeysOf(keyspace, keys)), end: undefined };
-  const expected = await store.page(keyspace.stage, after, fileIdOf(keyspace, after), limit);
+  if (keyspace.name === "incoming")
+    return { expected: await store.named(keyspace.name, rowKeysOf(keyspace, keys)), end: undefined };
+  const expected = await store.page(keyspace.name, after, fileIdOf(keyspace, after), limit);
   return { expected, end: expected.length < limit ? undefined : (expected.at(-1)?.key ?? undefined) };
 }
 
@@ -85,7 +85,7 @@ export async function confirm(
   nowMs: number,
 ): Promise<Confirmed> {
   const look = async (): Promise<ReadonlyMap<string, ExpectedObject>> =>
-    new Map((await expected.named(keyspace.stage, rowKeysOf(keyspace, keys))).map((row) => [row.rowKey, row]));
+    new Map((await expected.named(keyspace.name, rowKeysOf(keyspace, keys))).map((row) => [row.rowKey, row]));
   const before = await look();
   const objects = new Map<string, R2Object>();
   await inParallel(keys, LIMITS.parallelLists, async (key) => {

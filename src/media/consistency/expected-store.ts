@@ -1,5 +1,5 @@
 import { MASTER_KEY } from "../files/file-store.ts";
-import type { ExpectedObject, Stage } from "./keyspaces.ts";
+import type { ExpectedObject, KeyspaceName } from "./keyspaces.ts";
 
 /** The objects that the rows expect in R2. */
 export type ExpectedStore = ReturnType<typeof createExpectedStore>;
@@ -40,23 +40,23 @@ const NAMED = {
     CROSS JOIN file ON file.id = substr(named.value, 1, 24) ${OWNER}
     LEFT JOIN variant ON variant.file_id = file.id AND variant.nonce = substr(named.value, 26)`,
   incoming: `${INCOMING} ${NAMED_FILES}`,
-} as const satisfies Record<Stage, string>;
+} as const satisfies Record<KeyspaceName, string>;
 
 export function createExpectedStore(db: D1Database) {
   return {
     /** Expected objects with a key behind `after`, in the order of keys, from the file `fromFileId` on. */
     async page(
-      stage: "files" | "variants",
+      keyspace: "files" | "variants",
       after: string,
       fromFileId: string,
       limit: number,
     ): Promise<readonly ExpectedObject[]> {
-      return (await db.prepare(PAGES[stage]).bind(fromFileId, after, limit).all<ExpectedObject>()).results;
+      return (await db.prepare(PAGES[keyspace]).bind(fromFileId, after, limit).all<ExpectedObject>()).results;
     },
     /** The objects that these rows expect; rows that do not exist are left out. */
-    async named(stage: Stage, rowKeys: readonly string[]): Promise<readonly ExpectedObject[]> {
+    async named(keyspace: KeyspaceName, rowKeys: readonly string[]): Promise<readonly ExpectedObject[]> {
       if (rowKeys.length === 0) return [];
-      return (await db.prepare(NAMED[stage]).bind(JSON.stringify(rowKeys)).all<ExpectedObject>()).results;
+      return (await db.prepare(NAMED[keyspace]).bind(JSON.stringify(rowKeys)).all<ExpectedObject>()).results;
     },
   };
 }

@@ -1,18 +1,18 @@
 /** The keyspaces of the bucket, in the order of a run. */
 export const KEYSPACES = [
-  { stage: "files", prefix: "blob/", missing: "missing_bytes" },
-  { stage: "variants", prefix: "variant/", missing: "missing_variant" },
-  { stage: "incoming", prefix: "incoming/", missing: undefined },
-] as const satisfies readonly { stage: Stage; prefix: string; missing: FindingKind | undefined }[];
+  { name: "files", prefix: "blob/", missing: "missing_bytes" },
+  { name: "variants", prefix: "variant/", missing: "missing_variant" },
+  { name: "incoming", prefix: "incoming/", missing: undefined },
+] as const satisfies readonly { name: KeyspaceName; prefix: string; missing: FindingKind | undefined }[];
 
 export type Keyspace = (typeof KEYSPACES)[number];
 
 const FILE_ID_CHARS = 24;
 
 /** The row that a key belongs to: a file, or in `variant/` a rendition (`{file}/{nonce}`). */
-export function rowKeyOf({ stage, prefix }: Keyspace, key: string): string {
+export function rowKeyOf({ name, prefix }: Keyspace, key: string): string {
   const rest = key.slice(prefix.length);
-  return stage === "variants" ? rest : rest.slice(0, FILE_ID_CHARS);
+  return name === "variants" ? rest : rest.slice(0, FILE_ID_CHARS);
 }
 
 /** The file that a key belongs to, if the key is one of ours. */
@@ -53,7 +53,7 @@ export function compareKeys(a: string, b: string): number {
 const rank = (unit: number): number => (unit >= 0xe000 ? unit - 0x800 : unit >= 0xd800 ? unit + 0x2000 : unit);
 
 /** Names of the keyspaces; also a run's progress. */
-export type Stage = "files" | "variants" | "incoming";
+export type KeyspaceName = "files" | "variants" | "incoming";
 
 /** The object that a row expects in R2. */
 export interface ExpectedObject {

@@ -1,5 +1,5 @@
 import { OWNER_LIVES } from "../files/file-store.ts";
-import type { FindingKind, Stage } from "./keyspaces.ts";
+import type { FindingKind, KeyspaceName } from "./keyspaces.ts";
 
 /**
  * Runs of the consistency report, and their findings. A step writes everything in one batch, on condition that the run
@@ -28,7 +28,7 @@ export interface Run extends RunKey {
   readonly repairActor: string;
   readonly repairRequestId: string;
   readonly step: number;
-  readonly stage: Stage;
+  readonly keyspace: KeyspaceName;
   readonly position: string;
   readonly repairedThrough: number;
   readonly checked: { readonly files: number; readonly variants: number; readonly objects: number };
@@ -37,7 +37,7 @@ export interface Run extends RunKey {
   readonly repaired: Readonly<Record<RepairableKind, number>>;
 }
 
-export interface Progress extends Pick<Run, "stage" | "position" | "checked" | "found"> {
+export interface Progress extends Pick<Run, "keyspace" | "position" | "checked" | "found"> {
   /** Undefined: the run is done. */
   readonly dueAt: number | undefined;
   readonly nowMs: number;
@@ -81,7 +81,7 @@ export interface RepairWork {
 }
 
 const RUN = `SELECT id, state, started_at AS startedAt, finished_at AS finishedAt, repair_started_at AS repairStartedAt,
-  repaired_at AS repairedAt, repair_actor AS repairActor, repair_request_id AS repairRequestId, step, stage, position,
+  repaired_at AS repairedAt, repair_actor AS repairActor, repair_request_id AS repairRequestId, step, stage AS keyspace, position,
   repaired_through AS repairedThrough, kept_findings AS keptFindings,
   json_object('files', checked_files, 'variants', checked_variants, 'objects', checked_objects) AS checked,
   json_object('orphan_object', found_orphan_object, 'missing_bytes', found_missing_bytes,
@@ -193,10 +193,10 @@ export function createRunStore(db: D1Database) {
     /** Ends a step of comparing. False: another one did this step. */
     async advance(
       { id, step }: Run,
-      { stage, position, dueAt, nowMs, checked, found }: Progress,
+      { keyspace, position, dueAt, nowMs, checked, found }: Progress,
       findings: readonly Finding[],
     ): Promise<boolean> {
-      const places = [stage, position, dueAt ?? null, nowMs, checked.files, checked.variants, checked.objects];
+      const places = [keyspace, position, dueAt ?? null, nowMs, checked.files, checked.variants, checked.objects];
       const { orphan_object, missing_bytes, missing_variant, size_differs, etag_differs } = found;
       const counts = [orphan_object, missing_bytes, missing_variant, size_differs, etag_differs, findings.length];
       const update = prepared(SQL.advance, id, step, ...places, ...counts);

@@ -20,26 +20,14 @@ import type { JobQueue, MediaJob } from "../model/job.ts";
 import { comparePage } from "./compare.ts";
 import { KEYSPACES } from "./keyspaces.ts";
 import { repairPage, type RepairDeps } from "./repair.ts";
-import type { KeptFinding, Run, RunKey } from "./run-store.ts";
+import type { Run } from "./run-store.ts";
 
 export interface ConsistencyDeps extends RepairDeps {
   readonly queue: JobQueue;
   readonly audit: AuditTrail;
 }
 
-export interface Consistency {
-  /** Starts a run, or returns the one that is under way. */
-  start(by: Operator): Promise<Result<Run, "repairing">>;
-  /** Repairs the findings of a run. Repeating it changes nothing. */
-  repair(id: string, by: Operator): Promise<Result<Run, "unknown" | "running" | "other_run">>;
-  find(id: string): Promise<Run | undefined>;
-  page(before: RunKey | undefined, limit: number, skip: number): Promise<readonly Run[]>;
-  findings(id: string, afterSeq: number, limit: number, skip: number): Promise<readonly KeptFinding[]>;
-  /** Does the next step of a run. Throws if another attempt may succeed. */
-  step(id: string, nowMs: number): Promise<undefined>;
-  /** Resumes stalled runs and deletes an old one; how many it resumed. */
-  sweep(nowMs: number): Promise<number>;
-}
+export type Consistency = ReturnType<typeof createConsistency>;
 
 /** The operator, for the audit log. */
 export interface Operator {
@@ -48,7 +36,7 @@ export interface Operator {
   readonly nowMs: number;
 }
 
-export function createConsistency(deps: ConsistencyDeps): Consistency {
+export function createConsistency(deps: ConsistencyDeps) {
   const { runs, queue, log, limits } = deps;
   const dueAfter = (nowMs: number): number => nowMs + limits.stalledMs;
 
@@ -62,7 +50,8 @@ export function createConsistency(deps: ConsistencyDeps): Consistency {
   }
 
   return {
-    async start(by) {
+    /** Starts a run, or returns the one that is under way. */
+    async start(by: Operator): Promise<Result<Run, "repairing">> {
       const id = randomId(deps.random);
       const audit = deps.audit.statement("if changed", auditRecord(by, "compare", id, ""));
       const run = await runs.start({ id, nowMs: by.nowMs, dueAt: dueAfter(by.nowMs) }, audit);
@@ -71,7 +60,8 @@ export function createConsistency(deps: ConsistencyDeps): Consistency {
       return ok(run);
     },
 
-    async repair(id, by) {
+    /** Repairs the findings of a run. Repeating it changes nothing. */
+    async repair(id: string, by: Operator): Promise<Result<Run, "unknown" | "running" | "other_run">> {
       const audit = deps.audit.statement("if changed", auditRecord(by, "repair", id, "started"));
       const run = await runs.startRepair(id, { ...by, dueAt: dueAfter(by.nowMs) }, audit);
       if (run === undefined) return err("unknown");
@@ -81,17 +71,19 @@ export function createConsistency(deps: ConsistencyDeps): Consistency {
       return ok(run);
     },
 
-    find: (id) => runs.find(id),
-    page: (before, limit, skip) => runs.page(before, limit, skip),
-    findings: (id, afterSeq, limit, skip) => runs.findings(id, afterSeq, limit, skip),
+    find: runs.find,
+    page: runs.page,
+    findings: runs.findings,
 
-    async step(id, nowMs) {
+    /** Does the next step of a run. Throws if another attempt may succeed. */
+    async step(id: string, nowMs: number): Promise<undefined> {
       const run = await runs.find(id);
       if (run?.state === "running") await queue.send(await compareStep(deps, run, nowMs));
       if (run?.state === "repairing") await queue.send(await repairStep(deps, run, nowMs));
     },
 
-    async sweep(nowMs) {
+    /** Resumes stalled runs and deletes an old one; how many it resumed. */
+    async sweep(nowMs: number): Promise<number> {
       const stalled = await runs.takeStalled(nowMs, dueAfter(nowMs));
       await queue.send(stalled.map(nextStep));
       await runs.deleteOld(nowMs - limits.keptMs);
@@ -102,16 +94,16 @@ export function createConsistency(deps: ConsistencyDeps): Consistency {
 
 /** The messages to send: none if the run is done, or if another one did this step. */
 async function compareStep(deps: ConsistencyDeps, run: Run, nowMs: number): Promise<readonly MediaJob[]> {
-  const at = KEYSPACES.findIndex(({ stage }) => stage === run.stage);
+  const at = KEYSPACES.findIndex(({ name }) => name === run.keyspace);
   const keyspace = KEYSPACES[at]!;
   const page = await comparePage(deps, keyspace, run.position, nowMs);
   const found = { ...run.found };
   for (const { kind } of page.findings) found[kind] += 1;
   const checked = { ...run.checked, objects: run.checked.objects + page.objects };
-  if (keyspace.stage !== "incoming") checked[keyspace.stage] += page.places;
+  if (keyspace.name !== "incoming") checked[keyspace.name] += page.places;
   const next = page.end === undefined ? KEYSPACES[at + 1] : keyspace;
   const progress = {
-    stage: next?.stage ?? keyspace.stage,
+    keyspace: next?.name ?? keyspace.name,
     position: page.end ?? "",
     dueAt: next === undefined ? undefined : nowMs + deps.limits.stalledMs,
     nowMs,

@@ -9,7 +9,7 @@ import { retryOnce } from "../../platform/retry-once.ts";
 import type { EdgeCache } from "../content/edge-cache.ts";
 import { filePath, type Links } from "../files/links.ts";
 import { metadataCondition } from "../metadata/attributes.ts";
-import { asFileCaller, callerOf, reachesTenant, type AccessDeps } from "../model/access.ts";
+import { asFileCaller, callerOf, mayActForTenant, type AccessDeps } from "../model/access.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
 import { newFileId, type Visibility, type FileCaller } from "../model/file.ts";
 import type { FilterStore } from "../search/filter-store.ts";
@@ -74,7 +74,7 @@ export const deleteFiles = (deps: DeleteFilesDeps, visibility: Visibility): Rout
     async handle({ principal, query: { tenant, q, dryRun }, nowMs, publicBase, url, waitUntil }) {
       const unknown = [...url.searchParams.keys()].find((name) => !Object.hasOwn(query.shape, name));
       if (unknown !== undefined) return invalid("invalid_query_parameter", unknown, `${unknown} ${NO_PART}`);
-      if (!(await reachesTenant(deps, principal, tenant, nowMs))) return toProblem({ kind: "foreign_tenant" });
+      if (!(await mayActForTenant(deps, principal, tenant, nowMs))) return toProblem({ kind: "foreign_tenant" });
       const caller = callerOf(principal, visibility, tenant);
       const files = q === undefined ? ok("all" as const) : await select(deps, caller, q);
       if (!files.ok) return toProblem(files.error);

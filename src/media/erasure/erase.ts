@@ -41,7 +41,7 @@ export async function finishRemoved(deps: PurgeDeps, files: readonly RemovedFile
   const fresh = files.filter(({ purgedAt }) => purgedAt === null);
   const purged = files.filter(({ purgedAt }) => purgedAt !== null);
   if (fresh.length > 0) await purgeFiles(deps, fresh, nowMs);
-  if (purged.length > 0) await lookForBytes(deps, idsOf(purged), nowMs);
+  if (purged.length > 0) await verifyErased(deps, idsOf(purged), nowMs);
 }
 
 /** Deletes the bytes that the rows know of, and unfinished uploads. */
@@ -60,7 +60,7 @@ async function purgeFiles(deps: PurgeDeps, files: readonly RemovedFile[], nowMs:
  * Proves the deletion: lists all keys of each file, at a time when its upload link has ended and every job that began
  * before the removal is over. Objects that it finds are recorded, deleted and listed again.
  */
-async function lookForBytes(deps: PurgeDeps, fileIds: readonly string[], nowMs: number): Promise<void> {
+async function verifyErased(deps: PurgeDeps, fileIds: readonly string[], nowMs: number): Promise<void> {
   const late = await filesWithBytes(deps, fileIds);
   let left: readonly string[] = [];
   if (late.length > 0) {
@@ -72,7 +72,7 @@ async function lookForBytes(deps: PurgeDeps, fileIds: readonly string[], nowMs: 
         late.map(({ fileId }) => fileId),
       )
     ).map(({ fileId }) => fileId);
-    if (left.length > 0) await deps.removed.postpone(left, nowMs + LIMITS.lookAgainMs);
+    if (left.length > 0) await deps.removed.postpone(left, nowMs + LIMITS.verifyAgainMs);
   }
   await deps.removed.markVerified(
     fileIds.filter((fileId) => !left.includes(fileId)),

@@ -4,7 +4,7 @@ import { defineRoute, json, type Route } from "../../http/route.ts";
 import { matching } from "../../http/validate.ts";
 import { PATTERNS } from "../../platform/names.ts";
 import { ERASURES_PATH } from "../files/links.ts";
-import { reachesTenant, type TenantAccess } from "../model/access.ts";
+import { mayActForTenant, type TenantAccess } from "../model/access.ts";
 import { toProblem } from "../model/failure.ts";
 import type { Erasure, ErasureStore } from "./erasure-store.ts";
 
@@ -22,7 +22,7 @@ export const erasureRoutes = (deps: ReportDeps): readonly Route[] => [
     params: z.object({ erasureId: z.string() }),
     async handle({ principal, params: { erasureId }, nowMs }) {
       const erasure = await deps.erasures.find(erasureId, principal.clientName);
-      const isReached = erasure !== undefined && (await reachesTenant(deps, principal, erasure.tenant, nowMs));
+      const isReached = erasure !== undefined && (await mayActForTenant(deps, principal, erasure.tenant, nowMs));
       return isReached ? json(200, toJson(erasure)) : toProblem({ kind: "no_erasure" });
     },
   }),
@@ -34,7 +34,7 @@ export const erasureRoutes = (deps: ReportDeps): readonly Route[] => [
     query: z.object({ tenant: matching(PATTERNS.tenant) }),
     paged: true,
     async handle({ principal, query: { tenant }, paging, nowMs, url }) {
-      if (!(await reachesTenant(deps, principal, tenant, nowMs))) return toProblem({ kind: "foreign_tenant" });
+      if (!(await mayActForTenant(deps, principal, tenant, nowMs))) return toProblem({ kind: "foreign_tenant" });
       const before = idBefore(paging);
       if (before === undefined) return invalidCursor();
       const list = (beforeId: string, { limit, skip }: RowRange) =>

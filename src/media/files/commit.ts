@@ -8,7 +8,7 @@ import { PATTERNS } from "../../platform/names.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { retryOnce } from "../../platform/retry-once.ts";
 import { attributesOf, hasTooManyPairs } from "../metadata/attributes.ts";
-import { asFileCaller, reachesTenant, type AccessDeps } from "../model/access.ts";
+import { asFileCaller, mayActForTenant, type AccessDeps } from "../model/access.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
 import type { Visibility, FileCaller } from "../model/file.ts";
 import type { JobQueue } from "../model/job.ts";
@@ -58,7 +58,7 @@ async function tenantOf(
   nowMs: number,
 ): Promise<Result<string, MediaFailure>> {
   const tenant = named ?? principal.tenant;
-  return (await reachesTenant(deps, principal, tenant, nowMs)) ? ok(tenant) : err({ kind: "foreign_tenant" });
+  return (await mayActForTenant(deps, principal, tenant, nowMs)) ? ok(tenant) : err({ kind: "foreign_tenant" });
 }
 
 interface CommitRequest {

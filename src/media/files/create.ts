@@ -57,7 +57,7 @@ export const createFile = (deps: CreateDeps, visibility: Visibility): Route =>
       if (!created.ok)
         return toProblem(
           created.error === "over_quota"
-            ? { kind: "no_place", tenant: principal.tenant }
+            ? { kind: "quota_full", tenant: principal.tenant }
             : { kind: "too_many_pending", count: LIMITS.pendingFilesPerClient },
         );
       const uploadLink = await deps.uploads.makeLink(publicBase, id, type, nowMs);

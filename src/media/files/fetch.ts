@@ -3,7 +3,7 @@ import { defineRoute, empty, json, type Answer, type Call, type Route } from "..
 import { booleanText, matching } from "../../http/validate.ts";
 import { PATTERNS } from "../../platform/names.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { reachesTenant, type TenantAccess } from "../model/access.ts";
+import { mayActForTenant, type TenantAccess } from "../model/access.ts";
 import { matchesAny } from "../model/conditional.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
 import { namedVariant, variantParameters } from "../model/variant-query.ts";
@@ -38,7 +38,7 @@ export const fetchPrivateFile = (deps: FetchDeps): Route =>
       const isReadable = async (file: CommittedFile) =>
         file.client === call.principal.clientName &&
         file.visibility === "private" &&
-        reachesTenant(deps, call.principal, file.tenant, call.nowMs);
+        mayActForTenant(deps, call.principal, file.tenant, call.nowMs);
       return answer(deps, call, isReadable, async ({ variant }, headers) => {
         const link = await deps.links.temporaryContent(call.publicBase, call.params.fileId, variant, call.nowMs);
         return json(200, { link }, headers);

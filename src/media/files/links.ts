@@ -16,27 +16,7 @@ export const filePath = (visibility: Visibility): string => (visibility === "pub
 
 export const ERASURES_PATH = "/erasures";
 
-export interface Links {
-  file(publicBase: string, visibility: Visibility, fileId: string): string;
-  /** The report of a deletion. */
-  erasure(publicBase: string, erasureId: string): string;
-  upload(publicBase: string, fileId: string, contentType: string, nowMs: number): Promise<string>;
-  verifyUpload(fileId: string, given: UploadSignature, nowMs: number): Promise<Result<void, LinkFault>>;
-  /** A public file's address, valid as long as the file exists. */
-  content(publicBase: string, fileId: string, variant: VariantName | undefined): string;
-  temporaryContent(
-    publicBase: string,
-    fileId: string,
-    variant: VariantName | undefined,
-    nowMs: number,
-  ): Promise<string>;
-  verifyContent(
-    fileId: string,
-    variant: VariantName | undefined,
-    given: Signature,
-    nowMs: number,
-  ): Promise<Result<void, LinkFault>>;
-}
+export type Links = ReturnType<typeof createLinks>;
 
 export interface Signature {
   readonly expires: string;
@@ -49,7 +29,7 @@ export interface UploadSignature extends Signature {
 
 export type LinkFault = "forged" | "expired";
 
-export function createLinks(sealer: Sealer, contentUrl: string): Links {
+export function createLinks(sealer: Sealer, contentUrl: string) {
   const contentAddress = (publicBase: string, fileId: string, variant: VariantName | undefined): URL => {
     const base = contentUrl === "" ? publicBase : `${contentUrl}${new URL(publicBase).pathname.replace(/\/$/, "")}`;
     const suffix = variant === undefined ? "" : `/${variantSegment(variant)}`;
@@ -60,21 +40,42 @@ export function createLinks(sealer: Sealer, contentUrl: string): Links {
     variant === undefined ? "" : variantSegment(variant),
   ];
   return {
-    file: (publicBase, visibility, fileId) => `${publicBase}${MEDIA_PATH}${filePath(visibility)}/${fileId}`,
-    erasure: (publicBase, erasureId) => `${publicBase}${MEDIA_PATH}${ERASURES_PATH}/${erasureId}`,
-    async upload(publicBase, fileId, contentType, nowMs) {
+    file: (publicBase: string, visibility: Visibility, fileId: string): string =>
+      `${publicBase}${MEDIA_PATH}${filePath(visibility)}/${fileId}`,
+
+    /** The report of a deletion. */
+    erasure: (publicBase: string, erasureId: string): string =>
+      `${publicBase}${MEDIA_PATH}${ERASURES_PATH}/${erasureId}`,
+
+    upload(publicBase: string, fileId: string, contentType: string, nowMs: number): Promise<string> {
       const url = new URL(`${publicBase}${MEDIA_PATH}/uploads/${fileId}`);
       url.searchParams.set("type", contentType);
       return sign(sealer, "upload-link", url, [fileId, contentType], nowMs + LIMITS.uploadLinkTtlMs);
     },
-    verifyUpload: (fileId, given, nowMs) => verify(sealer, "upload-link", [fileId, given.contentType], given, nowMs),
-    content: (publicBase, fileId, variant) => contentAddress(publicBase, fileId, variant).href,
-    temporaryContent: (publicBase, fileId, variant, nowMs) => {
+
+    verifyUpload: (fileId: string, given: UploadSignature, nowMs: number): Promise<Result<void, LinkFault>> =>
+      verify(sealer, "upload-link", [fileId, given.contentType], given, nowMs),
+
+    /** A public file's address, valid as long as the file exists. */
+    content: (publicBase: string, fileId: string, variant: VariantName | undefined): string =>
+      contentAddress(publicBase, fileId, variant).href,
+
+    temporaryContent(
+      publicBase: string,
+      fileId: string,
+      variant: VariantName | undefined,
+      nowMs: number,
+    ): Promise<string> {
       const url = contentAddress(publicBase, fileId, variant);
       return sign(sealer, "content-link", url, contentParts(fileId, variant), nowMs + LIMITS.contentLinkTtlMs);
     },
-    verifyContent: (fileId, variant, given, nowMs) =>
-      verify(sealer, "content-link", contentParts(fileId, variant), given, nowMs),
+
+    verifyContent: (
+      fileId: string,
+      variant: VariantName | undefined,
+      given: Signature,
+      nowMs: number,
+    ): Promise<Result<void, LinkFault>> => verify(sealer, "content-link", contentParts(fileId, variant), given, nowMs),
   };
 }
 

@@ -7,24 +7,17 @@ import { readImageHeader } from "./header.ts";
  * Finds out what the Images binding can do by letting it do it: versions differ, and the local one can do less. Every
  * answer is undefined if the binding does not answer.
  */
-export interface ImagesProbe {
-  /** It applies the orientation of images in this format by itself. Turning twice would be as wrong as never. */
-  turnsByItself(format: TurnedFormat): Promise<boolean | undefined>;
-  /** It writes gifs with all their frames. */
-  keepsAnimations(): Promise<boolean | undefined>;
-  /** It transforms a good image now. */
-  isUp(): Promise<boolean>;
-}
+export type ImagesProbe = ReturnType<typeof createImagesProbe>;
 
 /** Formats that have an orientation. */
-export type TurnedFormat = "jpeg" | "png";
+export type OrientedFormat = "jpeg" | "png";
 
-export function createImagesProbe(images: ImagesBinding): ImagesProbe {
+export function createImagesProbe(images: ImagesBinding) {
   /** Results are stored as values, because a promise belongs to the request that made it. */
-  const turns = new Map<TurnedFormat, boolean>();
+  const turns = new Map<OrientedFormat, boolean>();
   let keeps: boolean | undefined;
 
-  const probeTurning = async (format: TurnedFormat): Promise<boolean | undefined> => {
+  const probeOrientation = async (format: OrientedFormat): Promise<boolean | undefined> => {
     const made = await tryOut(() => images.input(streamOf(LYING[format])).output({ format: "image/png" }));
     const outcome = made === undefined ? undefined : readImageHeader(made);
     if (outcome?.kind !== "header") return undefined;
@@ -32,7 +25,7 @@ export function createImagesProbe(images: ImagesBinding): ImagesProbe {
     turns.set(format, answer);
     return answer;
   };
-  const isUp = async (): Promise<boolean> => (await probeTurning("jpeg")) !== undefined;
+  const isUp = async (): Promise<boolean> => (await probeOrientation("jpeg")) !== undefined;
   const probeAnimation = async (): Promise<boolean | undefined> => {
     const made = await tryOut(() => images.input(streamOf(TWO_FRAMES)).output({ format: "image/gif", anim: true }));
     // Error texts vary. A good image tells whether only gifs fail, or everything.
@@ -42,9 +35,13 @@ export function createImagesProbe(images: ImagesBinding): ImagesProbe {
   };
 
   return {
+    /** It transforms a good image now. */
     isUp,
-    turnsByItself: async (format) => turns.get(format) ?? probeTurning(format),
-    keepsAnimations: async () => keeps ?? probeAnimation(),
+    /** It applies the orientation of images in this format by itself. Turning twice would be as wrong as never. */
+    appliesOrientation: async (format: OrientedFormat): Promise<boolean | undefined> =>
+      turns.get(format) ?? probeOrientation(format),
+    /** It writes gifs with all their frames. */
+    keepsAnimations: async (): Promise<boolean | undefined> => keeps ?? probeAnimation(),
   };
 }
 
@@ -68,7 +65,7 @@ const TWO_FRAMES =
   "AAAAAP8CA4xvBQA7";
 
 /** Good images of 16 x 8 pixels that lie on their side (EXIF orientation 6). */
-const LYING: Readonly<Record<TurnedFormat, string>> = {
+const LYING: Readonly<Record<OrientedFormat, string>> = {
   jpeg:
     "/9j/4QAiRXhpZgAATU0AKgAAAAgAAQESAAMAAAABAAYAAAAAAAD/2wBDAAYEBQYFBAYGBQYHBwYIChAKCgkJChQODwwQFxQYGBcU" +
     "FhYaHSUfGhsjHBYWICwgIyYnKSopGR8tMC0oMCUoKSj/2wBDAQcHBwoIChMKChMoGhYaKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgo" +

@@ -24,10 +24,10 @@ export function createImagesBinding(images: ImagesBinding, probe: ImagesProbe): 
   return {
     async transform(request) {
       const { format, orientation } = request.header;
-      const isTurned = orientation === 1 || format === "gif" ? true : await probe.turnsByItself(format);
-      if (isTurned === undefined) return err({ kind: "unavailable" });
+      const isUpright = orientation === 1 || format === "gif" ? true : await probe.appliesOrientation(format);
+      if (isUpright === undefined) return err({ kind: "unavailable" });
       try {
-        return ok({ stream: await run(images, request, isTurned), encoder: "images-1" });
+        return ok({ stream: await run(images, request, isUpright), encoder: "images-1" });
       } catch {
         // Error texts vary. A good image tells whether the image or the binding is at fault.
         return err((await probe.isUp()) ? { kind: "broken_image" } : { kind: "unavailable" });
@@ -45,11 +45,11 @@ const OUTPUT: Readonly<Record<ImageFormat, ImageOutputOptions>> = {
 async function run(
   images: ImagesBinding,
   { master, header, type, target }: TransformRequest,
-  isTurned: boolean,
+  isUpright: boolean,
 ): Promise<ReadableStream<Uint8Array>> {
   let transformer = images.input(master);
   const upright = UPRIGHT[header.orientation];
-  if (!isTurned && upright !== undefined) {
+  if (!isUpright && upright !== undefined) {
     if (upright.rotate !== 0) transformer = transformer.transform({ rotate: upright.rotate });
     if (upright.mirror) transformer = transformer.transform({ flip: "h" });
   }

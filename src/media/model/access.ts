@@ -27,7 +27,7 @@ export const callerOf = (principal: Principal, visibility: Visibility, tenant: s
  * A token may act for its own tenant and, unless it names one, for those for which its client could
  * get a token now. Cancelling a subscription ends that.
  */
-export async function reachesTenant(
+export async function mayActForTenant(
   deps: TenantAccess,
   principal: Principal,
   tenant: string,
@@ -52,7 +52,7 @@ export async function fileCaller(
   if (principal.tenantExplicit || !(await deps.access.servesOthers(principal.clientId, nowMs))) return ok(own);
   const tenant = await deps.files.tenantOf(fileId, own.client, visibility);
   if (tenant === undefined || tenant === "") return ok(own);
-  return (await reachesTenant(deps, principal, tenant, nowMs)) ? ok({ ...own, tenant }) : err({ kind: "no_file" });
+  return (await mayActForTenant(deps, principal, tenant, nowMs)) ? ok({ ...own, tenant }) : err({ kind: "no_file" });
 }
 
 /**

@@ -24,9 +24,9 @@ export type MediaFailure =
   | { readonly kind: "storage_unavailable"; readonly reason: string }
   | { readonly kind: "quota_exceeded"; readonly tenant: string }
   /** Committed and pending files fill the tenant's quota of files. */
-  | { readonly kind: "no_place"; readonly tenant: string }
+  | { readonly kind: "quota_full"; readonly tenant: string }
   /** The upload has more bytes than the quota has left. */
-  | { readonly kind: "no_room" }
+  | { readonly kind: "upload_over_quota" }
   | { readonly kind: "too_many_pending"; readonly count: number }
   | { readonly kind: "commit_unavailable"; readonly reason: string }
   | { readonly kind: "content_unavailable"; readonly reason: string }
@@ -104,11 +104,11 @@ export function toProblem(failure: MediaFailure): Problem {
       const message = `The tenant ${failure.tenant} has used up its quota. Commit the file again when there is space.`;
       return problem("bad_payload_size", message, { details: [{ type: "quota_exceeded", field: "", message }] });
     }
-    case "no_place": {
+    case "quota_full": {
       const message = `The files of the tenant ${failure.tenant}, uncommitted ones included, fill its quota.`;
       return problem("bad_payload_size", message, { details: [{ type: "quota_exceeded", field: "", message }] });
     }
-    case "no_room": {
+    case "upload_over_quota": {
       const message = "The tenant's quota has no space for these bytes. Upload again with the same link when there is.";
       return problem("bad_payload_size", message, { details: [{ type: "quota_exceeded", field: "", message }] });
     }

@@ -22,9 +22,7 @@ export const LONG_WORK = ["erase", "compare"] as const;
 export type LongWork = (typeof LONG_WORK)[number];
 
 /** Sends jobs. The sweep sends lost ones again, because their rows are still due. */
-export interface JobQueue {
-  send(jobs: readonly MediaJob[]): Promise<void>;
-}
+export type JobQueue = ReturnType<typeof createJobQueue>;
 
 /** The job in a message's body, if it is one. */
 export function parseJob(body: unknown): MediaJob | undefined {
@@ -35,9 +33,9 @@ export function parseJob(body: unknown): MediaJob | undefined {
   return known !== undefined && typeof id === "string" ? { work: known, id } : undefined;
 }
 
-export function createJobQueue(queue: Queue<MediaJob>): JobQueue {
+export function createJobQueue(queue: Queue<MediaJob>) {
   return {
-    async send(jobs) {
+    async send(jobs: readonly MediaJob[]): Promise<void> {
       for (let at = 0; at < jobs.length; at += LIMITS.messagesPerSend)
         await queue.sendBatch(jobs.slice(at, at + LIMITS.messagesPerSend).map((body) => ({ body })));
     },

@@ -99,7 +99,7 @@ export const LIMITS = {
    */
   lastWriteMs: 60 * 60_000,
   /** Delay of another proof for files that still had bytes in the last one. */
-  lookAgainMs: 60 * 60_000,
+  verifyAgainMs: 60 * 60_000,
   /** Reports of deletions are kept for this time. */
   erasureKeptMs: 400 * 24 * 60 * 60_000,
   /** Files of one step of a deletion. Each costs up to three listings, and an invocation may run four steps. */

@@ -11,7 +11,7 @@ import { retryOnce } from "../../platform/retry-once.ts";
 import { filePath, type Links } from "../files/links.ts";
 import { quoted } from "../files/representation.ts";
 import { variantsToJson } from "../files/variant-json.ts";
-import { callerOf, reachesTenant, type TenantAccess } from "../model/access.ts";
+import { callerOf, mayActForTenant, type TenantAccess } from "../model/access.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
 import type { Visibility } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
@@ -69,7 +69,7 @@ export async function pageOfFiles(
   nowMs: number,
 ): Promise<Result<Page<ListedFile>, MediaFailure>> {
   const { visibility, tenant, sort, paging } = wanted;
-  if (!(await reachesTenant(deps, principal, tenant, nowMs))) return err({ kind: "foreign_tenant" });
+  if (!(await mayActForTenant(deps, principal, tenant, nowMs))) return err({ kind: "foreign_tenant" });
   const caller = callerOf(principal, visibility, tenant);
   const conditions = conditionsOf(wanted);
   const page = await deps.listing.page(caller, { conditions, sort, paging });

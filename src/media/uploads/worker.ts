@@ -140,7 +140,7 @@ function toFailure(fault: UploadFault, maxBytes: number, digest: UploadDigest | 
     case "gone":
       return { kind: "no_file" };
     case "over_quota":
-      return { kind: "no_room" };
+      return { kind: "upload_over_quota" };
     case "too_large":
       return { kind: "too_large", maxBytes };
     case "interrupted":

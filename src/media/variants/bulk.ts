@@ -43,7 +43,7 @@ const deletionQuery = z.extend(creationQuery, { q: deletionTerms });
 type BulkCall = Call<Record<string, never>, z.infer<typeof creationQuery>, undefined, Principal>;
 
 /** The variants `names` of one page of images. */
-interface Work {
+interface PageWork {
   readonly caller: FileCaller;
   readonly fileIds: readonly string[];
   readonly names: readonly VariantName[];
@@ -59,7 +59,7 @@ export const createBulkVariants = (deps: BulkDeps, visibility: Visibility): Rout
     query: creationQuery,
     paged: true,
     handle: (call) =>
-      eachPage(deps, visibility, call, 202, {
+      answerPage(deps, visibility, call, 202, {
         count: ({ caller, fileIds, names }) => deps.bulk.countMissing(caller, fileIds, names, LIMITS.variantsPerFile),
         run: async ({ caller, fileIds, names }) => {
           const wanted = fileIds.flatMap((fileId) =>
@@ -86,7 +86,7 @@ export const deleteBulkVariants = (deps: BulkDeps, visibility: Visibility): Rout
     paged: true,
     produces: "any",
     handle: (call) =>
-      eachPage(deps, visibility, call, 204, {
+      answerPage(deps, visibility, call, 204, {
         count: ({ caller, fileIds, names }) => deps.bulk.count(caller, fileIds, names),
         run: async ({ caller, fileIds, names }) => {
           const renditions = await deps.bulk.remove(caller, fileIds, names, call.nowMs);
@@ -101,20 +101,20 @@ export const deleteBulkVariants = (deps: BulkDeps, visibility: Visibility): Rout
       }),
   });
 
-interface Doing {
+interface BulkAction {
   /** Both return the number of variants; `count` changes nothing. */
-  readonly count: (work: Work) => Promise<number>;
-  readonly run: (work: Work) => Promise<number>;
+  readonly count: (work: PageWork) => Promise<number>;
+  readonly run: (work: PageWork) => Promise<number>;
   /** A file that would have more variants is left out, and counted in the answer as `skipped`. */
   readonly maxPerFile: number;
 }
 
-async function eachPage(
+async function answerPage(
   deps: BulkDeps,
   visibility: Visibility,
   call: BulkCall,
   status: 202 | 204,
-  { count, run, maxPerFile }: Doing,
+  { count, run, maxPerFile }: BulkAction,
 ): Promise<Answer> {
   const { principal, query, paging, url } = call;
   if (!isCursor([], paging.cursor)) return invalidCursor();

@@ -499,7 +499,7 @@ describe("second look", () => {
     await mediaApp({ bucket }).media.sweep(START_MS + DAY_MS);
     expect(await reportAt(app, as, location)).toMatchObject({ state: "deleted", files: { verified: 1 } });
     expect([await rowsOf(quiet.id), (await rowsOf(restless.id)).length]).toEqual([[], 1]);
-    await app.media.sweep(START_MS + DAY_MS + LIMITS.lookAgainMs);
+    await app.media.sweep(START_MS + DAY_MS + LIMITS.verifyAgainMs);
     expect(await reportAt(app, as, location)).toMatchObject({ state: "verified", lateObjects: 1 });
     expect(await keysOf(restless.id)).toEqual([]);
   });

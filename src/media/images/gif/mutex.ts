@@ -18,15 +18,15 @@ export class GifMutex {
 
   /** The caller must release the lease in any case. */
   async acquire(): Promise<GifLease> {
-    let [watched, signs, silentMs] = [this.#current, -1, 0];
+    let [watched, progress, idleMs] = [this.#current, -1, 0];
     while (this.#current !== undefined) {
       // Checked before the timeout: another waiting request may have acquired it just now.
-      if (this.#current !== watched || watched.signs !== signs) {
+      if (this.#current !== watched || watched.progress !== progress) {
         watched = this.#current;
-        [signs, silentMs] = [watched.signs, 0];
-      } else if (silentMs >= LIMITS.gifLeaseMs) break;
+        [progress, idleMs] = [watched.progress, 0];
+      } else if (idleMs >= LIMITS.gifLeaseMs) break;
       await this.#wait(POLL_MS);
-      silentMs += POLL_MS;
+      idleMs += POLL_MS;
     }
     const lease = new GifLease(this.#wait, () => {
       // A lease that counted as lost may be released later.
@@ -42,7 +42,7 @@ export class GifLease {
   readonly release: () => void;
   #spentPixels = 0;
   /** Changes as the work progresses. */
-  signs = 0;
+  progress = 0;
 
   constructor(wait: (ms: number) => Promise<void>, release: () => void) {
     this.#wait = wait;
@@ -51,7 +51,7 @@ export class GifLease {
 
   /** Reports work on so many pixels, and now and then lets the isolate answer other requests. */
   async spend(pixels: number): Promise<void> {
-    this.signs += 1;
+    this.progress += 1;
     this.#spentPixels += pixels;
     if (this.#spentPixels < LIMITS.gifPixelsPerPause) return;
     this.#spentPixels = 0;
