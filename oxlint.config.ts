@@ -53,6 +53,21 @@ export default defineConfig({
   },
   overrides: [
     {
+      // Every test runs. The other rules of the plugin are written for another runner.
+      files: ["test/**"],
+      plugins: ["jest"],
+      rules: {
+        "jest/no-disabled-tests": "error",
+        "jest/no-focused-tests": "error",
+        "jest/valid-expect": "off",
+        "jest/no-conditional-expect": "off",
+        "jest/expect-expect": "off",
+        "jest/no-standalone-expect": "off",
+        "jest/require-to-throw-message": "off",
+        "jest/valid-title": "off",
+      },
+    },
+    {
       files: [
         "src/platform/clock.ts",
         "src/platform/random.ts",

@@ -1,36 +1,25 @@
-import { globSync, readFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
-import { check, placesOf, rowsOf } from "./lib/coverage.ts";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { findFaults, makePage, readOutline, readTags } from "./lib/coverage.ts";
 import { ROOT } from "./lib/root.ts";
-import { titlesIn } from "./lib/test-titles.ts";
 
 /**
- * `node scripts/coverage.ts` holds docs/coverage.md to its word: it has every row of the specifications and no other, each
- * names the tests that show it, and each of these tests stands in the sources under that name and runs. Whether they
- * pass, their own stages say.
+ * `npm run coverage` writes docs/coverage.md; with `--check` it only says whether the page is what it would write. Either
+ * way each row needs a tagged test or a reason, and each tag a row. Whether the tests pass, their own stages say.
  */
 const TESTS = join(ROOT, "test");
+const PAGE = join(ROOT, "docs", "coverage.md");
 
-const { rows, faults: faultsOfPage } = rowsOf(readFileSync(join(ROOT, "docs", "coverage.md"), "utf8"));
-const places = placesOf(readFileSync(join(ROOT, "scripts", "data", "specification.txt"), "utf8"));
-const found = [...reachable(globSync(join(TESTS, "**/*.test.ts")))].map((path) =>
-  titlesIn(readFileSync(path, "utf8"), relative(TESTS, path).replace(/(\.test)?\.ts$/, "")),
-);
-const titles = new Set(found.flatMap((file) => [...file.titles]));
-const { faults, named, withoutTest } = check(rows, places, titles);
-const all = [...found.flatMap((file) => file.faults), ...faultsOfPage, ...faults];
-for (const fault of all) console.error(`✗ ${fault}`);
-if (all.length > 0) process.exitCode = 1;
-else console.log(`${rows.length} rows, ${named} names of tests, ${withoutTest} rows without a test`);
-
-/** Tests may stand in modules that a test file imports. */
-function reachable(paths: readonly string[]): Set<string> {
-  const seen = new Set<string>();
-  const visit = (path: string): void => {
-    if (seen.has(path) || !path.startsWith(TESTS)) return;
-    seen.add(path);
-    for (const [, to] of readFileSync(path, "utf8").matchAll(/from "(\.[^"]+\.ts)"/g)) visit(join(dirname(path), to!));
-  };
-  for (const path of paths) visit(path);
-  return seen;
-}
+const rows = readOutline(readFileSync(join(TESTS, "specification.txt"), "utf8"));
+const read = globSync(join(TESTS, "**/*.ts"))
+  .toSorted()
+  .map((path) => readTags(readFileSync(path, "utf8"), relative(TESTS, path)));
+const tags = read.flatMap((file) => file.tags);
+const faults = [...read.flatMap((file) => file.faults), ...findFaults(rows, tags)];
+const page = makePage(rows, tags);
+if (!process.argv.includes("--check")) writeFileSync(PAGE, page);
+else if (readFileSync(PAGE, "utf8") !== page)
+  faults.push("docs/coverage.md is stale: run npm run coverage and commit it");
+for (const fault of faults) console.error(`✗ ${fault}`);
+if (faults.length > 0) process.exitCode = 1;
+else console.log(`${rows.length} rows, ${tags.length} tags`);

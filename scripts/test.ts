@@ -34,7 +34,7 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
   lint: () => command("oxlint", "--type-aware", "--deny-warnings"),
   format: () => command("oxfmt", "--check"),
   openapi: () => command(process.execPath, "scripts/openapi.ts", "--check"),
-  coverage: () => command("node", "scripts/coverage.ts"),
+  coverage: () => command("node", "scripts/coverage.ts", "--check"),
   dependencies: () => command(process.execPath, "scripts/dependencies.ts", "--check"),
   audit,
   bundle,

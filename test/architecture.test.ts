@@ -110,6 +110,7 @@ describe("the typed client", () => {
 });
 
 describe("configuration", () => {
+  // shows: platform/deployment-variables/values-that-cannot-be
   it.each([
     ["PLATFORM", "Plat"],
     ["PLATFORM", ""],

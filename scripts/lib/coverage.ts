@@ -1,87 +1,98 @@
 /**
- * What docs/coverage.md has to be: every row of the specifications (their outline, scripts/data/specification.txt) and no
- * other, each with tests that run.
+ * docs/coverage.md says which tests show which row of the specifications. It is made from two things: the outline of the
+ * rows (test/specification.txt) and the tags above the tests, `// shows: <service>/<section>/<row>`.
  */
 export interface Row {
-  /** `service › section › row` */
-  readonly place: string;
-  readonly shownBy: string;
+  /** As the tags name it: `oauth/post-token/no-scope`. */
+  readonly id: string;
+  readonly service: string;
+  readonly section: string;
+  readonly name: string;
+  readonly said: string;
+  /** Why no test shows it: it is not built. */
+  readonly reason: string | undefined;
 }
 
-export interface Rows {
-  readonly rows: readonly Row[];
+export interface Tag {
+  readonly id: string;
+  /** Below test/. */
+  readonly file: string;
+}
+
+export interface Tags {
+  readonly tags: readonly Tag[];
   readonly faults: readonly string[];
 }
 
-export interface Checked {
-  readonly faults: readonly string[];
-  readonly named: number;
-  readonly withoutTest: number;
-}
-
-/** What a row says that no test can show: it is not there, or nobody has looked yet. */
-const WITHOUT_TEST = /^(not built|open): ./;
-
-/** Tables below `## service` and `### section`, of three columns: the row's name, what is said, the tests. */
-export function rowsOf(page: string): Rows {
-  let [service, section] = ["", ""];
+/** `# id: service`, `## section`, and a line a row: `name | what is said`, and `| not built: why`. */
+export function readOutline(outline: string): Row[] {
   const rows: Row[] = [];
-  const faults: string[] = [];
-  for (const line of page.split("\n")) {
-    if (line.startsWith("## ")) [service, section] = [line.slice(3), ""];
-    else if (line.startsWith("### ")) section = line.slice(4);
-    if (!line.startsWith("| ") || line.startsWith("| Row |")) continue;
-    const [name, , shownBy, ...more] = line
-      .slice(2, -2)
-      .split(/(?<!\\)\|/)
-      .map((cell) => cell.trim().replaceAll(String.raw`\|`, "|"));
-    if (name === undefined || shownBy === undefined || more.length > 0) faults.push(`not three columns: ${line}`);
-    else rows.push({ place: `${service} › ${section} › ${name}`, shownBy });
-  }
-  return { rows, faults };
-}
-
-/** The places of an outline: `# service`, `## section`, and a line a row. */
-export function placesOf(outline: string): string[] {
-  let [service, section] = ["", ""];
-  const found: string[] = [];
-  for (const line of outline.split("\n")) {
-    if (line.startsWith("# ")) service = line.slice(2);
+  let [id, service, section] = ["", "", ""];
+  for (const line of outline.split("\n").filter((one) => one !== "")) {
+    const heading = /^# ([a-z]+): (.*)$/.exec(line);
+    if (heading !== null) [, id = "", service = ""] = heading;
     else if (line.startsWith("## ")) section = line.slice(3);
-    else if (line !== "") found.push(`${service} › ${section} › ${line}`);
-  }
-  return found;
-}
-
-/** `titles`: of the tests that run. */
-export function check(rows: readonly Row[], places: readonly string[], titles: ReadonlySet<string>): Checked {
-  const faults = compare(
-    rows.map(({ place }) => place),
-    places,
-  );
-  let [named, withoutTest] = [0, 0];
-  for (const { place, shownBy } of rows) {
-    if (WITHOUT_TEST.test(shownBy)) {
-      withoutTest += 1;
-      continue;
-    }
-    for (const text of shownBy.split("<br>")) {
-      // A title with such marks stands between two of them.
-      const name = /^(`{1,2})(.+)\1$/.exec(text.trim())?.[2];
-      if (name === undefined) faults.push(`${place}: neither \`file › group › title\` nor "not built: …": ${text}`);
-      else if (!titles.has(name)) faults.push(`${place}: no test that runs has this name: ${name}`);
-      else named += 1;
+    else {
+      const [name = "", said = "", reason] = line.split(" | ");
+      rows.push({ id: `${id}/${slug(section)}/${slug(name)}`, service, section, name, said, reason });
     }
   }
-  return { faults, named, withoutTest };
+  return rows;
 }
 
-/** Both must have the same rows, whatever their order, none twice. */
-function compare(documented: readonly string[], specified: readonly string[]): string[] {
-  const twice = documented.filter((place, at) => documented.indexOf(place) !== at);
+const slug = (text: string): string =>
+  text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9_.]+/g, "-")
+    .replaceAll(/^-+|-+$/g, "");
+
+/** A tag belongs to the test or group that follows it, which must run. */
+export function readTags(text: string, file: string): Tags {
+  const tags: Tag[] = [];
+  const faults: string[] = [];
+  const lines = text.split("\n");
+  for (const [at, line] of lines.entries()) {
+    const id = /^\s*\/\/ shows: (\S+)$/.exec(line)?.[1];
+    if (id === undefined) continue;
+    const next = lines.slice(at + 1).find((one) => !/^\s*\/\//.test(one)) ?? "";
+    if (!/^\s*(it|test|describe)\b/.test(next)) faults.push(`${file}:${at + 1}: no test follows the tag ${id}`);
+    else if (/^\s*\w+\.(skip|todo|only|skipIf|runIf|fails)\b/.test(next))
+      faults.push(`${file}:${at + 1}: the test of the tag ${id} does not run everywhere`);
+    else tags.push({ id, file });
+  }
+  return { tags, faults };
+}
+
+export function findFaults(rows: readonly Row[], tags: readonly Tag[]): string[] {
+  const ids = new Set(rows.map(({ id }) => id));
+  const shown = new Set(tags.map(({ id }) => id));
   return [
-    ...specified.filter((place) => !documented.includes(place)).map((place) => `not in docs/coverage.md: ${place}`),
-    ...documented.filter((place) => !specified.includes(place)).map((place) => `not in the specification: ${place}`),
-    ...twice.map((place) => `twice in docs/coverage.md: ${place}`),
+    ...rows.filter(({ id }, at) => rows.findIndex((row) => row.id === id) !== at).map(({ id }) => `two rows are ${id}`),
+    ...tags.filter(({ id }) => !ids.has(id)).map(({ id, file }) => `${file}: no row is ${id}`),
+    ...rows.filter(({ id, reason }) => reason === undefined && !shown.has(id)).map(({ id }) => `no test shows ${id}`),
+    ...rows
+      .filter(({ id, reason }) => reason !== undefined && shown.has(id))
+      .map(({ id }) => `a test shows ${id}, which says that it is not built`),
   ];
+}
+
+const HEAD = `# What the specifications say, and the tests that show it
+
+Made by \`npm run coverage\` from the outline \`test/specification.txt\` and the tags above the tests. To find the tests of
+a row, look for its tag: \`grep -rn "shows: oauth/post-token" test\`.
+`;
+
+export function makePage(rows: readonly Row[], tags: readonly Tag[]): string {
+  let page = HEAD;
+  let [service, section] = ["", ""];
+  for (const row of rows) {
+    if (row.service !== service) page += `\n## ${row.service}\n`;
+    if (row.service !== service || row.section !== section)
+      page += `\n### ${row.section}\n\n| Row | What is said | Tests |\n|---|---|---|\n`;
+    [service, section] = [row.service, row.section];
+    const files = new Set(tags.filter(({ id }) => id === row.id).map(({ file }) => file.replace(/(\.test)?\.ts$/, "")));
+    const cells = [row.name, row.said, row.reason ?? [...files].toSorted().join(", ")];
+    page += `| ${cells.map((cell) => cell.replaceAll("|", String.raw`\|`)).join(" | ")} |\n`;
+  }
+  return page;
 }

@@ -31,6 +31,7 @@ async function judged(images: readonly Omit<CorpusImage, "corpus">[]): Promise<F
   return findings.flat();
 }
 
+// shows: media/variants/exif-orientation
 it("every orientation of a jpeg and of a png comes out as libvips turns it, once", async () => {
   const orientations = [1, 2, 3, 4, 5, 6, 7, 8];
   const images = await Promise.all(
@@ -50,6 +51,7 @@ it("every orientation of a jpeg and of a png comes out as libvips turns it, once
   }
 });
 
+// shows: media/variants/animation
 it("an animated gif has the frames that libvips gives it; what is broken has failed with a reason", async () => {
   const frames = Buffer.concat([0, 1, 2].map(painted));
   const animation = { raw: { ...raw, height: HEIGHT * 3, pageHeight: HEIGHT } };

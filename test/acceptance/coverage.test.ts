@@ -1,71 +1,39 @@
 import { describe, expect, test } from "vitest";
-import { check, placesOf, rowsOf } from "../../scripts/lib/coverage.ts";
-import { titlesIn } from "../../scripts/lib/test-titles.ts";
+import { findFaults, makePage, readOutline, readTags } from "../../scripts/lib/coverage.ts";
 
-/** What stage `coverage` of `npm test` finds: a test that does not run, and a row that is not there or shown by none. */
-const FILE = 'describe("lock", () => {\n  it("is kept", () => {});\n});\n';
-const NAME = "events/lock › lock › is kept";
-const OUTLINE = "# Events\n\n## Lock\nlocked\nfree\n";
-const PAGE = `## Events\n\n### Lock\n\n| Row | What is said | Shown by |\n|---|---|---|\n| locked | x \\| y | \`${NAME}\` |\n| free | z | not built: later |\n`;
-
-const titles = (text: string) => titlesIn(text, "events/lock");
-const faultsOf = (page: string, outline = OUTLINE, file = FILE): readonly string[] => {
-  const { rows, faults } = rowsOf(page);
-  return [...faults, ...check(rows, placesOf(outline), titles(file).titles).faults];
+const OUTLINE =
+  "# events: Events\n\n## The lock\nis kept, once | by one reader\nis free | after 60 s | not built: later\n";
+const ID = "events/the-lock/is-kept-once";
+const tagged = (next: string) => readTags(`  // shows: ${ID}\n  // A reason.\n  ${next}\n`, "events/lock.test.ts");
+const faultsOf = (outline: string, next: string): readonly string[] => {
+  const { tags, faults } = tagged(next);
+  return [...faults, ...findFaults(readOutline(outline), tags)];
 };
 
-describe("tests that run", () => {
-  test.each([
-    ["a test", 'it("t", () => {});', ["t"]],
-    ["a group", 'describe("g", () => { test("t", async () => {}); });', ["g › t"]],
-    ["a table", 'describe.each([1])("g %i", () => { it.for([1])("t %s", () => {}); });', ["g %i › t %s"]],
-    ["a template", "it(`t ${x}`, () => {});", ["t ${x}"]],
-    ["a time limit", 'it("t", { timeout: 5 }, () => {}); it("u", () => {}, 5);', ["t", "u"]],
-    ["a suite that is called", 'export const suite = () => { it("t", () => {}); };', ["t"]],
-    ["one for some machines", 'it.skipIf(x)("t", () => {}); it.runIf(x)("u", () => {});', []],
-    ["one that is to fail", 'it.fails("t", () => {});', []],
-  ])("%s", (_, text, found) => {
-    expect(titles(text)).toEqual({ titles: new Set(found.map((title) => `events/lock › ${title}`)), faults: [] });
-  });
+describe("a row", () => {
+  test.each(['it("t", () => {});', "it.each([1])(`t %i`, () => {});", "describe.each(cases)(", 'test("t",'])(
+    "is shown by the test below its tag: %s",
+    (next) => {
+      expect(faultsOf(OUTLINE, next)).toEqual([]);
+    },
+  );
 
   test.each([
-    ["skip", 'it.skip("t", () => {});'],
-    ["skip", 'it("t", { skip: true }, () => {});'],
-    ["skip", 'describe.skip("g", () => { it("t", () => {}); });'],
-    ["skip", 'it.skip.each([1])("t", () => {});'],
-    ["only", 'it.only("t", () => {});'],
-    ["todo", 'it.todo("t");'],
-  ])("none that says %s: %s", (modifier, text) => {
-    const { titles: found, faults } = titles(text);
-    expect([...found]).toEqual([]);
-    expect(faults).toEqual([expect.stringMatching(new RegExp(`^events/lock: ${modifier} of "[gt]"`))]);
+    ["has no tag", OUTLINE.replace("once", "twice"), 'it("t",', "no test shows events/the-lock/is-kept-twice"],
+    ["is not there", "# events: Events\n", 'it("t",', `events/lock.test.ts: no row is ${ID}`],
+    ["is there twice", `${OUTLINE}is kept once | again\n`, 'it("t",', `two rows are ${ID}`],
+    ["is shown and not built", OUTLINE.replace("reader", "reader | not built: no"), 'it("t",', `a test shows ${ID}`],
+    ["has a test that is skipped", OUTLINE, 'it.skip("t",', "does not run everywhere"],
+    ["has a test for some machines", OUTLINE, 'test.runIf(x)("t",', "does not run everywhere"],
+    ["has a tag above nothing", OUTLINE, "const x = 1;", "no test follows the tag"],
+  ])("that %s is found", (_, outline, next, says) => {
+    expect(faultsOf(outline, next).join("\n")).toContain(says);
   });
 
-  test.each(["({ skip }) => { skip(); }", "(context) => { if (x) context.skip(); }"])("none that skips: %s", (body) => {
-    expect(titles(`it("t", ${body});`).faults).toEqual(["events/lock › t calls skip: every test runs"]);
-  });
-});
-
-describe("rows", () => {
-  test("that are all there, each with a test or a reason, are fine", () => {
-    expect(faultsOf(PAGE)).toEqual([]);
-  });
-
-  test.each<[string, string, string, string, string]>([
-    ["a renamed test", PAGE, OUTLINE, FILE.replace("is kept", "stays"), `no test that runs has this name: ${NAME}`],
-    ["a skipped test", PAGE, OUTLINE, FILE.replace("it(", "it.skip("), "no test that runs has this name"],
-    [
-      "a row that went",
-      PAGE.replace(/^\| free.*\n/m, ""),
-      OUTLINE,
-      FILE,
-      "not in docs/coverage.md: Events › Lock › free",
-    ],
-    ["a row of its own", PAGE, "# Events\n## Lock\nlocked\n", FILE, "not in the specification: Events › Lock › free"],
-    ["a row that is there twice", `${PAGE}| free | z | open: later |\n`, OUTLINE, FILE, "twice in docs/coverage.md"],
-    ["a row without a test", PAGE.replace("not built: later", ""), OUTLINE, FILE, "free: neither"],
-    ["a row of four columns", `${PAGE}| a | b | c | d |\n`, OUTLINE, FILE, "not three columns"],
-  ])("%s is found", (_, page, outline, file, says) => {
-    expect(faultsOf(page, outline, file).join("\n")).toContain(says);
+  test("stands in the page with its tests, or with the reason why it has none", () => {
+    const page = makePage(readOutline(OUTLINE), tagged('it("t",').tags);
+    expect(page).toContain(
+      "| is kept, once | by one reader | events/lock |\n| is free | after 60 s | not built: later |\n",
+    );
   });
 });

@@ -22,6 +22,10 @@ afterAll(async () => {
   rmSync(stateDir, { recursive: true, force: true });
 });
 
+// shows: oauth/scopes/another-prefix
+// shows: platform/deployment-variables/platform
+// shows: platform/deployment-variables/path_prefix
+// shows: running/commands/deployment-variables
 test("the whole tour under another prefix, platform name and origin", async () => {
   platform = await startPlatform({ STATE_DIR: stateDir, ...variables });
   const tour = npm("tour", variables);

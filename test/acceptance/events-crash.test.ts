@@ -71,6 +71,8 @@ afterAll(async () => {
   rmSync(stateDir, { recursive: true, force: true });
 });
 
+// shows: events/what-the-service-does/pull
+// shows: running/commands/npm-start-kill-9
 test("what was acknowledged survives kill -9, whenever it comes", { timeout: 120_000 }, async () => {
   const run = { publishing: true, published: false, over: false, broken: 0 };
   /** An answer that decides; undefined when there was none, or the platform was not ready for it. */

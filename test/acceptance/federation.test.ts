@@ -114,6 +114,8 @@ const redeem = (code: string | undefined): Promise<any> =>
 const claimsOf = (jwt: string): any => JSON.parse(Buffer.from(jwt.split(".")[1] ?? "", "base64url").toString());
 
 describe("signing in at a provider of one's own", () => {
+  // shows: oauth/get-authorize/plat_id_provider-a-custom-provider-s-id
+  // shows: oauth/authorize/custom-provider
   test.each(["asks", "tells"] as const)("ends in tokens of the platform for the local user (%s)", async (name) => {
     const browser = newBrowser();
     const page = await signInThere(browser, name, ADA);

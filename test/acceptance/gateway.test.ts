@@ -106,6 +106,7 @@ const through = (path: string, { headers, ...saying }: Saying = {}): Promise<Hea
 const typeOf = ({ body }: Heard): string => JSON.parse(body.toString()).type;
 
 describe("a request", () => {
+  // shows: gateway/where-a-request-goes/method-query-body
   test.each(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "REPORT", "SEARCH"])(
     "arrives by its method: %s",
     async (method) => {
@@ -126,6 +127,8 @@ describe("a request", () => {
     expect(upstream.seen.length).toBe(before);
   });
 
+  // shows: platform/errors-of-every-service/chunked-bodies
+  // shows: gateway/where-a-request-goes/method-query-body
   test("brings its body: with its length, in chunks, after 100-continue, with DELETE", async () => {
     upstream.at("/v1/echo", async (request, response) => {
       const { "content-length": length = "none", expect: expectation = "none" } = request.headers;
@@ -149,6 +152,7 @@ describe("a request", () => {
     expect(deleted.body.toString()).toBe("abc");
   });
 
+  // shows: gateway/where-a-request-goes/method-query-body
   test.each([
     ["GET", { "content-length": 3 }],
     ["GET", { "transfer-encoding": "chunked" }],
@@ -283,6 +287,9 @@ describe("an answer", () => {
     }),
   );
 
+  // shows: oauth/proxy-address-rewriting/application-json
+  // shows: gateway/rewriting/content-length-etag
+  // shows: gateway/rewriting/compressed-answers
   test.each([
     ["identity", undefined, "identity"],
     ["gzip", "gzip, deflate", "gzip"],
@@ -304,6 +311,7 @@ describe("an answer", () => {
     expect([head.headers["content-length"], head.headers.etag]).toEqual([undefined, 'W/"tag"']);
   });
 
+  // shows: oauth/proxy-address-rewriting/other-types
   test("of another type stays as it is, in its coding too", async () => {
     const path = "/coded?type=application/octet-stream";
     const plain = await through(path);
@@ -321,6 +329,7 @@ describe("an answer", () => {
     }
   });
 
+  // shows: gateway/rewriting/compressed-answers
   test("in a coding that cannot be read is refused where it would have to be rewritten", async () => {
     const refused = await through("/coded?coding=deflate");
     expect([refused.status, typeOf(refused)]).toEqual([503, "service_temporarily_unavailable"]);
@@ -362,6 +371,8 @@ describe("an answer", () => {
     expect([heard.status, typeOf(heard)]).toEqual([503, "service_temporarily_unavailable"]);
   });
 
+  // shows: oauth/proxy-address-rewriting/text-plain
+  // shows: gateway/rewriting/bodies
   test("is rewritten in the middle of its chunks, and comes as it is sent", async () => {
     let more: ServerResponse | undefined;
     upstream.at("/v1/dripping", (_, response) => {
@@ -383,6 +394,7 @@ describe("an answer", () => {
     expect(rest).toBe(`${shown}/a end`);
   });
 
+  // shows: oauth/proxy-address-rewriting/header-location
   test("that is a redirect is handed on", async () => {
     for (const [status, location, seen] of [
       [302, `${source}/there?a=1`, `${shown}/there?a=1`],
@@ -456,6 +468,8 @@ describe("an answer", () => {
 });
 
 describe("a service that does not answer", () => {
+  // shows: gateway/who-may-call/no-answer
+  // shows: gateway/who-may-call/three-failures-in-a-row
   test("in time is 503, and left alone after the third time until it answers a probe", async () => {
     const slow = await another("slow", `${upstream.origin}/slow`);
     let calls = 0;
@@ -495,6 +509,7 @@ describe("a service that does not answer", () => {
     expect(world().output()).toMatch(/"event":"breaker closed","service":"slow"/);
   });
 
+  // shows: gateway/who-may-call/no-answer
   test("at all is 503 at once; one that closes the connection too", async () => {
     const absent = await another("absent", `http://127.0.0.1:${await freePort()}`);
     const closing = await another("closing", `${upstream.origin}/closing`);
@@ -542,6 +557,7 @@ describe("a service that does not answer", () => {
 });
 
 describe("a WebSocket", () => {
+  // shows: gateway/who-may-call/websockets
   test("passes through, with its subprotocol and how it is closed, and needs a token too", async () => {
     const address = `${live()}?room=1`;
     const socket = new WebSocket(address, ["chat", "other"], { headers: { authorization, "plat-tenant": "forged" } });
@@ -616,6 +632,7 @@ describe("a WebSocket", () => {
     }
   });
 
+  // shows: gateway/who-may-call/websockets
   test("ends when its token is revoked, for both sides, and no other one does", async () => {
     // Since before the first test, so that nobody waits for it here.
     expect(await revoked.closed).toEqual([1008, "the access token is not valid any more"]);

@@ -102,6 +102,7 @@ describe("reading", () => {
 });
 
 describe("checking", () => {
+  // shows: operator/resources/granttypes
   test("names every mistake at its place, and no secret", async () => {
     const text = `
 organizations:

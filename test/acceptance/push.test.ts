@@ -111,6 +111,9 @@ beforeAll(async () => {
 afterAll(() => receiver.close());
 
 describe("an endpoint", () => {
+  // shows: events/what-the-service-does/push
+  // shows: events/events/by-push
+  // shows: events/push-subscriptions/delivery
   test("gets each event once: the Event object, signed, with user and password", async () => {
     for (const name of ["fine", "wordy"]) {
       await receiver.wait(`/${name}`, 2, PATIENCE_MS);
@@ -166,6 +169,7 @@ describe("an endpoint", () => {
     expect(Math.abs(log.attempts[0].at - first!.atMs)).toBeLessThan(2_000);
   });
 
+  // shows: events/push-subscriptions/429-503
   test("that answers 429 says when it is called again, for all of the subscription's events", async () => {
     for (const event of events) await attempts("busy", event, 1);
     await expect
@@ -202,6 +206,7 @@ describe("an endpoint", () => {
     expect(first.durationMs).toBeLessThan(14_000);
   });
 
+  // shows: events/push-subscriptions/2xx-within-15-s
   test("that hangs is left after 15 s, and holds up no other event", async () => {
     expect((await attempts("hangs", events[1]!, 1)).map(outcome)).toEqual([{ status: 200, error: null }]);
     const [hanging] = await attempts("hangs", events[0]!, 1);
@@ -213,6 +218,7 @@ describe("an endpoint", () => {
     expect(await get("hangs")).toMatchObject({ state: "active", lag: 1 });
   });
 
+  // shows: events/push-subscriptions/410
   test("that says 410 is not called any more until it is enabled again", async () => {
     expect(await get("gone")).toMatchObject({ state: "disabled", lag: 2 });
     expect(calls("gone").length).toBeLessThanOrEqual(2);
@@ -230,6 +236,7 @@ describe("an endpoint", () => {
     expect(await get("gone")).toMatchObject({ state: "active", lag: 0 });
   });
 
+  // shows: events/push-subscriptions/post-test
   test("is tried by the test operation, at once and with an event of no topic", async () => {
     const before = calls("fine").length;
     const tried = must(await shop.call("POST", `${topic}/subscriptions/fine/test`), 200);
@@ -243,6 +250,7 @@ describe("an endpoint", () => {
     expect(none).toMatchObject({ delivered: false, status: null, error: "unreachable" });
   });
 
+  // shows: events/push-subscriptions/post-redeliver
   test("gets an event again on request", async () => {
     const { id } = events[0]!;
     const redeliver = `${topic}/subscriptions/fine/deliveries/${id}/redeliver`;
@@ -264,6 +272,7 @@ describe("an endpoint", () => {
   });
 });
 
+// shows: events/push-subscriptions/six-in-flight
 test("1,000 events of four shards are all pushed, at most six at a time", { timeout: 60_000 }, async () => {
   const sharded = await shop.topic("many", 4);
   const flight = { now: 0, most: 0 };

@@ -78,6 +78,7 @@ const kept = (id: string, keys: readonly string[]): Promise<void> =>
   expect.poll(() => keysOf(id), { timeout: 10_000 }).toEqual(keys);
 
 describe("upload, commit, fetch", () => {
+  // shows: media/upload-and-immutability/r2-mode
   test("the whole file, by its name, where S3 says it is; overwriting it by the link changes nothing", async () => {
     const bytes = new Uint8Array(2_500_000).map((_, at) => (at * 31) ^ (at >> 9));
     const file = await create("application/x-odd; a=b");
@@ -106,6 +107,7 @@ describe("upload, commit, fetch", () => {
     expect(Buffer.from((await object.Body?.transformToByteArray()) ?? []).equals(Buffer.from(bytes))).toBe(true);
   });
 
+  // shows: media/upload-and-immutability/the-commit-pins
   test("while somebody overwrites all the time, what is committed is one of the uploads, whole, and stays it", async () => {
     const file = await create("text/plain");
     const letters = ["a", "b", "c", "d", "e", "f", "g", "h"];
@@ -142,6 +144,7 @@ describe("upload, commit, fetch", () => {
 });
 
 describe("the link", () => {
+  // shows: media/upload-and-immutability/wrong-type
   test("403 by S3: another type, no type, another key, another time, another signature", async () => {
     const file = await create("image/png");
     const other = await create("image/png");
@@ -164,6 +167,7 @@ describe("the link", () => {
     expect([...(await keysOf(file.id)), ...(await keysOf(other.id))]).toEqual([]);
   });
 
+  // shows: media/upload-and-immutability/upload-link
   test("403 once its hour is over", async () => {
     const file = await create("image/png");
     const url = new URL(file.uploadLink);

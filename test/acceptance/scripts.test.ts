@@ -15,6 +15,7 @@ import { freePort, npm } from "./support/platform-process.ts";
 const execute = promisify(execFile);
 
 describe("npm run deploy", () => {
+  // shows: running/commands/npm-run-deploy-dry-run
   test("--dry-run bundles offline and prints the size", async () => {
     const deploy = npm("deploy", {}, ["--", "--dry-run"]);
     expect(await deploy.ended, deploy.output()).toBe(0);
@@ -25,6 +26,8 @@ describe("npm run deploy", () => {
   });
 
   for (const url of ["", "http://plain.example", "https://host.example/path"]) {
+    // shows: platform/deployment-variables/public_url
+    // shows: running/commands/npm-run-deploy
     test(`refuses PUBLIC_URL=${url}`, async () => {
       const deploy = npm("deploy", { PUBLIC_URL: url });
       expect(await deploy.ended).toBe(1);
@@ -58,6 +61,7 @@ describe("npm run deploy", () => {
 
 describe("a fresh clone", () => {
   // A package in a file beside it: npm asks no registry then.
+  // shows: running/commands/npm-start-npm-test-a-fresh-clone
   test("installs the locked packages, once, whoever starts first", async () => {
     const home = mkdtempSync(join(tmpdir(), "plinth-clone-"));
     const [clone, part] = [join(home, "clone"), join(home, "part")];
@@ -94,6 +98,7 @@ describe("a fresh clone", () => {
   });
 });
 
+// shows: running/commands/npm-start
 test("starts at the same time agree on the local secrets, which only their owner may read", async () => {
   const dir = mkdtempSync(join(tmpdir(), "plinth-vars-"));
   const path = join(dir, ".dev.vars");
@@ -127,6 +132,7 @@ test("npm start says in one line that its state cannot be where it should be", a
   }
 });
 
+// shows: running/commands/npm-run-tour
 test("npm run tour says what to do when nothing listens", async () => {
   const tour = npm("tour", { PORT: String(await freePort()) });
   expect(await tour.ended).toBe(1);

@@ -42,6 +42,7 @@ async function post(address: string, token: string, body: unknown): Promise<{ st
 }
 
 describe("npm start", () => {
+  // shows: running/commands/npm-start
   test("is ready within 20 s and prints where, and the demo's secrets", async () => {
     platform = await startPlatform({ STATE_DIR: stateDir });
     expect(platform.readyMs).toBeLessThan(20_000);
@@ -54,6 +55,7 @@ describe("npm start", () => {
     expect(statSync(join(ROOT, ".dev.vars")).mode & 0o077).toBe(0);
   });
 
+  // shows: running/commands/npm-run-tour
   test("npm run tour finds everything as it should be, and leaves nothing behind", async () => {
     const listAll = async (): Promise<unknown> => ({
       ...(await listEverything({ PORT: String(running().port) })),
@@ -85,12 +87,14 @@ describe("npm start", () => {
     }
   });
 
+  // shows: running/commands/npm-run-tour
   test("npm run tour ends with 1 at the first thing that is not as expected", async () => {
     const tour = npm("tour", { PORT: String(running().port), OPERATOR_CLIENT_SECRET: "x".repeat(40) });
     expect(await tour.ended).toBe(1);
     expect(tour.output()).toMatch(/expected: POST \S+ answers 200\n +got: 401/);
   });
 
+  // shows: running/commands/npm-start-port-in-use-state-in-use
   test("says so when the port is in use, and ends with 1", async () => {
     const other = newStateDir();
     const second = npm("start", { STATE_DIR: other, PORT: String(running().port) });
@@ -99,12 +103,14 @@ describe("npm start", () => {
     rmSync(other, { recursive: true });
   });
 
+  // shows: running/commands/npm-start-port-in-use-state-in-use
   test("says so when the state is in use, and ends with 1", async () => {
     const second = npm("start", { STATE_DIR: stateDir, PORT: "9" });
     expect(await second.ended).toBe(1);
     expect(second.output()).toContain("is in use by another npm start");
   });
 
+  // shows: running/commands/npm-start-kill-9
   test("a kill -9 of all of it loses nothing that was acknowledged; the next start takes under 10 s", async () => {
     const token = await demoToken();
     const topic = "/pubsub/v1/topics/demo.shop/survivors";
@@ -155,6 +161,7 @@ describe("npm start", () => {
       ["when npm alone gets SIGTERM", "SIGTERM", "npm"],
       ["when npm is killed", "SIGKILL", "npm"],
     ] as const;
+    // shows: running/commands/npm-start-ctrl-c
     test.for(cases)("%s", async ([, signal, to]) => {
       platform = await startPlatform({ STATE_DIR: stateDir });
       const npmPid = platform.child.pid ?? expect.fail("npm has no pid");

@@ -31,6 +31,7 @@ async function tourAgainst(meddle: Meddling): Promise<{ code: number | null; out
 }
 
 describe("npm run tour removes what it made", () => {
+  // shows: running/commands/npm-run-tour
   test("when a chapter fails, and says why it did", async () => {
     const { code, output } = await tourAgainst((method, path) =>
       method === "POST" && path.startsWith("/media/v2/public/files") ? "refuse" : undefined,
@@ -43,6 +44,7 @@ describe("npm run tour removes what it made", () => {
     expect(await listEverything(env)).toEqual(before);
   });
 
+  // shows: running/commands/npm-run-tour
   test("when it is stopped", async () => {
     const tour = npm("tour", env);
     await expect.poll(tour.output, { timeout: 30_000 }).toContain("The shop publishes");
@@ -69,6 +71,7 @@ describe("npm run tour removes what it made", () => {
     expect(await listEverything(env)).toEqual(before);
   });
 
+  // shows: running/commands/npm-run-tour
   test("when its own beginning fails", async () => {
     const { code } = await tourAgainst((method, path) =>
       method === "PUT" && path.endsWith(".billing") ? "refuse" : undefined,
@@ -98,6 +101,7 @@ describe("npm run tour removes what it made", () => {
     expect(await listEverything(env)).toEqual(before);
   });
 
+  // shows: running/commands/npm-run-tour
   test("or names what is left, and what removes it", async () => {
     const { code, output } = await tourAgainst((method, path) =>
       method === "DELETE" && path.includes("/admin/v1/tenants/tour") && !path.includes("/subscriptions/")

@@ -283,6 +283,7 @@ describe("200", () => {
   });
   const ids = async (query: string) => (await entries(query)).map((entry) => entry.requestId);
 
+  // shows: operator/conventions/get-audit
   it.each([
     ["", ["r4", "r3", "r2", "r1", "r0"]],
     ["action=token", ["r4", "r3"]],
@@ -309,6 +310,7 @@ describe("200", () => {
     expect(await ids(query)).toEqual(expected);
   });
 
+  // shows: operator/conventions/get-audit
   it.each(["", "outcome=refused&", "subject=users/&"])("paged by links without loss or repeat: %s", async (filter) => {
     const whole = await ids(filter);
     const seen: string[] = [];

@@ -222,6 +222,7 @@ const ofWorld = (w: World): Parameters => {
 describe("on any small platform", () => {
   afterAll(empty);
 
+  // shows: operator/beyond-the-resources/explain
   it("the explainer and the token endpoints agree, and give the same reason", { timeout: 120_000 }, async () => {
     const seen = new Set<string>();
     await fc.assert(
@@ -261,6 +262,7 @@ describe("on any small platform", () => {
 });
 
 describe("what it says", () => {
+  // shows: operator/beyond-the-resources/explain
   it("names the packages that include the service that a tenant lacks, and how to get a scope", async () => {
     const [tenant, other] = [await makeTenant({ subscribed: false }), await makeTenant({ subscribed: false })];
     const [service, pkg] = [unique("svc"), unique("pkg")];

@@ -14,6 +14,7 @@ const sealedSecret = (id: string): Promise<string | null> =>
     .first("sealed_client_secret");
 
 describe("an identity provider", () => {
+  // shows: operator/resources/identity-providers-id
   it("is made with 201, replaced with 200, shown, listed, removed with 204, and then gone", async () => {
     const id = unique("idp");
     const path = `identity-providers/${id}`;

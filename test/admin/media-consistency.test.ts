@@ -31,6 +31,7 @@ async function until(id: string, state: string): Promise<any> {
 }
 
 describe("media/consistency", () => {
+  // shows: operator/resources/media-consistency
   it("compares, repairs, and has variants made again", async () => {
     const client = await makeClient();
     const mine = await tokenFor(client);

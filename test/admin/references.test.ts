@@ -237,6 +237,7 @@ describe("a secret", () => {
 });
 
 describe("the audit log", () => {
+  // shows: operator/conventions/audit-log
   it("has a row of every kind of change, POSTs too, and of none that was refused", async () => {
     const tenant = await makeTenant();
     const { clientId } = await makeClient({ tenant });

@@ -93,6 +93,18 @@ async function examples(): Promise<Record<string, { path: string; json: object; 
 }
 
 describe("every resource", () => {
+  // shows: platform/addresses/operator-service
+  // shows: operator/conventions/put-get-delete
+  // shows: operator/resources/organizations-id
+  // shows: operator/resources/tenants-id
+  // shows: operator/resources/users-email
+  // shows: operator/resources/tenants-id-members-email
+  // shows: operator/resources/organizations-id-members-email
+  // shows: operator/resources/roles-name
+  // shows: operator/resources/clients-clientid
+  // shows: operator/resources/services-name
+  // shows: operator/resources/packages-id
+  // shows: operator/resources/tenants-id-subscriptions-packageid
   it("is made with 201, replaced with 200, shown, listed, removed with 204, and then gone", async () => {
     for (const [noun, { path, json, shape }] of Object.entries(await examples())) {
       const made = await expectJson(await admin(path, { method: "PUT", json }), 201);
@@ -111,6 +123,7 @@ describe("every resource", () => {
     }
   });
 
+  // shows: operator/conventions/audit-log
   it("leaves an audit row for each change and none for a refusal", async () => {
     const id = unique("org");
     await put(`organizations/${id}`, { name: "Acme" });
@@ -125,6 +138,7 @@ describe("every resource", () => {
 });
 
 describe("400", () => {
+  // shows: operator/resources/a-reference-to-what-is-not-there
   it("names a reference that does not exist, and changes nothing", async () => {
     const tenant = unique("t");
     const refused = await expectJson(
@@ -138,6 +152,10 @@ describe("400", () => {
     expect((await admin(`tenants/${tenant}`)).status).toBe(404);
   });
 
+  // shows: events/error-object/details-.message
+  // shows: events/error-object/details-.moreinfo
+  // shows: operator/resources/clients-clientid
+  // shows: operator/resources/granttypes
   it("names every field that is wrong, in bean notation", async () => {
     const tenant = await makeTenant();
     const json = {
@@ -162,6 +180,8 @@ describe("400", () => {
       });
   });
 
+  // shows: oauth/get-authorize/redirect_uri-tls
+  // shows: operator/resources/redirecturis
   it.each([
     ["https://a.example/cb", true],
     ["http://127.0.0.1:1234/cb", true],
@@ -242,6 +262,7 @@ describe("404", () => {
 });
 
 describe("input that is forgiven", () => {
+  // shows: operator/resources/tenants-id-subscriptions-packageid
   it("a subscription without a body, and ids with capitals", async () => {
     const tenant = await makeTenant({ subscribed: false });
     expect((await admin(`tenants/${tenant}/subscriptions/platform`, { method: "PUT" })).status).toBe(201);
@@ -344,6 +365,7 @@ describe("a path below that of another tenant's service, which would take its re
     return refused.message as string;
   };
 
+  // shows: gateway/what-a-browser-makes-of-it/paths-of-other-tenants
   it("is refused from either side, and by a change of path or tenant: 409 that names the service", async () => {
     const [mine, theirs] = [await makeTenant(), await makeTenant()];
     const [path, name] = [`/${unique("p")}`, unique("svc")];
@@ -358,6 +380,7 @@ describe("a path below that of another tenant's service, which would take its re
     expect(await send409(`${name}-below`, at(`${path}/v1/a`, theirs))).toContain(name);
   });
 
+  // shows: gateway/what-a-browser-makes-of-it/paths-of-other-tenants
   it("goes on where it stands so already, and cannot be made anew", async () => {
     const [mine, theirs] = [await makeTenant(), await makeTenant()];
     const [path, name] = [`/${unique("p")}`, unique("svc")];
@@ -370,6 +393,7 @@ describe("a path below that of another tenant's service, which would take its re
     await send409(`${name}-below`, at(`${path}/a`, theirs));
   });
 
+  // shows: gateway/what-a-browser-makes-of-it/paths-of-other-tenants
   it("is refused also where the other one came between check and write", async () => {
     const [mine, theirs] = [await makeTenant(), await makeTenant()];
     const [path, name] = [`/${unique("p")}`, unique("svc")];
@@ -410,6 +434,8 @@ describe("a file that is committed between check and write", () => {
 });
 
 describe("services", () => {
+  // shows: platform/addresses/proxypath-inside-an-address-above
+  // shows: operator/resources/services-name
   it.each([
     ["proxyPath", { proxyPath: "/media/v3" }],
     ["proxyPath", { proxyPath: "/oauth2" }],
@@ -442,6 +468,7 @@ describe("services", () => {
     expect(refused.details).toMatchObject([{ type: "invalid_field", field }]);
   });
 
+  // shows: platform/addresses/proxypath-inside-an-address-above
   it.each(["media", "media/v3", "oauth2/v2", ".well-known/x", "openapi.json"])(
     "says which part of a path is the platform's own: /%s",
     async (path) => {
@@ -476,6 +503,7 @@ describe("services", () => {
     }
   });
 
+  // shows: platform/deployment-variables/allow_loopback
   it("takes plain http only where loopback is allowed", async () => {
     const tenant = await makeTenant();
     const service = {
@@ -498,6 +526,7 @@ describe("services", () => {
 });
 
 describe("409", () => {
+  // shows: operator/resources/in-use
   it("keeps what is in use and names what uses it", async () => {
     const tenant = await makeTenant();
     await makeClient({ tenant });
@@ -551,6 +580,7 @@ describe("409", () => {
     expect((await admin(path, { method: "DELETE" })).status).toBe(409);
   });
 
+  // shows: operator/resources/clients-name
   it("keeps a name unique among clients", async () => {
     const tenant = await makeTenant();
     await makeClient({ tenant, clientId: `${tenant}.one` });
@@ -559,6 +589,7 @@ describe("409", () => {
     expect(refused).toMatchObject({ type: "conflict_resource", details: [{ type: "taken", field: "name" }] });
   });
 
+  // shows: operator/resources/built-in
   it("changes nothing that is built in", async () => {
     const tenant = await makeTenant();
     const service = { sourceUrl: "https://x.example", proxyPath: "/zz", scopes: [], tenant, access: "token" };
@@ -582,6 +613,8 @@ describe("409", () => {
 });
 
 describe("secrets", () => {
+  // shows: oauth/access-tokens/client-secrets
+  // shows: operator/resources/clients-secret
   it("shows a generated secret once and keeps only its digest", async () => {
     const client = await makeClient();
     expect(client.clientSecret).toMatch(/^[A-Za-z0-9_-]{43}$/);
@@ -591,6 +624,7 @@ describe("secrets", () => {
     expect(JSON.stringify(rows.results)).not.toContain(client.clientSecret);
   });
 
+  // shows: operator/resources/put-without-clientsecret-or-password
   it("keeps the secret through a PUT without one, and replaces it by a PUT with one", async () => {
     const client = await makeClient();
     const { clientId, tenant } = client;
@@ -603,6 +637,8 @@ describe("secrets", () => {
     await expect((async () => tokenFor(client))()).rejects.toThrow("401");
   });
 
+  // shows: oauth/access-tokens/client-secrets
+  // shows: operator/resources/clients-id-secret
   it("lets two secrets live after a rotation, and never three", async () => {
     const first = await makeClient();
     const { clientId } = first;
@@ -620,6 +656,8 @@ describe("secrets", () => {
     expect((await admin("clients/no.such/secret", { method: "POST" })).status).toBe(404);
   });
 
+  // shows: oauth/accounts/passwords
+  // shows: operator/resources/put-without-clientsecret-or-password
   it("keeps a password through a PUT without one, and shows none", async () => {
     await realPasswordCost();
     const email = `${unique("eve")}@example.org`;
@@ -635,6 +673,8 @@ describe("secrets", () => {
 });
 
 describe("paging", () => {
+  // shows: platform/paging/following-next
+  // shows: operator/conventions/collections
   it("follows next links through every row once, while others write", async () => {
     const prefix = unique("page");
     for (let n = 0; n < 7; n++) await put(`roles/${prefix}-${n}`, { scopes: [] });
@@ -666,6 +706,7 @@ describe("paging", () => {
     expect(refused).toMatchObject({ type: "validation_violation", details: [{ type: "out_of_range_parameter" }] });
   });
 
+  // shows: platform/paging/link
   it.each(["roles?", "clients?", "audit?action=put&"])(
     "%s: prev is there where the page before has rows",
     async (list) => {
@@ -689,6 +730,7 @@ describe("paging", () => {
     expect(link).not.toContain("aaa");
   });
 
+  // shows: operator/conventions/collections
   it("refuses a cursor that is not from a link, and jumps by number", async () => {
     for (const cursor of ["x", "e30", "bnVsbA", "_____", "W1tdXQ", "WzFd"])
       expect((await admin(`roles?cursor=${cursor}`)).status).toBe(400);
@@ -701,6 +743,8 @@ describe("paging", () => {
 
 describe("patterns of names", () => {
   const x = (count: number) => "x".repeat(count);
+  // shows: platform/patterns/tenant
+  // shows: platform/patterns/client-name
   it.each([
     ["tenants", ["abc", `a${x(15)}`, "a12"], ["ab", `a${x(16)}`, "1bc", "a-c", "Abc", "abü"]],
     [
@@ -733,6 +777,8 @@ describe("patterns of names", () => {
     for (const id of refused) expect([id, await statusOf(id)]).toEqual([id, 400]);
   });
 
+  // shows: platform/patterns/scope
+  // shows: oauth/access-tokens/client-secrets
   it("a scope has 256 of its characters at most, a given secret 32 at least", async () => {
     const statusOf = async (scope: string) =>
       (await admin(`roles/${unique("role")}`, { method: "PUT", json: { scopes: [scope] } })).status;

@@ -59,6 +59,7 @@ async function expectAllGood(flow: Flow, held: Held): Promise<void> {
 }
 
 describe("revocation by an operator", () => {
+  // shows: operator/beyond-the-resources/revocation-of-a-client
   it("of a client: its own tokens, and what users gave it; other clients of the same tenant and user go on", async () => {
     const flow = await makeFlow({ grantTypes: ["authorization_code", "refresh_token", "client_credentials"] });
     const client = { clientId: flow.client.clientId, clientSecret: flow.client.clientSecret ?? "" };
@@ -77,6 +78,7 @@ describe("revocation by an operator", () => {
     ]);
   });
 
+  // shows: operator/beyond-the-resources/revocation-of-a-user
   it("of a user: tokens of every client and tenant, and the browser is signed out; other users go on", async () => {
     const user = await makeUser();
     const app = await makeApp({ tenant: user.tenant });
@@ -105,6 +107,7 @@ describe("revocation by an operator", () => {
     await expectAllGood(flow, await hold(flow));
   });
 
+  // shows: operator/beyond-the-resources/revocation-of-a-tenant
   it("of a tenant: tokens of its clients and users there; the same user goes on in another tenant", async () => {
     const flow = await makeFlow();
     const client = await makeClient({ tenant: flow.tenant });
@@ -121,6 +124,7 @@ describe("revocation by an operator", () => {
     expect((await auditOf(`tenants/${flow.tenant}`))[0]).toMatchObject({ action: "revoke" });
   });
 
+  // shows: operator/beyond-the-resources/revocation-of-a-session
   it("of a session: its tokens, its grants whatever session a caller names, its browser; other sessions go on", async () => {
     const flow = await makeFlow();
     const [held, others] = [await hold(flow), await hold(flow)];

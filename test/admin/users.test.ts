@@ -35,6 +35,7 @@ afterEach(() => {
 });
 
 describe("PUT users/{email}", () => {
+  // shows: operator/resources/users-email
   it("makes a user whose sign-ins begin now, with nothing to void", async () => {
     const beforeMs = Date.now();
     const email = `${unique("new")}@example.org`;
@@ -142,6 +143,7 @@ describe("PUT users/{email} with a password that is guessed first", () => {
 });
 
 describe("POST users/{email}/unlock", () => {
+  // shows: operator/resources/users-email-unlock
   it("answers 204 for a user, blocked or not, and 404 for nobody", async () => {
     const user = await makeUser();
     expect((await admin(`users/${user.email}/unlock`, "POST")).status).toBe(204);

@@ -53,6 +53,7 @@ describe("the rules", () => {
     expect(outcomes.reduce((state, outcome) => play(state, outcome, 1000), CLOSED).kind).toBe(kind);
   });
 
+  // shows: gateway/who-may-call/three-failures-in-a-row
   it("refuses for the first wait to the millisecond and says how long, then lets one pass", () => {
     const open = failing(CLOSED, 1000);
     expect(admit(open, 1000)).toEqual({ admitted: false, retryAfterMs: BREAKER.firstWaitMs });
@@ -234,6 +235,7 @@ describe("many requests at once", () => {
     expect(passes(breakers, { ...one, caller: callerNamed("another") }, 1)).toBe(true);
   });
 
+  // shows: gateway/who-may-call/three-failures-in-a-row
   it("open it for everybody where there is no connection, and one answer of anybody closes it", () => {
     const breakers = createBreakers();
     const changes = ["a", "b", "c"].flatMap((caller) => {
@@ -277,6 +279,7 @@ describe("many requests at once", () => {
   });
 
   /** The attack of the review: three requests at a time that hang until they are given up, again and again. */
+  // shows: gateway/who-may-call/three-failures-in-a-row
   it("shut a service to nobody but their caller, whatever that one keeps hanging: an hour of it", () => {
     const breakers = createBreakers();
     const attacker = { service: "s", caller: callerNamed("attacker") };
@@ -334,6 +337,7 @@ describe("many requests at once", () => {
   });
 
   /** Any order of coming, ending and waiting: what holds in every state. */
+  // shows: gateway/who-may-call/three-failures-in-a-row
   it.each(Array.from({ length: 40 }, (_, seed) => seed + 1))("hold the rules in any order (seed %i)", (seed) => {
     const below = randomOf(seed);
     const scope: BreakerScope = seed % 2 === 0 ? "everybody" : "the caller";

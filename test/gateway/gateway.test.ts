@@ -62,6 +62,7 @@ async function answered(service: Made, headers: Record<string, string>, body = "
 afterEach(() => void vi.useRealTimers());
 
 describe("where a request goes", () => {
+  // shows: gateway/where-a-request-goes/method-query-body
   it("is the service below its proxy path, the rest of the path and the query as they were sent", async () => {
     const { source, path, token } = await makeService();
     for (const [given, target] of [
@@ -134,6 +135,8 @@ describe("where a request goes", () => {
     );
   });
 
+  // shows: platform/addresses/any-other-path
+  // shows: gateway/where-a-request-goes/proxy-path
   it("is the service with the longest proxy path of whole segments", async () => {
     const outer = await makeService();
     const inner = await makeService({ tenant: outer.tenant, proxyPath: `${outer.path}/inner/deep` });
@@ -180,6 +183,7 @@ describe("where a request goes", () => {
     expect(await requestsTo(`${source}/`)).toEqual([]);
   });
 
+  // shows: gateway/where-a-request-goes/no-service
   it("is what the operator says: here at once, elsewhere within 30 s", async () => {
     const { name, path, source, token, body } = await makeService({ access: "public" });
     const elsewhere = isolate();
@@ -199,6 +203,7 @@ describe("where a request goes", () => {
 });
 
 describe("who may call", () => {
+  // shows: gateway/who-may-call/access-token
   it("with access `token`: who has a valid one", async () => {
     const { path, source, token } = await makeService();
     for (const headers of [{}, { authorization: "Basic YTpi" }, { authorization: `Bearer ${token}x` }]) {
@@ -210,6 +215,7 @@ describe("who may call", () => {
     expect(await requestsTo(`${source}/`)).toEqual([]);
   });
 
+  // shows: gateway/who-may-call/access-public
   it("with access `public`: anybody, but nobody with a token that is not valid", async () => {
     const { path, source, token, tenant } = await makeService({ access: "public" });
     for (const headers of [{}, { authorization: "Basic YTpi" }] as Record<string, string>[]) {
@@ -224,6 +230,7 @@ describe("who may call", () => {
     expect((await requestsTo(`${source}/`))[0]!.headers["plat-tenant"]).toBe(tenant);
   });
 
+  // shows: gateway/who-may-call/no-access-to-the-service
   it("a tenant whose packages include the service, as long as they do", async () => {
     const service = await makeService();
     const { name, path, source, tenant: owner } = service;
@@ -277,6 +284,9 @@ describe("who may call no more", () => {
 });
 
 describe("what a service gets", () => {
+  // shows: gateway/towards-the-service/authorization-the-caller-s-own-tenant
+  // shows: gateway/towards-the-service/plat-tenant-plat-client-plat-scopes
+  // shows: gateway/towards-the-service/those-of-the-caller
   it("is who calls by the token, and nothing that a caller says about it", async () => {
     const service = await makeService();
     const headers = await headersAt(service, {
@@ -312,6 +322,7 @@ describe("what a service gets", () => {
     expect(headers).not.toHaveProperty("plat-user");
   });
 
+  // shows: gateway/towards-the-service/plat-session-id
   it("is the caller's session id, else a new one each time, also in the place of one that is none", async () => {
     const service = await makeService();
     const idFor = async (given: string | undefined): Promise<string> => {
@@ -360,6 +371,12 @@ describe("what a service gets", () => {
 });
 
 describe("what a caller gets", () => {
+  // shows: oauth/proxy-address-rewriting/source-url-to-proxy-url
+  // shows: oauth/proxy-address-rewriting/header-link
+  // shows: oauth/proxy-address-rewriting/header-location
+  // shows: oauth/proxy-address-rewriting/other-addresses
+  // shows: gateway/rewriting/link-location
+  // shows: gateway/rewriting/content-length-etag
   it("is the service's answer, with its public addresses in Link and Location", async () => {
     const service = await makeService();
     const { source, path } = service;
@@ -409,6 +426,7 @@ describe("what a caller gets", () => {
     expect((await answered(service, { "set-cookie": "=plat_session=forged; Path=/" })).getSetCookie()).toEqual([]);
   });
 
+  // shows: gateway/what-a-browser-makes-of-it/documents
   it("is a document in a sandbox, and every policy of the service besides, unless that is trusted", async () => {
     const [service, trusted] = [await makeService(), await makeService({ trusted: true })];
     const policyOf = async (from: Made, headers: Record<string, string>): Promise<string | null> =>
@@ -449,6 +467,7 @@ describe("what a caller gets", () => {
     }
   });
 
+  // shows: gateway/what-a-browser-makes-of-it/cookies
   it("is a cookie for the service alone, unless that is trusted", async () => {
     const [service, trusted] = [await makeService(), await makeService({ trusted: true })];
     const { path } = service;
@@ -483,6 +502,7 @@ describe("what a caller gets", () => {
     ]);
   });
 
+  // shows: gateway/what-a-browser-makes-of-it/service-workers
   it("is no script for a service worker, unless the service is trusted", async () => {
     const [service, trusted] = [await makeService(), await makeService({ trusted: true })];
     const statusOf = async ({ path, token }: Made) =>
@@ -496,6 +516,7 @@ describe("what a caller gets", () => {
     expect((await answered(service, {})).get("cache-control")).toBe("no-cache, private");
   });
 
+  // shows: platform/other-origins-caches-headers/services
   it("is readable for any origin without credentials, whatever the service says of that", async () => {
     const service = await makeService();
     for (const headers of [
@@ -693,6 +714,8 @@ describe("what a service gets of a user", () => {
     return (await expectJson(await call("/oauth2/v1/token", { form }), 200)).access_token;
   };
 
+  // shows: gateway/towards-the-service/plat-user
+  // shows: gateway/towards-the-service/those-of-the-caller
   it("is the address too, with the scopes of the user's roles, and no client where none was passed", async () => {
     const service = await makeService({ essential: true });
     const user = await makeUser({ scopes: ["plat.media_view"] });
@@ -705,6 +728,7 @@ describe("what a service gets of a user", () => {
     expect(headers).not.toHaveProperty("plat-client");
   });
 
+  // shows: gateway/towards-the-service/plat-user
   it("is an address of any characters, as percent-encoded UTF-8", async () => {
     const service = await makeService({ essential: true });
     const user = { email: `${unique("zoë%")}@example.org`, password: "a password of Zoë" };
@@ -717,6 +741,11 @@ describe("what a service gets of a user", () => {
 });
 
 describe("what a caller gets of a source by plain http", () => {
+  // shows: oauth/proxy-address-rewriting/application-json
+  // shows: oauth/proxy-address-rewriting/text-plain
+  // shows: oauth/proxy-address-rewriting/text-html
+  // shows: oauth/proxy-address-rewriting/other-types
+  // shows: oauth/proxy-address-rewriting/scheme
   it("has the public address, its scheme too, in the three types that are scanned and in no other", async () => {
     const source = `http://127.0.0.1:9/${unique("plain-")}`;
     const { path, token } = await makeService({ sourceUrl: source });

@@ -101,6 +101,8 @@ const anyCase = fc.constantFrom(...PAIRS).chain(([source, target]) =>
 );
 
 describe("the address in a body", () => {
+  // shows: oauth/proxy-address-rewriting/source-url-to-proxy-url
+  // shows: gateway/rewriting/bodies
   it("is replaced wherever the body is cut", () => {
     fc.assert(
       fc.property(anyCase, fc.array(fc.nat(300), { maxLength: 8 }), ({ source, target, body }, places) => {
@@ -122,6 +124,7 @@ describe("the address in a body", () => {
     );
   });
 
+  // shows: gateway/rewriting/bodies
   it("is replaced at every single cut, and every two of them", () => {
     fc.assert(
       fc.property(anyCase, ({ source, target, body }) => {
@@ -155,6 +158,9 @@ const rewriter = createRewriter("https://s.example/v1", TARGET);
 const inBody = (text: string, by: Rewriter = rewriter): string => textOf(by.scan().whole(bytesOf(utf8(text))));
 
 describe("what is an address", () => {
+  // shows: oauth/proxy-address-rewriting/source-url-to-proxy-url
+  // shows: gateway/rewriting/where-an-address-ends
+  // shows: gateway/rewriting/json-s
   it.each([
     ['{"self":"https://s.example/v1/a"}', `{"self":"${TARGET}/a"}`],
     ["https://s.example/v1", TARGET],
@@ -172,6 +178,9 @@ describe("what is an address", () => {
     ["„https://s.example/v1/ä“", `„${TARGET}/ä“`],
   ])("%s", (text, expected) => expect(inBody(text)).toBe(utf8(expected)));
 
+  // shows: oauth/proxy-address-rewriting/other-addresses
+  // shows: gateway/rewriting/where-an-address-ends
+  // shows: gateway/rewriting/scheme
   it.each([
     "https://s.example/v10",
     "https://s.example/v1.evil",
@@ -211,6 +220,9 @@ describe("what is an address", () => {
 });
 
 describe("what is an address in a header", () => {
+  // shows: oauth/proxy-address-rewriting/header-link
+  // shows: oauth/proxy-address-rewriting/header-location
+  // shows: gateway/rewriting/link-location
   it.each([
     ["https://s.example/v1/a?b#c", `${TARGET}/a?b#c`],
     ["HTTPS://S.EXAMPLE/v1", TARGET],
@@ -222,6 +234,7 @@ describe("what is an address in a header", () => {
     ["https://s.example/v1?of=https://s.example/v1/a", `${TARGET}?of=https://s.example/v1/a`],
   ])("%s", (value, expected) => expect(rewriter.header(value)).toBe(expected));
 
+  // shows: oauth/proxy-address-rewriting/other-addresses
   it.each([
     "https://else.example/login?back=https://s.example/v1/x",
     "/login?back=https://s.example/v1/x",

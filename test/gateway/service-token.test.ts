@@ -67,6 +67,7 @@ async function tokenOf({ email, password }: TestUser, scope: string): Promise<st
 afterEach(() => void vi.useRealTimers());
 
 describe("a service of another tenant", () => {
+  // shows: gateway/towards-the-service/authorization-another-tenant
   it("gets a token for itself alone: the same caller, its own scopes, a minute, a type of its own", async () => {
     const service = await makeService();
     const customer = await makeCustomer([service, await makeService()]);
@@ -97,6 +98,7 @@ describe("a service of another tenant", () => {
     expect([payload["client_id"], payload["tenant"]]).toEqual([customer.clientId, customer.tenant]);
   });
 
+  // shows: gateway/towards-the-service/authorization-another-tenant
   it("gets none that is good anywhere else: no operation of the platform, no service, no endpoint about tokens", async () => {
     const [service, other] = [await makeService(), await makeService()];
     const customer = await makeCustomer([service, other]);
@@ -121,6 +123,7 @@ describe("a service of another tenant", () => {
     await expectJson(await call("/oauth2/v1/revoke", { form: { token: stolen }, headers }), 200);
   });
 
+  // shows: gateway/towards-the-service/authorization-another-tenant
   it("gets none that outlives the caller's; a caller has the same one for half a minute, whoever else calls", async () => {
     const service = await makeService();
     const [one, two] = [await makeCustomer([service]), await makeCustomer([service])];
@@ -140,6 +143,7 @@ describe("a service of another tenant", () => {
     expect(decodeJwt(await at(3_590_000, mine)).exp).toBe(decodeJwt(mine).exp);
   });
 
+  // shows: gateway/towards-the-service/plat-client-authenticated
   it("gets one of a person, and of one without a tenant; without one where nobody proved to be the client", async () => {
     const service = await makeService({ essential: true });
     const user = await makeUser({ scopes: [`${service.name}.view`, "plat.media_view"] });
@@ -156,6 +160,7 @@ describe("a service of another tenant", () => {
     expect(decodeJwt(nowhere["authorization"]!)).toMatchObject({ aud: service.name, tenant: "", scope: "" });
   });
 
+  // shows: gateway/towards-the-service/forwardauthorization
   it("gets the whole token where the operator says so, and gets it no more where the next PUT does not", async () => {
     const service = await makeService({ forwardAuthorization: true });
     const token = await tokenFor(await makeCustomer([service]));
@@ -199,6 +204,8 @@ describe("a service of another tenant", () => {
 });
 
 describe("a service of the caller's own tenant", () => {
+  // shows: gateway/towards-the-service/authorization-the-caller-s-own-tenant
+  // shows: gateway/towards-the-service/plat-client-authenticated
   it("gets the caller's token as it is, and who proved to be the client", async () => {
     const tenant = await makeTenant();
     const service = await makeService({}, tenant);

@@ -65,6 +65,7 @@ describe("a WebSocket by a token", () => {
     }
   });
 
+  // shows: gateway/who-may-call/websockets
   it("ends with the token, for both sides, and carries nothing more", async () => {
     const { caller, far } = open(90_000);
     const closed = Promise.all([closeOf(caller), closeOf(far)]);
@@ -82,6 +83,7 @@ describe("a WebSocket by a token", () => {
     expect([late.mock.calls.length, vi.getTimerCount()]).toEqual([0, 0]);
   });
 
+  // shows: gateway/who-may-call/websockets
   it("ends when the token is found to be worth nothing; what cannot be found out ends nothing", async () => {
     const { caller, far } = open();
     const closed = Promise.all([closeOf(caller), closeOf(far)]);

@@ -87,6 +87,7 @@ describe("every route, whatever it is asked", () => {
     tokens = [undefined, "broken", await tokenFor(await makeClient()), await tokenFor(OPERATOR)];
   });
 
+  // shows: platform/other-origins-caches-headers/headers-of-pages
   it.each(named(addresses))("%s", async (_, base, route) => {
     const isOpen = !closedRoutes.has(route);
     const path = fill(base + route.path);
@@ -542,6 +543,9 @@ const ROWS: readonly Row[] = [
 const keyOf = ({ name }: Row): string => name.split(",")[0] ?? "";
 
 describe("what an address answers when it does its work", () => {
+  // shows: platform/other-origins-caches-headers/upload-and-content-addresses
+  // shows: platform/other-origins-caches-headers/tokens
+  // shows: platform/other-origins-caches-headers/headers-of-pages
   it.each(ROWS)("$name: $status", async (row) => {
     const answer = await row.ask(world);
     expect(answer.status).toBe(row.status);

@@ -172,6 +172,10 @@ const pathOf = (route: Route, params: readonly string[]): string => {
 };
 
 describe("any input to any route", () => {
+  // shows: events/error-object/status
+  // shows: events/error-object/type
+  // shows: platform/errors-of-every-service/plat-request-id
+  // shows: oauth/errors-of-token-revoke-introspect/shape
   it.each(named(everyRoute))("%s: is answered without a 500", async (_, base, route) => {
     const token = base === "/admin/v1" ? operator : everything;
     await fc.assert(

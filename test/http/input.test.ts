@@ -28,6 +28,7 @@ const typeOf = (outcome: { ok: boolean; error?: { type: string } }): string =>
   outcome.ok ? "ok" : (outcome.error?.type ?? "");
 
 describe("readJson", () => {
+  // shows: platform/errors-of-every-service/chunked-bodies
   it("reads what JSON.stringify writes, however it is cut", async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), fc.integer({ min: 1, max: 7 }), async (value, size) => {
@@ -40,6 +41,7 @@ describe("readJson", () => {
     );
   });
 
+  // shows: platform/errors-of-every-service/400-bad_payload_syntax
   it.each([
     ["{", "bad_payload_syntax"],
     ["nul", "bad_payload_syntax"],
@@ -52,6 +54,8 @@ describe("readJson", () => {
     expect(typeOf(await readJson(post(text), 10_000))).toBe(outcome);
   });
 
+  // shows: platform/errors-of-every-service/415-unsupported_request_content_type
+  // shows: platform/errors-of-every-service/413-bad_payload_size
   it("refuses bytes that are no UTF-8, another content type, and one byte too many", async () => {
     expect(typeOf(await readJson(post(new Uint8Array([0x22, 0xff, 0x22])), 100))).toBe("bad_payload_syntax");
     expect(typeOf(await readJson(post("{}", "text/plain"), 100))).toBe("unsupported_request_content_type");
@@ -74,6 +78,7 @@ describe("readJson", () => {
     expect(typeOf(await readJson(post("{}", 'application/json;charset="UTF-8"'), 100))).toBe("ok");
   });
 
+  // shows: platform/errors-of-every-service/empty-body-labelled-json
   it("takes an empty body as none, whatever its label", async () => {
     const read = await readJson(post(""), 10);
     expect(read).toEqual({ ok: true, value: undefined });
@@ -113,6 +118,8 @@ describe("validate", () => {
     return checked.ok ? [] : checked.error.details.map(({ type, field }) => `${type} ${field}`);
   };
 
+  // shows: events/error-object/details-.field
+  // shows: platform/errors-of-every-service/400-validation_violation
   it("names each fault by its place in bean notation", () => {
     expect(faults({ pushConfig: { tries: [1, 0, "x"] } })).toEqual([
       "missing_field pushConfig.endpoint",
@@ -124,6 +131,7 @@ describe("validate", () => {
     expect(faults(null)).toEqual(["invalid_field "]);
   });
 
+  // shows: platform/errors-of-every-service/details-missing_field-invalid_field
   it("calls a field missing whatever its schema is", () => {
     const each = {
       enum: z.enum(["a", "b"]),
@@ -148,6 +156,7 @@ describe("validate", () => {
     expect(faults({ pushConfig: { endpoint: "x", tries: [] }, kind: null })).toEqual(["invalid_field kind"]);
   });
 
+  // shows: platform/errors-of-every-service/400-validation_violation
   it("never throws, and says something of every fault", () => {
     fc.assert(
       fc.property(fc.anything(), (value) => {
@@ -160,6 +169,7 @@ describe("validate", () => {
 });
 
 describe("readPaging", () => {
+  // shows: platform/paging/pagenumber-pagesize
   it("gives numbers in their bounds or a fault, for any text", () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (pageNumber, pageSize) => {

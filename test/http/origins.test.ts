@@ -53,6 +53,8 @@ async function store(platform: Isolate): Promise<Links> {
 const atService = (link: string): string => link.replace(CONTENT, ORIGIN);
 
 describe.each(DEPLOYMENTS)("where %s", (_, platform) => {
+  // shows: platform/deployment-variables/content_url
+  // shows: media/fetch/content_url
   it("content is at its own origin", async () => {
     for (const link of Object.values(links.get(platform)!)) {
       expect(new URL(link).origin).toBe(CONTENT);
@@ -60,6 +62,8 @@ describe.each(DEPLOYMENTS)("where %s", (_, platform) => {
     }
   });
 
+  // shows: platform/deployment-variables/content_url
+  // shows: media/fetch/content_url
   it("any other leads there: 308 to the same address, signature and all, GET and HEAD, for every origin to follow", async () => {
     for (const link of [
       ...Object.values(links.get(platform)!),
@@ -85,6 +89,8 @@ describe.each(DEPLOYMENTS)("where %s", (_, platform) => {
     }
   });
 
+  // shows: platform/deployment-variables/content_url
+  // shows: media/fetch/content_url
   it("the content's origin has nothing else: no page, no service, no upload, no service behind the gateway", async () => {
     const shared = new Set(["/health", "/docs/errors", stylesheetHref("").replace(/[^/]*$/, "{file}")]);
     const routes = [...everyRoute, ...platformRoutes].filter(

@@ -39,6 +39,7 @@ describe("the links of a page", () => {
     );
   });
 
+  // shows: platform/paging/link
   it.each([
     ["the first page", paging(1, 5), { items: [1], next: undefined }, ["self"]],
     ["a later page", paging(3, 5), { items: [1], next: ["x"] }, ["next", "prev", "self"]],
@@ -51,17 +52,20 @@ describe("the links of a page", () => {
     expect(Object.keys(linksOf(asked, { items: [1], next: undefined, ...page })).sort()).toEqual(rels);
   });
 
+  // shows: platform/paging/jumping-by-pagenumber
   it("prev is by number, without the cursor of the page itself", () => {
     const { prev } = linksOf({ ...paging(3, 5), skip: 0, cursor: ["x"] }, { items: [1], next: undefined });
     expect(prev!.search).toBe("?filter=a+b&pageNumber=2&pageSize=5");
   });
 
+  // shows: platform/paging/link
   it("they repeat what the route knows, and nothing else that was asked with", () => {
     const asked = new URL(`${SELF.href}&x=${"a".repeat(8_000)}&other=1`);
     const page = { items: [1], next: ["x"] };
     expect(pageLinks(asked, paging(3, 5), page)).toBe(pageLinks(SELF, paging(3, 5), page));
   });
 
+  // shows: platform/paging/link
   it.each([
     ["fit", 2_600, ["self", "prev", "next"]],
     ["do not fit with prev", 2_800, ["self", "next"]],

@@ -50,6 +50,15 @@ describe("every protected route", () => {
     expect(protectedRoutes.length).toBeGreaterThan(50);
   });
 
+  // shows: oauth/errors/401-bearer-token
+  // shows: events/what-the-service-does/every-operation-needs-a-token
+  // shows: events/authentication/authorization-bearer
+  // shows: events/error-object/status
+  // shows: events/error-object/message
+  // shows: events/error-object/moreinfo
+  // shows: events/errors/401
+  // shows: media/authentication/authorization-bearer
+  // shows: platform/errors-of-every-service/401-insufficient_credentials
   it.each(named(protectedRoutes))("%s: 401 without a token, and the answer says so", async (_, base, route) => {
     const response = await send(base, route);
     await expectRefusal(response.clone(), 401, "insufficient_credentials");
@@ -57,6 +66,9 @@ describe("every protected route", () => {
     expect((await response.json<any>()).message).toMatch(/no access token/);
   });
 
+  // shows: oauth/errors/401-bearer-token
+  // shows: events/authentication/bad-or-expired-token
+  // shows: platform/errors-of-every-service/401-insufficient_credentials
   it.each(named(protectedRoutes))("%s: 401 with a broken or revoked token", async (_, base, route) => {
     for (const token of ["x", "a.b.c", `${weak}x`, revoked, ""]) {
       const response = await send(base, route, token);
@@ -66,6 +78,9 @@ describe("every protected route", () => {
     }
   });
 
+  // shows: oauth/errors/403-a-scope-is-missing
+  // shows: platform/errors-of-every-service/403-insufficient_permissions
+  // shows: operator/conventions/scope-plat.admin
   it.each(named(protectedRoutes.filter(({ route }) => route.access.kind === "scope")))(
     "%s: 403 that names the scope",
     async (_, base, route) => {
@@ -77,6 +92,8 @@ describe("every protected route", () => {
     },
   );
 
+  // shows: oauth/states-of-an-access-token/valid-3600-s-elapsed
+  // shows: events/authentication/bad-or-expired-token
   it("answers 401 when the token has expired, on every one of them", async () => {
     const token = await tokenFor(await makeClient());
     vi.useFakeTimers({ toFake: ["Date"] });
@@ -119,6 +136,9 @@ describe("every protected route", () => {
     expect((await call("/nothing")).headers.get("cache-control")).toBe("no-store");
   });
 
+  // shows: oauth/authentication/access-tokens
+  // shows: events/authentication/authorization-bearer
+  // shows: platform/errors-of-every-service/token-in-the-header-alone
   it("takes a token from the header alone", async () => {
     const token = await tokenFor(OPERATOR);
     expect((await call(`/admin/v1/roles?access_token=${token}`)).status).toBe(401);
@@ -140,6 +160,7 @@ const EXPOSED_HEADERS = ["Link", "Location", "ETag", "Retry-After", "WWW-Authent
 const listIn = (response: Response, header: string): string[] => response.headers.get(header)?.split(", ") ?? [];
 
 describe("every route", () => {
+  // shows: platform/other-origins-caches-headers/pages
   it.each(named(everyRoute.filter(({ route }) => pageRoutes.has(route))))(
     "%s: answers people with a page, and scripts of other origins not at all",
     async (_, base, route) => {
@@ -159,6 +180,9 @@ describe("every route", () => {
     },
   );
 
+  // shows: oauth/what-the-service-does/operations
+  // shows: platform/errors-of-every-service/405-unsupported_method
+  // shows: platform/other-origins-caches-headers/services
   it.each(named(everyRoute.filter(({ route }) => !pageRoutes.has(route))))(
     "%s: tells the methods of its address, to a preflight and to a wrong method",
     async (_, base, route) => {
@@ -183,6 +207,7 @@ describe("every route", () => {
 });
 
 describe("requests that fit no route", () => {
+  // shows: platform/addresses/any-other-path
   it.each([
     "/",
     "/nothing",
@@ -196,6 +221,8 @@ describe("requests that fit no route", () => {
     await expectRefusal(await call(path), 404, "element_resource_non_existing");
   });
 
+  // shows: platform/errors-of-every-service/406-unsupported_response_content_type
+  // shows: platform/errors-of-every-service/414-uri_too_long
   it("answers an address that is too long, and an Accept that cannot be served", async () => {
     await expectRefusal(await call(`/admin/v1/roles?x=${"y".repeat(17_000)}`), 414, "uri_too_long");
     const token = await tokenFor(OPERATOR);
@@ -209,6 +236,11 @@ describe("requests that fit no route", () => {
     ).toBe(200);
   });
 
+  // shows: oauth/scopes/another-prefix
+  // shows: oauth/versioning/issuer
+  // shows: platform/deployment-variables/platform
+  // shows: platform/deployment-variables/path_prefix
+  // shows: platform/deployment-variables/public_url
   it("answers under another prefix and another path prefix just as well", async () => {
     const app = createApp(
       createDeps({ ...env, PLATFORM: "acme", PATH_PREFIX: "/base", PUBLIC_URL: "https://public.example" }),
@@ -255,6 +287,8 @@ describe("a fault of our own", () => {
     },
   });
 
+  // shows: events/errors/500
+  // shows: platform/errors-of-every-service/500-internal_service_error
   it.each(["/events/v1/topics", "/pubsub/v1/topics", "/media/v2/files?tenant={tenant}", "/admin/v1/roles"])(
     "%s: 500 without a word about it; the log line of the same request id says what it was",
     async (path) => {

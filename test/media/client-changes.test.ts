@@ -88,6 +88,7 @@ const CHANGES: readonly [string, (client: TestClient, tenant: string) => Promise
 ];
 
 describe("a file that waits for its commit", () => {
+  // shows: media/ownership/somebody-else-s
   it.each(CHANGES)("is not the next one's: client %s", async (_, give) => {
     for (const isForeign of [true, false]) {
       const client = await makeClient();
@@ -203,6 +204,7 @@ describe("a report of a deletion", () => {
     }
   });
 
+  // shows: media/ownership/somebody-else-s
   it.each(CHANGES)("is not the next one's, in the same tenant either: client %s", async (_, give) => {
     const client = await makeClient();
     const location = await report(client);

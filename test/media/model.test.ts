@@ -25,6 +25,7 @@ describe("random schedules beside strangers", () => {
  * prints the seed, the path and the schedule; `MODEL_SEED` and `MODEL_PATH` run it again.
  */
 describe("random schedules with faults", () => {
+  // shows: media/upload-and-immutability/the-row-before-the-link
   it("nothing acknowledged is lost, nothing deleted comes back, no bytes without a row", { timeout: 600_000 }, () =>
     fc.assert(fc.asyncProperty(schedule, runSchedule), { ...modelRuns("MEDIA_SCHEDULES", 8), endOnFailure: true }),
   );

@@ -20,6 +20,7 @@ const box = fc.record({ width: side, height: side });
 const master = fc.record({ width: fc.integer({ min: 1, max: 20_000 }), height: fc.integer({ min: 1, max: 20_000 }) });
 
 describe("sizes", () => {
+  // shows: media/variant/size
   it("a list is read back, repeats folded, in its order", () => {
     fc.assert(
       fc.property(fc.array(box, { minLength: 1, maxLength: 100 }), (boxes) => {
@@ -29,6 +30,8 @@ describe("sizes", () => {
     );
   });
 
+  // shows: media/variant/size
+  // shows: media/variants/sizes
   it("no other text is a list", () => {
     fc.assert(
       fc.property(anyText(30), (text) => {
@@ -42,6 +45,8 @@ describe("sizes", () => {
     );
   });
 
+  // shows: media/variant/clip
+  // shows: media/variants/never-enlarged
   it("a variant is never larger than box or master; a clip keeps the proportions and touches a side", () => {
     fc.assert(
       fc.property(box, master, (bounds, image) => {
@@ -274,6 +279,7 @@ describe("part reader", () => {
   });
 });
 
+// shows: media/shapes/file-id
 it("file ids carry time and shard, and differ", () => {
   const ids = Array.from({ length: 100 }, () => newFileId(Date.UTC(2026, 0, 1), systemRandom));
   expect(new Set(ids).size).toBe(100);

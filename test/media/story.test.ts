@@ -27,6 +27,8 @@ describe("media through the platform", () => {
     throw new Error("no variant in time");
   }
 
+  // shows: media/what-the-service-does/image-variants
+  // shows: media/states-of-a-file/variants-later
   it("create, upload, commit, variants by the queue, fetch, delete", { timeout: 2 * PATIENCE_MS }, async () => {
     const client = await makeClient();
     const token = await tokenFor(client);
@@ -58,6 +60,9 @@ describe("media through the platform", () => {
     expect((await call(master.link)).status).toBe(404);
   });
 
+  // shows: oauth/what-the-service-does/tenants-apart
+  // shows: media/what-the-service-does/one-token-for-all-tenants
+  // shows: media/ownership/a-token-without-a-named-tenant
   it("one client serves several tenants; a token for one tenant reaches that one alone", async () => {
     const [home, guest, stranger] = [await makeTenant(), await makeTenant(), await makeTenant({ subscribed: false })];
     const client = await makeClient({ tenant: home, service: await subscribedService(guest) });
@@ -79,6 +84,7 @@ describe("media through the platform", () => {
     expect((await call(link, { token: another })).status).toBe(404);
   });
 
+  // shows: oauth/what-the-service-does/service-on-behalf-of-a-project
   it("a cancelled subscription ends the reach of a service's client; a new one restores it", async () => {
     const [home, guest] = [await makeTenant(), await makeTenant()];
     const service = await subscribedService(guest);
@@ -134,6 +140,11 @@ describe("media through the platform", () => {
       ["media_admin", "DELETE", "/files?tenant={tenant}"],
     ];
 
+    // shows: media/what-the-service-does/private-files
+    // shows: media/what-the-service-does/listing-needs-a-token
+    // shows: media/authentication/plat.media_view
+    // shows: media/authentication/plat.media_manage
+    // shows: media/authentication/plat.media_admin
     it("each operation needs its own and no other; 403 names it; 401 without a token", async () => {
       const client = await makeClient();
       const tokens = await Promise.all(SCOPES.map((scope) => tokenFor(client, `plat.${scope}`)));
@@ -156,6 +167,8 @@ describe("media through the platform", () => {
     });
   });
 
+  // shows: media/what-the-service-does/public-files
+  // shows: media/authentication/get-public-files-fileid
   it("a public file is fetched without a token", async () => {
     const { token, link } = await publicFile();
     for (const init of [{}, { token }]) expect((await call(link, init)).status).toBe(302);

@@ -13,6 +13,9 @@ const PICTURE = await encodePng(gradient(64, 48));
 const DAY_MS = 86_400_000;
 
 describe("sweep", () => {
+  // shows: media/states-of-a-file/pending-one-day
+  // shows: media/limits/uncommitted-file
+  // shows: media/upload-and-immutability/after-a-day
   it("removes what nobody committed in a day, with its bytes, and nothing else", async () => {
     const as = principal();
     const left = await uploaded(app, PICTURE, { as, query: "?clip=10x10" });
@@ -33,6 +36,7 @@ describe("sweep", () => {
     await expectProblem(await app.call(left.commitLink, { as, method: "POST" }), 404, "element_resource_non_existing");
   });
 
+  // shows: media/upload-and-immutability/after-a-day
   it("and commit exclude each other: a committed file keeps its bytes, a swept one is not committed", async () => {
     const as = principal();
     const files = await Promise.all(Array.from({ length: 12 }, () => uploaded(app, PICTURE, { as })));

@@ -123,6 +123,7 @@ describe("what a request costs in D1 (architecture, What an operation may cost)"
     await waitOnExecutionContext(context);
   });
 
+  // shows: oauth/access-tokens/checked-without-i-o
   it("a bearer token: one statement for a fresh isolate, then none", async () => {
     const headers = { authorization: `Bearer ${await tokenFor(client)}` };
     const isolate = freshIsolate();
@@ -134,6 +135,7 @@ describe("what a request costs in D1 (architecture, What an operation may cost)"
     expect(isolate.tally).toEqual(NOTHING);
   });
 
+  // shows: oauth/access-tokens/tokeninfo-userinfo-introspect
   it("tokeninfo asks D1 every time, once", async () => {
     const token = await tokenFor(client);
     const isolate = freshIsolate();
@@ -144,6 +146,7 @@ describe("what a request costs in D1 (architecture, What an operation may cost)"
     }
   });
 
+  // shows: oauth/access-tokens/tokeninfo-userinfo-introspect
   it("so do userinfo and introspection, once the client that asks is known", async () => {
     const flow = await makeFlow();
     const { clientId, clientSecret = "" } = flow.client;
@@ -178,6 +181,7 @@ describe("what a request costs in D1 (architecture, What an operation may cost)"
 });
 
 describe("when D1 does not answer", () => {
+  // shows: oauth/access-tokens/d1-silent-for-60-s
   it("a token is taken for 60 s on the copy at hand, then nothing is called valid: 503", async () => {
     const headers = { authorization: `Bearer ${await tokenFor(client)}` };
     let broken = false;

@@ -61,6 +61,7 @@ describe("what another isolate still issues by old records", () => {
       (client) => put(`tenants/${client.tenant}`, { organization: `${client.tenant}-org`, name: "x", disabled: true }),
     ],
   ];
+  // shows: oauth/access-tokens/records-that-decide
   it.each(changes)("is void from the start, after %s", async (_, change) => {
     const client = await makeClient();
     const other: Isolate = isolate();
@@ -74,6 +75,7 @@ describe("what another isolate still issues by old records", () => {
     expect(await isValid(before)).toBe(false);
   });
 
+  // shows: oauth/access-tokens/records-that-decide
   it.each(changes.filter(([what]) => !what.startsWith("renaming")))(
     "stops within 30 s, after %s",
     async (_, change) => {
@@ -88,6 +90,7 @@ describe("what another isolate still issues by old records", () => {
     },
   );
 
+  // shows: oauth/what-the-service-does/service-on-behalf-of-a-project
   it("follows a subscription that was cancelled within 30 s", async () => {
     const client = await makeClient();
     const other = isolate();
@@ -117,6 +120,7 @@ describe("in the isolate that made it, a change of an identity provider", () => 
 });
 
 describe("what is issued after a change", () => {
+  // shows: oauth/access-tokens/records-that-decide
   it("is good at once: disabled and enabled again, removed and made again", async () => {
     const client = await makeClient();
     const path = `clients/${client.clientId}`;
@@ -202,6 +206,7 @@ describe("a client that owns topics", () => {
 });
 
 describe("secrets", () => {
+  // shows: operator/resources/clients-secret
   it("of many parallel first PUTs one shows a secret, and that one works", async () => {
     const tenant = await makeTenant();
     const clientId = `${tenant}.${unique("app")}`;
@@ -211,6 +216,7 @@ describe("secrets", () => {
     await tokenFor({ clientId, clientSecret: shown[0].clientSecret });
   });
 
+  // shows: operator/resources/clients-id-secret
   it("one that was rotated works for 24 h beside the new one, and not longer", async () => {
     const client = await makeClient();
     const made = await expectJson(await admin(`clients/${client.clientId}/secret`, "POST"), 201);
@@ -251,6 +257,7 @@ describe("secrets", () => {
     expect((await own.token(client)).status).toBe(401);
   });
 
+  // shows: oauth/post-token/client-by-authorization-basic
   it("are taken by Basic as they stand and form-encoded", async () => {
     const tenant = await makeTenant();
     const clientId = `${tenant}.${unique("app")}`;

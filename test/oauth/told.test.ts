@@ -53,6 +53,7 @@ describe("a refusal at /token", () => {
       headers: { authorization: basic(from) },
     });
 
+  // shows: oauth/errors-of-token-revoke-introspect/generic-text
   it.each<[string, () => Promise<Response>, () => RegExp, number]>([
     [
       "no package",
@@ -94,6 +95,7 @@ describe("a refusal at /token", () => {
     expect(text).not.toMatch(/belongs|package|unknown|disabled|secret for/);
   });
 
+  // shows: oauth/errors-of-token-revoke-introspect/generic-text
   it("a code that was used: the same", async () => {
     const flow = await makeFlow();
     const code = await codeFor(flow);
@@ -177,6 +179,7 @@ describe("a person", () => {
 });
 
 describe("a client whose name is not its id", () => {
+  // shows: operator/resources/clients-name
   it("goes by its name in tokens, in the list of refresh tokens and before people", async () => {
     const flow = await makeFlow();
     const name = `${flow.tenant}.${unique("named")}`;

@@ -12,10 +12,12 @@ describe("an address outside", () => {
     expect(taken(address, true)).toBe(true);
   });
 
+  // shows: platform/deployment-variables/allow_loopback
   it.each(REFUSED)("refuses $what: $shown", ({ address, reason }) => {
     expect(parseOutboundUrl(address, false)).toEqual({ ok: false, error: REASONS[reason] });
   });
 
+  // shows: platform/deployment-variables/allow_loopback
   it.each(LOOPBACK)("takes %s where loopback is allowed, and only there", (address) => {
     expect(taken(address, true)).toBe(true);
     expect(taken(address, false)).toBe(false);

@@ -89,6 +89,7 @@ describe("passwords", () => {
       expect(verifyPassword("pässword", broken)).toBe(false);
   });
 
+  // shows: oauth/accounts/passwords
   it("verifies what was hashed at another cost, and says so", () => {
     // RFC 7914 section 12, the second vector: salt "NaCl", N=1024, r=8, p=16, the first 32 bytes.
     const stored = "scrypt$10$8$16$TmFDbA$_bq-HJ00cgB4VucZDQHp_nxq18vII3gw53N2Y0s3MWI";
@@ -155,6 +156,7 @@ describe("scope patterns", () => {
     ["", "a", "b"].flatMap((y) => ["", "a", "b"].flatMap((z) => ["", "a"].map((end) => x + y + z + end))),
   );
 
+  // shows: oauth/who-gets-which-scope/a-client-s-list
   it("meet exactly when a scope is covered by both", () => {
     fc.assert(
       fc.property(pattern, pattern, (one, other) => {
@@ -186,6 +188,7 @@ describe("scope patterns", () => {
 });
 
 describe("normalizeEmail", () => {
+  // shows: oauth/accounts/one-account
   it.each([
     [" Ada@Example.ORG ", "ada@example.org"],
     ["ａda@example.org", "ada@example.org"],

@@ -15,6 +15,7 @@ const operationsOf = (paths: object): string[] =>
   );
 
 describe("/openapi.json", () => {
+  // shows: platform/addresses/openapi.json-docs
   it("has every route that is mounted, and this deployment's address", async () => {
     const served = await expectJson(await call("/openapi.json"), 200);
     expect(served.servers).toEqual([{ url: ORIGIN }]);
@@ -54,6 +55,7 @@ describe("/openapi.json", () => {
     expect((await call("/openapi.json", { headers: { "if-none-match": '"other"' } })).status).toBe(200);
   });
 
+  // shows: platform/addresses/openapi.json-docs
   it("has the names, the prefix and the public address of the deployment", async () => {
     const app = createApp(
       createDeps({ ...env, PLATFORM: "acme", PATH_PREFIX: "/base", PUBLIC_URL: "https://api.acme.example" }),
@@ -71,6 +73,7 @@ describe("/openapi.json", () => {
 });
 
 describe("/docs", () => {
+  // shows: platform/addresses/openapi.json-docs
   it("shows every operation once, runs nothing, loads nothing from elsewhere, and every link in it leads somewhere", async () => {
     const response = await call("/docs");
     const policy = response.headers.get("content-security-policy") ?? "";

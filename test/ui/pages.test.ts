@@ -173,6 +173,7 @@ describe("every page", () => {
     expect(text).toContain("accounts.example:8443");
   });
 
+  // shows: platform/other-origins-caches-headers/headers-of-pages
   it.each(everyKind)("$name: runs nothing and loads nothing but the stylesheet", async ({ view, show }) => {
     const { tags } = await parseHtml(show(view));
     const loading = tags
@@ -184,6 +185,7 @@ describe("every page", () => {
     for (const { attributes } of tags) for (const name of attributes.keys()) expect(name).not.toMatch(/^on|^style$/);
   });
 
+  // shows: platform/other-origins-caches-headers/headers-of-pages
   it.each(everyKind)("$name: is no one's to frame, keep, sniff or refer from", ({ view, show }) => {
     const response = show(view);
     const { headers } = response;

@@ -11,6 +11,7 @@ import { STYLESHEET, stylesheetHref } from "../../src/ui/stylesheet.ts";
 import { call } from "../support/platform.ts";
 
 describe("/health", () => {
+  // shows: platform/addresses/health
   it("says that the Worker answers", async () => {
     const response = await call("/health");
     expect(response.status).toBe(200);
@@ -20,6 +21,8 @@ describe("/health", () => {
 });
 
 describe("/docs/errors", () => {
+  // shows: events/error-object/moreinfo
+  // shows: platform/addresses/docs-errors
   it("explains every type at the place that moreInfo names, and loads nothing but the stylesheet", async () => {
     const response = await call("/docs/errors");
     expect(response.status).toBe(200);
@@ -35,6 +38,7 @@ describe("/docs/errors", () => {
     expect((await call(href)).status).toBe(200);
   });
 
+  // shows: platform/addresses/docs-errors
   it("explains every type of a detail that an answer may have by the interface document", async () => {
     const page = await (await call("/docs/errors")).text();
     const types = document.components.schemas.Error.properties.details.items.properties.type.enum;

@@ -134,6 +134,7 @@ export function oauth4webapiSuite(world: () => World): void {
       }
     });
 
+    // shows: oauth/what-the-service-does/framework
     test.each(ways)("code grant, ID token, access token and userinfo, $name", async ({ of, authentication }) => {
       const client = of();
       const { tokens, response } = await redeem(client, authentication, await authorize(client, { max_age: "600" }));

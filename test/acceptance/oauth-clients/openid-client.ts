@@ -80,6 +80,7 @@ export function openidClientSuite(world: () => World): void {
     });
 
     describe.each(ways)("with $name", ({ of, authentication }) => {
+      // shows: oauth/what-the-service-does/framework
       test("signs in by code, PKCE, state, nonce and iss, and reads who it is", async () => {
         const config = await discover(of(), authentication());
         const tokens = await tokensOf(config);

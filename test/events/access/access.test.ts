@@ -23,6 +23,7 @@ async function makeOwner(scopes: readonly string[] = ["plat.pubsub_publish"]) {
 }
 
 describe("a topic's owner", () => {
+  // shows: events/event/sourceclient
   it("creates, publishes, reads and commits with a token of its own", async () => {
     const { path, token, client } = await makeOwner();
     const read = await expectJson(await call(`${path}/read`, { token, method: "POST" }), 200);
@@ -30,6 +31,8 @@ describe("a topic's owner", () => {
     expect((await call(`${path}/commit`, { token, json: { token: read.token } })).status).toBe(200);
   });
 
+  // shows: events/what-the-service-does/consuming-needs-none
+  // shows: events/scopes-of-topics/owner
   it("consumes with a token that carries no scope of pubsub", async () => {
     const { client, path } = await makeOwner(["plat.pubsub_publish", "plat.media_view"]);
     const token = await tokenFor(client, "plat.media_view");
@@ -37,6 +40,8 @@ describe("a topic's owner", () => {
     expect((await call(`${path}/publish`, { token, json: { payload: "x" } })).status).toBe(403);
   });
 
+  // shows: events/topic/topicownerclient
+  // shows: operator/resources/clients-name
   it("is the client's name, whatever its id", async () => {
     const tenant = await makeTenant();
     const name = `${tenant}.${unique("name")}`;
@@ -52,6 +57,8 @@ describe("another client", () => {
     return (await call(`${path}/read`, { token, method: "POST" })).status;
   };
 
+  // shows: oauth/who-gets-which-scope/a-client-s-list
+  // shows: events/scopes-of-topics/plat.pubsub.topic
   it("reads with the topic's scope, or one that ends in *", async () => {
     const { client, eventType, path } = await makeOwner();
     expect(await attempt(path, [`plat.pubsub.topic=${client.clientId}.${eventType}`])).toBe(200);
@@ -59,6 +66,7 @@ describe("another client", () => {
     expect(await attempt(path, ["plat.pubsub.topic=*"], `plat.pubsub.topic=${client.clientId}.${eventType}`)).toBe(200);
   });
 
+  // shows: events/scopes-of-topics/no-access
   it("gets 403 when it is registered for such a scope and its token lacks it, else 404", async () => {
     const { client, eventType, path } = await makeOwner();
     const matching = [`plat.pubsub.topic=${client.clientId}.${eventType}`, "plat.pubsub.topic=*"];
@@ -137,6 +145,7 @@ describe("a scope whose * stands in the owner's name", () => {
 });
 
 describe("publishing for another tenant", () => {
+  // shows: events/publish-subscribe-operations/tenant
   it("is refused to a client that could not name it; a token that names its own tenant publishes for that", async () => {
     const { publish, client, path } = await makeOwner();
     const other = await makeTenant();
@@ -147,6 +156,7 @@ describe("publishing for another tenant", () => {
     expect(own.status).toBe(201);
   });
 
+  // shows: events/publish-subscribe-operations/tenant
   it("works for a service's client and a tenant that subscribes to the service", async () => {
     const owner = await makeTenant();
     const service = unique("svc");

@@ -260,6 +260,7 @@ async function abortAtStep(topic: TestTopic, last: number): Promise<() => number
 }
 
 describe("the object ends between two steps of", () => {
+  // shows: events/read-and-commit/lock-token-cursor
   it.each(SCENES)("$name", async (scene) => {
     let ends = 0;
     for (let last = 0; ; last++) {
@@ -383,6 +384,7 @@ describe.each(FAULTS)("a log that %s", (_, fault, said) => {
     expect(got.toSorted()).toEqual(ALL);
   });
 
+  // shows: events/read-and-commit/204-with-rel-more
   it.each(["read", "addConsumer"] as const)(
     "in %s, for good: following rel=more ends in 503, and what is there comes when they are back",
     async (call) => {

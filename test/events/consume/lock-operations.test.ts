@@ -71,6 +71,7 @@ describe.each(["extend", "release"])("POST …/%s", (operation) => {
 });
 
 describe("POST …/extend", () => {
+  // shows: events/read-and-commit/post-extend
   it("200: the lock lasts ttlMs from now, also over eviction; a shorter time shortens it", async () => {
     const pass = frozenTime();
     const topic = await makeTopic(app);
@@ -102,6 +103,7 @@ describe("POST …/extend", () => {
 });
 
 describe("POST …/release", () => {
+  // shows: events/read-and-commit/post-release
   it("200: all of the batch is free again", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts("a", "b"));
@@ -113,6 +115,7 @@ describe("POST …/release", () => {
     expect(again.response.headers.get("plat-delivery-attempt")).toBe("2");
   });
 
+  // shows: events/read-and-commit/post-release
   it("200: the events up to commitThrough are committed, the rest is free; a repeat is told so", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts("a", "b", "poison", "d"));
@@ -160,6 +163,7 @@ describe("POST …/release", () => {
 });
 
 describe("POST …/seek", () => {
+  // shows: events/read-and-commit/post-seek
   it("200: to the newest, the oldest, and to a time", async () => {
     const pass = frozenTime();
     const topic = await makeTopic(app, { shards: 3 });
@@ -263,6 +267,7 @@ describe("POST …/seek", () => {
     await expectProblem(missing, 404, "element_resource_non_existing");
   });
 
+  // shows: events/read-and-commit/post-seek
   it("409 while the topic is locked; the batch stays as it is", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts("a", "b"));

@@ -33,6 +33,8 @@ const tenantOf = (payload: string) => payload.split(" ")[0]!;
 describe("random schedules", () => {
   // Ahead of the real time, so that no alarm comes by itself.
   const startMs = Date.now() + 86_400_000;
+  // shows: events/read-and-commit/order
+  // shows: events/read-and-commit/new-consumer
   it.each([
     ["of one reader on 1 shard", 1, modelRuns("EVENTS_SCHEDULES", 250), onTopic],
     ["of one reader on 2 shards", 2, modelRuns("EVENTS_SCHEDULES", 250), onTopic],
@@ -65,6 +67,7 @@ describe("random schedules", () => {
 });
 
 describe("thousands of events", () => {
+  // shows: events/read-and-commit/order
   it.each([1, 4])("on %i shard(s) come in the order of each tenant, none lost, none twice", async (shards) => {
     const topic = await makeModelTopic(shards);
     let seed = 7;

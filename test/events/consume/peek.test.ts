@@ -40,6 +40,7 @@ async function lookAtAll(topic: TestTopic, limit: number): Promise<string[]> {
 }
 
 describe("GET …/events", () => {
+  // shows: events/publish-subscribe-operations/get-events
   it("200: the oldest sixteen, as a read gives them, and moves nothing", async () => {
     const topic = await makeTopic(app);
     await topic.put(Array.from({ length: 20 }, (_, at) => ({ payload: `p${at}`, metadata: { at: `${at}` } })));
@@ -52,6 +53,7 @@ describe("GET …/events", () => {
     expect(payloads(await topic.read())).toEqual(["p3"]);
   });
 
+  // shows: events/publish-subscribe-operations/get-events
   it.each([1, 4])("200: page by page every event once, in order, on %i shard(s)", async (shards) => {
     const topic = await makeTopic(app, { shards });
     const tenants = ["tenant1", "tenant2", "tenant3", "tenant5"];
@@ -82,6 +84,7 @@ describe("GET …/events", () => {
 
   const kilobyte = "x".repeat(1024);
   const sixfold = "\u0001".repeat(256 * 1024);
+  // shows: events/publish-subscribe-operations/get-events
   it.each([
     ["a thousand of 1 KiB in one shard", [[kilobyte, 1000]], [1000]],
     ["of 100 KiB in one", [["x".repeat(100 * 1024), 60]], [51, 9]],

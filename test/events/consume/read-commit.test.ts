@@ -37,6 +37,13 @@ function frozenTime(): (ms: number) => void {
 
 describe("POST …/read", () => {
   describe("200", () => {
+    // shows: events/read-request-body/all-optional
+    // shows: events/read-response-body/events
+    // shows: events/read-response-body/token
+    // shows: events/lock-on-a-topic/unlocked-read-200-autocommit-false-or-omitted
+    // shows: events/lock-on-a-topic/locked-ttlms-over
+    // shows: events/endpoints/post-read
+    // shows: events/read-and-commit/defaults
     it("without a body: one event, locked for a minute, first delivery", async () => {
       const pass = frozenTime();
       const topic = await makeTopic(app);
@@ -54,6 +61,8 @@ describe("POST …/read", () => {
       expect(payloads(await topic.read())).toEqual(["p1"]);
     });
 
+    // shows: events/read-request-body/all-optional
+    // shows: platform/errors-of-every-service/empty-body-labelled-json
     it("an empty body labelled JSON is no body", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(1));
@@ -65,6 +74,9 @@ describe("POST …/read", () => {
       expect(response.status).toBe(200);
     });
 
+    // shows: events/read-request-body/numevents
+    // shows: events/read-response-body/events
+    // shows: events/limits/events-of-a-read
     it("at most numEvents, and all of them while there are", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(5));
@@ -76,6 +88,7 @@ describe("POST …/read", () => {
       expect([payloads(first), payloads(second)]).toEqual([names(2), names(7, 3)]);
     });
 
+    // shows: events/read-and-commit/numevents-over-1000
     it("numEvents over 1000, however far, is served as 1000", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(700));
@@ -85,6 +98,7 @@ describe("POST …/read", () => {
       expect(payloads(await topic.read({ numEvents: 1001 }))).toEqual(names(400, 1001));
     });
 
+    // shows: events/read-and-commit/5-mib
     it("at most 5 MiB of payload, counted exactly", async () => {
       const topic = await makeTopic(app);
       const payload = "x".repeat(256 * 1024);
@@ -98,6 +112,7 @@ describe("POST …/read", () => {
     describe("a whole answer on sixteen shards, however the events are spread:", () => {
       const kilobyte = "x".repeat(1024);
       const sixfold = "\u0001".repeat(256 * 1024);
+      // shows: events/read-and-commit/5-mib
       it.each([
         ["a thousand of 1 KiB in one", 1000, [[kilobyte, 1000]], 1000],
         ["5 MiB of 100 KiB in one", 60, [["x".repeat(100 * 1024), 60]], 51],
@@ -185,6 +200,9 @@ describe("POST …/read", () => {
       expect(counts.length).toBeLessThan(4);
     });
 
+    // shows: events/read-request-body/autocommit
+    // shows: events/read-response-body/token
+    // shows: events/lock-on-a-topic/unlocked-read-200-autocommit-true
     it("autoCommit: no token, no lock, and every event exactly once", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(10));
@@ -198,6 +216,8 @@ describe("POST …/read", () => {
       expect((await topic.read({ autoCommit: true })).status).toBe(204);
     });
 
+    // shows: events/lock-on-a-topic/per-calling-client
+    // shows: events/read-and-commit/new-consumer
     it("each client has a lock and a cursor of its own", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(2));
@@ -211,6 +231,7 @@ describe("POST …/read", () => {
       expect((await topic.read()).status).toBe(409);
     });
 
+    // shows: events/read-and-commit/plat-delivery-attempt
     it("counts the deliveries of the batch's first event", async () => {
       const pass = frozenTime();
       const topic = await makeTopic(app);
@@ -265,6 +286,7 @@ describe("POST …/read", () => {
         for (const object of [consumer, ...logs]) await evictDurableObject(object).catch(() => undefined);
       };
 
+      // shows: events/read-and-commit/plat-events-lost
       it("what is left, and how many events were removed before they were read; again until a commit passes them", async () => {
         const topic = await makeTopic(app);
         await topic.put(texts(3));
@@ -345,6 +367,9 @@ describe("POST …/read", () => {
   });
 
   describe("204", () => {
+    // shows: events/lock-on-a-topic/unlocked-read-204
+    // shows: events/endpoints/post-read
+    // shows: platform/errors-of-every-service/no-body-no-content-type
     it("of an empty topic: no body, no type, no Link, no lock", async () => {
       const topic = await makeTopic(app, { shards: 3 });
       const { status, response } = await topic.read();
@@ -356,6 +381,7 @@ describe("POST …/read", () => {
       expect((await topic.read()).status).toBe(200);
     });
 
+    // shows: events/read-and-commit/204
     it("to all of many parallel reads of an empty topic", async () => {
       const topic = await makeTopic(app);
       const answers = await Promise.all(Array.from({ length: 20 }, () => topic.read()));
@@ -363,6 +389,7 @@ describe("POST …/read", () => {
       expect(answers.every((answer) => answer.response.headers.get("link") === null)).toBe(true);
     });
 
+    // shows: events/read-and-commit/204
     it("to a read that began before an event was published, never to one that began after it", async () => {
       const topic = await makeTopic(app);
       for (let at = 0; at < 20; at++) {
@@ -374,6 +401,9 @@ describe("POST …/read", () => {
       }
     });
 
+    // shows: events/lock-on-a-topic/unlocked-read-204
+    // shows: events/endpoints/post-read
+    // shows: events/read-and-commit/204-with-rel-more
     it("with a Link when a shard fails: no lock, and the events come when it is back", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(2));
@@ -388,6 +418,7 @@ describe("POST …/read", () => {
       expect(payloads(await topic.read({ numEvents: 5 }))).toEqual(names(2));
     });
 
+    // shows: events/lock-on-a-topic/unlocked-read-204
     it("with a Link when a shard is slow, to all who wait for it at once", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(1));
@@ -455,6 +486,7 @@ describe("POST …/read", () => {
       expect(payloads(await topic.read())).toEqual(["p1"]);
     });
 
+    // shows: events/read-and-commit/204
     it("never while another shard has events", async () => {
       const topic = await makeTopic(app, { shards: 2 });
       await topic.put(texts(1));
@@ -473,6 +505,14 @@ describe("POST …/read", () => {
   });
 
   describe("400", () => {
+    // shows: events/read-request-body/numevents
+    // shows: events/read-request-body/ttlms
+    // shows: events/read-request-body/autocommit
+    // shows: events/error-object/type
+    // shows: events/error-object/details-.type
+    // shows: events/errors/400
+    // shows: events/limits/numevents
+    // shows: events/limits/ttlms
     it.each([
       [{ numEvents: 0 }, ["invalid_field numEvents"]],
       [{ numEvents: -1 }, ["invalid_field numEvents"]],
@@ -502,6 +542,8 @@ describe("POST …/read", () => {
       expect(faults(body)).toEqual(["invalid_field numEvents"]);
     });
 
+    // shows: events/read-request-body/ttlms
+    // shows: events/limits/ttlms
     it("takes both ends of ttlMs", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(1));
@@ -512,6 +554,7 @@ describe("POST …/read", () => {
     });
   });
 
+  // shows: events/errors/401
   it("401 without a token", async () => {
     const topic = await makeTopic(app);
     const response = await app.call(`${topic.path}/read`, { method: "POST" });
@@ -531,6 +574,8 @@ describe("POST …/read", () => {
     };
     const nameOfTopic = (topic: TestTopic) => topic.path.split("/").slice(-2).join(".");
 
+    // shows: events/scopes-of-topics/owner
+    // shows: events/scopes-of-topics/plat.pubsub.topic
     it("the owner needs no scope; a token with a matching scope does as well", async () => {
       const topic = await makeTopic(app);
       const name = nameOfTopic(topic);
@@ -543,6 +588,9 @@ describe("POST …/read", () => {
       expect((await topic.read({}, { as: { ...topic.owner, scopes: [] } })).status).toBe(204);
     });
 
+    // shows: events/authentication/scopes-insufficient
+    // shows: events/errors/403
+    // shows: events/scopes-of-topics/no-access
     it("403, naming the scope, for a client that is registered for it", async () => {
       const topic = await makeTopic(app);
       const scope = `plat.pubsub.topic=${nameOfTopic(topic)}`;
@@ -553,6 +601,7 @@ describe("POST …/read", () => {
       }
     });
 
+    // shows: events/errors/403
     it("403 for a token that belongs to no client", async () => {
       const topic = await makeTopic(app);
       for (const response of await attempt(topic, {
@@ -564,6 +613,8 @@ describe("POST …/read", () => {
         await expectProblem(response, 403, "insufficient_permissions");
     });
 
+    // shows: platform/errors-of-every-service/404-element_resource_non_existing
+    // shows: events/scopes-of-topics/no-access
     it("404 for everybody else, whether the topic is there or not", async () => {
       const topic = await makeTopic(app);
       const name = nameOfTopic(topic);
@@ -581,6 +632,7 @@ describe("POST …/read", () => {
         }
     });
 
+    // shows: events/errors/404
     it("404 to a client with the scope for a topic that is not there", async () => {
       const topic = await makeTopic(app);
       const answers = await attempt({ ...topic, path: `${topic.path}x` }, { scopes: ["plat.pubsub.topic=*"] });
@@ -589,6 +641,10 @@ describe("POST …/read", () => {
   });
 
   describe("409", () => {
+    // shows: events/read-request-body/ttlms
+    // shows: events/lock-on-a-topic/locked-read-by-the-same-client
+    // shows: events/errors/409-read
+    // shows: events/read-and-commit/409-topic_locked
     it("topic_locked, with the seconds until the lock expires", async () => {
       const pass = frozenTime();
       const topic = await makeTopic(app);
@@ -602,6 +658,7 @@ describe("POST …/read", () => {
       expect(auto.status).toBe(409);
     });
 
+    // shows: events/lock-on-a-topic/locked-read-by-the-same-client
     it("to all but one of many parallel reads, whatever their number of events", async () => {
       const topic = await makeTopic(app, { shards: 2 });
       await topic.put(texts(50));
@@ -648,6 +705,10 @@ describe("POST …/read", () => {
 });
 
 describe("POST …/commit", () => {
+  // shows: events/what-the-service-does/pull
+  // shows: events/lock-on-a-topic/locked-commit-with-the-read-s-token
+  // shows: events/endpoints/post-commit
+  // shows: platform/errors-of-every-service/no-body-no-content-type
   it("200: no body; the next read goes on behind the batch", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts(3));
@@ -659,6 +720,7 @@ describe("POST …/commit", () => {
     expect(payloads(await topic.read())).toEqual(["p3"]);
   });
 
+  // shows: events/commit-request-body/token
   it.each([
     [{}, ["missing_field token"]],
     [{ token: "" }, ["invalid_field token"]],
@@ -670,12 +732,16 @@ describe("POST …/commit", () => {
     expect(faults(await expectProblem(response, 400, "validation_violation"))).toEqual(expected);
   });
 
+  // shows: events/commit-request-body/token
+  // shows: events/errors/400
+  // shows: platform/errors-of-every-service/400-bad_payload_syntax
   it("400 without a body", async () => {
     const topic = await makeTopic(app);
     const response = await app.call(`${topic.path}/commit`, { as: topic.owner, method: "POST" });
     await expectProblem(response, 400, "bad_payload_syntax");
   });
 
+  // shows: events/errors/404
   it("404 for a topic that is not there", async () => {
     const topic = await makeTopic(app);
     const response = await app.call(`${topic.path}x/commit`, { as: topic.owner, json: { token: "t" } });
@@ -685,6 +751,9 @@ describe("POST …/commit", () => {
   describe("409 topic_not_locked", () => {
     const refused = async (response: Response) => faults(await expectProblem(response, 409, "topic_not_locked"));
 
+    // shows: events/lock-on-a-topic/unlocked-commit-with-an-unknown-or-used-token
+    // shows: events/errors/409-commit
+    // shows: events/read-and-commit/409-topic_not_locked
     it("already_committed when it is repeated, also after eviction", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(2));
@@ -698,6 +767,10 @@ describe("POST …/commit", () => {
       expect(await refused(await topic.commit(token))).toEqual(["already_committed token"]);
     });
 
+    // shows: events/lock-on-a-topic/lock-expired-commit
+    // shows: events/errors/409-commit
+    // shows: events/read-and-commit/fencing
+    // shows: events/read-and-commit/409-topic_not_locked
     it("lock_expired after ttlMs, and still after the events were read again and committed", async () => {
       const pass = frozenTime();
       const topic = await makeTopic(app);
@@ -713,6 +786,9 @@ describe("POST …/commit", () => {
       expect(payloads(await topic.read())).toEqual(["p2"]);
     });
 
+    // shows: events/lock-on-a-topic/unlocked-commit-with-an-unknown-or-used-token
+    // shows: events/errors/409-commit
+    // shows: events/read-and-commit/409-topic_not_locked
     it("unknown_token for what was never issued, of whatever characters, on a topic read or not", async () => {
       const topic = await makeTopic(app);
       const odd = ["x", "1.x", "\u0000", "\ud800", "__proto__", "1".repeat(10_000)];
@@ -735,6 +811,7 @@ describe("POST …/commit", () => {
 });
 
 describe("what survives", () => {
+  // shows: events/read-and-commit/lock-token-cursor
   it("eviction between read and commit: lock, token and cursor", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts(3));
@@ -760,6 +837,7 @@ describe("what survives", () => {
     expect(payloads(await topic.read({ numEvents: 10 }))).toEqual(names(10));
   });
 
+  // shows: events/read-and-commit/lock-token-cursor
   it("an abort of every object between any two steps", async () => {
     const topic = await makeTopic(app, { shards: 2 });
     app.actsFor.add(`${topic.owner.clientId} tenant2`);
@@ -797,6 +875,7 @@ describe("what survives", () => {
     expect(payloads(await topic.read({ numEvents: 10 }))).toEqual(["p2", "p3"]);
   });
 
+  // shows: platform/errors-of-every-service/503-service_temporarily_unavailable
   it.each([
     ["went away under the request", Object.assign(new Error("restarting"), { retryable: true })],
     ["is reset", Object.assign(new Error("aborted"), { durableObjectReset: true })],
@@ -818,6 +897,11 @@ describe("what survives", () => {
 describe("/events", () => {
   const deprecated = (path: string) => path.replace("/pubsub/", "/events/");
 
+  // shows: events/what-the-service-does/the-same-under-pubsub
+  // shows: events/what-the-service-does/topics-and-subscriptions-stay
+  // shows: events/versioning/deprecated
+  // shows: platform/addresses/event-consumption-service
+  // shows: events/the-same-operations-twice/events
   it("serves the same topics and locks, and says that it is deprecated and what comes after it", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts(2));
@@ -847,6 +931,8 @@ describe("/events", () => {
     expect(link).toContain(`<${ORIGIN}/pubsub/v1/topics?pageSize=5>; rel="successor-version"`);
   });
 
+  // shows: events/versioning/deprecated
+  // shows: events/the-same-operations-twice/events
   it("errors too; on 204 a Link means more events and nothing else", async () => {
     const topic = await makeTopic(app);
     const refused = await app.call(`${deprecated(topic.path)}/read`, { method: "POST" });

@@ -47,6 +47,8 @@ const trim = async (topic: TestTopic, upTo: number) =>
 
 describe("POST …/read with Idempotency-Key", () => {
   describe("200", () => {
+    // shows: events/event/id
+    // shows: events/read-and-commit/idempotency-key-of-a-read
     it("a repeat gets the same events, token and headers, also after eviction; the lock does not last longer", async () => {
       const pass = frozenTime();
       const topic = await makeTopic(app);
@@ -110,6 +112,7 @@ describe("POST …/read with Idempotency-Key", () => {
         expect(seen(await topic.read(body, once("k")))).toEqual(seen(first));
     });
 
+    // shows: events/read-and-commit/idempotency-key-of-a-read
     it("after extend the same batch; after commit, release, expiry and seek a new one under the same key", async () => {
       const pass = frozenTime();
       const topic = await makeTopic(app);
@@ -165,6 +168,7 @@ describe("POST …/read with Idempotency-Key", () => {
       expect(payloads(await topic.read())).toEqual(["p5"]);
     });
 
+    // shows: events/read-and-commit/idempotency-key-of-a-read
     it("the same token and no event, when retention took all of the batch; the next ones after the commit", async () => {
       const topic = await makeTopic(app);
       for (const event of texts(4)) await topic.put(event);

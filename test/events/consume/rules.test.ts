@@ -62,6 +62,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 describe("the lock's rules", () => {
+  // shows: events/lock-on-a-topic/unlocked-read-200-autocommit-false-or-omitted
   it("agree with a model in which a batch is a stretch of numbers that is held or not", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60, size: "max" }), (steps) => {
@@ -192,6 +193,7 @@ describe("the lock's rules", () => {
       expect(cursorAfter(shard, seq)).toBe("not_in_batch");
   });
 
+  // shows: events/lock-on-a-topic/locked-ttlms-over
   it("end a lock at the very millisecond of its expiry", () => {
     const state = acquire(
       unread(1),
@@ -216,6 +218,7 @@ describe("the lock's rules", () => {
     expect(extended.kind === "done" && lockedForMs(extended.state, hourMs)).toBe(5000);
   });
 
+  // shows: events/read-and-commit/fencing
   it("start a token with the epoch, which grows with every lock", () => {
     const batch = { batch: [[0, 1]] as const, ttlMs: 1, autoCommit: false, nonce: "n" };
     const first = acquire(unread(1), batch, 0, MAX_OUTCOMES);
@@ -293,6 +296,7 @@ describe("the read-ahead", () => {
     expect(ahead.take(limits)).toMatchObject({ texts: ["4"], batch: [[0, 4]] });
   });
 
+  // shows: events/read-and-commit/5-mib
   it("gives one event that is over the limits alone, and stops before the next", () => {
     const ahead = new PrefetchBuffer();
     ahead.align([0]);

@@ -72,6 +72,7 @@ describe("a publish that is cut off", () => {
     return log;
   }
 
+  // shows: events/publish-subscribe-operations/one-shard
   it("stores nothing; repeated with its key it stores all, once, and the alarm with it", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 86_400_000 });
     const part = [event(20_000), event(50_000), event(20_000)];

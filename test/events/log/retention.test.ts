@@ -20,6 +20,8 @@ const alarmOf = (log: DurableObjectStub<TopicLog>) =>
   runInDurableObject(log, (_: TopicLog, state) => state.storage.getAlarm());
 
 describe("retention by age", () => {
+  // shows: events/read-and-commit/7-days
+  // shows: events/read-and-commit/plat-events-lost
   it("removes what is seven days old, read or not, and wakes for the next", async () => {
     const pass = frozenTime();
     const start = Date.now();

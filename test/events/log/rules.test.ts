@@ -41,6 +41,7 @@ describe("segments", () => {
 });
 
 describe("event ids", () => {
+  // shows: events/event/id
   it("differ between positions, shards and rounds", () => {
     const rounds = [0, 1, 0, 1].flatMap((shard) => newEventIds(500, shard, 1, systemRandom));
     expect(new Set(rounds).size).toBe(2000);

@@ -78,6 +78,7 @@ const came = (one: WireEvent) =>
 const sent = (one: Given) => unitsOf(one.payload, one.metadata);
 
 describe("a payload and its metadata come back as they were sent", () => {
+  // shows: events/event/payload
   it("whatever their characters, one by one and in a batch, read, read again and looked at", async () => {
     const topic = await makeTopic(app);
     const headers = { "content-type": "application/json" };

@@ -22,6 +22,14 @@ afterEach(() => {
 
 describe("POST …/publish", () => {
   describe("201", () => {
+    // shows: events/topic/eventtype
+    // shows: events/event/createdat
+    // shows: events/event/tenant
+    // shows: events/event/sourceclient
+    // shows: events/event/eventtype
+    // shows: events/events/by-read
+    // shows: events/publish-subscribe-operations/post-publish
+    // shows: events/publish-subscribe-operations/createdat
     it("one event: its id, and the event as specified", async () => {
       const topic = await makeTopic(app);
       const before = Date.now();
@@ -45,6 +53,9 @@ describe("POST …/publish", () => {
       expect(events[0]!.createdAt).toBeLessThanOrEqual(Date.now());
     });
 
+    // shows: events/event/id
+    // shows: events/event/metadata
+    // shows: events/publish-subscribe-operations/post-publish
     it("an array: ids in its order, no two alike", async () => {
       const topic = await makeTopic(app);
       const given = Array.from({ length: 1000 }, (_, at) => ({ payload: `p${at}` }));
@@ -56,6 +67,7 @@ describe("POST …/publish", () => {
       expect("metadata" in events[0]!).toBe(false);
     });
 
+    // shows: events/event/tenant
     it("ids in the order of the request when its events fall on several shards", async () => {
       const topic = await makeTopic(app, { shards: 16 });
       const tenants = Array.from({ length: 8 }, (_, at) => `tenant${at}`);
@@ -68,6 +80,8 @@ describe("POST …/publish", () => {
       expect(ids.map((id) => byId.get(id)?.tenant)).toEqual(given.map((event) => event.tenant));
     });
 
+    // shows: events/event/payload
+    // shows: events/event/metadata
     it("any payload and metadata come back as they were", async () => {
       const topic = await makeTopic(app);
       const anyText = fc.oneof(
@@ -113,6 +127,7 @@ describe("POST …/publish", () => {
       expect(Object.entries((await topic.read()).events[0]!.metadata!)).toEqual([["__proto__", "kept"]]);
     });
 
+    // shows: events/publish-subscribe-operations/payload
     it("a payload of exactly 256 KiB of UTF-8, whatever its characters, survives eviction", async () => {
       const topic = await makeTopic(app);
       const kib256 = 256 * 1024;
@@ -125,6 +140,7 @@ describe("POST …/publish", () => {
       expect(read.events.length).toBe(4);
     });
 
+    // shows: events/publish-subscribe-operations/tenant
     it("for another tenant that the client may act for", async () => {
       const topic = await makeTopic(app);
       app.actsFor.add(`${topic.owner.clientId} other`);
@@ -132,6 +148,7 @@ describe("POST …/publish", () => {
       expect((await topic.read()).events[0]!.tenant).toBe("other");
     });
 
+    // shows: events/event/createdat
     it("times never run backwards within a shard, even when the clock does", async () => {
       const topic = await makeTopic(app);
       const start = Date.now();
@@ -159,6 +176,7 @@ describe("POST …/publish", () => {
   describe("201, Idempotency-Key", () => {
     const once = (key: string) => ({ headers: { "idempotency-key": key, "content-type": "application/json" } });
 
+    // shows: events/publish-subscribe-operations/idempotency-key
     it("a repeat gets the same ids and stores nothing", async () => {
       const topic = await makeTopic(app);
       const first = await topic.put([{ payload: "a" }, { payload: "b" }], once("k1"));
@@ -176,6 +194,7 @@ describe("POST …/publish", () => {
       expect((await topic.read({ numEvents: 100 })).events.length).toBe(1);
     });
 
+    // shows: events/publish-subscribe-operations/idempotency-key
     it("409 with another body, wherever its events fall", async () => {
       const topic = await makeTopic(app, { shards: 16 });
       for (const tenant of ["ten1", "ten2", "ten3"]) app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
@@ -191,6 +210,7 @@ describe("POST …/publish", () => {
       expect((await topic.read({ numEvents: 100 })).events.length).toBe(1);
     });
 
+    // shows: events/publish-subscribe-operations/idempotency-key
     it("a key is free again after 24 hours", async () => {
       const topic = await makeTopic(app);
       const start = Date.now();
@@ -258,6 +278,7 @@ describe("POST …/publish", () => {
       expect(await keys()).toEqual(["other", "third"]);
     });
 
+    // shows: platform/errors-of-every-service/details-invalid_header
     it("400 for a key that is none", async () => {
       const topic = await makeTopic(app);
       for (const key of ["", "a b", "x".repeat(256)]) {
@@ -273,6 +294,8 @@ describe("POST …/publish", () => {
   });
 
   describe("400", () => {
+    // shows: events/event/metadata
+    // shows: events/publish-subscribe-operations/post-publish
     it.each([
       [{}, ["missing_field payload"]],
       [{ payload: 1 }, ["invalid_field payload"]],
@@ -307,6 +330,7 @@ describe("POST …/publish", () => {
   });
 
   describe("403", () => {
+    // shows: events/scopes-of-topics/plat.pubsub_publish
     it("without the scope", async () => {
       const topic = await makeTopic(app);
       const as = { ...topic.owner, scopes: [] };
@@ -339,6 +363,7 @@ describe("POST …/publish", () => {
   });
 
   describe("404", () => {
+    // shows: events/publish-subscribe-operations/post-publish
     it("for a topic that is not there, and alike for somebody else's", async () => {
       const topic = await makeTopic(app);
       const stranger = someClient({ scopes: ["plat.pubsub_publish", "plat.pubsub.topic=*"] });
@@ -353,6 +378,7 @@ describe("POST …/publish", () => {
   });
 
   describe("413", () => {
+    // shows: events/publish-subscribe-operations/payload
     it("for a payload over 256 KiB of UTF-8; nothing of the request is stored", async () => {
       const topic = await makeTopic(app);
       for (const payload of ["x".repeat(256 * 1024 + 1), "ä".repeat(128 * 1024 + 1)]) {
@@ -372,6 +398,8 @@ describe("POST …/publish", () => {
       expect(faults(await expectProblem(body, 413, "bad_payload_size"))).toEqual(["invalid_field metadata"]);
     });
 
+    // shows: platform/errors-of-every-service/413-bad_payload_size
+    // shows: events/publish-subscribe-operations/payload
     it("for a request over 5 MiB", async () => {
       const topic = await makeTopic(app);
       const given = Array.from({ length: 21 }, () => ({ payload: "x".repeat(256 * 1024) }));
@@ -379,6 +407,7 @@ describe("POST …/publish", () => {
     });
   });
 
+  // shows: platform/errors-of-every-service/415-unsupported_request_content_type
   it("415 for a form", async () => {
     const topic = await makeTopic(app);
     const headers = { "content-type": "application/x-www-form-urlencoded" };

@@ -33,6 +33,7 @@ async function trim(push: TestPush): Promise<void> {
 }
 
 describe("redeliver", () => {
+  // shows: events/push-subscriptions/post-redeliver
   it("a dead one: from the beginning of its schedule, its attempts counted on", async () => {
     const push = await makePush();
     await push.answer({ status: 500 });
@@ -152,6 +153,7 @@ describe("redeliver", () => {
 });
 
 describe("test", () => {
+  // shows: events/push-subscriptions/post-test
   it("sends an event that says so, signed like any; it leaves no trace", async () => {
     const push = await makePush();
     const outcome = await push.stub.sendTest("tenant1");

@@ -21,6 +21,9 @@ async function firstAttempt(push: TestPush) {
 }
 
 describe("a delivery", () => {
+  // shows: events/subscription/pushconfig.basicauth.username
+  // shows: events/events/by-push
+  // shows: events/push-subscriptions/delivery
   it("is one POST with the event, who sends it, and a signature that others' libraries accept", async () => {
     const password = "pass:wörd \u0000 😀";
     const push = await makePush({ username: "us.er_1", password });
@@ -77,6 +80,7 @@ describe("a delivery", () => {
 });
 
 describe("an answer of", () => {
+  // shows: events/push-subscriptions/2xx-within-15-s
   it.each([200, 201, 202, 204, 299])("%i: delivered, nothing is left to do", async (status) => {
     const push = await makePush();
     await push.answer({ status });
@@ -104,6 +108,7 @@ describe("an answer of", () => {
     },
   );
 
+  // shows: events/push-subscriptions/endpoint
   it.each([301, 302, 303, 307, 308, 304])("%i: a failure, and nobody goes where it leads", async (status) => {
     const push = await makePush();
     const elsewhere = await makePush();
@@ -114,6 +119,7 @@ describe("an answer of", () => {
     expect(await elsewhere.received()).toEqual([]);
   });
 
+  // shows: events/push-subscriptions/429-503
   it.each([
     [429, "120", 120_000],
     [503, "120", 120_000],
@@ -165,6 +171,7 @@ describe("an answer of", () => {
     }
   });
 
+  // shows: events/push-subscriptions/410
   it("410: the subscription is disabled, the event waits, and goes on when it is enabled", async () => {
     const push = await makePush();
     await push.answer({ status: 410 });
@@ -182,6 +189,7 @@ describe("an answer of", () => {
     expect((await push.deliveries("delivered")).length).toBe(2);
   });
 
+  // shows: events/push-subscriptions/2xx-within-15-s
   it("nothing: timeout, and the silence is no status", async () => {
     restore = limits({ attemptMs: 60 });
     const push = await makePush();
@@ -225,6 +233,7 @@ describe("an answer of", () => {
 });
 
 describe("a delivery that always fails", () => {
+  // shows: events/push-subscriptions/schedule
   it("is tried nine times within its schedule, each wait a fifth longer at most, and is dead then", async () => {
     const push = await makePush();
     await push.answer({ status: 500 });
@@ -253,6 +262,7 @@ describe("a delivery that always fails", () => {
 });
 
 describe("the window", () => {
+  // shows: events/push-subscriptions/six-in-flight
   it("is six, never more, and is filled again as one is answered", async () => {
     const push = await makePush({ shards: 2 });
     await push.answer({ held: true });
@@ -287,6 +297,7 @@ describe("the window", () => {
     return { push, slow: slow!, running };
   }
 
+  // shows: events/push-subscriptions/six-in-flight
   it("is not closed by one slow event: others that come meanwhile pass it", async () => {
     const { push, slow, running } = await withSlowOne({});
     for (let done = 10; done <= 30; done += 10) {
@@ -345,6 +356,7 @@ describe("the window", () => {
 });
 
 describe("an endpoint that only times out", () => {
+  // shows: events/push-subscriptions/an-endpoint-that-only-times-out
   it("is asked ever more rarely as a whole, one at a time, and no event loses attempts by it", async () => {
     restore = limits({ attemptMs: 15 });
     const push = await makePush();

@@ -152,6 +152,7 @@ describe("events that the endpoint never answers", () => {
   /** The poison is due again, and would be what has waited for longest. */
   const UNTIL_DUE_MS = 6_100;
 
+  // shows: events/push-subscriptions/an-endpoint-that-only-times-out
   it("hold up nothing that is published later: it is the probe, and its answer ends the pause at once", async () => {
     const push = await makePush();
     await poisoned(push);

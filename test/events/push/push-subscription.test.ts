@@ -79,6 +79,7 @@ const failing = () => {
 };
 
 describe("open", () => {
+  // shows: events/push-subscriptions/begins
   it("registers at every shard's log and starts at the newest event; again changes nothing", async () => {
     const before = await makePush({ shards: 4 });
     for (let shard = 0; shard < 4; shard++) await before.put(["old"], shard);

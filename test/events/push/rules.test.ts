@@ -135,6 +135,7 @@ describe("the schedule", () => {
     fc.constant<Verdict>({ kind: "unwanted" }),
   );
 
+  // shows: events/push-subscriptions/schedule
   it("waits 5 s, 30 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h, then is dead", () => {
     const waits: number[] = [];
     for (let step = 0, tries = 0; ; tries++) {
@@ -212,6 +213,7 @@ describe("the schedule", () => {
 });
 
 describe("the endpoint as a whole", () => {
+  // shows: events/push-subscriptions/an-endpoint-that-only-times-out
   it("is asked ever more rarely, by one attempt alone, from the sixth silence on", () => {
     let health = wellOf(1);
     let nowMs = NOW;

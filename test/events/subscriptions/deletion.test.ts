@@ -37,6 +37,8 @@ async function setUp(on = app, options: { shards?: number } = {}) {
 }
 
 describe("DELETE …/subscriptions/{name}", () => {
+  // shows: events/endpoints/delete-subscriptions-name
+  // shows: events/push-subscriptions/delete
   it("204: it is gone, its object forgets everything; 404 the second time", async () => {
     const { remove, get, list, record, object } = await setUp();
     objects.calls.length = 0;
@@ -51,6 +53,7 @@ describe("DELETE …/subscriptions/{name}", () => {
     expect(await (await list()).json()).toEqual([]);
   });
 
+  // shows: events/the-same-operations-twice/events
   it("204 on the deprecated base, without a Link that would mean more events", async () => {
     const { send, collection } = await setUp();
     const response = await send(`${collection.replace("/pubsub/", "/events/")}/orders`, { method: "DELETE" });

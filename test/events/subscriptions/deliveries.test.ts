@@ -79,6 +79,7 @@ async function expectHidden(path: string, method: "GET" | "POST") {
 }
 
 describe("GET …/subscriptions/{name}/deliveries", () => {
+  // shows: events/push-subscriptions/get-deliveries
   it("200: what became of each event, the latest first, null where there is nothing", async () => {
     const { deliveries, objects, record, collection } = await setUp();
     const response = await deliveries();
@@ -110,6 +111,7 @@ describe("GET …/subscriptions/{name}/deliveries", () => {
     expect(objects.calls).toEqual([{ object, method: "deliveries", given: [undefined, undefined, 0, 16] }]);
   });
 
+  // shows: events/push-subscriptions/get-deliveries
   it("200: pages, by links and by number; the state goes along", async () => {
     const { deliveries, send, objects } = await setUp();
     const seen: string[] = [];
@@ -166,6 +168,7 @@ describe("GET …/subscriptions/{name}/deliveries", () => {
 });
 
 describe("POST …/deliveries/{eventId}/redeliver", () => {
+  // shows: events/push-subscriptions/post-redeliver
   it("202 without a body", async () => {
     const { post, objects, record } = await setUp();
     const response = await post(`deliveries/${EVENT}/redeliver`);
@@ -208,6 +211,7 @@ describe("POST …/deliveries/{eventId}/redeliver", () => {
 
 describe("POST …/subscriptions/{name}/test", () => {
   const failed = { atMs: 1, durationMs: 15_001, status: undefined, error: "timeout" };
+  // shows: events/push-subscriptions/post-test
   it.each([
     [
       { atMs: 1, durationMs: 12, status: 204, error: undefined },

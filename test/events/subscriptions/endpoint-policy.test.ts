@@ -30,6 +30,8 @@ describe("asked for", () => {
     expect((await subscriptions.create()).status).toBe(201);
   });
 
+  // shows: events/subscription/pushconfig.endpoint
+  // shows: events/push-subscriptions/endpoint
   it.each(SPELLINGS)("400: $what, $shown", async ({ address, reason }) => {
     const { record } = await objectsOf(topic);
     const before = await recordsOf(record);
@@ -78,6 +80,7 @@ describe("delivered to", () => {
   // The Worker of these tests allows loopback, and D1 keeps no half characters.
   const forbidden = REFUSED.filter(({ address }) => address.isWellFormed() && !parseOutboundUrl(address, true).ok);
 
+  // shows: events/push-subscriptions/endpoint
   it("is not called where it may not be, however that is spelled", async () => {
     expect(forbidden.length).toBeGreaterThan(120);
     const { push, moveTo, remove } = await subscription("https://hooks.example");

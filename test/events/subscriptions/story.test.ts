@@ -91,6 +91,8 @@ const basicOf = (user: string, password: string) =>
   `Basic ${btoa(String.fromCodePoint(...new TextEncoder().encode(`${user}:${password}`)))}`;
 
 describe("a push subscription", () => {
+  // shows: events/what-the-service-does/push
+  // shows: events/push-subscriptions/begins
   it("delivers what is published from now on, tells of it, delivers it again, and is tested", async () => {
     const address = await endpoint();
     const there = await setUp({ shards: 2 });
@@ -254,6 +256,8 @@ describe("a topic that is deleted", () => {
 });
 
 describe("password and signing secret", () => {
+  // shows: events/subscription/pushconfig.basicauth.password
+  // shows: events/push-subscriptions/password
   it("are in no answer but that of the creation, in no log line, and in no row as they are", async () => {
     const lines: string[] = [];
     for (const level of ["log", "info", "warn", "error", "debug"] as const)

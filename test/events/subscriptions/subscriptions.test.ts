@@ -37,6 +37,11 @@ async function setUp(on = app) {
 
 describe("POST …/subscriptions", () => {
   describe("201", () => {
+    // shows: events/subscription/pushconfig.basicauth.password
+    // shows: events/endpoints/post-subscriptions
+    // shows: events/endpoints/get-subscriptions-name
+    // shows: events/push-subscriptions/password
+    // shows: events/push-subscriptions/signingsecret
     it("says where it is, shows it, and its signing secret this once", async () => {
       const { create, collection, get, send, record } = await setUp();
       const before = Date.now();
@@ -101,6 +106,8 @@ describe("POST …/subscriptions", () => {
       );
     });
 
+    // shows: events/what-the-service-does/the-same-under-pubsub
+    // shows: events/what-the-service-does/topics-and-subscriptions-stay
     it("on both bases, which show the same; /events says that it is deprecated", async () => {
       const { topic, collection } = await setUp();
       const old = collection.replace("/pubsub/", "/events/");
@@ -118,6 +125,7 @@ describe("POST …/subscriptions", () => {
       expect(await listed.json()).toEqual([{ name: "orders", href: `${ORIGIN}${old}/orders` }]);
     });
 
+    // shows: events/subscription/pushconfig.basicauth.password
     it.each(["", "********", "\u0000\n", "pä:ss🙂", "x".repeat(1024), '"}{\\', "\ufeff"])(
       "a password of any characters is kept as it is: %j",
       async (password) => {
@@ -128,6 +136,11 @@ describe("POST …/subscriptions", () => {
       },
     );
 
+    // shows: events/subscription/name
+    // shows: events/subscription/pushconfig.endpoint
+    // shows: events/limits/subscription-name
+    // shows: events/limits/push-endpoint
+    // shows: platform/errors-of-every-service/unknown-fields-and-parameters
     it("fields of the greatest length; unknown ones are ignored, whatever their names", async () => {
       const { send, collection } = await setUp();
       const name = "n".repeat(256);
@@ -164,6 +177,18 @@ describe("POST …/subscriptions", () => {
     const NAME = ["invalid_field name"];
     const ENDPOINT = ["invalid_field pushConfig.endpoint"];
     const AUTH = "pushConfig.basicAuth";
+    // shows: events/subscription/name
+    // shows: events/subscription/pushconfig
+    // shows: events/subscription/pushconfig.endpoint
+    // shows: events/subscription/pushconfig.basicauth
+    // shows: events/subscription/pushconfig.basicauth.username
+    // shows: events/error-object/details-.type
+    // shows: events/error-object/details-.field
+    // shows: events/error-object/details-.message
+    // shows: events/limits/subscription-name
+    // shows: events/limits/push-endpoint
+    // shows: platform/errors-of-every-service/400-validation_violation
+    // shows: platform/errors-of-every-service/details-missing_field-invalid_field
     it.each<[string, unknown, string[]]>([
       ["an empty object", {}, MISSING],
       ["an array", [], ["invalid_field"]],
@@ -251,6 +276,7 @@ describe("POST …/subscriptions", () => {
       expect(faults(await expectProblem(response, 400, "validation_violation"))).toEqual(["missing_field pushConfig"]);
     });
 
+    // shows: events/errors/400
     it("no JSON, no body, and 413 for one that is too large", async () => {
       const { send, collection } = await setUp();
       const headers = { "content-type": "application/json" };
@@ -267,6 +293,7 @@ describe("POST …/subscriptions", () => {
   });
 
   describe("403", () => {
+    // shows: events/authentication/scopes-insufficient
     it("for a client that is registered for the topic's scope and whose token lacks it", async () => {
       const { topic } = await setUp();
       const other = await registeredClient({ scopes: [] });
@@ -290,6 +317,7 @@ describe("POST …/subscriptions", () => {
   });
 
   describe("404", () => {
+    // shows: events/errors/404
     it("for a topic that is not there, and alike without access to one that is", async () => {
       const { topic, record } = await setUp();
       const stranger = await registeredClient({ scopes: [] });
@@ -305,6 +333,7 @@ describe("POST …/subscriptions", () => {
   });
 
   describe("409", () => {
+    // shows: events/errors/409-create-subscription-exists
     it("when the client has one of this name, and it stays as it is", async () => {
       const { create, record, get } = await setUp();
       await create();
@@ -317,6 +346,9 @@ describe("POST …/subscriptions", () => {
       expect(objects.asked("open")).toHaveLength(opened);
     });
 
+    // shows: events/lock-on-a-topic/deletion-in-progress
+    // shows: events/errors/409-create-topic-being-deleted
+    // shows: events/publish-subscribe-operations/a-topic-that-is-deleting
     it("for a topic that is being deleted, also one that this isolate knows as active", async () => {
       const { create, record, list, get } = await setUp();
       await create();
@@ -567,6 +599,10 @@ describe("any body", () => {
 });
 
 describe("GET …/subscriptions", () => {
+  // shows: events/subscription-list-entry/name
+  // shows: events/subscription-list-entry/href
+  // shows: events/endpoints/get-subscriptions
+  // shows: events/authentication/subscriptions-listed
   it("200: the calling client's own on this topic, by name; an empty array when it has none", async () => {
     const { topic, create, list, collection } = await setUp();
     const other = subscriptionsOf(app, topic, await registeredClient({ scopes: CONSUMES }));
@@ -592,6 +628,8 @@ describe("GET …/subscriptions", () => {
     await expectProblem(await subscriptionsOf(app, absent).list(), 404, "element_resource_non_existing");
   });
 
+  // shows: platform/errors-of-every-service/405-unsupported_method
+  // shows: platform/errors-of-every-service/406-unsupported_response_content_type
   it("405 names the methods, HEAD has no body, 406 for what is no JSON", async () => {
     const { create, send, collection } = await setUp();
     await create();
@@ -615,6 +653,7 @@ describe("GET …/subscriptions", () => {
 });
 
 describe("GET …/subscriptions/{name}", () => {
+  // shows: platform/errors-of-every-service/404-element_resource_non_existing
   it("404 alike for a name that nobody has, for another client's, and without access; never whose it is", async () => {
     const { topic, create, get } = await setUp();
     await create();
@@ -633,6 +672,8 @@ describe("GET …/subscriptions/{name}", () => {
     expect(new Set(bodies.map((one) => JSON.stringify(one))).size).toBe(1);
   });
 
+  // shows: events/endpoints/path-parameters
+  // shows: platform/errors-of-every-service/details-invalid_uri_parameter
   it.each(["ab", "a%20b", "%00%00%00", "%F0%9F%99%82abc", "%ED%A0%BDabc", "%ff%ff%ff", "a".repeat(257), "a.b.c"])(
     "400 for a name that cannot be: %s",
     async (name) => {

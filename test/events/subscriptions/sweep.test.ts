@@ -189,6 +189,7 @@ describe("sealing anew", () => {
 });
 
 describe("credentials", () => {
+  // shows: events/push-subscriptions/password
   it("open in their own row alone", async () => {
     const made = await makeCredentials({ sealer, random: systemRandom }, "one", PASSWORD);
     const { credentials } = made.sealed;

@@ -36,6 +36,9 @@ async function setUp(on = app) {
 
 describe("PUT …/subscriptions/{name}", () => {
   describe("200", () => {
+    // shows: events/endpoints/put-subscriptions-name
+    // shows: events/push-subscriptions/put
+    // shows: events/push-subscriptions/signingsecret
     it("changes endpoint, username and password, and nothing else; the signing secret is not shown again", async () => {
       const { put, get, made, stored, opened, record } = await setUp();
       const before = await stored();
@@ -78,6 +81,7 @@ describe("PUT …/subscriptions/{name}", () => {
       expect(order).toEqual(["changed", "status"]);
     });
 
+    // shows: events/push-subscriptions/put
     it("leaves the password when its placeholder comes back; an empty one is a password", async () => {
       const { put, get, opened, made } = await setUp();
       const { name: _, ...shown } = await (await get()).json<any>();
@@ -99,6 +103,8 @@ describe("PUT …/subscriptions/{name}", () => {
       expect((await openCredentials(sealer, stored!)).password).toBe("********");
     });
 
+    // shows: events/what-the-service-does/topics-and-subscriptions-stay
+    // shows: events/push-subscriptions/put
     it("with the name, without it, and on the deprecated base", async () => {
       const { put, send, collection } = await setUp();
       expect((await put(body())).status).toBe(200);
@@ -119,6 +125,7 @@ describe("PUT …/subscriptions/{name}", () => {
   });
 
   describe("400", () => {
+    // shows: events/endpoints/put-subscriptions-name
     it.each<[string, object, string[]]>([
       ["another name", body({ name: "other" }), ["invalid_field name"]],
       ["the name in other letters", body({ name: "Orders" }), ["invalid_field name"]],

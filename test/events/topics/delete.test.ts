@@ -37,6 +37,7 @@ const tablesOf = (stub: DurableObjectStub) =>
   );
 
 describe("DELETE /topics/{owner}/{eventType}", () => {
+  // shows: events/publish-subscribe-operations/delete-topics-owner-eventtype
   it("202: events, locks and cursors are gone, on all shards and of all clients", async () => {
     const topic = await makeTopic(app, { shards: 3 });
     await topic.put([{ payload: "a" }, { payload: "b" }]);
@@ -113,6 +114,8 @@ describe("DELETE /topics/{owner}/{eventType}", () => {
     expect((await remove(topic, stuck)).status).toBe(202);
   });
 
+  // shows: events/publish-subscribe-operations/delete-topics-owner-eventtype
+  // shows: events/scopes-of-topics/plat.pubsub_publish
   it("403 without the scope; 404 for somebody else's, and for one that is not there", async () => {
     const topic = await makeTopic(app);
     const noScope = await remove(topic, app, { ...topic.owner, scopes: [] });
@@ -135,6 +138,8 @@ describe("a topic that is being deleted", () => {
     return { topic, token, ...objects };
   }
 
+  // shows: events/publish-subscribe-operations/delete-topics-owner-eventtype
+  // shows: events/publish-subscribe-operations/a-topic-that-is-deleting
   it("says so to its owner, is not there to publish and read, and cannot be created", async () => {
     const { topic, token } = await halfDeleted();
     const fresh = eventsApp();

@@ -22,6 +22,11 @@ const create = (as: ReturnType<typeof someClient>, json: unknown) => app.call("/
 
 describe("POST /topics", () => {
   describe("201", () => {
+    // shows: events/topic/topicownerclient
+    // shows: platform/addresses/publish-subscribe-service
+    // shows: events/publish-subscribe-operations/post-topics
+    // shows: events/publish-subscribe-operations/post-topics-shards
+    // shows: events/publish-subscribe-operations/get-topics-owner-eventtype
     it("says where the topic is, absolutely, and it is there", async () => {
       const owner = someClient();
       const response = await create(owner, { eventType: "order.created", description: "Ordered", shards: 3 });
@@ -46,6 +51,7 @@ describe("POST /topics", () => {
       });
     });
 
+    // shows: events/topic/eventtype
     it("takes the same event type from two owners", async () => {
       expect((await create(someClient(), { eventType: "same" })).status).toBe(201);
       expect((await create(someClient(), { eventType: "same" })).status).toBe(201);
@@ -53,6 +59,8 @@ describe("POST /topics", () => {
   });
 
   describe("400", () => {
+    // shows: platform/patterns/event-type
+    // shows: events/publish-subscribe-operations/post-topics-shards
     it.each([
       [{}, ["missing_field eventType"]],
       [{ eventType: "" }, ["invalid_field eventType"]],
@@ -98,6 +106,7 @@ describe("POST /topics", () => {
   });
 
   describe("403", () => {
+    // shows: events/scopes-of-topics/plat.pubsub_publish
     it("without the scope, which it names", async () => {
       const body = await expectProblem(
         await create(someClient({ scopes: [] }), { eventType: "x" }),
@@ -114,6 +123,8 @@ describe("POST /topics", () => {
   });
 
   describe("409", () => {
+    // shows: platform/errors-of-every-service/409-conflict_resource
+    // shows: events/publish-subscribe-operations/post-topics
     it("when it exists", async () => {
       const owner = someClient();
       await create(owner, { eventType: "twice" });
@@ -121,6 +132,7 @@ describe("POST /topics", () => {
       expect(faults(body)).toEqual(["topic_exists eventType"]);
     });
 
+    // shows: events/publish-subscribe-operations/post-topics
     it("for all but one of many at once, and the topic works", async () => {
       const owner = someClient();
       const { env: counted, tally } = counting(env);
@@ -145,6 +157,7 @@ describe("GET /topics", () => {
   const list = (as: ReturnType<typeof someClient>, query = "") => app.call(`/pubsub/v1/topics${query}`, { as });
   const types = async (response: Response) => (await response.json<any[]>()).map((topic) => topic.eventType);
 
+  // shows: events/publish-subscribe-operations/get-topics
   it("200: the caller's own, by name", async () => {
     const owner = someClient();
     for (const eventType of ["b", "c", "a"]) await create(owner, { eventType });
@@ -163,6 +176,7 @@ describe("GET /topics", () => {
     expect(await types(response)).toEqual(["a", "b", "c"]);
   });
 
+  // shows: events/publish-subscribe-operations/get-topics
   it("200: what a scope names, exactly or by its beginning, once", async () => {
     const owner = someClient();
     for (const eventType of ["order", "order.paid", "order2", "stock"]) await create(owner, { eventType });
@@ -187,6 +201,8 @@ describe("GET /topics", () => {
     expect(await types(await list(other))).toEqual([]);
   });
 
+  // shows: platform/paging/jumping-by-pagenumber
+  // shows: events/publish-subscribe-operations/get-topics
   it("200: follows links from page to page while topics are added", async () => {
     const owner = someClient();
     for (const eventType of ["a", "b", "c", "d", "e"]) await create(owner, { eventType });
@@ -218,6 +234,8 @@ describe("GET /topics", () => {
     expect((await list(owner, "?cursor=W10")).status).toBe(200);
   });
 
+  // shows: platform/errors-of-every-service/details-out_of_range_parameter
+  // shows: platform/paging/else
   it("400 for a page that cannot be", async () => {
     expect(faults(await expectProblem(await list(someClient(), "?pageSize=0"), 400, "validation_violation"))).toEqual([
       "out_of_range_parameter pageSize",
@@ -232,6 +250,7 @@ describe("GET /topics", () => {
     expect(find.results.map((row) => row.detail)).toEqual(["SEARCH topic USING PRIMARY KEY (name=?)"]);
   });
 
+  // shows: events/errors/403
   it("403 for a token that belongs to no client, whatever scope it has: it could follow none of the links", async () => {
     const nobody = someClient({
       clientId: "",
@@ -244,6 +263,7 @@ describe("GET /topics", () => {
 });
 
 describe("GET /topics/{owner}/{eventType}", () => {
+  // shows: events/publish-subscribe-operations/get-topics-owner-eventtype
   it("200: counts what is stored and what the caller has not committed, over all shards", async () => {
     const topic = await makeTopic(app, { shards: 4 });
     const status = async (as = topic.owner): Promise<any> => (await app.call(topic.path, { as })).json();
@@ -270,6 +290,8 @@ describe("GET /topics/{owner}/{eventType}", () => {
     expect(tables).toEqual([]);
   });
 
+  // shows: events/endpoints/path-parameters
+  // shows: platform/errors-of-every-service/details-invalid_uri_parameter
   it("400 for a name that cannot be", async () => {
     const response = await app.call("/pubsub/v1/topics/nodot/x", { as: someClient() });
     expect(faults(await expectProblem(response, 400, "validation_violation"))).toEqual([

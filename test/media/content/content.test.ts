@@ -32,6 +32,12 @@ const privateLink = async (): Promise<string> => (await expectJson(await app.cal
 const publicLink = async (): Promise<string> => (await app.call(open.path)).headers.get("location")!;
 
 describe("fetch", () => {
+  // shows: media/what-the-service-does/private-files
+  // shows: media/file-link-response/link
+  // shows: media/endpoints/get-p-fileid-private
+  // shows: media/caching/etag
+  // shows: media/caching/cache-control
+  // shows: media/fetch/private
   it("private, 200: a link that works without a token, for 15 minutes", async () => {
     const answer = await app.call(secret.path, { as });
     expect(answer.headers.get("cache-control")).toBe("no-cache, private");
@@ -48,6 +54,11 @@ describe("fetch", () => {
     expect(message).toContain("expired");
   });
 
+  // shows: media/what-the-service-does/public-files
+  // shows: media/endpoints/get-p-fileid-public
+  // shows: media/caching/etag
+  // shows: media/caching/cache-control
+  // shows: media/fetch/public
   it("public, 302 without a token: a link that never ends", async () => {
     const answer = await app.call(open.path);
     expect([answer.status, await answer.text(), answer.headers.get("content-type")]).toEqual([302, "", null]);
@@ -59,6 +70,10 @@ describe("fetch", () => {
     expect(await (await late.call(await publicLink())).text()).toBe(TEXT);
   });
 
+  // shows: media/endpoints/get-p-fileid-if-none-match
+  // shows: media/caching/if-none-match-equal
+  // shows: platform/errors-of-every-service/no-body-no-content-type
+  // shows: media/fetch/if-none-match
   it("304 without a body for the ETag, weak or in a list, and for *", async () => {
     for (const [path, caller] of [
       [secret.path, { as }],
@@ -77,6 +92,8 @@ describe("fetch", () => {
     }
   });
 
+  // shows: media/endpoints/get-p-fileid-tenant
+  // shows: media/shapes/tenant-on-a-fetch
   it("tenant: the file's own, else 404; a text that is no tenant, 400", async () => {
     for (const [path, caller, status] of [
       [secret.path, { as }, 200],
@@ -89,6 +106,9 @@ describe("fetch", () => {
     }
   });
 
+  // shows: media/what-the-service-does/addresses
+  // shows: media/endpoints/get-p-fileid-clip-crop
+  // shows: platform/errors-of-every-service/details-missing_query_parameter-invalid_query_parameter
   it("404: another client, another path, an unfinished file; 400: several variants, a fallback that is neither", async () => {
     const missing = [
       app.call(secret.path, { as: principal() }),
@@ -107,6 +127,7 @@ describe("fetch", () => {
     ]);
   });
 
+  // shows: media/endpoints/get-p-fileid-fallback
   it("a variant that does not exist: 404, or the master with fallback", async () => {
     const answer = await app.call(`${open.path}?crop=10x10`);
     await expectProblem(answer, 404, "element_resource_non_existing");
@@ -117,6 +138,11 @@ describe("fetch", () => {
     await expectProblem(await app.call(`${open.path}?crop=10x10&fallback=false`), 404, "element_resource_non_existing");
   });
 
+  // shows: media/endpoints/get-p-fileid-clip-crop
+  // shows: media/endpoints/get-p-fileid-fallback
+  // shows: media/caching/etag-of-a-variant
+  // shows: media/caching/if-none-match-wrong
+  // shows: media/fetch/variant-not-ready
   it("a variant: pending, ready or failed, both kinds; its ETag is its own, with fallback the master's until it is ready", async () => {
     for (const visibility of ["private", "public"] as const) {
       const found = visibility === "private" ? 200 : 302;
@@ -152,6 +178,12 @@ describe("fetch", () => {
 });
 
 describe("content", () => {
+  // shows: media/file/content-type
+  // shows: media/caching/etag
+  // shows: platform/other-origins-caches-headers/upload-and-content-addresses
+  // shows: media/fetch/content
+  // shows: media/fetch/content-headers
+  // shows: media/fetch/public-content
   it("200: the bytes with every header; HEAD the same without them", async () => {
     for (const [link, cacheControl] of [
       [await privateLink(), "private, no-store"],
@@ -175,6 +207,7 @@ describe("content", () => {
       }
   });
 
+  // shows: media/fetch/content-headers
   it("what a browser would run is a download", async () => {
     for (const type of [
       "text/html",
@@ -194,6 +227,7 @@ describe("content", () => {
     }
   });
 
+  // shows: media/fetch/content
   it.each([
     ["bytes=0-3", 206, "0123", "bytes 0-3/16"],
     ["bytes=4-", 206, "456789abcdef", "bytes 4-15/16"],
@@ -217,6 +251,7 @@ describe("content", () => {
     expect([head.status, head.headers.get("content-length")]).toEqual([200, "16"]);
   });
 
+  // shows: media/fetch/content
   it("416 beyond the end, with the size", async () => {
     for (const range of ["bytes=16-", "bytes=99999999999999999999-", "bytes=-0"]) {
       const answer = await app.call(await publicLink(), { headers: { range } });
@@ -295,6 +330,8 @@ describe("content", () => {
       await expectProblem(await app.call(link.replace(from, to)), 403, "insufficient_permissions");
   });
 
+  // shows: platform/deployment-variables/content_url
+  // shows: media/fetch/content_url
   it("on an origin of its own, behind the path prefix", async () => {
     const apart = mediaApp({ contentUrl: "https://content.test", pathPrefix: "/hybris" });
     const answer = await apart.call(`/hybris${open.path}`);
@@ -306,6 +343,7 @@ describe("content", () => {
 });
 
 describe("storage that does not answer", () => {
+  // shows: platform/errors-of-every-service/503-service_temporarily_unavailable
   it("503: ask again", async () => {
     const get = () => Promise.reject(new Error("injected: get: internal error (10001)"));
     const broken = mediaApp({ bucket: { get } as unknown as R2Bucket, edgeCache: undefined });

@@ -19,6 +19,7 @@ const dispositionFor = (name: string): string =>
   contentDisposition(name, /^[\x20-\x7e]*$/.test(name) ? {} : { fallback: "f" });
 
 describe("the kind", () => {
+  // shows: media/fetch/content-headers
   it.each([
     "text/html",
     "text/html; charset=utf-8",
@@ -90,6 +91,7 @@ describe("the name", () => {
   );
   const name = fc.string({ unit, minLength: 1, maxLength: 24 });
 
+  // shows: media/fetch/content-headers
   it("goes round through upload and download, read by a client of others", async () => {
     await fc.assert(
       fc.asyncProperty(name, async (given) => {

@@ -58,6 +58,7 @@ const publicText = {
 } as const;
 
 describe("a copy", () => {
+  // shows: media/fetch/public-content
   it("costs neither D1 nor R2, and answers as the original did", async () => {
     const { app, cost } = counted();
     const file = await stored(app, BYTES, { as: principal(), ...publicText });
@@ -119,6 +120,7 @@ describe("a copy", () => {
     expect(await cost(`https://two.test${addressOf(file)}?x=1`)).toMatchObject({ status: 200, ...HIT });
   });
 
+  // shows: media/fetch/edge-cache-lifetime
   it("ends 300 s after the Worker asked D1, and does not count when the clock was set back", async () => {
     const { app, cost } = counted();
     const file = await stored(app, BYTES, { as: principal(), ...publicText });
@@ -249,6 +251,7 @@ const fail = async (): Promise<never> => {
 };
 
 describe("after a deletion", () => {
+  // shows: media/fetch/public-content
   it("of a file: 404, of its variants too, and of what was being sent meanwhile", async () => {
     const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const slow = new Proxy(env.MEDIA, {

@@ -157,6 +157,7 @@ describe("conditions (section 13)", () => {
     [{ "if-range": '"x"', range: "bytes=0-1,4-5" }, 200],
   ];
 
+  // shows: media/fetch/content
   it("as the table says, GET and HEAD, every way", async () => {
     await everyWay(async (way) => {
       for (const [given, status] of cases) {
@@ -273,6 +274,7 @@ describe("ranges (section 14)", () => {
     [",", () => "whole"],
   ];
 
+  // shows: media/fetch/content
   it("as the table says, every way", async () => {
     await everyWay(async (way) => {
       for (const [range, slices] of cases) {

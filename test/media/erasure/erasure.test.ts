@@ -155,6 +155,11 @@ describe("delete all", () => {
     expect((await app.call(later[0]!, { as })).status).toBe(200);
   });
 
+  // shows: media/what-the-service-does/deletion
+  // shows: media/states-of-a-file/committed-delete-all
+  // shows: media/endpoints/delete-p-without-q
+  // shows: media/shapes/delete-all
+  // shows: media/ownership/delete-all
   it("202: unreadable in every way from the answer on, before anything was deleted", async () => {
     // Work after the answer does not take place here.
     const halted = mediaApp({ bucket: failing("delete") });
@@ -185,6 +190,9 @@ describe("delete all", () => {
     }
   });
 
+  // shows: media/what-the-service-does/apart-per-client-and-tenant
+  // shows: media/endpoints/delete-p-without-q
+  // shows: media/shapes/delete-all
   it("and nothing else: other tenants, other clients, the other visibility, files not committed, files made after", async () => {
     const as = principal();
     const others = [
@@ -231,6 +239,7 @@ describe("delete all", () => {
     expect((await env.DB.prepare(owners).bind(as.clientName).all()).results).toEqual([{ tenant: "" }]);
   });
 
+  // shows: media/ownership/delete-all
   it("many files go through the queue, page by page; what a step costs in D1 does not depend on them", async () => {
     const { env: counted, tally, reset } = counting(env);
     const large = mediaApp({ db: counted.DB, bucket: counted.MEDIA });
@@ -325,6 +334,7 @@ describe("delete all", () => {
 });
 
 describe("the request", () => {
+  // shows: media/endpoints/delete-p-tenant
   it("400: no tenant, one that is none, any parameter but tenant, q and dryRun, an empty query", async () => {
     const as = principal();
     const file = await stored(app, PICTURE, { as });

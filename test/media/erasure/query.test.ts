@@ -17,6 +17,10 @@ const deleteBy = async (
 const left = async (ids: readonly string[]): Promise<number> => ((await allFiles(ids))["committed"] as number) ?? 0;
 
 describe("delete by query", () => {
+  // shows: media/what-the-service-does/deletion
+  // shows: media/states-of-a-file/committed-delete-by-query
+  // shows: media/endpoints/delete-p-with-q
+  // shows: media/query-rules-for-q/key-value
   it("204: what matches all terms, of the caller's client, tenant and visibility, and nothing else", async () => {
     const as = principal();
     const red = '{"color":"red","order":{"id":7}}';
@@ -68,6 +72,7 @@ describe("delete by query", () => {
     }
   });
 
+  // shows: media/query/malformed
   it("400: malformed, with the place; nothing is deleted", async () => {
     const as = principal();
     const ids = await insertCommitted(as, 2, '{"color":"red"}');
@@ -119,6 +124,7 @@ describe("delete by query", () => {
     },
   );
 
+  // shows: media/query/row-budget
   it("400 query_too_broad: nothing is deleted", async () => {
     const as = principal();
     const ids = await insertCommitted(as, 50, '{"color":"red"}');

@@ -18,6 +18,11 @@ const app = mediaApp();
 const PICTURE = await encodePng(gradient(64, 48));
 
 describe("commit", () => {
+  // shows: media/states-of-a-file/pending-put-of-content
+  // shows: media/states-of-a-file/pending-commit
+  // shows: media/endpoints/post-p-fileid-commit
+  // shows: media/shapes/commit
+  // shows: media/ownership/owner
   it("202: pins what was uploaded, gives the tenant of the token, answers with the file's address", async () => {
     const as = principal();
     const file = await uploaded(app, PICTURE, { as, disposition: 'attachment; filename="a b.png"' });
@@ -54,6 +59,8 @@ describe("commit", () => {
     }
   });
 
+  // shows: platform/errors-of-every-service/409-conflict_resource
+  // shows: media/upload-and-immutability/commit-again
   it("202 again with the same body, 409 with another or for another tenant", async () => {
     const as = principal();
     app.actsFor.add(`${as.clientId} other`);
@@ -74,6 +81,7 @@ describe("commit", () => {
     expect(await expectJson(await app.call(`${file.path}/metadata`, { as }), 200)).toEqual({ a: 1 });
   });
 
+  // shows: media/upload-and-immutability/commit-again
   it("202 again after the metadata were replaced: the commit is compared, not the present state", async () => {
     const as = principal();
     const file = await stored(app, PICTURE, { as, metadata: { a: 1 } });
@@ -82,6 +90,7 @@ describe("commit", () => {
     expect(await expectJson(await app.call(`${file.path}/metadata`, { as }), 200)).toEqual({ a: 2 });
   });
 
+  // shows: media/upload-and-immutability/commit-before-the-upload
   it("409 before the upload; the commit works after it", async () => {
     const as = principal();
     const { id, commitLink } = await expectJson(await app.call(collection(), { as, method: "POST" }), 200);
@@ -121,6 +130,9 @@ describe("commit", () => {
     expect(metadata).toEqual({ index: answers.findIndex((answer) => answer.status === 202) });
   });
 
+  // shows: media/endpoints/post-p-fileid-commit
+  // shows: media/ownership/owner
+  // shows: media/ownership/a-token-without-a-named-tenant
   it("tenant: a token for one names that one, another client's name only what it acts for", async () => {
     const as = principal();
     app.actsFor.add(`${as.clientId} globex`);
@@ -142,6 +154,9 @@ describe("commit", () => {
     await expectJson(await app.call(file.path, { as: { ...explicit, tenant: "globex" } }), 200);
   });
 
+  // shows: platform/errors-of-every-service/400-bad_payload_syntax
+  // shows: platform/errors-of-every-service/415-unsupported_request_content_type
+  // shows: platform/errors-of-every-service/413-bad_payload_size
   it("400 and 413: metadata that are no JSON object, or too many", async () => {
     const as = principal();
     const file = await uploaded(app, PICTURE, { as });

@@ -20,6 +20,19 @@ const PICTURE = await encodePng(gradient(64, 48));
 const NOBODYS_ID = "0123456789abcdef01234567";
 
 describe("create", () => {
+  // shows: media/what-the-service-does/addresses
+  // shows: media/file/id
+  // shows: media/file/content-type
+  // shows: media/upload-creation-response/id
+  // shows: media/upload-creation-response/uploadlink
+  // shows: media/upload-creation-response/commitlink
+  // shows: media/states-of-a-file/none-post-create
+  // shows: media/endpoints/post-p
+  // shows: media/versioning/path
+  // shows: platform/addresses/media-service
+  // shows: media/shapes/file-id
+  // shows: media/upload-and-immutability/uploadlink-commitlink
+  // shows: media/upload-and-immutability/the-row-before-the-link
   it("200: id with its time and shard, absolute links; the row is there", async () => {
     const as = principal();
     for (const visibility of ["private", "public"] as const) {
@@ -35,6 +48,8 @@ describe("create", () => {
     }
   });
 
+  // shows: platform/errors-of-every-service/empty-body-labelled-json
+  // shows: platform/errors-of-every-service/unknown-fields-and-parameters
   it("200: an empty body labelled JSON is no body; unknown fields and parameters do no harm", async () => {
     const as = principal();
     const headers = { "content-type": "application/json" };
@@ -42,6 +57,11 @@ describe("create", () => {
     await expectJson(await app.call(`${collection()}?x=1`, { as, json: { a: 1, __proto__: { b: 2 } } }), 200);
   });
 
+  // shows: media/variant/size
+  // shows: media/endpoints/post-p
+  // shows: media/upload/multipart-form-data
+  // shows: media/versioning/multipart-form-data
+  // shows: media/variants/sizes
   it("400: content types and sizes that are none", async () => {
     const as = principal();
     for (const type of [
@@ -82,12 +102,16 @@ describe("create", () => {
     ]);
   });
 
+  // shows: media/variant/other-types
+  // shows: platform/errors-of-every-service/400-business_error
+  // shows: media/variants/other-masters
   it("400: variants of what is no image", async () => {
     const as = principal();
     const answer = await app.call(`${collection()}?clip=10x10`, { as, json: { "Content-Type": "text/plain" } });
     await expectProblem(answer, 400, "business_error", [{ type: "unsupported_content_type" }]);
   });
 
+  // shows: media/authentication/authorization-bearer
   it("403: a token of no client", async () => {
     const answer = await app.call(collection(), { as: principal({ clientName: "" }), method: "POST" });
     await expectProblem(answer, 403, "insufficient_permissions");
@@ -95,6 +119,13 @@ describe("create", () => {
 });
 
 describe.each(["private", "public"] as const)("metadata (%s)", (visibility) => {
+  // shows: media/what-the-service-does/metadata
+  // shows: media/file/metadata
+  // shows: media/states-of-a-file/pending-commit
+  // shows: media/endpoints/get-p-fileid-metadata
+  // shows: media/endpoints/put-p-fileid-metadata
+  // shows: media/endpoints/public-operations
+  // shows: media/shapes/metadata-update
   it("200: byte for byte as sent, whatever JSON allows", async () => {
     const as = principal();
     const text =
@@ -122,6 +153,10 @@ describe.each(["private", "public"] as const)("metadata (%s)", (visibility) => {
 });
 
 describe("whose files", () => {
+  // shows: oauth/what-the-service-does/tenants-apart
+  // shows: media/what-the-service-does/apart-per-client-and-tenant
+  // shows: platform/errors-of-every-service/404-element_resource_non_existing
+  // shows: media/ownership/somebody-else-s
   it("404 alike for another client's, another tenant's, the other path's, nobody's and malformed ids", async () => {
     const as = principal({ tenantExplicit: true });
     const strangers = [principal(), { ...as, tenant: "globex" }];
@@ -186,6 +221,8 @@ describe("files of a tenant that is disabled", () => {
 });
 
 describe.each(["private", "public"] as const)("commit and variants (%s)", (visibility) => {
+  // shows: media/endpoints/get-p-fileid-variants
+  // shows: media/endpoints/public-operations
   it("202 at the commit, and again; variants are made, listed, asked for and deleted", async () => {
     const as = principal();
     const file = await uploaded(app, PICTURE, { as, visibility, query: "?clip=10x10" });
@@ -221,6 +258,10 @@ describe.each(["private", "public"] as const)("commit and variants (%s)", (visib
 });
 
 describe.each(["private", "public"] as const)("delete (%s)", (visibility) => {
+  // shows: media/what-the-service-does/deletion
+  // shows: media/states-of-a-file/committed-delete-file
+  // shows: media/endpoints/delete-p-fileid
+  // shows: media/endpoints/public-operations
   it("204: unreadable at once, bytes gone, the row kept until no link can bring bytes; then gone", async () => {
     const as = principal();
     const file = await stored(app, PICTURE, { as, visibility, query: "?clip=10x10" });

@@ -40,6 +40,7 @@ const operator = async (path: string, init: { method?: string; json?: unknown } 
   call(`/admin/v1/tenants/${path}`, { ...init, token: await tokenFor(OPERATOR) });
 
 describe("usage", () => {
+  // shows: operator/resources/tenants-id-usage
   it("follows every change of a file: commit, deletion of it, by whom and where it may be", async () => {
     const as = await ofTenant();
     const other = principal({ tenant: as.tenant });
@@ -79,6 +80,7 @@ describe("usage", () => {
 });
 
 describe("quota", () => {
+  // shows: operator/resources/quota
   it.each([
     ["files", { files: 2 }],
     ["bytes", { bytes: 20 }],
@@ -383,6 +385,7 @@ describe("quota", () => {
 });
 
 describe("the operator", () => {
+  // shows: operator/resources/tenants-id-usage
   it("sets a quota, sees it beside what is stored, takes it away by a PUT without it", async () => {
     const as = await ofTenant({ files: 3 });
     const pending = { files: 0, bytes: 0 };
@@ -397,6 +400,7 @@ describe("the operator", () => {
     expect(await usage()).toEqual({ tenant: as.tenant, files: 1, bytes: 4, pending, quota: {} });
   });
 
+  // shows: operator/resources/quota
   it("400 for what is no quota, by its name; 404 for no tenant", async () => {
     const { tenant } = await ofTenant({ files: 3 });
     const base = { organization: `${tenant}-org`, name: "x" };

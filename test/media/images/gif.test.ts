@@ -73,6 +73,7 @@ const doubled = (rows: readonly number[][]): number[] =>
   rows.flatMap((row) => [...row.flatMap((index) => [index, index]), ...row.flatMap((index) => [index, index])]);
 
 describe("a gif that stands still", () => {
+  // shows: media/variant/image-gif
   it("clip: each pixel is the average of its area; colours that are few stay exact", async () => {
     const indices = doubled([
       [0, 1, 2],
@@ -99,6 +100,7 @@ describe("a gif that stands still", () => {
     expect([...(await reduced(gif, "clip", "2x1")).frames[0]!.pixels]).toEqual([170, 170, 170, 170, 170, 170]);
   });
 
+  // shows: media/variant/crop
   it("crop: cut around the centre, whether it is scaled or not; never enlarged", async () => {
     const gif = encodeGif(6, 2, PALETTE, [{ width: 6, height: 2, indices: [0, 1, 2, 3, 0, 1, 3, 3, 1, 1, 2, 2] }]);
     expect(drawn(await reduced(gif, "crop", "2x2"))).toBe("by gg");
@@ -224,6 +226,7 @@ describe("a gif that is broken", () => {
     );
   const BROKEN = { ok: false, error: { kind: "broken_image" } };
 
+  // shows: media/variants/broken-or-over-100-megapixels
   it("cut off in a frame, be it the first one or a later one, at any place: no image", async () => {
     for (const length of [13, 20, 25, 30, 36, 100, still.length - 30]) {
       const { result } = await transform(still.slice(0, length), "clip", "10x10");
@@ -246,6 +249,7 @@ describe("a gif that is broken", () => {
       expect((await reduced(bytes, "clip", "10x10")).frames).toHaveLength(3);
   });
 
+  // shows: media/variants/broken-or-over-100-megapixels
   it("codes that mean nothing, in a later frame: no image", async () => {
     const bytes = animation(2);
     const data = animation(1).length - 1 + 8 + 10;

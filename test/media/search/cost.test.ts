@@ -129,6 +129,7 @@ const CASES: readonly (readonly [query: string, maxRows: number])[] = [
 describe("the rows that a page reads, and the round trips", () => {
   const seen = new Map<string, number[]>();
 
+  // shows: media/query/cost
   it.each([
     [0, 1000],
     [1000, 10_000],
@@ -147,6 +148,7 @@ describe("the rows that a page reads, and the round trips", () => {
     }
   });
 
+  // shows: media/query/cost
   it("do not grow with the files, where no count of many is needed", () => {
     for (const [query, maxRows] of CASES)
       if (maxRows < 1000) expect([query, new Set(seen.get(query)?.slice(1)).size]).toEqual([query, 1]);

@@ -27,6 +27,10 @@ const nextOf = (answer: Response): string | undefined =>
   parseLinkHeader(answer.headers.get("link") ?? "")?.["next"]?.url;
 
 describe("200", () => {
+  // shows: media/file/fields-in-a-listing
+  // shows: media/endpoints/get-p
+  // shows: media/endpoints/public-operations
+  // shows: media/shapes/file
   it("the whole shape of a file: link on public ones alone, variants as their own list, metadata as it was sent", async () => {
     const as = principal();
     const text = `{"n": 1.50e2,\n "a":"\\u00e4", "a": 12345678901234567890}`;
@@ -66,6 +70,8 @@ describe("200", () => {
     }
   });
 
+  // shows: media/what-the-service-does/apart-per-client-and-tenant
+  // shows: media/endpoints/get-p
   it("only committed files of the caller's client, tenant and visibility; an empty list where there are none", async () => {
     const as = principal();
     expect(await idsOf(as)).toEqual([]);
@@ -79,6 +85,8 @@ describe("200", () => {
     for (const query of ["", "&q=a:1", "&sort=a", "&sort=b"]) expect(await idsOf(as, query)).toEqual([]);
   });
 
+  // shows: media/what-the-service-does/one-token-for-all-tenants
+  // shows: media/ownership/a-token-without-a-named-tenant
   it("a service's client lists each tenant that it could be granted", async () => {
     const as = principal({ tenant: "home" });
     app.actsFor.add(`${as.clientId} acme`);
@@ -88,6 +96,8 @@ describe("200", () => {
     expect(await expectJson(await app.call(`${collection()}?tenant=home`, { as }), 200)).toEqual([]);
   });
 
+  // shows: media/file/metadata
+  // shows: media/endpoints/put-p-fileid-metadata
   it("a metadata update replaces what is found and sorted by", async () => {
     const as = principal();
     const many = Object.fromEntries(Array.from({ length: 80 }, (_, at) => [`k${at}`, `v${at}`]));
@@ -111,6 +121,7 @@ describe("200", () => {
     expect(await idsOf(as, "&q=color:blue")).toEqual([file.id]);
   });
 
+  // shows: media/query/numbers-and-booleans
   it("numbers are found as they were written; long identifiers are told from each other, and sorted by their value", async () => {
     const as = principal();
     const ids: string[] = [];
@@ -172,6 +183,11 @@ describe("200", () => {
 });
 
 describe("paging", () => {
+  // shows: media/what-the-service-does/listing-and-filtering
+  // shows: media/endpoints/get-p-pagesize-pagenumber
+  // shows: media/endpoints/get-p-link
+  // shows: platform/paging/link
+  // shows: platform/paging/jumping-by-pagenumber
   it("Link as two readers of others see it: self always, prev and next where there is a page; parameters are kept", async () => {
     const { caller, ownerId } = await makeOwner();
     const as = principal({ clientName: caller.client });
@@ -200,6 +216,7 @@ describe("paging", () => {
     expect((await expectJson<{ id: string }[]>(jumped, 200)).map(({ id }) => id)).toEqual(pages[1]);
   });
 
+  // shows: platform/paging/link
   it.each(["", "&q=all:x", "&q=few:x", "&sort=n", "&sort=n:desc,all", "&q=few:x&sort=n", "&q=all:none"])(
     "%s: beyond the last page, prev is there where the page before has files",
     async (query) => {
@@ -222,6 +239,7 @@ describe("paging", () => {
     },
   );
 
+  // shows: platform/paging/link
   it("a page that has become empty: prev is there where it can be followed alone", async () => {
     const narrow = mediaApp({ queryRowBudget: 120 });
     const { caller, ownerId } = await makeOwner();
@@ -248,6 +266,8 @@ describe("paging", () => {
     expect((await expectJson<{ id: string }[]>(prev, 200)).map(({ id }) => id)).toEqual(ids.slice(4, 6));
   });
 
+  // shows: media/endpoints/get-p-link
+  // shows: platform/paging/following-next
   it.each(["", "&sort=n", "&sort=n:desc", "&sort=n:desc,kind", "&q=kind:x", "&q=kind:x&sort=n", "&sort=some"])(
     "%s: nothing is skipped or shown twice while files come and go",
     async (query) => {
@@ -283,6 +303,8 @@ describe("paging", () => {
 describe("400 and 404", () => {
   const as = principal();
 
+  // shows: media/endpoints/get-p
+  // shows: platform/errors-of-every-service/details-missing_query_parameter-invalid_query_parameter
   it("tenant: missing, malformed, not reachable", async () => {
     const missing = [{ type: "missing_query_parameter", field: "tenant" }];
     await expectProblem(await app.call(collection(), { as }), 400, "validation_violation", missing);
@@ -297,6 +319,10 @@ describe("400 and 404", () => {
     await expectProblem(await app.call(`${collection()}?tenant=other`, { as }), 404, "element_resource_non_existing");
   });
 
+  // shows: media/endpoints/get-p-q
+  // shows: media/query-rules-for-q/no-or-no-not
+  // shows: media/query/20-terms
+  // shows: media/query/malformed
   it("q, content-type and sort that are none, with what is wrong and where", async () => {
     const said: [string, string, string][] = [
       ["q", "red", "q needs key:value at character 1."],
@@ -323,6 +349,10 @@ describe("400 and 404", () => {
     }
   });
 
+  // shows: media/endpoints/get-p-pagesize-pagenumber
+  // shows: media/limits/page-size
+  // shows: platform/errors-of-every-service/details-out_of_range_parameter
+  // shows: platform/paging/else
   it("pages that are none, and cursors of nobody", async () => {
     for (const [name, value] of [
       ["pageSize", "0"],
@@ -351,6 +381,8 @@ describe("400 and 404", () => {
     expect(await idsOf(as, `&sort=a&cursor=${cursorOf(["' OR 1=1", "x"])}`)).toEqual([]);
   });
 
+  // shows: platform/errors-of-every-service/400-business_error
+  // shows: media/query/row-budget
   it("a query that takes too many files into view, by terms alone and along an order", async () => {
     const narrow = mediaApp({ queryRowBudget: 140 });
     const { caller, ownerId } = await makeOwner();
@@ -411,6 +443,7 @@ describe("400 and 404", () => {
     expect(prevs.at(-1)).toBe(false);
   });
 
+  // shows: media/authentication/authorization-bearer
   it("a caller of no client", async () => {
     const nobody = principal({ clientName: "" });
     await expectProblem(await app.call(listPath(), { as: nobody }), 403, "insufficient_permissions");
@@ -430,6 +463,12 @@ const readLinks = (answer: Response): Record<string, string> =>
   );
 
 describe("over HTTP, together", () => {
+  // shows: media/endpoints/get-p-q
+  // shows: media/endpoints/get-p-content-type
+  // shows: media/endpoints/get-p-sort
+  // shows: media/sorting/content-type-and-attributes
+  // shows: media/sorting/name-asc-name-desc
+  // shows: media/sorting/several
   it("q, content-type with several types, and sort by type and attributes, up and down", async () => {
     const as = principal();
     const make = async (type: string, metadata: object) => (await stored(app, PICTURE, { as, type, metadata })).id;

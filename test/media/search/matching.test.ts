@@ -27,6 +27,8 @@ async function selected(
 const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]));
 
 describe("the selection of files by a filter", () => {
+  // shows: media/query/keys
+  // shows: media/query/64-attributes-256-bytes
   it("takes the files that have all, each once: numbers and texts alike, elements of arrays, long values, types", async () => {
     const long = "ä".repeat(300);
     const files = await owner([

@@ -123,6 +123,14 @@ async function allPages(caller: FileCaller, asked: Asked): Promise<string[] | un
 }
 
 describe("a listing is what the model says", () => {
+  // shows: media/what-the-service-does/listing-and-filtering
+  // shows: media/endpoints/get-p-q
+  // shows: media/endpoints/get-p-content-type
+  // shows: media/endpoints/get-p-sort
+  // shows: media/sorting/content-type-and-attributes
+  // shows: media/sorting/name-asc-name-desc
+  // shows: media/sorting/several
+  // shows: media/query/unknown-sort-attributes
   it("for any files, terms, types, sorts and pages, by cursors and by numbers", async () => {
     let [broad, whole] = [0, 0];
     await fc.assert(

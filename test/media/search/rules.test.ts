@@ -16,6 +16,8 @@ const quote = (text: string): string => `"${text.replaceAll(/["\\]/g, String.raw
 const anyText = fc.string({ unit: "binary", maxLength: 20 });
 
 describe("q", () => {
+  // shows: media/query-rules-for-q/key-value
+  // shows: media/query-rules-for-q/values
   it("gives back every key and value that was put between marks, whatever stands in it", () => {
     const terms = fc.uniqueArray(fc.record({ key: anyText.filter((key) => key !== ""), value: anyText }), {
       maxLength: LIMITS.queryTerms,
@@ -30,6 +32,8 @@ describe("q", () => {
     );
   });
 
+  // shows: media/query-rules-for-q/key-value
+  // shows: media/query-rules-for-q/values
   it("gives back bare words, and the same for each text that it takes", () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[^\s":]{1,10}$/), fc.stringMatching(/^[^\s":]{1,10}$/), (key, value) => {
@@ -47,6 +51,8 @@ describe("q", () => {
     );
   });
 
+  // shows: media/query-rules-for-q/no-or-no-not
+  // shows: media/query-rules-for-q/values
   it.each([
     ["", []],
     ["  ", []],
@@ -74,6 +80,7 @@ describe("q", () => {
     expect(pairs).toEqual(expected);
   });
 
+  // shows: media/query/20-terms
   it("has at most 20 terms, repeats folded", () => {
     const terms = (count: number) => Array.from({ length: count }, (_, at) => `k${at}:1`).join(" ");
     expect(parseQuery(`${terms(20)} ${terms(20)}`).ok).toBe(true);
@@ -82,6 +89,9 @@ describe("q", () => {
 });
 
 describe("sort", () => {
+  // shows: media/endpoints/get-p-sort
+  // shows: media/sorting/name-asc-name-desc
+  // shows: media/sorting/several
   it.each([
     ["", []],
     ["a", [["a", false]]],
@@ -116,6 +126,7 @@ describe("sort", () => {
     expect(parsed.ok ? parsed.value : undefined).toEqual(wanted);
   });
 
+  // shows: media/sorting/content-type-and-attributes
   it("Content-Type is the file's own, unless it stands between marks", () => {
     expect(parseSort('Content-Type:desc,"Content-Type"')).toEqual({
       ok: true,
@@ -128,6 +139,7 @@ describe("sort", () => {
 });
 
 describe("content-type", () => {
+  // shows: media/endpoints/get-p-content-type
   it.each([
     ["image/png", ["image/png"]],
     [" image/png , text/plain; charset=utf-8", ["image/png", "text/plain; charset=utf-8"]],
@@ -153,6 +165,7 @@ describe("content-type", () => {
 describe("attributes", () => {
   const of = (metadata: unknown, type = "a/b") => attributesOf(JSON.stringify(metadata), type);
 
+  // shows: media/query/keys
   it("are paths and values; arrays give their elements; null gives nothing", () => {
     const metadata = { s: "x", n: 1.5, t: true, z: null, o: { p: { q: "r" } }, "o.p": [1, [2, { q: 3 }], null, 1] };
     expect(of(metadata, "Text/Plain ; charset=UTF-8").rows).toEqual([
@@ -286,6 +299,7 @@ describe("attributes", () => {
     );
   });
 
+  // shows: media/query/64-attributes-256-bytes
   it("of any JSON: at most 64 rows of metadata, texts of bounded length, one leading row a key, all pairs found", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string({ unit: "binary" }), fc.jsonValue({ depthSize: "small" })), (metadata) => {
@@ -326,6 +340,7 @@ describe("attributes", () => {
     expect(metadataCondition("k69", "70").digests.some((digest) => digests.includes(digest))).toBe(false);
   });
 
+  // shows: media/query/numbers-and-booleans
   it("a term takes a text, and the number or boolean whose JSON it is", () => {
     for (const [text, values] of [
       ["9", ["9", 9]],

@@ -55,6 +55,7 @@ const etagOf = async (text: string): Promise<string> =>
 const placeOf = async (id: string, text: string): Promise<string> => `blob/${id}.${await etagOf(text)}`;
 
 describe("the link", () => {
+  // shows: media/upload-and-immutability/uploadlink-commitlink
   it("is absolute, S3's own, good for one hour, one key and the declared type", async () => {
     const { app, s3, file, put } = await world();
     expect(file.uploadLink.startsWith(`https://account.s3.test/r2/a-bucket/incoming/${file.id}?`)).toBe(true);
@@ -88,6 +89,7 @@ describe("the link", () => {
 });
 
 describe("commit", () => {
+  // shows: media/upload-and-immutability/r2-mode
   it("202: the last upload, whole, with its name; nothing else stays", async () => {
     const { app, s3, as, file, put, commit, read } = await world();
     await put("first");
@@ -108,6 +110,7 @@ describe("commit", () => {
     expect(fetched.headers.get("etag")).toBe(`"${etag}"`);
   });
 
+  // shows: media/upload-and-immutability/commit-before-the-upload
   it("409 before any upload, and the commit works after it", async () => {
     const { put, commit, read } = await world();
     await expectProblem(await commit(), 409, "conflict_resource", [{ type: "file_not_uploaded" }]);
@@ -116,6 +119,7 @@ describe("commit", () => {
     expect(await read()).toBe("now");
   });
 
+  // shows: media/upload-and-immutability/over-the-limit
   it("413: more than the limit; nothing is kept and the link works on", async () => {
     const { file, put, commit, read } = await world({ maxUploadBytes: 5 });
     await put("sixsix");
@@ -146,6 +150,8 @@ describe("commit", () => {
 });
 
 describe("the link's holder overwrites", () => {
+  // shows: media/what-the-service-does/immutable
+  // shows: media/upload-and-immutability/the-commit-pins
   it("after the commit: the file stays what it was, and what came late goes when the link has ended", async () => {
     const { app, file, put, commit, read } = await world();
     await put("committed");
@@ -180,6 +186,7 @@ describe("the link's holder overwrites", () => {
     expect(await keysOf(file.id)).toEqual([await placeOf(file.id, "meanwhile")]);
   });
 
+  // shows: media/upload-and-immutability/the-commit-pins
   it("after the copy, before the commit: the copy is committed", async () => {
     const { app, s3, file, put, commit, read } = await world();
     await put("copied");

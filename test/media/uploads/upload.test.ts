@@ -13,6 +13,11 @@ const storedBytes = async (id: string): Promise<Uint8Array> =>
   new Uint8Array(await (await env.MEDIA.get(`blob/${id}`))!.arrayBuffer());
 
 describe("200", () => {
+  // shows: media/states-of-a-file/pending-put-of-content
+  // shows: media/upload/put-to-uploadlink
+  // shows: media/upload/transfer-encoding
+  // shows: media/upload-and-immutability/upload-link
+  // shows: media/upload-and-immutability/length-missing
   it("with a length, without one, and empty: the very bytes, an ETag, no body", async () => {
     for (const [size, hasLength] of [
       [0, true],
@@ -33,6 +38,8 @@ describe("200", () => {
     }
   });
 
+  // shows: media/upload/transfer-encoding
+  // shows: platform/errors-of-every-service/chunked-bodies
   it("chunked beyond what is kept in memory: moved in one piece, nothing left where it was collected", async () => {
     const { id, uploadLink } = await create(app);
     const size = LIMITS.partBytes * 2 + 12_345;
@@ -81,6 +88,7 @@ describe("keys", () => {
 });
 
 describe("409", () => {
+  // shows: media/upload-and-immutability/worker-mode
   it("one of 20 parallel uploads to one link wins, whole", async () => {
     for (const hasLength of [true, false]) {
       const { id, uploadLink } = await create(app);
@@ -103,6 +111,8 @@ describe("409", () => {
     }
   });
 
+  // shows: media/what-the-service-does/immutable
+  // shows: media/upload-and-immutability/worker-mode
   it("a second upload, before and after the commit, changes nothing", async () => {
     const as = principal();
     const { id, uploadLink, commitLink } = await create(app, as);
@@ -116,6 +126,8 @@ describe("409", () => {
 });
 
 describe("413", () => {
+  // shows: media/upload-and-immutability/length-missing
+  // shows: media/upload-and-immutability/over-the-limit
   it("announced, or found while reading: nothing is kept and the link works on", async () => {
     const small = mediaApp({ maxUploadBytes: 1000 });
     const { id, uploadLink } = await create(small);
@@ -141,6 +153,8 @@ describe("413", () => {
 });
 
 describe("400", () => {
+  // shows: media/upload/content-length
+  // shows: platform/errors-of-every-service/details-invalid_header
   it("an upload that breaks off or is not as long as announced leaves nothing; the link works on", async () => {
     const { id, uploadLink } = await create(app);
     const bodies = [
@@ -175,6 +189,7 @@ describe("digests", () => {
     { bytes: large, body: () => chunked(size), headers: BINARY },
   ];
 
+  // shows: media/upload/put-to-uploadlink
   it.each([
     ["Content-MD5", (bytes) => MD5!(bytes)],
     ["Content-Digest", async (bytes) => `sha-256=:${await SHA256!(bytes)}:`],
@@ -228,6 +243,7 @@ describe("digests", () => {
 });
 
 describe("a part of a file", () => {
+  // shows: media/upload/put-to-uploadlink
   it("400 for Content-Range, whatever it says; nothing is kept, the link works on", async () => {
     const { id, uploadLink } = await create(app);
     for (const range of ["bytes 0-2/10", "bytes 0-2/3", "bytes */3", "", "x"]) {
@@ -242,6 +258,8 @@ describe("a part of a file", () => {
 });
 
 describe("415", () => {
+  // shows: media/upload/put-to-uploadlink
+  // shows: media/upload-and-immutability/wrong-type
   it("another type, none, or an encoding", async () => {
     const { uploadLink } = await create(app, undefined, "image/png");
     const png = { "content-type": "image/png" };
@@ -293,6 +311,8 @@ describe("403", () => {
     await expectProblem(twice, 400, "validation_violation", [{ type: "invalid_query_parameter", field: "signature" }]);
   });
 
+  // shows: media/upload-creation-response/uploadlink
+  // shows: media/upload-and-immutability/upload-link
   it("one hour later", async () => {
     const late = mediaApp();
     const { uploadLink } = await create(late);
@@ -335,6 +355,7 @@ describe("404", () => {
 });
 
 describe("405 and CORS", () => {
+  // shows: platform/other-origins-caches-headers/upload-and-content-addresses
   it("the link takes PUT, from any origin", async () => {
     const { uploadLink } = await create(app);
     const got = await app.call(uploadLink);

@@ -24,6 +24,9 @@ const variantsOf = async (as: Principal, path: string) =>
   );
 
 describe("POST bulk/variants", () => {
+  // shows: media/endpoints/post-b
+  // shows: media/bulk/without-content-type
+  // shows: media/shapes/bulk-variants-create
   it("202: page by page by Link; images of the tenant alone, each variant once", async () => {
     const as = principal();
     const files = await pictures(as, 5);
@@ -53,6 +56,8 @@ describe("POST bulk/variants", () => {
     expect(app.jobs).toEqual([]);
   });
 
+  // shows: media/endpoints/post-b
+  // shows: media/bulk/other-content-types
   it("202: those that q and content-type choose, of the types that variants are made of", async () => {
     const as = principal();
     const [red] = await pictures(as, 1, { color: "red" });
@@ -101,6 +106,8 @@ describe("POST bulk/variants", () => {
 });
 
 describe("DELETE bulk/variants", () => {
+  // shows: media/endpoints/delete-b
+  // shows: media/shapes/bulk-variants-delete
   it("204: those named of one page, without a body; Link to the next page; the bytes go", async () => {
     const as = principal();
     const files = await pictures(as, 3);
@@ -119,6 +126,8 @@ describe("DELETE bulk/variants", () => {
     for (const { path: file } of files) expect(await variantsOf(as, file)).toEqual(["clip 4x4 ready"]);
   });
 
+  // shows: media/endpoints/delete-b
+  // shows: media/endpoints/public-operations
   it("204: of public files; by q", async () => {
     const as = principal();
     const visibility = "public";
@@ -180,6 +189,9 @@ describe("dryRun", () => {
 });
 
 describe("400, 403 and 404, before anything is done", () => {
+  // shows: media/bulk/transformations
+  // shows: media/limits/transformations-of-a-bulk-query
+  // shows: media/shapes/bulk-variants-delete
   it("more than 100 transformations, by page size and sizes", async () => {
     const as = principal();
     const [file] = await pictures(as, 1);
@@ -193,6 +205,7 @@ describe("400, 403 and 404, before anything is done", () => {
     app.jobs.splice(0);
   });
 
+  // shows: media/endpoints/post-b
   it("no size, no tenant, one that is not reachable, a scope or a client that is missing", async () => {
     const as = principal();
     const missing = [{ type: "missing_query_parameter", field: "clip" }];
@@ -213,6 +226,11 @@ describe("400, 403 and 404, before anything is done", () => {
 });
 
 describe("without being told otherwise", () => {
+  // shows: media/bulk/without-content-type
+  // shows: media/limits/page-size
+  // shows: media/limits/page-size-by-default-bulk
+  // shows: media/limits/bulk-content-types
+  // shows: platform/paging/pagenumber-pagesize
   it("a page is sixteen files, of jpeg, gif and png and of no other type; 1000 of them are a page at most", async () => {
     const as = principal();
     const types = ["image/jpeg", "image/gif", "image/png", "image/webp", "image/svg+xml", "text/plain"];
@@ -230,6 +248,7 @@ describe("without being told otherwise", () => {
     app.jobs.splice(0);
   });
 
+  // shows: media/endpoints/delete-b
   it("no size is no deletion of every variant: 400", async () => {
     const as = principal();
     const [file] = await pictures(as, 1);

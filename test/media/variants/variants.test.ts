@@ -64,6 +64,22 @@ const variantRow = (file: StoredFile) =>
   }>();
 
 describe("made", () => {
+  // shows: media/what-the-service-does/image-variants
+  // shows: media/file/variants
+  // shows: media/variant/clip
+  // shows: media/variant/crop
+  // shows: media/variant/image-jpeg
+  // shows: media/variant/image-png
+  // shows: media/states-of-a-file/none-post-create
+  // shows: media/states-of-a-file/variants-later
+  // shows: media/endpoints/post-p
+  // shows: media/endpoints/get-p-fileid-variants
+  // shows: media/caching/etag-of-a-variant
+  // shows: media/caching/if-none-match-equal
+  // shows: media/caching/if-none-match-wrong
+  // shows: media/limits/variants-at-a-time
+  // shows: media/shapes/variant
+  // shows: media/variants/format
   it("declared at creation, made after the commit: pending, then ready; jpeg and png keep their format", async () => {
     for (const [type, bytes] of [
       ["image/png", await encodePng(quarters(400, 200))],
@@ -120,6 +136,7 @@ describe("made", () => {
     }
   });
 
+  // shows: media/variants/never-enlarged
   it("never enlarged", async () => {
     const file = await stored(app, await encodePng(gradient(30, 100)), {
       as,
@@ -133,6 +150,7 @@ describe("made", () => {
     ]);
   });
 
+  // shows: media/shapes/variant
   it("public: a link in the list, a redirection that works", async () => {
     const picture = await encodePng(gradient(30, 30));
     const file = await stored(app, picture, { as, visibility: "public", query: "?clip=10x10" });
@@ -150,6 +168,7 @@ describe("made", () => {
     expect((await app.call(link, { headers: { "if-none-match": etag } })).status).toBe(304);
   });
 
+  // shows: media/variants/exif-orientation
   it("upright, whatever the orientation of the jpeg or png; none is left in the result", async () => {
     const lying = quarters(80, 40);
     // Where the corners of the stored picture (RED GREEN / BLUE YELLOW) belong, by orientation.
@@ -190,6 +209,8 @@ describe("made", () => {
     }
   });
 
+  // shows: media/variant/image-gif
+  // shows: media/variants/animation
   it("an animated gif stays animated, with an ETag of its own encoder", async () => {
     const frames = [RED, GREEN].map((_, index) => ({
       width: 40,
@@ -247,6 +268,7 @@ describe("made", () => {
 });
 
 describe("the ETag of a variant", () => {
+  // shows: media/variants/etag
   it("is another one where another encoder made it, and the same where the same did", async () => {
     const picture = await encodePng(gradient(10, 10));
     const file = await stored(app, picture, { as, query: "?clip=10x10" });
@@ -271,6 +293,8 @@ describe("the ETag of a variant", () => {
 });
 
 describe("failed, at once and with a reason", () => {
+  // shows: media/shapes/variant
+  // shows: media/variants/broken-or-over-100-megapixels
   it.each([
     ["no image at all", utf8("hello, this is a text"), /not a jpeg, png or gif/],
     ["nothing", new Uint8Array(0), /not a readable image/],
@@ -303,6 +327,7 @@ describe("failed, at once and with a reason", () => {
     expect((await app.call(`${file.path}?clip=10x10&fallback=true`, { as })).headers.get("etag")).toBe(file.etag);
   });
 
+  // shows: media/variants/broken-or-over-100-megapixels
   it("a bomb is not decoded", async () => {
     const images = { input: () => expect.unreachable("the binding was asked") } as unknown as ImagesBinding;
     const careful = mediaApp({ images });
@@ -340,6 +365,7 @@ describe("messages", () => {
     expect(await variantRow(file)).toMatchObject({ state: "failed" });
   });
 
+  // shows: media/variants/repeated-deliveries
   it("that come twice, together or later, change nothing", async () => {
     const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
     const jobs = app.jobs.splice(0);
@@ -485,6 +511,9 @@ describe("messages", () => {
 });
 
 describe("POST", () => {
+  // shows: media/endpoints/post-p-fileid-variants
+  // shows: media/limits/variants-at-a-time
+  // shows: media/shapes/variants-create
   it("200: the whole list, new ones pending, old ones untouched; a job for each new one", async () => {
     const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
     await app.consume();
@@ -572,6 +601,9 @@ describe("POST", () => {
     app.jobs.splice(0);
   });
 
+  // shows: media/variant/other-types
+  // shows: media/endpoints/post-p-fileid-variants
+  // shows: media/variants/other-masters
   it("400: no size, too many for the file, no image", async () => {
     const file = await stored(app, await encodePng(gradient(50, 50)), { as });
     const path = `${file.path}/variants`;
@@ -596,6 +628,8 @@ describe("POST", () => {
 });
 
 describe("DELETE", () => {
+  // shows: media/endpoints/delete-p-fileid-variants
+  // shows: media/variants/etag
   it("204: those named, then all; unreadable at once; made again under another nonce with the same ETag", async () => {
     const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10,20x20&crop=10x10" });
     await app.consume();

@@ -160,6 +160,7 @@ function meddled(meddle: () => Promise<unknown>, on: "batch" | "prepare" = "batc
 }
 
 describe("GET /account", () => {
+  // shows: platform/addresses/account
   it("is a sign-in form for nobody, which leads back to it and nowhere else", async () => {
     const browser = new Browser();
     const page = await browser.get(`${ACCOUNT}?next=https://evil.example&redirect_uri=https://evil.example`);
@@ -175,6 +176,7 @@ describe("GET /account", () => {
     );
   });
 
+  // shows: platform/addresses/account
   it("says who is signed in since when, and which applications have access to what; never a token", async () => {
     const other = await makeTenant();
     await join(user.email, other);
@@ -423,6 +425,7 @@ describe("signing in at another identity provider", () => {
     browser.get(`${ORIGIN}/oauth2/v1/callback/${provider.id}?state=${state}&code=c`, "cross-site");
   const application = (email: string) => ({ clientId: "", clientSecret: "", email });
 
+  // shows: platform/addresses/account
   it("comes back to the page, which says who vouched", async () => {
     const provider = await makeProvider();
     const browser = new Browser();
@@ -530,6 +533,7 @@ describe.each(["sign-out", "remove-access", "password", "end-all"])("POST /accou
     await expectNothing();
   });
 
+  // shows: platform/addresses/account
   it("by the form of another session, of another user, of the sign-in page, or with none: 400, the page again", async () => {
     const csrfOf = async (who: Browser): Promise<string> => formOf(await who.get(ACCOUNT), "sign-out").fields["csrf"]!;
     const known = new Browser({ headers: { cookie: `__Host-plat_browser=${browser.cookie("browser")}` } });
@@ -604,6 +608,7 @@ describe("POST /account/remove-access", () => {
     expect((await expectDone(again, browser, /no access any more/)).html).not.toContain(client.clientId);
   });
 
+  // shows: platform/addresses/account
   it("ends all grants of the application with their tokens, and nobody else's", async () => {
     const other = await makeFlowClient(user.tenant);
     const another = await makeUser({ tenant: user.tenant });
@@ -678,6 +683,7 @@ describe("a session", () => {
 });
 
 describe("POST /account/sign-out", () => {
+  // shows: platform/addresses/account
   it("ends this browser's session and no other; tokens live on", async () => {
     const tokens = await give();
     const [browser, other] = [await signedIn(), await signedIn()];
@@ -695,6 +701,7 @@ describe("POST /account/sign-out", () => {
 });
 
 describe("POST /account/end-all", () => {
+  // shows: platform/addresses/account
   it("ends every session, grant and token of the user, and nobody else's", async () => {
     const another = await makeUser({ tenant: user.tenant });
     const tokens = await give();
@@ -721,6 +728,7 @@ describe("POST /account/end-all", () => {
 });
 
 describe("POST /account/password", () => {
+  // shows: platform/addresses/account
   it("changes it: everything else of the user ends, this browser stays signed in by a new session", async () => {
     await realPasswordCost();
     const tokens = await give();
@@ -783,6 +791,7 @@ describe("POST /account/password", () => {
     expect(await signsIn("v4qz 8ju")).toBe(true);
   });
 
+  // shows: platform/addresses/account
   it("wrong old passwords block this browser alone, as strangers' wrong ones block strangers alone", async () => {
     const browser = await signedIn();
     const page = await browser.get(ACCOUNT);

@@ -52,6 +52,12 @@ function expectClean(answer: Visit): void {
 }
 
 describe("a user who is signed in gives the client what it asks for", () => {
+  // shows: oauth/what-the-service-does/grant-authorization_code
+  // shows: oauth/what-the-service-does/operations
+  // shows: oauth/get-authorize/response_type
+  // shows: oauth/get-authorize/success-code-flow
+  // shows: oauth/authorize/302-303-after-a-form
+  // shows: oauth/authorize/a-signed-in-browser
   it("a code in the query, with state and issuer, once", async () => {
     const answer = await visit(browser, app);
     expect(answer.status).toBe(302);
@@ -70,18 +76,24 @@ describe("a user who is signed in gives the client what it asks for", () => {
     expect((await redeem(app, query.get("code"))).status).toBe(400);
   });
 
+  // shows: oauth/get-authorize/post
+  // shows: oauth/authorize/302-303-after-a-form
   it("the same by POST, answered with 303", async () => {
     const answer = await browser.post(`${ISSUER}/authorize`, requestFor(app));
     expect(answer.status).toBe(303);
     expect(landed(answer).query.get("code")).toMatch(/^[\w-]{43}$/);
   });
 
+  // shows: oauth/get-authorize/post
   it("takes the parameters of a POST from its form alone", async () => {
     const address = authorizeAddress(requestFor(app, { state: "of the query" }));
     expect(landed(await browser.post(address, requestFor(app, { state: undefined }))).query.get("state")).toBeNull();
     expect((await browser.post(address, {})).status).toBe(400);
   });
 
+  // shows: oauth/what-the-service-does/grant-implicit
+  // shows: oauth/access-token-response/implicit-grant
+  // shows: oauth/get-authorize/response_type
   it("a token in the fragment", async () => {
     const answer = await visit(browser, app, { response_type: "token" });
     expect(answer.status).toBe(302);
@@ -110,6 +122,13 @@ describe("a user who is signed in gives the client what it asks for", () => {
     expect((await call(`/oauth2/v1/tokeninfo?access_token=${token}`)).status).toBe(400);
   });
 
+  // shows: oauth/what-the-service-does/id-token
+  // shows: oauth/access-token-response/implicit-grant-id_token-token
+  // shows: oauth/id-token/nonce
+  // shows: oauth/id-token/sub
+  // shows: oauth/id-token/email
+  // shows: oauth/get-authorize/response_type
+  // shows: oauth/authorize/id-tokens
   it.each(["id_token token", "token id_token"])("a token and an ID token: %s", async (responseType) => {
     const startSec = Math.floor(Date.now() / 1000);
     const answer = await visit(browser, app, { response_type: responseType, nonce: "n-1", scope: "openid" });
@@ -144,6 +163,7 @@ describe("a user who is signed in gives the client what it asks for", () => {
     expect(fragment.get("access_token")).not.toBeNull();
   });
 
+  // shows: platform/errors-of-every-service/unknown-fields-and-parameters
   it("no state where none came; parameters that mean nothing here are ignored, however often they come", async () => {
     const address = `${authorizeAddress(requestFor(app, { state: undefined }))}&foo=1&foo=2&resource=a&resource=b&state=`;
     const { query } = landed(await browser.get(address));
@@ -151,6 +171,7 @@ describe("a user who is signed in gives the client what it asks for", () => {
     expect(query.has("state")).toBe(false);
   });
 
+  // shows: oauth/get-authorize/redirect_uri-one-registered
   it("the only registered address where none is named; it is then not named at /token either", async () => {
     const { at, query } = landed(await visit(browser, app, { redirect_uri: undefined }));
     expect(at).toBe(APP_URI);
@@ -192,6 +213,7 @@ describe("HEAD", () => {
 });
 
 describe("state", () => {
+  // shows: oauth/get-authorize/state
   it("comes back as it was sent, whatever it holds, and stays within its header and parameter", async () => {
     const text = fc.oneof(
       fc.string({ unit: "binary", maxLength: 30 }),
@@ -240,6 +262,7 @@ describe("the session id of the tokens", () => {
     return decodeJwt(landed(answer).fragment.get("access_token") ?? "")["sid"];
   };
 
+  // shows: oauth/get-authorize/plat-session-id
   it("is the browser session's, the same each time, and goes through the code", async () => {
     const sid = await sidOf({});
     expect(sid).toMatch(/^[0-9a-f]{32}$/);
@@ -256,6 +279,7 @@ describe("the session id of the tokens", () => {
     expect(await sidOf({ "plat-session-id": "mine.1" }, { "plat-session-id": "header.1" })).toBe(sid);
   });
 
+  // shows: oauth/get-authorize/plat-session-id
   it("is logged beside the caller's, which is kept while the user signs in", async () => {
     const worker = isolate({ LOG_LEVEL: "info" });
     const fresh = new Browser({ send: (to, init) => worker.fetch(to, toInit(init)) });
@@ -305,6 +329,10 @@ describe("400 page: there is no client that it would be safe to tell", () => {
     expectClean(answer);
   }
 
+  // shows: oauth/get-authorize/client_id
+  // shows: oauth/get-authorize/failure
+  // shows: oauth/errors/400-or-redirect-authorize
+  // shows: oauth/authorize/400-page
   it.each<[string, Record<string, string | undefined>, RegExp]>([
     ["no client", { client_id: undefined }, /client_id is missing/],
     ["an empty client", { client_id: "" }, /client_id is missing/],
@@ -320,6 +348,8 @@ describe("400 page: there is no client that it would be safe to tell", () => {
     expect((await visit(browser, app, changes)).html).not.toContain("<script>");
   });
 
+  // shows: oauth/get-authorize/redirect_uri-several-registered
+  // shows: oauth/authorize/400-page
   it("a disabled client, several addresses and none named, none registered", async () => {
     await expectPage(await visit(browser, disabled), NOT_REGISTERED);
     await expectPage(await visit(browser, many, { redirect_uri: undefined }), NOT_REGISTERED);
@@ -328,6 +358,7 @@ describe("400 page: there is no client that it would be safe to tell", () => {
     expect(landed(await visit(browser, many, { redirect_uri: several[1] })).at).toBe(several[1]);
   });
 
+  // shows: oauth/authorize/400-page
   it.each(["client_id", "redirect_uri"])("%s twice, though with the same value", async (name) => {
     const parameters = requestFor(app);
     const twice = `${authorizeAddress(parameters)}&${name}=${encodeURIComponent(parameters[name] ?? "")}`;
@@ -383,6 +414,7 @@ describe("what http itself refuses is a page too", () => {
     }
   });
 
+  // shows: platform/errors-of-every-service/503-service_temporarily_unavailable
   it.each([
     [503, "batch"],
     [500, "prepare"],
@@ -464,6 +496,10 @@ describe("a refusal goes back to the client, with state and issuer", () => {
     ["more scopes than are read", "invalid_scope", { scope: Array.from({ length: 201 }, (_, n) => `s${n}`).join(" ") }],
   ];
 
+  // shows: oauth/scopes/plat.org-is-alone
+  // shows: oauth/get-authorize/failure
+  // shows: oauth/errors/400-or-redirect-authorize
+  // shows: oauth/authorize/other-failures
   it.each(
     cases.flatMap(([what, error, changes]) => Object.keys(flows).map((flow) => [flow, what, error, changes] as const)),
   )("%s: %s: %s", async (flow, _, error, changes) => {
@@ -471,6 +507,9 @@ describe("a refusal goes back to the client, with state and issuer", () => {
     expectRefusal(await visit(browser, app, { response_type: flow, ...nonce, ...changes }), error, flow);
   });
 
+  // shows: oauth/get-authorize/response_type
+  // shows: oauth/get-authorize/nonce
+  // shows: oauth/get-authorize/failure
   it.each<[string, string, Record<string, string | undefined>]>([
     ["no response type", "invalid_request", { response_type: undefined }],
     ["an empty response type", "invalid_request", { response_type: "" }],
@@ -495,6 +534,7 @@ describe("a refusal goes back to the client, with state and issuer", () => {
     });
   });
 
+  // shows: platform/errors-of-every-service/repeated-oauth-parameter
   it.each([
     "response_type",
     "scope",
@@ -551,6 +591,7 @@ describe("a refusal goes back to the client, with state and issuer", () => {
   });
 
   describe("PKCE", () => {
+    // shows: oauth/get-authorize/code_challenge_method
     it.each<[string, Record<string, string>]>([
       ["a method without a challenge", { code_challenge_method: "S256" }],
       ["an unknown method", { code_challenge: CHALLENGE, code_challenge_method: "S512" }],
@@ -565,6 +606,7 @@ describe("a refusal goes back to the client, with state and issuer", () => {
       expectRefusal(await visit(browser, app, changes), "invalid_request", "code");
     });
 
+    // shows: oauth/token/pkce
     it("is needed by a client without a secret, and by one that is registered so", async () => {
       expectRefusal(await visit(browser, open), "invalid_request", "code");
       expectRefusal(await visit(browser, strict), "invalid_request", "code");
@@ -572,6 +614,10 @@ describe("a refusal goes back to the client, with state and issuer", () => {
       expect(implicit.fragment.get("access_token")).not.toBeNull();
     });
 
+    // shows: oauth/post-token/authorization_code-code_verifier
+    // shows: oauth/get-authorize/code_challenge
+    // shows: oauth/get-authorize/code_challenge_method
+    // shows: oauth/authentication/pkce
     it.each<[string, Record<string, string>, string]>([
       ["S256", { code_challenge: CHALLENGE, code_challenge_method: "S256" }, VERIFIER],
       ["plain, said so", { code_challenge: VERIFIER, code_challenge_method: "plain" }, VERIFIER],

@@ -67,6 +67,7 @@ const reasonOf = async (answer: Visit): Promise<string[]> => {
 };
 
 describe("prompt", () => {
+  // shows: oauth/authorize/prompt
   it("none: login_required where nobody is signed in, and no page, no cookie", async () => {
     const nobody = new Browser();
     const answer = await visit(nobody, app, { prompt: "none" });
@@ -82,6 +83,7 @@ describe("prompt", () => {
     expect(landed(await visit(shared, app, { prompt: "none" })).query.get("code")).not.toBeNull();
   });
 
+  // shows: oauth/authorize/prompt
   it("login: asks though the user is signed in, with the address filled in, and then goes on", async () => {
     const browser = await signedIn();
     const before = decodeJwt(await idTokenOf(browser))["auth_time"] as number;
@@ -94,6 +96,7 @@ describe("prompt", () => {
     expect(claims["auth_time"]).toBeGreaterThanOrEqual(before + 5);
   });
 
+  // shows: oauth/authorize/prompt
   it.each(["consent", "select_account", "consent select_account", "login consent"])(
     "%s is accepted",
     async (prompt) => {
@@ -103,6 +106,7 @@ describe("prompt", () => {
     },
   );
 
+  // shows: oauth/authorize/prompt
   it.each<[string, { tenant: "its own" | "the client's" }, Record<string, string>]>([
     ["of another tenant", { tenant: "its own" }, {}],
     ["without the role", { tenant: "the client's" }, { scope: "plat.media_view" }],
@@ -126,6 +130,7 @@ describe("prompt", () => {
 });
 
 describe("max_age", () => {
+  // shows: oauth/authorize/max_age
   it("asks again when the sign-in is older, and is content with a newer one", async () => {
     const browser = await signedIn();
     later(60_000);
@@ -137,6 +142,7 @@ describe("max_age", () => {
     expect(landed(await visit(browser, app, { max_age: "59" })).query.get("code")).not.toBeNull();
   });
 
+  // shows: oauth/authorize/max_age
   it("0 asks always, in the same moment too, and the sign-in that follows does", async () => {
     later(0);
     const browser = await signedIn();
@@ -155,6 +161,7 @@ describe("max_age", () => {
 });
 
 describe("the sign-in page", () => {
+  // shows: oauth/authorize/200
   it("carries the request, has login_hint filled in, and speaks the language that was asked for", async () => {
     const hint = `"><script>alert(1)</script>`;
     const page = await visit(new Browser(), app, { login_hint: hint, ui_locales: "de en" });
@@ -168,6 +175,11 @@ describe("the sign-in page", () => {
     expect(Object.fromEntries(carried)).toEqual(requestFor(app, { login_hint: hint, ui_locales: "de en" }));
   });
 
+  // shows: oauth/get-authorize/plat_id_provider-default_idp
+  // shows: oauth/get-authorize/display-default-provider
+  // shows: oauth/get-authorize/display-legacy-provider
+  // shows: oauth/versioning/deprecated-display-popup
+  // shows: oauth/authorize/legacy-provider
   it.each([
     ["default_idp", "popup", false],
     ["default_idp", "page", false],
@@ -182,6 +194,9 @@ describe("the sign-in page", () => {
     expect(page.html.includes('<body class="popup">')).toBe(popup);
   });
 
+  // shows: oauth/get-authorize/plat_id_provider-legacy_idp
+  // shows: oauth/versioning/deprecated-legacy-provider
+  // shows: oauth/authorize/legacy-provider
   it("of the legacy provider knows the same users, and its session serves both", async () => {
     const browser = new Browser();
     await signInThrough(browser, app, user, { plat_id_provider: "legacy_idp" });
@@ -191,6 +206,7 @@ describe("the sign-in page", () => {
 });
 
 describe("a session", () => {
+  // shows: oauth/authorize/a-signed-in-browser
   it("lasts 12 hours from the sign-in, however busy it is", async () => {
     const browser = await signedIn();
     later(11.9 * HOUR_MS);
@@ -238,6 +254,7 @@ describe("a session", () => {
     }
   });
 
+  // shows: oauth/access-tokens/refresh-tokens-codes-sessions
   it("stands in the database as a hash alone", async () => {
     const { results } = await env.DB.prepare("SELECT * FROM session WHERE email = ?").bind(user.email).all();
     expect(results.length).toBeGreaterThan(0);
@@ -257,6 +274,7 @@ describe("id_token_hint", () => {
   const nobody = () => new Browser();
   const jwk = async () => (await expectJson(await call("/oauth2/v1/jwks"), 200)).keys as any[];
 
+  // shows: oauth/get-authorize/id_token_hint-where
   it("gets a code without a prompt, by query and by form, and makes no session", async () => {
     for (const ask of [
       (from: Browser) => visit(from, app, { id_token_hint: hint }),
@@ -270,6 +288,7 @@ describe("id_token_hint", () => {
     }
   });
 
+  // shows: oauth/get-authorize/id_token_hint
   it("gets a token for another tenant of the user", async () => {
     await put(`organizations/of-${tenant}`, { name: "Provider" });
     const service = unique("svc");
@@ -330,6 +349,9 @@ describe("id_token_hint", () => {
     }
   });
 
+  // shows: oauth/id-token/exp
+  // shows: oauth/authentication/id-token-validation-exp
+  // shows: oauth/authorize/id_token_hint
   it("counts for an hour", async () => {
     later(0);
     const own = await idTokenOf(shared);
@@ -342,6 +364,8 @@ describe("id_token_hint", () => {
     expect(await reasonOf(answer)).toEqual([expect.stringContaining("exp")]);
   });
 
+  // shows: oauth/authentication/id-token-validation-signature
+  // shows: oauth/authorize/id_token_hint
   it("that does not hold is none: the page, or login_required; the operator learns why", async () => {
     const other = await makeApp({ tenant: user.tenant });
     const claims = decodeJwt(hint);
@@ -387,6 +411,7 @@ describe("id_token_hint", () => {
     }
   });
 
+  // shows: oauth/authorize/id_token_hint
   it.each<[string, (eve: TestUser) => Promise<string>]>([
     [
       "ended by another password",
@@ -426,6 +451,7 @@ describe("id_token_hint", () => {
     expect(landed(await visit(hers, app, { id_token_hint: own, prompt: "none" })).query.get("code")).not.toBeNull();
   });
 
+  // shows: oauth/authorize/id_token_hint
   it.each<[string, Record<string, string>]>([
     ["prompt=login", { prompt: "login" }],
     ["max_age=0", { max_age: "0" }],
@@ -445,6 +471,7 @@ describe("id_token_hint", () => {
     expect(landed(done).query.get("code")).not.toBeNull();
   });
 
+  // shows: oauth/authorize/id_token_hint
   it("that cannot be read is not whoever is signed in: the page, or login_required", async () => {
     const theirs = await signedIn(user);
     const silent = await visit(theirs, app, { id_token_hint: "not one", prompt: "none" });
@@ -472,6 +499,7 @@ describe("id_token_hint", () => {
     }
   });
 
+  // shows: oauth/authentication/id-token-validation-iss
   it("of another issuer is none, though our own key signed it", async () => {
     const parameters = new URLSearchParams(requestFor(app, { id_token_hint: hint }));
     const elsewhere = await call(`https://other.example/oauth2/v1/authorize?${parameters.toString()}`);
@@ -480,6 +508,9 @@ describe("id_token_hint", () => {
 });
 
 describe("for which tenant", () => {
+  // shows: oauth/get-authorize/scope-with-plat.tenant
+  // shows: oauth/get-authorize/no-tenant-scope-code-flow
+  // shows: oauth/who-gets-which-scope/plat.tenant-of-a-user
   it("code flow: the client's, where the user is a member; else access_denied", async () => {
     const stranger = await makeUser();
     const answer = await signInThrough(new Browser(), app, stranger);
@@ -492,6 +523,7 @@ describe("for which tenant", () => {
     );
   });
 
+  // shows: oauth/get-authorize/no-tenant-scope-code-flow
   it("code flow: the client's, though the user has others", async () => {
     const member = await makeUser({ tenant: user.tenant });
     await join(member.email, await makeTenant());
@@ -504,6 +536,10 @@ describe("for which tenant", () => {
     expect(scope).toContain(`plat.tenant=${user.tenant}`);
   });
 
+  // shows: oauth/scopes/plat.no_tenant
+  // shows: oauth/scopes/plat.org-organization_id
+  // shows: oauth/who-gets-which-scope/plat.org
+  // shows: oauth/who-gets-which-scope/plat.no_tenant
   it("no tenant, for anybody; an organization, for its members", async () => {
     const stranger = await makeUser();
     const asked = { response_type: "token", scope: "plat.no_tenant" };
@@ -521,6 +557,7 @@ describe("for which tenant", () => {
     expect(landed(inside).fragment.get("scope")).toBe(`plat.org=${org} plat.pubsub.topic=*`);
   });
 
+  // shows: oauth/what-the-service-does/scopes-by-role
   it("a scope that no role of the user holds: invalid_scope after the sign-in", async () => {
     const reader = await makeUser({ tenant: user.tenant, scopes: ["plat.media_view"] });
     const answer = await signInThrough(new Browser(), app, reader, { scope: "plat.media_manage" });
@@ -622,6 +659,7 @@ describe("the chooser, implicit flow with several tenants", () => {
     return from.submit(page, { [button.name]: button.value });
   };
 
+  // shows: oauth/authorize/200
   it("shows the tenants that the client may act for, and goes on with the one chosen, not asking again", async () => {
     await join(both.email, await makeTenant());
     const fresh = new Browser();
@@ -652,6 +690,7 @@ describe("the chooser, implicit flow with several tenants", () => {
     expect(landed(await choose(nobody, page, both.tenant)).fragment.get("scope")).toContain(both.tenant);
   });
 
+  // shows: oauth/authorize/id_token_hint
   it("gives the tokens to nobody but whom the hint meant, who signs in meanwhile in another tab or not", async () => {
     const hint = await idTokenOf(browser, serving, { scope: `openid plat.tenant=${second}` });
     const tab = new Browser();
@@ -683,6 +722,7 @@ describe("the chooser, implicit flow with several tenants", () => {
     }
   });
 
+  // shows: oauth/get-authorize/no-tenant-scope-implicit-flow
   it("one tenant: no question; none: access_denied", async () => {
     const answer = await signInThrough(new Browser(), serving, await makeUser({ tenant: second, scopes: [] }), {
       response_type: "token",
@@ -739,6 +779,7 @@ describe("a user whose password was never set", () => {
 });
 
 describe("implicit flow, a tenant that is named", () => {
+  // shows: oauth/get-authorize/scope-with-plat.tenant
   it("of which the user is no member: invalid_scope that names it, and no token", async () => {
     const stranger = await makeUser();
     for (const request of [{ response_type: "token" }, { response_type: "id_token token", nonce: "n" }]) {

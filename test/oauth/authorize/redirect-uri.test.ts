@@ -6,6 +6,7 @@ import { isRegisteredRedirectUri, withParameters } from "../../../src/oauth/mode
 const KNOWN = "https://app.example/callback?a=1&b=2";
 
 describe("an address that is not the registered one", () => {
+  // shows: oauth/authorize/redirect-uri
   it.each([
     ["another scheme", "http://app.example/callback?a=1&b=2"],
     ["another host", "https://app.example.evil.example/callback?a=1&b=2"],
@@ -75,6 +76,7 @@ const at = (host: string, on: number | undefined, rest: string, scheme = "http")
   `${scheme}://${host}${on === undefined ? "" : `:${on}`}${rest}`;
 
 describe("plain http on a loopback host", () => {
+  // shows: oauth/authorize/redirect-uri
   it("is taken on any port, and only the port is free", () => {
     fc.assert(
       fc.property(loopback, loopback, port, port, path, path, (host, askedHost, known, asked, rest, askedRest) => {

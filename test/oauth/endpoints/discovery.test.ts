@@ -10,6 +10,8 @@ const RFC8414 = "/.well-known/oauth-authorization-server/oauth2/v1";
 const metadata = async () => expectJson<Record<string, any>>(await call(OIDC), 200);
 
 describe("both documents", () => {
+  // shows: platform/addresses/.well-known-oauth-authorization-server
+  // shows: oauth/other-endpoints/discovery
   it("are the same, public, kept for a while, and readable from any origin", async () => {
     const answers = await Promise.all(
       [OIDC, RFC8414].map((path) => call(path, { headers: { origin: "https://x.y" } })),
@@ -23,6 +25,7 @@ describe("both documents", () => {
     }
   });
 
+  // shows: oauth/other-endpoints/discovery
   it.each(["oidc", "oauth2"] as const)("are taken by a strict client (%s)", async (algorithm) => {
     const server = await oauth.discoveryRequest(new URL(ISSUER), {
       algorithm,
@@ -32,6 +35,9 @@ describe("both documents", () => {
     expect(found.issuer).toBe(ISSUER);
   });
 
+  // shows: oauth/versioning/path
+  // shows: platform/addresses/oauth-service
+  // shows: oauth/other-endpoints/discovery
   it("say what RFC 8414 and OpenID Connect Discovery require, and what they leave to be said", async () => {
     expect(await metadata()).toEqual({
       issuer: ISSUER,
@@ -81,6 +87,10 @@ describe("both documents", () => {
     }
   });
 
+  // shows: oauth/versioning/issuer
+  // shows: platform/addresses/.well-known-oauth-authorization-server
+  // shows: platform/deployment-variables/path_prefix
+  // shows: platform/deployment-variables/public_url
   it("name the issuer that tokens name, and the prefix at the well-known address", async () => {
     const other = isolate({ PUBLIC_URL: "https://auth.example", PATH_PREFIX: "/hybris", PLATFORM: env.PLATFORM });
     const paths = [

@@ -41,6 +41,10 @@ const end = (way: Way, parameters: Record<string, string>, from = browser): Prom
 const isSignedIn = async (from = browser): Promise<boolean> => (await visit(from, app)).status === 302;
 
 describe.each<Way>(["GET", "POST"])("%s ends the browser's session", (way) => {
+  // shows: oauth/what-the-service-does/operations
+  // shows: oauth/end_session/client_id
+  // shows: oauth/other-endpoints/end_session-who
+  // shows: oauth/other-endpoints/end_session-where-to
   it.each<[string, () => Record<string, string>]>([
     ["client_id", () => ({ client_id: app.clientId })],
     ["id_token_hint", () => ({ id_token_hint: idToken })],
@@ -59,6 +63,7 @@ describe.each<Way>(["GET", "POST"])("%s ends the browser's session", (way) => {
     expect(await isSignedIn()).toBe(false);
   });
 
+  // shows: oauth/end_session/client_id
   it("everywhere, not in the browser alone", async () => {
     const copy = new Browser();
     for (const [name, value] of browser.cookies) copy.cookies.set(name, value);
@@ -66,6 +71,7 @@ describe.each<Way>(["GET", "POST"])("%s ends the browser's session", (way) => {
     expect(await isSignedIn(copy)).toBe(false);
   });
 
+  // shows: oauth/other-endpoints/end_session-where-to
   it("and sends it to an address that is registered, with state as it came", async () => {
     const state = "a b&c=d#\r\nSet-Cookie: x=1 ü";
     const answer = await end(way, { client_id: app.clientId, post_logout_redirect_uri: BYE, state });
@@ -81,6 +87,7 @@ describe.each<Way>(["GET", "POST"])("%s ends the browser's session", (way) => {
     expect((await end(way, { client_id: app.clientId, post_logout_redirect_uri: BYE })).location).toBe(BYE);
   });
 
+  // shows: oauth/other-endpoints/end_session-who
   it("with an ID token that has expired too", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(Date.now() + 3_700_000);
@@ -95,6 +102,7 @@ describe.each<Way>(["GET", "POST"])("%s ends the browser's session", (way) => {
     expect((await end(way, { client_id: app.clientId }, nobody)).status).toBe(200);
   });
 
+  // shows: oauth/end_session/id-token-afterwards
   it("and no token: access token and ID token stay good, but the ID token signs nobody in any more", async () => {
     const silent = async () => visit(new Browser(), app, { id_token_hint: idToken, prompt: "none" });
     expect(landed(await silent()).query.get("code")).not.toBeNull();
@@ -104,6 +112,7 @@ describe.each<Way>(["GET", "POST"])("%s ends the browser's session", (way) => {
     expect((await end(way, { id_token_hint: idToken }, new Browser())).status).toBe(200);
   });
 
+  // shows: oauth/other-endpoints/end_session-where-to
   it.each<[string, () => Record<string, string> | Promise<Record<string, string>>]>([
     ["nothing", () => ({})],
     ["an empty client", () => ({ client_id: "" })],
@@ -145,6 +154,7 @@ describe.each<Way>(["GET", "POST"])("%s ends the browser's session", (way) => {
     expect(await isSignedIn()).toBe(true);
   });
 
+  // shows: platform/errors-of-every-service/repeated-oauth-parameter
   it("a parameter twice, or a state that is no UTF-8: 400 page", async () => {
     for (const text of [
       `client_id=${app.clientId}&client_id=${app.clientId}`,

@@ -29,6 +29,7 @@ const clientToken = (client: { clientId: string; clientSecret: string }): Reques
 });
 
 describe("by address", () => {
+  // shows: platform/errors-of-every-service/429-insufficient_resources
   it.each(named(everyRoute))("refuses %s before anything else", async (_, base, route) => {
     const { env: counted, tally } = counting(env);
     const full = limiter(1).binding;
@@ -51,6 +52,7 @@ describe("by address", () => {
     expect(body).toMatchObject(expected);
   });
 
+  // shows: platform/errors-of-every-service/429-insufficient_resources
   it("answers as each service answers otherwise", async () => {
     const own = isolate({ ...deployed, ADDRESS_LIMIT: limiter(1).binding });
     const token = await expectJson(await own.fetch(`${OAUTH}/token`, { method: "POST" }), 429);
@@ -198,6 +200,7 @@ describe("by token", () => {
 });
 
 describe("the limits", () => {
+  // shows: platform/deployment-variables/allow_loopback-and-rate-limits
   it("are off where loopback addresses are allowed", async () => {
     const { binding, keys } = limiter(1);
     const own = isolate({ ALLOW_LOOPBACK: "true", ADDRESS_LIMIT: binding, CLIENT_LIMIT: binding });

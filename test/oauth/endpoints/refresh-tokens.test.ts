@@ -31,6 +31,10 @@ beforeEach(async () => {
 });
 
 describe("GET /refreshtokens: 200", () => {
+  // shows: oauth/what-the-service-does/operations
+  // shows: oauth/refresh-token/record
+  // shows: oauth/refreshtokens/list
+  // shows: oauth/other-endpoints/get-refreshtokens
   it("lists the user's grants newest first, never a token", async () => {
     const nowMs = Date.now();
     vi.useFakeTimers({ toFake: ["Date"] });
@@ -69,6 +73,7 @@ describe("GET /refreshtokens: 200", () => {
     expect(await list(first.access_token, "?clientId=no.body")).toEqual([]);
   });
 
+  // shows: oauth/refreshtokens/filter-by-client
   it("and those of the calling client alone; what others have of the user is nothing there", async () => {
     const other = { ...flow, client: await makeFlowClient(flow.tenant) };
     const [mine, theirs] = [await signIn(flow), await signIn(other)];
@@ -115,6 +120,7 @@ describe("GET /refreshtokens: 200", () => {
     expect(await isLiving(held.access_token)).toBe(!reaches);
   });
 
+  // shows: oauth/refreshtokens/list
   it("shows nobody else's, and a rotated token as the one grant that it is", async () => {
     const another = { ...flow, ...(await makeUser(flow.tenant)) };
     const mine = await signIn(flow);
@@ -122,6 +128,8 @@ describe("GET /refreshtokens: 200", () => {
     expect((await list(mine.access_token)).map(({ id }) => id)).toEqual([gidOf(mine)]);
   });
 
+  // shows: platform/paging/following-next
+  // shows: oauth/other-endpoints/get-refreshtokens
   it("pages: following next sees every grant once, also of one moment, while others come and go", async () => {
     const nowMs = Date.now() + 1_000;
     vi.useFakeTimers({ toFake: ["Date"] });
@@ -184,6 +192,10 @@ async function makeGrants(count: number): Promise<void> {
 }
 
 describe("DELETE /refreshtokens: 204", () => {
+  // shows: oauth/states-of-a-refresh-token/valid-deleted-by-its-user
+  // shows: oauth/states-of-a-refresh-token/by-anybody-else
+  // shows: oauth/refreshtokens/delete
+  // shows: oauth/other-endpoints/delete-refreshtokens
   it("all of the user's, with their access tokens, and nobody else's", async () => {
     const another = { ...flow, ...(await makeUser(flow.tenant)) };
     const theirs = await signIn(another);
@@ -207,6 +219,8 @@ describe("DELETE /refreshtokens: 204", () => {
     ]);
   });
 
+  // shows: oauth/refreshtokens/filter-by-client
+  // shows: oauth/other-endpoints/delete-refreshtokens
   it("of the client, named or not; none at all is fine too, and a token that is of no grant goes as well", async () => {
     const gone = await signIn(flow);
     const query = `?clientId=${flow.client.clientId}`;
@@ -222,6 +236,8 @@ describe("DELETE /refreshtokens: 204", () => {
     expect(await isLiving((await signIn(flow)).access_token)).toBe(true);
   });
 
+  // shows: oauth/states-of-a-refresh-token/valid-deleted-by-its-user
+  // shows: oauth/other-endpoints/delete-refreshtokens-id
   it("one, by its id", async () => {
     const [kept, gone] = [await signIn(flow), await signIn(flow)];
     expect((await remove(kept.access_token, `/${gidOf(gone)}`)).status).toBe(204);
@@ -251,6 +267,8 @@ describe("DELETE /refreshtokens: 503", () => {
 });
 
 describe("DELETE /refreshtokens/{id}: 404", () => {
+  // shows: oauth/states-of-a-refresh-token/by-anybody-else
+  // shows: oauth/other-endpoints/delete-refreshtokens-id
   it("unknown, another user's, and one that is gone, alike", async () => {
     const another = { ...flow, ...(await makeUser(flow.tenant)) };
     const theirs = await signIn(another);
@@ -264,6 +282,7 @@ describe("DELETE /refreshtokens/{id}: 404", () => {
 });
 
 describe("/refreshtokens: 401", () => {
+  // shows: oauth/authentication/refreshtokens
   it("a token without a user, in the platform's words", async () => {
     const token = await tokenFor(await makeClient());
     for (const attempt of [call(PATH, { token }), remove(token), remove(token, "/x")]) {

@@ -36,6 +36,11 @@ beforeAll(async () => {
 });
 
 describe("POST /revoke: 200", () => {
+  // shows: oauth/what-the-service-does/operations
+  // shows: oauth/states-of-a-refresh-token/valid-revoke-by-its-client
+  // shows: oauth/post-revoke/kinds
+  // shows: oauth/access-tokens/a-row-for-a-family
+  // shows: oauth/other-endpoints/post-revoke-refresh-token
   it("a refresh token ends with the access tokens of its grant, and with no other grant", async () => {
     const other = await signIn(flow);
     const first = await signIn(flow);
@@ -52,6 +57,8 @@ describe("POST /revoke: 200", () => {
     expect(done).toEqual([{ action: "revoke", subject: `grants/${gid}`, outcome: "done", reason: "" }]);
   });
 
+  // shows: oauth/states-of-an-access-token/valid-revoke-by-its-client
+  // shows: oauth/post-revoke/kinds
   it("an access token ends alone: its grant goes on", async () => {
     const first = await signIn(flow);
     expect((await revoke(first.access_token, flow.client)).status).toBe(200);
@@ -78,6 +85,7 @@ describe("POST /revoke: 200", () => {
     }
   });
 
+  // shows: oauth/post-revoke/kinds
   it("a hint of the token's kind, right or wrong, changes nothing", async () => {
     for (const hint of ["access_token", "refresh_token", "nonsense"]) {
       const { access_token, refresh_token } = await signIn(open);
@@ -88,6 +96,7 @@ describe("POST /revoke: 200", () => {
     }
   });
 
+  // shows: oauth/access-tokens/spellings
   it("spellings of a token are unknown, and revoke nothing", async () => {
     const { access_token, refresh_token } = await signIn(open);
     const spare = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -104,6 +113,8 @@ describe("POST /revoke: 200", () => {
 });
 
 describe("POST /revoke of a mixture", () => {
+  // shows: oauth/post-revoke/mixture-without-credentials
+  // shows: oauth/errors/401-revoke-without-header
   it("without credentials: what needs none is revoked, then 401", async () => {
     const [mine, theirs] = [await signIn(open), await signIn(flow)];
     const response = await revoke([theirs.access_token, mine.access_token, theirs.refresh_token, mine.refresh_token]);
@@ -115,6 +126,9 @@ describe("POST /revoke of a mixture", () => {
     expect((await refresh(flow.client, theirs.refresh_token)).status).toBe(200);
   });
 
+  // shows: oauth/states-of-a-refresh-token/by-anybody-else
+  // shows: oauth/post-revoke/own-tokens-alone
+  // shows: oauth/other-endpoints/post-revoke-another-client-s
   it("by a client with its secret: its own, of both kinds, then 400 for those of others, whatever they need", async () => {
     const own = await tokenFor(await makeClient());
     const [mine, theirs] = [await signIn(flow), await signIn(open)];
@@ -215,6 +229,7 @@ describe("a client that revokes more tokens than every isolate should hold", () 
       .bind(clientId, count)
       .run();
 
+  // shows: oauth/access-tokens/a-row-for-a-family
   it("loses all that it got until then, by one row instead of many, and gets tokens at once", async () => {
     const [greedy, modest] = [await makeClient(), await makeClient()];
     const [kept, others] = [await tokenFor(greedy), await tokenFor(modest)];

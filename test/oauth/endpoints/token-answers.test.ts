@@ -56,6 +56,8 @@ afterEach(() => {
 });
 
 describe("POST /introspect: 200", () => {
+  // shows: platform/other-origins-caches-headers/tokens
+  // shows: oauth/other-endpoints/post-introspect
   it("describes a client's own access token", async () => {
     const { access_token, scope } = await signIn(flow);
     const { jti, iat, exp } = decodeJwt(access_token);
@@ -80,6 +82,7 @@ describe("POST /introspect: 200", () => {
     expect(await introspected(client, await tokenFor(client))).not.toHaveProperty("username");
   });
 
+  // shows: oauth/other-endpoints/post-introspect
   it("describes a client's own refresh token, which has no end", async () => {
     const { refresh_token } = await signIn(flow, { authorization: { openid: true } });
     expect(await introspected(flow.client, refresh_token)).toEqual({
@@ -94,6 +97,7 @@ describe("POST /introspect: 200", () => {
     });
   });
 
+  // shows: oauth/other-endpoints/post-introspect
   it("tells a client nothing about another's; a service's client and the operator everything", async () => {
     const { access_token, refresh_token } = await signIn(flow);
     const other = await makeFlowClient(flow.tenant);
@@ -114,6 +118,7 @@ describe("POST /introspect: 200", () => {
     }
   });
 
+  // shows: oauth/other-endpoints/post-introspect
   it("calls everything else not active: unknown, revoked, expired, used, ended", async () => {
     const revoked = await signIn(flow);
     const { clientId, clientSecret = "" } = flow.client;
@@ -173,6 +178,7 @@ describe("POST /introspect: 200", () => {
 });
 
 describe("POST /introspect: 400 and 401", () => {
+  // shows: oauth/other-endpoints/post-introspect-who-asks
   it("without a token or with two: 400", async () => {
     expect(await errorOf(await introspect(flow.client, ""))).toBe("invalid_request");
     const form = new URLSearchParams([
@@ -182,6 +188,7 @@ describe("POST /introspect: 400 and 401", () => {
     expect(await errorOf(await call("/oauth2/v1/introspect", { form }))).toBe("invalid_request");
   });
 
+  // shows: oauth/other-endpoints/post-introspect-who-asks
   it("without a client that proves itself: 401, whatever the token", async () => {
     const { access_token } = await signIn(open);
     const attempts = [
@@ -202,6 +209,9 @@ describe("POST /introspect: 400 and 401", () => {
 const USERINFO = "/oauth2/v1/userinfo";
 
 describe("/userinfo: 200", () => {
+  // shows: oauth/what-the-service-does/operations
+  // shows: oauth/user-information/sub
+  // shows: oauth/get-and-post-userinfo/200
   it("is the user's address and nothing else, by GET and by POST", async () => {
     const { access_token } = await signIn(flow);
     for (const init of [{}, { method: "POST" }, { form: { other: "1" } }]) {
@@ -226,6 +236,8 @@ describe("/userinfo: 401", () => {
   };
   const invalid = /^Bearer realm="plat", error="invalid_token", error_description="[^"]+"$/;
 
+  // shows: oauth/authentication/userinfo
+  // shows: platform/errors-of-every-service/token-in-the-header-alone
   it("no token: a bare challenge (RFC 6750 3.1); one in the body or the address is never taken", async () => {
     const { access_token } = await signIn(flow);
     for (const attempt of [
@@ -236,6 +248,8 @@ describe("/userinfo: 401", () => {
       await expectRefusal(await attempt, /^Bearer realm="plat"$/);
   });
 
+  // shows: oauth/get-and-post-userinfo/401-invalid-token
+  // shows: oauth/errors/401-userinfo
   it("a token that is none, was revoked, has expired, or is another kind of token", async () => {
     const tokens = await signIn(flow, { authorization: { openid: true } });
     const { clientId, clientSecret = "" } = flow.client;
@@ -259,6 +273,9 @@ describe("/userinfo: 401", () => {
     await expectRefusal(await call(USERINFO, { token: access_token }), invalid);
   });
 
+  // shows: oauth/get-and-post-userinfo/401-no-user
+  // shows: oauth/authentication/userinfo
+  // shows: oauth/errors/401-userinfo
   it("a token without a user", async () => {
     const token = await tokenFor(await makeClient());
     for (const method of ["GET", "POST"]) await expectRefusal(await call(USERINFO, { token, method }), invalid);
@@ -266,6 +283,7 @@ describe("/userinfo: 401", () => {
 });
 
 describe("/userinfo: 400", () => {
+  // shows: platform/errors-of-every-service/userinfo-with-header-and-body
   it("a token in the header and one in the body: invalid_request", async () => {
     const { access_token } = await signIn(flow);
     const response = await call(USERINFO, { token: access_token, form: { access_token } });
@@ -332,6 +350,7 @@ describe("SUBJECT", () => {
     ];
     return { subs, tokens };
   }
+  // shows: oauth/authorize/subject
   it.each([
     ["email", (email: string) => email],
     ["opaque", () => expect.stringMatching(/^[0-9a-f]{32}$/) as string],
@@ -343,6 +362,7 @@ describe("SUBJECT", () => {
     expect((await told(SUBJECT, own)).subs).toEqual(subs);
   });
 
+  // shows: oauth/authorize/subject
   it("opaque: two who come at once get one name, and whoever gets the address later has another", async () => {
     const own = await makeFlow();
     const first = await Promise.all([told("opaque", own), told("opaque", own)]);

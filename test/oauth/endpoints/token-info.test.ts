@@ -9,6 +9,8 @@ const SERVICE_SCOPES = ["plat.media_manage", "plat.media_view"];
 const details = async (token: string): Promise<any[]> => (await info(token, "&details=true")).allowedServices;
 
 describe("200: a token of a user", () => {
+  // shows: oauth/token-information/scopes
+  // shows: oauth/token-information/user
   it("in a tenant: names tenant, client and user", async () => {
     const flow = await makeFlow();
     const { access_token: token } = await signIn(flow, { authorization: { openid: true } });
@@ -21,6 +23,10 @@ describe("200: a token of a user", () => {
     expect((await details(token)).map(({ name }) => name)).toEqual(["pubsub", "media"]);
   });
 
+  // shows: oauth/token-information/tenant
+  // shows: oauth/scopes/plat.no_tenant
+  // shows: oauth/scopes/plat.org-organization_id
+  // shows: oauth/who-gets-which-scope/plat.no_tenant
   it("of an organization, and outside any tenant: the tenant is empty, and nobody subscribed to anything", async () => {
     const flow = await makeFlow();
     const org = `${flow.tenant}-org`;
@@ -37,6 +43,9 @@ describe("200: a token of a user", () => {
     }
   });
 
+  // shows: oauth/access-token-response/user-of-the-password-grant
+  // shows: oauth/token-information/clientid
+  // shows: oauth/token/no-client-clientid-in-tokeninfo
   it("without a client: the client is empty, the tenant's services are told all the same", async () => {
     const tenant = await makeTenant();
     const { email } = await makeUser(tenant);
@@ -59,6 +68,9 @@ describe("200: a token of a user", () => {
 });
 
 describe("200: details=true", () => {
+  // shows: oauth/token-information/allowedservices
+  // shows: oauth/token-information/allowedservices-which
+  // shows: oauth/get-tokeninfo/details
   it("tells what packages brought, with address and scopes, and not what is essential or the tenant's own", async () => {
     const owner = await makeTenant();
     const [bought, own] = [unique("shop"), unique("own")];
@@ -85,6 +97,7 @@ describe("200: details=true", () => {
 });
 
 describe("400", () => {
+  // shows: oauth/other-endpoints/get-tokeninfo
   it("for a refresh token, an ID token, and a user's token after the user was disabled", async () => {
     const flow = await makeFlow();
     const tokens = await signIn(flow, { authorization: { openid: true } });

@@ -13,6 +13,13 @@ afterEach(() => {
 });
 
 describe("GET /tokeninfo: 200", () => {
+  // shows: oauth/what-the-service-does/operations
+  // shows: oauth/token-information/scopes
+  // shows: oauth/token-information/tenant
+  // shows: oauth/token-information/clientid
+  // shows: oauth/token-information/user
+  // shows: oauth/get-tokeninfo/200
+  // shows: oauth/authentication/tokeninfo
   it("tells scopes, tenant and client, and no user where there is none", async () => {
     const client = await makeClient({ scopes: ["plat.media_view"] });
     const response = await info(await tokenFor(client));
@@ -24,6 +31,7 @@ describe("GET /tokeninfo: 200", () => {
     });
   });
 
+  // shows: oauth/token-information/allowedservices
   it("lists the subscribed services with details=true, and essential ones not", async () => {
     const client = await makeClient();
     const body = await expectJson(await info(await tokenFor(client), "&details=true"), 200);
@@ -41,6 +49,12 @@ describe("GET /tokeninfo: 200", () => {
 });
 
 describe("GET /tokeninfo: 400", () => {
+  // shows: oauth/get-tokeninfo/access_token
+  // shows: oauth/get-tokeninfo/details
+  // shows: oauth/get-tokeninfo/400
+  // shows: oauth/errors/400-tokeninfo
+  // shows: oauth/access-tokens/spellings
+  // shows: oauth/other-endpoints/get-tokeninfo
   it("answers every failure alike, in its own shape", async () => {
     const token = await tokenFor(await makeClient());
     const [header, payload, signature] = token.split(".") as [string, string, string];
@@ -78,6 +92,9 @@ describe("GET /tokeninfo: 400", () => {
 });
 
 describe("a token", () => {
+  // shows: oauth/states-of-an-access-token/valid-3600-s-elapsed
+  // shows: oauth/get-tokeninfo/400
+  // shows: oauth/limits/access-token
   it("expires after 3600 s", async () => {
     const client = await makeClient();
     const token = await tokenFor(client);
@@ -95,6 +112,9 @@ describe("a token", () => {
 });
 
 describe("POST /revoke", () => {
+  // shows: oauth/states-of-an-access-token/valid-revoke-by-its-client
+  // shows: oauth/post-revoke/success
+  // shows: oauth/other-endpoints/post-revoke
   it("ends a token at once, here and in tokeninfo, and answers {}", async () => {
     const client = await makeClient({ scopes: ["plat.media_view"] });
     const token = await tokenFor(client);
@@ -109,6 +129,8 @@ describe("POST /revoke", () => {
     expect((await call("/admin/v1/roles", { token: other })).status).toBe(403);
   });
 
+  // shows: oauth/post-revoke/several-tokens
+  // shows: oauth/other-endpoints/post-revoke
   it("takes a list with spaces, repeats, empty items and unknown tokens, and a repeat of the whole", async () => {
     const client = await makeClient();
     const tokens = await Promise.all([1, 2, 3].map(() => tokenFor(client)));
@@ -117,6 +139,9 @@ describe("POST /revoke", () => {
     for (const token of tokens) expect((await info(token)).status).toBe(400);
   });
 
+  // shows: oauth/states-of-an-access-token/revoke-by-another-client
+  // shows: oauth/post-revoke/own-tokens-alone
+  // shows: oauth/other-endpoints/post-revoke-another-client-s
   it("leaves another client's token alone, after it revoked the caller's own", async () => {
     const [mine, theirs] = [await makeClient(), await makeClient()];
     const own = await tokenFor(mine);
@@ -141,6 +166,9 @@ describe("POST /revoke", () => {
     expect(await expectJson(await revoke(many, client), 400)).toMatchObject({ error: "invalid_request" });
   });
 
+  // shows: oauth/post-revoke/tokens-of-an-authenticated-client
+  // shows: oauth/authentication/revoke
+  // shows: oauth/errors/401-revoke-without-header
   it("needs the client's credentials", async () => {
     const client = await makeClient();
     const token = await tokenFor(client);
@@ -158,6 +186,7 @@ describe("POST /revoke", () => {
     ).toMatchObject({ error: "invalid_request" });
   });
 
+  // shows: oauth/access-tokens/revocation-row
   it("keeps in D1 no part of a token but its id, until the token would have expired", async () => {
     const client = await makeClient();
     const token = await tokenFor(client);
@@ -172,6 +201,7 @@ describe("POST /revoke", () => {
 });
 
 describe("a revocation by another isolate", () => {
+  // shows: oauth/access-tokens/other-services
   it("reaches the services within 5 s, and tokeninfo at once", async () => {
     const client = await makeClient();
     const token = await tokenFor(client);
@@ -189,6 +219,7 @@ describe("a revocation by another isolate", () => {
     expect((await info(token)).status).toBe(400);
   });
 
+  // shows: operator/resources/tenants-id
   it("ends everything that a disabled tenant got, and what it gets afterwards is good again", async () => {
     const client = await makeClient();
     const token = await tokenFor(client);

@@ -19,6 +19,21 @@ const TOKEN = "/oauth2/v1/token";
 const grant = { grant_type: "client_credentials" };
 
 describe("POST /token: 200", () => {
+  // shows: oauth/what-the-service-does/grant-client_credentials
+  // shows: oauth/what-the-service-does/operations
+  // shows: oauth/access-token-response/token_type
+  // shows: oauth/access-token-response/access_token
+  // shows: oauth/access-token-response/expires_in
+  // shows: oauth/access-token-response/scope
+  // shows: oauth/post-token/client-by-authorization-basic
+  // shows: oauth/post-token/client_credentials-no-scope
+  // shows: oauth/authentication/token
+  // shows: oauth/limits/access-token
+  // shows: platform/other-origins-caches-headers/tokens
+  // shows: oauth/access-tokens/form
+  // shows: oauth/who-gets-which-scope/nothing-named
+  // shows: oauth/other-endpoints/jwks
+  // shows: operator/resources/clients-name
   it("issues a signed token that the published keys verify", async () => {
     const client = await makeClient();
     const response = await call(TOKEN, { form: grant, headers: { authorization: basic(client) } });
@@ -55,6 +70,9 @@ describe("POST /token: 200", () => {
     expect(verified.payload["sid"]).toBeTruthy();
   });
 
+  // shows: oauth/post-token/client-by-body-parameters
+  // shows: oauth/authentication/token
+  // shows: oauth/token/client-authentication
   it("takes the credentials from the body too, and a client_id equal to that of the header", async () => {
     const client = await makeClient();
     const { clientId: client_id, clientSecret: client_secret } = client;
@@ -65,6 +83,7 @@ describe("POST /token: 200", () => {
     );
   });
 
+  // shows: oauth/post-token/client_credentials-plat-session-id
   it("takes the session id of the caller, by header or parameter, for the log alone: each token has one of its own", async () => {
     const client = await makeClient();
     const worker = isolate({ LOG_LEVEL: "info" });
@@ -93,6 +112,9 @@ describe("POST /token: 200", () => {
     expect(new Set(made.map(({ sid }) => sid)).size).toBe(made.length);
   });
 
+  // shows: oauth/access-token-response/scope
+  // shows: oauth/scopes/plat.tenant-tenant
+  // shows: oauth/post-token/client_credentials-scope
   it("grants named scopes alone, and the tenant that is named", async () => {
     const client = await makeClient();
     const scope = `plat.tenant=${client.tenant} plat.media_view`;
@@ -104,6 +126,8 @@ describe("POST /token: 200", () => {
     expect(decodeJwt(body.access_token)["tenant_explicit"]).toBe(true);
   });
 
+  // shows: oauth/post-token/client_credentials-plat.no_tenant
+  // shows: oauth/who-gets-which-scope/openid-profile-email
   it("uses the parent tenant for no_tenant, and gives openid to who asks for openid alone", async () => {
     const client = await makeClient({ scopes: ["plat.media_view"] });
     const claims = async (scope: string) => decodeJwt(await tokenFor(client, scope));
@@ -114,6 +138,10 @@ describe("POST /token: 200", () => {
     expect((await claims(ofOthers))["scope"]).toBe(`plat.tenant=${client.tenant} openid`);
   });
 
+  // shows: oauth/what-the-service-does/tenants-apart
+  // shows: oauth/what-the-service-does/service-on-behalf-of-a-project
+  // shows: oauth/scopes/plat.tenant-tenant
+  // shows: oauth/who-gets-which-scope/plat.tenant-of-a-client
   it("lets the client of a service act for a tenant that subscribes to it, and only for such a one", async () => {
     const { service, client } = await makeServiceClient();
     const subscriber = await makeTenant();
@@ -129,6 +157,8 @@ describe("POST /token: 200", () => {
     expect(await expectJson(refused, 400)).toMatchObject({ error: "invalid_scope" });
   });
 
+  // shows: oauth/who-gets-which-scope/plat.admin
+  // shows: operator/conventions/scope-plat.admin
   it("gives the operator client the admin scope and nothing of tenants", async () => {
     expect(decodeJwt(await tokenFor(OPERATOR))).toMatchObject({ scope: "plat.tenant=plat plat.admin", tenant: "plat" });
   });
@@ -144,6 +174,8 @@ describe("POST /token: 200", () => {
       expect(await statuses(isolate({ ...bindings, ...previous }))).toEqual([200, 401]);
   });
 
+  // shows: oauth/who-gets-which-scope/plat.admin
+  // shows: operator/conventions/scope-plat.admin
   it("gives no other client the admin scope, whatever its patterns cover", async () => {
     const client = await makeClient({ scopes: ["plat.*"] });
     expect(decodeJwt(await tokenFor(client))["scope"]).not.toContain("plat.admin");
@@ -168,6 +200,11 @@ describe("POST /token: 400", () => {
     ["a tenant and no tenant", { ...grant, scope: "plat.tenant=aaa plat.no_tenant" }, "invalid_scope"],
     ["a session id with a line break", { ...grant, "plat-session-id": "a\r\nb" }, "invalid_request"],
   ];
+  // shows: oauth/post-token/client_credentials-plat.org
+  // shows: platform/patterns/scope
+  // shows: oauth/who-gets-which-scope/a-scope-that-cannot-be-granted
+  // shows: oauth/who-gets-which-scope/two-places
+  // shows: oauth/errors-of-token-revoke-introspect/shape
   it.each(cases)("refuses %s", async (_, form, error) => {
     const client = await makeClient({ scopes: ["plat.pubsub_publish"] });
     const response = await call(TOKEN, { form, headers: { authorization: basic(client) } });
@@ -179,6 +216,8 @@ describe("POST /token: 400", () => {
     expect(body.error_description).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
   });
 
+  // shows: platform/errors-of-every-service/repeated-oauth-parameter
+  // shows: oauth/token/client-authentication
   it("refuses a repeated parameter and two ways of authentication", async () => {
     const client = await makeClient();
     const headers = { authorization: basic(client) };
@@ -200,6 +239,7 @@ describe("POST /token: 400", () => {
     });
   });
 
+  // shows: platform/errors-of-every-service/unknown-fields-and-parameters
   it("ignores parameters that mean nothing here, however often they come", async () => {
     const form = new URLSearchParams({ grant_type: "client_credentials" });
     for (const [name, value] of Object.entries({ resource: "https://a.example", __proto__x: "1" })) {
@@ -210,6 +250,11 @@ describe("POST /token: 400", () => {
     await expectJson(await call(TOKEN, { form, headers }), 200);
   });
 
+  // shows: oauth/what-the-service-does/scopes-by-subscription
+  // shows: events/what-the-service-does/publishing-needs-a-package
+  // shows: events/what-the-service-does/consuming-needs-none
+  // shows: oauth/who-gets-which-scope/a-scope-that-cannot-be-granted
+  // shows: oauth/who-gets-which-scope/plat.pubsub.topic-plat.pubsub_publish
   it("refuses a scope of a service that the tenant has no package for", async () => {
     const tenant = await makeTenant({ subscribed: false });
     const client = await makeClient({ tenant });
@@ -220,6 +265,7 @@ describe("POST /token: 400", () => {
     expect(body.scope).toBe(`plat.tenant=${tenant} plat.pubsub.topic=*`);
   });
 
+  // shows: oauth/token/registered-for-the-grant
   it("refuses a client that is not registered for the grant", async () => {
     const tenant = await makeTenant();
     const clientId = `${tenant}.${unique("web")}`;
@@ -254,6 +300,8 @@ describe("POST /token: more scopes than a token holds", () => {
 });
 
 describe("POST /token: 401", () => {
+  // shows: oauth/authentication/token
+  // shows: oauth/token/failure
   it("answers an unknown client, a wrong secret, no secret and a broken header alike", async () => {
     const client = await makeClient();
     const attempts: (string | undefined)[] = [
@@ -285,6 +333,7 @@ describe("POST /token: 401", () => {
 });
 
 describe("POST /token: other statuses", () => {
+  // shows: oauth/post-token/form-body
   it("answers a wrong method, format and size in the protocol's shape", async () => {
     const wrongMethod = await call(TOKEN, { method: "PUT" });
     expect(wrongMethod.status).toBe(405);

@@ -93,6 +93,8 @@ const identityClaims = async ({ id }: Provider, user = ada): Promise<any> => {
 };
 
 describe("the first sign-in by a provider", () => {
+  // shows: oauth/authorize/custom-provider-user
+  // shows: oauth/authorize/linked-account
   it("needs the account's password once; from then on the account there is the user, whatever its address", async () => {
     const provider = await makeProvider();
     const page = await signIn(provider);
@@ -116,6 +118,7 @@ describe("the first sign-in by a provider", () => {
       expect(decodeJwt((await redeem(await signIn(provider, { claims }))).id_token)["email"]).toBe(ada.email);
   });
 
+  // shows: oauth/authorize/linked-account
   it("gets a stranger nothing by a user's verified address, at a provider of another tenant (p13)", async () => {
     const mallory = await makeProvider();
     const page = await signIn(mallory);
@@ -124,6 +127,7 @@ describe("the first sign-in by a provider", () => {
     expect([elsewhere.status, elsewhere.html.includes('name="email"')]).toEqual([200, true]);
   });
 
+  // shows: oauth/authorize/linked-account
   it("is no second account of the same provider for one user, until the operator moves the link", async () => {
     const provider = await makeProvider();
     await linkAccount(ada, provider);
@@ -210,6 +214,7 @@ describe("the first sign-in by a provider", () => {
     expect(landed(answer).query.get("error")).toBe("login_required");
   });
 
+  // shows: oauth/authorize/linked-account
   it("is the operator's to allow for who has no password, and for all where linking is theirs", async () => {
     await env.DB.prepare("UPDATE user SET password_hash = NULL WHERE email = ?").bind(ada.email).run();
     const [confirm, byOperator] = [await makeProvider(), await makeProvider({ linking: "operator" })];
@@ -224,6 +229,7 @@ describe("the first sign-in by a provider", () => {
     }
   });
 
+  // shows: oauth/authorize/linked-account
   it("is enough by itself at a provider that links by the addresses of its domains", async () => {
     const provider = await makeProvider({ linking: "verified_email", domains: ["EXAMPLE.org"] });
     expect(codeOf(await signIn(provider))).toBeTruthy();
@@ -244,6 +250,7 @@ describe("the first sign-in by a provider", () => {
 });
 
 describe("a link", () => {
+  // shows: oauth/authorize/linked-account-end
   it("ends with the user, the provider, its issuer, or by the operator: the next sign-in is a first one", async () => {
     const provider = await makeProvider();
     const ends: (() => Promise<unknown>)[] = [
@@ -279,6 +286,7 @@ describe("a link", () => {
     }
   });
 
+  // shows: operator/resources/users-email-identities-provider
   it("is the operator's to make, list, show and end", async () => {
     const provider = await makeProvider();
     const path = `users/${ada.email}/identities/${provider.id}`;
@@ -303,6 +311,7 @@ describe("a link", () => {
 });
 
 describe("a provider that is bound to tenants", () => {
+  // shows: oauth/authorize/provider-bound-to-tenants
   it("reaches these and nothing else: by the code, by the refresh token, by the ID token, without a page", async () => {
     const provider = await makeProvider({ tenants: [ada.tenant] });
     await linkAccount(ada, provider);
@@ -340,6 +349,7 @@ describe("a provider that is bound to tenants", () => {
     }
   });
 
+  // shows: oauth/authorize/provider-bound-to-tenants
   it("does not stand for the platform's own directory: there the user is asked", async () => {
     const [bound, open] = [await makeProvider({ tenants: [ada.tenant] }), await makeProvider()];
     for (const [provider, status] of [
@@ -353,6 +363,7 @@ describe("a provider that is bound to tenants", () => {
     }
   });
 
+  // shows: oauth/authorize/provider-bound-to-tenants
   it("is so for what was had before it was bound: sessions, refresh tokens, ID tokens", async () => {
     const provider = await makeProvider();
     await linkAccount(ada, provider);
@@ -383,6 +394,7 @@ describe("a provider that is bound to tenants", () => {
 });
 
 describe("a provider that is bound to domains", () => {
+  // shows: oauth/authorize/provider-bound-to-domains
   it("vouches for nobody else, also not below them, and not for whom it did before", async () => {
     const provider = await makeProvider({ domains: ["sub.example.org", "xexample.org"] });
     await expectError(await signIn(provider), "access_denied", "not bound to the domain");

@@ -238,12 +238,14 @@ describe("the e-mail address, at an account's first sign-in", () => {
   };
   const silent = { email: undefined, email_verified: undefined };
 
+  // shows: oauth/authorize/custom-provider-user
   it("is the user's in any case", async () => {
     expect(
       toClient(await firstSignIn({ email: ` ${app.email.toUpperCase()} ` }, await makeProvider(trusted))),
     ).toHaveProperty("code");
   });
 
+  // shows: oauth/authorize/custom-provider-user
   it.each([
     ["is not verified", { email_verified: false }, "has not verified"],
     ["is verified in words", { email_verified: "true" }, "has not verified"],

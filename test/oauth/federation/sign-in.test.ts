@@ -70,6 +70,8 @@ const jwtClaims = (token: string): any =>
   JSON.parse(atob(token.split(".")[1]!.replaceAll("-", "+").replaceAll("_", "/")));
 
 describe("a sign-in at a provider", () => {
+  // shows: oauth/get-authorize/plat_id_provider-a-custom-provider-s-id
+  // shows: oauth/authorize/custom-provider
   it("asks for a code with PKCE, state and nonce, and ends in a code for the client", async () => {
     const sent = await sendOff(app, provider);
     expect(sent.address.href.startsWith(`${provider.issuer}/authorize?tenant=a&`)).toBe(true);
@@ -164,6 +166,7 @@ describe("a sign-in at a provider", () => {
     expect(Object.fromEntries(sent.address.searchParams)).toMatchObject({ ...wishes, prompt: "login" });
   });
 
+  // shows: oauth/authorize/max_age
   it("is as old as the provider says, for auth_time and max_age; the session lasts as any other", async () => {
     const tokensOf = async (back: Response): Promise<any> => redeem(toClient(back)["code"]);
     const nowSec = Math.floor(Date.now() / 1000);
@@ -198,6 +201,7 @@ describe("a sign-in at a provider", () => {
     expect(toClient(await sent.browser.get(authorizeAddress(app, provider)))).toHaveProperty("code");
   });
 
+  // shows: oauth/authorize/id_token_hint
   it("gives tokens to nobody but whom id_token_hint means, asking the provider for them", async () => {
     const first = await sendOff(app, provider);
     await vouchFor(first);

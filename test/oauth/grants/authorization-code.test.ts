@@ -40,6 +40,11 @@ const later = (ms: number): void => {
 };
 
 describe("POST /token, authorization_code: 200", () => {
+  // shows: oauth/what-the-service-does/grant-authorization_code
+  // shows: oauth/access-token-response/token_type
+  // shows: oauth/access-token-response/expires_in
+  // shows: oauth/access-token-response/refresh-token-beside-a-code-s-token
+  // shows: platform/other-origins-caches-headers/tokens
   it("gives a client with a secret a token of the user, and a refresh token", async () => {
     const flow = await makeFlow();
     const response = await redeem(flow.client, await codeFor(flow));
@@ -67,6 +72,8 @@ describe("POST /token, authorization_code: 200", () => {
     });
   });
 
+  // shows: oauth/post-token/authorization_code-client_id
+  // shows: oauth/post-token/authorization_code-code_verifier
   it("gives a client without a secret the same by its name and its verifier, S256 and plain", async () => {
     const flow = await makePublicFlow();
     const tokens = await signIn(flow);
@@ -75,11 +82,19 @@ describe("POST /token, authorization_code: 200", () => {
     await signIn(flow, { challenge: { value: VERIFIER, method: "plain" } });
   });
 
+  // shows: oauth/access-token-response/refresh-token-beside-a-code-s-token
   it("gives no refresh token to a client that is not registered for them", async () => {
     const flow = await makeFlow({ grantTypes: ["authorization_code"] });
     expect((await signIn(flow)).refresh_token).toBeUndefined();
   });
 
+  // shows: oauth/what-the-service-does/id-token
+  // shows: oauth/access-token-response/id_token-beside-a-code-s-token
+  // shows: oauth/id-token/aud
+  // shows: oauth/id-token/nonce
+  // shows: oauth/id-token/sub
+  // shows: oauth/id-token/email
+  // shows: oauth/scopes/openid
   it("gives an ID token with openid: nonce, time of the sign-in, at_hash", async () => {
     const flow = await makeFlow();
     const authenticatedAtMs = Date.now() - 5_000;
@@ -99,11 +114,15 @@ describe("POST /token, authorization_code: 200", () => {
     });
   });
 
+  // shows: oauth/access-token-response/id_token-beside-a-code-s-token
+  // shows: oauth/scopes/openid
   it("gives none without openid", async () => {
     const flow = await makeFlow();
     expect((await signIn(flow, { nonce: "n" })).id_token).toBeUndefined();
   });
 
+  // shows: oauth/post-token/authorization_code-scope
+  // shows: oauth/token/scope-at-redemption
   it("narrows by scope, and what was narrowed away stays away", async () => {
     const flow = await makeFlow();
     const code = await codeFor(flow, { authorization: { openid: true } });
@@ -141,6 +160,7 @@ describe("POST /token, authorization_code: 200", () => {
     expect(await errorOf(await refresh(flow.client, within.refresh_token))).toBe("invalid_grant");
   });
 
+  // shows: oauth/post-token/authorization_code-redirect_uri
   it("names both the redirect_uri, or neither", async () => {
     const flow = await makeFlow();
     const response = await redeem(flow.client, await codeFor(flow, { redirectUri: undefined }), { redirect_uri: "" });
@@ -163,6 +183,9 @@ describe("POST /token, authorization_code: 400 invalid_grant, and the code stays
     ["the challenge as the verifier", { code_verifier: CHALLENGE }],
     ["a verifier that is too short", { code_verifier: "x" }],
   ];
+  // shows: oauth/post-token/authorization_code-redirect_uri
+  // shows: oauth/post-token/authorization_code-code_verifier
+  // shows: oauth/token/code-bound
   it.each(cases)("%s", async (_, form) => {
     for (const flow of [await makeFlow(), await makePublicFlow()]) {
       const code = await codeFor(flow);
@@ -190,6 +213,7 @@ describe("POST /token, authorization_code: 400 invalid_grant, and the code stays
     expect((await redeem(flow.client, code, { code_verifier: "" })).status).toBe(200);
   });
 
+  // shows: oauth/token/pkce
   it("no challenge for a client that needs one", async () => {
     for (const flow of [await makePublicFlow(), await makeFlow({ requirePkce: true })]) {
       const code = await codeFor(flow, { challenge: undefined });
@@ -203,6 +227,7 @@ describe("POST /token, authorization_code: 400 invalid_grant, and the code stays
     expect(await errorOf(await redeem(flow.client, code, { code_verifier: "short" }))).toBe("invalid_grant");
   });
 
+  // shows: oauth/token/code-bound
   it("another client, which learns nothing and ends nothing", async () => {
     const flow = await makeFlow();
     const other = await makeFlowClient(flow.tenant);
@@ -218,6 +243,7 @@ describe("POST /token, authorization_code: 400 invalid_grant, and the code stays
 });
 
 describe("POST /token, authorization_code: 400 and 401", () => {
+  // shows: oauth/token/code-60-s
   it("after 60 s: invalid_grant", async () => {
     const flow = await makeFlow();
     const [early, late] = [await codeFor(flow), await codeFor(flow)];
@@ -227,6 +253,7 @@ describe("POST /token, authorization_code: 400 and 401", () => {
     expect(await errorOf(await redeem(flow.client, late))).toBe("invalid_grant");
   });
 
+  // shows: oauth/post-token/authorization_code-code
   it("no code: invalid_request; anything that is no code: invalid_grant", async () => {
     const flow = await makeFlow();
     expect(await errorOf(await redeem(flow.client, ""))).toBe("invalid_request");
@@ -257,6 +284,7 @@ describe("POST /token, authorization_code: 400 and 401", () => {
     expect((await redeem({ ...open.client, clientSecret: "" }, openCode)).status).toBe(200);
   });
 
+  // shows: oauth/token/scope-at-redemption
   it("more than was authorized, or another place: invalid_scope that names it, and the code stays good", async () => {
     const flow = await makeFlow();
     const other = await makeTenant();
@@ -269,6 +297,7 @@ describe("POST /token, authorization_code: 400 and 401", () => {
     expect((await redeem(flow.client, code)).status).toBe(200);
   });
 
+  // shows: oauth/post-token/authorization_code-scope
   it("no tenant means the client's parent tenant here too, and no place that was not authorized", async () => {
     const flow = await makeFlow();
     const tokens = await redeem(flow.client, await codeFor(flow), { scope: "plat.no_tenant" });
@@ -336,6 +365,8 @@ describe("POST /token, authorization_code: 400 and 401", () => {
 });
 
 describe("a code that is used twice", () => {
+  // shows: oauth/post-token/authorization_code-code
+  // shows: oauth/token/code-twice
   it("is refused, and ends all that came of it: tokens, refresh tokens, tokens of those", async () => {
     const flow = await makeFlow();
     const code = await codeFor(flow);
@@ -359,6 +390,7 @@ describe("a code that is used twice", () => {
     expect(audit.filter(({ action }) => action === "end grant").length).toBe(1);
   });
 
+  // shows: oauth/token/code-twice
   it("with whatever verifier and redirect_uri, and long after its 60 s", async () => {
     const flow = await makePublicFlow();
     const code = await codeFor(flow);
@@ -381,6 +413,7 @@ describe("a code that is used twice", () => {
     expect((await refresh(flow.client, other.refresh_token)).status).toBe(200);
   });
 
+  // shows: oauth/token/code-twice
   it.each([
     ["with a secret", makeFlow],
     ["without one", makePublicFlow],
@@ -470,6 +503,7 @@ describe("what a user's grant costs in D1", () => {
 });
 
 describe("codes in D1", () => {
+  // shows: oauth/access-tokens/refresh-tokens-codes-sessions
   it("stand as hashes, and go when nothing that came of them can live", async () => {
     const flow = await makeFlow();
     const code = await codeFor(flow, { nonce: "odd \u0000 \u{1F600} \u2028" });
@@ -499,6 +533,7 @@ describe("codes in D1", () => {
 });
 
 describe("an odd nonce", () => {
+  // shows: oauth/id-token/nonce
   it("comes back as it was", async () => {
     const flow = await makeFlow();
     const nonce = "odd \u0000 \u{1F600} \u2028 é";
@@ -518,6 +553,15 @@ describe("several users, one client", () => {
 });
 
 describe("the ID token", () => {
+  // shows: oauth/id-token/typ
+  // shows: oauth/id-token/alg
+  // shows: oauth/id-token/iss
+  // shows: oauth/id-token/aud
+  // shows: oauth/id-token/exp
+  // shows: oauth/id-token/iat
+  // shows: oauth/id-token/signature
+  // shows: oauth/limits/audience
+  // shows: oauth/authorize/id-tokens
   it("is what the specification lists, header and claims, and the published key verifies it", async () => {
     const flow = await makeFlow();
     const tokens = await signIn(flow, { nonce: "n-1", authorization: { openid: true } });

@@ -101,6 +101,13 @@ describe("text that is too long", () => {
 });
 
 describe("200, no client passed", () => {
+  // shows: oauth/what-the-service-does/grant-password
+  // shows: oauth/access-token-response/token_type
+  // shows: oauth/access-token-response/user-of-the-password-grant
+  // shows: oauth/post-token/trust-neither-id-nor-secret
+  // shows: oauth/versioning/deprecated-password-grant
+  // shows: oauth/token/no-client-tenant
+  // shows: oauth/token/no-client-clientid-in-tokeninfo
   it("gives the scopes of the user's roles in the only tenant, and neither ID token nor refresh token", async () => {
     const user = await makeUser({
       tenant: home,
@@ -126,6 +133,9 @@ describe("200, no client passed", () => {
     expect(openid).not.toHaveProperty("refresh_token");
   });
 
+  // shows: oauth/scopes/plat.tenant-tenant
+  // shows: oauth/scopes/plat.no_tenant
+  // shows: oauth/scopes/plat.org-organization_id
   it("takes the tenant or the organization that is named, or none", async () => {
     const user = await makeUser({ tenant: home });
     const other = await makeTenant();
@@ -147,6 +157,7 @@ describe("200, no client passed", () => {
     await expectJson(await signIn({ email: ` ${wide} `, password: "cafe\u0301 au lait" }), 200);
   });
 
+  // shows: oauth/post-token/password-plat-session-id
   it("takes the caller's session id, and makes one of its own for each sign-in", async () => {
     const user = await makeUser({ tenant: home });
     const sidOf = async (more: Record<string, string>) =>
@@ -158,6 +169,8 @@ describe("200, no client passed", () => {
 });
 
 describe("200, a client passed", () => {
+  // shows: oauth/post-token/trust-client_id-only
+  // shows: oauth/token/client_id-without-secret
   it("is limited by what the client lists too, and untrusted without the secret", async () => {
     const user = await makeUser({ tenant: home });
     const grantTypes = ["password", "refresh_token"];
@@ -174,6 +187,7 @@ describe("200, a client passed", () => {
     expect(decodeJwt(openid.id_token)).toMatchObject({ aud: client.clientId, sub: user.email, email: user.email });
   });
 
+  // shows: oauth/post-token/trust-client_id-only
   it("accepts a public client, which has no secret", async () => {
     const user = await makeUser({ tenant: home });
     const client = await makePasswordClient(user.tenant, { confidential: false });
@@ -181,6 +195,7 @@ describe("200, a client passed", () => {
     expect(await info(body.access_token)).toMatchObject({ clientId: client.clientId });
   });
 
+  // shows: oauth/post-token/trust-both
   it("gives the trusted client an ID token, and a refresh token where it is registered for them", async () => {
     const user = await makeUser({ tenant: home });
     const plain = await makePasswordClient(user.tenant);
@@ -243,6 +258,9 @@ describe("400 invalid_request", () => {
     ["username", { username: "" }],
     ["password", { password: "" }],
   ];
+  // shows: oauth/post-token/password-username
+  // shows: oauth/post-token/password-password
+  // shows: oauth/post-token/password-plat_id_provider
   it.each(cases)("names %s: %o", async (name, form) => {
     const refused = await refusal(signIn({ email: "a@example.org", password: "x" }, form));
     expect(refused.error).toBe("invalid_request");
@@ -251,6 +269,7 @@ describe("400 invalid_request", () => {
 });
 
 describe("400 invalid_grant", () => {
+  // shows: oauth/token/unknown-user-wrong-password
   it("answers an unknown, a disabled, a password-less user, no address and a wrong password alike", async () => {
     const user = await makeUser({ tenant: home });
     const disabled = await makeUser({ tenant: home });
@@ -367,6 +386,7 @@ describe("a deployment that does not want it", () => {
 });
 
 describe("400 invalid_scope", () => {
+  // shows: oauth/token/no-client-tenant
   it("asks who belongs to several tenants to name one", async () => {
     const user = await makeUser({ tenant: home });
     const other = await makeTenant();
@@ -378,6 +398,9 @@ describe("400 invalid_scope", () => {
     });
   });
 
+  // shows: oauth/what-the-service-does/scopes-by-role
+  // shows: oauth/scopes/plat.org-is-alone
+  // shows: oauth/post-token/password-scope
   it("names a tenant or organization that the user does not belong to, and a scope that no role holds", async () => {
     const user = await makeUser({ tenant: home, scopes: ["plat.media_view"] });
     const stranger = await makeTenant();
@@ -405,6 +428,7 @@ describe("400 invalid_scope", () => {
 });
 
 describe("400 unauthorized_client, 401 invalid_client", () => {
+  // shows: oauth/token/registered-for-the-grant
   it("refuses a client that authenticated and is not registered for the grant", async () => {
     const user = await makeUser({ tenant: home });
     const client = await makePasswordClient(user.tenant, { grantTypes: ["client_credentials"] });
@@ -437,6 +461,11 @@ describe("400 unauthorized_client, 401 invalid_client", () => {
 });
 
 describe("a blocked account", () => {
+  // shows: oauth/states-of-a-user-account/active-15-invalid-attempts-within-15-minutes
+  // shows: oauth/states-of-a-user-account/blocked-attempt
+  // shows: oauth/errors/400-blocked-account
+  // shows: oauth/accounts/one-account
+  // shows: oauth/errors-of-token-revoke-introspect/blocked-account
   it("is refused with the specification's message, under every spelling of its address", async () => {
     const user = await makeUser({ tenant: home });
     const [name] = user.email.split("@");
@@ -465,6 +494,7 @@ describe("a blocked account", () => {
     });
   });
 
+  // shows: oauth/accounts/nobody-s-address
   it("looks the same for an address that nobody has, ligatures and all, and for text that is no address", async () => {
     const nobody = `${unique("of")}@example.org`;
     for (const spellings of [
@@ -479,6 +509,10 @@ describe("a blocked account", () => {
     }
   });
 
+  // shows: oauth/states-of-a-user-account/blocked-attempt
+  // shows: oauth/errors/400-blocked-account
+  // shows: oauth/accounts/one-account
+  // shows: oauth/errors-of-token-revoke-introspect/blocked-account
   it("is one for the token endpoint and the sign-in page: failures of both count together", async () => {
     const user = await makeUser({ tenant: home });
     const app = await makeApp({ tenant: home });
@@ -498,6 +532,7 @@ describe("a blocked account", () => {
     expect(await refusal(signIn(user))).toMatchObject({ error_description: BLOCKED });
   });
 
+  // shows: oauth/accounts/parallel-guesses
   it("tries 15 of 40 parallel guesses", async () => {
     const user = await makeUser({ tenant: home });
     const guesses = Array.from({ length: 40 }, (_, n) => refusal(signIn({ ...user, password: `guess ${n}` })));
@@ -506,6 +541,7 @@ describe("a blocked account", () => {
     expect(texts.filter((text) => text === BLOCKED)).toHaveLength(25);
   });
 
+  // shows: oauth/states-of-a-user-account/blocked-15-minutes-over
   it("is open again after 15 minutes", async () => {
     const user = await makeUser({ tenant: home });
     const startMs = Date.now();
@@ -518,6 +554,7 @@ describe("a blocked account", () => {
     await expectJson(await signIn(user), 200);
   });
 
+  // shows: operator/resources/users-email-unlock
   it("is open at once when an operator unlocks it, which stands in the audit log", async () => {
     const user = await makeUser({ tenant: home });
     await failBefore(user.email, 15);
@@ -549,6 +586,7 @@ describe("a client that was disabled elsewhere a moment ago", () => {
 });
 
 describe("what a refused sign-in costs", () => {
+  // shows: oauth/token/unknown-user-wrong-password
   it("is one read, one turn of the object and one verification, whoever is meant", async () => {
     const user = await makeUser({ tenant: home });
     const disabled = await makeUser({ tenant: home });
@@ -578,6 +616,7 @@ describe("what a refused sign-in costs", () => {
 });
 
 describe("a hash of another cost", () => {
+  // shows: oauth/accounts/passwords
   it("is replaced at the sign-in, which goes on working", async () => {
     await realPasswordCost();
     const user = await makeUser({ tenant: home });

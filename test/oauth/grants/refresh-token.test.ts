@@ -39,6 +39,8 @@ const remove = async (path: string): Promise<Response> =>
   call(`/admin/v1/${path}`, { method: "DELETE", token: await tokenFor(OPERATOR) });
 
 describe("POST /token, refresh_token, of a client with a secret: 200", () => {
+  // shows: oauth/post-token/refresh_token-refresh_token
+  // shows: oauth/token/refresh-with-a-secret
   it("gives tokens of the same grant as often as wanted, and shows the same refresh token", async () => {
     const flow = await makeFlow();
     const first = await signIn(flow, { nonce: "once", authorization: { openid: true } });
@@ -64,6 +66,8 @@ describe("POST /token, refresh_token, of a client with a secret: 200", () => {
     expect(new Set(all.map((tokens) => tokens.refresh_token))).toEqual(new Set([refresh_token]));
   });
 
+  // shows: oauth/refresh-token/lifetime
+  // shows: oauth/limits/refresh-token
   it("never expires", async () => {
     const flow = await makeFlow();
     const { refresh_token } = await signIn(flow);
@@ -73,6 +77,7 @@ describe("POST /token, refresh_token, of a client with a secret: 200", () => {
     expect((await refresh(flow.client, refresh_token)).status).toBe(200);
   });
 
+  // shows: oauth/post-token/refresh_token-scope
   it("narrows this token and not the grant; a pattern gives what it covers", async () => {
     const flow = await makeFlow({ scopes: ["plat.pubsub.topic=*"] });
     await put(`roles/${flow.role}`, { scopes: ["plat.pubsub.topic=*"] });
@@ -107,6 +112,7 @@ describe("POST /token, refresh_token, of a client with a secret: 200", () => {
 });
 
 describe("what is checked again at each use", () => {
+  // shows: oauth/who-gets-which-scope/checked-again-at-refresh
   it("a role, the client's scopes, a subscription: what is gone is left out, or refused where it is named", async () => {
     const changes: readonly ((flow: Awaited<ReturnType<typeof makeFlow>>) => Promise<unknown>)[] = [
       (flow) => put(`roles/${flow.role}`, { scopes: ["plat.media_view"] }),
@@ -131,6 +137,7 @@ describe("what is checked again at each use", () => {
     expect((await refreshed(flow.client, refresh_token)).scope.split(" ").length).toBe(3);
   });
 
+  // shows: oauth/who-gets-which-scope/checked-again-at-refresh
   it("the membership: invalid_grant, invalid_scope where the tenant is named; back again, it works again", async () => {
     const flow = await makeFlow();
     const { refresh_token } = await signIn(flow);
@@ -146,6 +153,7 @@ describe("what is checked again at each use", () => {
     expect((await refresh(flow.client, refresh_token)).status).toBe(200);
   });
 
+  // shows: oauth/who-gets-which-scope/checked-again-at-refresh
   it("a tenant of others: the subscription to the client's service", async () => {
     const flow = await makeFlow();
     const subscriber = await makeTenant();
@@ -228,6 +236,7 @@ describe("what is checked again at each use", () => {
 });
 
 describe("POST /token, refresh_token: 400 and 401", () => {
+  // shows: oauth/post-token/refresh_token-refresh_token
   it("no token: invalid_request; anything that is none, and every other spelling of one: invalid_grant", async () => {
     const flow = await makeFlow();
     const { access_token, refresh_token } = await signIn(flow);
@@ -266,6 +275,8 @@ describe("what was authorized before sessions had ids of the platform's own (mig
 });
 
 describe("rotation, of a client without a secret", () => {
+  // shows: oauth/access-tokens/refresh-tokens-codes-sessions
+  // shows: oauth/token/refresh-without-one
   it("each use gives another token; the new one works", async () => {
     const flow = await makePublicFlow();
     const tokens = [(await signIn(flow)).refresh_token];
@@ -275,6 +286,7 @@ describe("rotation, of a client without a secret", () => {
     for (const token of tokens) expect(JSON.stringify(stored.results)).not.toContain(token);
   });
 
+  // shows: oauth/token/a-used-token-within-30-s
   it("a lost answer: the same token gives the same successor for 30 s", async () => {
     const flow = await makePublicFlow();
     const { refresh_token } = await signIn(flow);
@@ -288,6 +300,7 @@ describe("rotation, of a client without a secret", () => {
     expect((await refresh(flow.client, first.refresh_token)).status).toBe(200);
   });
 
+  // shows: oauth/token/a-used-token-within-30-s
   it("parallel uses of one token: all succeed, with one successor between them", async () => {
     const flow = await makePublicFlow();
     const { refresh_token } = await signIn(flow);
@@ -319,6 +332,7 @@ describe("rotation, of a client without a secret", () => {
     });
   };
 
+  // shows: oauth/token/a-used-token-later
   it("used again after 30 s: the whole family ends", async () => {
     const flow = await makePublicFlow();
     const first = await signIn(flow);
@@ -331,6 +345,7 @@ describe("rotation, of a client without a secret", () => {
     expect((await refresh(flow.client, other.refresh_token)).status).toBe(200);
   });
 
+  // shows: oauth/token/a-used-token-later
   it("used again after its successor was used: the whole family ends, within 30 s too", async () => {
     const flow = await makePublicFlow();
     const first = await signIn(flow);

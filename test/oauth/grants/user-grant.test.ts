@@ -174,6 +174,9 @@ const memberships = (kind: "tenant" | "organization", members: Record<string, re
   );
 
 describe("grantForUser", () => {
+  // shows: oauth/what-the-service-does/scopes-by-role
+  // shows: oauth/who-gets-which-scope/plat.tenant-of-a-user
+  // shows: oauth/who-gets-which-scope/a-service-scope
   it("grants what the contract's sentences grant, on any small platform", { timeout: 60_000 }, async () => {
     const users = createUserStore(env.DB, "email", systemRandom);
     const seen = new Set<string>();
@@ -224,6 +227,9 @@ describe("the platform's own services, for a user whose role holds them all", ()
   const CONSUME = "plat.pubsub.topic=*";
   const PUBLISH = "plat.pubsub_publish";
 
+  // shows: events/what-the-service-does/publishing-needs-a-package
+  // shows: oauth/who-gets-which-scope/plat.org
+  // shows: oauth/who-gets-which-scope/plat.pubsub.topic-plat.pubsub_publish
   it("consuming needs no package, publishing one; an organization has no package, and outside any tenant is nothing", async () => {
     const tenant = await makeTenant({ subscribed: false });
     const user = await makeUser({ tenant, scopes: [CONSUME, PUBLISH] });

@@ -57,6 +57,7 @@ const meansParent = ({ tenant }: Authorization, where: string, parent: string): 
   where === "plat.no_tenant" && tenant === parent;
 
 describe("narrow", () => {
+  // shows: oauth/post-token/refresh_token-scope
   it("never gives more than was authorized, gives what was asked for or refuses, and all where nothing was named", () => {
     fc.assert(
       fc.property(authorization, asked, fc.constantFrom("acme", "other"), (authorized, wanted, parent) => {
@@ -149,6 +150,8 @@ describe("the standing of a refresh token", () => {
 });
 
 describe("PKCE", () => {
+  // shows: oauth/get-authorize/code_challenge
+  // shows: oauth/authentication/pkce
   it("S256 knows the verifier of RFC 7636 appendix B, and no other", async () => {
     const challenge = { value: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", method: "S256" } as const;
     expect(await matchesChallenge("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", challenge)).toBe(true);
@@ -156,6 +159,7 @@ describe("PKCE", () => {
     expect(await matchesChallenge(challenge.value, challenge)).toBe(false);
   });
 
+  // shows: oauth/get-authorize/code_challenge
   it("plain is the same text, of a length that cannot be guessed", async () => {
     const text = "x".repeat(43);
     expect(await matchesChallenge(text, { value: text, method: "plain" })).toBe(true);

@@ -55,6 +55,9 @@ const allowed = (scope: string, listed: readonly string[], offered: readonly (re
   offered.flat().some((one) => !matches(one, "plat.admin") && matches(one, scope));
 
 describe("grantScopes", () => {
+  // shows: oauth/what-the-service-does/scopes-by-subscription
+  // shows: oauth/who-gets-which-scope/a-service-scope
+  // shows: oauth/who-gets-which-scope/a-client-s-list
   it("grants a named scope exactly when the model allows it", () => {
     fc.assert(
       fc.property(
@@ -72,6 +75,7 @@ describe("grantScopes", () => {
     );
   });
 
+  // shows: oauth/who-gets-which-scope/nothing-named
   it("grants, unnamed, patterns that together match exactly what the model allows", () => {
     fc.assert(
       fc.property(
@@ -89,6 +93,7 @@ describe("grantScopes", () => {
     );
   });
 
+  // shows: oauth/who-gets-which-scope/a-scope-that-cannot-be-granted
   it("refuses all of a request of which one scope cannot be granted, and names it", () => {
     const request = parseScopes("a.x a.y", names);
     if (!request.ok) throw new Error("parses");
@@ -99,6 +104,7 @@ describe("grantScopes", () => {
 
 describe("mayActFor", () => {
   const stranger: TenantRights = { ...tenant([]), id: "other" };
+  // shows: oauth/who-gets-which-scope/plat.tenant-of-a-client
   it.each([
     ["its own tenant", client([]), tenant([]), true],
     ["a stranger", client([]), stranger, false],
@@ -134,6 +140,8 @@ describe("parseScopes", () => {
     );
   });
 
+  // shows: oauth/scopes/plat.org-is-alone
+  // shows: oauth/who-gets-which-scope/two-places
   it.each([
     "plat.tenant=a plat.tenant=b",
     "plat.tenant=a plat.org=b",

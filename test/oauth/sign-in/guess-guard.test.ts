@@ -64,6 +64,7 @@ afterEach(() => {
 });
 
 describe("one password at many accounts", () => {
+  // shows: oauth/accounts/one-password-at-many-accounts
   it("is refused after ten of them, from anywhere, right or wrong", async () => {
     const [spray, right] = [unique("spray"), unique("right")];
     const emails = await makeUsers(40, right);
@@ -132,6 +133,7 @@ describe("sign-ins that are all right and come at once", () => {
 });
 
 describe("many accounts from one network", () => {
+  // shows: oauth/accounts/many-accounts-from-one-network
   it("are thirty within an hour, by whatever passwords; other networks go on", async () => {
     const right = unique("right");
     const emails = await makeUsers(32, right);
@@ -321,6 +323,7 @@ describe("a browser that its user signed in by before", () => {
     expect((await signIn(user.email, user.password, address))[0]).toBe(BLOCKED);
   };
 
+  // shows: oauth/accounts/a-known-browser
   it("is not locked out by strangers, who guess at the account or use up its password or network", async () => {
     const user = await makeUser({ tenant });
     const browser = newBrowser();
@@ -333,6 +336,7 @@ describe("a browser that its user signed in by before", () => {
     expect(await enter(newBrowser(), user)).toBe(false);
   });
 
+  // shows: oauth/accounts/a-known-browser
   it("has a limit of the same strength for itself", async () => {
     const user = await makeUser({ tenant });
     const browser = newBrowser();

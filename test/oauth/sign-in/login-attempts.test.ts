@@ -91,6 +91,8 @@ const step = fc.record({
 });
 
 describe("the rules", () => {
+  // shows: oauth/states-of-a-user-account/each-failed-attempt-restarts-the-interval
+  // shows: oauth/accounts/a-success
   it("agree with the model on random schedules", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120, size: "max" }), (steps) => {
@@ -109,6 +111,7 @@ describe("the rules", () => {
   });
 
   /** Whatever the strategy: as many as it can, so fast that nothing is forgotten, or by `pauseMs` after each few. */
+  // shows: oauth/accounts/guesses-in-a-day
   it.each([
     ["without a pause", 15, 0],
     ["14 every 15 minutes, which never made a block", 14, 15 * MINUTE_MS],
@@ -136,6 +139,8 @@ describe("the rules", () => {
 });
 
 describe("the object", () => {
+  // shows: oauth/states-of-a-user-account/each-failed-attempt-restarts-the-interval
+  // shows: oauth/accounts/a-success
   it("agrees with the model too, evicted and woken at random", { timeout: 30_000 }, async () => {
     const event = fc.oneof(
       { weight: 30, arbitrary: step },
@@ -164,6 +169,8 @@ describe("the object", () => {
     );
   });
 
+  // shows: oauth/states-of-a-user-account/active-15-invalid-attempts-within-15-minutes
+  // shows: oauth/limits/invalid-attempts
   it("says wrong to the fifteenth, and blocks from then on, the right password too", async () => {
     atTime(START_MS);
     const account = newAccount();
@@ -182,6 +189,9 @@ describe("the object", () => {
     expect(told).toEqual([...Array.from({ length: 14 }, () => false), true]);
   });
 
+  // shows: oauth/states-of-a-user-account/blocked-15-minutes-over
+  // shows: oauth/states-of-a-user-account/attempts-during-the-block
+  // shows: oauth/limits/invalid-attempts
   it("is open 15 minutes after the fifteenth failure, whatever came during the block", async () => {
     atTime(START_MS);
     const account = newAccount();
@@ -193,6 +203,7 @@ describe("the object", () => {
     expect(await attempt(account, "right")).toBe("blocked");
   });
 
+  // shows: oauth/accounts/a-block-again
   it("stays shut for longer each time that it is blocked again, and for 15 minutes after a quiet day", async () => {
     const account = newAccount();
     let nowMs = START_MS;
@@ -251,6 +262,7 @@ describe("the object", () => {
     expect((await stored(account)).tables).toEqual([{ name: "failed" }]);
   });
 
+  // shows: oauth/accounts/parallel-guesses
   it("lets 15 of 40 parallel guesses see a password, and verifies no more than these", async () => {
     const verifications = countVerifications();
     const account = newAccount();
@@ -260,6 +272,7 @@ describe("the object", () => {
     expect(verifications()).toBe(15);
   });
 
+  // shows: oauth/accounts/parallel-honest-sign-ins
   it("signs in all of 40 parallel right ones, and after 14 failures still", async () => {
     const account = newAccount();
     await fail(account, 14);
@@ -269,6 +282,7 @@ describe("the object", () => {
     expect(await attempt(account, "right")).toBe("ok");
   });
 
+  // shows: oauth/token/unknown-user-wrong-password
   it("verifies one password whether there is a hash or none, and is never right without one", async () => {
     const verifications = countVerifications();
     const account = newAccount();

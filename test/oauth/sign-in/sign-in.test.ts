@@ -37,6 +37,9 @@ const sessionsOf = async (email: string): Promise<number> =>
   (await env.DB.prepare("SELECT count(*) AS n FROM session WHERE email = ?").bind(email).first<number>("n")) ?? 0;
 
 describe("the right password", () => {
+  // shows: oauth/what-the-service-does/sign-in-of-the-resource-owner
+  // shows: oauth/authentication/authorize
+  // shows: oauth/authorize/session-cookie
   it("goes on with the request, 303, and makes a session of the browser", async () => {
     const browser = new Browser();
     const answer = await signInThrough(browser, app, user);
@@ -63,6 +66,7 @@ describe("the right password", () => {
     expect(hasSession(browser)).toBe(true);
   });
 
+  // shows: oauth/authorize/session-cookie
   it("on plain http the cookies have names that browsers take there", async () => {
     const local = "http://127.0.0.1:8787";
     const browser = new Browser();
@@ -75,6 +79,8 @@ describe("the right password", () => {
     expect((await browser.get(authorizeAddress(requestFor(app)).replace(ORIGIN, local))).status).toBe(302);
   });
 
+  // shows: oauth/scopes/another-prefix
+  // shows: platform/deployment-variables/platform
   it("under another name and path of the platform, everything follows", async () => {
     const bindings = { ...env, PLATFORM: "acme", PATH_PREFIX: "/base", PUBLIC_URL: "https://public.example" };
     const worker = createApp(createDeps(bindings));
@@ -99,6 +105,7 @@ describe("the right password", () => {
 });
 
 describe("anything else", () => {
+  // shows: oauth/authentication/authorize
   it("shows the form again, alike for a wrong password, an unknown, a disabled user and no address", async () => {
     const disabled = await makeUser({ tenant: user.tenant });
     await put(`users/${disabled.email}`, { name: "x", disabled: true });
@@ -125,6 +132,9 @@ describe("anything else", () => {
     expect(landed(await browser.submit(page, password())).query.get("code")).not.toBeNull();
   });
 
+  // shows: oauth/states-of-a-user-account/active-15-invalid-attempts-within-15-minutes
+  // shows: oauth/states-of-a-user-account/blocked-attempt
+  // shows: oauth/errors/400-blocked-account
   it("blocks the account after 15, with the same words here and at /token, for everybody", async () => {
     const victim = await makeUser({ tenant: user.tenant });
     const browser = new Browser();
@@ -156,6 +166,7 @@ describe("whose form it is", () => {
     return other;
   };
 
+  // shows: oauth/authorize/csrf
   it("one of another browser signs nobody in: login CSRF", async () => {
     const attacker = new Browser();
     const prepared = await visit(attacker, app);
@@ -168,6 +179,7 @@ describe("whose form it is", () => {
     expect(landed(await victim.submit(answer, password())).query.get("code")).not.toBeNull();
   });
 
+  // shows: oauth/authorize/csrf
   it.each<[string, (fields: Record<string, string>) => void]>([
     ["no token", (fields) => delete fields["csrf"]],
     ["an empty token", (fields) => (fields["csrf"] = "")],

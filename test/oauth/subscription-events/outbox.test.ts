@@ -79,6 +79,8 @@ afterEach(() => {
 });
 
 describe("the platform's own topics", () => {
+  // shows: oauth/events/topic-owner
+  // shows: events/what-the-service-does/consuming-needs-none
   it("are there before their first event, for a client without any package", async () => {
     expect(await env.DB.prepare("SELECT count(*) AS n FROM topic").first("n")).toBe(0);
     const token = await tokenFor(consumer, SCOPE);
@@ -129,6 +131,13 @@ describe("the platform's own topics", () => {
 });
 
 describe("a subscription", () => {
+  // shows: oauth/events/topic-owner
+  // shows: oauth/events/subscriptioncreated_v3
+  // shows: oauth/events/subscriptioncancelled_v1
+  // shows: oauth/events/subscriptioncreated_v2
+  // shows: oauth/events/subscriptioncreated_v1
+  // shows: oauth/events/payloads
+  // shows: operator/resources/tenants-id-subscriptions-packageid
   it("is told of in every schema, field by field", async () => {
     await news(CREATED);
     const tenant = await makeTenant({ subscribed: false });
@@ -250,6 +259,7 @@ describe("a subscription", () => {
     expect(schemas(await news(CANCELLED), tenant)).toEqual(["subscriptionCancelled_v1"]);
   });
 
+  // shows: oauth/events/deprecated-schemas
   it("in the newest schema alone where the deployment says so", async () => {
     const tenant = await makeTenant({ subscribed: false });
     const quiet = isolate({ DEPRECATED_SUBSCRIPTION_EVENTS: "false" });
@@ -328,6 +338,7 @@ describe("a subscription", () => {
     expect(created.at(-1)!.createdAt).toBeLessThanOrEqual(cancelled!.createdAt);
   });
 
+  // shows: oauth/events/not-lost
   it("whose answer was lost is told of all the same; one that was not written is not", async () => {
     const errors = vi.spyOn(console, "error").mockImplementation(() => {});
     for (const written of [true, false]) {
@@ -440,6 +451,7 @@ function crashing(at: number, when: "before" | "after") {
 const V3_TO_V1 = ["subscriptionCreated_v3", "subscriptionCreated_v2", "subscriptionCreated_v1"];
 
 describe("draining", () => {
+  // shows: oauth/events/not-lost
   it("loses nothing, repeats nothing and keeps the order, wherever it crashes", async () => {
     await news(CREATED);
     await news(CANCELLED);
@@ -605,6 +617,7 @@ describe("draining", () => {
     expect(schemas(await news(CREATED), tenant)).toEqual(V3_TO_V1);
   });
 
+  // shows: oauth/events/not-lost
   it("many at once publish each event once", async () => {
     const tenants = await Promise.all(Array.from({ length: 5 }, () => tenantRow()));
     for (const tenant of tenants) await subscribe(tenant);

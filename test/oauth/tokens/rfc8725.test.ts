@@ -87,6 +87,8 @@ describe.each(BOTH)("RFC 8725, %s token", (kind) => {
     else expect(jwk["n"]!.length).toBeGreaterThanOrEqual(342);
   });
 
+  // shows: oauth/id-token/signature
+  // shows: oauth/authentication/id-token-validation-signature
   it("3.3 validate all cryptographic operations: whatever is changed anywhere", async () => {
     const [header, payload, signature] = split(good[kind]);
     const flip = (text: string, at: number) =>
@@ -229,6 +231,7 @@ describe.each(BOTH)("RFC 8725, %s token", (kind) => {
     await expectRefused(kind, { "the other kind": good[other(kind)] });
   });
 
+  // shows: oauth/access-tokens/spellings
   it("one spelling: no padding, spare bits, white space, other alphabets, other numbers of parts", async () => {
     const [header, payload, signature] = split(good[kind]);
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -264,6 +267,7 @@ describe.each(BOTH)("RFC 8725, %s token", (kind) => {
 });
 
 describe("RFC 8725 3.8 validate issuer and subject, 3.9 use and validate audience", () => {
+  // shows: oauth/versioning/issuer
   it("an access token is for the deployment that its issuer and audience name", async () => {
     const here = isolate({ PUBLIC_URL: "https://here.example" });
     const there = isolate({ PUBLIC_URL: "https://there.example" });
@@ -288,6 +292,9 @@ describe("RFC 8725 3.8 validate issuer and subject, 3.9 use and validate audienc
     }
   });
 
+  // shows: oauth/id-token/iss
+  // shows: oauth/authentication/id-token-validation-iss
+  // shows: oauth/authentication/id-token-validation-aud
   it("an ID token is a hint for the client that it was issued to, by this issuer, about one user", async () => {
     const changes: object[] = [
       { iss: "https://there.example/oauth2/v1" },
@@ -332,6 +339,7 @@ describe("RFC 8725 3.8 validate issuer and subject, 3.9 use and validate audienc
     );
   });
 
+  // shows: oauth/authentication/id-token-validation-exp
   it("both end when they say: an ID token past its end signs out, and no more", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(Date.now() + 3_601_000);

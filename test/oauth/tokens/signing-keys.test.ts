@@ -96,6 +96,7 @@ describe("by an operator", () => {
   beforeEach(forgetKeys);
   const START = 1_000 * DAY;
 
+  // shows: operator/resources/signing-keys
   it("new keys sign at once, the old ones are published until nothing that they signed lives", async () => {
     await rotation.bySchedule(START);
     const first = await signer(START);
@@ -206,6 +207,7 @@ describe("GET and POST /signing-keys", () => {
     client = await makeClient({ scopes: ["plat.media_view"] });
   });
 
+  // shows: operator/resources/signing-keys
   it("201: both algorithms at once; what was signed before stays good, and verifiers find both keys", async () => {
     const before = await tokenFor(client);
     const response = await post();
@@ -241,6 +243,7 @@ describe("GET and POST /signing-keys", () => {
     });
   });
 
+  // shows: operator/resources/signing-keys
   it("200: every key with its state, the newest first, page by page, and nothing secret", async () => {
     for (let n = 0; n < 2; n++) await expectJson(await post(), 201);
     const text = await (await keys()).text();
@@ -339,6 +342,7 @@ describe("signing", () => {
 
 describe("GET /jwks", () => {
   beforeAll(forgetKeys);
+  // shows: oauth/other-endpoints/jwks
   it("makes the first keys of both kinds when there are none, once, and shows public halves alone", async () => {
     const fresh = Array.from({ length: 4 }, () => isolate());
     const answers = await Promise.all(

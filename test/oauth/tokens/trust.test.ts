@@ -106,6 +106,7 @@ describe("a refresh that lands late", () => {
 });
 
 describe("each kind of revocation", () => {
+  // shows: oauth/access-tokens/a-row-for-a-family
   it.each([
     ["token", "jti"],
     ["grant", "gid"],
@@ -126,6 +127,7 @@ describe("each kind of revocation", () => {
 });
 
 describe("the sweep", () => {
+  // shows: oauth/access-tokens/revocation-row
   it("forgets what concerns no living token, and nothing else", async () => {
     const store = createTrustStore(env.DB);
     await store.revoke(

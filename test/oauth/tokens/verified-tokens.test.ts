@@ -62,6 +62,7 @@ describe("a token that was verified before", () => {
     expect(checked).not.toHaveBeenCalled();
   });
 
+  // shows: oauth/access-tokens/spellings
   it("vouches for no other text of the same id", async () => {
     const { verify, issue } = isolate();
     const token = await issue("texts");
