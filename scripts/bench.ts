@@ -1,21 +1,21 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
-import type { Bench } from "../tools/bench/lib/bench.ts";
-import { describeMachine } from "../tools/bench/lib/machine.ts";
-import { chooseCores } from "../tools/bench/lib/processor.ts";
-import { makeReport } from "../tools/bench/lib/report.ts";
-import { renderMarkdown, renderText } from "../tools/bench/lib/report-text.ts";
-import { runBench } from "../tools/bench/lib/run.ts";
+import { Command, InvalidArgumentError } from "commander";
 import { costBench } from "../tools/bench/cost/bench.ts";
 import { eventsBench } from "../tools/bench/events/bench.ts";
 import { gatewayBench } from "../tools/bench/gateway/bench.ts";
+import type { Bench } from "../tools/bench/lib/bench.ts";
+import { chooseCores, describeMachine } from "../tools/bench/lib/machine.ts";
+import { makeReport } from "../tools/bench/lib/report.ts";
+import { renderMarkdown } from "../tools/bench/lib/report-text.ts";
+import { runBench } from "../tools/bench/lib/run.ts";
 import { mediaBench } from "../tools/bench/media/bench.ts";
 import { oauthBench } from "../tools/bench/oauth/bench.ts";
 import { ROOT } from "./lib/root.ts";
 import { paint } from "./lib/terminal.ts";
 import { failWith, UserError } from "./lib/user-error.ts";
 
+/** `npm run bench -- <bench>`: measures Plinth next to others on this machine. */
 const BENCHES: Readonly<Record<string, Bench>> = {
   oauth: oauthBench,
   events: eventsBench,
@@ -23,124 +23,61 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   gateway: gatewayBench,
   cost: costBench,
 };
+const MAX_EVENTS = 10_000_000;
+/** The exit code that shells give for Ctrl-C. */
+const STOPPED_CODE = 130;
 
-const HELP = `npm run bench -- <bench> [options]    what the platform costs, next to others, on this machine
-
-${Object.entries(BENCHES)
-  .map(([name, { summary }]) => `  ${name.padEnd(16)}${summary}`)
-  .join("\n")}
-
-  --only <ids>    some of the operations and studies, separated by commas
-  --subjects <ids>    some of the servers
-  --seconds <n>   of one measurement (default 3)
-  --rounds <n>    each measures every subject once, in turn (default 5)
-  --connections <n>   of an operation that does not say how many (default 16)
-  --events <n>    that a study stores at most, or files (default 1000000)
-  --json          prints the report as JSON
-  --out <dir>     where <bench>.md and <bench>.json are written (default .build/bench)
-
-Ends with 0 whatever the numbers are, with 1 when an answer is not what it must be.
-`;
-
-interface Arguments {
-  readonly name: string;
-  readonly bench: Bench;
+interface Options {
+  readonly only?: readonly string[];
+  readonly subjects?: readonly string[];
   readonly seconds: number;
   readonly rounds: number;
   readonly connections: number;
   readonly events: number;
-  readonly only: readonly string[] | undefined;
-  readonly subjects: readonly string[] | undefined;
-  readonly json: boolean;
+  readonly json?: true;
   readonly out: string;
 }
 
-/** Undefined: no bench is named, so what there is is listed. */
-function readArguments(): Arguments | undefined {
-  const { values, positionals } = parseOptions();
-  const [name] = positionals;
-  if (name === undefined || values.help) return undefined;
-  const bench = Object.hasOwn(BENCHES, name) ? BENCHES[name] : undefined;
-  if (bench === undefined) throw new UserError(`There is no bench ${name}.\n\n${HELP}`);
-  const operations = [...bench.operations, ...(bench.studies ?? [])];
-  const { json, out } = values;
-  return {
-    name,
-    bench,
-    json,
-    out,
-    only: some(values.only, operations, `${name} has no operation`),
-    subjects: some(values.subjects, bench.subjects, `${name} has no subject`),
-    rounds: whole(values.rounds, "--rounds"),
-    connections: whole(values.connections, "--connections"),
-    events: whole(values.events, "--events", MAX_EVENTS),
-    seconds: positive(values.seconds, "--seconds"),
-  };
-}
-
-const MAX_EVENTS = 10_000_000;
-
-/** The ids of a list; undefined when none are given. */
-function some(text: string | undefined, of: readonly { readonly id: string }[], without: string): string[] | undefined {
-  const given = text?.split(",");
-  const ids = of.map(({ id }) => id);
-  const unknown = given?.find((id) => !ids.includes(id));
-  if (unknown !== undefined) throw new UserError(`${without} ${unknown}; it has ${ids.join(", ")}.`);
-  return given;
-}
-
-function parseOptions() {
-  try {
-    return parseArgs({
-      allowPositionals: true,
-      options: {
-        only: { type: "string" },
-        subjects: { type: "string" },
-        seconds: { type: "string", default: "3" },
-        rounds: { type: "string", default: "5" },
-        connections: { type: "string", default: "16" },
-        events: { type: "string", default: "1000000" },
-        out: { type: "string", default: join(ROOT, ".build", "bench") },
-        json: { type: "boolean", default: false },
-        help: { type: "boolean", default: false },
-      },
-    });
-  } catch (error) {
-    throw new UserError(`${(error as Error).message}\n\n${HELP}`);
-  }
-}
-
-function positive(text: string, option: string, max = 3_600): number {
+const positive = (text: string): number => {
   const value = Number(text);
-  if (!(value > 0 && value <= max)) throw new UserError(`${option} must be above 0 and at most ${max}, not ${text}`);
+  if (!(value > 0 && value <= 3_600)) throw new InvalidArgumentError("It must be above 0 and at most 3600.");
   return value;
-}
+};
+const whole = (max: number) => (text: string) => {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > max)
+    throw new InvalidArgumentError(`It must be a whole number from 1 to ${max}.`);
+  return value;
+};
+const list = (text: string): string[] => text.split(",");
 
-function whole(text: string, option: string, max?: number): number {
-  const value = positive(text, option, max);
-  if (!Number.isInteger(value)) throw new UserError(`${option} must be a whole number, not ${text}`);
-  return value;
+/** Refuses an id that the bench does not have. */
+function check(given: readonly string[] | undefined, known: readonly { readonly id: string }[], missing: string): void {
+  const ids = known.map(({ id }) => id);
+  const unknown = given?.find((id) => !ids.includes(id));
+  if (unknown !== undefined) throw new UserError(`${missing} ${unknown}; it has ${ids.join(", ")}.`);
 }
 
 const stopping = new AbortController();
-/** As shells say that Ctrl-C ended something. */
-const STOPPED_CODE = 130;
 
-async function main(): Promise<void> {
-  const given = readArguments();
-  if (given === undefined) return console.log(HELP);
-  const { name, bench, json, out } = given;
+async function run(name: string, options: Options): Promise<void> {
+  const bench = BENCHES[name]!;
+  const { only, subjects, json, out } = options;
+  check(only, [...bench.operations, ...(bench.studies ?? [])], `${name} has no operation`);
+  check(subjects, bench.subjects, `${name} has no subject`);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stopping.abort());
 
   const cores = chooseCores();
   const machine = describeMachine(cores);
-  const outcome = await runBench(bench, { ...given, cores, stopping: stopping.signal, progress });
+  const outcome = await runBench(bench, { ...options, only, subjects, cores, stopping: stopping.signal, progress });
   progress("");
-  const report = makeReport(name, bench, machine, given, outcome);
+  const report = makeReport(name, bench, machine, options, outcome);
+  const markdown = renderMarkdown(report, bench);
+  const data = JSON.stringify(report, null, 2);
   mkdirSync(out, { recursive: true });
-  writeFileSync(join(out, `${name}.md`), renderMarkdown(report, bench));
-  writeFileSync(join(out, `${name}.json`), `${JSON.stringify(report, null, 2)}\n`);
-  console.log(json ? JSON.stringify(report, null, 2) : renderText(report, bench));
+  writeFileSync(join(out, `${name}.md`), markdown);
+  writeFileSync(join(out, `${name}.json`), `${data}\n`);
+  console.log(json === true ? data : markdown);
 }
 
 /** One line that is written over, for people alone. */
@@ -148,8 +85,32 @@ function progress(line: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[2K${paint.dim(line)}`);
 }
 
+const program = new Command("npm run bench --")
+  .description("Measures the platform next to others, on this machine.")
+  .usage("<bench> [options]")
+  .configureOutput({ getOutHelpWidth: () => 120 })
+  .helpCommand(false)
+  .argument("[bench]")
+  .addHelpText("after", "\nEnds with 0 whatever the numbers are, with 1 if an answer is wrong.")
+  .action((name?: string) =>
+    name === undefined ? program.outputHelp() : program.error(`There is no bench ${name}. See --help.`),
+  );
+for (const [name, { summary }] of Object.entries(BENCHES))
+  program
+    .command(name)
+    .description(summary)
+    .option("--only <ids>", "these operations and studies, separated by commas", list)
+    .option("--subjects <ids>", "these servers, separated by commas", list)
+    .option("--seconds <n>", "length of one measurement", positive, 3)
+    .option("--rounds <n>", "how often each subject is measured, in turn", whole(3_600), 5)
+    .option("--connections <n>", "of an operation that does not say how many", whole(3_600), 16)
+    .option("--events <n>", "the most events or files that a study stores", whole(MAX_EVENTS), 1_000_000)
+    .option("--json", "print the report as JSON")
+    .option("--out <dir>", "where <bench>.md and <bench>.json are written", join(ROOT, ".build", "bench"))
+    .action((options: Options) => run(name, options));
+
 try {
-  await main();
+  await program.parseAsync();
 } catch (error) {
   if (!stopping.signal.aborted) failWith(error);
   console.error("\nstopped");

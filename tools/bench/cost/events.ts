@@ -1,17 +1,9 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
+import { startEndpoint } from "../events/endpoint.ts";
 import { BATCH, batchOf, PAYLOAD } from "../events/payload.ts";
-import { BrokenAnswer } from "../lib/connection.ts";
 import { call } from "../lib/exchange.ts";
 import type { Meter } from "./meter.ts";
 import { type Client, type Platform } from "../lib/platform.ts";
 import type { Row } from "./tables.ts";
-
-/** An event that takes so long will not come. */
-const PATIENCE_MS = 15_000;
-const POLL_MS = 5;
 
 /** Payloads of 512 bytes on topics of one shard. */
 export async function publishRows(platform: Platform, meter: Meter, repetitions: number): Promise<Row[]> {
@@ -49,10 +41,10 @@ export async function consumeRows(platform: Platform, meter: Meter, repetitions:
 export async function pushRows(platform: Platform, meter: Meter, repetitions: number): Promise<Row[]> {
   const owner = await platform.client("owner", ["pubsub_publish"]);
   const topic = await (await topics(platform, owner))("pushed");
-  const endpoint = await receive();
+  const endpoint = await startEndpoint();
   const rows: Row[] = [];
   try {
-    const pushConfig = { endpoint: endpoint.url, basicAuth: { username: "bench", password: "a password" } };
+    const { pushConfig } = endpoint;
     const headers = await owner.authorize();
     await call("POST", `${topic}/subscriptions`, { status: 201, headers, json: { name: "endpoint", pushConfig } });
     for (const events of [1, BATCH]) {
@@ -84,29 +76,4 @@ export async function publishing(topic: string, owner: Client, events: number): 
   const headers = await owner.authorize();
   const json = events === 1 ? { payload: PAYLOAD } : batchOf(events, { payload: PAYLOAD });
   return () => call("POST", `${topic}/publish`, { status: 201, headers, json });
-}
-
-/** An endpoint that takes everything. */
-async function receive() {
-  const ids = new Set<string>();
-  const server = createServer((request, response) => {
-    ids.add(String(request.headers["webhook-id"]));
-    request.resume().on("end", () => response.writeHead(204).end());
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-    received: () => ids.size,
-    async receive(events: number): Promise<void> {
-      const startedMs = performance.now();
-      while (ids.size < events) {
-        if (performance.now() - startedMs > PATIENCE_MS) throw new BrokenAnswer("an event is not delivered");
-        await sleep(POLL_MS);
-      }
-    },
-    close(): void {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
 }

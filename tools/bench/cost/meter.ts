@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { processorMs } from "../lib/processor.ts";
+import { processorMs } from "../lib/machine.ts";
 import type { Server } from "../lib/server.ts";
 import type { StudyContext } from "../lib/study.ts";
 import { CONTROL_PATH, COUNTED, mapCounts, type Controlled, type Counts } from "./counts.ts";

@@ -1,4 +1,5 @@
 import { PAYLOAD_BYTES } from "../events/payload.ts";
+import { whole } from "../lib/statistics.ts";
 import type { Study } from "../lib/study.ts";
 import { call } from "../lib/exchange.ts";
 import { publishing, topics } from "./events.ts";
@@ -77,5 +78,3 @@ const rowOf = (label: string, bytes: number): string[] => [
   whole(bytes),
   Number(((LIMIT_GB * GB) / bytes).toPrecision(2)).toLocaleString("en"),
 ];
-
-const whole = (value: number): string => Math.round(value).toLocaleString("en");

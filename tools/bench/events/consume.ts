@@ -1,5 +1,5 @@
-import { BrokenAnswer, Connection, type Answer } from "../lib/connection.ts";
-import { broken, expectStatus, requestBytes } from "../lib/exchange.ts";
+import { BrokenAnswer, Connection } from "../lib/connection.ts";
+import { askFor, broken, requestBytes } from "../lib/exchange.ts";
 import type { Client, Work } from "../lib/load.ts";
 
 /** Reading under a lock and committing, over HTTP. */
@@ -56,14 +56,14 @@ export class HttpConsumer implements Client {
   }
 
   async seek(to: Place): Promise<void> {
-    this.#expect(200, await this.#connection.ask(this.#seek(to)));
+    await askFor(200, this.#connection, this.#seek(to));
   }
 
   /** The token of the next batch; undefined at the end of the log. */
   async read(): Promise<string | undefined> {
     const answer = await this.#connection.ask(this.#read);
     if (answer.status === 204) return undefined;
-    this.#expect(200, answer);
+    if (answer.status !== 200) throw broken(`status ${answer.status}`, answer);
     const body = answer.body();
     if (this.#batches++ % PARSE_EVERY === 0) {
       const { events } = JSON.parse(body) as { events: unknown[] };
@@ -75,12 +75,7 @@ export class HttpConsumer implements Client {
   async commit(token: string): Promise<void> {
     const body = `{"token":"${token}"}`;
     const request = `${this.#commitHead}${body.length}\r\n\r\n${body}`;
-    this.#expect(200, await this.#connection.ask(Buffer.from(request)));
-  }
-
-  #expect(status: number, answer: Answer): void {
-    const wrong = expectStatus(answer, status);
-    if (wrong !== undefined) throw broken(wrong, answer);
+    await askFor(200, this.#connection, Buffer.from(request));
   }
 
   close(): void {

@@ -1,5 +1,5 @@
 import { Connection } from "../lib/connection.ts";
-import { broken, expectStatus } from "../lib/exchange.ts";
+import { askFor } from "../lib/exchange.ts";
 import type { Server } from "../lib/server.ts";
 import { BATCH } from "./payload.ts";
 import type { Plinth } from "./plinth.ts";
@@ -42,9 +42,7 @@ export class GrowingLog {
   }
 
   async #publish(connection: Connection, events: number): Promise<void> {
-    const answer = await connection.ask(this.#requests.get(events)!);
-    const wrong = expectStatus(answer, 201);
-    if (wrong !== undefined) throw broken(wrong, answer);
+    const answer = await askFor(201, connection, this.#requests.get(events)!);
     const { ids } = JSON.parse(answer.body()) as { ids: string[] };
     this.#places.push({ index: this.#size, id: ids[0]! });
     this.#size += events;

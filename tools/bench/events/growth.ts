@@ -1,7 +1,8 @@
 import { Connection } from "../lib/connection.ts";
-import { broken, expectStatus, requestBytes } from "../lib/exchange.ts";
-import { percentile } from "../lib/statistics.ts";
-import type { Study, StudyContext, StudyMark, Table } from "../lib/study.ts";
+import { askFor, requestBytes } from "../lib/exchange.ts";
+import { sample } from "../lib/load.ts";
+import { whole } from "../lib/statistics.ts";
+import type { Study, StudyMark, Table } from "../lib/study.ts";
 import { HttpConsumer, type Place, type Reader } from "./consume.ts";
 import { GrowingLog } from "./growing-log.ts";
 import { BATCH } from "./payload.ts";
@@ -13,8 +14,6 @@ const FIRST_SIZE = 10;
 const FULL_SIZE = 1_000;
 /** Medians differ by tenths from one minute to the next; what grows with the log would differ by much more. */
 const MAX_GROWTH = 1.5;
-const SAMPLES_A_SECOND = 100;
-const WARM_UP_SHARE = 0.1;
 const SPOTS = ["beginning", "middle", "end"] as const;
 type Spot = (typeof SPOTS)[number];
 
@@ -54,12 +53,13 @@ export const growthStudy: Study = {
     const sizes = sizesUpTo(context.maxEvents);
     const measured: Measured[] = [];
     for (const size of sizes) {
-      context.progress(`a log of ${count(size)} events`);
+      context.progress(`a log of ${whole(size)} events`);
       await log.growTo(size, context.stopping);
       for (const operation of OPERATIONS)
         for (const spot of SPOTS) {
           const measurable = await operation.open(log, reader!, spot, size, operation.events);
-          measured.push({ size, operation, spot, ...(await sample(measurable, context)) });
+          const times = await sample(context, measurable.run, measurable.prepare).finally(measurable.close);
+          measured.push({ size, operation, spot, ...times });
         }
     }
     return {
@@ -98,11 +98,7 @@ async function openLook(
   const connection = await Connection.open({ host, port });
   return {
     prepare: async () => {},
-    async run() {
-      const answer = await connection.ask(request);
-      const wrong = expectStatus(answer, 200);
-      if (wrong !== undefined) throw broken(wrong, answer);
-    },
+    run: async () => void (await askFor(200, connection, request)),
     close: () => connection.close(),
   };
 }
@@ -118,24 +114,6 @@ interface Measured {
   readonly p99Ms: number;
 }
 
-async function sample(measurable: Measurable, { seconds, stopping }: StudyContext) {
-  const samples = Math.ceil(seconds * SAMPLES_A_SECOND);
-  const latenciesMs: number[] = [];
-  try {
-    for (let index = -Math.ceil(samples * WARM_UP_SHARE); index < samples; index++) {
-      stopping.throwIfAborted();
-      await measurable.prepare();
-      const startedMs = performance.now();
-      await measurable.run();
-      if (index >= 0) latenciesMs.push(performance.now() - startedMs);
-    }
-  } finally {
-    measurable.close();
-  }
-  const sorted = Float64Array.from(latenciesMs).sort();
-  return { p50Ms: percentile(sorted, 0.5), p99Ms: percentile(sorted, 0.99) };
-}
-
 function tableOf(operation: Operation, sizes: readonly number[], measured: readonly Measured[]): Table {
   const cells = (size: number): string[] =>
     SPOTS.flatMap((spot) => {
@@ -144,7 +122,7 @@ function tableOf(operation: Operation, sizes: readonly number[], measured: reado
     });
   return {
     head: [`${operation.label}, ms`, ...SPOTS.flatMap((spot) => [`${spot} p50`, "p99"])],
-    rows: sizes.map((size) => [`${count(size)} events stored`, ...cells(size)]),
+    rows: sizes.map((size) => [`${whole(size)} events stored`, ...cells(size)]),
   };
 }
 
@@ -158,12 +136,10 @@ function markOf(operation: Operation, measured: readonly Measured[]): StudyMark 
   });
   const each = SPOTS.map((spot, index) => `${growth[index]!.toFixed(2)} at the ${spot}`).join(", ");
   return {
-    text: `${operation.label}, ${count(to)} events stored to ${count(from)}: ${each}; mark: at most ${MAX_GROWTH}`,
+    text: `${operation.label}, ${whole(to)} events stored to ${whole(from)}: ${each}; mark: at most ${MAX_GROWTH}`,
     reached: Math.max(...growth) <= MAX_GROWTH,
   };
 }
 
 const find = (measured: readonly Measured[], operation: Operation, spot: Spot, size: number): Measured | undefined =>
   measured.find((one) => one.operation === operation && one.spot === spot && one.size === size);
-
-const count = (value: number): string => value.toLocaleString("en");

@@ -1,6 +1,6 @@
 import { BrokenAnswer } from "../lib/connection.ts";
 import { repeat, type Work } from "../lib/load.ts";
-import { figure } from "../lib/statistics.ts";
+import { figure, spread, whole } from "../lib/statistics.ts";
 import type { Study } from "../lib/study.ts";
 import { HttpConsumer, type Reader } from "./consume.ts";
 import { BATCH } from "./payload.ts";
@@ -39,14 +39,10 @@ export const wholeStudy: Study = {
     return {
       tables: [
         {
-          head: [`${count(batches * BATCH)} events, batches of ${BATCH}, one client`, "seconds", "events/s"],
+          head: [`${whole(batches * BATCH)} events, batches of ${BATCH}, one client`, "seconds", "events/s"],
           rows: rows.map(([label, seconds]) => {
-            const { median, min, max } = figure(seconds)!;
-            return [
-              label,
-              `${median.toFixed(2)} (${min.toFixed(2)}–${max.toFixed(2)})`,
-              count((batches * BATCH) / median),
-            ];
+            const took = figure(seconds)!;
+            return [label, spread(took, (value) => value.toFixed(2)), whole((batches * BATCH) / took.median)];
           }),
         },
       ],
@@ -77,5 +73,3 @@ const toTheEnd = (reader: Reader, batches: number): Work => ({
     };
   },
 });
-
-const count = (value: number): string => Math.round(value).toLocaleString("en");

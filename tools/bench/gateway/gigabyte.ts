@@ -1,6 +1,6 @@
 import type { Study, StudyContext } from "../lib/study.ts";
 import { open } from "./long-body.ts";
-import { residentMegabytes } from "./memory.ts";
+import { residentMegabytes } from "../lib/machine.ts";
 import { blockOf } from "./rows.ts";
 import { PLINTH } from "../lib/server-module.ts";
 import { openPlinth } from "./target.ts";

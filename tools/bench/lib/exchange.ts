@@ -81,7 +81,14 @@ export const repeated = (
   },
 });
 
-export const expectStatus = (answer: Answer, status: number): string | undefined =>
+/** Asks over a connection; an answer with another status ends the bench. */
+export async function askFor(status: number, connection: Connection, request: Buffer): Promise<Answer> {
+  const answer = await connection.ask(request);
+  if (answer.status !== status) throw broken(`status ${answer.status}`, answer);
+  return answer;
+}
+
+const expectStatus = (answer: Answer, status: number): string | undefined =>
   answer.status === status ? undefined : `status ${answer.status}`;
 
 export const broken = (wrong: string, answer: Answer): BrokenAnswer =>

@@ -1,3 +1,5 @@
+import { percentile } from "./statistics.ts";
+
 /** The load generator: some clients, each of which goes on as soon as it has its answer. */
 export interface Work {
   /** One client more, with a connection of its own; they are counted from 0. */
@@ -73,4 +75,26 @@ async function connectAll(work: Work, clients: number): Promise<Client[]> {
   if (failed === undefined) return connected;
   for (const client of connected) await client.close();
   throw failed.reason;
+}
+
+const SAMPLES_A_SECOND = 100;
+const WARM_UP_SHARE = 0.1;
+
+/** Times an operation again and again, after a tenth as many runs to warm up. `prepare` comes before each and is not timed. */
+export async function sample(
+  { seconds, stopping }: { readonly seconds: number; readonly stopping: AbortSignal },
+  run: () => Promise<void>,
+  prepare: () => Promise<void> = async () => {},
+): Promise<{ readonly p50Ms: number; readonly p99Ms: number }> {
+  const samples = Math.ceil(seconds * SAMPLES_A_SECOND);
+  const latenciesMs: number[] = [];
+  for (let index = -Math.ceil(samples * WARM_UP_SHARE); index < samples; index++) {
+    stopping.throwIfAborted();
+    await prepare();
+    const startedMs = performance.now();
+    await run();
+    if (index >= 0) latenciesMs.push(performance.now() - startedMs);
+  }
+  const sorted = Float64Array.from(latenciesMs).sort();
+  return { p50Ms: percentile(sorted, 0.5), p99Ms: percentile(sorted, 0.99) };
 }

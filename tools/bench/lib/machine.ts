@@ -1,5 +1,76 @@
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
 import { cpus, loadavg, release, totalmem, type } from "node:os";
-import type { Cores } from "./processor.ts";
+
+/** Which processor cores a bench uses, and what time its servers spend on them. Both need Linux; elsewhere they say so. */
+export interface Cores {
+  readonly servers: number;
+  readonly generator: number;
+}
+
+/** A core for the servers and another for the load generator; undefined where processes cannot be bound to cores. */
+export function chooseCores(): Cores | undefined {
+  if (process.platform !== "linux" || spawnSync("taskset", ["--version"]).error !== undefined) return undefined;
+  const list = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? "";
+  const allowed = list.split(",").flatMap((range) => {
+    const [first = 0, last = first] = range.split("-").map(Number);
+    return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+  });
+  const [servers, generator] = allowed;
+  return servers === undefined || generator === undefined ? undefined : { servers, generator };
+}
+
+/** Binds this process, its threads included, to a core. */
+export function bindTo(core: number): void {
+  spawnSync("taskset", ["--all-tasks", "--cpu-list", "--pid", String(core), String(process.pid)]);
+}
+
+/** Linux counts processor time in hundredths of a second, whatever the kernel's own clock (`USER_HZ`). */
+const TICKS_PER_SEC = 100;
+
+/** Processor time that a process and its living descendants have used, in milliseconds; undefined where unknown. */
+export function processorMs(root: number): number | undefined {
+  if (process.platform !== "linux") return undefined;
+  const all = new Map<number, { parent: number; ticks: number }>();
+  for (const name of readdirSync("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    const stat = readStat(name);
+    if (stat !== undefined) all.set(Number(name), stat);
+  }
+  const isOfRoot = (pid: number): boolean => {
+    for (let at = pid; at > 1; at = all.get(at)?.parent ?? 0) if (at === root) return true;
+    return false;
+  };
+  let ticks = 0;
+  for (const [pid, stat] of all) if (isOfRoot(pid)) ticks += stat.ticks;
+  return (ticks * 1_000) / TICKS_PER_SEC;
+}
+
+/** `<pid> (<name>) <state> <parent> …`; user and system time are fields 14 and 15 (proc_pid_stat(5)). */
+function readStat(pid: string): { parent: number; ticks: number } | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+    return { parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of a server's runtime, in megabytes; undefined where the system does not tell. */
+export function residentMegabytes(leader: number): number | undefined {
+  if (process.platform !== "linux") return undefined;
+  const sizes = readdirSync("/proc").flatMap((pid) => {
+    try {
+      const [, name, group] = /\((.*)\) \S \d+ (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? [];
+      if (name !== "workerd" || Number(group) !== leader) return [];
+      return [Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 976.5625];
+    } catch {
+      return [];
+    }
+  });
+  return sizes.length === 0 ? undefined : Math.max(...sizes);
+}
 
 /** What the numbers were measured on. */
 export interface Machine {

@@ -1,7 +1,6 @@
-import { paint } from "../../../scripts/lib/terminal.ts";
 import type { Bench, Measure, Operation } from "./bench.ts";
 import type { LevelResult, RatioResult, Report, Result } from "./report.ts";
-import { times, type Figure } from "./statistics.ts";
+import { spread, times, whole } from "./statistics.ts";
 import type { Table } from "./study.ts";
 
 /** A load generator that is busier than this may itself be the limit. */
@@ -9,47 +8,26 @@ const GENERATOR_MAX_BUSY = 0.9;
 /** Load of the minute before, beyond which absolute numbers say little. */
 const QUIET_LOAD = 0.3;
 
-/** The report for a terminal. */
-export function renderText(report: Report, bench: Bench): string {
-  const verdict = ({ text, reached }: Line): string =>
-    `  ${text}${reached === undefined ? "" : (reached ? paint.green : paint.red)(verdictOf(reached))}`;
-  return [
-    paint.bold(headline(report, bench)),
-    "",
-    ...sections(report, bench).flatMap(({ heading, tables, lines }) => [
-      ...(heading === undefined ? [] : [paint.bold(heading), ""]),
-      ...tables.flatMap((table) => [...align(table), ""]),
-      ...(lines.length === 0 ? [] : [...lines.map(verdict), ""]),
-    ]),
-    ...remarks(report).map((remark) => paint.yellow(remark)),
-    ...bench.notes,
-  ].join("\n");
+/** The report as Markdown whose columns are padded, so that it reads well in a terminal too. */
+export function renderMarkdown(report: Report, bench: Bench): string {
+  const parts = sections(report, bench).flatMap(({ heading, tables, lines }) => [
+    ...(heading === undefined ? [] : [`### ${heading}`]),
+    ...tables.map(renderTable),
+    ...(lines.length === 0 ? [] : [lines.map(renderLine).join("\n")]),
+  ]);
+  const notes = [...bench.notes, ...remarks(report)].join(" ");
+  return `${[`${headline(report, bench)}.`, ...parts, notes].join("\n\n").trimEnd()}\n`;
 }
 
-/** The report as a section for docs/benchmarks.md. */
-export function renderMarkdown(report: Report, bench: Bench): string {
-  const row = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
-  const lined = ({ head, rows }: Table): string[] => [
-    row(head),
-    row(head.map((_, index) => (index === 0 ? "---" : "---:"))),
-    ...rows.map(row),
-    "",
-  ];
-  const verdict = ({ text, reached }: Line): string => `- ${text}${reached === undefined ? "" : verdictOf(reached)}`;
-  return (
-    [
-      `${headline(report, bench)}.`,
-      "",
-      ...sections(report, bench).flatMap(({ heading, tables, lines }) => [
-        ...(heading === undefined ? [] : [`### ${heading}`, ""]),
-        ...tables.flatMap(lined),
-        ...(lines.length === 0 ? [] : [...lines.map(verdict), ""]),
-      ]),
-      [...bench.notes, ...remarks(report)].join(" "),
-    ]
-      .join("\n")
-      .trimEnd() + "\n"
-  );
+const renderLine = ({ text, reached }: Line): string =>
+  `- ${text}${reached === undefined ? "" : reached ? ", reached" : ", missed"}`;
+
+function renderTable({ head, rows }: Table): string {
+  const widths = head.map((_, column) => Math.max(4, ...[head, ...rows].map((row) => row[column]?.length ?? 0)));
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, at) => (at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!))).join(" | ")} |`;
+  const rule = widths.map((width, at) => (at === 0 ? "-".repeat(width) : `${"-".repeat(width - 1)}:`));
+  return [line(head), line(rule), ...rows.map(line)].join("\n");
 }
 
 function headline({ machine, seconds, rounds, connections, fileSystems }: Report, { operations }: Bench): string {
@@ -73,8 +51,6 @@ interface Line {
   readonly text: string;
   readonly reached: boolean | undefined;
 }
-
-const verdictOf = (reached: boolean): string => (reached ? ", reached" : ", missed");
 
 function sections(report: Report, bench: Bench): Section[] {
   const tables = bench.operations.flatMap((operation) => {
@@ -150,17 +126,5 @@ const labelOf = (subject: string, bench: Bench): string =>
 const operationLabel = (operation: string, bench: Bench): string =>
   bench.operations.find(({ id }) => id === operation)?.label ?? operation;
 
-const spread = ({ median, min, max }: Figure, format: (value: number) => string): string =>
-  `${format(median)} (${format(min)}–${format(max)})`;
-
-const whole = (value: number): string => Math.round(value).toLocaleString("en");
 const twoDigits = (value: number): string => value.toFixed(2);
 const percent = (share: number): string => `${Math.round(share * 100)} %`;
-
-/** Columns under each other: the first to the left, numbers to the right. */
-function align({ head, rows }: Table): string[] {
-  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));
-  const line = ([first = "", ...rest]: readonly string[]): string =>
-    `  ${[first.padEnd(widths[0] ?? 0), ...rest.map((cell, index) => cell.padStart(widths[index + 1] ?? 0))].join("  ")}`;
-  return [paint.bold(line(head)), ...rows.map(line)];
-}

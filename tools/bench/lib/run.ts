@@ -2,7 +2,7 @@ import type { Bench, Operation, Subject } from "./bench.ts";
 import type { ServerModule } from "./server-module.ts";
 import { BrokenAnswer } from "./connection.ts";
 import { load, type Work } from "./load.ts";
-import { bindTo, processorMs, type Cores } from "./processor.ts";
+import { bindTo, processorMs, type Cores } from "./machine.ts";
 import { startServer, type Server } from "./server.ts";
 import { makeStateDirs, type FileSystems } from "./state-dir.ts";
 import { percentile } from "./statistics.ts";

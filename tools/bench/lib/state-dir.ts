@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,16 +23,6 @@ export interface FileSystems {
 }
 
 const MEMORY_DIR_BYTES = 2 ** 30;
-/** Numbers of statfs(2). */
-const FILE_SYSTEMS: Readonly<Record<number, string>> = {
-  0x01021994: "tmpfs",
-  0xef53: "ext4",
-  0x58465342: "xfs",
-  0x9123683e: "btrfs",
-  0x794c7630: "overlayfs",
-  0x2fc12fc1: "zfs",
-};
-
 export function makeStateDirs(): StateDirs {
   const [memory, disk] = [memoryDir(), diskDir()];
   const dirs = [memory, disk].map((parent) => mkdtempSync(join(parent, "plinth-bench-"))) as [string, string];
@@ -62,7 +53,8 @@ function diskDir(): string {
   return ours;
 }
 
+/** The file system's name, as stat(1) of the GNU tools has it. */
 function fileSystemOf(dir: string): string {
-  const { type } = statfsSync(dir);
-  return FILE_SYSTEMS[type] ?? `file system 0x${type.toString(16)}`;
+  const { stdout } = spawnSync("stat", ["--file-system", "--format=%T", dir], { encoding: "utf8" });
+  return stdout?.trim() || "unknown";
 }

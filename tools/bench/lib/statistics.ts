@@ -25,3 +25,9 @@ export const times = ({ median, min, max }: Figure, factor: number): Figure => (
   min: min * factor,
   max: max * factor,
 });
+
+export const whole = (value: number): string => Math.round(value).toLocaleString("en");
+
+/** `median (lowest–highest)` */
+export const spread = ({ median, min, max }: Figure, format: (value: number) => string): string =>
+  `${format(median)} (${format(min)}–${format(max)})`;

@@ -1,5 +1,5 @@
 import { Connection, type Answer } from "../lib/connection.ts";
-import { broken, expectStatus, repeated, requestBytes, type Exchange } from "../lib/exchange.ts";
+import { askFor, broken, repeated, requestBytes, type Exchange } from "../lib/exchange.ts";
 import type { Work } from "../lib/load.ts";
 import type { Target } from "./target.ts";
 
@@ -28,8 +28,8 @@ export async function answerTo(target: Target, path: string, asked: Asked): Prom
   const { request, status, fault } = exchangeOf(target, path, asked);
   const connection = await Connection.open(target.server);
   try {
-    const answer = await connection.ask(request);
-    const wrong = expectStatus(answer, status) ?? fault(answer);
+    const answer = await askFor(status, connection, request);
+    const wrong = fault(answer);
     if (wrong !== undefined) throw broken(wrong, answer);
     return answer;
   } finally {

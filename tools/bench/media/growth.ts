@@ -1,6 +1,7 @@
-import { expectStatus, broken } from "../lib/exchange.ts";
+import { askFor } from "../lib/exchange.ts";
+import { sample } from "../lib/load.ts";
 import { Connection, type Answer } from "../lib/connection.ts";
-import { percentile } from "../lib/statistics.ts";
+import { whole } from "../lib/statistics.ts";
 import type { Study, StudyContext, StudyMark, Table } from "../lib/study.ts";
 import { archived, PRICES } from "./archive.ts";
 import { answerTo, exchangeOf } from "./asked.ts";
@@ -23,8 +24,6 @@ const MAX_ROWS_GROWTH = 1.1;
  * as it pays to know, which is by the square root of what there is.
  */
 const MAX_SURVEY_GROWTH = Math.sqrt(10) * MAX_ROWS_GROWTH;
-const SAMPLES_A_SECOND = 100;
-const WARM_UP_SHARE = 0.1;
 
 /** A page of the archive. */
 interface Listing {
@@ -82,7 +81,7 @@ export const growthStudy: Study = {
     const sizes = sizesUpTo(context.maxEvents);
     const measured: Measured[] = [];
     for (const size of sizes) {
-      context.progress(`an archive of ${count(size)} files`);
+      context.progress(`an archive of ${whole(size)} files`);
       await plinth.server.ask({ fill: { ...ARCHIVE, files: size } });
       for (const listing of LISTINGS) {
         context.stopping.throwIfAborted();
@@ -108,7 +107,7 @@ interface Measured {
   readonly rowsRead: number;
 }
 
-async function measure(plinth: Target, listing: Listing, size: number, { seconds, stopping }: StudyContext) {
+async function measure(plinth: Target, listing: Listing, size: number, context: StudyContext) {
   const headers = await plinth.authorize("archivist");
   const isRight = (answer: Answer): boolean => JSON.parse(answer.body())[0].id === archived(listing.first(size)).id;
   const begin = `${collectionOf(plinth, "private")}?tenant=${TENANT}&pageSize=${PAGE_SIZE}${listing.query(size)}`;
@@ -117,25 +116,12 @@ async function measure(plinth: Target, listing: Listing, size: number, { seconds
   const path = after === undefined ? begin : placedAfter(after, await answerTo(plinth, begin, asked));
   await answerTo(plinth, path, { ...asked, isRight });
   const { request } = exchangeOf(plinth, path, asked);
-  const samples = Math.ceil(seconds * SAMPLES_A_SECOND);
-  const latenciesMs: number[] = [];
   const connection = await Connection.open(plinth.server);
-  try {
-    for (let index = -Math.ceil(samples * WARM_UP_SHARE); index < samples; index++) {
-      stopping.throwIfAborted();
-      const startedMs = performance.now();
-      const answer = await connection.ask(request);
-      if (index >= 0) latenciesMs.push(performance.now() - startedMs);
-      const wrong = expectStatus(answer, 200);
-      if (wrong !== undefined) throw broken(wrong, answer);
-    }
-  } finally {
-    connection.close();
-  }
-  const sorted = Float64Array.from(latenciesMs).sort();
+  const ask = async (): Promise<void> => void (await askFor(200, connection, request));
+  const times = await sample(context, ask).finally(() => connection.close());
   const page = { ...ARCHIVE, query: path.slice(path.indexOf("?")) };
   const rowsRead: number = await plinth.server.ask({ countRows: page });
-  return { p50Ms: percentile(sorted, 0.5), p99Ms: percentile(sorted, 0.99), rowsRead };
+  return { ...times, rowsRead };
 }
 
 /**
@@ -157,12 +143,12 @@ function placedAfter(index: number, firstPage: Answer): string {
 
 function tableOf(sizes: readonly number[], measured: readonly Measured[]): Table {
   return {
-    head: ["files", ...sizes.flatMap((size) => [`${count(size)}: p50 ms`, "p99", "rows read"])],
+    head: ["files", ...sizes.flatMap((size) => [`${whole(size)}: p50 ms`, "p99", "rows read"])],
     rows: LISTINGS.map((listing) => [
       listing.label,
       ...sizes.flatMap((size) => {
         const { p50Ms, p99Ms, rowsRead } = find(measured, listing, size);
-        return [p50Ms.toFixed(2), p99Ms.toFixed(2), count(rowsRead)];
+        return [p50Ms.toFixed(2), p99Ms.toFixed(2), whole(rowsRead)];
       }),
     ]),
   };
@@ -178,8 +164,8 @@ function marksOf(listing: Listing, measured: readonly Measured[]): StudyMark[] {
   return [
     {
       text:
-        `${listing.label}, ${count(last.size)} files: time ${time.toFixed(2)} of ${count(first.size)} files, mark: at most ` +
-        `${MAX_TIME_GROWTH}; rows read ${rows.toFixed(2)} of ${count(before.size)} files, mark: at most ${maxRows.toFixed(1)}`,
+        `${listing.label}, ${whole(last.size)} files: time ${time.toFixed(2)} of ${whole(first.size)} files, mark: at most ` +
+        `${MAX_TIME_GROWTH}; rows read ${rows.toFixed(2)} of ${whole(before.size)} files, mark: at most ${maxRows.toFixed(1)}`,
       reached: time <= MAX_TIME_GROWTH && rows <= maxRows,
     },
   ];
@@ -187,5 +173,3 @@ function marksOf(listing: Listing, measured: readonly Measured[]): StudyMark[] {
 
 const find = (measured: readonly Measured[], listing: Listing, size: number): Measured =>
   measured.find((one) => one.listing === listing && one.size === size)!;
-
-const count = (value: number): string => value.toLocaleString("en");

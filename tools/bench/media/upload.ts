@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { Connection, type Answer } from "../lib/connection.ts";
-import { broken, expectStatus, requestBytes } from "../lib/exchange.ts";
+import { Connection } from "../lib/connection.ts";
+import { askFor, requestBytes } from "../lib/exchange.ts";
 import type { Client, Work } from "../lib/load.ts";
 import { TENANT } from "../lib/platform.ts";
 import type { Target } from "./target.ts";
@@ -69,10 +69,10 @@ class Uploader implements Client {
   }
 
   async step(): Promise<string> {
-    const created = await this.#ask(200, this.#create);
+    const created = await askFor(200, this.#connection, this.#create);
     const { id, uploadLink, commitLink } = JSON.parse(created.body()) as Record<"id" | Link, string>;
-    await this.#ask(200, this.#put(this.#pathOf(uploadLink)));
-    await this.#ask(202, this.#commit(`${this.#pathOf(commitLink)}?tenant=${TENANT}`));
+    await askFor(200, this.#connection, this.#put(this.#pathOf(uploadLink)));
+    await askFor(202, this.#connection, this.#commit(`${this.#pathOf(commitLink)}?tenant=${TENANT}`));
     return id;
   }
 
@@ -82,13 +82,6 @@ class Uploader implements Client {
 
   #pathOf(link: string): string {
     return link.slice(this.#origin.length);
-  }
-
-  async #ask(status: number, request: Buffer): Promise<Answer> {
-    const answer = await this.#connection.ask(request);
-    const wrong = expectStatus(answer, status);
-    if (wrong !== undefined) throw broken(wrong, answer);
-    return answer;
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PLINTH_ON_DISK, type ServerModule } from "../lib/server-module.ts";
 import { BrokenAnswer } from "../lib/connection.ts";
-import { figure, type Figure } from "../lib/statistics.ts";
+import { figure, spread } from "../lib/statistics.ts";
 import type { Study, StudyContext } from "../lib/study.ts";
 import { CLIP, drawJpeg, PICTURES, type Picture } from "./pictures.ts";
 import { openPlinth, type Target } from "./target.ts";
@@ -65,12 +65,10 @@ const perSec = (count: number, elapsedMs: number): number => (count * 1_000) / e
 
 function rowOf({ label, width, height }: Picture, bytes: Buffer, byPlinth: number[], bySharp: number[]): string[] {
   const ratios = byPlinth.map((value, round) => value / bySharp[round]!);
-  const spread = (values: readonly number[], digits: number): string => {
-    const { median, min, max }: Figure = figure(values)!;
-    return `${median.toFixed(digits)} (${min.toFixed(digits)}–${max.toFixed(digits)})`;
-  };
+  const cell = (values: readonly number[], digits: number): string =>
+    spread(figure(values)!, (value) => value.toFixed(digits));
   const megabytes = (bytes.byteLength / 1_000_000).toFixed(1);
-  return [`${label}, ${width}x${height}`, megabytes, spread(byPlinth, 1), spread(bySharp, 1), spread(ratios, 2)];
+  return [`${label}, ${width}x${height}`, megabytes, cell(byPlinth, 1), cell(bySharp, 1), cell(ratios, 2)];
 }
 
 /** Clips made in a second. Before the time runs, those of the round before go. */

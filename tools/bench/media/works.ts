@@ -1,5 +1,5 @@
 import { BrokenAnswer, Connection, type Answer } from "../lib/connection.ts";
-import { broken, expectStatus } from "../lib/exchange.ts";
+import { askFor } from "../lib/exchange.ts";
 import type { Work } from "../lib/load.ts";
 import { copyId } from "./archive.ts";
 import { answerTo, exchangeOf, repeatedly, type Asked } from "./asked.ts";
@@ -71,9 +71,7 @@ const eachOnce = (target: Target, paths: Iterator<string, void>): Work => ({
         const path = paths.next().value;
         if (path === undefined) throw new BrokenAnswer(`all of ${COPIES} files were fetched: measure for less time`);
         const { request, status } = exchangeOf(target, path, { status: 200 });
-        const answer = await connection.ask(request);
-        const wrong = expectStatus(answer, status);
-        if (wrong !== undefined) throw broken(wrong, answer);
+        await askFor(status, connection, request);
       },
       close: () => connection.close(),
     };
